@@ -1,0 +1,141 @@
+/*
+ * Scalar traits: what the kernels need to know of a number, in one place. float, double, and complex<float>,
+ * complex<double> with the memory layout of the C types.
+ */
+#ifndef GSV_SCALAR_CUH
+#define GSV_SCALAR_CUH
+
+#include <stdint.h>
+
+namespace gsv {
+
+template <typename R> struct alignas(2 * sizeof(R)) complex { R re, im; };
+
+template <typename T> struct traits {
+    typedef T real;
+    static const bool is_complex = false;
+};
+template <typename R> struct traits<complex<R>> {
+    typedef R real;
+    static const bool is_complex = true;
+};
+
+template <typename T> __host__ __device__ __forceinline__ T make(typename traits<T>::real re) {
+    if constexpr (traits<T>::is_complex)
+        return T{re, 0};
+    else
+        return re;
+}
+
+template <typename T> __device__ __forceinline__ T conjugate(T a) {
+    if constexpr (traits<T>::is_complex)
+        a.im = -a.im;
+    return a;
+}
+
+template <typename T> __device__ __forceinline__ T add(T a, T b) {
+    if constexpr (traits<T>::is_complex)
+        return T{a.re + b.re, a.im + b.im};
+    else
+        return a + b;
+}
+
+template <typename T> __device__ __forceinline__ T negate(T a) {
+    if constexpr (traits<T>::is_complex)
+        return T{-a.re, -a.im};
+    else
+        return -a;
+}
+
+/* sum + a b, always with fused multiply-adds, so that every kernel rounds alike. */
+template <typename T> __device__ __forceinline__ T multiply_add(T sum, T a, T b) {
+    if constexpr (traits<T>::is_complex) {
+        sum.re = fma(a.re, b.re, sum.re);
+        sum.im = fma(a.re, b.im, sum.im);
+        sum.re = fma(-a.im, b.im, sum.re);
+        sum.im = fma(a.im, b.re, sum.im);
+        return sum;
+    } else {
+        return fma(a, b, sum);
+    }
+}
+
+template <typename T> __device__ __forceinline__ T divide_real(T a, typename traits<T>::real b) {
+    if constexpr (traits<T>::is_complex)
+        return T{a.re / b, a.im / b};
+    else
+        return a / b;
+}
+
+template <typename T> __device__ __forceinline__ T shuffle_xor(T a, int mask) {
+    if constexpr (traits<T>::is_complex)
+        return T{__shfl_xor_sync(~0u, a.re, mask), __shfl_xor_sync(~0u, a.im, mask)};
+    else
+        return __shfl_xor_sync(~0u, a, mask);
+}
+
+/* One number of a panel: read once a sweep, so it need not stay in L1, where the vectors are wanted. */
+template <typename T> __device__ __forceinline__ T load_panel(const T *from) {
+    if constexpr (sizeof(T) == 4) {
+        uint32_t bits;
+        asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(bits) : "l"(from));
+        return *reinterpret_cast<T *>(&bits);
+    } else if constexpr (sizeof(T) == 8) {
+        uint64_t bits;
+        asm("ld.global.nc.L1::no_allocate.b64 %0, [%1];" : "=l"(bits) : "l"(from));
+        return *reinterpret_cast<T *>(&bits);
+    } else {
+        int4 bits;
+        asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
+            : "l"(from));
+        return *reinterpret_cast<T *>(&bits);
+    }
+}
+
+/* N consecutive numbers of a panel, aligned to their size, up to 16 bytes. */
+template <typename T, int N> __device__ __forceinline__ void load_panel_run(const T *from, T (&to)[N]) {
+    if constexpr (N > 1 && N * sizeof(T) % 16 == 0 && sizeof(T) < 16) {
+#pragma unroll
+        for (int k = 0; k < int(N * sizeof(T) / 16); k++) {
+            int4 bits;
+            asm("ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];"
+                : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
+                : "l"(reinterpret_cast<const int4 *>(from) + k));
+            reinterpret_cast<int4 *>(to)[k] = bits;
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            to[k] = load_panel(from + k);
+    }
+}
+
+/* N consecutive numbers, 16 bytes at a time where a run of N fills them. from is aligned to the run, up to 16
+ * bytes. */
+template <typename T, int N> __device__ __forceinline__ void load_run(const T *from, T (&to)[N]) {
+    if constexpr (N * sizeof(T) % 16 == 0) {
+#pragma unroll
+        for (int k = 0; k < int(N * sizeof(T) / 16); k++)
+            reinterpret_cast<int4 *>(to)[k] = reinterpret_cast<const int4 *>(from)[k];
+    } else {
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            to[k] = from[k];
+    }
+}
+
+template <typename T, int N> __device__ __forceinline__ void store_run(T *to, const T (&from)[N]) {
+    if constexpr (N * sizeof(T) % 16 == 0) {
+#pragma unroll
+        for (int k = 0; k < int(N * sizeof(T) / 16); k++)
+            reinterpret_cast<int4 *>(to)[k] = reinterpret_cast<const int4 *>(from)[k];
+    } else {
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            to[k] = from[k];
+    }
+}
+
+} // namespace gsv
+#endif

@@ -1,0 +1,33 @@
+/* The handle: who runs the solves, where, and what went wrong last. One thread at a time. */
+#ifndef GSV_HANDLE_H
+#define GSV_HANDLE_H
+
+#include "message.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gsv_executor;
+
+enum { GSV_OWN_WORKSPACES = 4 }; /* factors a handle keeps a workspace of its own for; the least recently used goes */
+
+struct gpusolve_handle {
+    gpusolve_backend backend; /* HOST or CUDA */
+    const struct gsv_executor *executor;
+    int device;   /* CUDA ordinal, or -1 on the host */
+    int threads;  /* host threads, >= 1 */
+    void *stream; /* cudaStream_t */
+    char device_name[128];
+    void *scratch; /* the executor's, kept from one prepare to the next; NULL at first */
+    gsv_message message;
+    gpusolve_workspace *own[GSV_OWN_WORKSPACES]; /* most recently used first */
+};
+
+/* Return when nothing that was queued on the handle's stream runs any more; at once on the host. */
+void gsv_handle_wait(const gpusolve_handle *handle);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

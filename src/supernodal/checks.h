@@ -1,0 +1,41 @@
+/* Argument checks that several public routines share. Each names the argument at fault in the handle's
+ * message. */
+#ifndef GSV_CHECKS_H
+#define GSV_CHECKS_H
+
+#include "executor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The factor is there and of the handle's backend and device. */
+gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor);
+
+/* The same, and no refresh has left it unusable. */
+gpusolve_status gsv_check_factor(gpusolve_handle *handle, const gpusolve_factor *factor);
+
+/* The workspace was made for this factor. NULL passes: the handle's own will be used. */
+gpusolve_status gsv_check_workspace(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                    const gpusolve_workspace *workspace);
+
+/* first <= max_nrhs, and the vectors of a workspace of that many columns can be counted in 64 bits. */
+gpusolve_status gsv_check_max_nrhs(const gsv_plan *plan, gpusolve_dtype dtype, int64_t first,
+                                   int64_t max_nrhs, gsv_message *message);
+
+/* b and x are dense blocks of the factor's dtype and order, of one width, and do not overlap by halves. */
+gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                   const gpusolve_dense *b, const gpusolve_dense *x);
+
+/* Columns first .. first + cols - 1 of a dense block. */
+gpusolve_dense gsv_dense_columns(const gpusolve_dense *dense, int64_t first, int64_t cols);
+
+/* The handle's own workspace for this factor, wide enough for min(nrhs, 32) columns: found, made, or made
+ * anew. */
+gpusolve_status gsv_own_workspace(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t nrhs,
+                                  gpusolve_workspace **workspace);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,247 @@
+/*
+ * The CUDA executor: a solve is a launch that brings b into the workspace, the sweeps, and a launch that
+ * takes x out.
+ *
+ *      load    y = P b      (into x where the forward sweep is left out: the backward sweep reads x)
+ *      forward y -> x       scale  in place       backward x -> y
+ *      store   x = P' y
+ *
+ * All on the handle's stream. The sweeps of a workspace are recorded as CUDA graphs when it is created, one
+ * for each class of right-hand sides (1, 4, 8, 16, 32 side by side); while the stream is being captured their
+ * launches go into the user's graph one by one. Nothing is allocated, and nothing waits, unless operands are
+ * in host memory: then they pass through whichever of y and x is free at the time, and the call waits for the
+ * result.
+ */
+#include "../memory.h"
+#include "cuda_support.h"
+
+#include <string.h>
+
+/* -------------------------------------------------------------------------------------------- classes --- */
+
+/* The smallest class that holds `columns`, or the largest there is. */
+static int class_index(const gsv_sweep_functions *sweeps, int64_t columns) {
+    int k = 0;
+    while (k + 1 < GSV_CLASSES && sweeps->classes[k] < columns && sweeps->classes[k + 1] > 0)
+        k++;
+    return k;
+}
+
+/* ------------------------------------------------------------------------------------------ workspace --- */
+
+typedef struct workspace_layout {
+    int64_t x, u, bytes; /* starts, in bytes; y starts at 0 */
+} workspace_layout;
+
+static workspace_layout make_workspace_layout(int64_t n, int64_t updates, gpusolve_dtype dtype,
+                                              int64_t max_nrhs) {
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
+    const int64_t row = (int64_t)gsv_dtype_bytes(dtype) * sweeps->classes[class_index(sweeps, max_nrhs)];
+    const int64_t vector = (n * row + 255) / 256 * 256;
+    return (workspace_layout){vector, 2 * vector, max_nrhs > 0 ? 2 * vector + updates * row : 0};
+}
+
+static void count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
+                        int64_t *factor_bytes, int64_t *workspace_bytes) {
+    *factor_bytes = gsv_cuda_factor_bytes(plan, dtype, has_d);
+    *workspace_bytes =
+        make_workspace_layout(plan->l.n, plan->update_ptr[plan->l.nsuper], dtype, max_nrhs).bytes;
+}
+
+typedef cudaError_t (*sweep_function)(const gsv_plan *, const gsv_device_plan *, const gsv_device_vectors *,
+                                      int, cudaStream_t);
+
+/* Record one sweep. */
+static cudaError_t record(sweep_function sweep, const gsv_plan *plan, const gsv_device_plan *device,
+                          const gsv_device_vectors *vectors, int nr, cudaStream_t stream,
+                          cudaGraphExec_t *exec) {
+    cudaGraph_t graph = NULL;
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    if (error != cudaSuccess)
+        return error;
+    const cudaError_t launched = sweep(plan, device, vectors, nr, stream);
+    error = cudaStreamEndCapture(stream, &graph);
+    if (launched != cudaSuccess)
+        error = launched;
+    if (error == cudaSuccess)
+        error = cudaGraphInstantiate(exec, graph, 0);
+    if (graph)
+        cudaGraphDestroy(graph);
+    return error;
+}
+
+static void workspace_destroy(gpusolve_workspace *workspace) {
+    const int previous = gsv_cuda_enter(workspace->device);
+    gsv_cuda_refine_release(workspace);
+    gsv_cuda_workspace *state = workspace->state;
+    if (state) {
+        for (int k = 0; k < GSV_CLASSES; k++) {
+            if (state->forward[k])
+                cudaGraphExecDestroy(state->forward[k]);
+            if (state->backward[k])
+                cudaGraphExecDestroy(state->backward[k]);
+        }
+        cudaFree(state->memory);
+        gsv_free(state);
+        workspace->state = NULL;
+    }
+    gsv_cuda_leave(previous);
+}
+
+static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                        gpusolve_workspace *workspace) {
+    const gsv_plan *plan = &factor->plan;
+    const gsv_cuda_factor *device = factor->prepared;
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(factor->dtype);
+    gsv_cuda_workspace *state = gsv_calloc(1, sizeof *state);
+    if (!state)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory");
+    workspace->state = state;
+
+    const int previous = gsv_cuda_enter(handle->device);
+    const workspace_layout l = make_workspace_layout(plan->l.n, plan->update_ptr[plan->l.nsuper],
+                                                     factor->dtype, workspace->max_nrhs);
+    gpusolve_status status = gsv_cuda_malloc(&state->memory, l.bytes, &handle->message);
+    cudaStream_t stream = NULL;
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate",
+                                &handle->message);
+    char *base = state->memory;
+    state->vectors = (gsv_device_vectors){base, base + l.x, base + l.u};
+    const int top = class_index(sweeps, workspace->max_nrhs);
+    for (int k = 0; k <= top && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
+        cudaError_t error = record(sweeps->forward, plan, &device->plan, &state->vectors, sweeps->classes[k],
+                                   stream, &state->forward[k]);
+        if (error == cudaSuccess)
+            error = record(sweeps->backward, plan, &device->plan, &state->vectors, sweeps->classes[k], stream,
+                           &state->backward[k]);
+        status = gsv_cuda_check(error, "recording the sweeps", &handle->message);
+    }
+    if (stream)
+        cudaStreamDestroy(stream);
+    gsv_cuda_leave(previous);
+    if (status != GPUSOLVE_OK)
+        workspace_destroy(workspace);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------- solve ---
+ */
+
+typedef struct solve_call {
+    const gpusolve_factor *factor;
+    const gsv_cuda_factor *device;
+    const gsv_cuda_workspace *work;
+    const gsv_sweep_functions *sweeps;
+    cudaStream_t stream;
+    unsigned steps;
+    int capturing, b_on_device, x_on_device;
+} solve_call;
+
+static cudaError_t run_sweep(const solve_call *call, sweep_function sweep, cudaGraphExec_t exec, int nr) {
+    if (call->capturing)
+        return sweep(&call->factor->plan, &call->device->plan, &call->work->vectors, nr, call->stream);
+    return cudaGraphLaunch(exec, call->stream);
+}
+
+/* Columns of one class. b and x are views of these columns. */
+static cudaError_t solve_columns(const solve_call *call, const gpusolve_dense *b, const gpusolve_dense *x) {
+    const gsv_sweep_functions *sweeps = call->sweeps;
+    const int k = class_index(sweeps, b->cols), nr = sweeps->classes[k];
+    const int32_t n = call->factor->plan.l.n;
+    const int32_t *perm = call->device->plan.perm;
+    const int backward_only = (call->steps & GSV_BACKWARD) && !(call->steps & GSV_FORWARD);
+    void *current = backward_only ? call->work->vectors.x : call->work->vectors.y;
+    void *other = backward_only ? call->work->vectors.y : call->work->vectors.x;
+    cudaError_t error = cudaSuccess;
+
+    gsv_device_dense from = gsv_cuda_dense(b);
+    if (!call->b_on_device) {
+        error = gsv_cuda_copy_block(b, other, cudaMemcpyHostToDevice, call->stream);
+        from = gsv_cuda_packed(b, other);
+    }
+    if (error == cudaSuccess)
+        error = sweeps->load(n, call->steps & GSV_PERMUTE_IN ? perm : NULL, from, current, nr, call->stream);
+    if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
+        error = run_sweep(call, sweeps->forward, call->work->forward[k], nr);
+        current = call->work->vectors.x;
+    }
+    if (error == cudaSuccess && (call->steps & GSV_SCALE) && call->device->plan.d)
+        error = sweeps->scale(n, call->device->plan.d, current, nr, call->stream);
+    if (error == cudaSuccess && (call->steps & GSV_BACKWARD)) {
+        error = run_sweep(call, sweeps->backward, call->work->backward[k], nr);
+        current = call->work->vectors.y;
+    }
+    if (error != cudaSuccess)
+        return error;
+
+    other = current == call->work->vectors.y ? call->work->vectors.x : call->work->vectors.y;
+    const gsv_device_dense to = call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, other);
+    error = sweeps->store(n, call->steps & GSV_PERMUTE_OUT ? perm : NULL, current, to, nr, call->stream);
+    if (error == cudaSuccess && !call->x_on_device)
+        error = gsv_cuda_copy_block(x, other, cudaMemcpyDeviceToHost, call->stream);
+    return error;
+}
+
+static gpusolve_dense columns_of(const gpusolve_dense *dense, int64_t first, int64_t count) {
+    gpusolve_dense view = *dense;
+    const int64_t step = dense->order == GPUSOLVE_ROW_MAJOR ? 1 : dense->ld;
+    view.values = (char *)dense->values + first * step * (int64_t)gsv_dtype_bytes(dense->dtype);
+    view.cols = count;
+    return view;
+}
+
+gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                               gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                               const gpusolve_dense *x) {
+    const int previous = gsv_cuda_enter(handle->device);
+    solve_call call = {.factor = factor,
+                       .device = factor->prepared,
+                       .work = workspace->state,
+                       .sweeps = gsv_cuda_sweeps(factor->dtype),
+                       .stream = (cudaStream_t)handle->stream,
+                       .steps = steps,
+                       .b_on_device = gsv_cuda_is_device(b->values),
+                       .x_on_device = gsv_cuda_is_device(x->values)};
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    gpusolve_status status = gsv_cuda_check(cudaStreamIsCapturing(call.stream, &capture),
+                                            "cudaStreamIsCapturing", &handle->message);
+    call.capturing = capture != cudaStreamCaptureStatusNone;
+    const int on_device = call.b_on_device && call.x_on_device;
+    if (status == GPUSOLVE_OK && call.capturing && !on_device)
+        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                          "%s is in host memory: a solve that is captured wants device memory",
+                          call.b_on_device ? "x" : "b");
+    const int64_t most = call.sweeps->classes[class_index(call.sweeps, workspace->max_nrhs)];
+    for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += most) {
+        const int64_t count = b->cols - first < most ? b->cols - first : most;
+        const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
+        status = gsv_cuda_check(solve_columns(&call, &b_part, &x_part), "solving", &handle->message);
+    }
+    if (status == GPUSOLVE_OK && !on_device)
+        status =
+            gsv_cuda_check(cudaStreamSynchronize(call.stream), "waiting for the solution", &handle->message);
+    gsv_cuda_leave(previous);
+    return status;
+}
+
+const gsv_executor gsv_cuda_executor = {
+    .backend = GPUSOLVE_BACKEND_CUDA,
+    .plan = gsv_tiles_create,
+    .bytes = count_bytes,
+    .prepare = gsv_cuda_prepare,
+    .refresh = gsv_cuda_refresh,
+    .release = gsv_cuda_release,
+    .handle_destroy = gsv_cuda_handle_destroy,
+    .workspace_create = workspace_create,
+    .workspace_destroy = workspace_destroy,
+    .solve = gsv_cuda_solve,
+    .matrix_create = gsv_cuda_matrix_create,
+    .matrix_destroy = gsv_cuda_matrix_destroy,
+    .refine_reserve = gsv_cuda_refine_reserve,
+    .refine_load = gsv_cuda_refine_load,
+    .refine_store = gsv_cuda_refine_store,
+    .refine_solve = gsv_cuda_refine_solve,
+    .refine_residual = gsv_cuda_refine_residual,
+    .refine_update = gsv_cuda_refine_update,
+};

@@ -1,0 +1,165 @@
+/* Host launchers of the kernels in cuda_sweep.cuh for one precision: each cuda_sweep_<p>.cu makes its table
+ * from here. */
+#ifndef GSV_CUDA_LAUNCH_CUH
+#define GSV_CUDA_LAUNCH_CUH
+
+#include "cuda_sweep.cuh"
+
+namespace gsv {
+
+/* Call function<T, NR>(arguments ...) for the class nr. Complex numbers stop at 16, for registers' sake. */
+#define GSV_DISPATCH_CLASS(function, nr, ...)    \
+    switch (nr) {                                \
+    case 1:                                      \
+        return function<T, 1>(__VA_ARGS__);      \
+    case 4:                                      \
+        return function<T, 4>(__VA_ARGS__);      \
+    case 8:                                      \
+        return function<T, 8>(__VA_ARGS__);      \
+    case 16:                                     \
+        return function<T, 16>(__VA_ARGS__);     \
+    case 32:                                     \
+        if constexpr (!traits<T>::is_complex)    \
+            return function<T, 32>(__VA_ARGS__); \
+        break;                                   \
+    }                                            \
+    return cudaErrorInvalidValue
+
+/* Launch so that the kernel may begin while the one before it on the stream ends (wait_for_vectors). */
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared, cudaStream_t stream,
+                   Arguments... arguments) {
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(unsigned(blocks));
+    config.blockDim = dim3(BLOCK);
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+/* Level k's narrow supernodes and the tasks of one list. */
+inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device, int32_t k,
+                          const gsv_task_list &list, const gsv_task *tasks) {
+    level_part part;
+    part.small = device.small + tiles->small.ptr[k];
+    part.small_count = int32_t(tiles->small.ptr[k + 1] - tiles->small.ptr[k]);
+    part.tiny = device.tiny + tiles->tiny.ptr[k];
+    part.tiny_count = int32_t(tiles->tiny.ptr[k + 1] - tiles->tiny.ptr[k]);
+    part.tasks = tasks + list.ptr[k];
+    part.task_count = int32_t(list.ptr[k + 1] - list.ptr[k]);
+    part.leaf = k == 0;
+    return part;
+}
+
+inline int64_t blocks_of(const level_part &part) {
+    return int64_t(part.task_count) + part.small_count + (part.tiny_count + BLOCK_WARPS - 1) / BLOCK_WARPS;
+}
+
+template <typename T, int NR>
+cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device,
+                           const gsv_device_vectors &vectors, cudaStream_t stream) {
+    T *y = static_cast<T *>(vectors.y), *x = static_cast<T *>(vectors.x), *u = static_cast<T *>(vectors.u);
+    const gsv_tiles *tiles = plan->tiles;
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        level_part part = part_of(tiles, device, k, tiles->assemble, device.assemble);
+        if (part.leaf)
+            part.task_count = 0; /* nothing to assemble */
+        if (blocks_of(part) > 0) {
+            const cudaError_t error =
+                launch(forward_first_kernel<T, NR>, blocks_of(part), 0, stream, device, y, x, u, part);
+            if (error != cudaSuccess)
+                return error;
+        }
+        const int64_t wide = tiles->forward.ptr[k + 1] - tiles->forward.ptr[k];
+        if (wide > 0) {
+            const cudaError_t error =
+                launch(forward_wide_kernel<T, NR>, wide, 8 * 16 * NR * sizeof(T), stream, device, y, x, u,
+                       device.forward + tiles->forward.ptr[k], part.leaf);
+            if (error != cudaSuccess)
+                return error;
+        }
+    }
+    return cudaSuccess;
+}
+
+template <typename T, int NR>
+cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
+                            const gsv_device_vectors &vectors, cudaStream_t stream) {
+    T *y = static_cast<T *>(vectors.y);
+    const T *x = static_cast<const T *>(vectors.x);
+    const gsv_tiles *tiles = plan->tiles;
+    for (int32_t k = plan->nlevels - 1; k >= 0; k--) {
+        const level_part part = part_of(tiles, device, k, tiles->backward, device.backward);
+        const size_t shared = part.task_count > 0 ? stage<T, NR>::ROWS * stage<T, NR>::STRIDE * sizeof(T) : 0;
+        const cudaError_t error =
+            launch(backward_kernel<T, NR>, blocks_of(part), shared, stream, device, x, y, part);
+        if (error != cudaSuccess)
+            return error;
+    }
+    return cudaSuccess;
+}
+
+template <typename T, int NR> unsigned vector_blocks(int32_t n) {
+    return unsigned((int64_t(n) * NR + BLOCK - 1) / BLOCK);
+}
+
+template <typename T, int NR>
+cudaError_t launch_load(int32_t n, const int32_t *perm, gsv_device_dense from, void *to,
+                        cudaStream_t stream) {
+    load_kernel<T, NR><<<vector_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, from, static_cast<T *>(to));
+    return cudaGetLastError();
+}
+
+template <typename T, int NR>
+cudaError_t launch_store(int32_t n, const int32_t *perm, const void *from, gsv_device_dense to,
+                         cudaStream_t stream) {
+    store_kernel<T, NR>
+        <<<vector_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, static_cast<const T *>(from), to);
+    return cudaGetLastError();
+}
+
+template <typename T, int NR>
+cudaError_t launch_scale(int32_t n, const void *d, void *v, cudaStream_t stream) {
+    typedef typename traits<T>::real real;
+    scale_kernel<T, NR>
+        <<<vector_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, static_cast<const real *>(d), static_cast<T *>(v));
+    return cudaGetLastError();
+}
+
+template <typename T> struct launcher {
+    static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
+                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(forward_levels, nr, plan, *device, *vectors, stream);
+    }
+    static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
+                                const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(backward_levels, nr, plan, *device, *vectors, stream);
+    }
+    static cudaError_t load(int32_t n, const int32_t *perm, gsv_device_dense from, void *to, int nr,
+                            cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(launch_load, nr, n, perm, from, to, stream);
+    }
+    static cudaError_t store(int32_t n, const int32_t *perm, const void *from, gsv_device_dense to, int nr,
+                             cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(launch_store, nr, n, perm, from, to, stream);
+    }
+    static cudaError_t scale(int32_t n, const void *d, void *v, int nr, cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(launch_scale, nr, n, d, v, stream);
+    }
+};
+
+/* clang-format off */
+#define GSV_DEFINE_SWEEP(name, type)                                                                         \
+    extern "C" const gsv_sweep_functions name = {                                                            \
+        {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
+        gsv::launcher<type>::forward, gsv::launcher<type>::backward,                                         \
+        gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}
+/* clang-format on */
+
+} // namespace gsv
+#endif

@@ -1,0 +1,119 @@
+#include "cuda_support.h"
+
+#include "../memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+gpusolve_status gsv_cuda_check(cudaError_t error, const char *call, gsv_message *message) {
+    if (error == cudaSuccess)
+        return GPUSOLVE_OK;
+    cudaGetLastError(); /* clear it, so that it is not taken for somebody else's */
+    return gsv_fail(message,
+                    error == cudaErrorMemoryAllocation ? GPUSOLVE_OUT_OF_DEVICE_MEMORY : GPUSOLVE_CUDA_ERROR,
+                    "%s: %s", call, cudaGetErrorString(error));
+}
+
+gpusolve_status gsv_cuda_malloc(void **memory, int64_t bytes, gsv_message *message) {
+    *memory = NULL;
+    if (bytes == 0)
+        return GPUSOLVE_OK;
+    const cudaError_t error =
+        gsv_allocation_fails() ? cudaErrorMemoryAllocation : cudaMalloc(memory, (size_t)bytes);
+    if (error == cudaSuccess)
+        return GPUSOLVE_OK;
+    *memory = NULL;
+    char call[64];
+    snprintf(call, sizeof call, "allocating %lld bytes on the device", (long long)bytes);
+    return gsv_cuda_check(error, call, message);
+}
+
+int gsv_cuda_enter(int device) {
+    int previous = device;
+    cudaGetDevice(&previous);
+    if (previous != device)
+        cudaSetDevice(device);
+    cudaGetLastError(); /* an error of the caller's own earlier calls is not this call's */
+    return previous;
+}
+
+void gsv_cuda_leave(int previous) {
+    int current = previous;
+    cudaGetDevice(&current);
+    if (current != previous)
+        cudaSetDevice(previous);
+}
+
+int gsv_cuda_is_device(const void *pointer) {
+    struct cudaPointerAttributes attributes;
+    if (cudaPointerGetAttributes(&attributes, pointer) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+}
+
+gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense) {
+    const int row_major = dense->order == GPUSOLVE_ROW_MAJOR;
+    return (gsv_device_dense){dense->values, row_major ? dense->ld : 1, row_major ? 1 : dense->ld,
+                              (int32_t)dense->cols};
+}
+
+gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values) {
+    gpusolve_dense packed = *dense;
+    packed.values = values;
+    packed.ld = dense->order == GPUSOLVE_ROW_MAJOR ? dense->cols : dense->rows;
+    return gsv_cuda_dense(&packed);
+}
+
+cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum cudaMemcpyKind kind,
+                                cudaStream_t stream) {
+    const size_t number = gsv_dtype_bytes(host->dtype);
+    const int row_major = host->order == GPUSOLVE_ROW_MAJOR;
+    const size_t width = (size_t)(row_major ? host->cols : host->rows) * number;
+    const size_t height = (size_t)(row_major ? host->rows : host->cols);
+    const size_t pitch = height > 1 ? (size_t)host->ld * number : width;
+    return kind == cudaMemcpyHostToDevice
+               ? cudaMemcpy2DAsync(device, width, host->values, pitch, width, height, kind, stream)
+               : cudaMemcpy2DAsync(host->values, pitch, device, width, width, height, kind, stream);
+}
+
+const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return &gsv_sweep_s;
+    case GPUSOLVE_DOUBLE:
+        return &gsv_sweep_d;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return &gsv_sweep_c;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        break;
+    }
+    return &gsv_sweep_z;
+}
+
+gpusolve_status gsv_cuda_probe(int *device, char *name, size_t name_bytes, gsv_message *message) {
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        cudaGetLastError();
+        return gsv_fail(message, GPUSOLVE_NO_DEVICE, "no CUDA device: %s",
+                        error == cudaSuccess ? "none found" : cudaGetErrorString(error));
+    }
+    if (*device >= count || *device < -1)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->device = %d, devices are 0 .. %d",
+                        *device, count - 1);
+    if (*device == -1 && (error = cudaGetDevice(device)) != cudaSuccess)
+        return gsv_cuda_check(error, "cudaGetDevice", message);
+    struct cudaDeviceProp properties;
+    if ((error = cudaGetDeviceProperties(&properties, *device)) != cudaSuccess)
+        return gsv_cuda_check(error, "cudaGetDeviceProperties", message);
+    snprintf(name, name_bytes, "%s", properties.name);
+    return GPUSOLVE_OK;
+}
+
+void gsv_cuda_synchronize(int device, void *stream) {
+    const int previous = gsv_cuda_enter(device);
+    cudaStreamSynchronize((cudaStream_t)stream);
+    gsv_cuda_leave(previous);
+}

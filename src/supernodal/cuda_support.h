@@ -1,0 +1,88 @@
+/* What the files of the CUDA executor share: errors, memory, the current device, and their own structures. */
+#ifndef GSV_CUDA_SUPPORT_H
+#define GSV_CUDA_SUPPORT_H
+
+#include <cuda_runtime_api.h>
+
+#include "cuda_sweep.h"
+#include "executor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* factor->prepared: one allocation on the device, divided. */
+typedef struct gsv_cuda_factor {
+    gsv_device_plan plan;
+    void *memory;
+} gsv_cuda_factor;
+
+/* workspace->state: one allocation on the device, and the sweeps as graphs, one for each class of right-hand
+ * sides. */
+typedef struct gsv_cuda_workspace {
+    gsv_device_vectors vectors;
+    void *memory;
+    cudaGraphExec_t forward[GSV_CLASSES], backward[GSV_CLASSES];
+} gsv_cuda_workspace;
+
+/* Translate a CUDA error, clear it, and say which call failed. cudaSuccess gives GPUSOLVE_OK. */
+gpusolve_status gsv_cuda_check(cudaError_t error, const char *call, gsv_message *message);
+
+/* cudaMalloc, counted by the allocation hook; *memory is NULL on failure. bytes == 0 gives NULL and success.
+ */
+gpusolve_status gsv_cuda_malloc(void **memory, int64_t bytes, gsv_message *message);
+
+/* Make a device current, and the one before again. Each public call of the CUDA executor is between the two.
+ */
+int gsv_cuda_enter(int device);
+void gsv_cuda_leave(int previous);
+
+/* Is this pointer one that kernels can use (device or managed memory)? */
+int gsv_cuda_is_device(const void *pointer);
+
+/* A user's block with its strides, and the same block without padding, at `values`. */
+gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense);
+gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values);
+
+/* Copy a block between host memory, in the user's layout, and the device, without padding. */
+cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum cudaMemcpyKind kind,
+                                cudaStream_t stream);
+
+/* The launchers of a precision. */
+const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
+
+/* cuda_prepare.c */
+int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
+gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
+                                 const gpusolve_factor_data *data);
+gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
+                                 const gpusolve_factor_data *data);
+void gsv_cuda_release(gpusolve_factor *factor);
+void gsv_cuda_handle_destroy(gpusolve_handle *handle);
+
+/* cuda_executor.c */
+gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                               gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                               const gpusolve_dense *x);
+
+/* cuda_refine.cu */
+gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
+                                       const int64_t *row_ptr, const int32_t *columns, const void *values);
+void gsv_cuda_matrix_destroy(gpusolve_matrix *matrix);
+gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace);
+void gsv_cuda_refine_release(gpusolve_workspace *workspace);
+gpusolve_status gsv_cuda_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                     gsv_refine_vector which, const gpusolve_dense *from);
+gpusolve_status gsv_cuda_refine_store(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                      const gpusolve_dense *to);
+gpusolve_status gsv_cuda_refine_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gpusolve_workspace *workspace, int64_t cols, int first);
+gpusolve_status gsv_cuda_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
+                                         gpusolve_workspace *workspace, int64_t cols, double *norms);
+gpusolve_status gsv_cuda_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
+                                       const unsigned char *mask, gsv_refine_update update);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

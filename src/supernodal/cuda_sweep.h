@@ -1,0 +1,78 @@
+/*
+ * The device's copy of a plan, and the launchers of the two sweeps: one table of functions for each
+ * precision. The kernels and what they do are in cuda_sweep.cuh.
+ */
+#ifndef GSV_CUDA_SWEEP_H
+#define GSV_CUDA_SWEEP_H
+
+#include <cuda_runtime_api.h>
+
+#include "tiles.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a kernel wants to know of a supernode, in one read. */
+typedef struct gsv_node {
+    int64_t panel;  /* start of its panel */
+    int64_t rows;   /* start of its rows, and of its fronts' gather_ptr */
+    int64_t update; /* row of its update vector */
+    int32_t first_column, nc, nr;
+    int32_t unused;
+} gsv_node;
+
+/* Device pointers, all read-only during a solve. */
+typedef struct gsv_device_plan {
+    const gsv_node *node;        /* [nsuper] */
+    const int32_t *rows;         /* [rows] */
+    const uint32_t *gather_ptr;  /* [rows + 1] */
+    const uint32_t *gather;      /* [update rows] */
+    const int32_t *tiny, *small; /* as in gsv_tiles */
+    const gsv_task *assemble, *forward, *backward;
+    const int32_t *perm; /* [n] or NULL */
+    const void *panels;  /* numbers */
+    const void *d;       /* [n] real numbers, or NULL */
+} gsv_device_plan;
+
+/*
+ * What a solve writes. Row i of each holds the NR right-hand sides of one class side by side.
+ *   y  [n] the permuted right-hand side; the forward sweep adds to it; the backward sweep leaves the solution
+ * here x  [n] the forward sweep's result u  [update rows] update vectors
+ */
+typedef struct gsv_device_vectors {
+    void *y, *x, *u;
+} gsv_device_vectors;
+
+/* A user's block of right-hand sides on the device. */
+typedef struct gsv_device_dense {
+    void *values;
+    int64_t row_stride, column_stride; /* numbers */
+    int32_t columns;
+} gsv_device_dense;
+
+enum { GSV_CLASSES = 5 };
+
+typedef struct gsv_sweep_functions {
+    int32_t classes[GSV_CLASSES]; /* the NR there are, ascending; 0: fewer */
+    /* One sweep over all levels, in launches on the stream: nr is one of the classes. */
+    cudaError_t (*forward)(const gsv_plan *plan, const gsv_device_plan *device,
+                           const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+    cudaError_t (*backward)(const gsv_plan *plan, const gsv_device_plan *device,
+                            const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+    /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0. */
+    cudaError_t (*load)(int32_t n, const int32_t *perm, gsv_device_dense from, void *to, int nr,
+                        cudaStream_t stream);
+    /* to(perm ? perm[i] : i, c) = from(i, c) */
+    cudaError_t (*store)(int32_t n, const int32_t *perm, const void *from, gsv_device_dense to, int nr,
+                         cudaStream_t stream);
+    /* v(i, c) /= d(i) */
+    cudaError_t (*scale)(int32_t n, const void *d, void *v, int nr, cudaStream_t stream);
+} gsv_sweep_functions;
+
+extern const gsv_sweep_functions gsv_sweep_s, gsv_sweep_d, gsv_sweep_c, gsv_sweep_z;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,3 @@
+#include "cuda_launch.cuh"
+
+GSV_DEFINE_SWEEP(gsv_sweep_c, gsv::complex<float>);

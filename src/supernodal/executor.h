@@ -1,0 +1,127 @@
+/*
+ * What runs a plan. Two executors, host and CUDA, behind one table of functions; factor.c, solve.c and refine.c know
+ * the table alone. Arguments have been checked when these functions are called: types, sizes, ownership.
+ */
+#ifndef GSV_EXECUTOR_H
+#define GSV_EXECUTOR_H
+
+#include "../handle.h"
+#include "import.h"
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gsv_text; /* summary.h */
+
+/* The steps of a solve, in this order; a system is a set of them (solve.c). */
+enum {
+    GSV_PERMUTE_IN = 1,  /* y(i) = b(perm(i)), else y = b */
+    GSV_FORWARD = 2,     /* y = L \ y */
+    GSV_SCALE = 4,       /* y = D \ y, nothing for L L' */
+    GSV_BACKWARD = 8,    /* y = L' \ y */
+    GSV_PERMUTE_OUT = 16 /* x(perm(i)) = y(i), else x = y */
+};
+
+struct gpusolve_factor {
+    const struct gsv_executor *executor;
+    int device;
+    uint64_t id; /* unique in the process: a workspace knows its factor by it */
+    gpusolve_dtype dtype;
+    int has_d;
+    int unusable; /* a refresh broke off half-way */
+    gsv_plan plan;
+    void *prepared; /* the executor's: values (and index maps) where the backend wants them */
+    double plan_ms, prepare_ms;
+};
+
+struct gpusolve_workspace {
+    const struct gsv_executor *executor;
+    int device;
+    uint64_t factor_id;
+    gpusolve_dtype dtype;
+    int32_t n;
+    int64_t max_nrhs;
+    void *state;  /* the executor's */
+    void *refine; /* the executor's, made by refine_reserve: B, X, S, R, each n x max_nrhs, column-major */
+};
+
+struct gpusolve_matrix {
+    const struct gsv_executor *executor;
+    int device;
+    gpusolve_dtype dtype;
+    int32_t n;
+    int64_t nnz;
+    double norm_inf; /* norm(A, inf) */
+    void *state;     /* the executor's copy: all entries by rows, ascending columns */
+};
+
+typedef enum gsv_refine_vector { GSV_REFINE_B, GSV_REFINE_X } gsv_refine_vector;
+typedef enum gsv_refine_update {
+    GSV_REFINE_ADD,    /* S = X, X = X + R in the masked columns */
+    GSV_REFINE_REVERT, /* X = S in the masked columns */
+    GSV_REFINE_ZERO    /* X = 0 in the masked columns */
+} gsv_refine_update;
+
+typedef struct gsv_executor {
+    gpusolve_backend backend;
+
+    /* Build the executor's part of the plan (plan->tiles or plan->subtrees). Reads no numbers, no device. */
+    gpusolve_status (*plan)(gsv_plan *plan, gsv_message *message);
+    /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes. */
+    void (*bytes)(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs, int64_t *factor_bytes,
+                  int64_t *workspace_bytes);
+    /* Allocate and fill factor->prepared (NULL on failure) from checked data; returns when it is ready. */
+    gpusolve_status (*prepare)(gpusolve_handle *handle, gpusolve_factor *factor, const gpusolve_factor_data *data);
+    /* New values into the same memory. On failure sets factor->unusable if values were touched. */
+    gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor, const gpusolve_factor_data *data);
+    void (*release)(gpusolve_factor *factor); /* frees factor->prepared, NULL accepted */
+    /* Free handle->scratch; NULL where the executor keeps nothing with a handle. */
+    void (*handle_destroy)(gpusolve_handle *handle);
+
+    /* Allocate workspace->state; the other fields are set. */
+    gpusolve_status (*workspace_create)(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                        gpusolve_workspace *workspace);
+    void (*workspace_destroy)(gpusolve_workspace *workspace); /* frees state and refine; never reads the factor */
+
+    /* Run the steps on 1 <= b->cols <= workspace->max_nrhs columns; x may be b. */
+    gpusolve_status (*solve)(gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_workspace *workspace,
+                             unsigned steps, const gpusolve_dense *b, const gpusolve_dense *x);
+
+    /* Refinement: A by rows (int64 row_ptr [n + 1], ascending columns), copied; sets matrix->state. */
+    gpusolve_status (*matrix_create)(gpusolve_handle *handle, gpusolve_matrix *matrix, const int64_t *row_ptr,
+                                     const int32_t *columns, const void *values);
+    void (*matrix_destroy)(gpusolve_matrix *matrix);
+    gpusolve_status (*refine_reserve)(gpusolve_handle *handle, gpusolve_workspace *workspace);
+    /* Copy a user's block (host or device, any order) into B or X; copy X out to it. */
+    gpusolve_status (*refine_load)(gpusolve_handle *handle, gpusolve_workspace *workspace, gsv_refine_vector which,
+                                   const gpusolve_dense *from);
+    gpusolve_status (*refine_store)(gpusolve_handle *handle, gpusolve_workspace *workspace, const gpusolve_dense *to);
+    /* X = A \ B (first != 0) or R = A \ R, on the first cols columns. */
+    gpusolve_status (*refine_solve)(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                    gpusolve_workspace *workspace, int64_t cols, int first);
+    /* R = B - A X; norms[3 j ..] = norm(R_j, inf), norm(X_j, inf), norm(B_j, inf) on the host, NaN if any entry is.
+     * Complex entries count with their modulus. Blocks. */
+    gpusolve_status (*refine_residual)(gpusolve_handle *handle, const gpusolve_matrix *matrix,
+                                       gpusolve_workspace *workspace, int64_t cols, double *norms);
+    gpusolve_status (*refine_update)(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
+                                     const unsigned char *mask, gsv_refine_update update);
+
+    /* Append lines about the executor's part of the plan (tasks per tier, say) to a summary; may be NULL. */
+    void (*summary)(const gpusolve_factor *factor, struct gsv_text *text);
+} gsv_executor;
+
+extern const gsv_executor gsv_host_executor;
+#ifdef GPUSOLVE_WITH_CUDA
+extern const gsv_executor gsv_cuda_executor;
+/* Find a usable device: *device is an ordinal or -1 for the current one on entry, the ordinal on return. */
+gpusolve_status gsv_cuda_probe(int *device, char *name, size_t name_bytes, gsv_message *message);
+/* Wait for the work on a handle's stream. */
+void gsv_cuda_synchronize(int device, void *stream);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,195 @@
+/*
+ * gpusolve_factor_create, _refresh, _destroy, _info and gpusolve_query: a factor's life.
+ *
+ *      data --import--> structure --plan--> plan --prepare--> values where the backend wants them
+ *
+ * What can be refused is refused before the backend allocates anything. No arithmetic happens here.
+ */
+#include <omp.h>
+#include <stdatomic.h>
+
+#include "../memory.h"
+#include "checks.h"
+
+static double milliseconds(void) {
+    return 1e3 * omp_get_wtime();
+}
+
+/* The import checks the rest of data. */
+static gpusolve_status check_data(const gpusolve_factor_data *data, gsv_message *message) {
+    return data ? GPUSOLVE_OK : gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data is NULL");
+}
+
+/* Structure and plan, the executor's part included. Leaves nothing behind on failure. */
+static gpusolve_status make_plan(const gsv_executor *executor, const gpusolve_factor_data *data,
+                                 gsv_plan *plan, gsv_message *message) {
+    gsv_structure structure;
+    gpusolve_status status = gsv_import_structure(data, &structure, message);
+    if (status)
+        return status;
+    status = gsv_plan_create(&structure, plan, message);
+    if (status)
+        return status;
+    status = executor->plan(plan, message);
+    if (status)
+        gsv_plan_free(plan);
+    return status;
+}
+
+static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
+                                   const gpusolve_factor_data *data) {
+    double start = milliseconds();
+    gpusolve_status status = make_plan(handle->executor, data, &factor->plan, &handle->message);
+    if (status)
+        return status;
+    double planned = milliseconds();
+    factor->dtype = data->dtype;
+    factor->has_d = gsv_import_has_d(data);
+    status = gsv_import_check_values(data, &factor->plan, handle->threads, &handle->message);
+    if (!status)
+        status = handle->executor->prepare(handle, factor, data);
+    factor->plan_ms = planned - start;
+    factor->prepare_ms = milliseconds() - planned;
+    if (status)
+        gsv_plan_free(&factor->plan);
+    return status;
+}
+
+gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
+                                       gpusolve_factor **factor) {
+    static _Atomic uint64_t last_id;
+    if (factor)
+        *factor = NULL;
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = check_data(data, &handle->message);
+    if (status)
+        return status;
+    if (!factor)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor is NULL");
+
+    gpusolve_factor *created = gsv_calloc(1, sizeof *created);
+    if (!created)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "factor: out of host memory");
+    created->executor = handle->executor;
+    created->device = handle->device;
+    created->id = atomic_fetch_add(&last_id, 1) + 1;
+    status = fill_factor(handle, created, data);
+    if (status) {
+        gsv_free(created);
+        return status;
+    }
+    *factor = created;
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_factor_data *data,
+                                  gsv_message *message) {
+    if (data->dtype != factor->dtype)
+        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "data.dtype = %d is not the factor's %d",
+                        (int)data->dtype, (int)factor->dtype);
+    if (gsv_import_has_d(data) != factor->has_d)
+        return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH, "data.kind = %d, but the factor is %s",
+                        (int)data->kind, factor->has_d ? "L D L'" : "L L'");
+    return GPUSOLVE_OK;
+}
+
+gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
+                                        const gpusolve_factor_data *data) {
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gsv_message *message = &handle->message;
+    gpusolve_status status = gsv_check_factor_owner(handle, factor);
+    if (!status)
+        status = check_data(data, message);
+    if (!status)
+        status = gsv_import_check_pattern(data, &factor->plan, message);
+    if (!status)
+        status = check_kind(factor, data, message);
+    if (!status)
+        status = gsv_import_check_values(data, &factor->plan, handle->threads, message);
+    if (!status)
+        status = handle->executor->refresh(handle, factor, data);
+    if (!status)
+        factor->unusable = 0;
+    return status;
+}
+
+void gpusolve_factor_destroy(gpusolve_factor *factor) {
+    if (!factor)
+        return;
+    factor->executor->release(factor);
+    gsv_plan_free(&factor->plan);
+    gsv_free(factor);
+}
+
+static gpusolve_status check_info(const gpusolve_info *info, gsv_message *message) {
+    if (!info)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "info is NULL");
+    if (info->size != sizeof *info)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "info.size = %zu, must be %zu", info->size,
+                        sizeof *info);
+    return GPUSOLVE_OK;
+}
+
+static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+                      int64_t max_nrhs, gpusolve_info *info) {
+    info->backend = executor->backend;
+    info->dtype = dtype;
+    info->n = plan->l.n;
+    info->nnz_l = plan->nnz_l;
+    info->stored_bytes = plan->nnz_l * (int64_t)gsv_dtype_bytes(dtype);
+    info->supernodes = plan->l.nsuper;
+    info->levels = plan->nlevels;
+    info->widest_supernode = plan->widest;
+    info->update_rows = plan->update_ptr[plan->l.nsuper];
+    executor->bytes(plan, dtype, has_d, max_nrhs, &info->factor_bytes, &info->workspace_bytes);
+    info->plan_bytes = plan->bytes;
+    info->max_nrhs = max_nrhs;
+    info->plan_ms = 0;
+    info->prepare_ms = 0;
+}
+
+gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data, int64_t max_nrhs,
+                               gpusolve_info *info) {
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = check_data(data, &handle->message);
+    if (!status && max_nrhs < 0)
+        status =
+            gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "max_nrhs = %lld", (long long)max_nrhs);
+    if (!status)
+        status = check_info(info, &handle->message);
+    if (status)
+        return status;
+
+    gsv_plan plan;
+    double start = milliseconds();
+    status = make_plan(handle->executor, data, &plan, &handle->message);
+    if (status)
+        return status;
+    status = gsv_check_max_nrhs(&plan, data->dtype, 0, max_nrhs, &handle->message);
+    if (!status) {
+        fill_info(handle->executor, &plan, data->dtype, gsv_import_has_d(data), max_nrhs, info);
+        info->plan_ms = milliseconds() - start;
+    }
+    gsv_plan_free(&plan);
+    return status;
+}
+
+gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t max_nrhs,
+                                     gpusolve_info *info) {
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = gsv_check_factor_owner(handle, factor);
+    if (!status)
+        status = gsv_check_max_nrhs(&factor->plan, factor->dtype, 0, max_nrhs, &handle->message);
+    if (!status)
+        status = check_info(info, &handle->message);
+    if (status)
+        return status;
+    fill_info(factor->executor, &factor->plan, factor->dtype, factor->has_d, max_nrhs, info);
+    info->plan_ms = factor->plan_ms;
+    info->prepare_ms = factor->prepare_ms;
+    return GPUSOLVE_OK;
+}

@@ -1,0 +1,179 @@
+/*
+ * From the caller's panels to the packed ones. Panels that lie in the caller's memory as the kernels want to read them
+ * (supernodal, not split-complex) are read in place, block by block on all threads; others are first copied out by the
+ * import, one panel at a time a thread.
+ */
+#include "host_pack.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "../dense_kernels/panel_host.h"
+#include "../memory.h"
+
+#define GSV_REAL float
+#define GSV_LANES 8
+#define GSV_COMPLEX 0
+#define GSV_PACK(name) pack_##name##_s
+#include "../dense_kernels/pack_host.h"
+#undef GSV_COMPLEX
+#undef GSV_PACK
+#define GSV_COMPLEX 1
+#define GSV_PACK(name) pack_##name##_c
+#include "../dense_kernels/pack_host.h"
+#undef GSV_COMPLEX
+#undef GSV_PACK
+#undef GSV_LANES
+#undef GSV_REAL
+
+#define GSV_REAL double
+#define GSV_LANES 4
+#define GSV_COMPLEX 0
+#define GSV_PACK(name) pack_##name##_d
+#include "../dense_kernels/pack_host.h"
+#undef GSV_COMPLEX
+#undef GSV_PACK
+#define GSV_COMPLEX 1
+#define GSV_PACK(name) pack_##name##_z
+#include "../dense_kernels/pack_host.h"
+
+static int is_complex(gpusolve_dtype dtype)
+{
+    return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+}
+
+int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start)
+{
+    const int64_t parts = is_complex(dtype) ? 2 : 1;
+    const int64_t line = 64 * parts / (int64_t)gsv_dtype_bytes(dtype);
+    int64_t at = 0;
+    for (int32_t i = 0; i < plan->l.nsuper; i++) {
+        const int32_t s = plan->subtrees->order[i];
+        if (start)
+            start[s] = at;
+        at += parts * gsv_panel_size(gsv_columns(plan, s), plan->update_ptr[s + 1] - plan->update_ptr[s]);
+        at = (at + line - 1) / line * line;
+    }
+    return at + GSV_PANEL_SLACK;
+}
+
+typedef struct packing {
+    const gpusolve_factor_data *data;
+    const gsv_plan *plan;
+    const int64_t *start;
+    char *values;
+    size_t real_bytes;
+    int64_t total; /* real numbers, slack included */
+} packing;
+
+/* Pack blocks [first, last) of panel s. */
+static void pack_blocks(const packing *p, int32_t s, const void *panel, int32_t first, int32_t last)
+{
+    const int32_t nc = gsv_columns(p->plan, s), nr = gsv_rows(p->plan, s), m = nr - nc;
+    void *to = p->values + (size_t)p->start[s] * p->real_bytes;
+    for (int32_t j = first; j < last; j++)
+        switch (p->data->dtype) {
+        case GPUSOLVE_FLOAT:
+            pack_block_s(panel, nr, nc, m, j, to);
+            break;
+        case GPUSOLVE_DOUBLE:
+            pack_block_d(panel, nr, nc, m, j, to);
+            break;
+        case GPUSOLVE_COMPLEX_FLOAT:
+            pack_block_c(panel, nr, nc, m, j, to);
+            break;
+        case GPUSOLVE_COMPLEX_DOUBLE:
+            pack_block_z(panel, nr, nc, m, j, to);
+            break;
+        }
+}
+
+/* What lies between a panel and the cache line that the next one starts on, or the slack, must be finite. */
+static void clear_behind(const packing *p, int32_t s)
+{
+    const int64_t size = gsv_panel_size(gsv_columns(p->plan, s), gsv_rows(p->plan, s) - gsv_columns(p->plan, s));
+    const int64_t end = p->start[s] + (is_complex(p->data->dtype) ? 2 : 1) * size;
+    const int64_t left = p->total - end, line = 64 / (int64_t)p->real_bytes;
+    const int64_t last = left - GSV_PANEL_SLACK < line ? left : (end + line - 1) / line * line - end;
+    memset(p->values + (size_t)end * p->real_bytes, 0, (size_t)last * p->real_bytes);
+}
+
+static const void *panel_in_place(const packing *p, int32_t s)
+{
+    const gpusolve_factor_data *data = p->data;
+    const int64_t at = data->itype == GPUSOLVE_INT64 ? ((const int64_t *)data->px)[s] : ((const int32_t *)data->px)[s];
+    return (const char *)data->x + (size_t)at * gsv_dtype_bytes(data->dtype);
+}
+
+/* The tasks' panels, task by task, and the top's, block by block: memory is touched first by many threads. */
+static void pack_in_place(const packing *p, int threads)
+{
+    const gsv_subtrees *tree = p->plan->subtrees;
+    const int64_t count = tree->ntasks + tree->nbackward;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int64_t t = 0; t < count; t++) {
+        if (t < tree->ntasks) {
+            for (int32_t i = tree->task_ptr[tree->heaviest[t]]; i < tree->task_ptr[tree->heaviest[t] + 1]; i++) {
+                const int32_t s = tree->order[i];
+                pack_blocks(p, s, panel_in_place(p, s), 0, gsv_block_count(gsv_columns(p->plan, s)));
+                clear_behind(p, s);
+            }
+        } else {
+            const gsv_step step = tree->backward[t - tree->ntasks];
+            pack_blocks(p, step.s, panel_in_place(p, step.s), step.part, step.part + 1);
+            if (step.part == 0)
+                clear_behind(p, step.s);
+        }
+    }
+}
+
+/* Copies of panels, each thread's its own, none larger than needed for the panels of up to `limit` numbers. */
+static void pack_copies(const packing *p, int threads, char *copies, size_t copy_numbers, size_t from, size_t to)
+{
+    const size_t number = gsv_dtype_bytes(p->data->dtype);
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
+    for (int32_t i = 0; i < p->plan->l.nsuper; i++) {
+        const int32_t s = p->plan->subtrees->order[i];
+        const size_t size = (size_t)gsv_rows(p->plan, s) * (size_t)gsv_columns(p->plan, s);
+        if (size <= from || size > to)
+            continue;
+        char *copy = copies + (size_t)omp_get_thread_num() * copy_numbers * number;
+        gsv_import_panel(p->data, p->plan, s, copy);
+        pack_blocks(p, s, copy, 0, gsv_block_count(gsv_columns(p->plan, s)));
+        clear_behind(p, s);
+    }
+}
+
+gpusolve_status gsv_host_pack(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
+                              const int64_t *start, void *values, gsv_message *message)
+{
+    enum { LARGE = 1 << 20 }; /* numbers of a panel that only one thread copies at a time */
+    const packing p = {data,
+                       plan,
+                       start,
+                       values,
+                       gsv_dtype_bytes(data->dtype) / (is_complex(data->dtype) ? 2 : 1),
+                       gsv_host_pack_layout(plan, data->dtype, NULL)};
+    if (plan->l.nsuper == 0)
+        memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);
+    if (data->kind == GPUSOLVE_SUPERNODAL_LL && !data->z) {
+        pack_in_place(&p, threads);
+        return GPUSOLVE_OK;
+    }
+    size_t small = 0, large = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const size_t size = (size_t)gsv_rows(plan, s) * (size_t)gsv_columns(plan, s);
+        if (size <= LARGE && size > small)
+            small = size;
+        if (size > large)
+            large = size;
+    }
+    const size_t room = small * (size_t)threads > large ? small * (size_t)threads : large;
+    char *copies = gsv_malloc(room, gsv_dtype_bytes(data->dtype));
+    if (!copies)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while packing the factor");
+    pack_copies(&p, threads, copies, small, 0, LARGE);
+    pack_copies(&p, 1, copies, large, LARGE, SIZE_MAX);
+    gsv_free(copies);
+    return GPUSOLVE_OK;
+}

@@ -1,0 +1,18 @@
+/* Packing the panels for the host executor (panel_host.h), for every type. */
+#ifndef GSV_HOST_PACK_H
+#define GSV_HOST_PACK_H
+
+#include "import.h"
+#include "subtrees.h"
+
+/*
+ * Where each panel goes: start[s] in real numbers of the type, each panel on a cache line, in the order in which the
+ * subtrees visit them. start may be NULL. Returns the real numbers of all panels, slack included.
+ */
+int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start);
+
+/* Fill values, on so many threads; data has been checked. GPUSOLVE_OUT_OF_MEMORY: nothing is written. */
+gpusolve_status gsv_host_pack(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
+                              const int64_t *start, void *values, gsv_message *message);
+
+#endif

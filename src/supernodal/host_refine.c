@@ -1,0 +1,264 @@
+/*
+ * Refinement on the host: r = b - A x and x = x + r over the rows of A, in the factor's precision.
+ *
+ * Parallel over blocks of rows. Every number is computed by one thread in one order, and norms are maxima, so
+ * the result is the same for any number of threads.
+ */
+#include "host_refine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../memory.h"
+
+enum {
+    WIDTH = 4,            /* columns a residual takes at once */
+    ROWS = 512,           /* a thread's share of rows at a time */
+    SERIAL_WORK = 1 << 14 /* below this many multiplications threads cost more than they bring */
+};
+
+typedef struct host_matrix {
+    int64_t *row_ptr;
+    int32_t *columns;
+    void *values;
+} host_matrix;
+
+typedef struct column_norms {
+    double r, x, b;
+} column_norms;
+
+enum { VECTOR_B, VECTOR_X, VECTOR_S, VECTOR_R, VECTORS };
+
+/* *norm = max(*norm, modulus), and NaN from the first NaN on. */
+static void raise(double *norm, double modulus) {
+    if (!(modulus <= *norm) && !isnan(*norm))
+        *norm = modulus;
+}
+
+#define REAL float
+#define PARTS 1
+#define NAME residual_s
+#include "host_residual.inc"
+
+#define REAL double
+#define PARTS 1
+#define NAME residual_d
+#include "host_residual.inc"
+
+#define REAL float
+#define PARTS 2
+#define NAME residual_c
+#include "host_residual.inc"
+
+#define REAL double
+#define PARTS 2
+#define NAME residual_z
+#include "host_residual.inc"
+
+static void *copy_of(const void *array, int64_t count, size_t size) {
+    void *copy = gsv_malloc((size_t)count, size);
+    if (copy && count > 0)
+        memcpy(copy, array, (size_t)count * size);
+    return copy;
+}
+
+gpusolve_status gsv_host_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
+                                       const int64_t *row_ptr, const int32_t *columns, const void *values) {
+    host_matrix *state = gsv_calloc(1, sizeof *state);
+    matrix->state = state;
+    if (state) {
+        state->row_ptr = copy_of(row_ptr, (int64_t)matrix->n + 1, sizeof *row_ptr);
+        state->columns = copy_of(columns, matrix->nnz, sizeof *columns);
+        state->values = copy_of(values, matrix->nnz, gsv_dtype_bytes(matrix->dtype));
+        if (state->row_ptr && state->columns && state->values)
+            return GPUSOLVE_OK;
+    }
+    gsv_host_matrix_destroy(matrix);
+    return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "matrix: out of host memory");
+}
+
+void gsv_host_matrix_destroy(gpusolve_matrix *matrix) {
+    host_matrix *state = matrix->state;
+    if (!state)
+        return;
+    gsv_free(state->row_ptr);
+    gsv_free(state->columns);
+    gsv_free(state->values);
+    gsv_free(state);
+    matrix->state = NULL;
+}
+
+gpusolve_status gsv_host_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace) {
+    size_t column = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
+    workspace->refine = gsv_malloc((size_t)workspace->max_nrhs * VECTORS, column);
+    return workspace->refine
+               ? GPUSOLVE_OK
+               : gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
+}
+
+/* Column j of one of the four vectors. */
+static char *column_of(const gpusolve_workspace *workspace, int vector, int64_t j) {
+    size_t column = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
+    return (char *)workspace->refine + ((size_t)vector * (size_t)workspace->max_nrhs + (size_t)j) * column;
+}
+
+/* to(k) = from(k), k < count; steps in bytes */
+static void copy_numbers(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count,
+                         size_t bytes) {
+    if (to_step == from_step && to_step == (int64_t)bytes) {
+        memcpy(to, from, (size_t)count * bytes);
+        return;
+    }
+    for (int64_t k = 0; k < count; k++, to += to_step, from += from_step) {
+        if (bytes == 8)
+            memcpy(to, from, 8);
+        else if (bytes == 16)
+            memcpy(to, from, 16);
+        else
+            memcpy(to, from, 4);
+    }
+}
+
+/* Copy a vector's leading columns from (to) a user's block, a run of rows at a time. */
+static void copy_block(const gpusolve_handle *handle, const gpusolve_workspace *workspace, int vector,
+                       const gpusolve_dense *user, int to_user) {
+    int64_t bytes = (int64_t)gsv_dtype_bytes(workspace->dtype);
+    int64_t row_step = bytes * (user->order == GPUSOLVE_COL_MAJOR ? 1 : user->ld);
+    int64_t column_step = bytes * (user->order == GPUSOLVE_COL_MAJOR ? user->ld : 1);
+    int64_t n = workspace->n;
+#pragma omp parallel for schedule(static) num_threads(handle->threads) if (n * user->cols > SERIAL_WORK)
+    for (int64_t begin = 0; begin < n; begin += ROWS) {
+        int64_t count = n - begin < ROWS ? n - begin : ROWS;
+        for (int64_t j = 0; j < user->cols; j++) {
+            char *theirs = (char *)user->values + begin * row_step + j * column_step;
+            char *ours = column_of(workspace, vector, j) + begin * bytes;
+            if (to_user)
+                copy_numbers(theirs, row_step, ours, bytes, count, (size_t)bytes);
+            else
+                copy_numbers(ours, bytes, theirs, row_step, count, (size_t)bytes);
+        }
+    }
+}
+
+gpusolve_status gsv_host_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                     gsv_refine_vector which, const gpusolve_dense *from) {
+    copy_block(handle, workspace, which == GSV_REFINE_B ? VECTOR_B : VECTOR_X, from, 0);
+    return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_host_refine_store(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                      const gpusolve_dense *to) {
+    copy_block(handle, workspace, VECTOR_X, to, 1);
+    return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_host_refine_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gpusolve_workspace *workspace, int64_t cols, int first) {
+    const unsigned all_steps = GSV_PERMUTE_IN | GSV_FORWARD | GSV_SCALE | GSV_BACKWARD | GSV_PERMUTE_OUT;
+    gpusolve_dense from = {workspace->dtype, GPUSOLVE_COL_MAJOR, workspace->n, cols, workspace->n, NULL};
+    gpusolve_dense to = from;
+    from.values = column_of(workspace, first ? VECTOR_B : VECTOR_R, 0);
+    to.values = column_of(workspace, first ? VECTOR_X : VECTOR_R, 0);
+    return handle->executor->solve(handle, factor, workspace, all_steps, &from, &to);
+}
+
+static void residual_rows(const gpusolve_matrix *matrix, int64_t begin, int64_t end, const void *const b[],
+                          const void *const x[], void *const r[], column_norms norms[]) {
+    const host_matrix *a = matrix->state;
+    switch (matrix->dtype) {
+    case GPUSOLVE_FLOAT:
+        residual_s(a, begin, end, b, x, r, norms);
+        break;
+    case GPUSOLVE_DOUBLE:
+        residual_d(a, begin, end, b, x, r, norms);
+        break;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        residual_c(a, begin, end, b, x, r, norms);
+        break;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        residual_z(a, begin, end, b, x, r, norms);
+        break;
+    }
+}
+
+/* WIDTH columns from `first` on; what lies beyond `cols` is done as one more copy of the last column. */
+static void residual_columns(const gpusolve_handle *handle, const gpusolve_matrix *matrix,
+                             const gpusolve_workspace *workspace, int64_t first, int64_t cols,
+                             column_norms norms[]) {
+    const void *b[WIDTH], *x[WIDTH];
+    void *r[WIDTH];
+    for (int64_t j = 0; j < WIDTH; j++) {
+        int64_t column = first + j < cols ? first + j : cols - 1;
+        b[j] = column_of(workspace, VECTOR_B, column);
+        x[j] = column_of(workspace, VECTOR_X, column);
+        r[j] = column_of(workspace, VECTOR_R, column);
+        norms[j] = (column_norms){0, 0, 0};
+    }
+    int64_t n = matrix->n;
+#pragma omp parallel num_threads(handle->threads) if (matrix->nnz * WIDTH > SERIAL_WORK)
+    {
+        column_norms mine[WIDTH] = {{0, 0, 0}};
+#pragma omp for schedule(dynamic) nowait
+        for (int64_t begin = 0; begin < n; begin += ROWS)
+            residual_rows(matrix, begin, n - begin < ROWS ? n : begin + ROWS, b, x, r, mine);
+#pragma omp critical(gsv_host_residual_norms)
+        for (int j = 0; j < WIDTH; j++) {
+            raise(&norms[j].r, mine[j].r);
+            raise(&norms[j].x, mine[j].x);
+            raise(&norms[j].b, mine[j].b);
+        }
+    }
+}
+
+gpusolve_status gsv_host_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
+                                         gpusolve_workspace *workspace, int64_t cols, double *norms) {
+    for (int64_t first = 0; first < cols; first += WIDTH) {
+        column_norms found[WIDTH];
+        residual_columns(handle, matrix, workspace, first, cols, found);
+        for (int64_t j = 0; j < WIDTH && first + j < cols; j++) {
+            norms[3 * (first + j)] = found[j].r;
+            norms[3 * (first + j) + 1] = found[j].x;
+            norms[3 * (first + j) + 2] = found[j].b;
+        }
+    }
+    return GPUSOLVE_OK;
+}
+
+/* x = x + r, the first `count` numbers of one column counted as reals */
+static void add_numbers(gpusolve_dtype dtype, void *x, const void *r, int64_t n) {
+    int64_t count = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE ? 2 * n : n;
+    if (dtype == GPUSOLVE_DOUBLE || dtype == GPUSOLVE_COMPLEX_DOUBLE) {
+        for (int64_t i = 0; i < count; i++)
+            ((double *)x)[i] += ((const double *)r)[i];
+    } else {
+        for (int64_t i = 0; i < count; i++)
+            ((float *)x)[i] += ((const float *)r)[i];
+    }
+}
+
+static void update_column(const gpusolve_workspace *workspace, int64_t j, gsv_refine_update update) {
+    size_t bytes = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
+    char *x = column_of(workspace, VECTOR_X, j);
+    char *s = column_of(workspace, VECTOR_S, j);
+    switch (update) {
+    case GSV_REFINE_ADD:
+        memcpy(s, x, bytes);
+        add_numbers(workspace->dtype, x, column_of(workspace, VECTOR_R, j), workspace->n);
+        break;
+    case GSV_REFINE_REVERT:
+        memcpy(x, s, bytes);
+        break;
+    case GSV_REFINE_ZERO:
+        memset(x, 0, bytes);
+        break;
+    }
+}
+
+gpusolve_status gsv_host_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
+                                       const unsigned char *mask, gsv_refine_update update) {
+#pragma omp parallel for schedule(static) num_threads(handle->threads) if (workspace->n * cols > SERIAL_WORK)
+    for (int64_t j = 0; j < cols; j++)
+        if (mask[j])
+            update_column(workspace, j, update);
+    return GPUSOLVE_OK;
+}

@@ -1,0 +1,279 @@
+/*
+ * Template (instantiate_host.h): forward and backward substitution over the tree, GSV_COLUMNS columns side by side.
+ * Operation, order and waits are described in host_executor.c.
+ */
+#include "../dense_kernels/numbers_host.h"
+#if GSV_COLUMNS == 1
+#include "../trsv/trsv_host.h"
+#else
+#include "../trsm/trsm_host.h"
+#endif
+
+/* Where a supernode's numbers and vectors are. */
+typedef struct GSV_FN(front) {
+    int32_t first, nc, m; /* first column, columns, rows below */
+    const GSV_REAL *l;
+    GSV_REAL *y, *u; /* rows of its columns, its update vector */
+} GSV_FN(front);
+
+GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s)
+{
+    const gsv_plan *plan = run->plan;
+    GSV_FN(front) f;
+    f.first = plan->l.first_column[s];
+    f.nc = plan->l.first_column[s + 1] - f.first;
+    f.m = (int32_t)(plan->update_ptr[s + 1] - plan->update_ptr[s]);
+    f.l = (const GSV_REAL *)run->values + run->start[s];
+    f.y = (GSV_REAL *)run->y + (int64_t)f.first * GSV_ROW;
+    f.u = (GSV_REAL *)run->u + run->tree->offset[s] * GSV_ROW;
+    return f;
+}
+
+/* y(i) = b(perm(i)); columns that do not exist are zero */
+static void GSV_FN(load_y)(const gsv_host_run *run, int32_t begin, int32_t end)
+{
+    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols;
+    for (int32_t i = begin; i < end; i++) {
+        const int64_t row = run->perm_in ? run->perm_in[i] : i;
+        const GSV_REAL *b = (const GSV_REAL *)run->b + row * run->b_row * GSV_PARTS;
+        GSV_REAL *y = (GSV_REAL *)run->y + (int64_t)i * GSV_ROW;
+        const int64_t step = run->b_col * GSV_PARTS;
+        for (int32_t c = 0; c < cols; c++)
+            for (int part = 0; part < GSV_PARTS; part++)
+                y[part * GSV_COLUMNS + c] = b[c * step + part];
+        for (int32_t c = cols; c < GSV_COLUMNS; c++)
+            for (int part = 0; part < GSV_PARTS; part++)
+                y[part * GSV_COLUMNS + c] = 0;
+    }
+}
+
+/* x(perm(i)) = y(i) */
+static void GSV_FN(store_y)(const gsv_host_run *run, int32_t begin, int32_t end)
+{
+    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols;
+    for (int32_t i = begin; i < end; i++) {
+        const int64_t row = run->perm_out ? run->perm_out[i] : i;
+        GSV_REAL *x = (GSV_REAL *)run->x + row * run->x_row * GSV_PARTS;
+        const GSV_REAL *y = (const GSV_REAL *)run->y + (int64_t)i * GSV_ROW;
+        const int64_t step = run->x_col * GSV_PARTS;
+        for (int32_t c = 0; c < cols; c++)
+            for (int part = 0; part < GSV_PARTS; part++)
+                x[c * step + part] = y[part * GSV_COLUMNS + c];
+    }
+}
+
+/* y(i) = y(i) / d(i) */
+static void GSV_FN(scale_y)(const gsv_host_run *run, int32_t begin, int32_t end)
+{
+    for (int32_t i = begin; i < end; i++) {
+        const GSV_REAL d = ((const GSV_REAL *)run->d)[i];
+        GSV_REAL *y = (GSV_REAL *)run->y + (int64_t)i * GSV_ROW;
+        for (int c = 0; c < GSV_ROW; c++)
+            y[c] /= d;
+    }
+}
+
+static void GSV_FN(store_scaled_y)(const gsv_host_run *run, int32_t begin, int32_t end)
+{
+    if (run->d && (run->steps & GSV_SCALE))
+        GSV_FN(scale_y)(run, begin, end);
+    GSV_FN(store_y)(run, begin, end);
+}
+
+GSV_INLINE void GSV_FN(add_row)(GSV_REAL *to, const GSV_REAL *from)
+{
+    for (int c = 0; c < GSV_ROW; c++)
+        to[c] += from[c];
+}
+
+/* First place of the ascending map [begin, end) that is not before row. */
+static int32_t GSV_FN(find)(const int32_t *map, int32_t begin, int32_t end, int32_t row)
+{
+    while (begin < end) {
+        const int32_t middle = begin + (end - begin) / 2;
+        if (map[middle] < row)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* Add to rows [from, to) of the front of s what its children owe it, in ascending order of the children. */
+GSV_INLINE void GSV_FN(assemble)(const gsv_host_run *run, int32_t s, const GSV_FN(front) *f, int32_t from, int32_t to)
+{
+    const gsv_plan *plan = run->plan;
+    const int whole = from == 0 && to == f->nc + f->m;
+    for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
+        const int32_t c = plan->child[k];
+        const int32_t *map = plan->update_map + plan->update_ptr[c];
+        const int32_t count = (int32_t)(plan->update_ptr[c + 1] - plan->update_ptr[c]);
+        int32_t i = whole ? 0 : GSV_FN(find)(map, 0, count, from);
+        const int32_t end = whole ? count : GSV_FN(find)(map, i, count, to);
+        const GSV_REAL *u = (const GSV_REAL *)run->u + run->tree->offset[c] * GSV_ROW;
+        for (; i < end && map[i] < f->nc; i++)
+            GSV_FN(add_row)(f->y + (int64_t)map[i] * GSV_ROW, u + (int64_t)i * GSV_ROW);
+        GSV_REAL *below = f->u - (int64_t)f->nc * GSV_ROW;
+        for (; i < end; i++)
+            GSV_FN(add_row)(below + (int64_t)map[i] * GSV_ROW, u + (int64_t)i * GSV_ROW);
+    }
+}
+
+GSV_INLINE void GSV_FN(clear_rows)(GSV_REAL *u, int32_t rows)
+{
+    memset(u, 0, (size_t)rows * GSV_ROW * sizeof *u);
+}
+
+/* A supernode of a subtree: assemble, then block after block y = L1 \ y, later rows -= L2 y. */
+static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s)
+{
+    const GSV_FN(front) f = GSV_FN(front_of)(run, s);
+    const int leaf = run->plan->child_ptr[s] == run->plan->child_ptr[s + 1];
+    GSV_FN(load_y)(run, f.first, f.first + f.nc);
+    if (!leaf) {
+        GSV_FN(clear_rows)(f.u, f.m);
+        GSV_FN(assemble)(run, s, &f, 0, f.nc + f.m);
+    }
+    const GSV_REAL *l = f.l;
+    for (int32_t k = 0; k < f.nc; k += GSV_BLOCK) {
+        const int32_t w = f.nc - k < GSV_BLOCK ? f.nc - k : GSV_BLOCK, own = f.nc - k - w;
+        GSV_REAL *y = f.y + (int64_t)k * GSV_ROW;
+        GSV_FN(solve)(l, w, y);
+        l += gsv_triangle_size(w) * GSV_PARTS;
+        if (own > 0)
+            GSV_FN(apply)(l, own, w, y, y + (int64_t)w * GSV_ROW, 0);
+        l += (int64_t)own * w * GSV_PARTS;
+        if (f.m > 0)
+            GSV_FN(apply)(l, f.m, w, y, f.u, leaf && k == 0);
+        l += (int64_t)f.m * w * GSV_PARTS;
+    }
+}
+
+static void GSV_FN(forward_task)(const gsv_host_run *run, int32_t task)
+{
+    const gsv_subtrees *tree = run->tree;
+    for (int32_t i = tree->task_ptr[task]; i < tree->task_ptr[task + 1]; i++)
+        GSV_FN(forward_supernode)(run, tree->order[i]);
+    gsv_raise(&run->signals[tree->top_blocks + task].done, run->number);
+}
+
+/* One column block of a supernode of the top, or one row tile of its update vector. */
+static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step)
+{
+    const gsv_plan *plan = run->plan;
+    const int32_t s = step.s;
+    const GSV_FN(front) f = GSV_FN(front_of)(run, s);
+    const int32_t blocks = gsv_block_count(f.nc), tile = step.part - blocks;
+    gsv_signal *signals = run->signals + run->tree->signal[s];
+    for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++)
+        gsv_wait(&run->signals[run->tree->signal[plan->child[k]]].done, run->number);
+
+    if (tile < 0) {
+        const int32_t begin = step.part * GSV_BLOCK, w = gsv_block_width(f.nc, step.part);
+        GSV_REAL *y = f.y + (int64_t)begin * GSV_ROW;
+        GSV_FN(load_y)(run, f.first + begin, f.first + begin + w);
+        GSV_FN(assemble)(run, s, &f, begin, begin + w);
+        for (int32_t j = 0; j < step.part; j++) {
+            const int64_t rows = (int64_t)(step.part - j - 1) * GSV_BLOCK;
+            const int64_t at = gsv_block_start(f.nc, f.m, j) + gsv_triangle_size(GSV_BLOCK) + rows * GSV_BLOCK;
+            gsv_wait(&signals[j].forward, run->number);
+            GSV_FN(apply)(f.l + at * GSV_PARTS, w, GSV_BLOCK, f.y + (int64_t)j * GSV_BLOCK * GSV_ROW, y, 0);
+        }
+        GSV_FN(solve)(f.l + gsv_block_start(f.nc, f.m, step.part) * GSV_PARTS, w, y);
+        gsv_raise(&signals[step.part].forward, run->number);
+        return;
+    }
+
+    const int32_t begin = tile * GSV_TILE, rows = f.m - begin < GSV_TILE ? f.m - begin : GSV_TILE;
+    GSV_REAL *u = f.u + (int64_t)begin * GSV_ROW;
+    GSV_FN(clear_rows)(u, rows);
+    GSV_FN(assemble)(run, s, &f, f.nc + begin, f.nc + begin + rows);
+    for (int32_t j = 0; j < blocks; j++) {
+        const int32_t w = gsv_block_width(f.nc, j);
+        const int64_t at = gsv_block_start(f.nc, f.m, j) + gsv_block_below(f.nc, j) + (int64_t)begin * w;
+        gsv_wait(&signals[j].forward, run->number);
+        GSV_FN(apply)(f.l + at * GSV_PARTS, rows, w, f.y + (int64_t)j * GSV_BLOCK * GSV_ROW, u, 0);
+    }
+    const uint32_t tiles = (uint32_t)((f.m + GSV_TILE - 1) / GSV_TILE);
+    if (atomic_fetch_add_explicit(&signals->tiles, 1, memory_order_acq_rel) + 1 == tiles) {
+        atomic_store_explicit(&signals->tiles, 0, memory_order_relaxed);
+        gsv_raise(&signals->done, run->number);
+    }
+}
+
+/* y(block) -= L2' x(rows below), tile after tile; g holds a tile of x. */
+GSV_INLINE void GSV_FN(subtract_below)(const gsv_host_run *run, const GSV_FN(front) *f, const int32_t *rows,
+                                       const GSV_REAL *l, int32_t w, GSV_REAL *y, GSV_REAL *g)
+{
+    const GSV_REAL *x = run->y;
+    for (int32_t begin = 0; begin < f->m; begin += GSV_TILE) {
+        const int32_t count = f->m - begin < GSV_TILE ? f->m - begin : GSV_TILE;
+        for (int32_t i = 0; i < count; i++)
+            memcpy(g + (int64_t)i * GSV_ROW, x + (int64_t)rows[begin + i] * GSV_ROW, GSV_ROW * sizeof *g);
+        GSV_FN(apply_trans)(l + (int64_t)begin * w * GSV_PARTS, count, w, g, y);
+    }
+}
+
+/* Column block j of a supernode: y = L1' \ (D \ y - L2' x), the blocks to its right awaited if `wait`. */
+GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const GSV_FN(front) *f, int32_t j, int wait)
+{
+    GSV_REAL g[GSV_TILE * GSV_ROW];
+    const int32_t blocks = gsv_block_count(f->nc), w = gsv_block_width(f->nc, j), begin = j * GSV_BLOCK;
+    const int32_t *rows = run->plan->l.rows + run->plan->l.row_ptr[s] + f->nc;
+    const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
+    gsv_signal *signals = run->signals + run->tree->signal[s];
+    GSV_REAL *y = f->y + (int64_t)begin * GSV_ROW;
+    if (run->d && (run->steps & GSV_SCALE))
+        GSV_FN(scale_y)(run, f->first + begin, f->first + begin + w);
+    GSV_FN(subtract_below)(run, f, rows, l + gsv_block_below(f->nc, j) * GSV_PARTS, w, y, g);
+    for (int32_t i = blocks - 1; i > j; i--) {
+        const int64_t at = gsv_triangle_size(w) + (int64_t)(i - j - 1) * GSV_BLOCK * w;
+        if (wait)
+            gsv_wait(&signals[i].backward, run->number);
+        GSV_FN(apply_trans)(l + at * GSV_PARTS, gsv_block_width(f->nc, i), w,
+                            f->y + (int64_t)i * GSV_BLOCK * GSV_ROW, y);
+    }
+    GSV_FN(solve_trans)(l, w, y);
+}
+
+/* Wait for all that backward substitution at s reads: its parent, or for a root its own forward substitution. */
+GSV_INLINE void GSV_FN(wait_above)(const gsv_host_run *run, int32_t s)
+{
+    const int32_t parent = run->plan->parent[s], signal = run->tree->signal[s];
+    if (parent >= 0)
+        gsv_wait(&run->signals[run->tree->signal[parent]].backward, run->number);
+    else if (run->steps & GSV_FORWARD)
+        gsv_wait(signal < run->tree->top_blocks
+                     ? &run->signals[signal + gsv_block_count(gsv_columns(run->plan, s)) - 1].forward
+                     : &run->signals[signal].done,
+                 run->number);
+}
+
+static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step)
+{
+    const GSV_FN(front) f = GSV_FN(front_of)(run, step.s);
+    const int32_t begin = f.first + step.part * GSV_BLOCK;
+    GSV_FN(wait_above)(run, step.s);
+    GSV_FN(backward_block)(run, step.s, &f, step.part, 1);
+    GSV_FN(store_y)(run, begin, begin + gsv_block_width(f.nc, step.part));
+    gsv_raise(&run->signals[run->tree->signal[step.s] + step.part].backward, run->number);
+}
+
+static void GSV_FN(backward_task)(const gsv_host_run *run, int32_t task)
+{
+    const gsv_subtrees *tree = run->tree;
+    for (int32_t i = tree->task_ptr[task + 1] - 1; i >= tree->task_ptr[task]; i--) {
+        const int32_t s = tree->order[i], parent = run->plan->parent[s];
+        if (parent < 0 || tree->signal[parent] < tree->top_blocks)
+            GSV_FN(wait_above)(run, s);
+        const GSV_FN(front) f = GSV_FN(front_of)(run, s);
+        for (int32_t j = gsv_block_count(f.nc) - 1; j >= 0; j--)
+            GSV_FN(backward_block)(run, s, &f, j, 0);
+        GSV_FN(store_y)(run, f.first, f.first + f.nc);
+    }
+}
+
+static const gsv_host_sweep GSV_FN(sweep) = {
+    GSV_FN(load_y),       GSV_FN(store_scaled_y), GSV_FN(forward_task),
+    GSV_FN(forward_step), GSV_FN(backward_task),  GSV_FN(backward_step),
+};

@@ -1,0 +1,243 @@
+/*
+ * The import's entry points: the structure, the comparison with a plan, and the copies of panels and of D.
+ * The checks of the fields are in import_fields.c, those of the numbers in import_values.c.
+ */
+#include "import.h"
+
+#include <string.h>
+
+#include "../memory.h"
+#include "import_fields.h"
+#include "simplicial.h"
+
+size_t gsv_dtype_bytes(gpusolve_dtype dtype) {
+    return (gsv_is_single(dtype) ? sizeof(float) : sizeof(double)) * (gsv_is_complex(dtype) ? 2 : 1);
+}
+
+int gsv_import_has_d(const gpusolve_factor_data *data) {
+    return data->kind == GPUSOLVE_SIMPLICIAL_LDL;
+}
+
+/* --------------------------------------------------------------------------------------------- structure ---
+ */
+
+static void copy_indices(int32_t *to, const void *from, gpusolve_itype itype, int64_t count) {
+    for (int64_t k = 0; k < count; k++)
+        to[k] = (int32_t)gsv_index(from, itype, k);
+}
+
+static gpusolve_status supernodal_structure(const gpusolve_factor_data *data, gsv_structure *structure,
+                                            gsv_message *message) {
+    structure->nsuper = (int32_t)data->nsuper;
+    structure->first_column = gsv_malloc((size_t)data->nsuper + 1, sizeof *structure->first_column);
+    structure->row_ptr = gsv_malloc((size_t)data->nsuper + 1, sizeof *structure->row_ptr);
+    structure->rows = gsv_malloc((size_t)data->ssize, sizeof *structure->rows);
+    if (!structure->first_column || !structure->row_ptr || !structure->rows)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the factor's row indices");
+    copy_indices(structure->first_column, data->super, data->itype, data->nsuper + 1);
+    for (int64_t k = 0; k <= data->nsuper; k++)
+        structure->row_ptr[k] = gsv_index(data->pi, data->itype, k);
+    copy_indices(structure->rows, data->s, data->itype, data->ssize);
+    return GPUSOLVE_OK;
+}
+
+/* n = 0: no supernodes, but arrays that can be asked. */
+static gpusolve_status empty_structure(gsv_structure *structure, gsv_message *message) {
+    structure->first_column = gsv_calloc(1, sizeof *structure->first_column);
+    structure->row_ptr = gsv_calloc(1, sizeof *structure->row_ptr);
+    structure->rows = gsv_malloc(0, sizeof *structure->rows);
+    if (!structure->first_column || !structure->row_ptr || !structure->rows)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for an empty factor");
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status copy_perm(const gpusolve_factor_data *data, gsv_structure *structure,
+                                 gsv_message *message) {
+    if (!data->perm || data->n == 0)
+        return GPUSOLVE_OK;
+    structure->perm = gsv_malloc((size_t)data->n, sizeof *structure->perm);
+    if (!structure->perm)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the permutation");
+    copy_indices(structure->perm, data->perm, data->itype, data->n);
+    return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_structure *structure,
+                                     gsv_message *message) {
+    memset(structure, 0, sizeof *structure);
+    gpusolve_status status = gsv_check_fields(data, message);
+    if (status)
+        return status;
+    structure->n = (int32_t)data->n;
+    if (data->n == 0)
+        status = empty_structure(structure, message);
+    else if (gsv_is_supernodal(data))
+        status = supernodal_structure(data, structure, message);
+    else
+        status = gsv_simplicial_structure(data, structure, message);
+    if (!status)
+        status = copy_perm(data, structure, message);
+    if (status)
+        gsv_structure_free(structure);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------- pattern ---
+ */
+
+static gpusolve_status compare(const char *name, int64_t k, int64_t got, int64_t planned,
+                               gsv_message *message) {
+    if (got == planned)
+        return GPUSOLVE_OK;
+    return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH, "%s[%lld] = %lld, but %lld was planned", name,
+                    (long long)k, (long long)got, (long long)planned);
+}
+
+static gpusolve_status compare_perm(const gpusolve_factor_data *data, const gsv_structure *l,
+                                    gsv_message *message) {
+    gpusolve_status status = GPUSOLVE_OK;
+    if (data->perm || l->perm) /* no permutation is the identity */
+        for (int64_t k = 0; k < l->n && !status; k++)
+            status = compare("perm", k, data->perm ? gsv_index(data->perm, data->itype, k) : k,
+                             l->perm ? l->perm[k] : k, message);
+    return status;
+}
+
+static gpusolve_status compare_supernodal(const gpusolve_factor_data *data, const gsv_structure *l,
+                                          gsv_message *message) {
+    if (data->nsuper != l->nsuper)
+        return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH,
+                        "data->nsuper: is %lld, but %d supernodes were planned", (long long)data->nsuper,
+                        (int)l->nsuper);
+    gpusolve_status status = GPUSOLVE_OK;
+    for (int64_t k = 0; k <= l->nsuper && !status; k++)
+        status = compare("super", k, gsv_index(data->super, data->itype, k), l->first_column[k], message);
+    for (int64_t k = 0; k <= l->nsuper && !status; k++)
+        status = compare("pi", k, gsv_index(data->pi, data->itype, k), l->row_ptr[k], message);
+    for (int64_t k = 0; !status && k < l->row_ptr[l->nsuper]; k++)
+        status = compare("s", k, gsv_index(data->s, data->itype, k), l->rows[k], message);
+    return status;
+}
+
+/* Every entry of column j must be among the rows of its supernode, the diagonal first; both ascend. */
+static gpusolve_status place_column(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s,
+                                    int32_t j, gsv_message *message) {
+    const gsv_column_range column = gsv_simplicial_column(data, j);
+    const int32_t *row = plan->l.rows + plan->l.row_ptr[s] + (j - plan->l.first_column[s]);
+    const int32_t *end = plan->l.rows + plan->l.row_ptr[s + 1];
+    int64_t t = column.start;
+    if (gsv_index(data->i, data->itype, t) == j)
+        for (; t < column.start + column.count; t++, row++) {
+            const int64_t i = gsv_index(data->i, data->itype, t);
+            while (row < end && *row < i)
+                row++;
+            if (row == end || *row != i)
+                break;
+        }
+    if (t == column.start + column.count)
+        return GPUSOLVE_OK;
+    /* no place: is the column a column at all? */
+    const gpusolve_status status = gsv_read_column(data, j, column, NULL, message);
+    if (status)
+        return status;
+    return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH,
+                    "i[%lld] = %lld: this row of column %d has no place in the planned pattern", (long long)t,
+                    (long long)gsv_index(data->i, data->itype, t), (int)j);
+}
+
+gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const gsv_plan *plan,
+                                         gsv_message *message) {
+    const gsv_structure *l = &plan->l;
+    gpusolve_status status = gsv_check_fields(data, message);
+    if (status)
+        return status;
+    if (data->n != l->n)
+        return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH, "data->n: is %lld, but %d was planned",
+                        (long long)data->n, (int)l->n);
+    if (data->n == 0 || (status = compare_perm(data, l, message)))
+        return status;
+    if (gsv_is_supernodal(data))
+        return compare_supernodal(data, l, message);
+    for (int32_t s = 0; s < l->nsuper && !status; s++)
+        for (int32_t j = l->first_column[s]; j < l->first_column[s + 1] && !status; j++)
+            status = place_column(data, plan, s, j, message);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ values ---
+ */
+
+/* to[k] = number `start + k` of the caller's, complex numbers interleaved. */
+static void copy_numbers(const gpusolve_factor_data *data, int64_t start, int64_t count, void *to) {
+    if (!data->z) {
+        const size_t bytes = gsv_dtype_bytes(data->dtype);
+        memcpy(to, (const char *)data->x + (size_t)start * bytes, (size_t)count * bytes);
+    } else if (gsv_is_single(data->dtype)) {
+        const float *x = (const float *)data->x + start, *z = (const float *)data->z + start;
+        float *f = to;
+        for (int64_t k = 0; k < count; k++) {
+            f[2 * k] = x[k];
+            f[2 * k + 1] = z[k];
+        }
+    } else {
+        const double *x = (const double *)data->x + start, *z = (const double *)data->z + start;
+        double *d = to;
+        for (int64_t k = 0; k < count; k++) {
+            d[2 * k] = x[k];
+            d[2 * k + 1] = z[k];
+        }
+    }
+}
+
+static void set_one(gpusolve_dtype dtype, void *number) {
+    memset(number, 0, gsv_dtype_bytes(dtype));
+    if (gsv_is_single(dtype))
+        *(float *)number = 1;
+    else
+        *(double *)number = 1;
+}
+
+/* The stored entries of a simplicial column to their places among the rows[0 .. count-1] of its panel's
+ * column. */
+static void scatter_column(const gpusolve_factor_data *data, gsv_column_range column, const int32_t *rows,
+                           int64_t count, char *to) {
+    const size_t bytes = gsv_dtype_bytes(data->dtype);
+    if (column.count == count) { /* every place is taken */
+        copy_numbers(data, column.start, count, to);
+        return;
+    }
+    memset(to, 0, (size_t)count * bytes);
+    for (int64_t t = column.start, place = 0; t < column.start + column.count; t++, place++) {
+        while (rows[place] != gsv_index(data->i, data->itype, t))
+            place++;
+        copy_numbers(data, t, 1, to + (size_t)place * bytes);
+    }
+}
+
+void gsv_import_panel(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, void *panel) {
+    const size_t bytes = gsv_dtype_bytes(data->dtype);
+    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+    const int32_t *rows = plan->l.rows + plan->l.row_ptr[s];
+    for (int32_t k = 0; k < nc; k++) {
+        const gsv_column_range column = gsv_stored_column(data, plan, s, plan->l.first_column[s] + k);
+        char *top = (char *)panel + (size_t)k * (size_t)nr * bytes, *diagonal = top + (size_t)k * bytes;
+        memset(top, 0, (size_t)k * bytes);
+        if (gsv_is_supernodal(data))
+            copy_numbers(data, column.start, column.count, diagonal);
+        else
+            scatter_column(data, column, rows + k, nr - k, diagonal);
+        if (gsv_import_has_d(data))
+            set_one(data->dtype, diagonal);
+    }
+}
+
+void gsv_import_d(const gpusolve_factor_data *data, void *d) {
+    const int64_t stride = gsv_is_complex(data->dtype) && !data->z ? 2 : 1;
+    for (int64_t j = 0; j < data->n; j++) {
+        const int64_t at = gsv_simplicial_column(data, j).start * stride;
+        if (gsv_is_single(data->dtype))
+            ((float *)d)[j] = ((const float *)data->x)[at];
+        else
+            ((double *)d)[j] = ((const double *)data->x)[at];
+    }
+}

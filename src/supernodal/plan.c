@@ -1,0 +1,153 @@
+/*
+ * The supernodal elimination tree and the maps from update vectors into the parents' fronts.
+ *
+ * Every loop below visits each supernode, each row index or each tree edge a constant number of times:
+ * planning is linear in the structure, whatever the shape of the tree.
+ */
+#include "plan.h"
+
+#include "../memory.h"
+#include "subtrees.h"
+#include "tiles.h"
+
+#include <string.h>
+
+void gsv_structure_free(gsv_structure *structure) {
+    gsv_free(structure->first_column);
+    gsv_free(structure->row_ptr);
+    gsv_free(structure->rows);
+    gsv_free(structure->perm);
+    memset(structure, 0, sizeof *structure);
+}
+
+void gsv_plan_free(gsv_plan *plan) {
+    gsv_structure_free(&plan->l);
+    gsv_free(plan->parent);
+    gsv_free(plan->child_ptr);
+    gsv_free(plan->child);
+    gsv_free(plan->level);
+    gsv_free(plan->update_ptr);
+    gsv_free(plan->update_map);
+    gsv_tiles_free(plan->tiles);
+    gsv_subtrees_free(plan->subtrees);
+    memset(plan, 0, sizeof *plan);
+}
+
+/* parent(s) = the supernode that holds the first row below s; owner[j] = the supernode of column j (scratch).
+ */
+static void find_parents(gsv_plan *plan, int32_t *owner) {
+    const gsv_structure *l = &plan->l;
+    for (int32_t s = 0; s < l->nsuper; s++)
+        for (int32_t j = l->first_column[s]; j < l->first_column[s + 1]; j++)
+            owner[j] = s;
+    for (int32_t s = 0; s < l->nsuper; s++)
+        plan->parent[s] = gsv_rows(plan, s) > gsv_columns(plan, s)
+                              ? owner[l->rows[l->row_ptr[s] + gsv_columns(plan, s)]]
+                              : -1;
+}
+
+/* Children by counting sort, ascending; levels in one ascending pass, for a parent comes after its children.
+ */
+static void find_children_and_levels(gsv_plan *plan) {
+    const int32_t nsuper = plan->l.nsuper;
+    int32_t *next =
+        plan->child_ptr + 1; /* child_ptr[p + 1] serves as the cursor of p until it ends as its end */
+    for (int32_t s = 0; s < nsuper; s++)
+        if (plan->parent[s] >= 0)
+            next[plan->parent[s]]++;
+    int32_t start = 0;
+    for (int32_t s = 0; s < nsuper; s++) {
+        const int32_t count = next[s];
+        next[s] = start;
+        start += count;
+    }
+    for (int32_t s = 0; s < nsuper; s++) {
+        const int32_t p = plan->parent[s];
+        if (plan->level[s] + 1 > plan->nlevels)
+            plan->nlevels = plan->level[s] + 1;
+        if (p < 0)
+            continue;
+        plan->child[next[p]++] = s;
+        if (plan->level[p] < plan->level[s] + 1)
+            plan->level[p] = plan->level[s] + 1;
+    }
+}
+
+/* update_map: position[row] is the row's place in the front of the parent at hand, valid where seen[row] ==
+ * parent. */
+static gpusolve_status map_updates(gsv_plan *plan, int32_t *position, int32_t *seen, gsv_message *message) {
+    const gsv_structure *l = &plan->l;
+    for (int32_t j = 0; j < l->n; j++)
+        seen[j] = -1;
+    for (int32_t p = 0; p < l->nsuper; p++) {
+        if (plan->child_ptr[p] == plan->child_ptr[p + 1])
+            continue;
+        const int32_t *front = l->rows + l->row_ptr[p];
+        const int32_t nr = gsv_rows(plan, p);
+        for (int32_t i = 0; i < nr; i++) {
+            position[front[i]] = i;
+            seen[front[i]] = p;
+        }
+        for (int32_t k = plan->child_ptr[p]; k < plan->child_ptr[p + 1]; k++) {
+            const int32_t c = plan->child[k];
+            const int32_t *below = l->rows + l->row_ptr[c] + gsv_columns(plan, c);
+            int32_t *map = plan->update_map + plan->update_ptr[c];
+            const int64_t count = plan->update_ptr[c + 1] - plan->update_ptr[c];
+            for (int64_t i = 0; i < count; i++) {
+                if (seen[below[i]] != p)
+                    return gsv_fail(
+                        message, GPUSOLVE_INVALID_FACTOR,
+                        "row %d of supernode %d is not among the rows of its parent, supernode %d",
+                        (int)below[i], (int)c, (int)p);
+                map[i] = position[below[i]];
+            }
+        }
+    }
+    return GPUSOLVE_OK;
+}
+
+static void count_sizes(gsv_plan *plan) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        plan->update_ptr[s + 1] = plan->update_ptr[s] + (nr - nc);
+        plan->nnz_l += nr * nc - nc * (nc - 1) / 2;
+        if (nc > plan->widest)
+            plan->widest = (int32_t)nc;
+    }
+    const int64_t n = plan->l.n, nsuper = plan->l.nsuper;
+    plan->bytes =
+        4 * ((plan->l.perm ? n : 0) + plan->l.row_ptr[nsuper] + 5 * nsuper + 2 + plan->update_ptr[nsuper]) +
+        16 * (nsuper + 1);
+}
+
+gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_plan *plan, gsv_message *message) {
+    memset(plan, 0, sizeof *plan);
+    plan->l = *structure;
+    memset(structure, 0, sizeof *structure);
+
+    const size_t nsuper = (size_t)plan->l.nsuper, n = (size_t)plan->l.n;
+    gpusolve_status status = GPUSOLVE_OUT_OF_MEMORY;
+    int32_t *scratch = gsv_malloc(2 * n, sizeof *scratch);
+    plan->parent = gsv_malloc(nsuper, sizeof *plan->parent);
+    plan->child_ptr = gsv_calloc(nsuper + 1, sizeof *plan->child_ptr);
+    plan->child = gsv_malloc(nsuper, sizeof *plan->child);
+    plan->level = gsv_calloc(nsuper, sizeof *plan->level);
+    plan->update_ptr = gsv_calloc(nsuper + 1, sizeof *plan->update_ptr);
+    if (!scratch || !plan->parent || !plan->child_ptr || !plan->child || !plan->level || !plan->update_ptr)
+        goto done;
+    count_sizes(plan);
+    plan->update_map = gsv_malloc((size_t)plan->update_ptr[nsuper], sizeof *plan->update_map);
+    if (!plan->update_map)
+        goto done;
+    find_parents(plan, scratch);
+    find_children_and_levels(plan);
+    status = map_updates(plan, scratch, scratch + n, message);
+
+done:
+    gsv_free(scratch);
+    if (status == GPUSOLVE_OUT_OF_MEMORY)
+        gsv_fail(message, status, "out of host memory while planning");
+    if (status != GPUSOLVE_OK)
+        gsv_plan_free(plan);
+    return status;
+}

@@ -1,0 +1,51 @@
+/*
+ * gpusolve_solve: X = system \ B for the nine systems of P A P' = L D L'.
+ *
+ * Each system is a set of the five steps of A x = b, always run in this order:
+ *
+ *      y = P b,   y = L \ y,   y = D \ y,   y = L' \ y,   x = P' y
+ *
+ * This file checks the arguments, picks the steps and cuts B into blocks as wide as the workspace. It touches
+ * no number: the executor's solve does.
+ */
+#include "checks.h"
+
+static const unsigned steps_of[] = {
+    [GPUSOLVE_A] = GSV_PERMUTE_IN | GSV_FORWARD | GSV_SCALE | GSV_BACKWARD | GSV_PERMUTE_OUT,
+    [GPUSOLVE_LDLt] = GSV_FORWARD | GSV_SCALE | GSV_BACKWARD,
+    [GPUSOLVE_LD] = GSV_FORWARD | GSV_SCALE,
+    [GPUSOLVE_DLt] = GSV_SCALE | GSV_BACKWARD,
+    [GPUSOLVE_L] = GSV_FORWARD,
+    [GPUSOLVE_Lt] = GSV_BACKWARD,
+    [GPUSOLVE_D] = GSV_SCALE,
+    [GPUSOLVE_P] = GSV_PERMUTE_IN,
+    [GPUSOLVE_Pt] = GSV_PERMUTE_OUT,
+};
+
+gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                               gpusolve_workspace *workspace, gpusolve_system system, const gpusolve_dense *b,
+                               const gpusolve_dense *x) {
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = gsv_check_factor(handle, factor);
+    if (!status)
+        status = gsv_check_workspace(handle, factor, workspace);
+    if (!status && (unsigned)system >= sizeof steps_of / sizeof steps_of[0])
+        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "system = %d is no gpusolve_system",
+                          (int)system);
+    if (!status)
+        status = gsv_check_operands(handle, factor, b, x);
+    if (status || b->rows == 0 || b->cols == 0)
+        return status;
+
+    if (!workspace)
+        status = gsv_own_workspace(handle, factor, b->cols, &workspace);
+    for (int64_t first = 0; !status && first < b->cols; first += workspace->max_nrhs) {
+        int64_t left = b->cols - first;
+        int64_t cols = left < workspace->max_nrhs ? left : workspace->max_nrhs;
+        gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
+        gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
+        status = handle->executor->solve(handle, factor, workspace, steps_of[system], &b_block, &x_block);
+    }
+    return status;
+}

@@ -1,0 +1,181 @@
+/* Storage and tasks of the device's part of the plan: tiles.h. Linear in the structure. */
+#include "tiles.h"
+
+#include "../memory.h"
+
+#include <stdbool.h>
+
+int64_t gsv_panel_size(int64_t nr, int64_t nc) {
+    if (gsv_is_narrow(nr, nc))
+        return nr * nc - nc * (nc - 1) / 2;
+    return gsv_block_row_start((int32_t)nc, (nr + GSV_TILE - 1) / GSV_TILE);
+}
+
+void gsv_tiles_free(gsv_tiles *tiles) {
+    if (!tiles)
+        return;
+    gsv_task_list *lists[] = {&tiles->assemble, &tiles->forward, &tiles->backward};
+    for (int k = 0; k < 3; k++) {
+        gsv_free(lists[k]->ptr);
+        gsv_free(lists[k]->task);
+    }
+    gsv_free(tiles->panel_ptr);
+    gsv_free(tiles->gather_ptr);
+    gsv_free(tiles->gather);
+    gsv_free(tiles->tiny.ptr);
+    gsv_free(tiles->tiny.supernode);
+    gsv_free(tiles->small.ptr);
+    gsv_free(tiles->small.supernode);
+    gsv_free(tiles);
+}
+
+static void place_panels(const gsv_plan *plan, gsv_tiles *tiles) {
+    int64_t end = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        if (!gsv_is_narrow(nr, nc))
+            end = (end + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
+        tiles->panel_ptr[s] = end;
+        end += gsv_panel_size(nr, nc);
+    }
+    tiles->panel_ptr[plan->l.nsuper] = end;
+}
+
+/* The inverse of update_map, by counting: children are visited in ascending order, so contributions ascend
+ * too. */
+static void invert_updates(const gsv_plan *plan, gsv_tiles *tiles) {
+    const int32_t nsuper = plan->l.nsuper;
+    const int64_t rows = plan->l.row_ptr[nsuper];
+    uint32_t *next = tiles->gather_ptr + 1;
+    for (int32_t s = 0; s < nsuper; s++)
+        if (plan->parent[s] >= 0)
+            for (int64_t u = plan->update_ptr[s]; u < plan->update_ptr[s + 1]; u++)
+                next[plan->l.row_ptr[plan->parent[s]] + plan->update_map[u]]++;
+    uint32_t start = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const uint32_t count = next[i];
+        next[i] = start;
+        start += count;
+    }
+    for (int32_t s = 0; s < nsuper; s++)
+        if (plan->parent[s] >= 0)
+            for (int64_t u = plan->update_ptr[s]; u < plan->update_ptr[s + 1]; u++)
+                tiles->gather[next[plan->l.row_ptr[plan->parent[s]] + plan->update_map[u]]++] = (uint32_t)u;
+}
+
+/* Calls of list_tasks: how a wide supernode is cut. */
+typedef struct cut {
+    int32_t units;    /* rows, block rows or block columns */
+    int32_t per_task; /* units of one task */
+} cut;
+
+static cut cut_assemble(int32_t nr, int32_t nc) {
+    (void)nc;
+    return (cut){nr, GSV_ASSEMBLE_ROWS};
+}
+
+static cut cut_forward(int32_t nr, int32_t nc) {
+    return (cut){(nr + GSV_TILE - 1) / GSV_TILE, nc <= GSV_WARP_TILE_COLUMNS ? GSV_TILES_PER_TASK : 1};
+}
+
+static cut cut_backward(int32_t nr, int32_t nc) {
+    (void)nr;
+    return (cut){(nc + GSV_TILE - 1) / GSV_TILE, 1};
+}
+
+/* After filling, cursor k stands where level k ends: shift, so that it says where level k starts. */
+static void cursors_to_starts(int64_t *ptr, int32_t nlevels) {
+    for (int32_t k = nlevels; k > 0; k--)
+        ptr[k] = ptr[k - 1];
+    ptr[0] = 0;
+}
+
+/* Sort the wide supernodes' tasks by level. Within a task list of a level, supernodes ascend, and the block
+ * rows of one supernode descend: the longest first. */
+static bool list_tasks(const gsv_plan *plan, gsv_task_list *list, cut (*cut_of)(int32_t nr, int32_t nc)) {
+    list->ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->ptr);
+    if (!list->ptr)
+        return false;
+    int64_t *next = list->ptr;
+    for (int pass = 0; pass < 2; pass++) { /* count, then fill */
+        for (int32_t s = 0; s < plan->l.nsuper; s++) {
+            const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+            if (gsv_is_narrow(nr, nc))
+                continue;
+            const cut c = cut_of(nr, nc);
+            const int32_t tasks = (c.units + c.per_task - 1) / c.per_task;
+            int64_t *at = &next[plan->level[s] + (pass == 0)];
+            for (int32_t t = tasks - 1; pass == 1 && t >= 0; t--) {
+                const int32_t first = t * c.per_task, left = c.units - first;
+                list->task[(*at)++] = (gsv_task){s, first, left < c.per_task ? left : c.per_task};
+            }
+            if (pass == 0)
+                *at += tasks;
+        }
+        if (pass == 1)
+            break;
+        for (int32_t k = 0; k < plan->nlevels; k++)
+            next[k + 1] += next[k];
+        list->task = gsv_malloc((size_t)next[plan->nlevels], sizeof *list->task);
+        if (!list->task)
+            return false;
+    }
+    cursors_to_starts(next, plan->nlevels);
+    return true;
+}
+
+static bool list_narrow(const gsv_plan *plan, gsv_supernode_list *list, bool tiny) {
+    list->ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->ptr);
+    if (!list->ptr)
+        return false;
+    int64_t *next = list->ptr;
+    for (int pass = 0; pass < 2; pass++) { /* count, then fill, as above */
+        for (int32_t s = 0; s < plan->l.nsuper; s++) {
+            const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+            if (!gsv_is_narrow(nr, nc) || gsv_is_tiny(nr, nc) != tiny)
+                continue;
+            if (pass == 0)
+                next[plan->level[s] + 1]++;
+            else
+                list->supernode[next[plan->level[s]]++] = s;
+        }
+        if (pass == 0) {
+            for (int32_t k = 0; k < plan->nlevels; k++)
+                next[k + 1] += next[k];
+            list->supernode = gsv_malloc((size_t)next[plan->nlevels], sizeof *list->supernode);
+            if (!list->supernode)
+                return false;
+        }
+    }
+    cursors_to_starts(next, plan->nlevels);
+    return true;
+}
+
+gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
+    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
+    if (updates >= UINT32_MAX)
+        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "the update vectors have %lld rows, %lld is the limit",
+                        (long long)updates, (long long)UINT32_MAX - 1);
+    gsv_tiles *tiles = gsv_calloc(1, sizeof *tiles);
+    if (!tiles)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+    tiles->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *tiles->panel_ptr);
+    tiles->gather_ptr = gsv_calloc((size_t)rows + 1, sizeof *tiles->gather_ptr);
+    tiles->gather = gsv_malloc((size_t)updates, sizeof *tiles->gather);
+    if (!tiles->panel_ptr || !tiles->gather_ptr || !tiles->gather || !list_narrow(plan, &tiles->tiny, true) ||
+        !list_narrow(plan, &tiles->small, false) || !list_tasks(plan, &tiles->assemble, cut_assemble) ||
+        !list_tasks(plan, &tiles->forward, cut_forward) ||
+        !list_tasks(plan, &tiles->backward, cut_backward)) {
+        gsv_tiles_free(tiles);
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+    }
+    place_panels(plan, tiles);
+    invert_updates(plan, tiles);
+    plan->tiles = tiles;
+    const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
+    const int64_t tasks = tiles->assemble.ptr[plan->nlevels] + tiles->forward.ptr[plan->nlevels] +
+                          tiles->backward.ptr[plan->nlevels];
+    plan->bytes += (int64_t)sizeof *tiles + 8 * (nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
+                   8 * 5 * (plan->nlevels + 1) + (int64_t)sizeof(gsv_task) * tasks;
+    return GPUSOLVE_OK;
+}

@@ -1,0 +1,70 @@
+/*
+ * The device's part of the plan: how panels are stored, and which tasks each level of the tree consists of.
+ * Plain C; a unit test runs the tasks on the host and the CUDA executor runs them on the device.
+ *
+ * The panels hold [W; -M] with W = inv(L1), M = L2 W, so that both sweeps are products (cuda_sweep.cuh):
+ *
+ *      forward    [x1; u] = [W; -M] f1 + [0; f2]          backward    x1 = [W; -M]' [y1; x(rows below)]
+ *
+ * panel_layout.h says how they are stored.
+ *
+ * The tasks of one level depend on lower levels (forward) or higher levels (backward) alone, except that
+ * forward tasks follow the assemble tasks of their own level. An assemble task adds what the children owe to
+ * rows of a wide front: own columns' rows where the right-hand side is, rows below where the update vector
+ * will be.
+ */
+#ifndef GSV_TILES_H
+#define GSV_TILES_H
+
+#include "../dense_kernels/panel_layout.h"
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GSV_WARP_TILE_COLUMNS = 64, /* up to here a forward tile is a warp's, above a block's */
+    GSV_TILES_PER_TASK = 8,     /* warps of a block */
+    GSV_ASSEMBLE_ROWS = 64      /* rows of an assemble task */
+};
+
+/* One task. assemble: rows first .. first + count - 1 of the front; forward: block rows;
+ * backward: the block column `first`, count 1. */
+typedef struct gsv_task {
+    int32_t supernode, first, count;
+} gsv_task;
+
+/* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1]. */
+typedef struct gsv_task_list {
+    int64_t *ptr; /* [nlevels + 1] */
+    gsv_task *task;
+} gsv_task_list;
+
+/* Supernodes of level k: supernode[ptr[k]] .. supernode[ptr[k + 1] - 1], ascending. */
+typedef struct gsv_supernode_list {
+    int64_t *ptr; /* [nlevels + 1] */
+    int32_t *supernode;
+} gsv_supernode_list;
+
+struct gsv_tiles {
+    int64_t
+        *panel_ptr; /* [nsuper + 1] start of each panel, in numbers; wide ones on a multiple of GSV_TILE */
+    uint32_t *gather_ptr; /* [rows + 1] front row row_ptr[s] + i is owed gather[gather_ptr[.]] .. */
+    uint32_t *gather; /* [update rows] rows of update vectors, counted from the first supernode's; children
+                         ascend */
+    gsv_supernode_list tiny, small;
+    gsv_task_list assemble, forward, backward; /* of wide supernodes */
+};
+
+/* Numbers that a panel takes. */
+int64_t gsv_panel_size(int64_t nr, int64_t nc);
+
+/* Builds plan->tiles. GPUSOLVE_TOO_LARGE: the update vectors have 2^32 rows or more. */
+gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message);
+void gsv_tiles_free(gsv_tiles *tiles); /* NULL is accepted */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

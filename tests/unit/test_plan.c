@@ -1,0 +1,384 @@
+/*
+ * The plan as an object: the tree, the maps, and the device's tasks. Every entry of L is in exactly one task
+ * of each sweep, nothing is missing from the lists, tasks stand at their supernode's level; and the tasks,
+ * run here one by one in C over panels [W; -M], solve L L' x = b.
+ */
+#include "testing.h"
+
+#include <cholmod.h>
+
+#include "cholmod_helpers.h"
+#include "memory.h"
+#include "supernodal/import.h"
+#include "supernodal/tiles.h"
+
+static gpusolve_factor_data data_of(const cholmod_factor *l) {
+    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
+    data.n = (int64_t)l->n;
+    data.minor = (int64_t)l->minor;
+    data.perm = l->Perm;
+    data.nsuper = (int64_t)l->nsuper;
+    data.ssize = (int64_t)l->ssize;
+    data.xsize = (int64_t)l->xsize;
+    data.super = l->super;
+    data.pi = l->pi;
+    data.px = l->px;
+    data.s = l->s;
+    data.x = l->x;
+    return data;
+}
+
+/* ------------------------------------------------------------------------------------------------ tree ---
+ */
+
+static int find(const int32_t *list, int32_t count, int32_t value) {
+    for (int32_t k = 0; k < count; k++)
+        if (list[k] == value)
+            return k;
+    return -1;
+}
+
+static void check_tree(const gsv_plan *plan) {
+    int32_t deepest = -1, children = 0;
+    int64_t nnz = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t nc = gsv_columns(plan, s), nr = gsv_rows(plan, s), p = plan->parent[s];
+        const int32_t *rows = plan->l.rows + plan->l.row_ptr[s];
+        for (int32_t j = 0; j < nc; j++)
+            nnz += nr - j;
+        CHECK(plan->update_ptr[s + 1] - plan->update_ptr[s] == nr - nc);
+        if (plan->level[s] > deepest)
+            deepest = plan->level[s];
+        CHECK((p < 0) == (nr == nc));
+        if (p >= 0) {
+            children++;
+            CHECK(p > s && plan->level[p] > plan->level[s]);
+            CHECK(plan->l.first_column[p] <= rows[nc] && rows[nc] < plan->l.first_column[p + 1]);
+            CHECK(find(plan->child + plan->child_ptr[p], plan->child_ptr[p + 1] - plan->child_ptr[p], s) >=
+                  0);
+            for (int32_t i = nc; i < nr; i++)
+                CHECK(plan->l.rows[plan->l.row_ptr[p] + plan->update_map[plan->update_ptr[s] + i - nc]] ==
+                      rows[i]);
+        }
+        int32_t height = 0;
+        for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
+            CHECK(plan->parent[plan->child[k]] == s);
+            CHECK(k == plan->child_ptr[s] || plan->child[k - 1] < plan->child[k]);
+            if (plan->level[plan->child[k]] + 1 > height)
+                height = plan->level[plan->child[k]] + 1;
+        }
+        CHECK(plan->level[s] == height);
+    }
+    CHECK(plan->nlevels == deepest + 1);
+    CHECK(plan->child_ptr[plan->l.nsuper] == children);
+    CHECK(plan->nnz_l == nnz);
+}
+
+/* ----------------------------------------------------------------------------------------------- tasks ---
+ */
+
+/* Where entry (i, j) of a wide panel stands. */
+static int64_t wide_place(int32_t nc, int32_t i, int32_t j) {
+    return gsv_block_row_start(nc, i / GSV_TILE) + (int64_t)GSV_TILE * j + i % GSV_TILE;
+}
+
+static int64_t place(const gsv_plan *plan, int32_t s, int32_t i, int32_t j) {
+    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+    return plan->tiles->panel_ptr[s] +
+           (gsv_is_narrow(nr, nc) ? gsv_narrow_column(nr, j) + i : wide_place(nc, i, j));
+}
+
+/* Entries get their own places, inside their panel, and panels do not overlap. */
+static void check_storage(const gsv_plan *plan) {
+    const int64_t size = plan->tiles->panel_ptr[plan->l.nsuper];
+    unsigned char *used = calloc((size_t)size + 1, 1);
+    REQUIRE(used);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        const int64_t begin = plan->tiles->panel_ptr[s], end = begin + gsv_panel_size(nr, nc);
+        CHECK(end <= plan->tiles->panel_ptr[s + 1]);
+        CHECK(gsv_is_narrow(nr, nc) || begin % GSV_TILE == 0);
+        for (int32_t j = 0; j < nc; j++)
+            for (int32_t i = j; i < nr; i++) {
+                const int64_t at = place(plan, s, i, j);
+                if (CHECK(at >= begin && at < end))
+                    CHECK(used[at]++ == 0);
+            }
+    }
+    free(used);
+}
+
+/* Level k's narrow supernodes: the tiny ones, then the small ones. */
+static int32_t tiny_count(const gsv_plan *plan, int32_t k) {
+    return (int32_t)(plan->tiles->tiny.ptr[k + 1] - plan->tiles->tiny.ptr[k]);
+}
+
+static int32_t narrow_count(const gsv_plan *plan, int32_t k) {
+    return tiny_count(plan, k) + (int32_t)(plan->tiles->small.ptr[k + 1] - plan->tiles->small.ptr[k]);
+}
+
+static int32_t narrow_supernode(const gsv_plan *plan, int32_t k, int32_t t) {
+    const gsv_tiles *tiles = plan->tiles;
+    const int32_t tiny = tiny_count(plan, k);
+    return t < tiny ? tiles->tiny.supernode[tiles->tiny.ptr[k] + t]
+                    : tiles->small.supernode[tiles->small.ptr[k] + t - tiny];
+}
+
+/* Count each entry that the tasks of one sweep touch: all must come out as 1. */
+static void check_cover(const gsv_plan *plan, int backward) {
+    const gsv_tiles *tiles = plan->tiles;
+    const gsv_task_list *list = backward ? &tiles->backward : &tiles->forward;
+    unsigned char *touched = calloc((size_t)tiles->panel_ptr[plan->l.nsuper] + 1, 1);
+    REQUIRE(touched);
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        for (int32_t t = 0; t < narrow_count(plan, k); t++) {
+            const int32_t s = narrow_supernode(plan, k, t);
+            CHECK(plan->level[s] == k && gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)));
+            CHECK(t >= tiny_count(plan, k) || gsv_columns(plan, s) <= GSV_TINY_COLUMNS);
+            for (int32_t j = 0; j < gsv_columns(plan, s); j++)
+                for (int32_t i = j; i < gsv_rows(plan, s); i++)
+                    touched[place(plan, s, i, j)]++;
+        }
+        for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++) {
+            const gsv_task task = list->task[t];
+            const int32_t s = task.supernode, nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+            CHECK(plan->level[s] == k && task.count >= 1);
+            CHECK(backward ? task.count == 1 : task.count <= GSV_TILES_PER_TASK);
+            const int32_t first = GSV_TILE * task.first, last = GSV_TILE * (task.first + task.count);
+            for (int32_t j = 0; j < nc; j++)
+                for (int32_t i = j; i < nr; i++)
+                    if (backward ? j >= first && j < last : i >= first && i < last)
+                        touched[place(plan, s, i, j)]++;
+        }
+    }
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        for (int32_t j = 0; j < gsv_columns(plan, s); j++)
+            for (int32_t i = j; i < gsv_rows(plan, s); i++)
+                CHECK(touched[place(plan, s, i, j)] == 1);
+    free(touched);
+}
+
+/* Each row of a wide front is assembled once; what children owe a row is listed completely and in order.
+ */
+static void check_gather(const gsv_plan *plan) {
+    const gsv_tiles *tiles = plan->tiles;
+    unsigned char *assembled = calloc((size_t)plan->l.row_ptr[plan->l.nsuper] + 1, 1);
+    REQUIRE(assembled);
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        for (int64_t t = tiles->assemble.ptr[k]; t < tiles->assemble.ptr[k + 1]; t++) {
+            const gsv_task task = tiles->assemble.task[t];
+            CHECK(plan->level[task.supernode] == k);
+            for (int32_t i = task.first; i < task.first + task.count; i++)
+                if (CHECK(i < gsv_rows(plan, task.supernode)))
+                    assembled[plan->l.row_ptr[task.supernode] + i]++;
+        }
+    int64_t listed = 0, owed = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        owed += nr - nc;
+        for (int32_t i = 0; i < nr; i++) {
+            CHECK(assembled[plan->l.row_ptr[s] + i] == !gsv_is_narrow(nr, nc));
+            const uint32_t *ptr = tiles->gather_ptr + plan->l.row_ptr[s] + i;
+            listed += ptr[1] - ptr[0];
+            for (uint32_t k = ptr[0]; k < ptr[1]; k++) {
+                const uint32_t u = tiles->gather[k];
+                int32_t c = 0; /* the supernode that update row u is of */
+                while (plan->update_ptr[c + 1] <= u)
+                    c++;
+                CHECK(plan->parent[c] == s && plan->update_map[u] == i);
+                CHECK(k == ptr[0] || tiles->gather[k - 1] < u);
+            }
+        }
+    }
+    CHECK(listed == owed);
+    free(assembled);
+}
+
+/* ------------------------------------------------------------------------------------- the tasks, run --- */
+
+/* [W; -M] of one panel, by substitution, into its place. */
+static void invert_panel(const gsv_plan *plan, int32_t s, const double *l, double *panels) {
+    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+    double *w = malloc((size_t)nc * sizeof *w);
+    REQUIRE(w);
+    for (int32_t i = 0; i < nr; i++) {
+        const int32_t last = i < nc ? i : nc - 1;
+        for (int32_t k = last; k >= 0; k--) {
+            double sum = i >= nc ? -l[i + (int64_t)k * nr] : i == k;
+            for (int32_t m = k + 1; m <= last; m++)
+                sum -= w[m] * l[m + (int64_t)k * nr];
+            w[k] = sum / l[k + (int64_t)k * nr];
+        }
+        for (int32_t k = 0; k <= last; k++)
+            panels[place(plan, s, i, k)] = w[k];
+    }
+    free(w);
+}
+
+static double owed_to(const gsv_plan *plan, int32_t s, int32_t i, const double *u) {
+    const uint32_t *ptr = plan->tiles->gather_ptr + plan->l.row_ptr[s] + i;
+    double sum = 0;
+    for (uint32_t k = ptr[0]; k < ptr[1]; k++)
+        sum += u[plan->tiles->gather[k]];
+    return sum;
+}
+
+/* Where front row i of s is assembled: in the right-hand side, or in the update vector to be. */
+static double *front_row(const gsv_plan *plan, int32_t s, int32_t i, double *y, double *u) {
+    const int32_t nc = gsv_columns(plan, s);
+    return i < nc ? &y[plan->l.first_column[s] + i] : &u[plan->update_ptr[s] + i - nc];
+}
+
+/* Rows first .. last - 1 of [x1; u] = [W; -M] f1 + [0; f2]; f2 stands in u. */
+static void forward_rows(const gsv_plan *plan, int32_t s, int32_t first, int32_t last, const double *panels,
+                         const double *f1, double *x, double *u) {
+    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+    for (int32_t i = first; i < last && i < nr; i++) {
+        double sum = i < nc ? 0 : u[plan->update_ptr[s] + i - nc];
+        for (int32_t k = 0; k <= i && k < nc; k++)
+            sum += panels[place(plan, s, i, k)] * f1[k];
+        if (i < nc)
+            x[plan->l.first_column[s] + i] = sum;
+        else
+            u[plan->update_ptr[s] + i - nc] = sum;
+    }
+}
+
+static void backward_columns(const gsv_plan *plan, int32_t s, int32_t first, int32_t last,
+                             const double *panels, const double *x, double *y) {
+    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), column = plan->l.first_column[s];
+    for (int32_t j = first; j < last && j < nc; j++) {
+        double sum = 0;
+        for (int32_t i = j; i < nr; i++)
+            sum += panels[place(plan, s, i, j)] *
+                   (i < nc ? x[column + i] : y[plan->l.rows[plan->l.row_ptr[s] + i]]);
+        y[column + j] = sum;
+    }
+}
+
+static void run_tasks(const gsv_plan *plan, const double *panels, double *y, double *x, double *u) {
+    const gsv_tiles *tiles = plan->tiles;
+    double *f1 = malloc((size_t)plan->widest * sizeof *f1 + 1);
+    REQUIRE(f1);
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        for (int32_t t = 0; t < narrow_count(plan, k); t++) {
+            const int32_t s = narrow_supernode(plan, k, t);
+            for (int32_t i = 0; i < gsv_columns(plan, s); i++)
+                f1[i] = y[plan->l.first_column[s] + i] + owed_to(plan, s, i, u);
+            for (int32_t i = gsv_columns(plan, s); i < gsv_rows(plan, s); i++)
+                u[plan->update_ptr[s] + i - gsv_columns(plan, s)] = owed_to(plan, s, i, u);
+            forward_rows(plan, s, 0, gsv_rows(plan, s), panels, f1, x, u);
+        }
+        for (int64_t t = tiles->assemble.ptr[k]; t < tiles->assemble.ptr[k + 1]; t++) {
+            const gsv_task task = tiles->assemble.task[t];
+            for (int32_t i = task.first; i < task.first + task.count; i++)
+                *front_row(plan, task.supernode, i, y, u) += owed_to(plan, task.supernode, i, u);
+        }
+        for (int64_t t = tiles->forward.ptr[k]; t < tiles->forward.ptr[k + 1]; t++) {
+            const gsv_task task = tiles->forward.task[t];
+            forward_rows(plan, task.supernode, GSV_TILE * task.first, GSV_TILE * (task.first + task.count),
+                         panels, y + plan->l.first_column[task.supernode], x, u);
+        }
+    }
+    for (int32_t k = plan->nlevels - 1; k >= 0; k--) {
+        for (int64_t t = tiles->backward.ptr[k]; t < tiles->backward.ptr[k + 1]; t++) {
+            const gsv_task task = tiles->backward.task[t];
+            backward_columns(plan, task.supernode, GSV_TILE * task.first, GSV_TILE * (task.first + 1), panels,
+                             x, y);
+        }
+        for (int32_t t = 0; t < narrow_count(plan, k); t++)
+            backward_columns(plan, narrow_supernode(plan, k, t), 0, GSV_NARROW_COLUMNS, panels, x, y);
+    }
+    free(f1);
+}
+
+static void check_solution(const gsv_plan *plan, const gpusolve_factor_data *data, const cholmod_sparse *a) {
+    const int32_t n = plan->l.n;
+    double *panels = calloc((size_t)plan->tiles->panel_ptr[plan->l.nsuper] + 1, sizeof *panels);
+    double *raw = malloc((size_t)data->xsize * sizeof *raw + 1);
+    double *y = calloc((size_t)n + 1, sizeof *y), *x = calloc((size_t)n + 1, sizeof *x);
+    double *u = calloc((size_t)plan->update_ptr[plan->l.nsuper] + 1, sizeof *u);
+    double complex *b = calloc((size_t)n + 1, sizeof *b), *solution = calloc((size_t)n + 1, sizeof *solution);
+    REQUIRE(panels && raw && y && x && u && b && solution);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        gsv_import_panel(data, plan, s, raw);
+        invert_panel(plan, s, raw, panels);
+    }
+    uint64_t seed = 7;
+    for (int32_t i = 0; i < n; i++)
+        b[i] = testing_random(&seed);
+    for (int32_t i = 0; i < n; i++)
+        y[i] = creal(b[plan->l.perm[i]]);
+    run_tasks(plan, panels, y, x, u);
+    for (int32_t i = 0; i < n; i++)
+        solution[plan->l.perm[i]] = y[i];
+    const double error = testing_backward_error(a, testing_sparse_norm(a), solution, b);
+    CHECK_BELOW(error, 30 * DBL_EPSILON);
+    free(panels);
+    free(raw);
+    free(y);
+    free(x);
+    free(u);
+    free(b);
+    free(solution);
+}
+
+/* ----------------------------------------------------------------------------------------------- cases ---
+ */
+
+static void check_matrix(const char *spec, cholmod_common *common) {
+    testing_in("%s", spec);
+    cholmod_sparse *a = testing_load(spec, common);
+    REQUIRE(a);
+    cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
+    REQUIRE(l);
+    const gpusolve_factor_data data = data_of(l);
+    const int64_t live = gsv_live_allocations();
+    gsv_structure structure;
+    gsv_plan plan;
+    gsv_message message;
+    REQUIRE(gsv_import_structure(&data, &structure, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&structure, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_tiles_create(&plan, &message) == GPUSOLVE_OK);
+    check_tree(&plan);
+    check_storage(&plan);
+    check_cover(&plan, 0);
+    check_cover(&plan, 1);
+    check_gather(&plan);
+    check_solution(&plan, &data, a);
+    gsv_plan_free(&plan);
+    CHECK(gsv_live_allocations() == live);
+    cholmod_free_factor(&l, common);
+    cholmod_free_sparse(&a, common);
+}
+
+/* A pattern that no Cholesky factor has: supernode 0 reaches row 2, its parent, supernode 1, does not. */
+static void check_containment(void) {
+    testing_in("rows that the parent lacks");
+    const int64_t live = gsv_live_allocations();
+    gsv_structure structure = {3, 3, gsv_malloc(4, 4), gsv_malloc(4, 8), gsv_malloc(5, 4), NULL};
+    REQUIRE(structure.first_column && structure.row_ptr && structure.rows);
+    memcpy(structure.first_column, (int32_t[]){0, 1, 2, 3}, 4 * sizeof(int32_t));
+    memcpy(structure.row_ptr, (int64_t[]){0, 3, 4, 5}, 4 * sizeof(int64_t));
+    memcpy(structure.rows, (int32_t[]){0, 1, 2, 1, 2}, 5 * sizeof(int32_t));
+    gsv_plan plan;
+    gsv_message message = {""};
+    CHECK_STATUS(gsv_plan_create(&structure, &plan, &message), GPUSOLVE_INVALID_FACTOR);
+    CHECK(strstr(message.text, "row 2 of supernode 0") != NULL);
+    CHECK(structure.rows == NULL && gsv_live_allocations() == live);
+}
+
+int main(void) {
+    cholmod_common common;
+    cholmod_start(&common);
+    check_matrix("diag:50", &common);
+    check_matrix("tridiag:100", &common);
+    check_matrix("forest:200", &common);
+    check_matrix("grid2d:30", &common);
+    check_matrix("grid3d:9", &common);
+    check_matrix("arrow:300,20,7", &common);
+    check_matrix("elasticity3d:5", &common);
+    cholmod_finish(&common);
+    check_containment();
+    return testing_done();
+}
