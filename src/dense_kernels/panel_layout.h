@@ -4,12 +4,11 @@
  *
  * Three kinds of supernode, by the size of the panel alone:
  *   tiny     one warp does the whole supernode,
- *   small    one block does. Both are narrow: the trapezoid is packed by columns, without gaps:
+ *   small    four warps do. Both are narrow: the trapezoid is packed by columns, without gaps:
  *            entry (i, j), i >= j, stands at j nr - j (j - 1) / 2 + i - j.
  *   wide     tiles of 16 rows. Block row I holds columns 0 .. min(nc, 16 (I + 1)) - 1, each 16 consecutive
- * numbers (column-major), so that a forward task streams one contiguous range and a backward task, 16
- * columns, finds 16 x 16 contiguous numbers in each block row. Zeros fill the diagonal blocks and the last
- * rows.
+ *            numbers, so that a forward task streams one contiguous range, and a backward task finds its
+ *            columns contiguous in each block row. Zeros fill the diagonal blocks and the last rows.
  */
 #ifndef GSV_PANEL_LAYOUT_H
 #define GSV_PANEL_LAYOUT_H
@@ -23,12 +22,12 @@
 #endif
 
 enum {
-    GSV_TILE = 16,             /* rows and columns of a tile */
+    GSV_TILE = 16,             /* rows of a tile */
     GSV_NARROW_COLUMNS = 32,   /* a narrow supernode has at most so many columns, */
     GSV_NARROW_ROWS = 256,     /* rows, */
-    GSV_NARROW_ENTRIES = 4096, /* and rows x columns: 16 numbers for each thread of a block */
-    GSV_TINY_ENTRIES = 256,    /* up to here it is a warp's; so it has at most */
-    GSV_TINY_COLUMNS = 16      /* columns */
+    GSV_NARROW_ENTRIES = 4096, /* and rows x columns: what four warps read in two or three goes */
+    GSV_TINY_COLUMNS = 16,     /* a tiny one at most so many columns, */
+    GSV_TINY_ROWS = 64         /* and rows: two for each lane */
 };
 
 static inline GSV_HOST_DEVICE int gsv_is_narrow(int64_t nr, int64_t nc) {
@@ -36,7 +35,7 @@ static inline GSV_HOST_DEVICE int gsv_is_narrow(int64_t nr, int64_t nc) {
 }
 
 static inline GSV_HOST_DEVICE int gsv_is_tiny(int64_t nr, int64_t nc) {
-    return nr * nc <= GSV_TINY_ENTRIES && nr <= GSV_NARROW_ROWS;
+    return nc <= GSV_TINY_COLUMNS && nr <= GSV_TINY_ROWS;
 }
 
 /* Start of column j in a narrow panel, less j: entry (i, j) is at gsv_narrow_column(nr, j) + i. */

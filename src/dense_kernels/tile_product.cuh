@@ -30,7 +30,7 @@ namespace gsv {
 template <int NR> struct patch {
     static const int RT = NR >= 32 ? 4 : NR >= 8 ? 2 : 1;
     static const int CT = NR / RT;
-    static const int AHEAD = NR == 1 ? 8 : NR <= 4 ? 4 : 2;
+    static const int AHEAD = NR == 1 ? 8 : NR <= 4 ? 4 : NR <= 16 ? 2 : 1;
 };
 
 /* The terms k = kg, kg + KG, ... of a patch (rows rg RT .., right-hand sides cg CT ..); all threads of a
@@ -87,49 +87,54 @@ template <typename T, int NR, int KG> struct tile_product {
 };
 
 /*
- * Block column of a wide panel, from its diagonal block down: the terms of row r of every tile, for columns
- * jg JT .. and right-hand sides cg CT ... The tile of block row I, less the panel's start, is at
- * gsv_block_row_start(nc, I).
+ * Columns first_column .. first_column + 7 of a wide panel, from their diagonal block down. The sixteen
+ * groups of a block are two halves: half h takes the block rows top + h, top + h + 2, ...; in a half, a group
+ * has columns jg JT .. and right-hand sides cg CT ...; thread r of a group has row r of each tile. The tile
+ * of block row I, less the panel's start, is at gsv_block_row_start(nc, I).
  */
 template <typename T, int NR> struct transposed_product {
     static const int JT = patch<NR>::RT, CT = patch<NR>::CT, AHEAD = patch<NR>::AHEAD;
     const T *panel; /* start of the panel, moved to this thread's row and first column */
-    int nc, last, live, cg;
+    int nc, last, live, half, jg, cg;
     T ahead[AHEAD][JT];
 
-    /* block_column .. last - 1: the block rows; live: this thread's columns that exist. */
-    __device__ __forceinline__ transposed_product(const T *start, int nc, int block_column, int last, int r,
+    /* top .. last - 1: the block rows. live: those of this thread's columns that exist. */
+    __device__ __forceinline__ transposed_product(const T *start, int nc, int first_column, int last, int r,
                                                   int group)
-        : panel(start + 256 * int64_t(block_column) + 16 * (group % (16 / JT) * JT) + r), nc(nc), last(last),
-          live(nc - 16 * block_column - group % (16 / JT) * JT), cg(group / (16 / JT)) {
-        request(block_column);
+        : nc(nc), last(last), half(group / 8), jg(group % 8 % (8 / JT)), cg(group % 8 / (8 / JT)) {
+        const int column = first_column + jg * JT;
+        panel = start + 16 * int64_t(column) + r;
+        live = nc - column;
+        request(first_column / 16);
     }
 
+    /* For AHEAD block rows of this half, the first of which is block_row + half. */
     __device__ __forceinline__ void request(int block_row) {
 #pragma unroll
         for (int p = 0; p < AHEAD; p++)
 #pragma unroll
             for (int i = 0; i < JT; i++)
-                if (block_row + p < last && i < live)
-                    ahead[p][i] = load_panel(panel + gsv_block_row_start(nc, block_row + p) + 16 * i);
+                if (block_row + half + 2 * p < last && i < live)
+                    ahead[p][i] =
+                        load_panel(panel + gsv_block_row_start(nc, block_row + half + 2 * p) + 16 * i);
     }
 
-    /* Block rows first .. end - 1; f: this thread's row of the first, in shared memory, block rows `step`
+    /* Block rows first .. end - 1; f: row r of the first block row, in shared memory, block rows `step`
      * apart. */
     __device__ __forceinline__ void run(int first, int end, const T *f, int step, T (&acc)[JT * CT]) {
-        for (int block_row = first; block_row < end; block_row += AHEAD) {
+        for (int block_row = first; block_row < end; block_row += 2 * AHEAD) {
             T a[AHEAD][JT];
 #pragma unroll
             for (int p = 0; p < AHEAD; p++)
 #pragma unroll
                 for (int i = 0; i < JT; i++)
                     a[p][i] = ahead[p][i];
-            request(block_row + AHEAD);
+            request(block_row + 2 * AHEAD);
 #pragma unroll
             for (int p = 0; p < AHEAD; p++)
-                if (block_row + p < end) {
+                if (block_row + half + 2 * p < end) {
                     T b[CT];
-                    load_run(f + (block_row + p - first) * step + cg * CT, b);
+                    load_run(f + (block_row + half + 2 * p - first) * step + cg * CT, b);
 #pragma unroll
                     for (int i = 0; i < JT; i++)
                         if (i < live)
@@ -142,11 +147,13 @@ template <typename T, int NR> struct transposed_product {
 };
 
 /*
- * Sum the N partial results of 16 neighbouring lanes. Each step adds the lanes that differ in one bit, 8, 4,
- * 2, 1, and hands half of the results over, so that a lane ends with results base .. base + max(1, N / 16) -
- * 1 and every result is the same tree of sums for every N.
+ * Sum the N partial results of 2 STEP neighbouring lanes. Each step adds the lanes that differ in one bit,
+ * from STEP down to 1, and hands half of the results over, so that a lane ends with results base .. base +
+ * RESULTS - 1 and every result is the same tree of sums for every N.
  */
-template <typename T, int N, int STEP = 8> struct reduce16 {
+template <typename T, int N, int STEP> struct reduce_lanes {
+    static const int RESULTS = N > 2 * STEP ? N / (2 * STEP) : 1;
+    static const int COPIES = N > 2 * STEP ? 1 : 2 * STEP / N; /* neighbouring lanes with the same results */
     static __device__ __forceinline__ void run(T *acc, int lane, int &base) {
         if constexpr (N > 1) {
             constexpr int HALF = N / 2;
@@ -159,11 +166,11 @@ template <typename T, int N, int STEP = 8> struct reduce16 {
             }
             base += upper ? HALF : 0;
             if constexpr (STEP > 1)
-                reduce16<T, HALF, STEP / 2>::run(acc, lane, base);
+                reduce_lanes<T, HALF, STEP / 2>::run(acc, lane, base);
         } else {
             acc[0] = add(acc[0], shuffle_xor(acc[0], STEP));
             if constexpr (STEP > 1)
-                reduce16<T, 1, STEP / 2>::run(acc, lane, base);
+                reduce_lanes<T, 1, STEP / 2>::run(acc, lane, base);
         }
     }
 };

@@ -42,6 +42,11 @@ cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared,
     return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
+enum {
+    FEW_SMALL = 264,
+    FEW_TINY = 1056
+}; /* two blocks of level_shape<true> an SM of an H200, and as many again */
+
 /* Level k's narrow supernodes and the tasks of one list. */
 inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device, int32_t k,
                           const gsv_task_list &list, const gsv_task *tasks) {
@@ -56,35 +61,46 @@ inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device,
     return part;
 }
 
-inline int64_t blocks_of(const level_part &part) {
-    return int64_t(part.task_count) + part.small_count + (part.tiny_count + BLOCK_WARPS - 1) / BLOCK_WARPS;
+/* Whether the machine has room for the many warps of level_shape<true>. */
+inline bool is_few(const level_part &part) {
+    return part.small_count <= FEW_SMALL && part.tiny_count <= FEW_TINY;
+}
+
+template <bool FEW> int64_t blocks_of(const level_part &part) {
+    return int64_t(part.task_count) + blocks_for<level_shape<FEW>::SMALL>(part.small_count) +
+           blocks_for<level_shape<FEW>::TINY>(part.tiny_count);
+}
+
+template <typename T, int NR, bool FEW>
+cudaError_t forward_level(const gsv_plan *plan, const gsv_device_plan &device,
+                          const gsv_device_vectors &vectors, int32_t k, const level_part &part,
+                          cudaStream_t stream) {
+    T *y = static_cast<T *>(vectors.y), *x = static_cast<T *>(vectors.x), *u = static_cast<T *>(vectors.u);
+    if (blocks_of<FEW>(part) > 0) {
+        const cudaError_t error =
+            launch(forward_first_kernel<T, NR, FEW>, blocks_of<FEW>(part), 0, stream, device, y, x, u, part);
+        if (error != cudaSuccess)
+            return error;
+    }
+    const gsv_task_list &list = plan->tiles->forward;
+    if (list.ptr[k] == list.ptr[k + 1])
+        return cudaSuccess;
+    return launch(forward_wide_kernel<T, NR>, list.ptr[k + 1] - list.ptr[k], 8 * 16 * NR * sizeof(T), stream,
+                  device, y, x, u, device.forward + list.ptr[k], part.leaf);
 }
 
 template <typename T, int NR>
 cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device,
                            const gsv_device_vectors &vectors, cudaStream_t stream) {
-    T *y = static_cast<T *>(vectors.y), *x = static_cast<T *>(vectors.x), *u = static_cast<T *>(vectors.u);
-    const gsv_tiles *tiles = plan->tiles;
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        level_part part = part_of(tiles, device, k, tiles->assemble, device.assemble);
+    cudaError_t error = cudaSuccess;
+    for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
+        level_part part = part_of(plan->tiles, device, k, plan->tiles->assemble, device.assemble);
         if (part.leaf)
             part.task_count = 0; /* nothing to assemble */
-        if (blocks_of(part) > 0) {
-            const cudaError_t error =
-                launch(forward_first_kernel<T, NR>, blocks_of(part), 0, stream, device, y, x, u, part);
-            if (error != cudaSuccess)
-                return error;
-        }
-        const int64_t wide = tiles->forward.ptr[k + 1] - tiles->forward.ptr[k];
-        if (wide > 0) {
-            const cudaError_t error =
-                launch(forward_wide_kernel<T, NR>, wide, 8 * 16 * NR * sizeof(T), stream, device, y, x, u,
-                       device.forward + tiles->forward.ptr[k], part.leaf);
-            if (error != cudaSuccess)
-                return error;
-        }
+        error = is_few(part) ? forward_level<T, NR, true>(plan, device, vectors, k, part, stream)
+                             : forward_level<T, NR, false>(plan, device, vectors, k, part, stream);
     }
-    return cudaSuccess;
+    return error;
 }
 
 template <typename T, int NR>
@@ -92,16 +108,16 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
                             const gsv_device_vectors &vectors, cudaStream_t stream) {
     T *y = static_cast<T *>(vectors.y);
     const T *x = static_cast<const T *>(vectors.x);
-    const gsv_tiles *tiles = plan->tiles;
-    for (int32_t k = plan->nlevels - 1; k >= 0; k--) {
-        const level_part part = part_of(tiles, device, k, tiles->backward, device.backward);
-        const size_t shared = part.task_count > 0 ? stage<T, NR>::ROWS * stage<T, NR>::STRIDE * sizeof(T) : 0;
-        const cudaError_t error =
-            launch(backward_kernel<T, NR>, blocks_of(part), shared, stream, device, x, y, part);
-        if (error != cudaSuccess)
-            return error;
+    cudaError_t error = cudaSuccess;
+    for (int32_t k = plan->nlevels - 1; k >= 0 && error == cudaSuccess; k--) {
+        const level_part part = part_of(plan->tiles, device, k, plan->tiles->backward, device.backward);
+        const size_t shared = part.task_count > 0 ? stage<T, NR>::BYTES : 0;
+        error = is_few(part) ? launch(backward_kernel<T, NR, true>, blocks_of<true>(part), shared, stream,
+                                      device, x, y, part)
+                             : launch(backward_kernel<T, NR, false>, blocks_of<false>(part), shared, stream,
+                                      device, x, y, part);
     }
-    return cudaSuccess;
+    return error;
 }
 
 template <typename T, int NR> unsigned vector_blocks(int32_t n) {

@@ -19,7 +19,7 @@ enum { SLOTS = 2, BATCH_BYTES = 16 << 20, BATCH_NARROW = 1 << 16 };
 
 /* -------------------------------------------------------------------------------------------- layout --- */
 
-enum { NODE, ROWS, GATHER_PTR, GATHER, TINY, SMALL, ASSEMBLE, FORWARD, BACKWARD, PERM, D, PANELS, PARTS };
+enum { TINY, SMALL, WIDE, ROWS, GATHER_PTR, GATHER, ASSEMBLE, FORWARD, BACKWARD, PERM, D, PANELS, PARTS };
 
 typedef struct layout {
     int64_t start[PARTS + 1]; /* bytes from the start of the allocation */
@@ -29,15 +29,16 @@ typedef struct layout {
 static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], n = plan->l.n;
     const gsv_tiles *tiles = plan->tiles;
+    const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
     layout l = {.size = {
-                    [NODE] = nsuper * (int64_t)sizeof(gsv_node),
                     [ROWS] = rows * 4,
                     [GATHER_PTR] = (rows + 1) * 4,
                     [GATHER] = plan->update_ptr[nsuper] * 4,
-                    [TINY] = tiles->tiny.ptr[plan->nlevels] * 4,
-                    [SMALL] = tiles->small.ptr[plan->nlevels] * 4,
+                    [TINY] = tiny * (int64_t)sizeof(gsv_node),
+                    [SMALL] = small * (int64_t)sizeof(gsv_node),
+                    [WIDE] = (nsuper - tiny - small) * (int64_t)sizeof(gsv_node),
                     [ASSEMBLE] = tiles->assemble.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [FORWARD] = tiles->forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [BACKWARD] = tiles->backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
@@ -310,47 +311,99 @@ static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_facto
 /* ------------------------------------------------------------------------------------------- interface ---
  */
 
+static gsv_node node_of(const gsv_plan *plan, int32_t s) {
+    return (gsv_node){.panel = plan->tiles->panel_ptr[s],
+                      .rows = plan->l.row_ptr[s],
+                      .update = plan->update_ptr[s],
+                      .first_column = plan->l.first_column[s],
+                      .nc = gsv_columns(plan, s),
+                      .nr = gsv_rows(plan, s)};
+}
+
+/* Staging for the parts that the device has in another form than the plan. */
+typedef struct plan_copy {
+    gsv_node *tiny, *small, *wide;
+    gsv_task *tasks[3];
+    int32_t *wide_index; /* [nsuper] */
+} plan_copy;
+
+static void free_copy(plan_copy *copy) {
+    gsv_free(copy->tiny);
+    gsv_free(copy->small);
+    gsv_free(copy->wide);
+    for (int k = 0; k < 3; k++)
+        gsv_free(copy->tasks[k]);
+    gsv_free(copy->wide_index);
+}
+
+/* Nodes by kind, and tasks that name their supernode by its place among the wide ones. Zero if out of memory.
+ */
+static int make_copy(const gsv_plan *plan, const layout *l, plan_copy *copy) {
+    const gsv_tiles *tiles = plan->tiles;
+    const gsv_task_list *lists[3] = {&tiles->assemble, &tiles->forward, &tiles->backward};
+    copy->tiny = gsv_malloc((size_t)l->size[TINY], 1);
+    copy->small = gsv_malloc((size_t)l->size[SMALL], 1);
+    copy->wide = gsv_malloc((size_t)l->size[WIDE], 1);
+    copy->wide_index = gsv_malloc((size_t)plan->l.nsuper, sizeof *copy->wide_index);
+    if (!copy->tiny || !copy->small || !copy->wide || !copy->wide_index)
+        return 0;
+    for (int64_t k = 0; k < tiles->tiny.ptr[plan->nlevels]; k++)
+        copy->tiny[k] = node_of(plan, tiles->tiny.supernode[k]);
+    for (int64_t k = 0; k < tiles->small.ptr[plan->nlevels]; k++)
+        copy->small[k] = node_of(plan, tiles->small.supernode[k]);
+    int32_t wide = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s))) {
+            copy->wide_index[s] = wide;
+            copy->wide[wide++] = node_of(plan, s);
+        }
+    for (int list = 0; list < 3; list++) {
+        const int64_t count = lists[list]->ptr[plan->nlevels];
+        gsv_task *tasks = copy->tasks[list] = gsv_malloc((size_t)count, sizeof *tasks);
+        if (!tasks)
+            return 0;
+        for (int64_t k = 0; k < count; k++) {
+            tasks[k] = lists[list]->task[k];
+            tasks[k].supernode = copy->wide_index[tasks[k].supernode];
+        }
+    }
+    return 1;
+}
+
 static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                  gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
-    const gsv_tiles *tiles = plan->tiles;
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
     char *base = device->memory;
-    gsv_node *nodes = gsv_malloc((size_t)plan->l.nsuper, sizeof *nodes);
-    if (!nodes)
+    plan_copy copy = {0};
+    if (!make_copy(plan, &l, &copy)) {
+        free_copy(&copy);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        nodes[s] = (gsv_node){tiles->panel_ptr[s],
-                              plan->l.row_ptr[s],
-                              plan->update_ptr[s],
-                              plan->l.first_column[s],
-                              gsv_columns(plan, s),
-                              gsv_rows(plan, s),
-                              0};
+    }
     const void *from[PARTS] = {
-        [NODE] = nodes,
+        [TINY] = copy.tiny,
+        [SMALL] = copy.small,
+        [WIDE] = copy.wide,
         [ROWS] = plan->l.rows,
-        [GATHER_PTR] = tiles->gather_ptr,
-        [GATHER] = tiles->gather,
-        [TINY] = tiles->tiny.supernode,
-        [SMALL] = tiles->small.supernode,
-        [ASSEMBLE] = tiles->assemble.task,
-        [FORWARD] = tiles->forward.task,
-        [BACKWARD] = tiles->backward.task,
+        [GATHER_PTR] = plan->tiles->gather_ptr,
+        [GATHER] = plan->tiles->gather,
+        [ASSEMBLE] = copy.tasks[0],
+        [FORWARD] = copy.tasks[1],
+        [BACKWARD] = copy.tasks[2],
         [PERM] = plan->l.perm,
     };
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
         if (from[k] && l.size[k] > 0)
             error = cudaMemcpy(base + l.start[k], from[k], (size_t)l.size[k], cudaMemcpyHostToDevice);
-    gsv_free(nodes);
+    free_copy(&copy);
     device->plan = (gsv_device_plan){
-        .node = (const gsv_node *)(base + l.start[NODE]),
+        .tiny = (const gsv_node *)(base + l.start[TINY]),
+        .small = (const gsv_node *)(base + l.start[SMALL]),
+        .wide = (const gsv_node *)(base + l.start[WIDE]),
         .rows = (const int32_t *)(base + l.start[ROWS]),
         .gather_ptr = (const uint32_t *)(base + l.start[GATHER_PTR]),
         .gather = (const uint32_t *)(base + l.start[GATHER]),
-        .tiny = (const int32_t *)(base + l.start[TINY]),
-        .small = (const int32_t *)(base + l.start[SMALL]),
         .assemble = (const gsv_task *)(base + l.start[ASSEMBLE]),
         .forward = (const gsv_task *)(base + l.start[FORWARD]),
         .backward = (const gsv_task *)(base + l.start[BACKWARD]),

@@ -24,15 +24,14 @@ typedef struct gsv_node {
 
 /* Device pointers, all read-only during a solve. */
 typedef struct gsv_device_plan {
-    const gsv_node *node;        /* [nsuper] */
-    const int32_t *rows;         /* [rows] */
-    const uint32_t *gather_ptr;  /* [rows + 1] */
-    const uint32_t *gather;      /* [update rows] */
-    const int32_t *tiny, *small; /* as in gsv_tiles */
-    const gsv_task *assemble, *forward, *backward;
-    const int32_t *perm; /* [n] or NULL */
-    const void *panels;  /* numbers */
-    const void *d;       /* [n] real numbers, or NULL */
+    const gsv_node *tiny, *small, *wide; /* the first two in the order of gsv_tiles; wide ones ascend */
+    const int32_t *rows;                 /* [rows] */
+    const uint32_t *gather_ptr;          /* [rows + 1] */
+    const uint32_t *gather;              /* [update rows] */
+    const gsv_task *assemble, *forward, *backward; /* task.supernode counts wide supernodes */
+    const int32_t *perm;                           /* [n] or NULL */
+    const void *panels;                            /* numbers */
+    const void *d;                                 /* [n] real numbers, or NULL */
 } gsv_device_plan;
 
 /*

@@ -65,7 +65,7 @@ static void invert_updates(const gsv_plan *plan, gsv_tiles *tiles) {
 
 /* Calls of list_tasks: how a wide supernode is cut. */
 typedef struct cut {
-    int32_t units;    /* rows, block rows or block columns */
+    int32_t units;    /* rows, block rows or groups of columns */
     int32_t per_task; /* units of one task */
 } cut;
 
@@ -80,7 +80,7 @@ static cut cut_forward(int32_t nr, int32_t nc) {
 
 static cut cut_backward(int32_t nr, int32_t nc) {
     (void)nr;
-    return (cut){(nc + GSV_TILE - 1) / GSV_TILE, 1};
+    return (cut){(nc + GSV_BACKWARD_COLUMNS - 1) / GSV_BACKWARD_COLUMNS, 1};
 }
 
 /* After filling, cursor k stands where level k ends: shift, so that it says where level k starts. */

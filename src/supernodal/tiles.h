@@ -26,11 +26,13 @@ extern "C" {
 enum {
     GSV_WARP_TILE_COLUMNS = 64, /* up to here a forward tile is a warp's, above a block's */
     GSV_TILES_PER_TASK = 8,     /* warps of a block */
-    GSV_ASSEMBLE_ROWS = 64      /* rows of an assemble task */
+    GSV_ASSEMBLE_ROWS = 64,     /* rows of an assemble task */
+    GSV_BACKWARD_COLUMNS = 8    /* columns of a backward task */
 };
 
 /* One task. assemble: rows first .. first + count - 1 of the front; forward: block rows;
- * backward: the block column `first`, count 1. */
+ * backward:
+ * columns GSV_BACKWARD_COLUMNS first and on, count 1. */
 typedef struct gsv_task {
     int32_t supernode, first, count;
 } gsv_task;

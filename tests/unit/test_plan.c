@@ -144,7 +144,8 @@ static void check_cover(const gsv_plan *plan, int backward) {
             const int32_t s = task.supernode, nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
             CHECK(plan->level[s] == k && task.count >= 1);
             CHECK(backward ? task.count == 1 : task.count <= GSV_TILES_PER_TASK);
-            const int32_t first = GSV_TILE * task.first, last = GSV_TILE * (task.first + task.count);
+            const int32_t unit = backward ? GSV_BACKWARD_COLUMNS : GSV_TILE;
+            const int32_t first = unit * task.first, last = unit * (task.first + task.count);
             for (int32_t j = 0; j < nc; j++)
                 for (int32_t i = j; i < nr; i++)
                     if (backward ? j >= first && j < last : i >= first && i < last)
@@ -283,8 +284,8 @@ static void run_tasks(const gsv_plan *plan, const double *panels, double *y, dou
     for (int32_t k = plan->nlevels - 1; k >= 0; k--) {
         for (int64_t t = tiles->backward.ptr[k]; t < tiles->backward.ptr[k + 1]; t++) {
             const gsv_task task = tiles->backward.task[t];
-            backward_columns(plan, task.supernode, GSV_TILE * task.first, GSV_TILE * (task.first + 1), panels,
-                             x, y);
+            backward_columns(plan, task.supernode, GSV_BACKWARD_COLUMNS * task.first,
+                             GSV_BACKWARD_COLUMNS * (task.first + 1), panels, x, y);
         }
         for (int32_t t = 0; t < narrow_count(plan, k); t++)
             backward_columns(plan, narrow_supernode(plan, k, t), 0, GSV_NARROW_COLUMNS, panels, x, y);

@@ -1,0 +1,74 @@
+/*
+ * What the kernels of both kinds of supernode share: the wait for the launch before, and the fixed-order
+ * gather of the children's update rows.
+ */
+#ifndef GSV_CUDA_GATHER_CUH
+#define GSV_CUDA_GATHER_CUH
+
+#include "../dense_kernels/tile_product.cuh"
+#include "cuda_sweep.h"
+
+namespace gsv {
+
+enum { BLOCK = 256, BLOCK_WARPS = BLOCK / 32, PHASES = 8 };
+
+/* Let the next launch begin; wait for the one before. On devices without the overlap both are nothing. */
+__device__ __forceinline__ void wait_for_vectors() {
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+    cudaGridDependencySynchronize();
+#endif
+}
+
+/*
+ * sum(q, :) += what the children owe front rows row + q STEP (counted over all fronts), q < rows; right-hand
+ * sides c .. c + CT - 1. A row's list is read a few children at a time, for all rows together, so that the
+ * reads overlap; the terms are added one by one in the list's order.
+ */
+template <typename T, int NR, int RT, int CT, int STEP>
+__device__ __forceinline__ void gather(const gsv_device_plan &plan, const T *u, int64_t row, int rows, int c,
+                                       T (&sum)[RT][CT]) {
+    constexpr int FIT = 128 / int(RT * CT * sizeof(T)), FEW = FIT > 8 ? 8 : FIT > 0 ? FIT : 1;
+    uint32_t at[RT], end[RT];
+    bool more = false;
+#pragma unroll
+    for (int q = 0; q < RT; q++) {
+        at[q] = end[q] = 0;
+        if (q < rows) {
+            at[q] = plan.gather_ptr[row + q * STEP];
+            end[q] = plan.gather_ptr[row + q * STEP + 1];
+        }
+        more |= at[q] < end[q];
+    }
+    while (more) {
+        uint32_t from[RT][FEW];
+        T term[RT][FEW][CT];
+#pragma unroll
+        for (int q = 0; q < RT; q++)
+#pragma unroll
+            for (int k = 0; k < FEW; k++)
+                if (at[q] + k < end[q])
+                    from[q][k] = plan.gather[at[q] + k];
+#pragma unroll
+        for (int q = 0; q < RT; q++)
+#pragma unroll
+            for (int k = 0; k < FEW; k++)
+                if (at[q] + k < end[q])
+                    load_run(u + int64_t(from[q][k]) * NR + c, term[q][k]);
+        more = false;
+#pragma unroll
+        for (int q = 0; q < RT; q++) {
+#pragma unroll
+            for (int k = 0; k < FEW; k++)
+                if (at[q] + k < end[q])
+#pragma unroll
+                    for (int j = 0; j < CT; j++)
+                        sum[q][j] = add(sum[q][j], term[q][k][j]);
+            at[q] += FEW;
+            more |= at[q] < end[q];
+        }
+    }
+}
+
+} // namespace gsv
+#endif

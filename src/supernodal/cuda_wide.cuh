@@ -1,0 +1,213 @@
+/*
+ * Wide supernodes (panel_layout.h): the assemble, forward and backward tasks, on panels in tiles of 16 rows.
+ */
+#ifndef GSV_CUDA_WIDE_CUH
+#define GSV_CUDA_WIDE_CUH
+
+#include "cuda_gather.cuh"
+
+namespace gsv {
+
+/* An assemble task: rows of a wide front, each the right-hand side's number (own columns) or nothing, and
+ * what the children owe. */
+template <typename T, int NR>
+__device__ void assemble_wide(const gsv_device_plan &plan, const gsv_task &task, T *y, T *u) {
+    const gsv_node node = plan.wide[task.supernode];
+    wait_for_vectors();
+    constexpr int CT = patch<NR>::CT;
+    for (int e = threadIdx.x * CT; e < task.count * NR; e += BLOCK * CT) {
+        const int i = task.first + e / NR, c = e % NR;
+        T *at = i < node.nc ? &y[int64_t(node.first_column + i) * NR + c]
+                            : &u[(node.update + i - node.nc) * NR + c];
+        T sum[1][CT];
+#pragma unroll
+        for (int j = 0; j < CT; j++)
+            sum[0][j] = make<T>(0);
+        if (i < node.nc)
+            load_run(at, sum[0]);
+        gather<T, NR, 1, CT, 1>(plan, u, node.rows + i, 1, c, sum);
+        store_run(at, sum[0]);
+    }
+}
+
+/* Where result row i, right-hand side c, of a wide supernode goes: into x, or onto what is in u. */
+template <typename T, int NR, int N>
+__device__ __forceinline__ void finish_row(const gsv_node &node, T *x, T *u, int i, int c, bool leaf,
+                                           T (&sum)[N]) {
+    if (i < node.nc) {
+        store_run(&x[int64_t(node.first_column + i) * NR + c], sum);
+    } else if (i < node.nr) {
+        T *to = &u[(node.update + i - node.nc) * NR + c];
+        if (!leaf) {
+            T f[N];
+            load_run(to, f);
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                sum[j] = add(f[j], sum[j]);
+        }
+        store_run(to, sum);
+    }
+}
+
+/* A forward task of a supernode of at most GSV_WARP_TILE_COLUMNS columns: a block row for each warp. */
+template <typename T, int NR>
+__device__ void forward_warp_tiles(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
+                                   const T *y, T *x, T *u, bool leaf) {
+    constexpr int RT = patch<NR>::RT, CT = patch<NR>::CT;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, member = lane % 16;
+    if (warp >= task.count) {
+        wait_for_vectors();
+        return;
+    }
+    const int block_row = task.first + warp;
+    tile_product<T, NR, 2> product(static_cast<const T *>(plan.panels) + node.panel +
+                                       gsv_block_row_start(node.nc, block_row),
+                                   gsv_block_row_columns(node.nc, block_row), lane / 16, member);
+    wait_for_vectors();
+    T acc[RT][CT];
+    product.run(y + int64_t(node.first_column) * NR, acc);
+#pragma unroll
+    for (int i = 0; i < RT; i++) {
+#pragma unroll
+        for (int j = 0; j < CT; j++)
+            acc[i][j] = add(acc[i][j], shuffle_xor(acc[i][j], 16));
+        /* the two halves of the warp hold the same sums: they take the rows by turns */
+        if (RT == 1 ? lane < 16 : i % 2 == lane / 16)
+            finish_row<T, NR, CT>(node, x, u, GSV_TILE * block_row + member % (16 / RT) * RT + i,
+                                  member / (16 / RT) * CT, leaf, acc[i]);
+    }
+}
+
+/* A forward task of a wider supernode: one block row for the block, sixteen groups of sixteen threads. */
+template <typename T, int NR>
+__device__ void forward_block_tile(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
+                                   const T *y, T *x, T *u, bool leaf, T *partial) {
+    constexpr int RT = patch<NR>::RT, CT = patch<NR>::CT;
+    const int group = threadIdx.x / 16, member = threadIdx.x % 16;
+    tile_product<T, NR, 16> product(static_cast<const T *>(plan.panels) + node.panel +
+                                        gsv_block_row_start(node.nc, task.first),
+                                    gsv_block_row_columns(node.nc, task.first), group, member);
+    wait_for_vectors();
+    T acc[RT][CT];
+    product.run(y + int64_t(node.first_column) * NR, acc);
+
+    const int r = member % (16 / RT) * RT, c = member / (16 / RT) * CT;
+#pragma unroll
+    for (int i = 0; i < RT; i++) {
+#pragma unroll
+        for (int j = 0; j < CT; j++)
+            acc[i][j] = add(acc[i][j], shuffle_xor(acc[i][j], 16));
+        if (group % 2 == 0)
+            store_run(&partial[(group / 2 * 16 + r + i) * NR + c], acc[i]);
+    }
+    __syncthreads(); /* the eight partial sums of a result come from eight warps */
+
+    constexpr int N = NR >= 16 ? NR / 16 : 1;
+    const int e = threadIdx.x * N;
+    if (e < 16 * NR) {
+        T sum[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            T p[8];
+#pragma unroll
+            for (int w = 0; w < 8; w++)
+                p[w] = partial[w * 16 * NR + e + j];
+            sum[j] = add(add(add(p[0], p[1]), add(p[2], p[3])), add(add(p[4], p[5]), add(p[6], p[7])));
+        }
+        finish_row<T, NR, N>(node, x, u, GSV_TILE * task.first + e / NR, e % NR, leaf, sum);
+    }
+}
+
+/* Rows of [x(cols); y(rows below)] that a block keeps in shared memory at a time, in two buffers by turns,
+ * and how they are padded: rows of 16 bytes or more start 16 bytes further round the banks each. */
+template <typename T, int NR> struct stage {
+    static const int ROWS = NR == 1 ? 512 : NR == 4 ? 256 : NR == 8 ? 128 : 64;
+    static const int PAD = NR * sizeof(T) >= 16 ? 16 / int(sizeof(T)) : 0;
+    static const int STRIDE = NR + PAD;
+    static const int VALUES = ROWS * NR / BLOCK; /* numbers that a thread brings */
+    static const int BYTES = 2 * ROWS * STRIDE * int(sizeof(T));
+    static_assert(ROWS / GSV_TILE % (2 * patch<NR>::AHEAD) == 0, "a stage holds whole steps");
+    static_assert(BYTES <= 48 * 1024, "what a launch may have without asking");
+};
+
+/* A backward task: GSV_BACKWARD_COLUMNS columns of a wide supernode, all block rows from the diagonal down.
+ * While a stage is multiplied, the next one is on its way in registers. */
+template <typename T, int NR>
+__device__ void backward_wide(const gsv_device_plan &plan, const gsv_task &task, const T *x, T *y,
+                              T *shared) {
+    constexpr int JT = patch<NR>::RT, CT = patch<NR>::CT;
+    typedef stage<T, NR> stage;
+    const gsv_node node = plan.wide[task.supernode];
+    const int r = threadIdx.x % 16, group = threadIdx.x / 16;
+    const int nr = node.nr, nc = node.nc, first_column = GSV_BACKWARD_COLUMNS * task.first;
+    const int32_t *rows = plan.rows + node.rows;
+    const int last = (nr + GSV_TILE - 1) / GSV_TILE;
+    transposed_product<T, NR> product(static_cast<const T *>(plan.panels) + node.panel, nc, first_column,
+                                      last, r, group);
+    wait_for_vectors();
+
+    T next[stage::VALUES];
+    auto bring = [&](int start) {
+#pragma unroll
+        for (int k = 0; k < stage::VALUES; k++) {
+            const int e = k * BLOCK + threadIdx.x, i = start + e / NR, c = e % NR;
+            next[k] = make<T>(0);
+            if (i < nc)
+                next[k] = x[int64_t(node.first_column + i) * NR + c];
+            else if (i < nr)
+                next[k] = y[int64_t(rows[i]) * NR + c];
+        }
+    };
+    auto put = [&](T *f) {
+#pragma unroll
+        for (int k = 0; k < stage::VALUES; k++) {
+            const int e = k * BLOCK + threadIdx.x;
+            f[e / NR * stage::STRIDE + e % NR] = next[k];
+        }
+    };
+    T acc[JT * CT];
+#pragma unroll
+    for (int k = 0; k < JT * CT; k++)
+        acc[k] = make<T>(0);
+    T *f = shared, *other = shared + stage::ROWS * stage::STRIDE;
+    const int top = first_column / GSV_TILE;
+    bring(GSV_TILE * top);
+    put(f);
+    __syncthreads(); /* the first stage is complete */
+    for (int start = top; start < last; start += stage::ROWS / GSV_TILE) {
+        const int end = start + stage::ROWS / GSV_TILE;
+        if (end < last)
+            bring(GSV_TILE * end);
+        product.run(start, end < last ? end : last, f + r * stage::STRIDE, GSV_TILE * stage::STRIDE, acc);
+        if (end < last)
+            put(other); /* all threads have left the stage that was there: the barrier before this one says so
+                         */
+        __syncthreads(); /* the next stage is complete; after the last: shared memory is free */
+        T *swap = f;
+        f = other;
+        other = swap;
+    }
+
+    typedef reduce_lanes<T, NR, 8> reduce;
+    int result = 0;
+    reduce::run(acc, r, result);
+    const int j = product.jg * JT + result / CT, c = product.cg * CT + result % CT;
+    T total[reduce::RESULTS];
+#pragma unroll
+    for (int k = 0; k < reduce::RESULTS; k++)
+        total[k] = acc[k];
+    if (product.half == 1 && r % reduce::COPIES == 0)
+        store_run(&shared[j * NR + c], total);
+    __syncthreads(); /* the second half's sums are there */
+    if (product.half == 0 && r % reduce::COPIES == 0 && first_column + j < nc) {
+        T there[reduce::RESULTS];
+        load_run(&shared[j * NR + c], there);
+#pragma unroll
+        for (int k = 0; k < reduce::RESULTS; k++)
+            total[k] = add(total[k], there[k]);
+        store_run(&y[int64_t(node.first_column + first_column + j) * NR + c], total);
+    }
+}
+
+} // namespace gsv
+#endif
