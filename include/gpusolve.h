@@ -1,20 +1,21 @@
 /*
  * gpusolve: the solve phase of sparse Cholesky, on NVIDIA GPUs and on the host.
  *
- * Given a factor P A P' = L L' (or L D L'), computed elsewhere, gpusolve computes X = A \ B, the partial solves with
- * L, L', D and P, and iterative refinement against A, for one or for thousands of right-hand sides, again and again.
+ * Given a factor P A P' = L L' (or L D L'), computed elsewhere, gpusolve computes X = A \ B, the partial
+ * solves with L, L', D and P, and iterative refinement against A, for one or for thousands of right-hand
+ * sides, again and again.
  *
  *      gpusolve_create            one handle a thread: backend, device, stream, threads, last error
- *      gpusolve_factor_create     import a factor once: validated, planned, copied, prepared; immutable afterwards
- *      gpusolve_solve             as often as wanted, from any number of threads with a handle each
+ *      gpusolve_factor_create     import a factor once: validated, planned, copied, prepared; immutable
+ * afterwards gpusolve_solve             as often as wanted, from any number of threads with a handle each
  *
  * CHOLMOD's users include gpusolve_cholmod.h, which turns a cholmod_factor into the arrays described here.
  *
- * Conventions. Every function that can fail returns a gpusolve_status; the handle keeps a sentence that names the
- * argument or field at fault (gpusolve_last_error). Arguments are checked in the order of declaration; a call that
- * fails changes nothing and leaks nothing, unless its comment says otherwise. The library never prints, exits or
- * aborts. Destroy functions accept NULL. [in] [out] [host] [device] tag each pointer. Sizes are in elements unless
- * "bytes" is said.
+ * Conventions. Every function that can fail returns a gpusolve_status; the handle keeps a sentence that names
+ * the argument or field at fault (gpusolve_last_error). Arguments are checked in the order of declaration; a
+ * call that fails changes nothing and leaks nothing, unless its comment says otherwise. The library never
+ * prints, exits or aborts. Destroy functions accept NULL. [in] [out] [host] [device] tag each pointer. Sizes
+ * are in elements unless "bytes" is said.
  */
 #ifndef GPUSOLVE_H
 #define GPUSOLVE_H
@@ -36,24 +37,25 @@ extern "C" {
 #define GPUSOLVE_VERSION_MINOR 1
 #define GPUSOLVE_VERSION_PATCH 0
 
-/* ---------------------------------------------------------------------------------------------- status --- */
+/* ---------------------------------------------------------------------------------------------- status ---
+ */
 
 /* X(name, value, message): every status. Values are pinned; new ones are appended. */
-#define GPUSOLVE_STATUS_LIST(X)                                                                              \
-    X(GPUSOLVE_OK, 0, "success")                                                                             \
-    X(GPUSOLVE_INVALID_ARGUMENT, 1, "an argument is invalid")                                                \
-    X(GPUSOLVE_INVALID_FACTOR, 2, "the factor's arrays do not describe a Cholesky factor")                   \
-    X(GPUSOLVE_NOT_POSITIVE_DEFINITE, 3, "the factorisation stopped early: not positive definite")           \
-    X(GPUSOLVE_SINGULAR, 4, "a diagonal entry of the factor is zero")                                        \
-    X(GPUSOLVE_NOT_FINITE, 5, "the factor holds a NaN or an infinity")                                       \
-    X(GPUSOLVE_PATTERN_MISMATCH, 6, "the pattern differs from the one that was planned")                     \
-    X(GPUSOLVE_TYPE_MISMATCH, 7, "the operands' types do not go together")                                   \
-    X(GPUSOLVE_NOT_SUPPORTED, 8, "not supported")                                                            \
-    X(GPUSOLVE_TOO_LARGE, 9, "a size exceeds what the library or its integers can hold")                     \
-    X(GPUSOLVE_OUT_OF_MEMORY, 10, "out of host memory")                                                      \
-    X(GPUSOLVE_OUT_OF_DEVICE_MEMORY, 11, "out of device memory")                                             \
-    X(GPUSOLVE_NO_DEVICE, 12, "no usable CUDA device")                                                       \
-    X(GPUSOLVE_CUDA_ERROR, 13, "a CUDA call failed")                                                         \
+#define GPUSOLVE_STATUS_LIST(X)                                                                    \
+    X(GPUSOLVE_OK, 0, "success")                                                                   \
+    X(GPUSOLVE_INVALID_ARGUMENT, 1, "an argument is invalid")                                      \
+    X(GPUSOLVE_INVALID_FACTOR, 2, "the factor's arrays do not describe a Cholesky factor")         \
+    X(GPUSOLVE_NOT_POSITIVE_DEFINITE, 3, "the factorisation stopped early: not positive definite") \
+    X(GPUSOLVE_SINGULAR, 4, "a diagonal entry of the factor is zero")                              \
+    X(GPUSOLVE_NOT_FINITE, 5, "the factor holds a NaN or an infinity")                             \
+    X(GPUSOLVE_PATTERN_MISMATCH, 6, "the pattern differs from the one that was planned")           \
+    X(GPUSOLVE_TYPE_MISMATCH, 7, "the operands' types do not go together")                         \
+    X(GPUSOLVE_NOT_SUPPORTED, 8, "not supported")                                                  \
+    X(GPUSOLVE_TOO_LARGE, 9, "a size exceeds what the library or its integers can hold")           \
+    X(GPUSOLVE_OUT_OF_MEMORY, 10, "out of host memory")                                            \
+    X(GPUSOLVE_OUT_OF_DEVICE_MEMORY, 11, "out of device memory")                                   \
+    X(GPUSOLVE_NO_DEVICE, 12, "no usable CUDA device")                                             \
+    X(GPUSOLVE_CUDA_ERROR, 13, "a CUDA call failed")                                               \
     X(GPUSOLVE_INTERNAL_ERROR, 14, "internal error")
 
 typedef enum gpusolve_status {
@@ -69,13 +71,14 @@ GPUSOLVE_API const char *gpusolve_status_message(gpusolve_status status);
 /* "0.1.0", of the library that was loaded. */
 GPUSOLVE_API const char *gpusolve_version(void);
 
-/* ----------------------------------------------------------------------------------------------- types --- */
+/* ----------------------------------------------------------------------------------------------- types ---
+ */
 
 typedef enum gpusolve_dtype { /* what one number is; complex numbers are interleaved (re, im) */
-    GPUSOLVE_FLOAT = 0,
-    GPUSOLVE_DOUBLE = 1,
-    GPUSOLVE_COMPLEX_FLOAT = 2,
-    GPUSOLVE_COMPLEX_DOUBLE = 3
+                              GPUSOLVE_FLOAT = 0,
+                              GPUSOLVE_DOUBLE = 1,
+                              GPUSOLVE_COMPLEX_FLOAT = 2,
+                              GPUSOLVE_COMPLEX_DOUBLE = 3
 } gpusolve_dtype;
 
 typedef enum gpusolve_itype { GPUSOLVE_INT32 = 0, GPUSOLVE_INT64 = 1 } gpusolve_itype;
@@ -88,7 +91,8 @@ typedef enum gpusolve_backend {
 
 typedef enum gpusolve_order { GPUSOLVE_COL_MAJOR = 0, GPUSOLVE_ROW_MAJOR = 1 } gpusolve_order;
 
-/* The nine systems, with the values of CHOLMOD's macros. L' is the conjugate transpose; D is the identity for L L'. */
+/* The nine systems, with the values of CHOLMOD's macros. L' is the conjugate transpose; D is the identity for
+ * L L'. */
 typedef enum gpusolve_system {
     GPUSOLVE_A = 0,    /* A x = b                */
     GPUSOLVE_LDLt = 1, /* L D L' x = b           */
@@ -106,38 +110,43 @@ typedef struct gpusolve_factor gpusolve_factor;
 typedef struct gpusolve_workspace gpusolve_workspace;
 typedef struct gpusolve_matrix gpusolve_matrix;
 
-/* ---------------------------------------------------------------------------------------------- handle --- */
+/* ---------------------------------------------------------------------------------------------- handle ---
+ */
 
 typedef struct gpusolve_options {
     size_t size;              /* sizeof(gpusolve_options); set by GPUSOLVE_OPTIONS_INIT */
     gpusolve_backend backend; /* default AUTO */
     int device;               /* CUDA device ordinal, or -1: the calling thread's current device (default) */
     int threads;              /* host threads, or 0: OpenMP's default (default) */
-    void *stream;             /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
+    void *stream; /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
 } gpusolve_options;
 
-#define GPUSOLVE_OPTIONS_INIT {sizeof(gpusolve_options), GPUSOLVE_BACKEND_AUTO, -1, 0, NULL}
+#define GPUSOLVE_OPTIONS_INIT \
+    { sizeof(gpusolve_options), GPUSOLVE_BACKEND_AUTO, -1, 0, NULL }
 
 /*
  * Create a handle. A handle serves one thread at a time; it is cheap, so have one for each thread.
  *   handle   [out, host] the new handle; NULL on failure
  *   options  [in, host]  NULL for the defaults
- * GPUSOLVE_NO_DEVICE: backend CUDA was asked for and there is no usable device or no CUDA in this build. Without a
- * handle there is no last error: the status says it all.
+ * GPUSOLVE_NO_DEVICE: backend CUDA was asked for and there is no usable device or no CUDA in this build.
+ * Without a handle there is no last error: the status says it all.
  */
 GPUSOLVE_API gpusolve_status gpusolve_create(gpusolve_handle **handle, const gpusolve_options *options);
 
 /* Waits for the handle's stream (CUDA), then frees the handle and its own workspaces. NULL is accepted. */
 GPUSOLVE_API void gpusolve_destroy(gpusolve_handle *handle);
 
-/* The sentence of the last failed call with this handle, "" if none failed. Valid until the next call with it. */
+/* The sentence of the last failed call with this handle, "" if none failed. Valid until the next call with
+ * it. */
 GPUSOLVE_API const char *gpusolve_last_error(const gpusolve_handle *handle);
 
 /*
- * For adapters that turn another library's objects into gpusolve's: make text (copied, 255 characters at most; NULL:
- * the status's own message) the handle's last error and return status. GPUSOLVE_OK leaves the last error alone.
+ * For adapters that turn another library's objects into gpusolve's: make text (copied, 255 characters at
+ * most; NULL: the status's own message) the handle's last error and return status. GPUSOLVE_OK leaves the
+ * last error alone.
  */
-GPUSOLVE_API gpusolve_status gpusolve_report(gpusolve_handle *handle, gpusolve_status status, const char *text);
+GPUSOLVE_API gpusolve_status gpusolve_report(gpusolve_handle *handle, gpusolve_status status,
+                                             const char *text);
 
 /* The backend that runs: HOST or CUDA, never AUTO; HOST for NULL. */
 GPUSOLVE_API gpusolve_backend gpusolve_get_backend(const gpusolve_handle *handle);
@@ -145,11 +154,12 @@ GPUSOLVE_API gpusolve_backend gpusolve_get_backend(const gpusolve_handle *handle
 /* "NVIDIA H200", or the host's thread count in words: "host, 16 threads". Valid as long as the handle. */
 GPUSOLVE_API const char *gpusolve_get_device_name(const gpusolve_handle *handle);
 
-/* Order later calls on this cudaStream_t. The caller orders the old stream's work before the new one's where a
- * workspace is shared between them. No effect on the host backend. */
+/* Order later calls on this cudaStream_t. The caller orders the old stream's work before the new one's where
+ * a workspace is shared between them. No effect on the host backend. */
 GPUSOLVE_API gpusolve_status gpusolve_set_stream(gpusolve_handle *handle, void *stream);
 
-/* ---------------------------------------------------------------------------------------------- factor --- */
+/* ---------------------------------------------------------------------------------------------- factor ---
+ */
 
 typedef enum gpusolve_factor_kind {
     GPUSOLVE_SUPERNODAL_LL = 0, /* dense panels by supernode: L L' */
@@ -158,17 +168,17 @@ typedef enum gpusolve_factor_kind {
 } gpusolve_factor_kind;
 
 /*
- * A factor as plain arrays, all borrowed and [in, host], read during the call they are passed to and not afterwards.
- * The layout is CHOLMOD's. Index arrays have the type itype; zero-based; L is in permuted order.
+ * A factor as plain arrays, all borrowed and [in, host], read during the call they are passed to and not
+ * afterwards. The layout is CHOLMOD's. Index arrays have the type itype; zero-based; L is in permuted order.
  *
  * Supernodal: supernode k holds columns super[k] .. super[k+1]-1; nc of them. Its row indices are s[pi[k]] ..
  * s[pi[k+1]-1], nr of them, strictly ascending, the first nc being its own columns. Its panel is nr x nc,
- * column-major with leading dimension nr, at x + px[k]; what stands above the diagonal is never read. The rows below
- * a supernode's own columns are contained in the rows of its parent (the supernode that holds the first of them), as
- * in every Cholesky factor.
+ * column-major with leading dimension nr, at x + px[k]; what stands above the diagonal is never read. The
+ * rows below a supernode's own columns are contained in the rows of its parent (the supernode that holds the
+ * first of them), as in every Cholesky factor.
  *
- * Simplicial: column j's row indices are i[p[j]] .. i[p[j]+nz[j]-1], strictly ascending, the first being j itself
- * (nz == NULL: nz[j] = p[j+1]-p[j]), with values at the same places of x.
+ * Simplicial: column j's row indices are i[p[j]] .. i[p[j]+nz[j]-1], strictly ascending, the first being j
+ * itself (nz == NULL: nz[j] = p[j+1]-p[j]), with values at the same places of x.
  */
 typedef struct gpusolve_factor_data {
     size_t size; /* sizeof(gpusolve_factor_data); set by GPUSOLVE_FACTOR_DATA_INIT */
@@ -202,21 +212,20 @@ typedef struct gpusolve_factor_data {
 /* clang-format on */
 
 /*
- * Import a factor: validate everything, plan, copy the values to where the handle's backend wants them, and prepare
- * them. Blocks until the factor is ready. The caller's arrays are not needed afterwards and are never written.
- *   handle  [in, host]
- *   data    [in, host]
- *   factor  [out, host] the new factor; NULL on failure
- * Immutable once created: any number of threads, each with a handle of the same backend and device, may solve with
- * it at once. A simplicial factor is turned into supernodes.
+ * Import a factor: validate everything, plan, copy the values to where the handle's backend wants them, and
+ * prepare them. Blocks until the factor is ready. The caller's arrays are not needed afterwards and are never
+ * written. handle  [in, host] data    [in, host] factor  [out, host] the new factor; NULL on failure
+ * Immutable once created: any number of threads, each with a handle of the same backend and device, may solve
+ * with it at once. A simplicial factor is turned into supernodes.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
                                                     gpusolve_factor **factor);
 
 /*
- * Take new values on the old pattern: the plan and the memory stay. Blocks. Must not run while another thread solves
- * with the factor; on CUDA it waits for the device first. On GPUSOLVE_PATTERN_MISMATCH, GPUSOLVE_NOT_FINITE and other
- * faults of the data the factor is as before; after a fault of the device it is unusable, and solves with it say so.
+ * Take new values on the old pattern: the plan and the memory stay. Blocks. Must not run while another thread
+ * solves with the factor; on CUDA it waits for the device first. On GPUSOLVE_PATTERN_MISMATCH,
+ * GPUSOLVE_NOT_FINITE and other faults of the data the factor is as before; after a fault of the device it is
+ * unusable, and solves with it say so.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                                      const gpusolve_factor_data *data);
@@ -229,18 +238,20 @@ typedef struct gpusolve_info {
     gpusolve_backend backend;
     gpusolve_dtype dtype;
     int64_t n;
-    int64_t nnz_l;        /* numbers in the stored lower trapezoids of L, explicit zeros of relaxed supernodes included */
+    int64_t nnz_l;        /* numbers in the stored lower trapezoids of L, explicit zeros of relaxed supernodes
+                             included */
     int64_t stored_bytes; /* nnz_l in bytes: what one sweep must read at least */
     int64_t supernodes;
-    int64_t levels;           /* height of the supernodal elimination tree, 1 for a diagonal matrix, 0 for n = 0 */
+    int64_t levels; /* height of the supernodal elimination tree, 1 for a diagonal matrix, 0 for n = 0 */
     int64_t widest_supernode; /* columns */
     int64_t update_rows;      /* rows below the diagonal blocks, all supernodes together */
-    int64_t factor_bytes;     /* memory of the factor on the backend: device bytes for CUDA, host bytes for the host */
-    int64_t plan_bytes;       /* host memory of the plan */
-    int64_t workspace_bytes;  /* memory of one workspace for max_nrhs columns, on the backend */
-    int64_t max_nrhs;         /* the columns that workspace_bytes is for */
-    double plan_ms;           /* time that planning took */
-    double prepare_ms;        /* time that copying and preparing the values took; 0 in a query */
+    int64_t factor_bytes;    /* memory of the factor on the backend: device bytes for CUDA, host bytes for the
+                                host */
+    int64_t plan_bytes;      /* host memory of the plan */
+    int64_t workspace_bytes; /* memory of one workspace for max_nrhs columns, on the backend */
+    int64_t max_nrhs;        /* the columns that workspace_bytes is for */
+    double plan_ms;          /* time that planning took */
+    double prepare_ms;       /* time that copying and preparing the values took; 0 in a query */
 } gpusolve_info;
 
 /*
@@ -248,8 +259,8 @@ typedef struct gpusolve_info {
  *   max_nrhs  the workspace's columns, >= 0
  *   info      [in: size; out: the rest]
  */
-GPUSOLVE_API gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data, int64_t max_nrhs,
-                                            gpusolve_info *info);
+GPUSOLVE_API gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data,
+                                            int64_t max_nrhs, gpusolve_info *info);
 
 /* The same of a factor that exists; workspace_bytes for max_nrhs columns. */
 GPUSOLVE_API gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -260,13 +271,15 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const
  *   text    [out, host] NUL-terminated, cut off at bytes; may be NULL when bytes is 0
  *   needed  [out, host] bytes of the whole text with its NUL; may be NULL
  */
-GPUSOLVE_API gpusolve_status gpusolve_factor_summary(gpusolve_handle *handle, const gpusolve_factor *factor, char *text,
-                                                     size_t bytes, size_t *needed);
+GPUSOLVE_API gpusolve_status gpusolve_factor_summary(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                                     char *text, size_t bytes, size_t *needed);
 
-/* ----------------------------------------------------------------------------------------------- solve --- */
+/* ----------------------------------------------------------------------------------------------- solve ---
+ */
 
 /* A dense block of right-hand sides or solutions: entry (i, j) is values[i + j ld] (column-major) or
- * values[i ld + j] (row-major). [host] or, with the CUDA backend, [host or device]: which of the two is detected. */
+ * values[i ld + j] (row-major). [host] or, with the CUDA backend, [host or device]: which of the two is
+ * detected. */
 typedef struct gpusolve_dense {
     gpusolve_dtype dtype;
     gpusolve_order order;
@@ -280,8 +293,8 @@ typedef struct gpusolve_dense {
  * A workspace holds all that a solve writes: one for each solve that is under way at the same time.
  *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs
  *   workspace  [out, host] NULL on failure
- * It serves the factor it was made for and no other (GPUSOLVE_INVALID_ARGUMENT); destroy it before or after the
- * factor, once the solves that use it are done.
+ * It serves the factor it was made for and no other (GPUSOLVE_INVALID_ARGUMENT); destroy it before or after
+ * the factor, once the solves that use it are done.
  */
 GPUSOLVE_API gpusolve_status gpusolve_workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                        int64_t max_nrhs, gpusolve_workspace **workspace);
@@ -291,30 +304,31 @@ GPUSOLVE_API void gpusolve_workspace_destroy(gpusolve_workspace *workspace);
  * Solve one of the nine systems: x = system \ b.
  *   handle     [in] of the factor's backend and device
  *   factor     [in]
- *   workspace  [in] made for this factor, or NULL: the handle's own, which the first call with this factor creates
- *              (later calls allocate nothing unless nrhs has grown)
- *   system     which system
- *   b          [in]  n x nrhs, the factor's dtype; nrhs = 0 is a quick return
- *   x          [out] n x nrhs; may be b itself (same values, order and ld), else must not overlap it
- * Every column gets the same bits whatever its neighbours are and however often it is solved.
- * CUDA: with b and x in device memory (both) the call is asynchronous on the handle's stream, allocates nothing,
- * copies nothing to or from the host, and can be captured into a CUDA graph (with a workspace of its own). With b or
- * x in host memory the operands are staged through the workspace and the call returns when x is there.
- * Host: the call returns when x is there.
+ *   workspace  [in] made for this factor, or NULL: the handle's own, which the first call with this factor
+ * creates (later calls allocate nothing unless nrhs has grown) system     which system b          [in]  n x
+ * nrhs, the factor's dtype; nrhs = 0 is a quick return x          [out] n x nrhs; may be b itself (same
+ * values, order and ld), else must not overlap it Every column gets the same bits whatever its neighbours are
+ * and however often it is solved. CUDA: with b and x in device memory (both) the call is asynchronous on the
+ * handle's stream, allocates nothing, copies nothing to or from the host, and can be captured into a CUDA
+ * graph (with a workspace of its own). With b or x in host memory the operands are staged through the
+ * workspace and the call returns when x is there. Host: the call returns when x is there.
  * GPUSOLVE_TYPE_MISMATCH: dtype of b or x is not the factor's (a real b with a complex factor, say).
  */
 GPUSOLVE_API gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                             gpusolve_workspace *workspace, gpusolve_system system,
                                             const gpusolve_dense *b, const gpusolve_dense *x);
 
-/* ---------------------------------------------------------------------------------------------- refine --- */
+/* ---------------------------------------------------------------------------------------------- refine ---
+ */
 
 typedef enum gpusolve_format { GPUSOLVE_CSC = 0, GPUSOLVE_CSR = 1 } gpusolve_format;
 
 typedef enum gpusolve_triangle { /* which part of the symmetric (Hermitian) matrix is given */
-    GPUSOLVE_FULL = 0,           /* all entries */
-    GPUSOLVE_LOWER = 1,          /* entries with row >= column count; the others are ignored */
-    GPUSOLVE_UPPER = 2           /* entries with row <= column count; the others are ignored */
+                                 GPUSOLVE_FULL = 0, /* all entries */
+                                 GPUSOLVE_LOWER =
+                                     1, /* entries with row >= column count; the others are ignored */
+                                 GPUSOLVE_UPPER =
+                                     2 /* entries with row <= column count; the others are ignored */
 } gpusolve_triangle;
 
 /* A sparse symmetric (Hermitian) matrix as borrowed host arrays, read during gpusolve_matrix_create alone. */
@@ -341,25 +355,24 @@ typedef struct gpusolve_refine_options {
     size_t size;      /* sizeof(gpusolve_refine_options); set by GPUSOLVE_REFINE_OPTIONS_INIT */
     int max_steps;    /* corrections a column may get; default 10, 0: only the backward error is computed */
     double tolerance; /* a column at or below this backward error is done; default 0: until it stagnates */
-    double min_gain;  /* a step that lowers the backward error by a smaller factor than this ends the column: stagnation;
-                         default 2 */
+    double min_gain;  /* a step that lowers the backward error by a smaller factor than this ends the column:
+                         stagnation;  default 2 */
     int solve_first;  /* 1 (default): x = A \ b first; 0: x holds a first guess */
 } gpusolve_refine_options;
 
-#define GPUSOLVE_REFINE_OPTIONS_INIT {sizeof(gpusolve_refine_options), 10, 0.0, 2.0, 1}
+#define GPUSOLVE_REFINE_OPTIONS_INIT \
+    { sizeof(gpusolve_refine_options), 10, 0.0, 2.0, 1 }
 
 /*
  * Iterative refinement in the factor's precision: until done, r = b - A x, x = x + A \ r, column by column.
- * The backward error of a column is norm(b - A x, inf) / (norm(A, inf) norm(x, inf) + norm(b, inf)); it never grows:
- * a correction that made it worse is taken back. A column of zeros in b gives zeros and the error 0.
- *   matrix          [in] the A that was factorised, of the factor's dtype and order n, on the handle's backend
- *   workspace       [in] as in gpusolve_solve; NULL: the handle's own
- *   b, x            [in] [in,out] as in gpusolve_solve, but x must not be b
- *   options         [in, host] NULL for the defaults
- *   backward_error  [out, host] nrhs numbers, or NULL. NaN where b, x or the factor led to one
- *   steps           [out, host] nrhs counts of the corrections kept, or NULL
- * Blocks until x is there, on either backend (the stopping test is made on the host). Vectors are allocated in the
- * call's workspace on first use.
+ * The backward error of a column is norm(b - A x, inf) / (norm(A, inf) norm(x, inf) + norm(b, inf)); it never
+ * grows: a correction that made it worse is taken back. A column of zeros in b gives zeros and the error 0.
+ *   matrix          [in] the A that was factorised, of the factor's dtype and order n, on the handle's
+ * backend workspace       [in] as in gpusolve_solve; NULL: the handle's own b, x            [in] [in,out] as
+ * in gpusolve_solve, but x must not be b options         [in, host] NULL for the defaults backward_error
+ * [out, host] nrhs numbers, or NULL. NaN where b, x or the factor led to one steps           [out, host] nrhs
+ * counts of the corrections kept, or NULL Blocks until x is there, on either backend (the stopping test is
+ * made on the host). Vectors are allocated in the call's workspace on first use.
  */
 GPUSOLVE_API gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                              const gpusolve_matrix *matrix, gpusolve_workspace *workspace,

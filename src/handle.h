@@ -10,7 +10,9 @@ extern "C" {
 
 struct gsv_executor;
 
-enum { GSV_OWN_WORKSPACES = 4 }; /* factors a handle keeps a workspace of its own for; the least recently used goes */
+enum {
+    GSV_OWN_WORKSPACES = 4
+}; /* factors a handle keeps a workspace of its own for; the least recently used goes */
 
 struct gpusolve_handle {
     gpusolve_backend backend; /* HOST or CUDA */

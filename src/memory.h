@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* count * size bytes, 64-byte aligned, uninitialised (gsv_malloc) or zero (gsv_calloc). NULL when out of memory, when
- * the product overflows, or when the test hook says so; never NULL for count == 0. */
+/* count * size bytes, 64-byte aligned, uninitialised (gsv_malloc) or zero (gsv_calloc). NULL when out of
+ * memory, when the product overflows, or when the test hook says so; never NULL for count == 0. */
 void *gsv_malloc(size_t count, size_t size);
 void *gsv_calloc(size_t count, size_t size);
 void gsv_free(void *memory); /* NULL is accepted */

@@ -1,4 +1,5 @@
-/* The sentence that explains a failure. Lowest layer: includes nothing of the library but the public header. */
+/* The sentence that explains a failure. Lowest layer: includes nothing of the library but the public header.
+ */
 #ifndef GSV_MESSAGE_H
 #define GSV_MESSAGE_H
 
@@ -12,7 +13,8 @@ typedef struct gsv_message {
     char text[256];
 } gsv_message;
 
-/* Write the sentence (message may be NULL) and return the status: return gsv_fail(m, GPUSOLVE_..., "...", ...). */
+/* Write the sentence (message may be NULL) and return the status: return gsv_fail(m, GPUSOLVE_..., "...",
+ * ...). */
 gpusolve_status gsv_fail(gsv_message *message, gpusolve_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -3,10 +3,10 @@
 
 gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor) {
     if (!factor)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor is NULL");
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL");
     if (factor->executor != handle->executor || factor->device != handle->device)
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                        "factor belongs to another backend or device than the handle");
+                        "factor: belongs to another backend or device than the handle");
     return GPUSOLVE_OK;
 }
 
@@ -21,21 +21,22 @@ gpusolve_status gsv_check_factor(gpusolve_handle *handle, const gpusolve_factor 
 gpusolve_status gsv_check_workspace(gpusolve_handle *handle, const gpusolve_factor *factor,
                                     const gpusolve_workspace *workspace) {
     if (workspace && workspace->factor_id != factor->id)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "workspace was made for another factor");
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                        "workspace: was made for another factor");
     return GPUSOLVE_OK;
 }
 
 gpusolve_status gsv_check_max_nrhs(const gsv_plan *plan, gpusolve_dtype dtype, int64_t first,
                                    int64_t max_nrhs, gsv_message *message) {
     if (max_nrhs < first)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "max_nrhs = %lld, must be at least %lld",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "max_nrhs: is %lld, must be at least %lld",
                         (long long)max_nrhs, (long long)first);
     /* An executor holds fewer than 16 vectors of n numbers and 16 of all the update rows, for each column. */
     int64_t numbers = plan->update_ptr[plan->l.nsuper] + plan->l.n;
     int64_t bytes;
     if (max_nrhs > INT32_MAX || __builtin_mul_overflow(numbers, max_nrhs, &bytes) ||
         __builtin_mul_overflow(bytes, 16 * (int64_t)gsv_dtype_bytes(dtype), &bytes))
-        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "max_nrhs = %lld columns are too many",
+        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "max_nrhs: %lld columns are too many",
                         (long long)max_nrhs);
     return GPUSOLVE_OK;
 }
@@ -56,27 +57,28 @@ static int64_t run_count(const gpusolve_dense *dense) {
 static gpusolve_status check_dense(gsv_message *message, const char *name, const gpusolve_dense *dense,
                                    const gpusolve_factor *factor) {
     if (!dense)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s is NULL", name);
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
     if (dense->dtype != factor->dtype)
-        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "%s.dtype = %d, the factor's is %d", name,
+        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "%s->dtype: is %d, the factor's is %d", name,
                         (int)dense->dtype, (int)factor->dtype);
     if (dense->order != GPUSOLVE_COL_MAJOR && dense->order != GPUSOLVE_ROW_MAJOR)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s.order = %d is no gpusolve_order", name,
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->order: %d is no gpusolve_order", name,
                         (int)dense->order);
     if (dense->rows != factor->plan.l.n)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s.rows = %lld, the factor's order is %d", name,
-                        (long long)dense->rows, (int)factor->plan.l.n);
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->rows: is %lld, the factor's order is %d",
+                        name, (long long)dense->rows, (int)factor->plan.l.n);
     if (dense->cols < 0)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s.cols = %lld", name, (long long)dense->cols);
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->cols: is %lld", name,
+                        (long long)dense->cols);
     if (dense->ld < at_least_1(run_length(dense)))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s.ld = %lld, must be at least %lld", name,
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->ld: is %lld, must be at least %lld", name,
                         (long long)dense->ld, (long long)at_least_1(run_length(dense)));
     int64_t bytes;
     if (__builtin_mul_overflow(dense->ld, run_count(dense), &bytes) ||
         __builtin_mul_overflow(bytes, (int64_t)gsv_dtype_bytes(dense->dtype), &bytes))
-        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "%s.ld: the block exceeds 64-bit addresses", name);
+        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "%s->ld: the block exceeds 64-bit addresses", name);
     if (!dense->values && dense->rows > 0 && dense->cols > 0)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s.values is NULL", name);
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->values: is NULL", name);
     return GPUSOLVE_OK;
 }
 
@@ -92,13 +94,13 @@ static gpusolve_status check_aliasing(gsv_message *message, const gpusolve_dense
     if (b->values == x->values) {
         if (b->order != x->order || b->ld != x->ld)
             return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
-                            "x.values is b.values, but with another order or leading dimension");
+                            "x->values: is b->values, but with another order or leading dimension");
         return GPUSOLVE_OK;
     }
     uintptr_t bytes = (uintptr_t)b->rows * (uintptr_t)b->cols * gsv_dtype_bytes(b->dtype);
     uintptr_t b0 = (uintptr_t)b->values, x0 = (uintptr_t)x->values;
     if (is_plain(b) && is_plain(x) && (b0 < x0 ? x0 - b0 : b0 - x0) < bytes)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x.values overlaps b without being b");
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x->values: overlaps b without being b");
     return GPUSOLVE_OK;
 }
 
@@ -108,7 +110,7 @@ gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_facto
     if (!status)
         status = check_dense(&handle->message, "x", x, factor);
     if (!status && x->cols != b->cols)
-        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "x.cols = %lld, b has %lld",
+        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "x->cols: is %lld, b has %lld",
                           (long long)x->cols, (long long)b->cols);
     return status ? status : check_aliasing(&handle->message, b, x);
 }

@@ -1,6 +1,7 @@
 /*
- * What runs a plan. Two executors, host and CUDA, behind one table of functions; factor.c, solve.c and refine.c know
- * the table alone. Arguments have been checked when these functions are called: types, sizes, ownership.
+ * What runs a plan. Two executors, host and CUDA, behind one table of functions; factor.c, solve.c and
+ * refine.c know the table alone. Arguments have been checked when these functions are called: types, sizes,
+ * ownership.
  */
 #ifndef GSV_EXECUTOR_H
 #define GSV_EXECUTOR_H
@@ -70,12 +71,14 @@ typedef struct gsv_executor {
     /* Build the executor's part of the plan (plan->tiles or plan->subtrees). Reads no numbers, no device. */
     gpusolve_status (*plan)(gsv_plan *plan, gsv_message *message);
     /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes. */
-    void (*bytes)(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs, int64_t *factor_bytes,
-                  int64_t *workspace_bytes);
+    void (*bytes)(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
+                  int64_t *factor_bytes, int64_t *workspace_bytes);
     /* Allocate and fill factor->prepared (NULL on failure) from checked data; returns when it is ready. */
-    gpusolve_status (*prepare)(gpusolve_handle *handle, gpusolve_factor *factor, const gpusolve_factor_data *data);
+    gpusolve_status (*prepare)(gpusolve_handle *handle, gpusolve_factor *factor,
+                               const gpusolve_factor_data *data);
     /* New values into the same memory. On failure sets factor->unusable if values were touched. */
-    gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor, const gpusolve_factor_data *data);
+    gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor,
+                               const gpusolve_factor_data *data);
     void (*release)(gpusolve_factor *factor); /* frees factor->prepared, NULL accepted */
     /* Free handle->scratch; NULL where the executor keeps nothing with a handle. */
     void (*handle_destroy)(gpusolve_handle *handle);
@@ -83,11 +86,13 @@ typedef struct gsv_executor {
     /* Allocate workspace->state; the other fields are set. */
     gpusolve_status (*workspace_create)(gpusolve_handle *handle, const gpusolve_factor *factor,
                                         gpusolve_workspace *workspace);
-    void (*workspace_destroy)(gpusolve_workspace *workspace); /* frees state and refine; never reads the factor */
+    void (*workspace_destroy)(
+        gpusolve_workspace *workspace); /* frees state and refine; never reads the factor */
 
     /* Run the steps on 1 <= b->cols <= workspace->max_nrhs columns; x may be b. */
-    gpusolve_status (*solve)(gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_workspace *workspace,
-                             unsigned steps, const gpusolve_dense *b, const gpusolve_dense *x);
+    gpusolve_status (*solve)(gpusolve_handle *handle, const gpusolve_factor *factor,
+                             gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                             const gpusolve_dense *x);
 
     /* Refinement: A by rows (int64 row_ptr [n + 1], ascending columns), copied; sets matrix->state. */
     gpusolve_status (*matrix_create)(gpusolve_handle *handle, gpusolve_matrix *matrix, const int64_t *row_ptr,
@@ -95,14 +100,15 @@ typedef struct gsv_executor {
     void (*matrix_destroy)(gpusolve_matrix *matrix);
     gpusolve_status (*refine_reserve)(gpusolve_handle *handle, gpusolve_workspace *workspace);
     /* Copy a user's block (host or device, any order) into B or X; copy X out to it. */
-    gpusolve_status (*refine_load)(gpusolve_handle *handle, gpusolve_workspace *workspace, gsv_refine_vector which,
-                                   const gpusolve_dense *from);
-    gpusolve_status (*refine_store)(gpusolve_handle *handle, gpusolve_workspace *workspace, const gpusolve_dense *to);
+    gpusolve_status (*refine_load)(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                   gsv_refine_vector which, const gpusolve_dense *from);
+    gpusolve_status (*refine_store)(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                    const gpusolve_dense *to);
     /* X = A \ B (first != 0) or R = A \ R, on the first cols columns. */
     gpusolve_status (*refine_solve)(gpusolve_handle *handle, const gpusolve_factor *factor,
                                     gpusolve_workspace *workspace, int64_t cols, int first);
-    /* R = B - A X; norms[3 j ..] = norm(R_j, inf), norm(X_j, inf), norm(B_j, inf) on the host, NaN if any entry is.
-     * Complex entries count with their modulus. Blocks. */
+    /* R = B - A X; norms[3 j ..] = norm(R_j, inf), norm(X_j, inf), norm(B_j, inf) on the host, NaN if any
+     * entry is. Complex entries count with their modulus. Blocks. */
     gpusolve_status (*refine_residual)(gpusolve_handle *handle, const gpusolve_matrix *matrix,
                                        gpusolve_workspace *workspace, int64_t cols, double *norms);
     gpusolve_status (*refine_update)(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,

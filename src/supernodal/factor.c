@@ -17,7 +17,7 @@ static double milliseconds(void) {
 
 /* The import checks the rest of data. */
 static gpusolve_status check_data(const gpusolve_factor_data *data, gsv_message *message) {
-    return data ? GPUSOLVE_OK : gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data is NULL");
+    return data ? GPUSOLVE_OK : gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data: is NULL");
 }
 
 /* Structure and plan, the executor's part included. Leaves nothing behind on failure. */
@@ -66,7 +66,7 @@ gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_f
     if (status)
         return status;
     if (!factor)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor is NULL");
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL");
 
     gpusolve_factor *created = gsv_calloc(1, sizeof *created);
     if (!created)
@@ -86,10 +86,10 @@ gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_f
 static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_factor_data *data,
                                   gsv_message *message) {
     if (data->dtype != factor->dtype)
-        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "data.dtype = %d is not the factor's %d",
+        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "data->dtype: %d is not the factor's %d",
                         (int)data->dtype, (int)factor->dtype);
     if (gsv_import_has_d(data) != factor->has_d)
-        return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH, "data.kind = %d, but the factor is %s",
+        return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH, "data->kind: is %d, but the factor is %s",
                         (int)data->kind, factor->has_d ? "L D L'" : "L L'");
     return GPUSOLVE_OK;
 }
@@ -125,9 +125,9 @@ void gpusolve_factor_destroy(gpusolve_factor *factor) {
 
 static gpusolve_status check_info(const gpusolve_info *info, gsv_message *message) {
     if (!info)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "info is NULL");
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "info: is NULL");
     if (info->size != sizeof *info)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "info.size = %zu, must be %zu", info->size,
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "info->size: is %zu, must be %zu", info->size,
                         sizeof *info);
     return GPUSOLVE_OK;
 }
@@ -157,7 +157,7 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
     gpusolve_status status = check_data(data, &handle->message);
     if (!status && max_nrhs < 0)
         status =
-            gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "max_nrhs = %lld", (long long)max_nrhs);
+            gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "max_nrhs: is %lld", (long long)max_nrhs);
     if (!status)
         status = check_info(info, &handle->message);
     if (status)

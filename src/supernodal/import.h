@@ -1,6 +1,6 @@
 /*
- * From a caller's arrays (gpusolve_factor_data) to the structure and the panels of a supernodal factor. Reads the
- * caller's arrays only; validates everything it reads before anything depends on it.
+ * From a caller's arrays (gpusolve_factor_data) to the structure and the panels of a supernodal factor. Reads
+ * the caller's arrays only; validates everything it reads before anything depends on it.
  */
 #ifndef GSV_IMPORT_H
 #define GSV_IMPORT_H
@@ -17,31 +17,35 @@ size_t gsv_dtype_bytes(gpusolve_dtype dtype);
 /*
  * Check every field but the numbers and make the structure. A simplicial pattern is grouped into supernodes:
  * fundamental ones, then children merged into parents where few explicit zeros result.
- * Statuses: GPUSOLVE_INVALID_ARGUMENT, _INVALID_FACTOR, _NOT_POSITIVE_DEFINITE, _TOO_LARGE, _OUT_OF_MEMORY; the
- * message names the field. Nothing is allocated on failure.
+ * Statuses: GPUSOLVE_INVALID_ARGUMENT, _INVALID_FACTOR, _NOT_POSITIVE_DEFINITE, _TOO_LARGE, _OUT_OF_MEMORY;
+ * the message names the field. Nothing is allocated on failure.
  */
-gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_structure *structure, gsv_message *message);
+gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_structure *structure,
+                                     gsv_message *message);
 
 /*
- * Does this data fit the plan? Supernodal: the arrays must be equal. Simplicial: same n and perm, and every entry must
- * have a place in the plan's panels. The fields are validated like in gsv_import_structure.
+ * Does this data fit the plan? Supernodal: the arrays must be equal. Simplicial: same n and perm, and every
+ * entry must have a place in the plan's panels. The fields are validated like in gsv_import_structure.
  * GPUSOLVE_PATTERN_MISMATCH names the first difference.
  */
-gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const gsv_plan *plan, gsv_message *message);
+gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const gsv_plan *plan,
+                                         gsv_message *message);
 
 /* Check every number that will be read: finite, diagonal of L L' real and not zero (positive), D not zero.
- * GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR, GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Uses `threads` threads. */
+ * GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR, GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Uses `threads`
+ * threads. */
 gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
                                         gsv_message *message);
 
 /*
- * Copy panel s, nr x nc, column-major with leading dimension nr, complex numbers interleaved, zeros above the diagonal
- * and where a simplicial factor has no entry; a unit diagonal for L D L'. Safe to call from many threads at once.
- * The data has passed the checks above.
+ * Copy panel s, nr x nc, column-major with leading dimension nr, complex numbers interleaved, zeros above the
+ * diagonal and where a simplicial factor has no entry; a unit diagonal for L D L'. Safe to call from many
+ * threads at once. The data has passed the checks above.
  */
 void gsv_import_panel(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, void *panel);
 
-/* Whether the factor has a D (L D L'), and D's n entries: real numbers of the factor's precision (float or double). */
+/* Whether the factor has a D (L D L'), and D's n entries: real numbers of the factor's precision (float or
+ * double). */
 int gsv_import_has_d(const gpusolve_factor_data *data);
 void gsv_import_d(const gpusolve_factor_data *data, void *d);
 

@@ -69,53 +69,64 @@ static int read_entry(const gpusolve_matrix_data *data, int64_t line, int64_t k,
 
 static gpusolve_status check_fields(const gpusolve_matrix_data *data, gsv_message *message) {
     if (!data)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data is NULL");
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data: is NULL");
     if (data->size != sizeof *data)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.size = %zu, must be %zu", data->size,
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->size: is %zu, must be %zu", data->size,
                         sizeof *data);
     if (data->format != GPUSOLVE_CSC && data->format != GPUSOLVE_CSR)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.format = %d is no gpusolve_format",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->format: %d is no gpusolve_format",
                         (int)data->format);
     if (data->triangle != GPUSOLVE_FULL && data->triangle != GPUSOLVE_LOWER &&
         data->triangle != GPUSOLVE_UPPER)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.triangle = %d is no gpusolve_triangle",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->triangle: %d is no gpusolve_triangle",
                         (int)data->triangle);
     if ((unsigned)data->dtype > GPUSOLVE_COMPLEX_DOUBLE)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.dtype = %d is no gpusolve_dtype",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->dtype: %d is no gpusolve_dtype",
                         (int)data->dtype);
     if (data->itype != GPUSOLVE_INT32 && data->itype != GPUSOLVE_INT64)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.itype = %d is no gpusolve_itype",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->itype: %d is no gpusolve_itype",
                         (int)data->itype);
     if (data->n < 0)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.n = %lld", (long long)data->n);
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->n: is %lld", (long long)data->n);
     if (data->n > INT32_MAX - 1)
-        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "data.n = %lld exceeds 32 bits", (long long)data->n);
+        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "data->n: %lld exceeds 32 bits", (long long)data->n);
     if (!data->ptr && data->n > 0)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.ptr is NULL");
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->ptr: is NULL");
     if (data->z && parts_of(data->dtype) == 1)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.z is given, but data.dtype is real");
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->z: must be NULL for a real matrix");
     return GPUSOLVE_OK;
 }
 
-static gpusolve_status check_line(const gpusolve_matrix_data *data, int64_t line, gsv_message *message) {
+/* Where lines start and how long they are. Before any entry is read: a start that is wrong leads anywhere. */
+static gpusolve_status check_lines(const gpusolve_matrix_data *data, gsv_message *message) {
     const int64_t limit = INT64_MAX / 64; /* no sum or byte count below overflows */
-    int64_t begin = line_begin(data, line);
-    int64_t next = data->nz ? integer(data, data->nz, line) : line_begin(data, line + 1);
-    if (begin < 0 || begin > limit || next > limit || next < (data->nz ? 0 : begin))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.%s: line %lld starts at %lld, then %lld",
-                        data->nz ? "nz" : "ptr", (long long)line, (long long)begin, (long long)next);
-    int64_t length = line_length(data, line);
-    if (length > 0 && (!data->index || !data->x))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data.%s is NULL", data->index ? "x" : "index");
-    for (int64_t k = begin; k < begin + length; k++) {
+    int any = 0;
+    for (int64_t line = 0; line < data->n; line++) {
+        int64_t begin = line_begin(data, line);
+        int64_t next = data->nz ? integer(data, data->nz, line) : line_begin(data, line + 1);
+        if (begin < 0 || begin > limit || next > limit || next < (data->nz ? 0 : begin))
+            return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
+                            "data->%s: line %lld starts at %lld, then %lld", data->nz ? "nz" : "ptr",
+                            (long long)line, (long long)begin, (long long)next);
+        any |= line_length(data, line) > 0;
+    }
+    if (any && !data->index)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->index: is NULL");
+    if (any && !data->x)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->x: is NULL");
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status check_entries(const gpusolve_matrix_data *data, int64_t line, gsv_message *message) {
+    for (int64_t k = line_begin(data, line), end = k + line_length(data, line); k < end; k++) {
         int64_t across = integer(data, data->index, k);
         if (across < 0 || across >= data->n)
             return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
-                            "data.index: entry %lld is %lld, the order is %lld", (long long)k,
+                            "data->index: entry %lld is %lld, the order is %lld", (long long)k,
                             (long long)across, (long long)data->n);
         matrix_entry entry;
         if (read_entry(data, line, k, &entry) && !(isfinite(entry.re) && isfinite(entry.im)))
-            return gsv_fail(message, GPUSOLVE_NOT_FINITE, "data.%s: entry %lld is not finite",
+            return gsv_fail(message, GPUSOLVE_NOT_FINITE, "data->%s: entry %lld is not finite",
                             data->z && isfinite(entry.re) ? "z" : "x", (long long)k);
     }
     return GPUSOLVE_OK;
@@ -277,7 +288,7 @@ static gpusolve_status fill_matrix(gpusolve_handle *handle, gpusolve_matrix *mat
     if (isfinite(matrix->norm_inf))
         status = handle->executor->matrix_create(handle, matrix, rows.ptr, rows.index, rows.values);
     else
-        status = gsv_fail(&handle->message, GPUSOLVE_NOT_FINITE, "data.x: sums of entries overflow");
+        status = gsv_fail(&handle->message, GPUSOLVE_NOT_FINITE, "data->x: sums of entries overflow");
     release(&rows);
     return status;
 }
@@ -289,12 +300,14 @@ gpusolve_status gpusolve_matrix_create(gpusolve_handle *handle, const gpusolve_m
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
     gpusolve_status status = check_fields(data, &handle->message);
+    if (!status)
+        status = check_lines(data, &handle->message);
     for (int64_t line = 0; !status && line < data->n; line++)
-        status = check_line(data, line, &handle->message);
+        status = check_entries(data, line, &handle->message);
     if (status)
         return status;
     if (!matrix)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "matrix is NULL");
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "matrix: is NULL");
 
     gpusolve_matrix *created = gsv_calloc(1, sizeof *created);
     if (!created)

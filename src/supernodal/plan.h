@@ -1,15 +1,15 @@
 /*
- * The plan: everything about a solve that follows from the pattern of L alone. Plain C, built on the host in time
- * linear in the size of the structure, immutable afterwards, shared by all solves with a factor and kept when its
- * values are refreshed.
+ * The plan: everything about a solve that follows from the pattern of L alone. Plain C, built on the host in
+ * time linear in the size of the structure, immutable afterwards, shared by all solves with a factor and kept
+ * when its values are refreshed.
  *
- * A supernode s holds nc(s) consecutive columns. Its front is the dense vector over its nr(s) rows: first its own
- * columns, then the rows below. Forward substitution at s assembles the front from the right-hand side and from the
- * update vectors of its children, solves with the triangle L1, and leaves in its own update vector (nr - nc rows) what
- * its ancestors are owed:
+ * A supernode s holds nc(s) consecutive columns. Its front is the dense vector over its nr(s) rows: first its
+ * own columns, then the rows below. Forward substitution at s assembles the front from the right-hand side
+ * and from the update vectors of its children, solves with the triangle L1, and leaves in its own update
+ * vector (nr - nc rows) what its ancestors are owed:
  *
- *      f = [b(cols); 0] + sum over children c of scatter(u_c)      update_map says where in f each row of u_c goes
- *      x1 = L1 \ f1,   u = f2 - L2 x1
+ *      f = [b(cols); 0] + sum over children c of scatter(u_c)      update_map says where in f each row of u_c
+ * goes x1 = L1 \ f1,   u = f2 - L2 x1
  *
  * and backward substitution reads the ancestors' solution through `rows`:
  *
@@ -51,7 +51,7 @@ typedef struct gsv_plan {
     int32_t *child;     /* [nsuper - roots] children of s, ascending */
     int32_t *level;     /* [nsuper] height above the deepest leaf below: leaves 0, a parent > its children */
     int32_t nlevels;
-    int32_t widest;     /* columns of the widest supernode */
+    int32_t widest; /* columns of the widest supernode */
     /* update vectors */
     int64_t *update_ptr; /* [nsuper + 1] prefix sums of nr - nc: the rows of update vector s */
     int32_t *update_map; /* [update_ptr[nsuper]] position of that row in the parent's front */
@@ -62,13 +62,11 @@ typedef struct gsv_plan {
     gsv_subtrees *subtrees;
 } gsv_plan;
 
-static inline int32_t gsv_columns(const gsv_plan *plan, int32_t s)
-{
+static inline int32_t gsv_columns(const gsv_plan *plan, int32_t s) {
     return plan->l.first_column[s + 1] - plan->l.first_column[s];
 }
 
-static inline int32_t gsv_rows(const gsv_plan *plan, int32_t s)
-{
+static inline int32_t gsv_rows(const gsv_plan *plan, int32_t s) {
     return (int32_t)(plan->l.row_ptr[s + 1] - plan->l.row_ptr[s]);
 }
 

@@ -38,33 +38,33 @@ static gpusolve_status check_matrix(gpusolve_handle *handle, const gpusolve_fact
                                     const gpusolve_matrix *matrix) {
     gsv_message *message = &handle->message;
     if (!matrix)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "matrix is NULL");
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "matrix: is NULL");
     if (matrix->executor != handle->executor || matrix->device != handle->device)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
-                        "matrix belongs to another backend or device than the handle");
+                        "matrix: belongs to another backend or device than the handle");
     if (matrix->dtype != factor->dtype)
-        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "matrix has dtype %d, the factor %d",
+        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "matrix: has dtype %d, the factor %d",
                         (int)matrix->dtype, (int)factor->dtype);
     if (matrix->n != factor->plan.l.n)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "matrix has order %d, the factor %d",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "matrix: has order %d, the factor %d",
                         (int)matrix->n, (int)factor->plan.l.n);
     return GPUSOLVE_OK;
 }
 
 static gpusolve_status check_options(const gpusolve_refine_options *options, gsv_message *message) {
     if (options->size != sizeof *options)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options.size = %zu, must be %zu", options->size,
-                        sizeof *options);
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->size: is %zu, must be %zu",
+                        options->size, sizeof *options);
     if (options->max_steps < 0)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options.max_steps = %d", options->max_steps);
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->max_steps: is %d", options->max_steps);
     if (!(options->tolerance >= 0))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options.tolerance = %g, must not be negative",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->tolerance: is %g, must not be negative",
                         options->tolerance);
     if (!(options->min_gain >= 1))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options.min_gain = %g, must be at least 1",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->min_gain: is %g, must be at least 1",
                         options->min_gain);
     if (options->solve_first != 0 && options->solve_first != 1)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options.solve_first = %d, must be 0 or 1",
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->solve_first: is %d, must be 0 or 1",
                         options->solve_first);
     return GPUSOLVE_OK;
 }
@@ -197,7 +197,7 @@ static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *fac
     if (!status)
         status = gsv_check_operands(handle, factor, b, x);
     if (!status && b->values == x->values && b->rows > 0 && b->cols > 0)
-        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "x.values must not be b.values");
+        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "x->values: must not be b->values");
     return status ? status : check_options(options, &handle->message);
 }
 

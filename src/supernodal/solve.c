@@ -31,7 +31,7 @@ gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *f
     if (!status)
         status = gsv_check_workspace(handle, factor, workspace);
     if (!status && (unsigned)system >= sizeof steps_of / sizeof steps_of[0])
-        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "system = %d is no gpusolve_system",
+        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "system: %d is no gpusolve_system",
                           (int)system);
     if (!status)
         status = gsv_check_operands(handle, factor, b, x);

@@ -111,7 +111,7 @@ gpusolve_status gpusolve_factor_summary(gpusolve_handle *handle, const gpusolve_
     if (status)
         return status;
     if (!text && bytes > 0)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "text is NULL");
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "text: is NULL");
 
     gsv_text whole = {text, bytes, 0};
     add_heading(factor, &whole);

@@ -21,7 +21,7 @@ gpusolve_status gpusolve_workspace_create(gpusolve_handle *handle, const gpusolv
     if (status)
         return status;
     if (!workspace)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "workspace is NULL");
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "workspace: is NULL");
 
     gpusolve_workspace *created = gsv_calloc(1, sizeof *created);
     if (!created)
