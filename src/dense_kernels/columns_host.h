@@ -2,9 +2,6 @@
 #define GSV_COLUMNS 1
 #include GSV_TEMPLATE
 #include "forget_host.h"
-#define GSV_COLUMNS 4
-#include GSV_TEMPLATE
-#include "forget_host.h"
 #define GSV_COLUMNS 8
 #include GSV_TEMPLATE
 #include "forget_host.h"

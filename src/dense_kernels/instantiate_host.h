@@ -1,6 +1,6 @@
 /*
- * Include the file GSV_TEMPLATE once for every instruction set and every number of columns that the host kernels are
- * compiled for. No include guard: a source file includes this once, after defining
+ * Include the file GSV_TEMPLATE once for every instruction set and every number of columns that the host
+ * kernels are compiled for. No include guard: a source file includes this once, after defining
  *
  *      GSV_TEMPLATE   the file, relative to this folder
  *      GSV_LETTER     s, d, c or z
@@ -10,13 +10,13 @@
  *
  * and the template sees in addition
  *
- *      GSV_COLUMNS       columns of right-hand sides side by side: 1, 4, 8, 16, 32
+ *      GSV_COLUMNS       columns of right-hand sides side by side: 1, 8, 16, 32
  *      GSV_VECTOR_BYTES  the widest vector of the instruction set
  *      GSV_ISA           base, v3 (AVX2 and FMA) or v4 (AVX-512)
  *      GSV_FN(name)      the name with all of this attached
  *
- * Products and sums are contracted to fused operations wherever the instruction set has them, in every kernel alike:
- * that, and one order of summation, is why a column has the same bits in all of them.
+ * Products and sums are fused explicitly where the instruction set can, in every kernel alike, and never by
+ * the compiler's choice: that, and one order of summation, is why a column has the same bits in all of them.
  */
 #include "lanes_host.h"
 
@@ -26,9 +26,11 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
-#pragma GCC optimize("O3", "fp-contract=fast")
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between inlined functions only; reported at the
-                                             end of the file, so not restored */
+#ifndef __SANITIZE_ADDRESS__ /* which takes minutes to compile with everything unrolled */
+#pragma GCC optimize("O3")
+#endif
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between inlined functions only; reported at \
+                                            the end of the file, so not restored */
 #endif
 
 #define GSV_ISA base

@@ -1,13 +1,13 @@
 /*
- * Template (instantiate_host.h): a vector of numbers, and the two products that every kernel is made of. A complex
- * vector is two planes. With one column a vector is GSV_LANES rows of a strip; with more it is neighbouring columns of
- * one row.
+ * Template (instantiate_host.h): a vector of numbers, and the two products that every kernel is made of. A
+ * complex vector is two planes. With one column a vector is GSV_LANES rows of a strip; with more it is
+ * neighbouring columns of one row.
  *
- * A row of GSV_COLUMNS numbers is stored as GSV_COLUMNS real parts and, if complex, as many imaginary parts after
- * them.
+ * A row of GSV_COLUMNS numbers is stored as GSV_COLUMNS real parts and, if complex, as many imaginary parts
+ * after them.
  */
-#define GSV_PARTS (1 + GSV_COMPLEX)           /* real numbers in a number */
-#define GSV_ROW (GSV_PARTS * GSV_COLUMNS)     /* real numbers in a row */
+#define GSV_PARTS (1 + GSV_COMPLEX)       /* real numbers in a number */
+#define GSV_ROW (GSV_PARTS * GSV_COLUMNS) /* real numbers in a row */
 #define GSV_REAL_BYTES (32 / GSV_LANES)
 #define GSV_INLINE static inline __attribute__((always_inline))
 
@@ -44,19 +44,16 @@ typedef struct GSV_FN(scalar) {
 #endif
 } GSV_FN(scalar);
 
-GSV_INLINE GSV_FN(vec) GSV_FN(get)(const GSV_REAL *p)
-{
+GSV_INLINE GSV_FN(vec) GSV_FN(get)(const GSV_REAL *p) {
     return *(const GSV_FN(unaligned) *)p;
 }
 
-GSV_INLINE void GSV_FN(put)(GSV_REAL *p, const GSV_FN(vec) *v)
-{
+GSV_INLINE void GSV_FN(put)(GSV_REAL *p, const GSV_FN(vec) * v) {
     *(GSV_FN(unaligned) *)p = *v;
 }
 
 /* The two planes lie `plane` apart. */
-GSV_INLINE GSV_FN(num) GSV_FN(load)(const GSV_REAL *p, int plane)
-{
+GSV_INLINE GSV_FN(num) GSV_FN(load)(const GSV_REAL *p, int plane) {
     GSV_FN(num) v;
     v.re = GSV_FN(get)(p);
 #if GSV_COMPLEX
@@ -66,8 +63,7 @@ GSV_INLINE GSV_FN(num) GSV_FN(load)(const GSV_REAL *p, int plane)
     return v;
 }
 
-GSV_INLINE void GSV_FN(store)(GSV_REAL *p, int plane, GSV_FN(num) v)
-{
+GSV_INLINE void GSV_FN(store)(GSV_REAL *p, int plane, GSV_FN(num) v) {
     GSV_FN(put)(p, &v.re);
 #if GSV_COMPLEX
     GSV_FN(put)(p + plane, &v.im);
@@ -75,8 +71,7 @@ GSV_INLINE void GSV_FN(store)(GSV_REAL *p, int plane, GSV_FN(num) v)
     (void)plane;
 }
 
-GSV_INLINE GSV_FN(scalar) GSV_FN(load_scalar)(const GSV_REAL *p, int plane)
-{
+GSV_INLINE GSV_FN(scalar) GSV_FN(load_scalar)(const GSV_REAL *p, int plane) {
     GSV_FN(scalar) v;
     v.re = p[0];
 #if GSV_COMPLEX
@@ -86,8 +81,7 @@ GSV_INLINE GSV_FN(scalar) GSV_FN(load_scalar)(const GSV_REAL *p, int plane)
     return v;
 }
 
-GSV_INLINE GSV_FN(num) GSV_FN(zero)(void)
-{
+GSV_INLINE GSV_FN(num) GSV_FN(zero)(void) {
     const GSV_FN(vec) none = {0};
     GSV_FN(num) v;
     v.re = none;
@@ -97,8 +91,7 @@ GSV_INLINE GSV_FN(num) GSV_FN(zero)(void)
     return v;
 }
 
-GSV_INLINE GSV_FN(num) GSV_FN(add)(GSV_FN(num) a, GSV_FN(num) b)
-{
+GSV_INLINE GSV_FN(num) GSV_FN(add)(GSV_FN(num) a, GSV_FN(num) b) {
     a.re += b.re;
 #if GSV_COMPLEX
     a.im += b.im;
@@ -106,8 +99,7 @@ GSV_INLINE GSV_FN(num) GSV_FN(add)(GSV_FN(num) a, GSV_FN(num) b)
     return a;
 }
 
-GSV_INLINE GSV_FN(num) GSV_FN(subtract)(GSV_FN(num) a, GSV_FN(num) b)
-{
+GSV_INLINE GSV_FN(num) GSV_FN(subtract)(GSV_FN(num) a, GSV_FN(num) b) {
     a.re -= b.re;
 #if GSV_COMPLEX
     a.im -= b.im;
@@ -115,72 +107,117 @@ GSV_INLINE GSV_FN(num) GSV_FN(subtract)(GSV_FN(num) a, GSV_FN(num) b)
     return a;
 }
 
-/* The scalar in every lane. */
-GSV_INLINE GSV_FN(num) GSV_FN(spread)(GSV_FN(scalar) a)
-{
-    GSV_FN(num) v = GSV_FN(zero)();
-    v.re += a.re;
+/* The scalar in every lane. (a - 0 is a for every a, so no subtraction is made; 0 + a is not.) */
+GSV_INLINE GSV_FN(num) GSV_FN(spread)(GSV_FN(scalar) a) {
+    const GSV_FN(vec) none = {0};
+    GSV_FN(num) v;
+    v.re = a.re - none;
 #if GSV_COMPLEX
-    v.im += a.im;
+    v.im = a.im - none;
 #endif
     return v;
 }
 
+/* acc + a b of reals: as the vectors do it, below. */
+GSV_INLINE GSV_REAL GSV_FN(plus_real)(GSV_REAL acc, GSV_REAL a, GSV_REAL b) {
+#if GSV_VECTOR_BYTES < 32 && !defined(__FP_FAST_FMA)
+    return acc + a * b;
+#elif GSV_REAL_BYTES == 4
+    return __builtin_fmaf(a, b, acc);
+#else
+    return __builtin_fma(a, b, acc);
+#endif
+}
+
+/*
+ * acc + a b and acc - a b, rounded once where the instruction set can. Said aloud: whether the compiler
+ * contracts a product and a sum on its own depends on what surrounds them, and the bits must not.
+ */
+GSV_INLINE void GSV_FN(fuse_plus)(GSV_FN(vec) * acc, const GSV_FN(vec) * a, const GSV_FN(vec) * b) {
+#if GSV_VECTOR_BYTES >= 32 && GSV_WIDTH == 16
+    *acc = _mm512_fmadd_ps(*a, *b, *acc);
+#elif GSV_VECTOR_BYTES >= 32 && GSV_WIDTH == 4
+    *acc = _mm256_fmadd_pd(*a, *b, *acc);
+#elif GSV_VECTOR_BYTES >= 32 && GSV_REAL_BYTES == 4
+    *acc = _mm256_fmadd_ps(*a, *b, *acc);
+#elif GSV_VECTOR_BYTES >= 32
+    *acc = _mm512_fmadd_pd(*a, *b, *acc);
+#elif !defined(__FP_FAST_FMA)
+    *acc += *a * *b;
+#else
+    for (int i = 0; i < GSV_WIDTH; i++)
+        (*acc)[i] = GSV_FN(plus_real)((*acc)[i], (*a)[i], (*b)[i]);
+#endif
+}
+
+GSV_INLINE void GSV_FN(fuse_minus)(GSV_FN(vec) * acc, const GSV_FN(vec) * a, const GSV_FN(vec) * b) {
+#if GSV_VECTOR_BYTES >= 32 && GSV_WIDTH == 16
+    *acc = _mm512_fnmadd_ps(*a, *b, *acc);
+#elif GSV_VECTOR_BYTES >= 32 && GSV_WIDTH == 4
+    *acc = _mm256_fnmadd_pd(*a, *b, *acc);
+#elif GSV_VECTOR_BYTES >= 32 && GSV_REAL_BYTES == 4
+    *acc = _mm256_fnmadd_ps(*a, *b, *acc);
+#elif GSV_VECTOR_BYTES >= 32
+    *acc = _mm512_fnmadd_pd(*a, *b, *acc);
+#elif !defined(__FP_FAST_FMA)
+    *acc -= *a * *b;
+#else
+    for (int i = 0; i < GSV_WIDTH; i++)
+        (*acc)[i] = GSV_FN(plus_real)((*acc)[i], -(*a)[i], (*b)[i]);
+#endif
+}
+
 /* acc - l x. The order of the complex terms is the same for vectors and for scalars. */
-GSV_INLINE GSV_FN(num) GSV_FN(minus_product)(GSV_FN(num) acc, GSV_FN(num) l, GSV_FN(num) x)
-{
-    acc.re -= l.re * x.re;
+GSV_INLINE GSV_FN(num) GSV_FN(minus_product)(GSV_FN(num) acc, GSV_FN(num) l, GSV_FN(num) x) {
+    GSV_FN(fuse_minus)(&acc.re, &l.re, &x.re);
 #if GSV_COMPLEX
-    acc.re += l.im * x.im;
-    acc.im -= l.re * x.im;
-    acc.im -= l.im * x.re;
+    GSV_FN(fuse_plus)(&acc.re, &l.im, &x.im);
+    GSV_FN(fuse_minus)(&acc.im, &l.re, &x.im);
+    GSV_FN(fuse_minus)(&acc.im, &l.im, &x.re);
 #endif
     return acc;
 }
 
-GSV_INLINE GSV_FN(scalar) GSV_FN(scalar_minus_product)(GSV_FN(scalar) acc, GSV_FN(scalar) l, GSV_FN(scalar) x)
-{
-    acc.re -= l.re * x.re;
+GSV_INLINE GSV_FN(scalar)
+    GSV_FN(scalar_minus_product)(GSV_FN(scalar) acc, GSV_FN(scalar) l, GSV_FN(scalar) x) {
+    acc.re = GSV_FN(plus_real)(acc.re, -l.re, x.re);
 #if GSV_COMPLEX
-    acc.re += l.im * x.im;
-    acc.im -= l.re * x.im;
-    acc.im -= l.im * x.re;
+    acc.re = GSV_FN(plus_real)(acc.re, l.im, x.im);
+    acc.im = GSV_FN(plus_real)(acc.im, -l.re, x.im);
+    acc.im = GSV_FN(plus_real)(acc.im, -l.im, x.re);
 #endif
     return acc;
 }
 
 /* acc - conj(l) x */
-GSV_INLINE GSV_FN(num) GSV_FN(minus_conj_product)(GSV_FN(num) acc, GSV_FN(num) l, GSV_FN(num) x)
-{
-    acc.re -= l.re * x.re;
+GSV_INLINE GSV_FN(num) GSV_FN(minus_conj_product)(GSV_FN(num) acc, GSV_FN(num) l, GSV_FN(num) x) {
+    GSV_FN(fuse_minus)(&acc.re, &l.re, &x.re);
 #if GSV_COMPLEX
-    acc.re -= l.im * x.im;
-    acc.im -= l.re * x.im;
-    acc.im += l.im * x.re;
+    GSV_FN(fuse_minus)(&acc.re, &l.im, &x.im);
+    GSV_FN(fuse_minus)(&acc.im, &l.re, &x.im);
+    GSV_FN(fuse_plus)(&acc.im, &l.im, &x.re);
 #endif
     return acc;
 }
 
-GSV_INLINE GSV_FN(scalar) GSV_FN(scalar_minus_conj_product)(GSV_FN(scalar) acc, GSV_FN(scalar) l,
-                                                            GSV_FN(scalar) x)
-{
-    acc.re -= l.re * x.re;
+GSV_INLINE GSV_FN(scalar)
+    GSV_FN(scalar_minus_conj_product)(GSV_FN(scalar) acc, GSV_FN(scalar) l, GSV_FN(scalar) x) {
+    acc.re = GSV_FN(plus_real)(acc.re, -l.re, x.re);
 #if GSV_COMPLEX
-    acc.re -= l.im * x.im;
-    acc.im -= l.re * x.im;
-    acc.im += l.im * x.re;
+    acc.re = GSV_FN(plus_real)(acc.re, -l.im, x.im);
+    acc.im = GSV_FN(plus_real)(acc.im, -l.re, x.im);
+    acc.im = GSV_FN(plus_real)(acc.im, l.im, x.re);
 #endif
     return acc;
 }
 
 /* acc + conj(l) x */
-GSV_INLINE GSV_FN(num) GSV_FN(plus_conj_product)(GSV_FN(num) acc, GSV_FN(num) l, GSV_FN(num) x)
-{
-    acc.re += l.re * x.re;
+GSV_INLINE GSV_FN(num) GSV_FN(plus_conj_product)(GSV_FN(num) acc, GSV_FN(num) l, GSV_FN(num) x) {
+    GSV_FN(fuse_plus)(&acc.re, &l.re, &x.re);
 #if GSV_COMPLEX
-    acc.re += l.im * x.im;
-    acc.im += l.re * x.im;
-    acc.im -= l.im * x.re;
+    GSV_FN(fuse_plus)(&acc.re, &l.im, &x.im);
+    GSV_FN(fuse_plus)(&acc.im, &l.re, &x.im);
+    GSV_FN(fuse_minus)(&acc.im, &l.im, &x.re);
 #endif
     return acc;
 }

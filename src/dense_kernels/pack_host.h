@@ -1,11 +1,11 @@
 /*
- * Template: from a column-major panel to the packed one of panel_host.h. Included once for each precision, after
- * defining GSV_REAL, GSV_LANES, GSV_COMPLEX and GSV_PACK(name). Numbers above the diagonal are not read.
+ * Template: from a column-major panel to the packed one of panel_host.h. Included once for each precision,
+ * after defining GSV_REAL, GSV_LANES, GSV_COMPLEX and GSV_PACK(name). Numbers above the diagonal are not
+ * read.
  */
 
 /* A strip of h rows and w columns that starts at p. Returns where the next one goes. */
-static GSV_REAL *GSV_PACK(strip)(const GSV_REAL *p, int64_t ld, int32_t h, int32_t w, GSV_REAL *to)
-{
+static GSV_REAL *GSV_PACK(strip)(const GSV_REAL *p, int64_t ld, int32_t h, int32_t w, GSV_REAL *to) {
     for (int32_t k = 0; k < w; k++, p += ld * (1 + GSV_COMPLEX)) {
 #if GSV_COMPLEX
         for (int32_t i = 0; i < h; i++) {
@@ -23,8 +23,7 @@ static GSV_REAL *GSV_PACK(strip)(const GSV_REAL *p, int64_t ld, int32_t h, int32
 }
 
 /* The small triangle of order h whose first diagonal entry is at p, by rows. */
-static GSV_REAL *GSV_PACK(small)(const GSV_REAL *p, int64_t ld, int32_t h, GSV_REAL *to)
-{
+static GSV_REAL *GSV_PACK(small)(const GSV_REAL *p, int64_t ld, int32_t h, GSV_REAL *to) {
     for (int32_t i = 0; i < h; i++) {
         for (int32_t k = 0; k < i; k++) {
             const GSV_REAL *entry = p + (i + k * ld) * (1 + GSV_COMPLEX);
@@ -41,9 +40,10 @@ static GSV_REAL *GSV_PACK(small)(const GSV_REAL *p, int64_t ld, int32_t h, GSV_R
     return to;
 }
 
-/* Block j of the panel with nc columns and nc + m rows; `to` is the panel's place, the block's own follows from j. */
-static void GSV_PACK(block)(const GSV_REAL *panel, int64_t ld, int32_t nc, int32_t m, int32_t j, GSV_REAL *to)
-{
+/* Block j of the panel with nc columns and nc + m rows; `to` is the panel's place, the block's own follows
+ * from j. */
+static void GSV_PACK(block)(const GSV_REAL *panel, int64_t ld, int32_t nc, int32_t m, int32_t j,
+                            GSV_REAL *to) {
     const int32_t begin = j * GSV_BLOCK, w = gsv_block_width(nc, j), end = begin + w;
     const GSV_REAL *corner = panel + (begin + begin * ld) * (1 + GSV_COMPLEX);
     to += gsv_block_start(nc, m, j) * (1 + GSV_COMPLEX);

@@ -1,23 +1,25 @@
 /*
  * How the host kernels store a panel: the lower trapezoid of a supernode, nc columns, nc + m rows.
  *
- * The columns are cut into blocks of GSV_BLOCK. A block of w columns is stored as three pieces, one after the other:
+ * The columns are cut into blocks of GSV_BLOCK. A block of w columns is stored as three pieces, one after the
+ * other:
  *
  *      triangle    w rows       its own rows
- *      own         nc - end     the supernode's rows between the block's end and nc, present in all but the last block
- *      below       m rows       the rows under the supernode's columns
+ *      own         nc - end     the supernode's rows between the block's end and nc, present in all but the
+ * last block below       m rows       the rows under the supernode's columns
  *
- * Every piece is cut into strips of `lanes` rows (32 bytes of real numbers), the last of which may be lower. A strip
- * of h rows and w columns keeps the h numbers of a column together, columns one after the other: number (i, k) is
- * strip[k h + i]. So a strip is one unbroken stream, read with one vector load a column, in both sweeps. A load from a
- * low strip runs into what follows it, which is finite (and the values end with GSV_PANEL_SLACK zeros): lanes that do
- * not exist are discarded or meet a zero.
+ * Every piece is cut into strips of `lanes` rows (32 bytes of real numbers), the last of which may be lower.
+ * A strip of h rows and w columns keeps the h numbers of a column together, columns one after the other:
+ * number (i, k) is strip[k h + i]. So a strip is one unbroken stream, read with one vector load a column, in
+ * both sweeps. A load from a low strip runs into what follows it, which is finite (and the values end with
+ * GSV_PANEL_SLACK zeros): lanes that do not exist are discarded or meet a zero.
  *
- * Strip r of a triangle has lanes * r columns left of the diagonal, stored like any strip, and then its own small
- * triangle by rows, the reciprocal of the diagonal at the end of each row. Nothing above the diagonal is stored.
+ * Strip r of a triangle has lanes * r columns left of the diagonal, stored like any strip, and then its own
+ * small triangle by rows, the reciprocal of the diagonal at the end of each row. Nothing above the diagonal
+ * is stored.
  *
- * A complex strip keeps two planes a column, h real parts and then h imaginary parts; small triangles are interleaved
- * and the imaginary place of a diagonal is 0. All sizes here are in entries.
+ * A complex strip keeps two planes a column, h real parts and then h imaginary parts; small triangles are
+ * interleaved and the imaginary place of a diagonal is 0. All sizes here are in entries.
  */
 #ifndef GSV_PANEL_HOST_H
 #define GSV_PANEL_HOST_H
@@ -25,46 +27,42 @@
 #include <stdint.h>
 
 enum {
-    GSV_BLOCK = 64,      /* columns of a block; a multiple of the lanes of every precision */
-    GSV_TILE = 128,      /* rows that a transposed product sums up before it is subtracted; a multiple of the lanes */
+    GSV_BLOCK = 64, /* columns of a block; a multiple of the lanes of every precision */
+    GSV_ROW_TILE =
+        128, /* rows that a transposed product sums up before it is subtracted; a multiple of the lanes */
     GSV_PANEL_SLACK = 8, /* real numbers that may be read past the last entry */
     GSV_STRIP_BYTES = 32
 };
 
 /* Entries of the lower triangle of order w. */
-static inline int64_t gsv_triangle_size(int64_t w)
-{
+static inline int64_t gsv_triangle_size(int64_t w) {
     return w * (w + 1) / 2;
 }
 
 /* Entries of the trapezoid with nc columns and nc + m rows. */
-static inline int64_t gsv_panel_size(int64_t nc, int64_t m)
-{
+static inline int64_t gsv_panel_size(int64_t nc, int64_t m) {
     return gsv_triangle_size(nc) + nc * m;
 }
 
-static inline int32_t gsv_block_count(int32_t nc)
-{
+static inline int32_t gsv_block_count(int32_t nc) {
     return nc / GSV_BLOCK + (nc % GSV_BLOCK != 0);
 }
 
 /* Columns of block j. */
-static inline int32_t gsv_block_width(int32_t nc, int32_t j)
-{
+static inline int32_t gsv_block_width(int32_t nc, int32_t j) {
     const int32_t left = nc - j * GSV_BLOCK;
     return left < GSV_BLOCK ? left : GSV_BLOCK;
 }
 
 /* Where block j starts: blocks 0 .. j - 1 are the trapezoid of j GSV_BLOCK columns. */
-static inline int64_t gsv_block_start(int32_t nc, int32_t m, int32_t j)
-{
+static inline int64_t gsv_block_start(int32_t nc, int32_t m, int32_t j) {
     const int64_t before = (int64_t)j * GSV_BLOCK;
     return gsv_panel_size(before, (int64_t)nc + m - before);
 }
 
-/* Where, from the block's start, its rows under the columns start: past the triangle and the supernode's own rows. */
-static inline int64_t gsv_block_below(int32_t nc, int32_t j)
-{
+/* Where, from the block's start, its rows under the columns start: past the triangle and the supernode's own
+ * rows. */
+static inline int64_t gsv_block_below(int32_t nc, int32_t j) {
     const int64_t w = gsv_block_width(nc, j);
     return gsv_triangle_size(w) + w * (nc - (int64_t)j * GSV_BLOCK - w);
 }

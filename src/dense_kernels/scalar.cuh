@@ -5,6 +5,7 @@
 #ifndef GSV_SCALAR_CUH
 #define GSV_SCALAR_CUH
 
+#include <math.h>
 #include <stdint.h>
 
 namespace gsv {
@@ -25,6 +26,15 @@ template <typename T> __host__ __device__ __forceinline__ T make(typename traits
         return T{re, 0};
     else
         return re;
+}
+
+/* What a result is where no right one can be given. */
+template <typename T> __device__ __forceinline__ T not_a_number() {
+    typedef typename traits<T>::real real;
+    if constexpr (traits<T>::is_complex)
+        return T{real(NAN), real(NAN)};
+    else
+        return real(NAN);
 }
 
 template <typename T> __device__ __forceinline__ T conjugate(T a) {
@@ -65,6 +75,22 @@ template <typename T> __device__ __forceinline__ T divide_real(T a, typename tra
         return T{a.re / b, a.im / b};
     else
         return a / b;
+}
+
+/* a / b for the diagonal of a Cholesky factor, which is real. */
+template <typename T> __device__ __forceinline__ T divide(T a, T b) {
+    if constexpr (traits<T>::is_complex)
+        return divide_real(a, b.re);
+    else
+        return a / b;
+}
+
+/* Within a factor sqrt(2) of the modulus. */
+template <typename T> __device__ __forceinline__ typename traits<T>::real magnitude1(T a) {
+    if constexpr (traits<T>::is_complex)
+        return fabs(a.re) + fabs(a.im);
+    else
+        return fabs(a);
 }
 
 template <typename T> __device__ __forceinline__ T shuffle_xor(T a, int mask) {

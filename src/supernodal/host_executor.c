@@ -1,39 +1,40 @@
 /*
  * The host executor: gsv_host_executor of executor.h, on OpenMP threads.
  *
- * How a right-hand side travels. Columns are taken 32 at a time (fewer: 16, 8, 4 or 1 side by side, padded with
- * zeros) through one run, forward and backward in one parallel region. A supernode reads its rows of b, permuted, into
- * y when its turn comes, adds its children's update vectors, solves, and leaves its own update vector in u; on the way
- * back it gathers the rows below it from y, solves, and writes its rows of x, permuted. So b is read and x written
- * while the rows are in the cache, and x may be b: a row of x is written after the forward sweep has read that row.
+ * How a right-hand side travels. Columns are taken 32 at a time (fewer: 16, 8 or 1 side by side, padded
+ * with zeros) through one run, forward and backward in one parallel region. A supernode reads its rows of b,
+ * permuted, into y when its turn comes, adds its children's update vectors, solves, and leaves its own update
+ * vector in u; on the way back it gathers the rows below it from y, solves, and writes its rows of x,
+ * permuted. So b is read and x written while the rows are in the cache, and x may be b: a row of x is written
+ * after the forward sweep has read that row.
  *
- * Who does what. The plan cuts the tree into subtrees, which one thread each walks with vectors that stay in its
- * cache, and a top, whose supernodes are cut into column blocks of 64 and row tiles of 128 for all threads. Threads
- * draw tickets, first all forward ones, then all backward ones (subtrees.h).
+ * Who does what. The plan cuts the tree into subtrees, which one thread each walks with vectors that stay in
+ * its cache, and a top, whose supernodes are cut into column blocks of 64 and row tiles of 128 for all
+ * threads. Threads draw tickets, first all forward ones, then all backward ones (subtrees.h).
  *
- * Synchronisation. There is no barrier inside the run. A step waits for what it reads, by spinning on a signal (an
- * acquire load) that the work which writes it raises when it is done (a release store):
- *      forward, column block j      all children's update vectors; then column blocks 0 .. j - 1, one by one
- *      forward, row tile            the same, all column blocks; the last tile of a supernode raises `done`
- *      backward, column block j     the parent's first block, the last of the parent to be solved; a root: its own
- *                                   last block's forward solve; then column blocks to the right, one by one
- *      backward, subtree            the parent of each of its roots, like a column block
- * What is waited for holds an earlier ticket, drawn by a thread that is running: the work with the lowest unfinished
- * ticket waits for nothing, so some thread always advances and every wait ends. Signals hold the number of their run
- * and are never reset. A system without forward substitution fills y before and one without backward substitution
- * empties it after, in loops of their own with OpenMP's barrier in between.
+ * Synchronisation. There is no barrier inside the run. A step waits for what it reads, by spinning on a
+ * signal (an acquire load) that the work which writes it raises when it is done (a release store): forward,
+ * column block j      all children's update vectors; then column blocks 0 .. j - 1, one by one forward, row
+ * tile            the same, all column blocks; the last tile of a supernode raises `done` backward, column
+ * block j     the parent's first block, the last of the parent to be solved; a root: its own last block's
+ * forward solve; then column blocks to the right, one by one backward, subtree            the parent of each
+ * of its roots, like a column block What is waited for holds an earlier ticket, drawn by a thread that is
+ * running: the work with the lowest unfinished ticket waits for nothing, so some thread always advances and
+ * every wait ends. Signals hold the number of their run and are never reset. A system without forward
+ * substitution fills y before and one without backward substitution empties it after, in loops of their own
+ * with OpenMP's barrier in between.
  *
- * Bits. Sums have one order, whatever the threads and the columns side by side (trsv_host.h); children are added in
- * ascending order; no two threads write one number.
+ * Bits. Sums have one order, whatever the threads and the columns side by side (trsv_host.h); children are
+ * added in ascending order; no two threads write one number.
  *
- * Memory traffic. L is read once a sweep; per row of y and column: b and x once, y about four times; per row of an
- * update vector: written and read once each, mostly in the cache. OpenBLAS is not called: its threads know nothing of
- * ours, and its sums have another order for one column than for many.
+ * Memory traffic. L is read once a sweep; per row of y and column: b and x once, y about four times; per row
+ * of an update vector: written and read once each, mostly in the cache. OpenBLAS is not called: its threads
+ * know nothing of ours, and its sums have another order for one column than for many.
  */
-#include "host_executor.h"
+#define _DEFAULT_SOURCE /* madvise */
+#include <sys/mman.h>
 
-#include <omp.h>
-#include <string.h>
+#include "host_executor.h"
 
 #include "../dense_kernels/panel_host.h"
 #include "../memory.h"
@@ -42,29 +43,39 @@
 
 enum { SERIAL_WORK = 30000 }; /* numbers of L times columns below which one thread is faster than several */
 
-static size_t real_bytes(gpusolve_dtype dtype)
-{
+/* Ask for huge pages, where the system gives them to those who ask: a sweep reads far more memory than the
+ * processor has small pages' addresses at hand for. Memory that was not touched yet. NULL is accepted. */
+static void on_huge_pages(void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = 4096, begin = ((uintptr_t)memory + page - 1) & ~(page - 1);
+    const uintptr_t end = ((uintptr_t)memory + bytes) & ~(page - 1);
+    if (memory && end > begin)
+        madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* advice: no harm if it is refused */
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
+static size_t real_bytes(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? sizeof(float) : sizeof(double);
 }
 
 /* ------------------------------------------------------------------------------------ plan and factor --- */
 
-static gpusolve_status plan_subtrees(gsv_plan *plan, gsv_message *message)
-{
+static gpusolve_status plan_subtrees(gsv_plan *plan, gsv_message *message) {
     const gpusolve_status status = gsv_subtrees_create(plan, &plan->subtrees, message);
     if (status == GPUSOLVE_OK)
         plan->bytes += plan->subtrees->bytes;
     return status;
 }
 
-static int32_t columns_for(int64_t max_nrhs)
-{
+static int32_t columns_for(int64_t max_nrhs) {
     return gsv_width(gsv_width_index(max_nrhs < GSV_MAX_COLUMNS ? (int)max_nrhs : GSV_MAX_COLUMNS));
 }
 
 static void memory_needed(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
-                          int64_t *factor_bytes, int64_t *workspace_bytes)
-{
+                          int64_t *factor_bytes, int64_t *workspace_bytes) {
     const int64_t real = (int64_t)real_bytes(dtype), number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_subtrees *tree = plan->subtrees;
     *factor_bytes = (int64_t)sizeof(gsv_host_factor) + plan->l.nsuper * (int64_t)sizeof(int64_t) +
@@ -76,8 +87,7 @@ static void memory_needed(const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
                            (plan->l.n + tree->update_rows) * columns_for(max_nrhs) * number;
 }
 
-static void release(gpusolve_factor *factor)
-{
+static void release(gpusolve_factor *factor) {
     gsv_host_factor *prepared = factor->prepared;
     if (!prepared)
         return;
@@ -88,8 +98,8 @@ static void release(gpusolve_factor *factor)
     factor->prepared = NULL;
 }
 
-static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor, const gpusolve_factor_data *data)
-{
+static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor,
+                               const gpusolve_factor_data *data) {
     const gsv_host_factor *prepared = factor->prepared;
     const gpusolve_status status = gsv_host_pack(data, &factor->plan, handle->threads, prepared->start,
                                                  prepared->values, &handle->message);
@@ -98,8 +108,8 @@ static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor,
     return status;
 }
 
-static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor, const gpusolve_factor_data *data)
-{
+static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
+                               const gpusolve_factor_data *data) {
     const gsv_plan *plan = &factor->plan;
     gsv_host_factor *prepared = gsv_calloc(1, sizeof *prepared);
     factor->prepared = prepared;
@@ -107,8 +117,10 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
     if (prepared) {
         const int64_t total = gsv_host_pack_layout(plan, factor->dtype, NULL);
         prepared->isa = gsv_isa_best();
+        prepared->value_bytes = total * (int64_t)real_bytes(factor->dtype);
         prepared->start = gsv_malloc((size_t)plan->l.nsuper, sizeof *prepared->start);
         prepared->values = gsv_malloc((size_t)total, real_bytes(factor->dtype));
+        on_huge_pages(prepared->values, (size_t)total * real_bytes(factor->dtype));
         if (factor->has_d)
             prepared->d = gsv_malloc((size_t)plan->l.n, real_bytes(factor->dtype));
         if (prepared->start && prepared->values && (prepared->d || !factor->has_d)) {
@@ -125,8 +137,7 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
 
 /* ------------------------------------------------------------------------------------------ workspace --- */
 
-static void destroy_state(gsv_host_workspace *state)
-{
+static void destroy_state(gsv_host_workspace *state) {
     if (!state)
         return;
     gsv_free(state->signals);
@@ -136,8 +147,7 @@ static void destroy_state(gsv_host_workspace *state)
 }
 
 static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                        gpusolve_workspace *workspace)
-{
+                                        gpusolve_workspace *workspace) {
     const gsv_plan *plan = &factor->plan;
     gsv_host_workspace *state = gsv_calloc(1, sizeof *state);
     if (state) {
@@ -147,6 +157,8 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
         state->signals = gsv_calloc((size_t)state->nsignals, sizeof *state->signals);
         state->y = gsv_malloc((size_t)plan->l.n, number * (size_t)state->columns);
         state->u = gsv_malloc((size_t)plan->subtrees->update_rows, number * (size_t)state->columns);
+        on_huge_pages(state->y, (size_t)plan->l.n * number * (size_t)state->columns);
+        on_huge_pages(state->u, (size_t)plan->subtrees->update_rows * number * (size_t)state->columns);
     }
     if (!state || !state->signals || !state->y || !state->u) {
         destroy_state(state);
@@ -156,8 +168,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     return GPUSOLVE_OK;
 }
 
-static void workspace_destroy(gpusolve_workspace *workspace)
-{
+static void workspace_destroy(gpusolve_workspace *workspace) {
     destroy_state(workspace->state);
     gsv_free(workspace->refine);
     workspace->state = NULL;
@@ -166,8 +177,7 @@ static void workspace_destroy(gpusolve_workspace *workspace)
 
 /* ---------------------------------------------------------------------------------------------- solve --- */
 
-static const gsv_host_sweep *sweep_for(gpusolve_dtype dtype, int isa, int width)
-{
+static const gsv_host_sweep *sweep_for(gpusolve_dtype dtype, int isa, int width) {
     switch (dtype) {
     case GPUSOLVE_FLOAT:
         return gsv_host_sweep_s[isa][width];
@@ -180,8 +190,7 @@ static const gsv_host_sweep *sweep_for(gpusolve_dtype dtype, int isa, int width)
     }
 }
 
-static void forward(const gsv_host_sweep *sweep, gsv_host_run *run)
-{
+static void forward(const gsv_host_sweep *sweep, gsv_host_run *run) {
     const gsv_subtrees *tree = run->tree;
     const int64_t tickets = tree->ntasks + tree->nforward;
     for (int64_t t; (t = atomic_fetch_add_explicit(&run->forward_ticket, 1, memory_order_relaxed)) < tickets;)
@@ -191,11 +200,11 @@ static void forward(const gsv_host_sweep *sweep, gsv_host_run *run)
             sweep->forward_step(run, tree->forward[t - tree->ntasks]);
 }
 
-static void backward(const gsv_host_sweep *sweep, gsv_host_run *run)
-{
+static void backward(const gsv_host_sweep *sweep, gsv_host_run *run) {
     const gsv_subtrees *tree = run->tree;
     const int64_t tickets = tree->nbackward + tree->ntasks;
-    for (int64_t t; (t = atomic_fetch_add_explicit(&run->backward_ticket, 1, memory_order_relaxed)) < tickets;)
+    for (int64_t t;
+         (t = atomic_fetch_add_explicit(&run->backward_ticket, 1, memory_order_relaxed)) < tickets;)
         if (t < tree->nbackward)
             sweep->backward_step(run, tree->backward[t]);
         else
@@ -203,8 +212,7 @@ static void backward(const gsv_host_sweep *sweep, gsv_host_run *run)
 }
 
 /* All rows, in equal pieces. */
-static void all_rows(void (*work)(const gsv_host_run *, int32_t, int32_t), const gsv_host_run *run)
-{
+static void all_rows(void (*work)(const gsv_host_run *, int32_t, int32_t), const gsv_host_run *run) {
     enum { PIECE = 1024 };
     const int32_t n = run->plan->l.n;
 #pragma omp for schedule(static)
@@ -212,8 +220,7 @@ static void all_rows(void (*work)(const gsv_host_run *, int32_t, int32_t), const
         work(run, piece * PIECE, n - piece * PIECE < PIECE ? n : (piece + 1) * PIECE);
 }
 
-static void run_on_threads(const gsv_host_sweep *sweep, gsv_host_run *run, int threads)
-{
+static void run_on_threads(const gsv_host_sweep *sweep, gsv_host_run *run, int threads) {
 #pragma omp parallel num_threads(threads)
     {
         if (run->steps & GSV_FORWARD)
@@ -229,9 +236,9 @@ static void run_on_threads(const gsv_host_sweep *sweep, gsv_host_run *run, int t
     }
 }
 
-static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_workspace *workspace,
-                             unsigned steps, const gpusolve_dense *b, const gpusolve_dense *x)
-{
+static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                             gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                             const gpusolve_dense *x) {
     const gsv_host_factor *prepared = factor->prepared;
     const gsv_plan *plan = &factor->plan;
     gsv_host_workspace *state = workspace->state;
@@ -240,6 +247,7 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         .plan = plan,
         .tree = plan->subtrees,
         .values = prepared->values,
+        .value_bytes = prepared->value_bytes,
         .start = prepared->start,
         .d = prepared->d,
         .perm_in = steps & GSV_PERMUTE_IN ? plan->l.perm : NULL,

@@ -8,12 +8,13 @@ typedef struct gsv_host_factor {
     int isa;        /* lanes_host.h; tests lower it */
     int64_t *start; /* [nsuper] each panel's place in values */
     void *values;   /* packed panels */
-    void *d;        /* [n] real numbers, or NULL */
+    int64_t value_bytes;
+    void *d; /* [n] real numbers, or NULL */
 } gsv_host_factor;
 
 typedef struct gsv_host_workspace {
-    int32_t columns;      /* the widest block of columns that y and u have room for */
-    uint32_t runs;        /* the last run's number */
+    int32_t columns; /* the widest block of columns that y and u have room for */
+    uint32_t runs;   /* the last run's number */
     int32_t nsignals;
     gsv_signal *signals;
     void *y, *u;

@@ -1,7 +1,7 @@
 /*
- * From the caller's panels to the packed ones. Panels that lie in the caller's memory as the kernels want to read them
- * (supernodal, not split-complex) are read in place, block by block on all threads; others are first copied out by the
- * import, one panel at a time a thread.
+ * From the caller's panels to the packed ones. Panels that lie in the caller's memory as the kernels want to
+ * read them (supernodal, not split-complex) are read in place, block by block on all threads; others are
+ * first copied out by the import, one panel at a time a thread.
  */
 #include "host_pack.h"
 
@@ -37,13 +37,11 @@
 #define GSV_PACK(name) pack_##name##_z
 #include "../dense_kernels/pack_host.h"
 
-static int is_complex(gpusolve_dtype dtype)
-{
+static int is_complex(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
 }
 
-int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start)
-{
+int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start) {
     const int64_t parts = is_complex(dtype) ? 2 : 1;
     const int64_t line = 64 * parts / (int64_t)gsv_dtype_bytes(dtype);
     int64_t at = 0;
@@ -67,8 +65,7 @@ typedef struct packing {
 } packing;
 
 /* Pack blocks [first, last) of panel s. */
-static void pack_blocks(const packing *p, int32_t s, const void *panel, int32_t first, int32_t last)
-{
+static void pack_blocks(const packing *p, int32_t s, const void *panel, int32_t first, int32_t last) {
     const int32_t nc = gsv_columns(p->plan, s), nr = gsv_rows(p->plan, s), m = nr - nc;
     void *to = p->values + (size_t)p->start[s] * p->real_bytes;
     for (int32_t j = first; j < last; j++)
@@ -89,31 +86,31 @@ static void pack_blocks(const packing *p, int32_t s, const void *panel, int32_t 
 }
 
 /* What lies between a panel and the cache line that the next one starts on, or the slack, must be finite. */
-static void clear_behind(const packing *p, int32_t s)
-{
-    const int64_t size = gsv_panel_size(gsv_columns(p->plan, s), gsv_rows(p->plan, s) - gsv_columns(p->plan, s));
+static void clear_behind(const packing *p, int32_t s) {
+    const int64_t size =
+        gsv_panel_size(gsv_columns(p->plan, s), gsv_rows(p->plan, s) - gsv_columns(p->plan, s));
     const int64_t end = p->start[s] + (is_complex(p->data->dtype) ? 2 : 1) * size;
     const int64_t left = p->total - end, line = 64 / (int64_t)p->real_bytes;
     const int64_t last = left - GSV_PANEL_SLACK < line ? left : (end + line - 1) / line * line - end;
     memset(p->values + (size_t)end * p->real_bytes, 0, (size_t)last * p->real_bytes);
 }
 
-static const void *panel_in_place(const packing *p, int32_t s)
-{
+static const void *panel_in_place(const packing *p, int32_t s) {
     const gpusolve_factor_data *data = p->data;
-    const int64_t at = data->itype == GPUSOLVE_INT64 ? ((const int64_t *)data->px)[s] : ((const int32_t *)data->px)[s];
+    const int64_t at =
+        data->itype == GPUSOLVE_INT64 ? ((const int64_t *)data->px)[s] : ((const int32_t *)data->px)[s];
     return (const char *)data->x + (size_t)at * gsv_dtype_bytes(data->dtype);
 }
 
 /* The tasks' panels, task by task, and the top's, block by block: memory is touched first by many threads. */
-static void pack_in_place(const packing *p, int threads)
-{
+static void pack_in_place(const packing *p, int threads) {
     const gsv_subtrees *tree = p->plan->subtrees;
     const int64_t count = tree->ntasks + tree->nbackward;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int64_t t = 0; t < count; t++) {
         if (t < tree->ntasks) {
-            for (int32_t i = tree->task_ptr[tree->heaviest[t]]; i < tree->task_ptr[tree->heaviest[t] + 1]; i++) {
+            for (int32_t i = tree->task_ptr[tree->heaviest[t]]; i < tree->task_ptr[tree->heaviest[t] + 1];
+                 i++) {
                 const int32_t s = tree->order[i];
                 pack_blocks(p, s, panel_in_place(p, s), 0, gsv_block_count(gsv_columns(p->plan, s)));
                 clear_behind(p, s);
@@ -127,9 +124,10 @@ static void pack_in_place(const packing *p, int threads)
     }
 }
 
-/* Copies of panels, each thread's its own, none larger than needed for the panels of up to `limit` numbers. */
-static void pack_copies(const packing *p, int threads, char *copies, size_t copy_numbers, size_t from, size_t to)
-{
+/* Copies of panels, each thread's its own, none larger than needed for the panels of up to `limit` numbers.
+ */
+static void pack_copies(const packing *p, int threads, char *copies, size_t copy_numbers, size_t from,
+                        size_t to) {
     const size_t number = gsv_dtype_bytes(p->data->dtype);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
     for (int32_t i = 0; i < p->plan->l.nsuper; i++) {
@@ -145,8 +143,7 @@ static void pack_copies(const packing *p, int threads, char *copies, size_t copy
 }
 
 gpusolve_status gsv_host_pack(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
-                              const int64_t *start, void *values, gsv_message *message)
-{
+                              const int64_t *start, void *values, gsv_message *message) {
     enum { LARGE = 1 << 20 }; /* numbers of a panel that only one thread copies at a time */
     const packing p = {data,
                        plan,

@@ -6,8 +6,8 @@
 #include "subtrees.h"
 
 /*
- * Where each panel goes: start[s] in real numbers of the type, each panel on a cache line, in the order in which the
- * subtrees visit them. start may be NULL. Returns the real numbers of all panels, slack included.
+ * Where each panel goes: start[s] in real numbers of the type, each panel on a cache line, in the order in
+ * which the subtrees visit them. start may be NULL. Returns the real numbers of all panels, slack included.
  */
 int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start);
 

@@ -1,6 +1,6 @@
 /*
- * Template (instantiate_host.h): forward and backward substitution over the tree, GSV_COLUMNS columns side by side.
- * Operation, order and waits are described in host_executor.c.
+ * Template (instantiate_host.h): forward and backward substitution over the tree, GSV_COLUMNS columns side by
+ * side. Operation, order and waits are described in host_executor.c.
  */
 #include "../dense_kernels/numbers_host.h"
 #if GSV_COLUMNS == 1
@@ -16,8 +16,7 @@ typedef struct GSV_FN(front) {
     GSV_REAL *y, *u; /* rows of its columns, its update vector */
 } GSV_FN(front);
 
-GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s)
-{
+GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s) {
     const gsv_plan *plan = run->plan;
     GSV_FN(front) f;
     f.first = plan->l.first_column[s];
@@ -29,42 +28,66 @@ GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s)
     return f;
 }
 
-/* y(i) = b(perm(i)); columns that do not exist are zero */
-static void GSV_FN(load_y)(const gsv_host_run *run, int32_t begin, int32_t end)
-{
-    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols;
+/*
+ * y(i) = b(perm(i)); columns that do not exist are zero. Column after column in the inner loop where b is
+ * row-major, row after row where it is column-major: the rows of a supernode are neighbours in b, too, more
+ * often than not.
+ */
+static void GSV_FN(load_y)(const gsv_host_run *run, int32_t begin, int32_t end) {
+    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols, *perm = run->perm_in;
+    const int64_t row = run->b_row * GSV_PARTS, step = run->b_col * GSV_PARTS;
+    GSV_REAL *y = (GSV_REAL *)run->y + (int64_t)begin * GSV_ROW;
+    if (cols < GSV_COLUMNS)
+        memset(y, 0, (size_t)(end - begin) * GSV_ROW * sizeof *y);
+    if (row < step || cols == 1) {
+        for (int32_t c = 0; c < cols; c++) {
+            const GSV_REAL *b = (const GSV_REAL *)run->b + c * step;
+            const int64_t ahead = c + GSV_COLUMNS_AHEAD < cols ? GSV_COLUMNS_AHEAD * step : 0;
+            for (int32_t i = begin; i < end; i++) {
+                const GSV_REAL *bi = b + (perm ? perm[i] : i) * row;
+                __builtin_prefetch(bi + ahead);
+                for (int part = 0; part < GSV_PARTS; part++)
+                    y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c] = bi[part];
+            }
+        }
+        return;
+    }
     for (int32_t i = begin; i < end; i++) {
-        const int64_t row = run->perm_in ? run->perm_in[i] : i;
-        const GSV_REAL *b = (const GSV_REAL *)run->b + row * run->b_row * GSV_PARTS;
-        GSV_REAL *y = (GSV_REAL *)run->y + (int64_t)i * GSV_ROW;
-        const int64_t step = run->b_col * GSV_PARTS;
+        const GSV_REAL *b = (const GSV_REAL *)run->b + (perm ? perm[i] : i) * row;
         for (int32_t c = 0; c < cols; c++)
             for (int part = 0; part < GSV_PARTS; part++)
-                y[part * GSV_COLUMNS + c] = b[c * step + part];
-        for (int32_t c = cols; c < GSV_COLUMNS; c++)
-            for (int part = 0; part < GSV_PARTS; part++)
-                y[part * GSV_COLUMNS + c] = 0;
+                y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c] = b[c * step + part];
     }
 }
 
-/* x(perm(i)) = y(i) */
-static void GSV_FN(store_y)(const gsv_host_run *run, int32_t begin, int32_t end)
-{
-    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols;
+/* x(perm(i)) = y(i), in the same order */
+static void GSV_FN(store_y)(const gsv_host_run *run, int32_t begin, int32_t end) {
+    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols, *perm = run->perm_out;
+    const int64_t row = run->x_row * GSV_PARTS, step = run->x_col * GSV_PARTS;
+    const GSV_REAL *y = (const GSV_REAL *)run->y + (int64_t)begin * GSV_ROW;
+    if (row < step || cols == 1) {
+        for (int32_t c = 0; c < cols; c++) {
+            GSV_REAL *x = (GSV_REAL *)run->x + c * step;
+            const int64_t ahead = c + GSV_COLUMNS_AHEAD < cols ? GSV_COLUMNS_AHEAD * step : 0;
+            for (int32_t i = begin; i < end; i++) {
+                GSV_REAL *xi = x + (perm ? perm[i] : i) * row;
+                __builtin_prefetch(xi + ahead, 1);
+                for (int part = 0; part < GSV_PARTS; part++)
+                    xi[part] = y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c];
+            }
+        }
+        return;
+    }
     for (int32_t i = begin; i < end; i++) {
-        const int64_t row = run->perm_out ? run->perm_out[i] : i;
-        GSV_REAL *x = (GSV_REAL *)run->x + row * run->x_row * GSV_PARTS;
-        const GSV_REAL *y = (const GSV_REAL *)run->y + (int64_t)i * GSV_ROW;
-        const int64_t step = run->x_col * GSV_PARTS;
+        GSV_REAL *x = (GSV_REAL *)run->x + (perm ? perm[i] : i) * row;
         for (int32_t c = 0; c < cols; c++)
             for (int part = 0; part < GSV_PARTS; part++)
-                x[c * step + part] = y[part * GSV_COLUMNS + c];
+                x[c * step + part] = y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c];
     }
 }
 
 /* y(i) = y(i) / d(i) */
-static void GSV_FN(scale_y)(const gsv_host_run *run, int32_t begin, int32_t end)
-{
+static void GSV_FN(scale_y)(const gsv_host_run *run, int32_t begin, int32_t end) {
     for (int32_t i = begin; i < end; i++) {
         const GSV_REAL d = ((const GSV_REAL *)run->d)[i];
         GSV_REAL *y = (GSV_REAL *)run->y + (int64_t)i * GSV_ROW;
@@ -73,22 +96,19 @@ static void GSV_FN(scale_y)(const gsv_host_run *run, int32_t begin, int32_t end)
     }
 }
 
-static void GSV_FN(store_scaled_y)(const gsv_host_run *run, int32_t begin, int32_t end)
-{
+static void GSV_FN(store_scaled_y)(const gsv_host_run *run, int32_t begin, int32_t end) {
     if (run->d && (run->steps & GSV_SCALE))
         GSV_FN(scale_y)(run, begin, end);
     GSV_FN(store_y)(run, begin, end);
 }
 
-GSV_INLINE void GSV_FN(add_row)(GSV_REAL *to, const GSV_REAL *from)
-{
+GSV_INLINE void GSV_FN(add_row)(GSV_REAL *to, const GSV_REAL *from) {
     for (int c = 0; c < GSV_ROW; c++)
         to[c] += from[c];
 }
 
 /* First place of the ascending map [begin, end) that is not before row. */
-static int32_t GSV_FN(find)(const int32_t *map, int32_t begin, int32_t end, int32_t row)
-{
+static int32_t GSV_FN(find)(const int32_t *map, int32_t begin, int32_t end, int32_t row) {
     while (begin < end) {
         const int32_t middle = begin + (end - begin) / 2;
         if (map[middle] < row)
@@ -100,8 +120,8 @@ static int32_t GSV_FN(find)(const int32_t *map, int32_t begin, int32_t end, int3
 }
 
 /* Add to rows [from, to) of the front of s what its children owe it, in ascending order of the children. */
-GSV_INLINE void GSV_FN(assemble)(const gsv_host_run *run, int32_t s, const GSV_FN(front) *f, int32_t from, int32_t to)
-{
+GSV_INLINE void GSV_FN(assemble)(const gsv_host_run *run, int32_t s, const GSV_FN(front) * f, int32_t from,
+                                 int32_t to) {
     const gsv_plan *plan = run->plan;
     const int whole = from == 0 && to == f->nc + f->m;
     for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
@@ -119,17 +139,15 @@ GSV_INLINE void GSV_FN(assemble)(const gsv_host_run *run, int32_t s, const GSV_F
     }
 }
 
-GSV_INLINE void GSV_FN(clear_rows)(GSV_REAL *u, int32_t rows)
-{
+GSV_INLINE void GSV_FN(clear_rows)(GSV_REAL *u, int32_t rows) {
     memset(u, 0, (size_t)rows * GSV_ROW * sizeof *u);
 }
 
-/* A supernode of a subtree: assemble, then block after block y = L1 \ y, later rows -= L2 y. */
-static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s)
-{
+/* A supernode of a subtree, its rows of b in y: assemble, then block after block y = L1 \ y, later rows -= L2
+ * y. */
+static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s) {
     const GSV_FN(front) f = GSV_FN(front_of)(run, s);
     const int leaf = run->plan->child_ptr[s] == run->plan->child_ptr[s + 1];
-    GSV_FN(load_y)(run, f.first, f.first + f.nc);
     if (!leaf) {
         GSV_FN(clear_rows)(f.u, f.m);
         GSV_FN(assemble)(run, s, &f, 0, f.nc + f.m);
@@ -149,17 +167,25 @@ static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s)
     }
 }
 
-static void GSV_FN(forward_task)(const gsv_host_run *run, int32_t task)
-{
+static void GSV_FN(forward_task)(const gsv_host_run *run, int32_t task) {
     const gsv_subtrees *tree = run->tree;
-    for (int32_t i = tree->task_ptr[task]; i < tree->task_ptr[task + 1]; i++)
+    const int32_t end = tree->task_ptr[task + 1], *column = run->plan->l.first_column;
+    for (int32_t i = tree->task_ptr[task], loaded = i; i < end; i++) {
+        if (i == loaded) { /* the rows of the next supernodes, as long as they are neighbours */
+            const int32_t first = column[tree->order[i]];
+            int32_t rows = 0;
+            for (; loaded < end && rows < GSV_ROWS_AT_ONCE && column[tree->order[loaded]] == first + rows;
+                 loaded++)
+                rows = column[tree->order[loaded] + 1] - first;
+            GSV_FN(load_y)(run, first, first + rows);
+        }
         GSV_FN(forward_supernode)(run, tree->order[i]);
+    }
     gsv_raise(&run->signals[tree->top_blocks + task].done, run->number);
 }
 
 /* One column block of a supernode of the top, or one row tile of its update vector. */
-static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step)
-{
+static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
     const gsv_plan *plan = run->plan;
     const int32_t s = step.s;
     const GSV_FN(front) f = GSV_FN(front_of)(run, s);
@@ -175,7 +201,8 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step)
         GSV_FN(assemble)(run, s, &f, begin, begin + w);
         for (int32_t j = 0; j < step.part; j++) {
             const int64_t rows = (int64_t)(step.part - j - 1) * GSV_BLOCK;
-            const int64_t at = gsv_block_start(f.nc, f.m, j) + gsv_triangle_size(GSV_BLOCK) + rows * GSV_BLOCK;
+            const int64_t at =
+                gsv_block_start(f.nc, f.m, j) + gsv_triangle_size(GSV_BLOCK) + rows * GSV_BLOCK;
             gsv_wait(&signals[j].forward, run->number);
             GSV_FN(apply)(f.l + at * GSV_PARTS, w, GSV_BLOCK, f.y + (int64_t)j * GSV_BLOCK * GSV_ROW, y, 0);
         }
@@ -184,7 +211,7 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step)
         return;
     }
 
-    const int32_t begin = tile * GSV_TILE, rows = f.m - begin < GSV_TILE ? f.m - begin : GSV_TILE;
+    const int32_t begin = tile * GSV_ROW_TILE, rows = f.m - begin < GSV_ROW_TILE ? f.m - begin : GSV_ROW_TILE;
     GSV_REAL *u = f.u + (int64_t)begin * GSV_ROW;
     GSV_FN(clear_rows)(u, rows);
     GSV_FN(assemble)(run, s, &f, f.nc + begin, f.nc + begin + rows);
@@ -194,51 +221,41 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step)
         gsv_wait(&signals[j].forward, run->number);
         GSV_FN(apply)(f.l + at * GSV_PARTS, rows, w, f.y + (int64_t)j * GSV_BLOCK * GSV_ROW, u, 0);
     }
-    const uint32_t tiles = (uint32_t)((f.m + GSV_TILE - 1) / GSV_TILE);
+    const uint32_t tiles = (uint32_t)((f.m + GSV_ROW_TILE - 1) / GSV_ROW_TILE);
     if (atomic_fetch_add_explicit(&signals->tiles, 1, memory_order_acq_rel) + 1 == tiles) {
         atomic_store_explicit(&signals->tiles, 0, memory_order_relaxed);
         gsv_raise(&signals->done, run->number);
     }
 }
 
-/* y(block) -= L2' x(rows below), tile after tile; g holds a tile of x. */
-GSV_INLINE void GSV_FN(subtract_below)(const gsv_host_run *run, const GSV_FN(front) *f, const int32_t *rows,
-                                       const GSV_REAL *l, int32_t w, GSV_REAL *y, GSV_REAL *g)
-{
-    const GSV_REAL *x = run->y;
-    for (int32_t begin = 0; begin < f->m; begin += GSV_TILE) {
-        const int32_t count = f->m - begin < GSV_TILE ? f->m - begin : GSV_TILE;
-        for (int32_t i = 0; i < count; i++)
-            memcpy(g + (int64_t)i * GSV_ROW, x + (int64_t)rows[begin + i] * GSV_ROW, GSV_ROW * sizeof *g);
-        GSV_FN(apply_trans)(l + (int64_t)begin * w * GSV_PARTS, count, w, g, y);
-    }
-}
-
 /* Column block j of a supernode: y = L1' \ (D \ y - L2' x), the blocks to its right awaited if `wait`. */
-GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const GSV_FN(front) *f, int32_t j, int wait)
-{
-    GSV_REAL g[GSV_TILE * GSV_ROW];
+GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const GSV_FN(front) * f, int32_t j,
+                                       int wait) {
     const int32_t blocks = gsv_block_count(f->nc), w = gsv_block_width(f->nc, j), begin = j * GSV_BLOCK;
     const int32_t *rows = run->plan->l.rows + run->plan->l.row_ptr[s] + f->nc;
     const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
+    const GSV_REAL *below = l + gsv_block_below(f->nc, j) * GSV_PARTS;
     gsv_signal *signals = run->signals + run->tree->signal[s];
     GSV_REAL *y = f->y + (int64_t)begin * GSV_ROW;
     if (run->d && (run->steps & GSV_SCALE))
         GSV_FN(scale_y)(run, f->first + begin, f->first + begin + w);
-    GSV_FN(subtract_below)(run, f, rows, l + gsv_block_below(f->nc, j) * GSV_PARTS, w, y, g);
+    for (int32_t i = 0; i < f->m; i += GSV_ROW_TILE) {
+        const int32_t height = f->m - i < GSV_ROW_TILE ? f->m - i : GSV_ROW_TILE;
+        GSV_FN(apply_trans)(below + (int64_t)i * w * GSV_PARTS, height, w, run->y, rows + i, y);
+    }
     for (int32_t i = blocks - 1; i > j; i--) {
         const int64_t at = gsv_triangle_size(w) + (int64_t)(i - j - 1) * GSV_BLOCK * w;
+        const GSV_REAL *x = f->y + (int64_t)i * GSV_BLOCK * GSV_ROW;
         if (wait)
             gsv_wait(&signals[i].backward, run->number);
-        GSV_FN(apply_trans)(l + at * GSV_PARTS, gsv_block_width(f->nc, i), w,
-                            f->y + (int64_t)i * GSV_BLOCK * GSV_ROW, y);
+        GSV_FN(apply_trans)(l + at * GSV_PARTS, gsv_block_width(f->nc, i), w, x, NULL, y);
     }
     GSV_FN(solve_trans)(l, w, y);
 }
 
-/* Wait for all that backward substitution at s reads: its parent, or for a root its own forward substitution. */
-GSV_INLINE void GSV_FN(wait_above)(const gsv_host_run *run, int32_t s)
-{
+/* Wait for all that backward substitution at s reads: its parent, or for a root its own forward substitution.
+ */
+GSV_INLINE void GSV_FN(wait_above)(const gsv_host_run *run, int32_t s) {
     const int32_t parent = run->plan->parent[s], signal = run->tree->signal[s];
     if (parent >= 0)
         gsv_wait(&run->signals[run->tree->signal[parent]].backward, run->number);
@@ -249,8 +266,7 @@ GSV_INLINE void GSV_FN(wait_above)(const gsv_host_run *run, int32_t s)
                  run->number);
 }
 
-static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step)
-{
+static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step) {
     const GSV_FN(front) f = GSV_FN(front_of)(run, step.s);
     const int32_t begin = f.first + step.part * GSV_BLOCK;
     GSV_FN(wait_above)(run, step.s);
@@ -259,17 +275,24 @@ static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step)
     gsv_raise(&run->signals[run->tree->signal[step.s] + step.part].backward, run->number);
 }
 
-static void GSV_FN(backward_task)(const gsv_host_run *run, int32_t task)
-{
+static void GSV_FN(backward_task)(const gsv_host_run *run, int32_t task) {
     const gsv_subtrees *tree = run->tree;
+    gsv_ahead ahead = gsv_ahead_of(run, task, GSV_REAL_BYTES);
+    int32_t solved = 0; /* rows that wait to be stored, from the last supernode's on */
     for (int32_t i = tree->task_ptr[task + 1] - 1; i >= tree->task_ptr[task]; i--) {
         const int32_t s = tree->order[i], parent = run->plan->parent[s];
         if (parent < 0 || tree->signal[parent] < tree->top_blocks)
             GSV_FN(wait_above)(run, s);
         const GSV_FN(front) f = GSV_FN(front_of)(run, s);
+        gsv_ahead_move(&ahead, (const char *)f.l, gsv_panel_size(f.nc, f.m) * GSV_PARTS * GSV_REAL_BYTES);
         for (int32_t j = gsv_block_count(f.nc) - 1; j >= 0; j--)
             GSV_FN(backward_block)(run, s, &f, j, 0);
-        GSV_FN(store_y)(run, f.first, f.first + f.nc);
+        solved += f.nc;
+        if (solved >= GSV_ROWS_AT_ONCE || i == tree->task_ptr[task] ||
+            run->plan->l.first_column[tree->order[i - 1] + 1] != f.first) {
+            GSV_FN(store_y)(run, f.first, f.first + solved);
+            solved = 0;
+        }
     }
 }
 

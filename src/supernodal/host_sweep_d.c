@@ -12,9 +12,9 @@
 #include "../dense_kernels/instantiate_host.h"
 
 const gsv_host_sweep *const gsv_host_sweep_d[GSV_ISA_COUNT][GSV_WIDTHS] = {
-    {&sweep_d_base_1, &sweep_d_base_4, &sweep_d_base_8, &sweep_d_base_16, &sweep_d_base_32},
+    {&sweep_d_base_1, &sweep_d_base_8, &sweep_d_base_16, &sweep_d_base_32},
 #if GSV_X86_DISPATCH
-    {&sweep_d_v3_1, &sweep_d_v3_4, &sweep_d_v3_8, &sweep_d_v3_16, &sweep_d_v3_32},
-    {&sweep_d_v4_1, &sweep_d_v4_4, &sweep_d_v4_8, &sweep_d_v4_16, &sweep_d_v4_32},
+    {&sweep_d_v3_1, &sweep_d_v3_8, &sweep_d_v3_16, &sweep_d_v3_32},
+    {&sweep_d_v4_1, &sweep_d_v4_8, &sweep_d_v4_16, &sweep_d_v4_32},
 #endif
 };

@@ -12,9 +12,9 @@
 #include "../dense_kernels/instantiate_host.h"
 
 const gsv_host_sweep *const gsv_host_sweep_s[GSV_ISA_COUNT][GSV_WIDTHS] = {
-    {&sweep_s_base_1, &sweep_s_base_4, &sweep_s_base_8, &sweep_s_base_16, &sweep_s_base_32},
+    {&sweep_s_base_1, &sweep_s_base_8, &sweep_s_base_16, &sweep_s_base_32},
 #if GSV_X86_DISPATCH
-    {&sweep_s_v3_1, &sweep_s_v3_4, &sweep_s_v3_8, &sweep_s_v3_16, &sweep_s_v3_32},
-    {&sweep_s_v4_1, &sweep_s_v4_4, &sweep_s_v4_8, &sweep_s_v4_16, &sweep_s_v4_32},
+    {&sweep_s_v3_1, &sweep_s_v3_8, &sweep_s_v3_16, &sweep_s_v3_32},
+    {&sweep_s_v4_1, &sweep_s_v4_8, &sweep_s_v4_16, &sweep_s_v4_32},
 #endif
 };

@@ -7,31 +7,27 @@
 #include <string.h>
 
 enum {
-    PIECES = 128,         /* no subtree is heavier than this part of the whole: enough for 64 threads */
-    LIGHTEST = 8192,      /* but a subtree this light is never cut: handing it over costs more than it gains */
-    SUPERNODE_COST = 64,  /* what a supernode costs beyond its numbers, in numbers */
-    UPDATE_COST = 4       /* what a row of an update vector costs, in numbers */
+    PIECES = 128,        /* no subtree is heavier than this part of the whole: enough for 64 threads */
+    LIGHTEST = 8192,     /* but a subtree this light is never cut: handing it over costs more than it gains */
+    SUPERNODE_COST = 64, /* what a supernode costs beyond its numbers, in numbers */
+    UPDATE_COST = 4      /* what a row of an update vector costs, in numbers */
 };
 
-static int64_t rows_below(const gsv_plan *plan, int32_t s)
-{
+static int64_t rows_below(const gsv_plan *plan, int32_t s) {
     return plan->update_ptr[s + 1] - plan->update_ptr[s];
 }
 
-static int64_t cost_of(const gsv_plan *plan, int32_t s)
-{
+static int64_t cost_of(const gsv_plan *plan, int32_t s) {
     const int64_t m = rows_below(plan, s);
     return gsv_panel_size(gsv_columns(plan, s), m) + UPDATE_COST * m + SUPERNODE_COST;
 }
 
-static int32_t tiles_below(const gsv_plan *plan, int32_t s)
-{
-    return (int32_t)((rows_below(plan, s) + GSV_TILE - 1) / GSV_TILE);
+static int32_t tiles_below(const gsv_plan *plan, int32_t s) {
+    return (int32_t)((rows_below(plan, s) + GSV_ROW_TILE - 1) / GSV_ROW_TILE);
 }
 
 /* cost[s] = cost of the subtree under s. Returns the weight above which a subtree is cut. */
-static int64_t weigh(const gsv_plan *plan, int64_t *cost)
-{
+static int64_t weigh(const gsv_plan *plan, int64_t *cost) {
     int64_t total = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         cost[s] = 0;
@@ -46,8 +42,7 @@ static int64_t weigh(const gsv_plan *plan, int64_t *cost)
 }
 
 /* Put the subtree under root into order[at ..], children before parents; next is scratch, [nsuper]. */
-static int32_t list_subtree(const gsv_plan *plan, int32_t root, int32_t *order, int32_t at, int32_t *next)
-{
+static int32_t list_subtree(const gsv_plan *plan, int32_t root, int32_t *order, int32_t at, int32_t *next) {
     int32_t s = root;
     next[s] = plan->child_ptr[s];
     for (;;) {
@@ -68,13 +63,13 @@ typedef struct stacks {
 } stacks;
 
 /*
- * Offsets of the update vectors inside one subtree, order[begin .. end). A vector is pushed when its supernode is
- * reached and popped when its parent has been: its siblings and their descendants come in between, and have gone.
- * Vectors of odd depth are marked by ~, for the odd stack's place is known at the end of the task.
+ * Offsets of the update vectors inside one subtree, order[begin .. end). A vector is pushed when its
+ * supernode is reached and popped when its parent has been: its siblings and their descendants come in
+ * between, and have gone. Vectors of odd depth are marked by ~, for the odd stack's place is known at the end
+ * of the task.
  */
 static void stack_updates(const gsv_plan *plan, gsv_subtrees *t, int32_t begin, int32_t end, int32_t *depth,
-                          stacks *stack)
-{
+                          stacks *stack) {
     stack->height[0] = stack->height[1] = 0;
     for (int32_t i = end - 1; i >= begin; i--) {
         const int32_t s = t->order[i];
@@ -97,9 +92,8 @@ static void stack_updates(const gsv_plan *plan, gsv_subtrees *t, int32_t begin, 
 }
 
 /* Give the stacks of the task's subtrees their memory. */
-static void place_stacks(const gsv_plan *plan, gsv_subtrees *t, int32_t begin, int32_t end, const int64_t *cost,
-                         int64_t limit, const stacks *stack)
-{
+static void place_stacks(const gsv_plan *plan, gsv_subtrees *t, int32_t begin, int32_t end,
+                         const int64_t *cost, int64_t limit, const stacks *stack) {
     const int64_t even = t->update_rows, odd = even + stack->highest[0];
     for (int32_t i = begin; i < end; i++) {
         const int32_t s = t->order[i];
@@ -110,10 +104,10 @@ static void place_stacks(const gsv_plan *plan, gsv_subtrees *t, int32_t begin, i
     t->update_rows = odd + stack->highest[1];
 }
 
-/* Subtrees in the order of their roots; neighbours share a task until it is half as heavy as a subtree may be. */
-static void make_tasks(const gsv_plan *plan, gsv_subtrees *t, const int64_t *cost, int64_t limit, int64_t *weight,
-                       int32_t *next, int32_t *depth)
-{
+/* Subtrees in the order of their roots; neighbours share a task until it is half as heavy as a subtree may
+ * be. */
+static void make_tasks(const gsv_plan *plan, gsv_subtrees *t, const int64_t *cost, int64_t limit,
+                       int64_t *weight, int32_t *next, int32_t *depth) {
     int32_t at = 0;
     int64_t gathered = 0;
     stacks stack = {{0, 0}, {0, 0}};
@@ -136,9 +130,10 @@ static void make_tasks(const gsv_plan *plan, gsv_subtrees *t, const int64_t *cos
     }
 }
 
-/* The top by rising level (counting sort; first is scratch, [nlevels + 1]), with its signals and update vectors. */
-static void list_top(const gsv_plan *plan, gsv_subtrees *t, const int64_t *cost, int64_t limit, int32_t *first)
-{
+/* The top by rising level (counting sort; first is scratch, [nlevels + 1]), with its signals and update
+ * vectors. */
+static void list_top(const gsv_plan *plan, gsv_subtrees *t, const int64_t *cost, int64_t limit,
+                     int32_t *first) {
     const int32_t begin = t->task_ptr[t->ntasks];
     for (int32_t level = 0; level <= plan->nlevels; level++)
         first[level] = 0;
@@ -165,8 +160,7 @@ static void list_top(const gsv_plan *plan, gsv_subtrees *t, const int64_t *cost,
         t->signal[t->order[i]] += t->top_blocks;
 }
 
-static void list_steps(const gsv_plan *plan, gsv_subtrees *t)
-{
+static void list_steps(const gsv_plan *plan, gsv_subtrees *t) {
     int64_t at = 0, back = t->nbackward;
     for (int32_t i = t->task_ptr[t->ntasks]; i < plan->l.nsuper; i++) {
         const int32_t s = t->order[i], blocks = gsv_block_count(gsv_columns(plan, s));
@@ -178,8 +172,7 @@ static void list_steps(const gsv_plan *plan, gsv_subtrees *t)
 }
 
 /* Tasks by falling weight, equal ones in their order: merge sort, for there may be many. */
-static void sort_tasks(gsv_subtrees *t, const int64_t *weight, int32_t *scratch)
-{
+static void sort_tasks(gsv_subtrees *t, const int64_t *weight, int32_t *scratch) {
     const int32_t count = t->ntasks;
     int32_t *from = t->heaviest, *to = scratch;
     for (int32_t i = 0; i < count; i++)
@@ -190,7 +183,8 @@ static void sort_tasks(gsv_subtrees *t, const int64_t *weight, int32_t *scratch)
             const int64_t end = begin + 2 * run < count ? begin + 2 * run : count;
             int64_t a = begin, b = middle;
             for (int64_t i = begin; i < end; i++)
-                to[i] = b == end || (a < middle && weight[from[a]] >= weight[from[b]]) ? from[a++] : from[b++];
+                to[i] =
+                    b == end || (a < middle && weight[from[a]] >= weight[from[b]]) ? from[a++] : from[b++];
         }
         int32_t *swap = from;
         from = to;
@@ -200,8 +194,7 @@ static void sort_tasks(gsv_subtrees *t, const int64_t *weight, int32_t *scratch)
         memcpy(t->heaviest, from, (size_t)count * sizeof *from);
 }
 
-gpusolve_status gsv_subtrees_create(const gsv_plan *plan, gsv_subtrees **subtrees, gsv_message *message)
-{
+gpusolve_status gsv_subtrees_create(const gsv_plan *plan, gsv_subtrees **subtrees, gsv_message *message) {
     const size_t nsuper = (size_t)plan->l.nsuper;
     const size_t levels = (size_t)plan->nlevels + 1;
     *subtrees = NULL;
@@ -239,11 +232,11 @@ failed:
     gsv_free(cost);
     gsv_free(scratch);
     gsv_subtrees_free(t);
-    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while cutting the tree into subtrees");
+    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY,
+                    "out of host memory while cutting the tree into subtrees");
 }
 
-void gsv_subtrees_free(gsv_subtrees *subtrees)
-{
+void gsv_subtrees_free(gsv_subtrees *subtrees) {
     if (!subtrees)
         return;
     gsv_free(subtrees->task_ptr);

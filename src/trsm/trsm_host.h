@@ -1,35 +1,44 @@
 /*
- * Template (instantiate_host.h, GSV_COLUMNS > 1): the pieces of a packed panel (panel_host.h) against GSV_COLUMNS
- * vectors side by side, a row of all of them after the other. The operations and their names are those of
- * trsv_host.h, and so are the bits of every column.
+ * Template (instantiate_host.h, GSV_COLUMNS > 1): the pieces of a packed panel (panel_host.h) against
+ * GSV_COLUMNS vectors side by side, a row of all of them after the other. The operations and their names are
+ * those of trsv_host.h, and so are the bits of every column.
  *
- * A vector register holds neighbouring columns of one row; numbers of L are spread to all lanes. The register tile is
- * GSV_LANES rows (or columns of L, transposed) by as many vectors as the machine has registers for.
+ * A vector register holds neighbouring columns of one row; numbers of L are spread to all lanes. The register
+ * tile is GSV_LANES rows (or columns of L, transposed) by as many vectors as the machine has registers for.
  *
- * apply_trans follows the lanes of the one-vector kernel: one lane after the other, it sums every GSV_LANES-th row and
- * adds the lanes in pairs. Only loads of L are repeated, and these come from the first-level cache.
+ * apply_trans follows the lanes of the one-vector kernel: one lane after the other, it sums every
+ * GSV_LANES-th row and adds the lanes in pairs. Only loads of L are repeated, and these come from the
+ * first-level cache.
  */
-#define GSV_VECTORS (GSV_COLUMNS / GSV_WIDTH)                             /* vectors in a row's plane */
-#define GSV_REGISTERS (GSV_VECTOR_BYTES == 64 ? 16 : 8)                   /* sums held in registers */
-#define GSV_FIT (GSV_REGISTERS / (GSV_LANES * GSV_PARTS))                 /* vectors of GSV_LANES rows that fit */
-#define GSV_CHUNK (GSV_FIT < 1 ? 1 : GSV_FIT < GSV_VECTORS ? GSV_FIT : GSV_VECTORS) /* vectors a pass works on */
-#define GSV_PAIR (GSV_LANES * GSV_CHUNK * GSV_PARTS <= 4 ? 2 : 1)         /* strips a pass works on */
-#define GSV_TRANS (GSV_CHUNK * GSV_PARTS * 8 <= GSV_REGISTERS ? 8 : 4)    /* columns of L a transposed pass works on */
+#define GSV_VECTORS (GSV_COLUMNS / GSV_WIDTH)             /* vectors in a row's plane */
+#define GSV_REGISTERS (GSV_VECTOR_BYTES == 64 ? 16 : 8)   /* sums held in registers */
+#define GSV_FIT (GSV_REGISTERS / (GSV_LANES * GSV_PARTS)) /* vectors of GSV_LANES rows that fit */
+#define GSV_CHUNK \
+    (GSV_FIT < 1 ? 1 : GSV_FIT < GSV_VECTORS ? GSV_FIT : GSV_VECTORS) /* vectors a pass works on */
+#define GSV_PAIR (GSV_LANES * GSV_CHUNK * GSV_PARTS <= 4 ? 2 : 1)     /* strips a pass works on */
+#define GSV_TRANS \
+    (GSV_CHUNK * GSV_PARTS * 8 <= GSV_REGISTERS ? 8 : 4) /* columns of L a transposed pass works on */
 
-/* u - L x for `rows` rows, row r in strip r / h, place first + r % h, the strips h high and `stride` apart. */
-GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h, int32_t first, int64_t stride,
-                                   int32_t w, const GSV_REAL *x, GSV_REAL *u, int fresh)
-{
+/* u - L x for `rows` rows, row r in strip r / h, place first + r % h, the strips h high and `stride` apart.
+ */
+GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h, int32_t first,
+                                   int64_t stride, int32_t w, const GSV_REAL *x, GSV_REAL *u, int fresh) {
     for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
         GSV_FN(num) acc[2 * GSV_LANES][GSV_CHUNK], xk[GSV_CHUNK];
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < GSV_CHUNK; v++)
-                acc[r][v] = fresh ? GSV_FN(zero)() : GSV_FN(load)(u + r * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
+                acc[r][v] =
+                    fresh ? GSV_FN(zero)() : GSV_FN(load)(u + r * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
         for (int32_t k = 0; k < w; k++) {
+            if (rows > GSV_LANES) /* two strips side by side: ask for the two that follow */
+                for (int line = 0; line < 2 * GSV_PARTS * GSV_STRIP_BYTES; line += 64)
+                    __builtin_prefetch((const char *)(l + 2 * stride) +
+                                       (int64_t)k * 2 * GSV_PARTS * GSV_STRIP_BYTES + line);
             for (int v = 0; v < GSV_CHUNK; v++)
                 xk[v] = GSV_FN(load)(x + (int64_t)k * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
             for (int r = 0; r < rows; r++) {
-                const GSV_REAL *p = rows > GSV_LANES ? l + (r / GSV_LANES) * stride + r % GSV_LANES : l + first + r;
+                const GSV_REAL *p =
+                    rows > GSV_LANES ? l + (r / GSV_LANES) * stride + r % GSV_LANES : l + first + r;
                 const GSV_FN(num) lk = GSV_FN(spread)(GSV_FN(load_scalar)(p + (int64_t)k * GSV_PARTS * h, h));
                 for (int v = 0; v < GSV_CHUNK; v++)
                     acc[r][v] = GSV_FN(minus_product)(acc[r][v], lk, xk[v]);
@@ -41,8 +50,8 @@ GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h,
     }
 }
 
-GSV_INLINE void GSV_FN(apply_low)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x, GSV_REAL *u, int fresh)
-{
+GSV_INLINE void GSV_FN(apply_low)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x, GSV_REAL *u,
+                                  int fresh) {
     int32_t i = 0;
     for (; i + 2 <= h; i += 2)
         GSV_FN(apply_rows)(2, l, h, i, 0, w, x, u + i * GSV_ROW, fresh);
@@ -51,12 +60,13 @@ GSV_INLINE void GSV_FN(apply_low)(const GSV_REAL *l, int32_t h, int32_t w, const
 }
 
 /* u = u - L x, m rows, w columns; fresh: u is zero and not read. */
-static void GSV_FN(apply)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x, GSV_REAL *u, int fresh)
-{
+static void GSV_FN(apply)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x, GSV_REAL *u,
+                          int fresh) {
     const int64_t stride = (int64_t)w * GSV_PARTS * GSV_LANES;
     int32_t strips = m / GSV_LANES;
 #if GSV_COLUMNS * GSV_REAL_BYTES <= GSV_VECTOR_BYTES
-    for (; strips >= GSV_PAIR; strips -= GSV_PAIR, l += GSV_PAIR * stride, u += GSV_PAIR * GSV_LANES * GSV_ROW)
+    for (; strips >= GSV_PAIR;
+         strips -= GSV_PAIR, l += GSV_PAIR * stride, u += GSV_PAIR * GSV_LANES * GSV_ROW)
         GSV_FN(apply_rows)(GSV_PAIR * GSV_LANES, l, GSV_LANES, 0, stride, w, x, u, fresh);
 #endif
     for (; strips > 0; strips--, l += stride, u += GSV_LANES * GSV_ROW)
@@ -66,8 +76,7 @@ static void GSV_FN(apply)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REA
 }
 
 /* y = acc / L(i, i) with the reciprocal that is stored */
-GSV_INLINE void GSV_FN(store_scaled)(GSV_REAL *y, GSV_FN(num) acc, GSV_REAL reciprocal)
-{
+GSV_INLINE void GSV_FN(store_scaled)(GSV_REAL *y, GSV_FN(num) acc, GSV_REAL reciprocal) {
     acc.re *= reciprocal;
 #if GSV_COMPLEX
     acc.im *= reciprocal;
@@ -76,8 +85,7 @@ GSV_INLINE void GSV_FN(store_scaled)(GSV_REAL *y, GSV_FN(num) acc, GSV_REAL reci
 }
 
 /* Small triangle of order h, by rows: y(i) = (y(i) - sum_{k < i} L(i, k) y(k)) / L(i, i) */
-GSV_INLINE void GSV_FN(solve_small)(const GSV_REAL *l, int32_t h, GSV_REAL *y)
-{
+GSV_INLINE void GSV_FN(solve_small)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
     for (int32_t i = 0; i < h; i++) {
         for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
             GSV_FN(num) acc[GSV_CHUNK];
@@ -97,8 +105,7 @@ GSV_INLINE void GSV_FN(solve_small)(const GSV_REAL *l, int32_t h, GSV_REAL *y)
 }
 
 /* Its transpose: y(i) = (y(i) - sum_{k > i} conj(L(k, i)) y(k)) / L(i, i), k falling */
-GSV_INLINE void GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, GSV_REAL *y)
-{
+GSV_INLINE void GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
     for (int32_t i = h - 1; i >= 0; i--)
         for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
             GSV_FN(num) acc[GSV_CHUNK];
@@ -111,21 +118,19 @@ GSV_INLINE void GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, GSV_REAL
                     acc[v] = GSV_FN(minus_conj_product)(
                         acc[v], lk, GSV_FN(load)(y + k * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS));
             }
+            const GSV_REAL reciprocal = l[(i * (i + 1) / 2 + i) * GSV_PARTS];
             for (int v = 0; v < GSV_CHUNK; v++)
-                GSV_FN(store_scaled)(y + i * GSV_ROW + c + v * GSV_WIDTH, acc[v],
-                                     l[(i * (i + 1) / 2 + i) * GSV_PARTS]);
+                GSV_FN(store_scaled)(y + i * GSV_ROW + c + v * GSV_WIDTH, acc[v], reciprocal);
         }
 }
 
 /* Where strip r of a triangle starts, in real numbers: r lanes rows come before it. */
-GSV_INLINE int64_t GSV_FN(strip_start)(int32_t r)
-{
+GSV_INLINE int64_t GSV_FN(strip_start)(int32_t r) {
     return GSV_PARTS * gsv_triangle_size((int64_t)r * GSV_LANES);
 }
 
 /* y = L1 \ y, w <= GSV_BLOCK columns */
-static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y)
-{
+static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
     for (int32_t i = 0, r = 0; i < w; i += GSV_LANES, r++) {
         const GSV_REAL *strip = l + GSV_FN(strip_start)(r);
         const int32_t h = w - i < GSV_LANES ? w - i : GSV_LANES;
@@ -147,11 +152,11 @@ typedef struct GSV_FN(run) {
     int64_t x_step;
     const GSV_REAL *x_low;
     int low_first;
+    const char *ask; /* memory to ask for while this is worked on, or NULL */
 } GSV_FN(run);
 
 GSV_INLINE void GSV_FN(sum_row)(const int columns, const GSV_REAL *l, int32_t h, const GSV_REAL *x,
-                                GSV_FN(num) (*acc)[GSV_CHUNK])
-{
+                                GSV_FN(num) (*acc)[GSV_CHUNK]) {
     GSV_FN(num) xi[GSV_CHUNK];
     for (int v = 0; v < GSV_CHUNK; v++)
         xi[v] = GSV_FN(load)(x + v * GSV_WIDTH, GSV_COLUMNS);
@@ -163,8 +168,7 @@ GSV_INLINE void GSV_FN(sum_row)(const int columns, const GSV_REAL *l, int32_t h,
 }
 
 /* y = y - L' x for `columns` columns of L, from column `first` of every strip on. */
-GSV_INLINE void GSV_FN(subtract_run)(const int columns, const GSV_FN(run) *run, int32_t first, GSV_REAL *y)
-{
+GSV_INLINE void GSV_FN(subtract_run)(const int columns, GSV_FN(run) * run, int32_t first, GSV_REAL *y) {
     for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
         GSV_FN(num) pair[4][8][GSV_CHUNK]; /* sums of 1, 2, 4 lanes that wait for their partners */
         for (int p = 0; p < GSV_LANES; p++) {
@@ -179,8 +183,13 @@ GSV_INLINE void GSV_FN(subtract_run)(const int columns, const GSV_FN(run) *run, 
             const GSV_REAL *l = run->full + (int64_t)first * GSV_PARTS * GSV_LANES + p;
             const GSV_REAL *x = run->x_full + p * GSV_ROW + c;
             int64_t step = run->step;
-            for (int32_t t = 0; t < run->count; t++, l += step, step += run->step_growth, x += run->x_step)
+            for (int32_t t = 0; t < run->count; t++, l += step, step += run->step_growth, x += run->x_step) {
+                if (c == 0 && run->ask) { /* as many bytes as are used here */
+                    __builtin_prefetch(run->ask);
+                    run->ask += columns * GSV_PARTS * GSV_REAL_BYTES;
+                }
                 GSV_FN(sum_row)(columns, l, GSV_LANES, x, acc);
+            }
             if (!run->low_first && p < run->low_height)
                 GSV_FN(sum_row)(columns, low, run->low_height, x_low, acc);
             int level = 0;
@@ -196,14 +205,14 @@ GSV_INLINE void GSV_FN(subtract_run)(const int columns, const GSV_FN(run) *run, 
         for (int k = 0; k < columns; k++)
             for (int v = 0; v < GSV_CHUNK; v++) {
                 GSV_REAL *to = y + k * GSV_ROW + c + v * GSV_WIDTH;
-                GSV_FN(store)(to, GSV_COLUMNS, GSV_FN(subtract)(GSV_FN(load)(to, GSV_COLUMNS), pair[top][k][v]));
+                const GSV_FN(num) old = GSV_FN(load)(to, GSV_COLUMNS);
+                GSV_FN(store)(to, GSV_COLUMNS, GSV_FN(subtract)(old, pair[top][k][v]));
             }
     }
 }
 
 /* The same for any number of columns, from the first one on. */
-GSV_INLINE void GSV_FN(subtract_columns)(const GSV_FN(run) *run, int32_t w, GSV_REAL *y)
-{
+GSV_INLINE void GSV_FN(subtract_columns)(GSV_FN(run) * run, int32_t w, GSV_REAL *y) {
     int32_t k = 0;
     for (; k + GSV_TRANS <= w; k += GSV_TRANS)
         GSV_FN(subtract_run)(GSV_TRANS, run, k, y + (int64_t)k * GSV_ROW);
@@ -219,49 +228,57 @@ GSV_INLINE void GSV_FN(subtract_columns)(const GSV_FN(run) *run, int32_t w, GSV_
         GSV_FN(subtract_run)(1, run, k, y + (int64_t)k * GSV_ROW);
 }
 
-/* y = y - L' g, m <= GSV_TILE rows, w <= GSV_BLOCK columns. */
-static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *g, GSV_REAL *y)
-{
+/* y = y - L' g, 1 <= m <= GSV_ROW_TILE rows, w <= GSV_BLOCK columns; g(i) is x(rows[i]), or x(i) where rows
+ * is NULL. */
+static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
+                                const int32_t *rows, GSV_REAL *y) {
+    GSV_REAL copy[GSV_ROW_TILE * GSV_ROW];
+    const GSV_REAL *g = rows ? copy : x;
+    if (rows)
+        for (int32_t i = 0; i < m; i++)
+            memcpy(copy + (int64_t)i * GSV_ROW, x + (int64_t)rows[i] * GSV_ROW, GSV_ROW * sizeof *copy);
     const int32_t full = m / GSV_LANES;
     const int64_t stride = (int64_t)w * GSV_PARTS * GSV_LANES;
-    const GSV_FN(run) run = {.full = l,
-                             .step = stride,
-                             .count = full,
-                             .low_height = m % GSV_LANES,
-                             .low = l + full * stride,
-                             .x_full = g,
-                             .x_step = GSV_LANES * GSV_ROW,
-                             .x_low = g + (int64_t)full * GSV_LANES * GSV_ROW};
+    const GSV_REAL *next = l + (int64_t)m * w * GSV_PARTS;
+    struct GSV_FN(run) run = {.full = l,
+                              .step = stride,
+                              .count = full,
+                              .low_height = m % GSV_LANES,
+                              .low = l + full * stride,
+                              .x_full = g,
+                              .x_step = GSV_LANES * GSV_ROW,
+                              .x_low = g + (int64_t)full * GSV_LANES * GSV_ROW,
+                              .ask = m * w < GSV_BLOCK * GSV_BLOCK ? NULL : (const char *)next};
     GSV_FN(subtract_columns)(&run, w, y);
 }
 
 /* y = L1' \ y, w <= GSV_BLOCK columns: strips from the bottom up, each taking what lies below its columns. */
-static void GSV_FN(solve_trans)(const GSV_REAL *l, int32_t w, GSV_REAL *y)
-{
+static void GSV_FN(solve_trans)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
     enum { ROWS = GSV_LANES * GSV_ROW };
     const int32_t full = w / GSV_LANES, low = w % GSV_LANES;
     const int64_t growth = GSV_PARTS * GSV_LANES * GSV_LANES;
-    if (low)
-        GSV_FN(solve_small_trans)(l + GSV_FN(strip_start)(full) + (int64_t)full * GSV_LANES * low * GSV_PARTS, low,
-                                  y + (int64_t)full * ROWS);
+    if (low) {
+        const GSV_REAL *corner = l + GSV_FN(strip_start)(full) + (int64_t)full * GSV_LANES * low * GSV_PARTS;
+        GSV_FN(solve_small_trans)(corner, low, y + (int64_t)full * ROWS);
+    }
     for (int32_t r = full - 1; r >= 0; r--) {
         const int32_t columns = r * GSV_LANES;
         GSV_REAL *f = y + (int64_t)r * ROWS;
         if (r < full - 1 || low) {
-            const GSV_FN(run) run = {.full = l + GSV_FN(strip_start)(full - 1),
-                                     .step = GSV_FN(strip_start)(full - 2) - GSV_FN(strip_start)(full - 1),
-                                     .step_growth = growth,
-                                     .count = full - 1 - r,
-                                     .low_height = low,
-                                     .low = l + GSV_FN(strip_start)(full),
-                                     .x_full = y + (int64_t)(full - 1) * ROWS,
-                                     .x_step = -(int64_t)ROWS,
-                                     .x_low = y + (int64_t)full * ROWS,
-                                     .low_first = 1};
+            struct GSV_FN(run) run = {.full = l + GSV_FN(strip_start)(full - 1),
+                                      .step = GSV_FN(strip_start)(full - 2) - GSV_FN(strip_start)(full - 1),
+                                      .step_growth = growth,
+                                      .count = full - 1 - r,
+                                      .low_height = low,
+                                      .low = l + GSV_FN(strip_start)(full),
+                                      .x_full = y + (int64_t)(full - 1) * ROWS,
+                                      .x_step = -(int64_t)ROWS,
+                                      .x_low = y + (int64_t)full * ROWS,
+                                      .low_first = 1};
             for (int32_t k = 0; k < GSV_LANES; k += 4)
                 GSV_FN(subtract_run)(4, &run, columns + k, f + k * GSV_ROW);
         }
-        GSV_FN(solve_small_trans)(l + GSV_FN(strip_start)(r) + (int64_t)columns * GSV_LANES * GSV_PARTS, GSV_LANES,
-                                  f);
+        const GSV_REAL *corner = l + GSV_FN(strip_start)(r) + (int64_t)columns * GSV_LANES * GSV_PARTS;
+        GSV_FN(solve_small_trans)(corner, GSV_LANES, f);
     }
 }
