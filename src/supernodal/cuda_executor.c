@@ -108,6 +108,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
                                 &handle->message);
     char *base = state->memory;
     state->vectors = (gsv_device_vectors){base, base + l.x, base + l.u};
+    state->substitute = device->plan.substitute;
     const int top = class_index(sweeps, workspace->max_nrhs);
     for (int k = 0; k <= top && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         cudaError_t error = record(sweeps->forward, plan, &device->plan, &state->vectors, sweeps->classes[k],
@@ -139,7 +140,9 @@ typedef struct solve_call {
 } solve_call;
 
 static cudaError_t run_sweep(const solve_call *call, sweep_function sweep, cudaGraphExec_t exec, int nr) {
-    if (call->capturing)
+    /* A refresh may have brought the first triangle that is kept for substitution: the graphs cannot do that.
+     */
+    if (call->capturing || call->work->substitute != call->device->plan.substitute)
         return sweep(&call->factor->plan, &call->device->plan, &call->work->vectors, nr, call->stream);
     return cudaGraphLaunch(exec, call->stream);
 }

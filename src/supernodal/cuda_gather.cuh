@@ -28,7 +28,7 @@ __device__ __forceinline__ void wait_for_vectors() {
 template <typename T, int NR, int RT, int CT, int STEP>
 __device__ __forceinline__ void gather(const gsv_device_plan &plan, const T *u, int64_t row, int rows, int c,
                                        T (&sum)[RT][CT]) {
-    constexpr int FIT = 128 / int(RT * CT * sizeof(T)), FEW = FIT > 8 ? 8 : FIT > 0 ? FIT : 1;
+    constexpr int FIT = 128 / int(RT * CT * sizeof(T)), FEW = FIT > 4 ? 4 : FIT > 0 ? FIT : 1;
     uint32_t at[RT], end[RT];
     bool more = false;
 #pragma unroll

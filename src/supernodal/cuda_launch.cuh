@@ -45,7 +45,7 @@ cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared,
 enum {
     FEW_SMALL = 264,
     FEW_TINY = 1056
-}; /* two blocks of level_shape<true> an SM of an H200, and as many again */
+}; /* two blocks of level_shape<FEW> an SM of an H200, and as many again */
 
 /* Level k's narrow supernodes and the tasks of one list. */
 inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device, int32_t k,
@@ -61,32 +61,42 @@ inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device,
     return part;
 }
 
-/* Whether the machine has room for the many warps of level_shape<true>. */
-inline bool is_few(const level_part &part) {
-    return part.small_count <= FEW_SMALL && part.tiny_count <= FEW_TINY;
+inline kernel_mode mode_of(const gsv_device_plan &device, const level_part &part) {
+    if (device.substitute)
+        return SUBSTITUTE;
+    return part.small_count <= FEW_SMALL && part.tiny_count <= FEW_TINY ? FEW : MANY;
 }
 
-template <bool FEW> int64_t blocks_of(const level_part &part) {
-    return int64_t(part.task_count) + blocks_for<level_shape<FEW>::SMALL>(part.small_count) +
-           blocks_for<level_shape<FEW>::TINY>(part.tiny_count);
+template <kernel_mode MODE> int64_t blocks_of(const level_part &part) {
+    return int64_t(part.task_count) + blocks_for<level_shape<MODE>::SMALL>(part.small_count) +
+           blocks_for<level_shape<MODE>::TINY>(part.tiny_count);
 }
 
-template <typename T, int NR, bool FEW>
+template <typename T, int NR, kernel_mode MODE>
 cudaError_t forward_level(const gsv_plan *plan, const gsv_device_plan &device,
                           const gsv_device_vectors &vectors, int32_t k, const level_part &part,
                           cudaStream_t stream) {
     T *y = static_cast<T *>(vectors.y), *x = static_cast<T *>(vectors.x), *u = static_cast<T *>(vectors.u);
-    if (blocks_of<FEW>(part) > 0) {
-        const cudaError_t error =
-            launch(forward_first_kernel<T, NR, FEW>, blocks_of<FEW>(part), 0, stream, device, y, x, u, part);
+    if (blocks_of<MODE>(part) > 0) {
+        const cudaError_t error = launch(forward_first_kernel<T, NR, MODE>, blocks_of<MODE>(part), 0, stream,
+                                         device, y, x, u, part);
         if (error != cudaSuccess)
             return error;
     }
     const gsv_task_list &list = plan->tiles->forward;
     if (list.ptr[k] == list.ptr[k + 1])
         return cudaSuccess;
-    return launch(forward_wide_kernel<T, NR>, list.ptr[k + 1] - list.ptr[k], 8 * 16 * NR * sizeof(T), stream,
-                  device, y, x, u, device.forward + list.ptr[k], part.leaf);
+    return launch(forward_wide_kernel<T, NR, MODE == SUBSTITUTE>, list.ptr[k + 1] - list.ptr[k],
+                  (block_row<T, NR>::PARTIALS + 16 * NR) * sizeof(T), stream, device, y, x, u,
+                  device.forward + list.ptr[k], part.leaf);
+}
+
+template <typename T, int NR, kernel_mode MODE>
+cudaError_t backward_level(const gsv_device_plan &device, const gsv_device_vectors &vectors,
+                           const level_part &part, cudaStream_t stream) {
+    return launch(backward_kernel<T, NR, MODE>, blocks_of<MODE>(part),
+                  part.task_count > 0 ? stage<T, NR>::BYTES : 0, stream, device,
+                  static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), part);
 }
 
 template <typename T, int NR>
@@ -97,8 +107,17 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device,
         level_part part = part_of(plan->tiles, device, k, plan->tiles->assemble, device.assemble);
         if (part.leaf)
             part.task_count = 0; /* nothing to assemble */
-        error = is_few(part) ? forward_level<T, NR, true>(plan, device, vectors, k, part, stream)
-                             : forward_level<T, NR, false>(plan, device, vectors, k, part, stream);
+        switch (mode_of(device, part)) {
+        case MANY:
+            error = forward_level<T, NR, MANY>(plan, device, vectors, k, part, stream);
+            break;
+        case FEW:
+            error = forward_level<T, NR, FEW>(plan, device, vectors, k, part, stream);
+            break;
+        case SUBSTITUTE:
+            error = forward_level<T, NR, SUBSTITUTE>(plan, device, vectors, k, part, stream);
+            break;
+        }
     }
     return error;
 }
@@ -106,16 +125,20 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device,
 template <typename T, int NR>
 cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
                             const gsv_device_vectors &vectors, cudaStream_t stream) {
-    T *y = static_cast<T *>(vectors.y);
-    const T *x = static_cast<const T *>(vectors.x);
     cudaError_t error = cudaSuccess;
     for (int32_t k = plan->nlevels - 1; k >= 0 && error == cudaSuccess; k--) {
         const level_part part = part_of(plan->tiles, device, k, plan->tiles->backward, device.backward);
-        const size_t shared = part.task_count > 0 ? stage<T, NR>::BYTES : 0;
-        error = is_few(part) ? launch(backward_kernel<T, NR, true>, blocks_of<true>(part), shared, stream,
-                                      device, x, y, part)
-                             : launch(backward_kernel<T, NR, false>, blocks_of<false>(part), shared, stream,
-                                      device, x, y, part);
+        switch (mode_of(device, part)) {
+        case MANY:
+            error = backward_level<T, NR, MANY>(device, vectors, part, stream);
+            break;
+        case FEW:
+            error = backward_level<T, NR, FEW>(device, vectors, part, stream);
+            break;
+        case SUBSTITUTE:
+            error = backward_level<T, NR, SUBSTITUTE>(device, vectors, part, stream);
+            break;
+        }
     }
     return error;
 }

@@ -28,12 +28,50 @@ template <int NR> struct narrow_patch {
 };
 
 /*
+ * A supernode whose L1 is not to be inverted: f1 = L1
+ * \ f1 in shared memory, column by column, nc steps with a barrier each. Threads share the rows below column
+ * k; its own entry is divided at the end, so that a step reads what no thread writes.
+ */
+template <typename T, int NR, int WARPS>
+__device__ void substitute_forward(const T *panel, int nr, int nc, T *f1) {
+    const int thread = threadIdx.x % (32 * WARPS), c = thread % NR, row = thread / NR;
+    for (int k = 0; k < nc; k++) {
+        const T *column = panel + gsv_narrow_column(nr, k);
+        const T value = divide(f1[k * NR + c], column[k]);
+#pragma unroll 1
+        for (int i = k + 1 + row; i < nc; i += 32 * WARPS / NR)
+            f1[i * NR + c] = multiply_add(f1[i * NR + c], negate(column[i]), value);
+        synchronize_group<WARPS>(); /* row k + 1 is complete */
+    }
+    for (int k = row; k < nc; k += 32 * WARPS / NR)
+        f1[k * NR + c] = divide(f1[k * NR + c], panel[gsv_narrow_column(nr, k) + k]);
+    synchronize_group<WARPS>(); /* f1 is the solution */
+}
+
+/* y(cols) = L1' \ y(cols), row by row from the last, likewise. */
+template <typename T, int NR, int WARPS>
+__device__ void substitute_backward(const T *panel, int nr, int nc, T *y) {
+    const int thread = threadIdx.x % (32 * WARPS), c = thread % NR, row = thread / NR;
+    for (int k = nc - 1; k >= 0; k--) {
+        synchronize_group<WARPS>(); /* row k is complete */
+        const T value = divide(y[k * NR + c], panel[gsv_narrow_column(nr, k) + k]);
+#pragma unroll 1
+        for (int i = row; i < k; i += 32 * WARPS / NR)
+            y[i * NR + c] =
+                multiply_add(y[i * NR + c], negate(conjugate(panel[gsv_narrow_column(nr, i) + k])), value);
+    }
+    synchronize_group<WARPS>(); /* nobody reads what is divided next */
+    for (int k = row; k < nc; k += 32 * WARPS / NR)
+        y[k * NR + c] = divide(y[k * NR + c], panel[gsv_narrow_column(nr, k) + k]);
+}
+
+/*
  * [x1; u] = [W; -M] f1 + [0; f2] for one narrow supernode, by WARPS warps. A thread owns a patch of RT rows,
  * SIDE apart so that neighbouring lanes read neighbouring numbers, by CT right-hand sides; a pass is 32 WARPS
  * rows, and the first one holds all columns, so that it gathers f1 along with its part of f2. A result is f2,
  * then its terms in ascending k, one by one. f1: shared memory of the group, nc x NR.
  */
-template <typename T, int NR, int WARPS>
+template <typename T, int NR, int WARPS, bool SUBSTITUTE>
 __device__ void forward_narrow(const gsv_device_plan &plan, const gsv_node &node, const T *y, T *x, T *u,
                                T *f1, bool leaf) {
     constexpr int RT = narrow_patch<NR>::RT, CT = narrow_patch<NR>::CT, AHEAD = patch<NR>::AHEAD;
@@ -43,6 +81,7 @@ __device__ void forward_narrow(const gsv_device_plan &plan, const gsv_node &node
     const int thread = threadIdx.x % (32 * WARPS), first = thread % SIDE, c = thread / SIDE * CT;
     const int nr = node.nr, nc = node.nc;
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
+    const bool substitute = SUBSTITUTE && node.substitute, refuse = !SUBSTITUTE && node.substitute;
 
     /* Columns k .. k + AHEAD - 1 of the pass at base. Lanes below the last row read the last row again, and
      * lanes above the diagonal what stands before the column: places in the panel all the same. */
@@ -79,12 +118,23 @@ __device__ void forward_narrow(const gsv_device_plan &plan, const gsv_node &node
 #pragma unroll
             for (int q = 0; q < RT; q++)
                 if (base + q * SIDE < nc) {
+                    if (refuse)
+#pragma unroll
+                        for (int j = 0; j < CT; j++)
+                            sum[q][j] = not_a_number<T>();
                     store_run(&f1[(base + q * SIDE) * NR + c], sum[q]);
 #pragma unroll
                     for (int j = 0; j < CT; j++)
                         sum[q][j] = make<T>(0);
                 }
             synchronize_group<WARPS>(); /* f1 is complete */
+            if (substitute) {
+                substitute_forward<T, NR, WARPS>(panel, nr, nc, f1);
+#pragma unroll
+                for (int q = 0; q < RT; q++)
+                    if (base + q * SIDE < nc)
+                        load_run(&f1[(base + q * SIDE) * NR + c], sum[q]);
+            }
         }
 
         for (int k = 0; k < nc; k += AHEAD) {
@@ -105,7 +155,8 @@ __device__ void forward_narrow(const gsv_device_plan &plan, const gsv_node &node
 #pragma unroll
                         for (int j = 0; j < CT; j++) {
                             const T added = multiply_add(sum[q][j], a[p][q], b[j]);
-                            sum[q][j] = base + q * SIDE >= k + p ? added : sum[q][j];
+                            const int top = substitute ? nc : k + p; /* rows above have their result */
+                            sum[q][j] = base + q * SIDE >= top ? added : sum[q][j];
                         }
                 }
         }
@@ -129,7 +180,7 @@ __device__ void forward_narrow(const gsv_device_plan &plan, const gsv_node &node
  * a time. A column's sum is eight sums, over the rows i mod 8, added as a tree. In a warp, eight lanes take
  * the eight kinds of row, and each owns a patch of JT columns by CT right-hand sides.
  */
-template <typename T, int NR, int WARPS>
+template <typename T, int NR, int WARPS, bool SUBSTITUTE>
 __device__ void backward_narrow(const gsv_device_plan &plan, const gsv_node &node, const T *x, T *y) {
     constexpr int JT = patch<NR>::RT, CT = patch<NR>::CT, GROUPS = NR / CT;
     constexpr int AHEAD = NR == 1 ? (WARPS == 1 ? 4 : 8) : 2, STEP = 32 / PHASES / GROUPS * JT;
@@ -137,6 +188,7 @@ __device__ void backward_narrow(const gsv_device_plan &plan, const gsv_node &nod
     const int phase = lane % PHASES, c = lane / PHASES % GROUPS * CT, first = lane / PHASES / GROUPS * JT;
     const int nr = node.nr, nc = node.nc;
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
+    const bool substitute = SUBSTITUTE && node.substitute, refuse = !SUBSTITUTE && node.substitute;
     const int32_t *rows = plan.rows + node.rows;
 
     bool waited = false;
@@ -160,7 +212,7 @@ __device__ void backward_narrow(const gsv_device_plan &plan, const gsv_node &nod
                     row[s] = rows[i];
 #pragma unroll
                 for (int q = 0; q < JT; q++)
-                    if (base + first + q < nc && i >= base + first + q && i < nr)
+                    if (base + first + q < nc && i >= (substitute ? nc : base + first + q) && i < nr)
                         a[s][q] = load_panel(column[q] + i);
             }
             if (!waited)
@@ -179,7 +231,7 @@ __device__ void backward_narrow(const gsv_device_plan &plan, const gsv_node &nod
                 const int i = i0 + s * PHASES + phase;
 #pragma unroll
                 for (int q = 0; q < JT; q++)
-                    if (base + first + q < nc && i >= base + first + q && i < nr)
+                    if (base + first + q < nc && i >= (substitute ? nc : base + first + q) && i < nr)
 #pragma unroll
                         for (int j = 0; j < CT; j++)
                             sum[q * CT + j] = multiply_add(sum[q * CT + j], conjugate(a[s][q]), f[s][j]);
@@ -193,10 +245,19 @@ __device__ void backward_narrow(const gsv_device_plan &plan, const gsv_node &nod
             T total[reduce::RESULTS];
 #pragma unroll
             for (int k = 0; k < reduce::RESULTS; k++)
-                total[k] = sum[k];
+                total[k] = refuse ? not_a_number<T>() : sum[k];
+            if (substitute) {
+                T own[reduce::RESULTS];
+                load_run(&x[int64_t(node.first_column + j) * NR + c + result % CT], own);
+#pragma unroll
+                for (int k = 0; k < reduce::RESULTS; k++)
+                    total[k] = add(own[k], total[k]);
+            }
             store_run(&y[int64_t(node.first_column + j) * NR + c + result % CT], total);
         }
     }
+    if (substitute)
+        substitute_backward<T, NR, WARPS>(panel, nr, nc, y + int64_t(node.first_column) * NR);
 }
 
 } // namespace gsv

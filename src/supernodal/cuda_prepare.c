@@ -13,7 +13,7 @@
 #include "../trsm/panel_inverse.h"
 #include "cuda_support.h"
 
-#include <string.h>
+#include <stddef.h>
 
 enum { SLOTS = 2, BATCH_BYTES = 16 << 20, BATCH_NARROW = 1 << 16 };
 
@@ -74,6 +74,7 @@ typedef struct pipeline {
     /* of one call */
     void *pageable;   /* [host] the largest panel, where it exceeds a slot */
     void *solved;     /* [device] the largest wide panel */
+    double *scratch;  /* [device] gsv_invert_wide_scratch of the widest */
     int64_t capacity; /* numbers of a pinned buffer */
 } pipeline;
 
@@ -86,6 +87,8 @@ static void pipeline_close(pipeline *p) {
     }
     cudaFree(p->solved);
     p->solved = NULL;
+    cudaFree(p->scratch);
+    p->scratch = NULL;
     gsv_free(p->pageable);
     p->pageable = NULL;
 }
@@ -181,6 +184,10 @@ static gpusolve_status pipeline_open(pipeline *p, const gsv_plan *plan, int64_t 
         status = gsv_cuda_malloc(&p->slots[k].raw, raw_bytes, message);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&p->solved, largest_wide * number, message);
+    if (status == GPUSOLVE_OK && largest_wide > 0)
+        status =
+            gsv_cuda_malloc((void **)&p->scratch,
+                            gsv_invert_wide_scratch(plan->widest) * (int64_t)sizeof *p->scratch, message);
     if (status == GPUSOLVE_OK && largest > p->capacity &&
         !(p->pageable = gsv_malloc((size_t)largest, (size_t)number)))
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
@@ -207,7 +214,8 @@ static gpusolve_status run_batch(pipeline *p, batch_slot *slot, int32_t first, i
     for (int32_t s = first; s < last; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         if (gsv_is_narrow(nr, nc))
-            slot->narrow_host[narrow++] = (gsv_narrow_panel){size, plan->tiles->panel_ptr[s], nr, nc};
+            slot->narrow_host[narrow++] =
+                (gsv_narrow_panel){size, plan->tiles->panel_ptr[s], device->substitute[s], nr, nc};
         size += (int64_t)nr * nc;
     }
     char *buffer = size > p->capacity ? p->pageable : slot->pinned;
@@ -246,7 +254,8 @@ static gpusolve_status run_batch(pipeline *p, batch_slot *slot, int32_t first, i
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         if (!gsv_is_narrow(nr, nc)) {
             status = gsv_invert_wide(factor->dtype, p->cublas, (char *)slot->raw + at * number, p->solved,
-                                     panels + plan->tiles->panel_ptr[s] * number, nr, nc, p->stream);
+                                     p->scratch, panels + plan->tiles->panel_ptr[s] * number,
+                                     device->substitute[s], nr, nc, p->stream);
             if (status != GPUSOLVE_OK)
                 gsv_fail(message, status, "inverting the panel of supernode %d failed", (int)s);
         }
@@ -272,10 +281,32 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
     return gsv_cuda_check(error, "copying D to the device", message);
 }
 
+/* How many triangles are kept for substitution. */
+static gpusolve_status count_substituted(const gpusolve_factor *factor, gsv_cuda_factor *device,
+                                         gsv_message *message) {
+    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
+    const int parts[] = {TINY, SMALL, WIDE};
+    device->substituted = 0;
+    for (int k = 0; k < 3; k++) {
+        const int64_t bytes = l.size[parts[k]];
+        gsv_node *nodes = gsv_malloc((size_t)bytes, 1);
+        if (!nodes)
+            return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+        const cudaError_t error = cudaMemcpy(nodes, (char *)device->memory + l.start[parts[k]], (size_t)bytes,
+                                             cudaMemcpyDeviceToHost);
+        for (int64_t i = 0; i < bytes / (int64_t)sizeof *nodes && error == cudaSuccess; i++)
+            device->substituted += nodes[i].substitute;
+        gsv_free(nodes);
+        if (error != cudaSuccess)
+            return gsv_cuda_check(error, "reading the nodes", message);
+    }
+    device->plan.substitute |= device->substituted > 0;
+    return GPUSOLVE_OK;
+}
+
 /* All panels and D. *touched is set before the first number on the device changes. */
 static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                   const gsv_cuda_factor *device, const gpusolve_factor_data *data,
-                                   int *touched) {
+                                   gsv_cuda_factor *device, const gpusolve_factor_data *data, int *touched) {
     const gsv_plan *plan = &factor->plan;
     gsv_message *message = &handle->message;
     if (plan->l.n == 0)
@@ -304,6 +335,8 @@ static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_facto
     }
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamSynchronize(p->stream), "preparing the panels", message);
+    if (status == GPUSOLVE_OK)
+        status = count_substituted(factor, device, message);
     pipeline_close(p);
     return status;
 }
@@ -311,13 +344,16 @@ static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_facto
 /* ------------------------------------------------------------------------------------------- interface ---
  */
 
-static gsv_node node_of(const gsv_plan *plan, int32_t s) {
-    return (gsv_node){.panel = plan->tiles->panel_ptr[s],
-                      .rows = plan->l.row_ptr[s],
-                      .update = plan->update_ptr[s],
-                      .first_column = plan->l.first_column[s],
-                      .nc = gsv_columns(plan, s),
-                      .nr = gsv_rows(plan, s)};
+/* Node k of a list on the host, and where the device will have its switch. */
+static void place_node(const gsv_plan *plan, int32_t s, gsv_node *list, char *device_list, int64_t k,
+                       int32_t **substitute) {
+    list[k] = (gsv_node){.panel = plan->tiles->panel_ptr[s],
+                         .rows = plan->l.row_ptr[s],
+                         .update = plan->update_ptr[s],
+                         .first_column = plan->l.first_column[s],
+                         .nc = gsv_columns(plan, s),
+                         .nr = gsv_rows(plan, s)};
+    substitute[s] = (int32_t *)(device_list + k * (int64_t)sizeof(gsv_node) + offsetof(gsv_node, substitute));
 }
 
 /* Staging for the parts that the device has in another form than the plan. */
@@ -338,7 +374,8 @@ static void free_copy(plan_copy *copy) {
 
 /* Nodes by kind, and tasks that name their supernode by its place among the wide ones. Zero if out of memory.
  */
-static int make_copy(const gsv_plan *plan, const layout *l, plan_copy *copy) {
+static int make_copy(const gsv_plan *plan, const layout *l, void *memory, int32_t **substitute,
+                     plan_copy *copy) {
     const gsv_tiles *tiles = plan->tiles;
     const gsv_task_list *lists[3] = {&tiles->assemble, &tiles->forward, &tiles->backward};
     copy->tiny = gsv_malloc((size_t)l->size[TINY], 1);
@@ -348,14 +385,16 @@ static int make_copy(const gsv_plan *plan, const layout *l, plan_copy *copy) {
     if (!copy->tiny || !copy->small || !copy->wide || !copy->wide_index)
         return 0;
     for (int64_t k = 0; k < tiles->tiny.ptr[plan->nlevels]; k++)
-        copy->tiny[k] = node_of(plan, tiles->tiny.supernode[k]);
+        place_node(plan, tiles->tiny.supernode[k], copy->tiny, (char *)memory + l->start[TINY], k,
+                   substitute);
     for (int64_t k = 0; k < tiles->small.ptr[plan->nlevels]; k++)
-        copy->small[k] = node_of(plan, tiles->small.supernode[k]);
+        place_node(plan, tiles->small.supernode[k], copy->small, (char *)memory + l->start[SMALL], k,
+                   substitute);
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s))) {
             copy->wide_index[s] = wide;
-            copy->wide[wide++] = node_of(plan, s);
+            place_node(plan, s, copy->wide, (char *)memory + l->start[WIDE], wide++, substitute);
         }
     for (int list = 0; list < 3; list++) {
         const int64_t count = lists[list]->ptr[plan->nlevels];
@@ -376,7 +415,8 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
     char *base = device->memory;
     plan_copy copy = {0};
-    if (!make_copy(plan, &l, &copy)) {
+    device->substitute = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->substitute);
+    if (!device->substitute || !make_copy(plan, &l, base, device->substitute, &copy)) {
         free_copy(&copy);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
@@ -456,6 +496,7 @@ void gsv_cuda_release(gpusolve_factor *factor) {
         return;
     const int previous = gsv_cuda_enter(factor->device);
     cudaFree(device->memory);
+    gsv_free(device->substitute);
     gsv_free(device);
     factor->prepared = NULL;
     gsv_cuda_leave(previous);

@@ -101,8 +101,8 @@ gpusolve_status gsv_cuda_probe(int *device, char *name, size_t name_bytes, gsv_m
                         error == cudaSuccess ? "none found" : cudaGetErrorString(error));
     }
     if (*device >= count || *device < -1)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->device = %d, devices are 0 .. %d",
-                        *device, count - 1);
+        return gsv_fail(message, GPUSOLVE_NO_DEVICE, "options->device = %d, devices are 0 .. %d", *device,
+                        count - 1);
     if (*device == -1 && (error = cudaGetDevice(device)) != cudaSuccess)
         return gsv_cuda_check(error, "cudaGetDevice", message);
     struct cudaDeviceProp properties;

@@ -15,6 +15,8 @@ extern "C" {
 typedef struct gsv_cuda_factor {
     gsv_device_plan plan;
     void *memory;
+    int64_t substituted;  /* supernodes whose triangle is kept for substitution */
+    int32_t **substitute; /* [nsuper] [device] where the node of each supernode says how its panel is kept */
 } gsv_cuda_factor;
 
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each class of right-hand
@@ -22,6 +24,7 @@ typedef struct gsv_cuda_factor {
 typedef struct gsv_cuda_workspace {
     gsv_device_vectors vectors;
     void *memory;
+    int substitute; /* gsv_device_plan.substitute when the graphs were recorded */
     cudaGraphExec_t forward[GSV_CLASSES], backward[GSV_CLASSES];
 } gsv_cuda_workspace;
 

@@ -29,13 +29,22 @@
 #define GSV_CUDA_SWEEP_CUH
 
 #include "cuda_narrow.cuh"
-#include "cuda_wide.cuh"
+#include "cuda_substitute.cuh"
 
 namespace gsv {
 
-/* Warps for a small and for a tiny supernode. A level with few of them is about latency: many warps each. A
- * level with many is about throughput: as few as the rows keep busy. Neither changes any sum. */
-template <bool FEW> struct level_shape { static const int SMALL = FEW ? 8 : 4, TINY = FEW ? 4 : 1; };
+/*
+ * The form of a kernel. A level with few narrow supernodes is about latency: many warps for each (FEW). A
+ * level with many is about throughput: as few as their rows keep busy (MANY). Neither changes any sum. Where
+ * a triangle of the factor is kept for substitution, all levels run the form that can substitute
+ * (SUBSTITUTE): it costs registers. The others answer NaN for such a supernode, so that a graph captured
+ * before a refresh that brought the first one gives no wrong answer.
+ */
+enum kernel_mode { MANY, FEW, SUBSTITUTE };
+
+template <kernel_mode MODE> struct level_shape {
+    static const int SMALL = MODE == FEW ? 8 : 4, TINY = MODE == FEW ? 4 : 1;
+};
 
 /* Blocks of a kernel that an SM shall hold: what its registers allow without spilling. */
 template <typename T, int NR> constexpr int resident() {
@@ -64,10 +73,10 @@ __device__ __forceinline__ const gsv_node *node_of_warp(const gsv_node *list, in
 }
 
 /* First launch of a level: blocks for small supernodes, for tiny ones, and for assemble tasks. */
-template <typename T, int NR, bool FEW>
+template <typename T, int NR, kernel_mode MODE>
 __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     forward_first_kernel(gsv_device_plan plan, T *y, T *x, T *u, level_part part) {
-    constexpr int SMALL = level_shape<FEW>::SMALL, TINY = level_shape<FEW>::TINY;
+    constexpr int SMALL = level_shape<MODE>::SMALL, TINY = level_shape<MODE>::TINY;
     __shared__ alignas(16) T f1[BLOCK_WARPS * GSV_TINY_COLUMNS * NR];
     const int warp = threadIdx.x / 32;
     int block = blockIdx.x;
@@ -75,8 +84,8 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     if (block < blocks_for<SMALL>(part.small_count)) {
         node = node_of_warp<SMALL>(part.small, part.small_count, block);
         if (node)
-            forward_narrow<T, NR, SMALL>(plan, *node, y, x, u, f1 + warp / SMALL * GSV_NARROW_COLUMNS * NR,
-                                         part.leaf);
+            forward_narrow<T, NR, SMALL, MODE == SUBSTITUTE>(
+                plan, *node, y, x, u, f1 + warp / SMALL * GSV_NARROW_COLUMNS * NR, part.leaf);
         else
             wait_for_vectors();
         return;
@@ -85,8 +94,8 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     if (block < blocks_for<TINY>(part.tiny_count)) {
         node = node_of_warp<TINY>(part.tiny, part.tiny_count, block);
         if (node)
-            forward_narrow<T, NR, TINY>(plan, *node, y, x, u, f1 + warp / TINY * GSV_TINY_COLUMNS * NR,
-                                        part.leaf);
+            forward_narrow<T, NR, TINY, MODE == SUBSTITUTE>(
+                plan, *node, y, x, u, f1 + warp / TINY * GSV_TINY_COLUMNS * NR, part.leaf);
         else
             wait_for_vectors();
         return;
@@ -96,35 +105,49 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
 }
 
 /* Second launch of a level: the forward tasks of wide supernodes. */
-template <typename T, int NR>
+template <typename T, int NR, bool SUBSTITUTES>
 __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     forward_wide_kernel(gsv_device_plan plan, const T *y, T *x, T *u, const gsv_task *tasks, bool leaf) {
     extern __shared__ int4 shared[];
     const gsv_task task = tasks[blockIdx.x];
     const gsv_node node = plan.wide[task.supernode];
-    if (node.nc <= GSV_WARP_TILE_COLUMNS)
+    T *memory = reinterpret_cast<T *>(shared);
+    if (SUBSTITUTES && node.substitute) {
+        if (task.first == 0)
+            substitute_forward_wide<T, NR>(plan, node, y, x, u, leaf, memory);
+        else
+            wait_for_vectors();
+    } else if (node.nc <= GSV_WARP_TILE_COLUMNS)
         forward_warp_tiles<T, NR>(plan, task, node, y, x, u, leaf);
     else
-        forward_block_tile<T, NR>(plan, task, node, y, x, u, leaf, reinterpret_cast<T *>(shared));
+        forward_block_tile<T, NR>(plan, task, node, y, x, u, leaf, memory);
 }
 
 /* A level of the backward sweep: wide tasks on the first blocks, for they are the longest. */
-template <typename T, int NR, bool FEW>
+template <typename T, int NR, kernel_mode MODE>
 __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     backward_kernel(gsv_device_plan plan, const T *x, T *y, level_part part) {
-    constexpr int SMALL = level_shape<FEW>::SMALL, TINY = level_shape<FEW>::TINY;
+    constexpr int SMALL = level_shape<MODE>::SMALL, TINY = level_shape<MODE>::TINY;
     extern __shared__ int4 shared[];
     int block = blockIdx.x;
     const gsv_node *node = nullptr;
     if (block < part.task_count) {
-        backward_wide<T, NR>(plan, part.tasks[block], x, y, reinterpret_cast<T *>(shared));
+        const gsv_task task = part.tasks[block];
+        const gsv_node wide = plan.wide[task.supernode];
+        T *memory = reinterpret_cast<T *>(shared);
+        if (MODE != SUBSTITUTE || !wide.substitute)
+            backward_wide<T, NR>(plan, task, wide, x, y, memory);
+        else if (task.first == 0)
+            substitute_backward_wide<T, NR>(plan, wide, x, y, memory);
+        else
+            wait_for_vectors();
         return;
     }
     block -= part.task_count;
     if (block < blocks_for<SMALL>(part.small_count)) {
         node = node_of_warp<SMALL>(part.small, part.small_count, block);
         if (node)
-            backward_narrow<T, NR, SMALL>(plan, *node, x, y);
+            backward_narrow<T, NR, SMALL, MODE == SUBSTITUTE>(plan, *node, x, y);
         else
             wait_for_vectors();
         return;
@@ -132,7 +155,7 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     block -= blocks_for<SMALL>(part.small_count);
     node = node_of_warp<TINY>(part.tiny, part.tiny_count, block);
     if (node)
-        backward_narrow<T, NR, TINY>(plan, *node, x, y);
+        backward_narrow<T, NR, TINY, MODE == SUBSTITUTE>(plan, *node, x, y);
     else
         wait_for_vectors();
 }

@@ -19,7 +19,7 @@ typedef struct gsv_node {
     int64_t rows;   /* start of its rows, and of its fronts' gather_ptr */
     int64_t update; /* row of its update vector */
     int32_t first_column, nc, nr;
-    int32_t unused;
+    int32_t substitute; /* the panel holds [L1; -L2], to be solved with (cuda_substitute.cuh), not [W; -M] */
 } gsv_node;
 
 /* Device pointers, all read-only during a solve. */
@@ -32,6 +32,7 @@ typedef struct gsv_device_plan {
     const int32_t *perm;                           /* [n] or NULL */
     const void *panels;                            /* numbers */
     const void *d;                                 /* [n] real numbers, or NULL */
+    int32_t substitute; /* some node has substitute set; stays 1 once it has been */
 } gsv_device_plan;
 
 /*

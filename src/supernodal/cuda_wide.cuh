@@ -34,6 +34,10 @@ __device__ void assemble_wide(const gsv_device_plan &plan, const gsv_task &task,
 template <typename T, int NR, int N>
 __device__ __forceinline__ void finish_row(const gsv_node &node, T *x, T *u, int i, int c, bool leaf,
                                            T (&sum)[N]) {
+    if (node.substitute) /* this kernel cannot (cuda_sweep.cuh) */
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            sum[j] = not_a_number<T>();
     if (i < node.nc) {
         store_run(&x[int64_t(node.first_column + i) * NR + c], sum);
     } else if (i < node.nr) {
@@ -78,44 +82,61 @@ __device__ void forward_warp_tiles(const gsv_device_plan &plan, const gsv_task &
     }
 }
 
-/* A forward task of a wider supernode: one block row for the block, sixteen groups of sixteen threads. */
+/* One block row by the whole block, sixteen groups of sixteen threads. The 16 x NR results are for the first
+ * 16 NR / RUN threads, RUN each: thread t has row t RUN / NR, right-hand sides t RUN mod NR and on. Ends with
+ * a barrier behind the last read of `partial` still to come. */
+template <typename T, int NR> struct block_row {
+    static const int RT = patch<NR>::RT, CT = patch<NR>::CT;
+    static const int RUN = NR >= 16 ? NR / 16 : 1;
+    static const int PARTIALS = 8 * 16 * NR; /* numbers of shared memory */
+    tile_product<T, NR, 16> product;
+
+    __device__ __forceinline__ block_row(const T *tile, int columns)
+        : product(tile, columns, threadIdx.x / 16, threadIdx.x % 16) {}
+
+    static __device__ __forceinline__ bool has_result() {
+        return threadIdx.x * RUN < 16 * NR;
+    }
+
+    __device__ __forceinline__ void run(const T *v, T *partial, T (&sum)[RUN]) {
+        const int group = threadIdx.x / 16, member = threadIdx.x % 16;
+        const int r = member % (16 / RT) * RT, c = member / (16 / RT) * CT;
+        T acc[RT][CT];
+        product.run(v, acc);
+#pragma unroll
+        for (int i = 0; i < RT; i++) {
+#pragma unroll
+            for (int j = 0; j < CT; j++)
+                acc[i][j] = add(acc[i][j], shuffle_xor(acc[i][j], 16));
+            if (group % 2 == 0)
+                store_run(&partial[(group / 2 * 16 + r + i) * NR + c], acc[i]);
+        }
+        __syncthreads(); /* the eight partial sums of a result come from eight warps */
+        if (has_result())
+#pragma unroll
+            for (int j = 0; j < RUN; j++) {
+                T p[8];
+#pragma unroll
+                for (int w = 0; w < 8; w++)
+                    p[w] = partial[w * 16 * NR + threadIdx.x * RUN + j];
+                sum[j] = add(add(add(p[0], p[1]), add(p[2], p[3])), add(add(p[4], p[5]), add(p[6], p[7])));
+            }
+    }
+};
+
+/* A forward task of a wider supernode: one block row. */
 template <typename T, int NR>
 __device__ void forward_block_tile(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
                                    const T *y, T *x, T *u, bool leaf, T *partial) {
-    constexpr int RT = patch<NR>::RT, CT = patch<NR>::CT;
-    const int group = threadIdx.x / 16, member = threadIdx.x % 16;
-    tile_product<T, NR, 16> product(static_cast<const T *>(plan.panels) + node.panel +
-                                        gsv_block_row_start(node.nc, task.first),
-                                    gsv_block_row_columns(node.nc, task.first), group, member);
+    typedef block_row<T, NR> row;
+    row product(static_cast<const T *>(plan.panels) + node.panel + gsv_block_row_start(node.nc, task.first),
+                gsv_block_row_columns(node.nc, task.first));
     wait_for_vectors();
-    T acc[RT][CT];
-    product.run(y + int64_t(node.first_column) * NR, acc);
-
-    const int r = member % (16 / RT) * RT, c = member / (16 / RT) * CT;
-#pragma unroll
-    for (int i = 0; i < RT; i++) {
-#pragma unroll
-        for (int j = 0; j < CT; j++)
-            acc[i][j] = add(acc[i][j], shuffle_xor(acc[i][j], 16));
-        if (group % 2 == 0)
-            store_run(&partial[(group / 2 * 16 + r + i) * NR + c], acc[i]);
-    }
-    __syncthreads(); /* the eight partial sums of a result come from eight warps */
-
-    constexpr int N = NR >= 16 ? NR / 16 : 1;
-    const int e = threadIdx.x * N;
-    if (e < 16 * NR) {
-        T sum[N];
-#pragma unroll
-        for (int j = 0; j < N; j++) {
-            T p[8];
-#pragma unroll
-            for (int w = 0; w < 8; w++)
-                p[w] = partial[w * 16 * NR + e + j];
-            sum[j] = add(add(add(p[0], p[1]), add(p[2], p[3])), add(add(p[4], p[5]), add(p[6], p[7])));
-        }
-        finish_row<T, NR, N>(node, x, u, GSV_TILE * task.first + e / NR, e % NR, leaf, sum);
-    }
+    T sum[row::RUN];
+    product.run(y + int64_t(node.first_column) * NR, partial, sum);
+    const int e = threadIdx.x * row::RUN;
+    if (row::has_result())
+        finish_row<T, NR, row::RUN>(node, x, u, GSV_TILE * task.first + e / NR, e % NR, leaf, sum);
 }
 
 /* Rows of [x(cols); y(rows below)] that a block keeps in shared memory at a time, in two buffers by turns,
@@ -130,17 +151,19 @@ template <typename T, int NR> struct stage {
     static_assert(BYTES <= 48 * 1024, "what a launch may have without asking");
 };
 
-/* A backward task: GSV_BACKWARD_COLUMNS columns of a wide supernode, all block rows from the diagonal down.
- * While a stage is multiplied, the next one is on its way in registers. */
-template <typename T, int NR>
-__device__ void backward_wide(const gsv_device_plan &plan, const gsv_task &task, const T *x, T *y,
-                              T *shared) {
+/*
+ * GSV_BACKWARD_COLUMNS columns of a wide supernode times the front vector, all block rows from the diagonal
+ * down, by a block. vector(i, c): entry i of the front, for i < nr; it is called after the wait. finish(j, c,
+ * total): what column first_column + j comes to, a run of right-hand sides from c on. While a stage is
+ * multiplied, the next one is on its way in registers.
+ */
+template <typename T, int NR, typename Vector, typename Finish>
+__device__ void transposed_columns(const gsv_device_plan &plan, const gsv_node &node, int first_column,
+                                   T *shared, Vector vector, Finish finish) {
     constexpr int JT = patch<NR>::RT, CT = patch<NR>::CT;
     typedef stage<T, NR> stage;
-    const gsv_node node = plan.wide[task.supernode];
     const int r = threadIdx.x % 16, group = threadIdx.x / 16;
-    const int nr = node.nr, nc = node.nc, first_column = GSV_BACKWARD_COLUMNS * task.first;
-    const int32_t *rows = plan.rows + node.rows;
+    const int nr = node.nr, nc = node.nc;
     const int last = (nr + GSV_TILE - 1) / GSV_TILE;
     transposed_product<T, NR> product(static_cast<const T *>(plan.panels) + node.panel, nc, first_column,
                                       last, r, group);
@@ -151,11 +174,7 @@ __device__ void backward_wide(const gsv_device_plan &plan, const gsv_task &task,
 #pragma unroll
         for (int k = 0; k < stage::VALUES; k++) {
             const int e = k * BLOCK + threadIdx.x, i = start + e / NR, c = e % NR;
-            next[k] = make<T>(0);
-            if (i < nc)
-                next[k] = x[int64_t(node.first_column + i) * NR + c];
-            else if (i < nr)
-                next[k] = y[int64_t(rows[i]) * NR + c];
+            next[k] = i < nr ? vector(i, c) : make<T>(0);
         }
     };
     auto put = [&](T *f) {
@@ -205,8 +224,27 @@ __device__ void backward_wide(const gsv_device_plan &plan, const gsv_task &task,
 #pragma unroll
         for (int k = 0; k < reduce::RESULTS; k++)
             total[k] = add(total[k], there[k]);
-        store_run(&y[int64_t(node.first_column + first_column + j) * NR + c], total);
+        finish(j, c, total);
     }
+}
+
+/* A backward task. */
+template <typename T, int NR>
+__device__ void backward_wide(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
+                              const T *x, T *y, T *shared) {
+    const int first_column = GSV_BACKWARD_COLUMNS * task.first;
+    const int32_t *rows = plan.rows + node.rows;
+    const T *own = x + int64_t(node.first_column) * NR;
+    T *to = y + int64_t(node.first_column + first_column) * NR;
+    transposed_columns<T, NR>(
+        plan, node, first_column, shared,
+        [&](int i, int c) { return i < node.nc ? own[int64_t(i) * NR + c] : y[int64_t(rows[i]) * NR + c]; },
+        [&](int j, int c, auto &total) {
+            if (node.substitute) /* this kernel cannot (cuda_sweep.cuh) */
+                for (T &value : total)
+                    value = not_a_number<T>();
+            store_run(&to[j * NR + c], total);
+        });
 }
 
 } // namespace gsv

@@ -17,6 +17,48 @@
 
 namespace gsv {
 
+__device__ __forceinline__ double max_warp(double value) {
+    for (int step = 16; step; step /= 2) {
+        const double there = __shfl_xor_sync(~0u, value, step);
+        value =
+            value > there ? value : there; /* a NaN on either side may get lost: callers ask for it first */
+    }
+    return value;
+}
+
+/* k of the triangle l1 (nc x nc) with inverse w (row i at w + i ldw), as in panel_inverse.h, on every lane of
+ * a warp; infinite if it is not a number. shared: 2 x 32 numbers. */
+template <typename T>
+__device__ double condition_warp(const T *l1, const T *w, int ldw, int nc, double *shared) {
+    const int lane = threadIdx.x;
+    double *e = shared, *t = shared + 32;
+    double sum = 0;
+    for (int j = 0; lane < nc && j <= lane; j++)
+        sum += magnitude1(l1[j * nc + lane]);
+    e[lane] = sum;
+    __syncwarp(); /* e is complete */
+    sum = 0;
+    for (int j = 0; lane < nc && j <= lane; j++)
+        sum += magnitude1(w[lane * ldw + j]) * e[j];
+    t[lane] = sum;
+    __syncwarp(); /* t = |W E| 1 is complete */
+    double by_rows = 0;
+    for (int j = 0; lane < nc && j <= lane; j++)
+        by_rows += magnitude1(l1[j * nc + lane]) * t[j];
+    by_rows = lane < nc ? by_rows / e[lane] : 0;
+    __syncwarp(); /* t may go */
+    sum = 0;
+    for (int i = lane; i < nc; i++)
+        sum += magnitude1(w[i * ldw + lane]);
+    t[lane] = lane < nc ? sum * e[lane] : 0;
+    __syncwarp(); /* t = |W E|' 1 is complete */
+    double by_columns = 0;
+    for (int i = lane; i < nc; i++)
+        by_columns += magnitude1(l1[lane * nc + i]) / e[i] * t[i];
+    const bool finite = isfinite(by_rows) && isfinite(by_columns);
+    return __all_sync(~0u, finite) ? max_warp(by_rows > by_columns ? by_rows : by_columns) : double(INFINITY);
+}
+
 /* One warp, no other: barriers are __syncwarp. Shared: L1 (nc x nc) and 32 rows of nc + 1 numbers, the odd
  * one against bank conflicts. */
 template <typename T>
@@ -24,26 +66,38 @@ __global__ void __launch_bounds__(32)
     invert_narrow_kernel(const gsv_narrow_panel *batch, const T *__restrict__ raw, T *__restrict__ panels) {
     __shared__ T l1[GSV_NARROW_COLUMNS * GSV_NARROW_COLUMNS];
     __shared__ T work[32 * (GSV_NARROW_COLUMNS + 1)];
+    __shared__ double sums[64];
     const gsv_narrow_panel p = batch[blockIdx.x];
     const T *from = raw + p.from;
     T *to = panels + p.to;
-    T *w = work + threadIdx.x * (GSV_NARROW_COLUMNS + 1);
+    const int ldw = GSV_NARROW_COLUMNS + 1;
+    T *w = work + threadIdx.x * ldw;
     for (int e = threadIdx.x; e < p.nc * p.nc; e += 32)
         l1[e] = from[int64_t(e / p.nc) * p.nr + e % p.nc];
     __syncwarp(); /* l1 is complete */
-    for (int i = threadIdx.x; i < p.nr; i += 32) {
+    bool keep = false;
+    for (int base = 0; base < p.nr; base += 32) {
+        const int i = base + threadIdx.x;
         const int last = i < p.nc ? i : p.nc - 1; /* W is lower triangular */
-        for (int k = last; k >= 0; k--) {
-            T sum = i >= p.nc ? negate(from[int64_t(k) * p.nr + i]) : make<T>(i == k ? 1 : 0);
-            for (int m = k + 1; m <= last; m++)
-                sum = multiply_add(sum, negate(w[m]), l1[k * p.nc + m]);
-            if constexpr (traits<T>::is_complex)
-                w[k] = divide_real(sum, l1[k * p.nc + k].re); /* the diagonal of a Cholesky factor is real */
-            else
-                w[k] = sum / l1[k * p.nc + k];
+        if (i < p.nr && !keep)
+            for (int k = last; k >= 0; k--) {
+                T sum = i >= p.nc ? negate(from[int64_t(k) * p.nr + i]) : make<T>(i == k ? 1 : 0);
+                for (int m = k + 1; m <= last; m++)
+                    sum = multiply_add(sum, negate(w[m]), l1[k * p.nc + m]);
+                w[k] = divide(sum, l1[k * p.nc + k]);
+            }
+        __syncwarp(); /* the rows are complete */
+        if (base == 0) {
+            keep = !(condition_warp(l1, work, ldw, p.nc, sums) <= GSV_INVERSION_LIMIT);
+            if (threadIdx.x == 0)
+                *p.substitute = keep;
         }
-        for (int k = 0; k <= last; k++)
-            to[gsv_narrow_column(p.nr, k) + i] = w[k];
+        if (i < p.nr)
+            for (int k = 0; k <= last; k++)
+                to[gsv_narrow_column(p.nr, k) + i] = !keep      ? w[k]
+                                                     : i < p.nc ? l1[k * p.nc + i]
+                                                                : negate(from[int64_t(k) * p.nr + i]);
+        __syncwarp(); /* the rows may go */
     }
 }
 
@@ -57,14 +111,77 @@ __global__ void right_hand_side_kernel(const T *raw, T *solved, int32_t nr, int3
     }
 }
 
-/* Block row blockIdx.x of a wide panel from the solved one: zeros above the diagonal and below the last row.
+enum { CONDITION_THREADS = 128 };
+
+__device__ __forceinline__ void raise(double *to, double value) {
+    /* Bit patterns of numbers >= 0 compare like the numbers, NaN above infinity. */
+    atomicMax(reinterpret_cast<unsigned long long *>(to),
+              __double_as_longlong(value) & 0x7fffffffffffffffull);
+}
+
+/*
+ * k of a wide panel's triangle, in three launches: step 0 gives e, step 1 gives t = |W E| 1 and t2 = |W E|'
+ * 1, step 2 raises *k, zero before. Blocks below nc take a column each, summed over its rows; the others take
+ * rows, one a thread.
  */
-template <typename T> __global__ void pack_kernel(const T *solved, T *packed, int32_t nr, int32_t nc) {
+template <typename T>
+__global__ void __launch_bounds__(CONDITION_THREADS)
+    condition_kernel(int step, const T *l, const T *w, int32_t nr, int32_t nc, double *e, double *t,
+                     double *t2, double *k) {
+    const T *a = step == 1 ? w : l;
+    if (blockIdx.x < nc) {
+        const int32_t j = blockIdx.x;
+        if (step == 0)
+            return;
+        double sum = 0;
+        for (int32_t i = j + threadIdx.x; i < nc; i += CONDITION_THREADS)
+            sum += magnitude1(a[int64_t(j) * nr + i]) * (step == 1 ? 1 : t2[i] / e[i]);
+        __shared__ double sums[CONDITION_THREADS];
+        sums[threadIdx.x] = sum;
+        __syncthreads(); /* sums is complete */
+        if (threadIdx.x == 0) {
+            for (int i = 1; i < CONDITION_THREADS; i++)
+                sum += sums[i];
+            if (step == 1)
+                t2[j] = sum * e[j];
+            else
+                raise(k, sum);
+        }
+        return;
+    }
+    const int32_t i = (blockIdx.x - nc) * CONDITION_THREADS + threadIdx.x;
+    if (i >= nc)
+        return;
+    double sum = 0;
+    for (int32_t j = 0; j <= i; j++)
+        sum += magnitude1(a[int64_t(j) * nr + i]) * (step == 0 ? 1 : step == 1 ? e[j] : t[j]);
+    if (step == 0)
+        e[i] = sum;
+    else if (step == 1)
+        t[i] = sum;
+    else
+        raise(k, sum / e[i]);
+}
+
+/* Block row blockIdx.x of a wide panel: [W; -M] or, where k is too large, L1 negated but for its diagonal,
+ * and -L2. Zeros above the diagonal and below the last row. */
+template <typename T>
+__global__ void pack_kernel(const T *raw, const T *solved, const double *k, T *packed, int32_t *substitute,
+                            int32_t nr, int32_t nc) {
     const int32_t block_row = blockIdx.x, columns = gsv_block_row_columns(nc, block_row);
+    const bool keep = !(*k <= GSV_INVERSION_LIMIT);
+    if (block_row == 0 && threadIdx.x == 0)
+        *substitute = keep;
     T *tile = packed + gsv_block_row_start(nc, block_row);
     for (int32_t e = threadIdx.x; e < GSV_TILE * columns; e += blockDim.x) {
         const int32_t i = GSV_TILE * block_row + e % GSV_TILE, j = e / GSV_TILE;
-        tile[e] = i >= j && i < nr ? solved[int64_t(j) * nr + i] : make<T>(0);
+        T value = make<T>(0);
+        if (i >= j && i < nr) {
+            value = keep ? raw[int64_t(j) * nr + i] : solved[int64_t(j) * nr + i];
+            if (keep && i != j)
+                value = negate(value);
+        }
+        tile[e] = value;
     }
 }
 
@@ -105,16 +222,22 @@ cudaError_t invert_narrow(const gsv_narrow_panel *batch, int64_t count, const vo
 }
 
 template <typename T>
-gpusolve_status invert_wide(cublasHandle_t cublas, const void *raw, void *solved, void *packed, int32_t nr,
-                            int32_t nc, cudaStream_t stream) {
+gpusolve_status invert_wide(cublasHandle_t cublas, const void *raw, void *solved, double *scratch,
+                            void *packed, int32_t *substitute, int32_t nr, int32_t nc, cudaStream_t stream) {
     const T *l = static_cast<const T *>(raw);
-    T *b = static_cast<T *>(solved);
+    T *w = static_cast<T *>(solved);
+    double *e = scratch, *t = scratch + nc, *t2 = scratch + 2 * int64_t(nc), *k = scratch + 3 * int64_t(nc);
     const int64_t blocks = (int64_t(nr) * nc + 1023) / 1024;
-    right_hand_side_kernel<T><<<unsigned(blocks < 4096 ? blocks : 4096), 256, 0, stream>>>(l, b, nr, nc);
-    if (cudaGetLastError() != cudaSuccess || trsm(cublas, nr, nc, l, b) != CUBLAS_STATUS_SUCCESS)
+    right_hand_side_kernel<T><<<unsigned(blocks < 4096 ? blocks : 4096), 256, 0, stream>>>(l, w, nr, nc);
+    if (cudaGetLastError() != cudaSuccess || trsm(cublas, nr, nc, l, w) != CUBLAS_STATUS_SUCCESS ||
+        cudaMemsetAsync(k, 0, sizeof *k, stream) != cudaSuccess)
         return GPUSOLVE_CUDA_ERROR;
-    pack_kernel<T>
-        <<<unsigned((nr + GSV_TILE - 1) / GSV_TILE), 256, 0, stream>>>(b, static_cast<T *>(packed), nr, nc);
+    const unsigned row_blocks = unsigned((nc + CONDITION_THREADS - 1) / CONDITION_THREADS);
+    for (int step = 0; step < 3; step++)
+        condition_kernel<T>
+            <<<unsigned(nc) + row_blocks, CONDITION_THREADS, 0, stream>>>(step, l, w, nr, nc, e, t, t2, k);
+    pack_kernel<T><<<unsigned((nr + GSV_TILE - 1) / GSV_TILE), 256, 0, stream>>>(
+        l, w, k, static_cast<T *>(packed), substitute, nr, nc);
     return cudaGetLastError() == cudaSuccess ? GPUSOLVE_OK : GPUSOLVE_CUDA_ERROR;
 }
 
@@ -136,16 +259,18 @@ cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batc
 }
 
 gpusolve_status gsv_invert_wide(gpusolve_dtype dtype, cublasHandle_t cublas, const void *raw, void *solved,
-                                void *packed, int32_t nr, int32_t nc, cudaStream_t stream) {
+                                double *scratch, void *packed, int32_t *substitute, int32_t nr, int32_t nc,
+                                cudaStream_t stream) {
+    using namespace gsv;
     switch (dtype) {
     case GPUSOLVE_FLOAT:
-        return gsv::invert_wide<float>(cublas, raw, solved, packed, nr, nc, stream);
+        return invert_wide<float>(cublas, raw, solved, scratch, packed, substitute, nr, nc, stream);
     case GPUSOLVE_DOUBLE:
-        return gsv::invert_wide<double>(cublas, raw, solved, packed, nr, nc, stream);
+        return invert_wide<double>(cublas, raw, solved, scratch, packed, substitute, nr, nc, stream);
     case GPUSOLVE_COMPLEX_FLOAT:
-        return gsv::invert_wide<gsv::complex<float>>(cublas, raw, solved, packed, nr, nc, stream);
+        return invert_wide<complex<float>>(cublas, raw, solved, scratch, packed, substitute, nr, nc, stream);
     case GPUSOLVE_COMPLEX_DOUBLE:
-        return gsv::invert_wide<gsv::complex<double>>(cublas, raw, solved, packed, nr, nc, stream);
+        return invert_wide<complex<double>>(cublas, raw, solved, scratch, packed, substitute, nr, nc, stream);
     }
     return GPUSOLVE_INTERNAL_ERROR;
 }

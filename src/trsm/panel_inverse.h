@@ -1,6 +1,16 @@
 /*
  * From panels [L1; L2] to [W; -M], W = inv(L1), M = L2 W, on the device: the triangular solve with many
- * right-hand sides X L1 = [I; -L2].
+ * right-hand sides X L1 = [I; -L2]. Selective: a triangle that is too ill-conditioned for its inverse to be
+ * trusted keeps its panel as [L1; -L2], to be solved with by substitution (cuda_substitute.cuh).
+ *
+ * The rule. Multiplying by W = inv(L1) instead of substituting leaves a residual of up to about eps |L1| |W|
+ * |b| (Higham, Accuracy and Stability of Numerical Algorithms, 14.2). With rows scaled to sums of one, L =
+ * inv(E) L1, W E its inverse,
+ *
+ *      k = max(norm(|L| |W E|, inf), norm(|L|' |W E|', inf))
+ *
+ * computed from the numbers themselves, no estimate. k above GSV_INVERSION_LIMIT, or not a number:
+ * substitution.
  */
 #ifndef GSV_PANEL_INVERSE_H
 #define GSV_PANEL_INVERSE_H
@@ -14,10 +24,17 @@
 extern "C" {
 #endif
 
+/* Real factors stay below it but for three of sixty matrices of the collection (ex15 3e5, s3rmt3m3 1e4,
+ * bcsstk19 3e3). At 1000, made-up triangles lose more than a factor of ten in backward error to substitution.
+ */
+enum { GSV_INVERSION_LIMIT = 300 };
+
 /* One narrow panel of a batch: nr x nc, column-major with leading dimension nr at raw + from; the result is
- * packed by columns (tiles.h) at panels + to. */
+ * packed by columns (panel_layout.h) at panels + to. *substitute [device] becomes 1 where the panel is kept
+ * as [L1; -L2], else 0. */
 typedef struct gsv_narrow_panel {
     int64_t from, to;
+    int32_t *substitute;
     int32_t nr, nc;
 } gsv_narrow_panel;
 
@@ -25,13 +42,21 @@ typedef struct gsv_narrow_panel {
 cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batch, int64_t count,
                               const void *raw, void *panels, cudaStream_t stream);
 
+/* Scratch of gsv_invert_wide for nc columns, beside the solution: numbers of type double. */
+static inline int64_t gsv_invert_wide_scratch(int64_t nc) {
+    return 3 * nc + 1;
+}
+
 /*
- * One wide panel: cuBLAS solves on a copy, then the result is packed in tiles at `packed`. raw: nr x nc,
- * [device], kept; solved: nr x nc numbers of scratch, [device]; the cuBLAS handle is on the same stream.
- * Numbers above the diagonal of raw are not read. GPUSOLVE_CUDA_ERROR where a launch or cuBLAS failed.
+ * One wide panel: cuBLAS solves on a copy, then the result is packed in tiles at `packed`; a panel that is
+ * kept has the 16 x 16 blocks on its diagonal inverted all the same, and the rest of L1 negated. raw: nr x
+ * nc, kept; solved: nr x nc numbers of scratch; scratch: see above; *substitute: as above; all [device]. The
+ * cuBLAS handle is on the same stream. Numbers above the diagonal of raw are not read. GPUSOLVE_CUDA_ERROR
+ * where a launch or cuBLAS failed.
  */
 gpusolve_status gsv_invert_wide(gpusolve_dtype dtype, cublasHandle_t cublas, const void *raw, void *solved,
-                                void *packed, int32_t nr, int32_t nc, cudaStream_t stream);
+                                double *scratch, void *packed, int32_t *substitute, int32_t nr, int32_t nc,
+                                cudaStream_t stream);
 
 #ifdef __cplusplus
 }
