@@ -1,0 +1,40 @@
+/* Lines and numbers of a text file, plain or packed by gzip: what market.c reads with. */
+#ifndef GPUSOLVE_MATRICES_TEXT_H
+#define GPUSOLVE_MATRICES_TEXT_H
+
+#include "internal.h"
+
+#include <stddef.h>
+
+typedef struct gsm_text {
+    void *file; /* a gzFile */
+    const char *path;
+    char *buffer; /* [GSM_TEXT_SIZE + 1] */
+    size_t begin; /* unread bytes: buffer[begin] .. buffer[end - 1] */
+    size_t end;
+    int64_t line; /* number of the line last returned, from 1 */
+} gsm_text;
+
+enum { GSM_TEXT_SIZE = 1 << 18 }; /* bytes read at a time; also the longest line */
+
+/* Opens path, which must outlive text. To be closed whatever is returned. */
+int gsm_text_open(gsm_text *text, const char *path, gsm_report *report);
+void gsm_text_close(gsm_text *text);
+
+/* The next line, its end replaced by NUL; *line = NULL at the end of the file. It lives until the next call.
+ * Truncated and corrupt gzip files are GSM_IO_ERROR, NUL bytes and lines longer than GSM_TEXT_SIZE
+ * GSM_BAD_FILE. */
+int gsm_text_next_line(gsm_text *text, char **line, gsm_report *report);
+
+const char *gsm_skip_blanks(const char *text);
+
+/* Reads a count: digits, at most 10^17. Returns the text behind it, or NULL where there is none. */
+const char *gsm_read_count(const char *text, int64_t *value);
+
+/* Reads [+-]digits[.digits][e[+-]digits], rounded correctly; a number that overflows is refused, one that
+ * underflows becomes what it rounds to. With integer set:
+ * [+-]digits up to 2^53. Tokens of 500 bytes and more are refused. Returns the text behind it,
+ * or NULL. */
+const char *gsm_read_real(const char *text, bool integer, double *value);
+
+#endif

@@ -1,0 +1,380 @@
+#!/usr/bin/env python3
+"""matrices/fetch against a server on the loopback interface: good and bad files, cuts, stalls, signals.
+
+The matrix served is Trefethen_20, made here from its definition (primes on the diagonal, ones where |i - j| is
+a power of two), so the manifest's fingerprint is met from outside. Every failure must leave the folder empty.
+"""
+
+import argparse
+import glob
+import gzip
+import http.server
+import importlib.machinery
+import importlib.util
+import io
+import os
+import random
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import unittest
+
+OPTIONS = None
+HEAD = b"%%MatrixMarket matrix coordinate "
+
+
+def trefethen(n, corner=2):
+    primes = [k for k in range(2, 10 * n) if all(k % d for d in range(2, int(k**0.5) + 1))][:n]
+    primes[0] = corner
+    lines = []
+    for j in range(1, n + 1):
+        lines.append("%d %d %d\n" % (j, j, primes[j - 1]))
+        step = 1
+        while j + step <= n:
+            lines.append("%d %d 1\n" % (j + step, j))
+            step *= 2
+    return (
+        HEAD + b"integer symmetric\n%% comment\n%d %d %d\n" % (n, n, len(lines)) + "".join(lines).encode()
+    )
+
+
+def archive(name, text, padding=0):
+    """NAME.tar.gz with NAME/NAME.mtx, and before it a file that does not compress."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as tar:
+        for path, body in (
+            ("%s/noise.bin" % name, random.Random(1).randbytes(padding)),
+            ("%s/%s.mtx" % (name, name), text),
+        ):
+            info = tarfile.TarInfo(path)
+            info.size = len(body)
+            tar.addfile(info, io.BytesIO(body))
+    return raw.getvalue()
+
+
+GOOD = archive("Trefethen_20", trefethen(20), 200000)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers each request by the next step of the server's script; the last step repeats."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        server = self.server
+        step = server.script[min(len(server.requests), len(server.script) - 1)]
+        server.requests.append((self.path, self.headers.get("Range")))
+        self.close_connection = True
+        try:
+            step(self)
+        except OSError:
+            pass  # the client went away
+
+    def log_message(self, *_):
+        pass
+
+
+def send(handler, body, status=200, headers=(), cut=None):
+    handler.send_response(status)
+    handler.send_header("Content-Length", str(len(body)))
+    for name, value in headers:
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body if cut is None else body[:cut])
+    handler.wfile.flush()
+
+
+def give(body, status=200):
+    return lambda handler: send(handler, body, status)
+
+
+def give_resumable(body, cut=None, tag='"v1"'):
+    """Honours Range if If-Range names this version; sends only cut bytes where cut is given."""
+
+    def step(handler):
+        start = 0
+        if handler.headers.get("Range") and handler.headers.get("If-Range") == tag:
+            start = int(handler.headers["Range"][len("bytes=") :].rstrip("-"))
+        headers = [("ETag", tag)]
+        if start:
+            headers.append(("Content-Range", "bytes %d-%d/%d" % (start, len(body) - 1, len(body))))
+        send(handler, body[start:], 206 if start else 200, headers, cut)
+
+    return step
+
+
+def stall(handler):
+    """Sends half and then nothing until the test is over."""
+    send(handler, GOOD, cut=len(GOOD) // 2)
+    handler.server.stalled.set()
+    handler.server.over.wait(60)
+
+
+class FetchTest(unittest.TestCase):
+    def setUp(self):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.requests, self.server.script = [], [give(b"", 404)]
+        self.server.stalled, self.server.over = threading.Event(), threading.Event()
+        threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = self.folder.name
+
+    def tearDown(self):
+        self.server.over.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.folder.cleanup()
+
+    def command(self, *names, options=()):
+        url = "http://127.0.0.1:%d/MM" % self.server.server_address[1]
+        fixed = ["--dir", self.dir, "--base-url", url, "--timeout", "1", "--retries", "2", "--wait", "0.05"]
+        return [sys.executable, "-B", OPTIONS.fetch, *fixed, *options, *names]
+
+    def fetch(self, *script, names=("Trefethen_20",), options=()):
+        self.server.script = script
+        return subprocess.run(
+            self.command(*names, options=options), capture_output=True, text=True, timeout=60
+        )
+
+    def assert_fetched(self, done, what="fingerprint"):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("checked: " + what, done.stdout)
+        self.assertEqual(os.listdir(self.dir), ["Trefethen_20.mtx.gz"])
+        with gzip.open(os.path.join(self.dir, "Trefethen_20.mtx.gz")) as file:
+            self.assertEqual(file.read(), trefethen(20))
+
+    def assert_failed(self, done, message, requests=None):
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertEqual(os.listdir(self.dir), [])
+        if requests is not None:
+            self.assertEqual(len(self.server.requests), requests)
+
+    def test_good(self):
+        self.assert_fetched(self.fetch(give(GOOD)))
+        self.assertEqual(self.server.requests, [("/MM/JGD_Trefethen/Trefethen_20.tar.gz", None)])
+        again = self.fetch(give(b"", 404), names=("JGD_Trefethen/Trefethen_20",))
+        self.assertIn("already there", again.stdout)
+        self.assertEqual(len(self.server.requests), 1)
+
+    def test_present_but_wrong_is_replaced(self):
+        with gzip.open(os.path.join(self.dir, "Trefethen_20.mtx.gz"), "wb") as file:
+            file.write(trefethen(20, corner=3))
+        self.assert_fetched(self.fetch(give(GOOD)))
+
+    def test_wrong_value(self):
+        wrong = archive("Trefethen_20", trefethen(20, corner=3))
+        self.assert_failed(self.fetch(give(wrong)), "wrong matrix: fingerprint", requests=1)
+
+    def test_wrong_order(self):
+        self.assert_failed(
+            self.fetch(give(archive("Trefethen_20", trefethen(21)))), "wrong matrix: order 21", requests=1
+        )
+
+    def test_wrong_texts(self):
+        good = trefethen(20)
+        for text, message in (
+            (good[: len(good) // 2], "wrong matrix: "),
+            (good + b"1 1 1\n", "wrong matrix: more than"),
+            (good.replace(b"symmetric", b"general"), "wrong matrix: neither"),
+            (good.replace(b"integer", b"pattern"), "wrong matrix: neither"),
+            (good.replace(b"20 20 89", b"20 20 88"), "wrong matrix: more than 88"),
+            (good.replace(b"20 20 71", b"21 20 71"), "wrong matrix: entry 89 is out of range"),
+            (good.replace(b"20 20 71", b"20 20 nan"), "wrong matrix: malformed entry 89"),
+            (good.replace(b"20 20 71", b"20 19 1"), "wrong matrix: "),
+            (b"<html>not here</html>\n", "not a Matrix Market file"),
+            (b"", "not a Matrix Market file"),
+        ):
+            with self.subTest(message=message):
+                self.assert_failed(self.fetch(give(archive("Trefethen_20", text))), message)
+
+    def test_archive_without_the_matrix(self):
+        self.assert_failed(
+            self.fetch(give(archive("Other", trefethen(20)))),
+            "holds no Trefethen_20/Trefethen_20.mtx",
+            requests=1,
+        )
+
+    def test_archive_with_evil_paths(self):
+        evil = archive("../Trefethen_20", trefethen(20))
+        self.assert_failed(self.fetch(give(evil)), "holds no")
+        self.assertFalse(os.path.exists(os.path.join(os.path.dirname(self.dir), "Trefethen_20")))
+
+    def test_not_found(self):
+        self.assert_failed(self.fetch(give(b"gone", 404)), "404", requests=1)
+
+    def test_error_then_success(self):
+        self.assert_fetched(self.fetch(give(b"busy", 503), give(GOOD)))
+        self.assertEqual(len(self.server.requests), 2)
+
+    def test_error_for_good(self):
+        self.assert_failed(self.fetch(give(b"busy", 503)), "503", requests=3)
+
+    def test_short_archive(self):
+        self.assert_failed(self.fetch(give(GOOD[: len(GOOD) // 2])), "damaged archive", requests=3)
+
+    def test_corrupted_archive(self):
+        for where in (len(GOOD) // 2, len(GOOD) - 6):  # the data, and the checksum alone
+            self.server.requests.clear()
+            bad = bytearray(GOOD)
+            bad[where] ^= 0x55
+            self.assert_failed(self.fetch(give(bytes(bad))), "", requests=3)
+
+    def test_corrupted_then_success(self):
+        self.assert_fetched(self.fetch(give(GOOD[:-6] + b"\0" * 6), give(GOOD)))
+
+    def test_not_an_archive(self):
+        self.assert_failed(self.fetch(give(b"<html>hello</html>")), "damaged archive")
+
+    def test_cut_and_resumed(self):
+        half = len(GOOD) // 2
+        self.assert_fetched(self.fetch(give_resumable(GOOD, half), give_resumable(GOOD)))
+        self.assertEqual([asked for _, asked in self.server.requests], [None, "bytes=%d-" % half])
+
+    def test_cut_then_error_then_resumed(self):
+        self.assert_fetched(self.fetch(give_resumable(GOOD, 100), give(b"", 503), give_resumable(GOOD)))
+        self.assertEqual([asked for _, asked in self.server.requests], [None, "bytes=100-", "bytes=100-"])
+
+    def test_cut_and_changed_on_the_server(self):
+        other = archive("Trefethen_20", trefethen(20), 1000)
+        self.assert_fetched(
+            self.fetch(give_resumable(GOOD, 5000, '"v1"'), give_resumable(other, None, '"v2"'))
+        )
+
+    def test_cut_without_resumption(self):
+        self.assert_fetched(self.fetch(lambda handler: send(handler, GOOD, cut=1000), give(GOOD)))
+        self.assertEqual([asked for _, asked in self.server.requests], [None, None])
+
+    def test_cut_for_good(self):
+        self.assert_failed(
+            self.fetch(lambda handler: send(handler, GOOD, cut=1000)), "the connection was cut", requests=3
+        )
+
+    def test_stalled(self):
+        began = time.monotonic()
+        self.assert_failed(self.fetch(stall, options=("--retries", "0")), "no byte for 1 s", requests=1)
+        self.assertLess(time.monotonic() - began, 20)
+
+    def test_stalled_then_success(self):
+        self.assert_fetched(self.fetch(stall, give(GOOD)))
+
+    def test_nobody_there(self):
+        url = "http://127.0.0.1:1/MM"
+        self.assert_failed(self.fetch(give(GOOD), options=("--base-url", url)), "refused", requests=0)
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(signal=number):
+                self.server.script = [stall]
+                self.server.stalled.clear()
+                command = self.command("Trefethen_20", options=("--timeout", "50"))
+                with subprocess.Popen(
+                    command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+                ) as process:
+                    self.assertTrue(self.server.stalled.wait(30))
+                    time.sleep(0.3)  # let it write what it received
+                    process.send_signal(number)
+                    errors = process.communicate(timeout=30)[1]
+                expected = -number if number == signal.SIGKILL else 128 + number
+                self.assertEqual(process.returncode, expected)
+                self.assertNotIn("Traceback", errors)
+                self.assertEqual(os.listdir(self.dir), [])
+
+    def test_several_names(self):
+        done = self.fetch(
+            give(GOOD), names=("no_such_matrix", "Trefethen_20", "mesh_4elt_b2", "HB/Trefethen_20")
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.count("failed"), 3)
+        self.assertEqual(os.listdir(self.dir), ["Trefethen_20.mtx.gz"])
+
+    def manifest(self, nnz):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "manifest.tsv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("# comment\ngroup\tname\tn\tnnz\tkind\tspd\tfield\tfingerprint\tsource\n")
+            file.write("JGD_Trefethen\tTrefethen_20\t20\t%d\tk\tyes\treal symmetric\t-\tindex\n" % nnz)
+        return ("--manifest", path)
+
+    def test_without_fingerprint(self):
+        self.assert_fetched(
+            self.fetch(give(GOOD), options=self.manifest(158)), "order, nonzeros and symmetry"
+        )
+
+    def test_without_fingerprint_and_wrong(self):
+        self.assert_failed(
+            self.fetch(give(GOOD), options=self.manifest(160)), "158 nonzeros instead of 160"
+        )
+
+    def test_plain_http_is_refused(self):
+        done = self.fetch(give(GOOD), options=("--base-url", "http://example.org/MM"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("HTTPS", done.stderr)
+
+    def test_list(self):
+        done = subprocess.run(
+            [sys.executable, "-B", OPTIONS.fetch, "--list"], capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Schmid/thermal2\tn 1228045\tnnz 8580313", done.stdout)
+        self.assertNotIn("mesh_", done.stdout)
+
+
+class FingerprintTest(unittest.TestCase):
+    """The script and the C library agree, on made-up files and on every small matrix within reach."""
+
+    TEXTS = [
+        b"real symmetric\n3 3 5\n3 3 6e0\n2 3 25e-2\n1 1 4\n2 2 5.0\n3 1 -1.50\n",
+        b"real symmetric\n3 3 6\n1 1 4\n2 1 -0\n3 1 -1.5\n2 2 5\n3 2 .25\n3 3 1.7976931348623157e308\n",
+        b"real symmetric\n2 2 3\n1 1 5e-324\n2 1 0.1\n2 2 123456789012345678901234567890e-20\n",
+        b"complex hermitian\n2 2 3\n1 1 2 0\n1 2 -0.0 1e-3\n2 2 2 -0\n",
+        b"integer symmetric\n2 2 3\n2 2 9007199254740992\n2 1 -7\n1 1 3\n",
+    ]
+
+    def test_agreement(self):
+        if not OPTIONS.fingerprint:
+            self.skipTest("no --fingerprint TOOL given")
+        loader = importlib.machinery.SourceFileLoader("fetch", OPTIONS.fetch)
+        fetch = importlib.util.module_from_spec(importlib.util.spec_from_loader("fetch", loader))
+        loader.exec_module(fetch)
+        root = os.path.join(os.path.dirname(os.path.abspath(OPTIONS.fetch)), os.pardir)
+        near = glob.glob(os.path.join(root, "matrices", "*.mtx.gz")) + glob.glob(
+            os.path.join(root, os.pardir, "shared", "matrices", "*.mtx.gz")
+        )
+        near = [path for path in near if os.path.getsize(path) < 300000]
+        if not near:
+            print("skipped: no matrix of the collection within reach; made-up files only")
+        with tempfile.TemporaryDirectory() as folder:
+            made = [os.path.join(folder, "made%d.mtx" % k) for k in range(len(self.TEXTS))]
+            for path, text in zip(made, self.TEXTS):
+                with open(path, "wb") as file:
+                    file.write(HEAD + text)
+            for path in made + near:
+                with self.subTest(path=path):
+                    told = subprocess.run(
+                        [OPTIONS.fingerprint, path], capture_output=True, text=True, check=True
+                    ).stdout.split("\t")
+                    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+                        matrix = fetch.Matrix(file, True)
+                    self.assertEqual([str(matrix.n), str(matrix.nnz)], [told[1], told[3]])
+                    self.assertEqual("%016x\n" % matrix.fingerprint, told[5])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser.add_argument("--fetch", default=os.path.join(here, os.pardir, os.pardir, "matrices", "fetch"))
+    parser.add_argument("--fingerprint", help="the C tool")
+    OPTIONS, rest = parser.parse_known_args()
+    if sys.version_info < (3, 9):
+        print("skipped: needs Python 3.9")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + rest)
