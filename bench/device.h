@@ -1,0 +1,27 @@
+/* Where the operands lie and how time is told: the host, or a CUDA device. */
+#ifndef BENCH_DEVICE_H
+#define BENCH_DEVICE_H
+
+#include <stddef.h>
+
+#include "measure.h"
+
+typedef struct bench_device {
+    void *stream; /* to solve on; NULL on the host */
+    char driver[64];
+    double bandwidth; /* read-only stream, measured, bytes/s */
+    void *(*allocate)(size_t bytes);
+    void (*release)(void *memory);
+    int (*upload)(void *to, const void *from, size_t bytes);   /* from the host; 0 on success */
+    int (*download)(void *to, const void *from, size_t bytes); /* to the host, once the stream is done */
+    /* Time calls that solve on the stream; the call may be asynchronous. Returns as bench_time_blocking. */
+    int (*time)(const struct bench_device *device, bench_call *call, void *context, int repeat,
+                bench_times *times);
+    void (*close)(struct bench_device *device);
+} bench_device;
+
+/* 0, or -1 with the reason printed to stderr. Opening measures the bandwidth. */
+int bench_device_open_host(bench_device *device, int threads);
+int bench_device_open_cuda(bench_device *device);
+
+#endif

@@ -1,0 +1,312 @@
+/*
+ * gpusolve-bench: for each matrix and number of right-hand sides, factorise with CHOLMOD, solve with
+ * gpusolve, check the answer, time the solve, and say how far it is from the wall.
+ *
+ * The wall is the time to read the stored factor twice, once a sweep, at the bandwidth measured at the start.
+ * A factor that fits in a cache can beat it. An answer is wrong if its backward error is not below 30
+ * epsilons, or not within 10 times CHOLMOD's own (or epsilon, if that is larger) where CHOLMOD is a peer.
+ */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "list.h"
+#include "options.h"
+#include "problem.h"
+#include "report.h"
+
+/* OpenBLAS's own switch, where the BLAS is OpenBLAS: CHOLMOD gets as many threads as gpusolve. */
+extern void openblas_set_num_threads(int threads) __attribute__((weak));
+
+/* Everything one case needs; b and x are where the backend wants them, host_* on the host. */
+typedef struct bench_case {
+    gpusolve_handle *handle;
+    bench_problem *problem;
+    gpusolve_factor *factor;
+    gpusolve_matrix *matrix;
+    gpusolve_workspace *workspace;
+    int64_t nrhs;
+    size_t bytes;
+    void *host_b, *host_x, *device_b, *device_x;
+    double *errors;
+    int *steps;
+    /* CHOLMOD's */
+    cholmod_dense *b, *x, *y, *e;
+} bench_case;
+
+static gpusolve_dense dense(const bench_case *c, void *values) {
+    return (gpusolve_dense){c->problem->dtype,
+                            GPUSOLVE_COL_MAJOR,
+                            c->problem->n,
+                            c->nrhs,
+                            c->problem->n ? c->problem->n : 1,
+                            values};
+}
+
+static int call_solve(void *context) {
+    bench_case *c = context;
+    gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
+
+    return gpusolve_solve(c->handle, c->factor, c->workspace, GPUSOLVE_A, &b, &x);
+}
+
+static int call_refine(void *context) {
+    bench_case *c = context;
+    gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
+
+    return gpusolve_refine(c->handle, c->factor, c->matrix, c->workspace, &b, &x, NULL, c->errors, c->steps);
+}
+
+static int call_cholmod(void *context) {
+    bench_case *c = context;
+
+    return !cholmod_solve2(CHOLMOD_A, c->problem->factor, c->b, NULL, &c->x, NULL, &c->y, &c->e,
+                           &c->problem->common);
+}
+
+static int complain(const bench_case *c, const char *what) {
+    const char *error = gpusolve_last_error(c->handle);
+
+    bench_report_progress(NULL, NULL);
+    fprintf(stderr, "gpusolve-bench: %s, %lld right-hand sides: %s failed%s%s\n", c->problem->name,
+            (long long)c->nrhs, what, error[0] ? ": " : "", error);
+    return -1;
+}
+
+/* The error of the solution that the backend has just left in device_x. */
+static int check(const bench_device *device, bench_case *c, double *error) {
+    if (device->download(c->host_x, c->device_x, c->bytes))
+        return complain(c, "copying the solution");
+    *error = bench_problem_error(c->problem, c->nrhs, c->host_b, c->host_x);
+    return *error < 0 ? complain(c, "allocating memory") : 0;
+}
+
+static int measure_solve(const bench_device *device, int repeat, bench_case *c, bench_record *record) {
+    if (call_solve(c) || check(device, c, &record->error))
+        return complain(c, "solving");
+    if (device->time(device, call_solve, c, repeat, &record->solve))
+        return complain(c, "timing the solve");
+    return 0;
+}
+
+static int measure_refine(const bench_device *device, int repeat, bench_case *c, bench_record *record) {
+    if (call_refine(c) || check(device, c, &record->refine_error))
+        return complain(c, "refining");
+    for (int64_t j = 0; j < c->nrhs; j++)
+        if (c->steps[j] > record->refine_steps)
+            record->refine_steps = c->steps[j];
+    if (bench_time_blocking(call_refine, c, repeat, &record->refine))
+        return complain(c, "timing the refinement");
+    record->refined = 1;
+    return 0;
+}
+
+/* CHOLMOD solves in double, from the right-hand sides that gpusolve got. */
+static int measure_cholmod(int repeat, bench_case *c, bench_record *record) {
+    bench_problem *problem = c->problem;
+    int xtype = problem->matrix->xtype;
+    size_t n = (size_t)problem->n, length = n * (size_t)c->nrhs * (xtype == CHOLMOD_COMPLEX ? 2 : 1);
+    gpusolve_dtype dtype = problem->dtype;
+
+    c->b = cholmod_allocate_dense(n, (size_t)c->nrhs, n, xtype, &problem->common);
+    if (!c->b)
+        return complain(c, "allocating memory");
+    for (size_t k = 0; k < length; k++)
+        ((double *)c->b->x)[k] =
+            problem->single_factor ? (double)((float *)c->host_b)[k] : ((double *)c->host_b)[k];
+    if (call_cholmod(c))
+        return complain(c, "CHOLMOD's solve");
+    problem->dtype = xtype == CHOLMOD_COMPLEX ? GPUSOLVE_COMPLEX_DOUBLE : GPUSOLVE_DOUBLE;
+    record->cholmod_error = bench_problem_error(problem, c->nrhs, c->b->x, c->x->x);
+    problem->dtype = dtype;
+    if (bench_time_blocking(call_cholmod, c, repeat, &record->cholmod))
+        return complain(c, "timing CHOLMOD");
+    record->has_peer = 1;
+    return 0;
+}
+
+static int is_right(const bench_record *record) {
+    double epsilon = bench_problem_epsilon(record->problem);
+    double limit = record->has_peer ? 10 * fmax(record->cholmod_error, epsilon) : 30 * epsilon;
+
+    return record->error < limit && (!record->refined || record->refine_error < limit);
+}
+
+static void release_case(const bench_device *device, bench_case *c) {
+    cholmod_free_dense(&c->b, &c->problem->common);
+    cholmod_free_dense(&c->x, &c->problem->common);
+    cholmod_free_dense(&c->y, &c->problem->common);
+    cholmod_free_dense(&c->e, &c->problem->common);
+    gpusolve_workspace_destroy(c->workspace);
+    device->release(c->device_b);
+    device->release(c->device_x);
+    free(c->host_b);
+    free(c->host_x);
+    free(c->errors);
+    free(c->steps);
+}
+
+static int prepare_case(const bench_device *device, bench_case *c) {
+    c->bytes = (size_t)(c->problem->n * c->nrhs) * bench_problem_number_bytes(c->problem);
+    c->host_b = malloc(c->bytes + 1);
+    c->host_x = malloc(c->bytes + 1);
+    c->device_b = device->allocate(c->bytes + 1);
+    c->device_x = device->allocate(c->bytes + 1);
+    c->errors = calloc((size_t)c->nrhs, sizeof *c->errors);
+    c->steps = calloc((size_t)c->nrhs, sizeof *c->steps);
+    if (!c->host_b || !c->host_x || !c->device_b || !c->device_x || !c->errors || !c->steps)
+        return complain(c, "allocating memory");
+    if (bench_problem_right_side(c->problem, c->nrhs, c->host_b))
+        return complain(c, "allocating memory");
+    if (device->upload(c->device_b, c->host_b, c->bytes))
+        return complain(c, "copying the right-hand sides");
+    if (gpusolve_workspace_create(c->handle, c->factor, c->nrhs, &c->workspace))
+        return complain(c, "making a workspace");
+    return 0;
+}
+
+/* One number of right-hand sides: 0 if all is right. */
+static int run_case(const bench_options *options, const bench_device *device, bench_case *c, int threads,
+                    FILE *json) {
+    bench_record record = {.problem = c->problem,
+                           .device = device,
+                           .device_name = gpusolve_get_device_name(c->handle),
+                           .threads = threads,
+                           .nrhs = c->nrhs};
+    gpusolve_info info = {.size = sizeof info};
+    int status = prepare_case(device, c);
+
+    bench_report_progress(c->problem->name, "solving");
+    if (!status && gpusolve_factor_info(c->handle, c->factor, c->nrhs, &info))
+        status = complain(c, "asking about the factor");
+    if (!status)
+        status = measure_solve(device, options->repeat, c, &record);
+    if (!status && options->refine)
+        status = measure_refine(device, options->repeat, c, &record);
+    if (!status && options->peer_cholmod)
+        status = measure_cholmod(options->repeat, c, &record);
+    bench_report_progress(NULL, NULL);
+    if (!status) {
+        record.info = &info;
+        record.wall_us = 2e6 * (double)info.stored_bytes / device->bandwidth;
+        record.ok = is_right(&record);
+        bench_report_row(&record);
+        if (json)
+            bench_report_json(json, &record);
+    }
+    release_case(device, c);
+    return status || !record.ok;
+}
+
+static int run_matrix(const bench_options *options, const bench_device *device, gpusolve_handle *handle,
+                      int threads, const char *spec, FILE *json) {
+    bench_problem problem;
+    bench_case base = {.handle = handle, .problem = &problem, .nrhs = options->nrhs[0]};
+    gpusolve_factor_data factor_data;
+    int failures = 0;
+
+    bench_report_progress(spec, "factorising");
+    if (bench_problem_create(spec, options->dtype, &problem))
+        return 1;
+    bench_report_progress(spec, "preparing");
+    factor_data = bench_problem_factor(&problem);
+    if (gpusolve_factor_create(handle, &factor_data, &base.factor)) {
+        complain(&base, "importing the factor");
+        failures++;
+    } else if (options->refine) {
+        gpusolve_matrix_data matrix_data = bench_problem_matrix(&problem);
+
+        if (gpusolve_matrix_create(handle, &matrix_data, &base.matrix)) {
+            complain(&base, "importing the matrix");
+            failures++;
+        }
+    }
+    for (int i = 0; i < options->nrhs_count && !failures; i++) {
+        bench_case one = base;
+
+        one.nrhs = options->nrhs[i];
+        failures += run_case(options, device, &one, threads, json);
+    }
+    gpusolve_matrix_destroy(base.matrix);
+    gpusolve_factor_destroy(base.factor);
+    bench_problem_destroy(&problem);
+    return failures;
+}
+
+static int open_device(const gpusolve_handle *handle, int threads, bench_device *device) {
+#ifdef GPUSOLVE_WITH_CUDA
+    if (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA)
+        return bench_device_open_cuda(device);
+#endif
+    (void)handle;
+    return bench_device_open_host(device, threads);
+}
+
+static int run_all(const bench_options *options, gpusolve_handle *handle, int threads, FILE *json) {
+    bench_device device;
+    int failures = 0;
+
+    if (open_device(handle, threads, &device))
+        return 1;
+    if (gpusolve_set_stream(handle, device.stream))
+        failures++;
+    bench_report_heading(&device, gpusolve_get_device_name(handle), options->refine);
+    for (int i = 0; i < options->matrix_count; i++)
+        failures += run_matrix(options, &device, handle, threads, options->matrices[i], json) != 0;
+    /* the handle's last work is on this stream */
+    gpusolve_set_stream(handle, NULL);
+    device.close(&device);
+    if (failures)
+        fprintf(stderr, "gpusolve-bench: %d of %d matrices failed\n", failures, options->matrix_count);
+    return failures;
+}
+
+int main(int argc, char **argv) {
+    bench_options options;
+    gpusolve_options create = GPUSOLVE_OPTIONS_INIT;
+    gpusolve_handle *handle;
+    gpusolve_status status;
+    FILE *json = NULL;
+    int failures;
+
+    if (bench_options_parse(argc, argv, &options)) {
+        bench_options_usage();
+        return 2;
+    }
+    if (options.help) {
+        bench_options_usage();
+        return 0;
+    }
+    if (options.list) {
+        bench_list();
+        return 0;
+    }
+    if (!options.threads)
+        options.threads = omp_get_max_threads();
+    omp_set_num_threads(options.threads);
+    if (openblas_set_num_threads)
+        openblas_set_num_threads(options.threads);
+
+    create.backend = options.backend;
+    create.threads = options.threads;
+    status = gpusolve_create(&handle, &create);
+    if (status) {
+        fprintf(stderr, "gpusolve-bench: %s\n", gpusolve_status_message(status));
+        return 1;
+    }
+    if (options.json && !(json = fopen(options.json, "w"))) {
+        perror(options.json);
+        gpusolve_destroy(handle);
+        return 1;
+    }
+    failures = run_all(&options, handle, options.threads, json);
+    if (json && fclose(json)) {
+        perror(options.json);
+        failures++;
+    }
+    gpusolve_destroy(handle);
+    return failures != 0;
+}

@@ -1,0 +1,138 @@
+#define _POSIX_C_SOURCE 200809L
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bench_options_usage(void) {
+    fputs("usage: gpusolve-bench [options] MATRIX...\n"
+          "Factorise with CHOLMOD, solve with gpusolve, check every answer, then time it.\n"
+          "MATRIX is a file, the name of a matrix on the search path, or a generator such as grid2d:1000 "
+          "(--list).\n"
+          "  --backend auto|cuda|host  where to solve (auto)\n"
+          "  --threads N               host threads, for gpusolve and its peers alike (all)\n"
+          "  --nrhs 1,8,32             numbers of right-hand sides (1)\n"
+          "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
+          "is complex)\n"
+          "  --refine                  also time iterative refinement\n"
+          "  --peers cholmod           also time cholmod_solve2\n"
+          "  --repeat N                timed samples, after a warm-up (15)\n"
+          "  --json FILE               write one JSON record a line\n"
+          "  --list                    list matrices and generators\n",
+          stderr);
+}
+
+/* The integer that text is, if it lies in [least, most] and ends with one of the characters in ends. */
+static int parse_integer(const char *text, long least, long most, const char *ends, long *value,
+                         const char **rest) {
+    char *end;
+
+    errno = 0;
+    *value = strtol(text, &end, 10);
+    if (end == text || errno || *value < least || *value > most || (*end && !strchr(ends, *end)))
+        return -1;
+    *rest = end;
+    return 0;
+}
+
+static int parse_nrhs(const char *text, bench_options *options) {
+    options->nrhs_count = 0;
+    for (;;) {
+        long value;
+
+        if (options->nrhs_count == BENCH_MAX_NRHS || parse_integer(text, 1, 1 << 20, ",", &value, &text))
+            return -1;
+        options->nrhs[options->nrhs_count++] = value;
+        if (!*text)
+            return 0;
+        text++;
+    }
+}
+
+/* The place of text in a NULL-terminated list of words, or -1. */
+static int find_word(const char *text, const char *const *words) {
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(text, words[i]))
+            return i;
+    return -1;
+}
+
+int bench_options_parse(int argc, char **argv, bench_options *options) {
+    enum { BACKEND = 1, THREADS, NRHS, DTYPE, REFINE, PEERS, REPEAT, JSON, LIST, HELP };
+    static const struct option known[] = {{"backend", required_argument, NULL, BACKEND},
+                                          {"threads", required_argument, NULL, THREADS},
+                                          {"nrhs", required_argument, NULL, NRHS},
+                                          {"dtype", required_argument, NULL, DTYPE},
+                                          {"refine", no_argument, NULL, REFINE},
+                                          {"peers", required_argument, NULL, PEERS},
+                                          {"repeat", required_argument, NULL, REPEAT},
+                                          {"json", required_argument, NULL, JSON},
+                                          {"list", no_argument, NULL, LIST},
+                                          {"help", no_argument, NULL, HELP},
+                                          {NULL, 0, NULL, 0}};
+    static const char *const backends[] = {"auto", "host", "cuda", NULL}; /* in the order of the enums */
+    static const char *const dtypes[] = {"s", "d", "c", "z", NULL};
+    static const char *const peers[] = {"cholmod", NULL};
+    const char *rest;
+    int option, index = 0, word = 0;
+    long value = 0;
+
+    *options = (bench_options){
+        .backend = GPUSOLVE_BACKEND_AUTO, .nrhs = {1}, .nrhs_count = 1, .dtype = -1, .repeat = 15};
+    while ((option = getopt_long(argc, argv, "", known, &index)) != -1) {
+        int bad = 0;
+
+        switch (option) {
+        case BACKEND:
+            bad = (word = find_word(optarg, backends)) < 0;
+            options->backend = bad ? GPUSOLVE_BACKEND_AUTO : (gpusolve_backend)word;
+            break;
+        case THREADS:
+            bad = parse_integer(optarg, 1, 4096, "", &value, &rest);
+            options->threads = (int)value;
+            break;
+        case NRHS:
+            bad = parse_nrhs(optarg, options);
+            break;
+        case DTYPE:
+            bad = (options->dtype = find_word(optarg, dtypes)) < 0;
+            break;
+        case REFINE:
+            options->refine = 1;
+            break;
+        case PEERS:
+            bad = find_word(optarg, peers) < 0;
+            options->peer_cholmod = 1;
+            break;
+        case REPEAT:
+            bad = parse_integer(optarg, 1, 1000000, "", &value, &rest);
+            options->repeat = (int)value;
+            break;
+        case JSON:
+            options->json = optarg;
+            break;
+        case LIST:
+            options->list = 1;
+            break;
+        case HELP:
+            options->help = 1;
+            break;
+        default: /* getopt has complained */
+            return -1;
+        }
+        if (bad) {
+            fprintf(stderr, "gpusolve-bench: --%s does not take \"%s\"\n", known[index].name, optarg);
+            return -1;
+        }
+    }
+    options->matrices = argv + optind;
+    options->matrix_count = argc - optind;
+    if (!options->matrix_count && !options->list && !options->help) {
+        fprintf(stderr, "gpusolve-bench: no matrix given\n");
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* The command line of gpusolve-bench. */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include "gpusolve.h"
+
+enum { BENCH_MAX_NRHS = 16 };
+
+typedef struct bench_options {
+    gpusolve_backend backend;
+    int threads;                  /* 0: as many as OpenMP takes */
+    int64_t nrhs[BENCH_MAX_NRHS]; /* numbers of right-hand sides to measure */
+    int nrhs_count;
+    int dtype; /* a gpusolve_dtype, or -1: double, real or complex as the matrix is */
+    int refine;
+    int peer_cholmod;
+    int repeat;
+    int list;
+    int help;
+    const char *json; /* NULL: none */
+    char **matrices;  /* what is left of argv */
+    int matrix_count;
+} bench_options;
+
+/* 0, or -1 with the complaint printed to stderr. */
+int bench_options_parse(int argc, char **argv, bench_options *options);
+void bench_options_usage(void);
+
+#endif

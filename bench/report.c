@@ -1,0 +1,143 @@
+#define _POSIX_C_SOURCE 200809L
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "revision.h"
+
+static const char *backend_name(const gpusolve_info *info) {
+    return info->backend == GPUSOLVE_BACKEND_CUDA ? "cuda" : "host";
+}
+
+static char dtype_letter(gpusolve_dtype dtype) {
+    return "sdcz"[dtype];
+}
+
+void bench_report_progress(const char *name, const char *what) {
+    if (!isatty(STDERR_FILENO))
+        return;
+    fputs("\r\033[K", stderr);
+    if (name)
+        fprintf(stderr, "%s: %s ...", name, what);
+    fflush(stderr);
+}
+
+void bench_report_heading(const bench_device *device, const char *device_name, int with_refine) {
+    printf("gpusolve %s (%s) on %s%s%s, reading %.0f GB/s\n", gpusolve_version(), BENCH_REVISION, device_name,
+           device->driver[0] ? ", driver " : "", device->driver, 1e-9 * device->bandwidth);
+    printf("%-24s %9s %11s %7s %4s %5s %11s %10s %10s %6s %11s %8s %9s", "matrix", "n", "nnz(L)", "backend",
+           "type", "nrhs", "prepare ms", "solve ms", "wall ms", "wall %", "CHOLMOD ms", "speed-up", "error");
+    if (with_refine)
+        printf(" %10s %5s %9s", "refine ms", "steps", "error");
+    putchar('\n');
+}
+
+void bench_report_row(const bench_record *record) {
+    const gpusolve_info *info = record->info;
+
+    printf("%-24s %9" PRId64 " %11" PRId64 " %7s %4c %5" PRId64 " %11.2f %10.4f %10.4f %6.1f",
+           record->problem->name, info->n, info->nnz_l, backend_name(info), dtype_letter(info->dtype),
+           record->nrhs, info->plan_ms + info->prepare_ms, 1e-3 * record->solve.median,
+           1e-3 * record->wall_us, 100 * record->wall_us / record->solve.median);
+    if (record->has_peer)
+        printf(" %11.4f %8.2f", 1e-3 * record->cholmod.median, record->cholmod.median / record->solve.median);
+    else
+        printf(" %11s %8s", "-", "-");
+    printf(" %9.1e", record->error);
+    if (record->refined)
+        printf(" %10.4f %5d %9.1e", 1e-3 * record->refine.median, record->refine_steps, record->refine_error);
+    puts(record->ok ? "" : "  WRONG");
+    fflush(stdout);
+}
+
+/* ------------------------------------------------------------------------------------------------ JSON ---
+ */
+
+static void put_string(FILE *file, const char *key, const char *text) {
+    fprintf(file, "\"%s\": \"", key);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            fprintf(file, "\\%c", c);
+        else if (c < 0x20)
+            fprintf(file, "\\u%04x", c);
+        else
+            fputc(c, file);
+    }
+    fputs("\", ", file);
+}
+
+static void put_integer(FILE *file, const char *key, int64_t value) {
+    fprintf(file, "\"%s\": %" PRId64 ", ", key, value);
+}
+
+/* JSON has no NaN. */
+static void put_number(FILE *file, const char *key, double value) {
+    if (isfinite(value))
+        fprintf(file, "\"%s\": %.6g, ", key, value);
+    else
+        fprintf(file, "\"%s\": null, ", key);
+}
+
+void bench_report_json(FILE *file, const bench_record *record) {
+    const gpusolve_info *info = record->info;
+    double bytes = 2 * (double)info->stored_bytes; /* both sweeps */
+
+    fputc('{', file);
+    put_string(file, "git", BENCH_REVISION);
+    put_string(file, "version", gpusolve_version());
+    put_string(file, "operation", "solve");
+    put_string(file, "matrix", record->problem->name);
+    put_string(file, "ordering", record->problem->ordering);
+    put_integer(file, "n", info->n);
+    put_integer(file, "nnz_a", record->problem->nnz_a);
+    put_integer(file, "nnz_l", info->nnz_l);
+    put_integer(file, "stored_bytes", info->stored_bytes);
+    put_integer(file, "supernodes", info->supernodes);
+    put_integer(file, "levels", info->levels);
+    put_string(file, "backend", backend_name(info));
+    put_string(file, "device", record->device_name);
+    put_string(file, "driver", record->device->driver);
+    put_integer(file, "threads", record->threads);
+    put_string(file, "dtype", (char[]){dtype_letter(info->dtype), 0});
+    put_integer(file, "nrhs", record->nrhs);
+    put_number(file, "factorise_ms", record->problem->factorise_ms);
+    put_number(file, "plan_ms", info->plan_ms);
+    put_number(file, "prepare_ms", info->prepare_ms);
+    put_integer(file, "factor_bytes", info->factor_bytes);
+    put_integer(file, "workspace_bytes", info->workspace_bytes);
+    put_number(file, "solve_us", record->solve.median);
+    put_number(file, "solve_us_min", record->solve.least);
+    put_number(file, "spread", record->solve.spread);
+    put_number(file, "stream_us", record->solve.stream);
+    put_number(file, "bytes", bytes);
+    put_number(file, "gb_per_s", 1e-3 * bytes / record->solve.median);
+    put_number(file, "bandwidth_gb_per_s", 1e-9 * record->device->bandwidth);
+    put_number(file, "wall_us", record->wall_us);
+    put_number(file, "wall_fraction", record->wall_us / record->solve.median);
+    put_number(file, "backward_error", record->error);
+    if (record->refined) {
+        put_number(file, "refine_us", record->refine.median);
+        put_integer(file, "refine_steps", record->refine_steps);
+        put_number(file, "refine_backward_error", record->refine_error);
+    }
+    fputs("\"peers\": {", file);
+    if (record->has_peer) {
+        /* CHOLMOD solves with the factor it has, in double. */
+        fputs("\"cholmod\": {", file);
+        put_string(file, "dtype", record->problem->matrix->xtype == CHOLMOD_COMPLEX ? "z" : "d");
+        put_number(file, "solve_us", record->cholmod.median);
+        put_number(file, "solve_us_min", record->cholmod.least);
+        put_number(file, "spread", record->cholmod.spread);
+        if (isfinite(record->cholmod_error))
+            fprintf(file, "\"backward_error\": %.6g}", record->cholmod_error);
+        else
+            fputs("\"backward_error\": null}", file);
+    }
+    fprintf(file, "}, \"ok\": %s}\n", record->ok ? "true" : "false");
+    fflush(file);
+}

@@ -1,0 +1,37 @@
+/* What a measurement says, as a row of the table and as a line of JSON. */
+#ifndef BENCH_REPORT_H
+#define BENCH_REPORT_H
+
+#include <stdio.h>
+
+#include "device.h"
+#include "problem.h"
+
+typedef struct bench_record {
+    const bench_problem *problem;
+    const bench_device *device;
+    const gpusolve_info *info;
+    const char *device_name;
+    int threads;
+    int64_t nrhs;
+    bench_times solve;
+    double wall_us; /* both sweeps read the stored factor at the measured bandwidth */
+    double error;
+    int refined; /* --refine: what follows was measured */
+    bench_times refine;
+    int refine_steps; /* the most that a column took */
+    double refine_error;
+    int has_peer; /* --peers cholmod: likewise */
+    bench_times cholmod;
+    double cholmod_error;
+    int ok;
+} bench_record;
+
+void bench_report_heading(const bench_device *device, const char *device_name, int with_refine);
+void bench_report_row(const bench_record *record);
+void bench_report_json(FILE *file, const bench_record *record);
+
+/* A line on stderr, if that is a terminal, which the next one replaces; NULL takes it away. */
+void bench_report_progress(const char *name, const char *what);
+
+#endif

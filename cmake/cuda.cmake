@@ -1,0 +1,31 @@
+# Decide whether to build the CUDA backend: sets GPUSOLVE_WITH_CUDA and enables the language.
+set(GPUSOLVE_WITH_CUDA OFF)
+if(GPUSOLVE_CUDA STREQUAL "OFF")
+    return()
+endif()
+
+# nvcc is often installed without being on the PATH.
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(GPUSOLVE_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
+    mark_as_advanced(GPUSOLVE_NVCC)
+    if(GPUSOLVE_NVCC)
+        set(CMAKE_CUDA_COMPILER "${GPUSOLVE_NVCC}")
+    endif()
+endif()
+# Machine code for A100 and H100/H200, and PTX for what comes after.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES "80-real;90" CACHE STRING "CUDA architectures")
+endif()
+
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    find_package(CUDAToolkit QUIET)
+endif()
+if(TARGET CUDA::cublas AND TARGET CUDA::cudart_static)
+    set(GPUSOLVE_WITH_CUDA ON)
+elseif(GPUSOLVE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "GPUSOLVE_CUDA=ON, but nvcc or cuBLAS was not found")
+endif()
+message(STATUS "CUDA backend: ${GPUSOLVE_WITH_CUDA}")

@@ -1,0 +1,29 @@
+# Headers, libraries, the CMake package and gpusolve.pc.
+include(CMakePackageConfigHelpers)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gpusolve")
+
+install(FILES include/gpusolve.h include/gpusolve_cholmod.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS gpusolve EXPORT gpusolveTargets DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT gpusolveTargets NAMESPACE gpusolve:: DESTINATION "${package_dir}")
+
+# The static library needs its user to find what the shared one carries, so it has an export of its own.
+install(TARGETS gpusolve_static EXPORT gpusolveStaticTargets DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT gpusolveStaticTargets NAMESPACE gpusolve:: DESTINATION "${package_dir}")
+
+configure_package_config_file(cmake/gpusolveConfig.cmake.in "${PROJECT_BINARY_DIR}/gpusolveConfig.cmake"
+    INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/gpusolveConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/gpusolveConfig.cmake" "${PROJECT_BINARY_DIR}/gpusolveConfigVersion.cmake"
+    DESTINATION "${package_dir}")
+
+# gpusolve.pc finds its prefix from where it lies, so an installed tree can be moved.
+file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
+set(pc_private_libraries ${OpenMP_C_FLAGS} -lm)
+if(GPUSOLVE_WITH_CUDA)
+    list(APPEND pc_private_libraries "-L${CUDAToolkit_LIBRARY_DIR}" -lcublas -lcudart_static -lstdc++ -ldl -lrt -lpthread)
+endif()
+list(JOIN pc_private_libraries " " pc_private_libraries)
+configure_file(cmake/gpusolve.pc.in "${PROJECT_BINARY_DIR}/gpusolve.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/gpusolve.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
