@@ -1,0 +1,134 @@
+/*
+ * gpusolve_cholmod.h with the objects of another CHOLMOD: a factor of order 2 is imported, refreshed and
+ * solved with, in one call too, in every precision that this CHOLMOD has.
+ */
+#ifndef CHOLMOD_MOCK_CHECK_H
+#define CHOLMOD_MOCK_CHECK_H
+
+#include "objects.h"
+
+#include "gpusolve_cholmod.h"
+#include "testing.h"
+
+/* P = identity, L = [2 .; 1 3], A = [4 2; 2 10]; the solution of A x = b for b = [8; 22] is [1; 2]. */
+static int32_t narrow[] = {0, 2, 4};
+static int64_t wide[] = {0, 2, 4};
+static int32_t narrow_rows[] = {0, 1};
+static int64_t wide_rows[] = {0, 1};
+static double doubles[] = {2, 1, NAN, 3};
+static float floats[] = {2, 1, (float)NAN, 3};
+static double right_hand_side[] = {8, 22};
+static float right_hand_side_single[] = {8, 22};
+
+/* One supernode of two columns. */
+static cholmod_factor small_factor(int itype, int dtype) {
+    static int32_t narrow_ends[3][2] = {{0, 2}, {0, 2}, {0, 4}};
+    static int64_t wide_ends[3][2] = {{0, 2}, {0, 2}, {0, 4}};
+    const int is_wide = itype == CHOLMOD_LONG;
+    cholmod_factor l;
+    memset(&l, 0, sizeof l);
+    l.n = l.minor = 2;
+    l.Perm = is_wide ? (void *)wide_rows : (void *)narrow_rows;
+    l.nsuper = 1;
+    l.ssize = 2;
+    l.xsize = 4;
+    l.super = is_wide ? (void *)wide_ends[0] : (void *)narrow_ends[0];
+    l.pi = is_wide ? (void *)wide_ends[1] : (void *)narrow_ends[1];
+    l.px = is_wide ? (void *)wide_ends[2] : (void *)narrow_ends[2];
+    l.s = is_wide ? (void *)wide_rows : (void *)narrow_rows;
+    l.x = dtype == CHOLMOD_DOUBLE ? (void *)doubles : (void *)floats;
+    l.is_ll = l.is_super = l.is_monotonic = 1;
+    l.itype = itype;
+    l.xtype = CHOLMOD_REAL;
+    l.dtype = dtype;
+    return l;
+}
+
+static cholmod_dense small_dense(int dtype) {
+    cholmod_dense b;
+    memset(&b, 0, sizeof b);
+    b.nrow = b.d = b.nzmax = 2;
+    b.ncol = 1;
+    b.x = dtype == CHOLMOD_DOUBLE ? (void *)right_hand_side : (void *)right_hand_side_single;
+    b.xtype = CHOLMOD_REAL;
+    b.dtype = dtype;
+    return b;
+}
+
+static double entry(const cholmod_dense *x, size_t k) {
+    return x->dtype == CHOLMOD_DOUBLE ? ((const double *)x->x)[k] : (double)((const float *)x->x)[k];
+}
+
+static void check_solve(int itype, int dtype) {
+    testing_in("CHOLMOD %d, itype %d, dtype %d", CHOLMOD_MAIN_VERSION, itype, dtype);
+    cholmod_common common = {.itype = itype, .dtype = dtype};
+    cholmod_factor l = small_factor(itype, dtype);
+    cholmod_dense b = small_dense(dtype);
+    gpusolve_status status;
+    char message[256];
+    cholmod_dense *x = gpusolve_cholmod_solve_status(CHOLMOD_A, &l, &b, &common, &status, message);
+    CHECK_STATUS(status, GPUSOLVE_OK);
+    if (CHECK(x != NULL)) {
+        CHECK(x->dtype == dtype && x->xtype == CHOLMOD_REAL && common.status == CHOLMOD_OK);
+        CHECK_BELOW(fabs(entry(x, 0) - 1) + fabs(entry(x, 1) - 2), 1e-5);
+    }
+    mock_free_dense(&x, &common);
+
+    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_HOST, 1);
+    gpusolve_factor *factor = NULL;
+    gpusolve_info info = {.size = sizeof info};
+    CHECK_STATUS(gpusolve_cholmod_query(handle, &l, 1, &info), GPUSOLVE_OK);
+    CHECK(info.dtype == (dtype == CHOLMOD_DOUBLE ? GPUSOLVE_DOUBLE : GPUSOLVE_FLOAT) && info.nnz_l == 3);
+    CHECK_STATUS(gpusolve_cholmod_import(handle, &l, &factor), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_cholmod_refresh(handle, factor, &l), GPUSOLVE_OK);
+    gpusolve_factor_destroy(factor);
+
+    gpusolve_matrix *matrix = NULL;
+    cholmod_sparse a;
+    memset(&a, 0, sizeof a);
+    a.nrow = a.ncol = 2;
+    a.nzmax = 4;
+    a.p = itype == CHOLMOD_LONG ? (void *)wide : (void *)narrow;
+    int32_t narrow_index[] = {0, 1, 0, 1};
+    int64_t wide_index[] = {0, 1, 0, 1};
+    double full[] = {4, 2, 2, 10};
+    float full_single[] = {4, 2, 2, 10};
+    a.i = itype == CHOLMOD_LONG ? (void *)wide_index : (void *)narrow_index;
+    a.x = dtype == CHOLMOD_DOUBLE ? (void *)full : (void *)full_single;
+    a.itype = itype;
+    a.xtype = CHOLMOD_REAL;
+    a.dtype = dtype;
+    a.sorted = a.packed = 1;
+    CHECK_STATUS(gpusolve_cholmod_matrix(handle, &a, &matrix), GPUSOLVE_OK);
+    gpusolve_matrix_destroy(matrix);
+    gpusolve_destroy(handle);
+    CHECK(common.malloc_count == 0);
+}
+
+/* A complex factor with a zomplex right-hand side: packed on the way in, unpacked on the way out. */
+static void check_zomplex(int dtype) {
+    testing_in("CHOLMOD %d, zomplex, dtype %d", CHOLMOD_MAIN_VERSION, dtype);
+    cholmod_common common = {.itype = CHOLMOD_INT, .dtype = dtype, .prefer_zomplex = 1};
+    double complex_doubles[] = {2, 0, 1, 1, 0, 0, 3, 0}; /* L = [2 .; 1+i 3] */
+    float complex_floats[] = {2, 0, 1, 1, 0, 0, 3, 0};
+    cholmod_factor l = small_factor(CHOLMOD_INT, dtype);
+    l.xtype = CHOLMOD_COMPLEX;
+    l.x = dtype == CHOLMOD_DOUBLE ? (void *)complex_doubles : (void *)complex_floats;
+    double im[] = {2, 5};
+    float im_single[] = {2, 5};
+    cholmod_dense b = small_dense(dtype);
+    b.xtype = CHOLMOD_ZOMPLEX;
+    b.z = dtype == CHOLMOD_DOUBLE ? (void *)im : (void *)im_single;
+    cholmod_dense *x = gpusolve_cholmod_solve(CHOLMOD_L, &l, &b, &common);
+    if (CHECK(x != NULL) && CHECK(x->xtype == CHOLMOD_ZOMPLEX && x->dtype == dtype)) {
+        /* x1 = (8 + 2i) / 2 = 4 + i; x2 = (22 + 5i - (1 + i)(4 + i)) / 3 = (19 + 0i) / 3 */
+        const double z0 = dtype == CHOLMOD_DOUBLE ? ((double *)x->z)[0] : (double)((float *)x->z)[0];
+        const double z1 = dtype == CHOLMOD_DOUBLE ? ((double *)x->z)[1] : (double)((float *)x->z)[1];
+        CHECK_BELOW(fabs(entry(x, 0) - 4) + fabs(z0 - 1), 1e-5);
+        CHECK_BELOW(fabs(entry(x, 1) - 19.0 / 3) + fabs(z1), 1e-5);
+    }
+    mock_free_dense(&x, &common);
+    CHECK(common.malloc_count == 0);
+}
+
+#endif

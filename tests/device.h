@@ -1,0 +1,43 @@
+/* Device memory for tests. Without CUDA nothing runs on a device, and the stand-ins below say so. */
+#ifndef GPUSOLVE_TESTS_DEVICE_H
+#define GPUSOLVE_TESTS_DEVICE_H
+
+#include <stddef.h>
+
+#ifdef GPUSOLVE_WITH_CUDA
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Allocated on the current device and filled from host memory; NULL on failure, never NULL for 0 bytes. */
+void *device_new(const void *host, size_t bytes);
+/* Waits for the default stream's work, then copies to the host. 0 on success. */
+int device_read(void *host, const void *device, size_t bytes);
+void device_delete(void *device);
+
+#ifdef __cplusplus
+}
+#endif
+
+#else
+
+static inline void *device_new(const void *host, size_t bytes) {
+    (void)host;
+    (void)bytes;
+    return NULL;
+}
+
+static inline int device_read(void *host, const void *device, size_t bytes) {
+    (void)host;
+    (void)device;
+    (void)bytes;
+    return -1;
+}
+
+static inline void device_delete(void *device) {
+    (void)device;
+}
+
+#endif
+#endif

@@ -1,0 +1,188 @@
+/*
+ * Factors whose triangles are ill-conditioned although substitution with them is accurate: what a backend
+ * that multiplies by inverses must notice. Right-hand sides with a smooth solution show it (b = A 1), random
+ * ones do not.
+ *
+ * L has two supernodes: the first nc columns with nr rows, L1 unit but for -g below the diagonal, so that
+ * inv(L1) grows like (1 + g)^nc; and the nr - nc columns below, well-conditioned. The measure is plain
+ * substitution in C.
+ */
+#include "testing.h"
+
+enum { COLUMNS = 33 };
+
+typedef struct example {
+    int nc, nr;
+    double growth; /* of inv(L1) */
+} example;
+
+/* Column-major n x n lower triangle. */
+static void make_factor(const example *e, double *l) {
+    const int n = e->nr;
+    const double g = pow(e->growth, 1.0 / e->nc) - 1;
+    uint64_t seed = 17;
+    memset(l, 0, (size_t)n * (size_t)n * sizeof *l);
+    for (int j = 0; j < n; j++)
+        for (int i = j; i < n; i++)
+            l[i + (int64_t)j * n] = i == j ? 1 : i < e->nc && j < e->nc ? -g : testing_random(&seed) / n;
+}
+
+static void multiply(int n, const double *l, const double *x, long double *b) {
+    long double *y = calloc((size_t)n, sizeof *y);
+    REQUIRE(y);
+    for (int j = 0; j < n; j++)
+        for (int i = j; i < n; i++)
+            y[j] += (long double)l[i + (int64_t)j * n] * x[i];
+    for (int i = 0; i < n; i++) {
+        b[i] = 0;
+        for (int j = 0; j <= i; j++)
+            b[i] += (long double)l[i + (int64_t)j * n] * y[j];
+    }
+    free(y);
+}
+
+static double norm_of_a(int n, const double *l) {
+    double *magnitude = calloc((size_t)n, sizeof *magnitude), norm = 0;
+    double *absolute = malloc((size_t)n * (size_t)n * sizeof *absolute);
+    long double *sums = calloc((size_t)n, sizeof *sums);
+    REQUIRE(magnitude && absolute && sums);
+    for (int64_t k = 0; k < (int64_t)n * n; k++)
+        absolute[k] = fabs(l[k]);
+    for (int i = 0; i < n; i++)
+        magnitude[i] = 1;
+    multiply(n, absolute, magnitude, sums); /* |L| |L'| 1 >= |A| 1 */
+    for (int i = 0; i < n; i++)
+        norm = fmax(norm, (double)sums[i]);
+    free(magnitude);
+    free(absolute);
+    free(sums);
+    return norm;
+}
+
+static double backward_error(int n, const double *l, double norm_a, const double *x, const double *b) {
+    long double *ax = calloc((size_t)n, sizeof *ax);
+    REQUIRE(ax);
+    multiply(n, l, x, ax);
+    double r = 0, norm_x = 0, norm_b = 0;
+    for (int i = 0; i < n; i++) {
+        const double residual = fabs((double)(b[i] - ax[i]));
+        r = residual <= r ? r : residual; /* a NaN stays */
+        norm_x = fmax(norm_x, fabs(x[i]));
+        norm_b = fmax(norm_b, fabs(b[i]));
+    }
+    free(ax);
+    return r / (norm_a * norm_x + norm_b);
+}
+
+static void substitute(int n, const double *l, const double *b, double *x) {
+    memcpy(x, b, (size_t)n * sizeof *x);
+    for (int j = 0; j < n; j++) {
+        x[j] /= l[j + (int64_t)j * n];
+        for (int i = j + 1; i < n; i++)
+            x[i] -= l[i + (int64_t)j * n] * x[j];
+    }
+    for (int j = n - 1; j >= 0; j--) {
+        for (int i = j + 1; i < n; i++)
+            x[j] -= l[i + (int64_t)j * n] * x[i];
+        x[j] /= l[j + (int64_t)j * n];
+    }
+}
+
+static gpusolve_factor *import(gpusolve_handle *handle, const example *e, const double *l) {
+    const int n = e->nr, nc = e->nc, nsuper = nc < n ? 2 : 1;
+    int32_t super[3] = {0, nc, n}, pi[3] = {0, n, 2 * n - nc},
+            px[3] = {0, n * nc, n * nc + (n - nc) * (n - nc)};
+    int32_t *rows = malloc((size_t)(2 * n) * sizeof *rows);
+    double *x = malloc((size_t)px[2] * sizeof *x + 1);
+    REQUIRE(rows && x);
+    for (int i = 0; i < n; i++)
+        rows[i] = i;
+    for (int i = nc; i < n; i++)
+        rows[n + i - nc] = i;
+    memcpy(x, l, (size_t)px[1] * sizeof *x);
+    for (int j = nc; j < n; j++)
+        memcpy(x + px[1] + (j - nc) * (n - nc), l + nc + (int64_t)j * n, (size_t)(n - nc) * sizeof *x);
+    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
+    data.n = data.minor = n;
+    data.nsuper = nsuper;
+    data.super = super;
+    data.pi = pi;
+    data.px = px;
+    data.s = rows;
+    data.x = x;
+    data.ssize = pi[nsuper];
+    data.xsize = px[nsuper];
+    gpusolve_factor *factor = NULL;
+    CHECK_STATUS(gpusolve_factor_create(handle, &data, &factor), GPUSOLVE_OK);
+    free(rows);
+    free(x);
+    return factor;
+}
+
+static void check_example(gpusolve_backend backend, const example *e) {
+    const int n = e->nr;
+    testing_in("%s, nc %d, nr %d, growth %g", testing_backend_name(backend), e->nc, e->nr, e->growth);
+    double *l = malloc((size_t)n * (size_t)n * sizeof *l), *reference = malloc((size_t)n * sizeof *reference);
+    long double *smooth = malloc((size_t)n * sizeof *smooth);
+    REQUIRE(l && reference && smooth);
+    make_factor(e, l);
+    const double norm_a = norm_of_a(n, l);
+    gpusolve_handle *handle = testing_handle(backend, 0);
+    gpusolve_factor *factor = import(handle, e, l);
+    REQUIRE(factor);
+
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
+    double *values = b.values, *solution = x.values;
+    testing_fill(&b, 5);
+    for (int j = 0; j < COLUMNS; j += 2) { /* every other column: solutions 1, 1 + i / n, ... */
+        for (int i = 0; i < n; i++)
+            reference[i] = 1 + (double)j * i / n;
+        multiply(n, l, reference, smooth);
+        for (int i = 0; i < n; i++)
+            values[i + j * n] = (double)smooth[i];
+    }
+    for (int cols = 1; cols <= COLUMNS; cols += 8) { /* every class of right-hand sides */
+        gpusolve_dense b_part = b, x_part = x;
+        b_part.cols = x_part.cols = cols;
+        CHECK_STATUS(gpusolve_solve(handle, factor, NULL, GPUSOLVE_A, &b_part, &x_part), GPUSOLVE_OK);
+        for (int j = 0; j < cols; j++) {
+            substitute(n, l, values + j * n, reference);
+            const double best = backward_error(n, l, norm_a, reference, values + j * n);
+            const double ours = backward_error(n, l, norm_a, solution + j * n, values + j * n);
+            CHECK_BELOW(ours, 10 * fmax(best, DBL_EPSILON / 2)); /* less than half an eps is luck */
+        }
+    }
+    const gpusolve_dense alone = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, 1, 0);
+    for (int j = 0; j < COLUMNS; j += 11) {
+        gpusolve_dense column = b;
+        column.cols = 1;
+        column.values = values + j * n;
+        CHECK_STATUS(gpusolve_solve(handle, factor, NULL, GPUSOLVE_A, &column, &alone), GPUSOLVE_OK);
+        CHECK(testing_same_bits(&alone, 0, &x, j, 1));
+    }
+    gpusolve_factor_destroy(factor);
+    gpusolve_destroy(handle);
+    free(alone.values);
+    free(b.values);
+    free(x.values);
+    free(l);
+    free(reference);
+    free(smooth);
+}
+
+int main(void) {
+    /* around the sizes at which kernels change: one warp, four or eight, tiles of 16 that the triangle ends
+     * in or not */
+    static const int sizes[][2] = {{1, 1},     {8, 10},    {16, 64},   {17, 40},   {24, 120}, {32, 128},
+                                   {20, 300},  {33, 33},   {40, 70},   {48, 96},   {64, 200}, {65, 130},
+                                   {100, 180}, {130, 130}, {150, 151}, {160, 320}, {250, 260}};
+    static const double growths[] = {2, 1e4, 1e8, 1e12};
+    gpusolve_backend backends[2];
+    const int count = testing_backends(backends);
+    for (int k = 0; k < count; k++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (size_t g = 0; g < sizeof growths / sizeof *growths; g++)
+                check_example(backends[k], &(example){sizes[s][0], sizes[s][1], growths[g]});
+    return testing_done();
+}

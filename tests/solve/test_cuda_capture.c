@@ -1,0 +1,174 @@
+/*
+ * What a solve on the device promises beside the answer: it can be captured into a graph and replayed on new
+ * numbers, it allocates nothing, it runs on the handle's stream, several streams may solve with one factor at
+ * once, and operands in host memory are refused while a stream is captured. A factor that is refreshed
+ * answers with the new numbers, from an old graph too.
+ */
+#include "testing.h"
+
+#include <cuda_runtime_api.h>
+
+#include "cholmod_helpers.h"
+#include "gpusolve_cholmod.h"
+
+enum { COLUMNS = 9, STREAMS = 4 };
+
+typedef struct problem {
+    cholmod_common common;
+    cholmod_sparse *a;
+    cholmod_factor *l;
+    gpusolve_handle *handle;
+    gpusolve_factor *factor;
+    int64_t n;
+} problem;
+
+static void open_problem(problem *p, const char *spec) {
+    cholmod_start(&p->common);
+    p->a = testing_load(spec, &p->common);
+    REQUIRE(p->a);
+    p->l = testing_factorize(p->a, GPUSOLVE_SUPERNODAL_LL, &p->common);
+    REQUIRE(p->l);
+    p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
+    p->n = (int64_t)p->l->n;
+}
+
+static void close_problem(problem *p) {
+    gpusolve_factor_destroy(p->factor);
+    gpusolve_destroy(p->handle);
+    cholmod_free_factor(&p->l, &p->common);
+    cholmod_free_sparse(&p->a, &p->common);
+    cholmod_finish(&p->common);
+}
+
+/* A block of the user's in device memory, filled from the host's. */
+static gpusolve_dense on_device(const gpusolve_dense *host) {
+    gpusolve_dense device = *host;
+    device.values = device_new(host->values, testing_block_bytes(host));
+    REQUIRE(device.values);
+    return device;
+}
+
+static size_t free_memory(void) {
+    size_t available = 0, total = 0;
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess && cudaMemGetInfo(&available, &total) == cudaSuccess);
+    return available;
+}
+
+static void check_capture(const char *spec) {
+    testing_in("%s", spec);
+    problem p = {0};
+    open_problem(&p, spec);
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 3);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    testing_fill(&b, 1);
+    const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
+    gpusolve_workspace *workspace = NULL;
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &workspace) == GPUSOLVE_OK);
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_STATUS(gpusolve_set_stream(p.handle, stream), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
+
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_A, &b, &device_x),
+                 GPUSOLVE_INVALID_ARGUMENT);
+    CHECK(strstr(gpusolve_last_error(p.handle), "b is in host memory") != NULL);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_A, &device_b, &device_x),
+                 GPUSOLVE_OK);
+    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+    CHECK(cudaMemset(device_x.values, 0xff, testing_block_bytes(&x)) == cudaSuccess);
+    for (int round = 0; round < 3; round++)
+        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
+    CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
+
+    /* new numbers: 4 A has the factor 2 L, so x becomes x / 4, to the last bit */
+    for (size_t k = 0; k < p.l->xsize; k++)
+        ((double *)p.l->x)[k] *= 2;
+    CHECK_STATUS(gpusolve_cholmod_refresh(p.handle, p.factor, p.l), GPUSOLVE_OK);
+    CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
+    for (int64_t k = 0; k < p.n * COLUMNS; k++)
+        ((double *)expected.values)[k] /= 4;
+    CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
+
+    /* no solve allocates */
+    const size_t before = free_memory();
+    for (int round = 0; round < 20; round++)
+        CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_A, &device_b, &device_x),
+                     GPUSOLVE_OK);
+    CHECK(free_memory() == before);
+
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    gpusolve_workspace_destroy(workspace);
+    close_problem(&p);
+    cudaStreamDestroy(stream);
+    device_delete(device_b.values);
+    device_delete(device_x.values);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
+/* One factor, a handle and a workspace for each stream, all under way together. */
+static void check_streams(const char *spec) {
+    testing_in("%s, %d streams", spec, STREAMS);
+    problem p = {0};
+    open_problem(&p, spec);
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_ROW_MAJOR, p.n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_ROW_MAJOR, p.n, COLUMNS, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_ROW_MAJOR, p.n, COLUMNS, 0);
+    testing_fill(&b, 2);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, NULL, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
+    const gpusolve_dense device_b = on_device(&b);
+    gpusolve_dense results[STREAMS];
+    gpusolve_handle *handles[STREAMS];
+    gpusolve_workspace *workspaces[STREAMS];
+    cudaStream_t streams[STREAMS];
+    for (int k = 0; k < STREAMS; k++) {
+        REQUIRE(cudaStreamCreateWithFlags(&streams[k], cudaStreamNonBlocking) == cudaSuccess);
+        handles[k] = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+        CHECK_STATUS(gpusolve_set_stream(handles[k], streams[k]), GPUSOLVE_OK);
+        REQUIRE(gpusolve_workspace_create(handles[k], p.factor, COLUMNS, &workspaces[k]) == GPUSOLVE_OK);
+        results[k] = on_device(&x);
+    }
+    for (int round = 0; round < 25; round++)
+        for (int k = 0; k < STREAMS; k++)
+            CHECK_STATUS(
+                gpusolve_solve(handles[k], p.factor, workspaces[k], GPUSOLVE_A, &device_b, &results[k]),
+                GPUSOLVE_OK);
+    for (int k = 0; k < STREAMS; k++) {
+        CHECK(cudaStreamSynchronize(streams[k]) == cudaSuccess);
+        CHECK(device_read(x.values, results[k].values, testing_block_bytes(&x)) == 0);
+        CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
+        gpusolve_workspace_destroy(workspaces[k]);
+        gpusolve_destroy(handles[k]);
+        cudaStreamDestroy(streams[k]);
+        device_delete(results[k].values);
+    }
+    device_delete(device_b.values);
+    close_problem(&p);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
+int main(void) {
+    gpusolve_backend backends[2];
+    if (testing_backends(backends) < 2) {
+        printf("skipped: no CUDA device\n");
+        return TESTING_SKIPPED;
+    }
+    check_capture("grid2d:60");
+    check_capture("grid3d:14");
+    check_streams("grid3d:14");
+    check_streams("elasticity3d:6");
+    return testing_done();
+}

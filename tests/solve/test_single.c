@@ -1,0 +1,167 @@
+/*
+ * Single precision, real and complex, through the raw arrays of gpusolve_factor_data, for the CHOLMOD at hand
+ * may not know it: a factor in double precision is rounded, and the rounded L is the L that every system must
+ * solve with.
+ */
+#include "testing.h"
+
+#include "cholmod_helpers.h"
+
+enum { COLUMNS = 17 };
+
+typedef struct rounded_factor {
+    gpusolve_factor_data data;
+    float *x;
+} rounded_factor;
+
+/* CHOLMOD's arrays with the numbers rounded to single precision. Complex numbers stay interleaved. */
+static rounded_factor round_factor(const cholmod_factor *l) {
+    rounded_factor rounded = {GPUSOLVE_FACTOR_DATA_INIT, NULL};
+    gpusolve_factor_data *data = &rounded.data;
+    size_t numbers = l->is_super ? l->xsize : l->nzmax;
+    size_t parts = l->xtype == CHOLMOD_REAL ? 1 : 2;
+    rounded.x = malloc(numbers * parts * sizeof *rounded.x);
+    REQUIRE(rounded.x != NULL);
+    for (size_t k = 0; k < numbers * parts; k++)
+        rounded.x[k] = (float)((const double *)l->x)[k];
+    data->kind = l->is_super ? GPUSOLVE_SUPERNODAL_LL
+                 : l->is_ll  ? GPUSOLVE_SIMPLICIAL_LL
+                             : GPUSOLVE_SIMPLICIAL_LDL;
+    data->dtype = parts == 1 ? GPUSOLVE_FLOAT : GPUSOLVE_COMPLEX_FLOAT;
+    data->n = (int64_t)l->n;
+    data->minor = (int64_t)l->minor;
+    data->perm = l->Perm;
+    data->nsuper = (int64_t)l->nsuper;
+    data->ssize = (int64_t)l->ssize;
+    data->xsize = (int64_t)numbers;
+    data->super = l->super;
+    data->pi = l->pi;
+    data->px = l->px;
+    data->s = l->s;
+    data->p = l->p;
+    data->i = l->i;
+    data->nz = l->nz;
+    data->x = rounded.x;
+    return rounded;
+}
+
+static void round_explicit(testing_explicit *e) {
+    for (int k = 0; k < e->p[e->n]; k++)
+        e->x[k] = CMPLX((float)creal(e->x[k]), (float)cimag(e->x[k]));
+    for (int j = 0; j < e->n; j++)
+        e->d[j] = (float)e->d[j];
+}
+
+static double ratio_of(const testing_explicit *e, gpusolve_system system, const gpusolve_dense *x,
+                       const gpusolve_dense *b, int64_t j) {
+    double complex *column = malloc(2 * (size_t)e->n * sizeof *column);
+    REQUIRE(column != NULL);
+    double complex *y = column + e->n;
+    double r = 0, norm_x = 0;
+    for (int i = 0; i < e->n; i++) {
+        column[i] = testing_get(x, i, j);
+        norm_x = fmax(norm_x, cabs(column[i]));
+    }
+    testing_multiply(e, system, column, y);
+    for (int i = 0; i < e->n; i++) {
+        double difference = cabs(y[i] - testing_get(b, i, j));
+        r = difference <= r || isnan(r) ? r : difference;
+    }
+    free(column);
+    return r == 0 ? 0 : r / (testing_norm(e, system) * norm_x * (double)FLT_EPSILON);
+}
+
+static void check_factor(gpusolve_backend backend, const rounded_factor *rounded, const testing_explicit *e,
+                         int on_device) {
+    gpusolve_dtype dtype = rounded->data.dtype;
+    gpusolve_handle *handle = testing_handle(backend, 2);
+    gpusolve_factor *factor;
+    REQUIRE(gpusolve_factor_create(handle, &rounded->data, &factor) == GPUSOLVE_OK);
+    gpusolve_dense b = testing_block(dtype, GPUSOLVE_COL_MAJOR, e->n, COLUMNS, 1);
+    gpusolve_dense x = testing_block(dtype, GPUSOLVE_ROW_MAJOR, e->n, COLUMNS, 3);
+    testing_fill(&b, 11);
+    for (int system = 0; system < 9; system++) {
+        CHECK_STATUS(testing_solve(handle, factor, NULL, (gpusolve_system)system, &b, &x, on_device),
+                     GPUSOLVE_OK);
+        CHECK(testing_padding_untouched(&x));
+        for (int64_t j = 0; j < COLUMNS; j++)
+            if (!CHECK_BELOW(ratio_of(e, (gpusolve_system)system, &x, &b, j), 30))
+                printf("in system %d, column %d\n", system, (int)j);
+    }
+    /* operands in double precision do not go with it */
+    gpusolve_dense wrong = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, e->n, 1, 0);
+    CHECK_STATUS(gpusolve_solve(handle, factor, NULL, GPUSOLVE_A, &wrong, &wrong), GPUSOLVE_TYPE_MISMATCH);
+    free(wrong.values);
+    free(b.values);
+    free(x.values);
+    gpusolve_factor_destroy(factor);
+    gpusolve_destroy(handle);
+}
+
+/* Refinement against A rounded to single precision, which is not quite the A that was factorised. */
+static void check_refine(gpusolve_backend backend, const rounded_factor *rounded, const cholmod_sparse *a) {
+    gpusolve_dtype dtype = rounded->data.dtype;
+    size_t numbers = a->nzmax * (dtype == GPUSOLVE_FLOAT ? 1 : 2);
+    float *values = malloc(numbers * sizeof *values);
+    REQUIRE(values != NULL);
+    for (size_t k = 0; k < numbers; k++)
+        values[k] = (float)((const double *)a->x)[k];
+    gpusolve_matrix_data data = testing_matrix_data(a);
+    data.dtype = dtype;
+    data.x = values;
+    gpusolve_handle *handle = testing_handle(backend, 2);
+    gpusolve_factor *factor;
+    gpusolve_matrix *matrix;
+    REQUIRE(gpusolve_factor_create(handle, &rounded->data, &factor) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_matrix_create(handle, &data, &matrix) == GPUSOLVE_OK);
+    gpusolve_dense b = testing_block(dtype, GPUSOLVE_COL_MAJOR, (int64_t)a->nrow, COLUMNS, 0);
+    gpusolve_dense x = testing_block(dtype, GPUSOLVE_ROW_MAJOR, (int64_t)a->nrow, COLUMNS, 0);
+    testing_fill(&b, 13);
+    double errors[COLUMNS];
+    CHECK_STATUS(gpusolve_refine(handle, factor, matrix, NULL, &b, &x, NULL, errors, NULL), GPUSOLVE_OK);
+    for (int j = 0; j < COLUMNS; j++)
+        CHECK_BELOW(errors[j], 2 * (double)FLT_EPSILON);
+    free(values);
+    free(b.values);
+    free(x.values);
+    gpusolve_matrix_destroy(matrix);
+    gpusolve_factor_destroy(factor);
+    gpusolve_destroy(handle);
+}
+
+static void check_kind(const char *spec, gpusolve_factor_kind kind, cholmod_common *common) {
+    testing_in("%s, kind %d", spec, (int)kind);
+    cholmod_sparse *a = testing_load(spec, common);
+    REQUIRE(a != NULL);
+    cholmod_factor *l = testing_factorize(a, kind, common);
+    REQUIRE(l != NULL && l->minor == l->n);
+    testing_explicit e;
+    REQUIRE(testing_explicit_create(l, a, common, &e) == 0);
+    rounded_factor rounded = round_factor(l);
+    round_explicit(&e);
+    gpusolve_backend backends[2];
+    int count = testing_backends(backends);
+    for (int i = 0; i < count; i++)
+        for (int on_device = 0; on_device <= (backends[i] == GPUSOLVE_BACKEND_CUDA); on_device++) {
+            testing_in("%s, kind %d, %s, %s", spec, (int)kind, testing_backend_name(backends[i]),
+                       on_device ? "device pointers" : "host pointers");
+            check_factor(backends[i], &rounded, &e, on_device);
+            check_refine(backends[i], &rounded, a);
+        }
+    free(rounded.x);
+    testing_explicit_free(&e);
+    cholmod_free_factor(&l, common);
+    cholmod_free_sparse(&a, common);
+}
+
+int main(void) {
+    cholmod_common common;
+    cholmod_start(&common);
+    for (int kind = 0; kind < 3; kind++) {
+        check_kind("elasticity3d:5", (gpusolve_factor_kind)kind, &common);
+        check_kind("grid2d:20", (gpusolve_factor_kind)kind, &common);
+        check_kind("grid3d:6@c", (gpusolve_factor_kind)kind, &common);
+    }
+    cholmod_finish(&common);
+    return testing_done();
+}
