@@ -13,16 +13,17 @@
  * threads. Threads draw tickets, first all forward ones, then all backward ones (subtrees.h).
  *
  * Synchronisation. There is no barrier inside the run. A step waits for what it reads, by spinning on a
- * signal (an acquire load) that the work which writes it raises when it is done (a release store): forward,
- * column block j      all children's update vectors; then column blocks 0 .. j - 1, one by one forward, row
- * tile            the same, all column blocks; the last tile of a supernode raises `done` backward, column
- * block j     the parent's first block, the last of the parent to be solved; a root: its own last block's
- * forward solve; then column blocks to the right, one by one backward, subtree            the parent of each
- * of its roots, like a column block What is waited for holds an earlier ticket, drawn by a thread that is
- * running: the work with the lowest unfinished ticket waits for nothing, so some thread always advances and
- * every wait ends. Signals hold the number of their run and are never reset. A system without forward
- * substitution fills y before and one without backward substitution empties it after, in loops of their own
- * with OpenMP's barrier in between.
+ * signal (an acquire load) that the work which writes it raises when it is done (a release store):
+ * - forward, column block j: all children's update vectors; then column blocks 0 .. j - 1, one by one.
+ * - forward, row tile: the same with all column blocks; a supernode's last tile to be done raises `done`.
+ * - backward, column block j: the parent's first block, the last of the parent to be solved (a root: its own
+ *   last block's forward solve); then the column blocks to the right, one by one.
+ * - backward, subtree: the parent of each of its roots (a root of the forest: its own task's `done`).
+ *
+ * What is waited for holds an earlier ticket, drawn by a thread that is running: the work with the lowest
+ * unfinished ticket waits for nothing, so some thread always advances and every wait ends. Signals hold the
+ * number of their run and are never reset. A system without forward substitution fills y before and one
+ * without backward substitution empties it after, in loops of their own with OpenMP's barrier in between.
  *
  * Bits. Sums have one order, whatever the threads and the columns side by side (trsv_host.h); children are
  * added in ascending order; no two threads write one number.
