@@ -3,10 +3,9 @@
  *
  * The columns are cut into blocks of GSV_BLOCK. A block of w columns is stored as three pieces, one after the
  * other:
- *
- *      triangle    w rows       its own rows
- *      own         nc - end     the supernode's rows between the block's end and nc, present in all but the
- * last block below       m rows       the rows under the supernode's columns
+ * - triangle: the block's own w rows.
+ * - own: the supernode's rows between the block's end and nc; none in the last block.
+ * - below: the m rows under the supernode's columns.
  *
  * Every piece is cut into strips of `lanes` rows (32 bytes of real numbers), the last of which may be lower.
  * A strip of h rows and w columns keeps the h numbers of a column together, columns one after the other:

@@ -33,9 +33,12 @@
  * know nothing of ours, and its sums have another order for one column than for many.
  */
 #define _DEFAULT_SOURCE /* madvise */
+#include <string.h>
 #include <sys/mman.h>
 
 #include "host_executor.h"
+
+#include <omp.h>
 
 #include "../dense_kernels/panel_host.h"
 #include "../memory.h"
@@ -221,6 +224,14 @@ static void all_rows(void (*work)(const gsv_host_run *, int32_t, int32_t), const
         work(run, piece * PIECE, n - piece * PIECE < PIECE ? n : (piece + 1) * PIECE);
 }
 
+/* OpenMP's barrier at the end of a parallel region spins without giving its processor away. A thread that has
+ * not come to run yet would wait behind it for a time slice of milliseconds: so the threads wait for each
+ * other here first. */
+static void finish_together(gsv_host_run *run, uint32_t threads) {
+    atomic_fetch_add_explicit(&run->finished, 1, memory_order_acq_rel);
+    gsv_wait(&run->finished, threads);
+}
+
 static void run_on_threads(const gsv_host_sweep *sweep, gsv_host_run *run, int threads) {
 #pragma omp parallel num_threads(threads)
     {
@@ -234,6 +245,7 @@ static void run_on_threads(const gsv_host_sweep *sweep, gsv_host_run *run, int t
 #pragma omp barrier
             all_rows(sweep->store, run);
         }
+        finish_together(run, (uint32_t)omp_get_num_threads());
     }
 }
 
@@ -267,9 +279,14 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         run.cols = left < state->columns ? (int32_t)left : state->columns;
         run.b = (const char *)b->values + (size_t)(first * run.b_col) * number;
         run.x = (char *)x->values + (size_t)(first * run.x_col) * number;
-        run.number = ++state->runs;
+        if (++state->runs == 0) { /* the count has come round: no signal may still hold a number to come */
+            memset(state->signals, 0, (size_t)state->nsignals * sizeof *state->signals);
+            state->runs = 1;
+        }
+        run.number = state->runs;
         atomic_store_explicit(&run.forward_ticket, 0, memory_order_relaxed);
         atomic_store_explicit(&run.backward_ticket, 0, memory_order_relaxed);
+        atomic_store_explicit(&run.finished, 0, memory_order_relaxed);
         const int threads = plan->nnz_l < SERIAL_WORK / run.cols ? 1 : handle->threads;
         run_on_threads(sweep_for(factor->dtype, prepared->isa, gsv_width_index(run.cols)), &run, threads);
     }

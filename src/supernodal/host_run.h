@@ -44,6 +44,7 @@ typedef struct gsv_host_run {
     void *x;
     int64_t b_row, b_col, x_row, x_col; /* strides in numbers */
     _Atomic int64_t forward_ticket, backward_ticket;
+    _Atomic uint32_t finished; /* threads that are through */
 } gsv_host_run;
 
 /* The sweeps for one type, instruction set and number of columns side by side. */

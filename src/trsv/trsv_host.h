@@ -12,8 +12,8 @@
  * column's sums, one a lane, in a small array that stays in the first-level cache, passes over four strips at
  * a time and adds the lanes up at the end.
  *
- * Order of summation, the same in trsm_host.h: forward, column after column; backward, lane p sums rows p, p
- * + lanes, p + 2 lanes, ... and the lanes are added in pairs, then pairs of pairs.
+ * Order of summation, the same in trsm_host.h. Forward: column after column. Backward: every GSV_LANES-th row
+ * is summed, one sum for each lane, and the lanes are added in pairs, then pairs of pairs.
  */
 
 #if GSV_COMPLEX
