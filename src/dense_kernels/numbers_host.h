@@ -145,8 +145,10 @@ GSV_INLINE void GSV_FN(fuse_plus)(GSV_FN(vec) * acc, const GSV_FN(vec) * a, cons
 #elif !defined(__FP_FAST_FMA)
     *acc += *a * *b;
 #else
+    GSV_FN(vec) sum = *acc;
     for (int i = 0; i < GSV_WIDTH; i++)
-        (*acc)[i] = GSV_FN(plus_real)((*acc)[i], (*a)[i], (*b)[i]);
+        sum[i] = GSV_FN(plus_real)(sum[i], (*a)[i], (*b)[i]);
+    *acc = sum;
 #endif
 }
 
@@ -162,8 +164,10 @@ GSV_INLINE void GSV_FN(fuse_minus)(GSV_FN(vec) * acc, const GSV_FN(vec) * a, con
 #elif !defined(__FP_FAST_FMA)
     *acc -= *a * *b;
 #else
+    GSV_FN(vec) sum = *acc;
     for (int i = 0; i < GSV_WIDTH; i++)
-        (*acc)[i] = GSV_FN(plus_real)((*acc)[i], -(*a)[i], (*b)[i]);
+        sum[i] = GSV_FN(plus_real)(sum[i], -(*a)[i], (*b)[i]);
+    *acc = sum;
 #endif
 }
 

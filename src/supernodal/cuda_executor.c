@@ -14,6 +14,7 @@
  */
 #include "../memory.h"
 #include "cuda_support.h"
+#include "summary.h"
 
 #include <string.h>
 
@@ -228,6 +229,25 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     return status;
 }
 
+/* --------------------------------------------------------------------------------------------- summary ---
+ */
+
+static void summary(const gpusolve_factor *factor, gsv_text *text) {
+    const gsv_plan *plan = &factor->plan;
+    const gsv_tiles *tiles = plan->tiles;
+    const gsv_cuda_factor *device = factor->prepared;
+    const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
+    int64_t launches = 0;
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        launches += 2 + (tiles->forward.ptr[k] < tiles->forward.ptr[k + 1]);
+    gsv_text_add(text, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld of many blocks\n",
+                 (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
+    gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
+                 (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
+                 (long long)tiles->backward.ptr[plan->nlevels], (long long)launches);
+    gsv_text_add(text, "kept for substitution: %lld supernodes\n", (long long)device->substituted);
+}
+
 const gsv_executor gsv_cuda_executor = {
     .backend = GPUSOLVE_BACKEND_CUDA,
     .plan = gsv_tiles_create,
@@ -247,4 +267,5 @@ const gsv_executor gsv_cuda_executor = {
     .refine_solve = gsv_cuda_refine_solve,
     .refine_residual = gsv_cuda_refine_residual,
     .refine_update = gsv_cuda_refine_update,
+    .summary = summary,
 };

@@ -160,6 +160,23 @@ static void check_streams(const char *spec) {
     free(expected.values);
 }
 
+/* The summary names the device's tiers, and its tiers hold every supernode. */
+static void check_summary(const char *spec) {
+    testing_in("summary of %s", spec);
+    problem p = {0};
+    open_problem(&p, spec);
+    char text[8192];
+    long long tiny = -1, small = -1, wide = -1;
+    CHECK_STATUS(gpusolve_factor_summary(p.handle, p.factor, text, sizeof text, NULL), GPUSOLVE_OK);
+    const char *line = strstr(text, "tiers: ");
+    if (CHECK(line != NULL))
+        CHECK(sscanf(line, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld", &tiny, &small,
+                     &wide) == 3);
+    CHECK(tiny + small + wide == (long long)p.l->nsuper && wide > 0);
+    CHECK(strstr(text, "kept for substitution: 0 supernodes") != NULL);
+    close_problem(&p);
+}
+
 int main(void) {
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
@@ -168,6 +185,7 @@ int main(void) {
     }
     check_capture("grid2d:60");
     check_capture("grid3d:14");
+    check_summary("grid3d:14");
     check_streams("grid3d:14");
     check_streams("elasticity3d:6");
     return testing_done();
