@@ -117,7 +117,7 @@ typedef struct gpusolve_options {
     size_t size;              /* sizeof(gpusolve_options); set by GPUSOLVE_OPTIONS_INIT */
     gpusolve_backend backend; /* default AUTO */
     int device;               /* CUDA device ordinal, or -1: the calling thread's current device (default) */
-    int threads;              /* host threads, or 0: OpenMP's default (default) */
+    int threads;              /* host threads, at most 1024, or 0: OpenMP's default (default) */
     void *stream; /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
 } gpusolve_options;
 
@@ -194,7 +194,7 @@ typedef struct gpusolve_factor_data {
     int64_t xsize;     /* numbers in x that may be read: at least px[nsuper] or the end of the last column */
     const void *super; /* [nsuper + 1] */
     const void *pi;    /* [nsuper + 1] */
-    const void *px;    /* [nsuper + 1] */
+    const void *px;    /* [nsuper + 1] panels ascend and do not overlap; px[nsuper] <= xsize */
     const void *s;     /* [ssize] */
     /* simplicial */
     const void *p;  /* [n + 1] */

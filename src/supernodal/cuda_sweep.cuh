@@ -1,15 +1,13 @@
 /*
  * The sweeps over the tree, level by level, on panels [W; -M] (tiles.h): each level is one or two launches.
  *
- *   forward, level k     first launch   narrow supernodes gather f1 and f2 from y and the children's update
- *                                       vectors, multiply, and write x(cols) and u: a warp for a tiny one, a
- *                                       block for a small one.
- *                                       wide supernodes: y(cols) += and u = the children's update rows
- *                                       (assemble tasks).
- *                        second launch  wide supernodes: a forward task multiplies block rows with y(cols)
- * and writes x(cols) or adds to u. Only if there are any. backward, level k    one launch     y(cols) = [W;
- * -M]' [x(cols); y(rows below)]: a warp for a tiny supernode, a block for a small one, a block for 16 columns
- * of a wide one.
+ * - forward, first launch of a level. Narrow supernodes gather f1 and f2 from y and the children's update
+ *   vectors, multiply, and write x(cols) and u: a group of warps each. Wide ones: y(cols) += and u = the
+ *   children's update rows (assemble tasks).
+ * - forward, second launch, if the level has wide supernodes. A task multiplies block rows with y(cols) and
+ *   writes x(cols) or adds to u.
+ * - backward, one launch a level. y(cols) = [W; -M]' [x(cols); y(rows below)]: a group of warps for a narrow
+ *   supernode, a block for eight columns of a wide one.
  *
  * Order. A launch begins while the one before it ends (programmatic dependent launch): a block reads its task
  * and requests the first numbers of its panel, which no launch writes, and then waits in wait_for_vectors()

@@ -49,7 +49,7 @@ static inline int64_t gsv_invert_wide_scratch(int64_t nc) {
 
 /*
  * One wide panel: cuBLAS solves on a copy, then the result is packed in tiles at `packed`; a panel that is
- * kept has the 16 x 16 blocks on its diagonal inverted all the same, and the rest of L1 negated. raw: nr x
+ * kept stands there as [L1; -L2], L1 negated but for its diagonal. raw: nr x
  * nc, kept; solved: nr x nc numbers of scratch; scratch: see above; *substitute: as above; all [device]. The
  * cuBLAS handle is on the same stream. Numbers above the diagonal of raw are not read. GPUSOLVE_CUDA_ERROR
  * where a launch or cuBLAS failed.
