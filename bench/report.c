@@ -109,6 +109,7 @@ void bench_report_json(FILE *file, const bench_record *record) {
     put_number(file, "plan_ms", info->plan_ms);
     put_number(file, "prepare_ms", info->prepare_ms);
     put_integer(file, "factor_bytes", info->factor_bytes);
+    put_integer(file, "prepare_bytes", info->prepare_bytes);
     put_integer(file, "workspace_bytes", info->workspace_bytes);
     put_number(file, "solve_us", record->solve.median);
     put_number(file, "solve_us_min", record->solve.least);

@@ -247,6 +247,9 @@ typedef struct gpusolve_info {
     int64_t update_rows;      /* rows below the diagonal blocks, all supernodes together */
     int64_t factor_bytes;    /* memory of the factor on the backend: device bytes for CUDA, host bytes for the
                                 host */
+    int64_t prepare_bytes;   /* more memory on the backend that gpusolve_factor_create and _refresh want while
+                                they run: on CUDA buffers for the values under way, and cuBLAS, once a handle,
+                                takes some of its own */
     int64_t plan_bytes;      /* host memory of the plan */
     int64_t workspace_bytes; /* memory of one workspace for max_nrhs columns, on the backend */
     int64_t max_nrhs;        /* the columns that workspace_bytes is for */

@@ -27,7 +27,8 @@ enum {
     GSV_NARROW_ROWS = 256,     /* rows, */
     GSV_NARROW_ENTRIES = 4096, /* and rows x columns: what four warps read in two or three goes */
     GSV_TINY_COLUMNS = 16,     /* a tiny one at most so many columns, */
-    GSV_TINY_ROWS = 64         /* and rows: two for each lane */
+    GSV_TINY_ROWS = 64,        /* and rows: two for each lane */
+    GSV_MOST_PARTS = 16        /* column blocks that a wide triangle is inverted in, a power of two */
 };
 
 static inline GSV_HOST_DEVICE int gsv_is_narrow(int64_t nr, int64_t nc) {
@@ -46,6 +47,12 @@ static inline GSV_HOST_DEVICE int32_t gsv_narrow_column(int32_t nr, int32_t j) {
 static inline GSV_HOST_DEVICE int32_t gsv_block_row_columns(int32_t nc, int32_t block_row) {
     const int32_t diagonal = GSV_TILE * (block_row + 1);
     return diagonal < nc ? diagonal : nc;
+}
+
+/* Columns of each of the column blocks of a triangle that is inverted in parts: whole tiles, the last block
+ * has what is left, and late ones may be empty. */
+static inline GSV_HOST_DEVICE int32_t gsv_part_columns(int32_t nc, int32_t parts) {
+    return ((nc + parts - 1) / parts + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
 }
 
 /* Start of a block row in a wide panel. */

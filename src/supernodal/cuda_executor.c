@@ -49,18 +49,15 @@ static void count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, i
         make_workspace_layout(plan->l.n, plan->update_ptr[plan->l.nsuper], dtype, max_nrhs).bytes;
 }
 
-typedef cudaError_t (*sweep_function)(const gsv_plan *, const gsv_device_plan *, const gsv_device_vectors *,
-                                      int, cudaStream_t);
-
 /* Record one sweep. */
-static cudaError_t record(sweep_function sweep, const gsv_plan *plan, const gsv_device_plan *device,
+static cudaError_t record(gsv_sweep_function *sweep, const gsv_plan *plan, const gsv_cuda_factor *device,
                           const gsv_device_vectors *vectors, int nr, cudaStream_t stream,
                           cudaGraphExec_t *exec) {
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (error != cudaSuccess)
         return error;
-    const cudaError_t launched = sweep(plan, device, vectors, nr, stream);
+    const cudaError_t launched = sweep(plan, &device->plan, &device->form, vectors, nr, stream);
     error = cudaStreamEndCapture(stream, &graph);
     if (launched != cudaSuccess)
         error = launched;
@@ -109,13 +106,13 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
                                 &handle->message);
     char *base = state->memory;
     state->vectors = (gsv_device_vectors){base, base + l.x, base + l.u};
-    state->substitute = device->plan.substitute;
+    state->changes = device->form.changes;
     const int top = class_index(sweeps, workspace->max_nrhs);
     for (int k = 0; k <= top && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
-        cudaError_t error = record(sweeps->forward, plan, &device->plan, &state->vectors, sweeps->classes[k],
-                                   stream, &state->forward[k]);
+        cudaError_t error = record(sweeps->forward, plan, device, &state->vectors, sweeps->classes[k], stream,
+                                   &state->forward[k]);
         if (error == cudaSuccess)
-            error = record(sweeps->backward, plan, &device->plan, &state->vectors, sweeps->classes[k], stream,
+            error = record(sweeps->backward, plan, device, &state->vectors, sweeps->classes[k], stream,
                            &state->backward[k]);
         status = gsv_cuda_check(error, "recording the sweeps", &handle->message);
     }
@@ -140,11 +137,12 @@ typedef struct solve_call {
     int capturing, b_on_device, x_on_device;
 } solve_call;
 
-static cudaError_t run_sweep(const solve_call *call, sweep_function sweep, cudaGraphExec_t exec, int nr) {
-    /* A refresh may have brought the first triangle that is kept for substitution: the graphs cannot do that.
-     */
-    if (call->capturing || call->work->substitute != call->device->plan.substitute)
-        return sweep(&call->factor->plan, &call->device->plan, &call->work->vectors, nr, call->stream);
+static cudaError_t run_sweep(const solve_call *call, gsv_sweep_function *sweep, cudaGraphExec_t exec,
+                             int nr) {
+    /* After a refresh a triangle may want more launches than the graphs have. */
+    if (call->capturing || call->work->changes != call->device->form.changes)
+        return sweep(&call->factor->plan, &call->device->plan, &call->device->form, &call->work->vectors, nr,
+                     call->stream);
     return cudaGraphLaunch(exec, call->stream);
 }
 
@@ -239,19 +237,22 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
     const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
     int64_t launches = 0;
     for (int32_t k = 0; k < plan->nlevels; k++)
-        launches += 2 + (tiles->forward.ptr[k] < tiles->forward.ptr[k + 1]);
+        launches += 1 + device->form.passes[k] +
+                    (tiles->forward.ptr[k] < tiles->forward.ptr[k + 1] ? device->form.passes[k] : 0);
     gsv_text_add(text, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld of many blocks\n",
                  (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
     gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
                  (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
                  (long long)tiles->backward.ptr[plan->nlevels], (long long)launches);
-    gsv_text_add(text, "kept for substitution: %lld supernodes\n", (long long)device->substituted);
+    gsv_text_add(text, "inverted in parts: %lld supernodes; kept for substitution: %lld\n",
+                 (long long)device->divided, (long long)device->substituted);
 }
 
 const gsv_executor gsv_cuda_executor = {
     .backend = GPUSOLVE_BACKEND_CUDA,
     .plan = gsv_tiles_create,
     .bytes = count_bytes,
+    .prepare_bytes = gsv_cuda_upload_bytes,
     .prepare = gsv_cuda_prepare,
     .refresh = gsv_cuda_refresh,
     .release = gsv_cuda_release,

@@ -47,9 +47,9 @@ enum {
     FEW_TINY = 1056
 }; /* two blocks of level_shape<FEW> an SM of an H200, and as many again */
 
-/* Level k's narrow supernodes and the tasks of one list. */
+/* Level k's narrow supernodes and the tasks of one list, in the first of so many passes. */
 inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device, int32_t k,
-                          const gsv_task_list &list, const gsv_task *tasks) {
+                          const gsv_task_list &list, const gsv_task *tasks, int passes) {
     level_part part;
     part.small = device.small + tiles->small.ptr[k];
     part.small_count = int32_t(tiles->small.ptr[k + 1] - tiles->small.ptr[k]);
@@ -57,12 +57,13 @@ inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device,
     part.tiny_count = int32_t(tiles->tiny.ptr[k + 1] - tiles->tiny.ptr[k]);
     part.tasks = tasks + list.ptr[k];
     part.task_count = int32_t(list.ptr[k + 1] - list.ptr[k]);
+    part.turn = wide_pass{0, passes};
     part.leaf = k == 0;
     return part;
 }
 
-inline kernel_mode mode_of(const gsv_device_plan &device, const level_part &part) {
-    if (device.substitute)
+inline kernel_mode mode_of(const gsv_sweep_form &form, const level_part &part) {
+    if (form.substitute)
         return SUBSTITUTE;
     return part.small_count <= FEW_SMALL && part.tiny_count <= FEW_TINY ? FEW : MANY;
 }
@@ -86,28 +87,39 @@ cudaError_t forward_level(const gsv_plan *plan, const gsv_device_plan &device,
     const gsv_task_list &list = plan->tiles->forward;
     if (list.ptr[k] == list.ptr[k + 1])
         return cudaSuccess;
-    return launch(forward_wide_kernel<T, NR, MODE == SUBSTITUTE>, list.ptr[k + 1] - list.ptr[k],
-                  (block_row<T, NR>::PARTIALS + 16 * NR) * sizeof(T), stream, device, y, x, u,
-                  device.forward + list.ptr[k], part.leaf);
+    cudaError_t error = cudaSuccess;
+    wide_pass turn = part.turn;
+    for (; turn.pass < turn.passes && error == cudaSuccess; turn.pass++)
+        error = launch(forward_wide_kernel<T, NR, MODE == SUBSTITUTE>, list.ptr[k + 1] - list.ptr[k],
+                       (block_row<T, NR>::PARTIALS + 16 * NR) * sizeof(T), stream, device, y, x, u,
+                       device.forward + list.ptr[k], turn, part.leaf);
+    return error;
 }
 
 template <typename T, int NR, kernel_mode MODE>
-cudaError_t backward_level(const gsv_device_plan &device, const gsv_device_vectors &vectors,
-                           const level_part &part, cudaStream_t stream) {
-    return launch(backward_kernel<T, NR, MODE>, blocks_of<MODE>(part),
-                  part.task_count > 0 ? stage<T, NR>::BYTES : 0, stream, device,
-                  static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), part);
+cudaError_t backward_level(const gsv_device_plan &device, const gsv_device_vectors &vectors, level_part part,
+                           cudaStream_t stream) {
+    const T *x = static_cast<const T *>(vectors.x);
+    T *y = static_cast<T *>(vectors.y);
+    cudaError_t error = cudaSuccess;
+    do {
+        error = launch(backward_kernel<T, NR, MODE>, blocks_of<MODE>(part),
+                       part.task_count > 0 ? stage<T, NR>::BYTES : 0, stream, device, x, y, part);
+        part.small_count = part.tiny_count = 0; /* the first pass solved them */
+    } while (error == cudaSuccess && ++part.turn.pass < part.turn.passes);
+    return error;
 }
 
 template <typename T, int NR>
-cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device,
+cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                            const gsv_device_vectors &vectors, cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
     for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
-        level_part part = part_of(plan->tiles, device, k, plan->tiles->assemble, device.assemble);
+        level_part part =
+            part_of(plan->tiles, device, k, plan->tiles->assemble, device.assemble, form.passes[k]);
         if (part.leaf)
             part.task_count = 0; /* nothing to assemble */
-        switch (mode_of(device, part)) {
+        switch (mode_of(form, part)) {
         case MANY:
             error = forward_level<T, NR, MANY>(plan, device, vectors, k, part, stream);
             break;
@@ -123,12 +135,13 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device,
 }
 
 template <typename T, int NR>
-cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
+cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                             const gsv_device_vectors &vectors, cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
     for (int32_t k = plan->nlevels - 1; k >= 0 && error == cudaSuccess; k--) {
-        const level_part part = part_of(plan->tiles, device, k, plan->tiles->backward, device.backward);
-        switch (mode_of(device, part)) {
+        const level_part part =
+            part_of(plan->tiles, device, k, plan->tiles->backward, device.backward, form.passes[k]);
+        switch (mode_of(form, part)) {
         case MANY:
             error = backward_level<T, NR, MANY>(device, vectors, part, stream);
             break;
@@ -172,12 +185,14 @@ cudaError_t launch_scale(int32_t n, const void *d, void *v, cudaStream_t stream)
 
 template <typename T> struct launcher {
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
-                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
-        GSV_DISPATCH_CLASS(forward_levels, nr, plan, *device, *vectors, stream);
+                               const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
+                               cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(forward_levels, nr, plan, *device, *form, *vectors, stream);
     }
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
-        GSV_DISPATCH_CLASS(backward_levels, nr, plan, *device, *vectors, stream);
+                                const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
+                                cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(backward_levels, nr, plan, *device, *form, *vectors, stream);
     }
     static cudaError_t load(int32_t n, const int32_t *perm, gsv_device_dense from, void *to, int nr,
                             cudaStream_t stream) {

@@ -81,7 +81,7 @@ __device__ void forward_narrow(const gsv_device_plan &plan, const gsv_node &node
     const int thread = threadIdx.x % (32 * WARPS), first = thread % SIDE, c = thread / SIDE * CT;
     const int nr = node.nr, nc = node.nc;
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
-    const bool substitute = SUBSTITUTE && node.substitute, refuse = !SUBSTITUTE && node.substitute;
+    const bool substitute = SUBSTITUTE && !node.parts, refuse = !SUBSTITUTE && !node.parts;
 
     /* Columns k .. k + AHEAD - 1 of the pass at base. Lanes below the last row read the last row again, and
      * lanes above the diagonal what stands before the column: places in the panel all the same. */
@@ -188,7 +188,7 @@ __device__ void backward_narrow(const gsv_device_plan &plan, const gsv_node &nod
     const int phase = lane % PHASES, c = lane / PHASES % GROUPS * CT, first = lane / PHASES / GROUPS * JT;
     const int nr = node.nr, nc = node.nc;
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
-    const bool substitute = SUBSTITUTE && node.substitute, refuse = !SUBSTITUTE && node.substitute;
+    const bool substitute = SUBSTITUTE && !node.parts, refuse = !SUBSTITUTE && !node.parts;
     const int32_t *rows = plan.rows + node.rows;
 
     bool waited = false;

@@ -8,7 +8,7 @@
  *
  * the sums as products with tiles, the 16 x 16 triangles by substitution in shared memory, a barrier a
  * column. Slow beside the products, nc / 16 dependent steps of a few microseconds, but such supernodes are
- * few. The task with first == 0 does the work, the supernode's other tasks return.
+ * few. The task with first == 0 does the work in the first pass, the supernode's other tasks return.
  */
 #ifndef GSV_CUDA_SUBSTITUTE_CUH
 #define GSV_CUDA_SUBSTITUTE_CUH

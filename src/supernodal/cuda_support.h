@@ -15,8 +15,9 @@ extern "C" {
 typedef struct gsv_cuda_factor {
     gsv_device_plan plan;
     void *memory;
-    int64_t substituted;  /* supernodes whose triangle is kept for substitution */
-    int32_t **substitute; /* [nsuper] [device] where the node of each supernode says how its panel is kept */
+    gsv_sweep_form form;
+    int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
+    int32_t **parts;              /* [nsuper] [device] gsv_node.parts of each supernode */
 } gsv_cuda_factor;
 
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each class of right-hand
@@ -24,7 +25,7 @@ typedef struct gsv_cuda_factor {
 typedef struct gsv_cuda_workspace {
     gsv_device_vectors vectors;
     void *memory;
-    int substitute; /* gsv_device_plan.substitute when the graphs were recorded */
+    int64_t changes; /* gsv_sweep_form.changes when the graphs were recorded */
     cudaGraphExec_t forward[GSV_CLASSES], backward[GSV_CLASSES];
 } gsv_cuda_workspace;
 
@@ -61,6 +62,14 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data);
 void gsv_cuda_release(gpusolve_factor *factor);
+
+/* cuda_upload.c: fill all panels. *touched is set before the first number on the device changes. */
+gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                const gsv_cuda_factor *device, const gpusolve_factor_data *data,
+                                int *touched);
+/* Device memory that an upload uses, in bytes. The lists of narrow panels stay with the handle, the rest is
+ * given back. */
+int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
 /* cuda_executor.c */

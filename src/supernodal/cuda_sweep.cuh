@@ -1,13 +1,15 @@
 /*
- * The sweeps over the tree, level by level, on panels [W; -M] (tiles.h): each level is one or two launches.
+ * The sweeps over the tree, level by level, on panels [W; -M] (tiles.h): each level is one or two launches,
+ * or a few more.
  *
  * - forward, first launch of a level. Narrow supernodes gather f1 and f2 from y and the children's update
  *   vectors, multiply, and write x(cols) and u: a group of warps each. Wide ones: y(cols) += and u = the
  *   children's update rows (assemble tasks).
  * - forward, second launch, if the level has wide supernodes. A task multiplies block rows with y(cols) and
- *   writes x(cols) or adds to u.
- * - backward, one launch a level. y(cols) = [W; -M]' [x(cols); y(rows below)]: a group of warps for a narrow
- *   supernode, a block for eight columns of a wide one.
+ *   writes x(cols) or adds to u. Where wide supernodes are inverted in parts, a launch for each part.
+ * - backward, one launch a level, and likewise one more for each part but the first. y(cols) =
+ *   [W; -M]' [x(cols); y(rows below)]: a group of warps for a narrow supernode, a block for eight columns of
+ * a wide one.
  *
  * Order. A launch begins while the one before it ends (programmatic dependent launch): a block reads its task
  * and requests the first numbers of its panel, which no launch writes, and then waits in wait_for_vectors()
@@ -36,7 +38,8 @@ namespace gsv {
  * level with many is about throughput: as few as their rows keep busy (MANY). Neither changes any sum. Where
  * a triangle of the factor is kept for substitution, all levels run the form that can substitute
  * (SUBSTITUTE): it costs registers. The others answer NaN for such a supernode, so that a graph captured
- * before a refresh that brought the first one gives no wrong answer.
+ * before a refresh that brought the first one gives no wrong answer; and so does a level with fewer passes
+ * than a supernode has parts.
  */
 enum kernel_mode { MANY, FEW, SUBSTITUTE };
 
@@ -55,6 +58,7 @@ struct level_part {
     const gsv_node *small, *tiny;
     const gsv_task *tasks; /* assemble, or backward */
     int32_t small_count, tiny_count, task_count;
+    wide_pass turn;
     bool leaf; /* no supernode of the level has children */
 };
 
@@ -105,20 +109,24 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
 /* Second launch of a level: the forward tasks of wide supernodes. */
 template <typename T, int NR, bool SUBSTITUTES>
 __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
-    forward_wide_kernel(gsv_device_plan plan, const T *y, T *x, T *u, const gsv_task *tasks, bool leaf) {
+    forward_wide_kernel(gsv_device_plan plan, T *y, T *x, T *u, const gsv_task *tasks, wide_pass turn,
+                        bool leaf) {
     extern __shared__ int4 shared[];
     const gsv_task task = tasks[blockIdx.x];
     const gsv_node node = plan.wide[task.supernode];
     T *memory = reinterpret_cast<T *>(shared);
-    if (SUBSTITUTES && node.substitute) {
-        if (task.first == 0)
+    const column_block block(node, turn, false);
+    if (SUBSTITUTES && !node.parts) {
+        if (task.first == 0 && turn.pass == 0)
             substitute_forward_wide<T, NR>(plan, node, y, x, u, leaf, memory);
         else
             wait_for_vectors();
-    } else if (node.nc <= GSV_WARP_TILE_COLUMNS)
-        forward_warp_tiles<T, NR>(plan, task, node, y, x, u, leaf);
+    } else if (block.first >= node.nc)
+        wait_for_vectors();
+    else if (node.nc <= GSV_WARP_TILE_COLUMNS)
+        forward_warp_tiles<T, NR>(plan, task, node, block, y, x, u, leaf);
     else
-        forward_block_tile<T, NR>(plan, task, node, y, x, u, leaf, memory);
+        forward_block_tile<T, NR>(plan, task, node, block, y, x, u, leaf, memory);
 }
 
 /* A level of the backward sweep: wide tasks on the first blocks, for they are the longest. */
@@ -133,9 +141,9 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
         const gsv_task task = part.tasks[block];
         const gsv_node wide = plan.wide[task.supernode];
         T *memory = reinterpret_cast<T *>(shared);
-        if (MODE != SUBSTITUTE || !wide.substitute)
-            backward_wide<T, NR>(plan, task, wide, x, y, memory);
-        else if (task.first == 0)
+        if (MODE != SUBSTITUTE || wide.parts)
+            backward_wide<T, NR>(plan, task, wide, column_block(wide, part.turn, true), x, y, memory);
+        else if (task.first == 0 && part.turn.pass == 0)
             substitute_backward_wide<T, NR>(plan, wide, x, y, memory);
         else
             wait_for_vectors();

@@ -19,7 +19,8 @@ typedef struct gsv_node {
     int64_t rows;   /* start of its rows, and of its fronts' gather_ptr */
     int64_t update; /* row of its update vector */
     int32_t first_column, nc, nr;
-    int32_t substitute; /* the panel holds [L1; -L2], to be solved with (cuda_substitute.cuh), not [W; -M] */
+    int32_t parts; /* 1: the panel holds [W; -M]; 2, 4, ...: in so many column blocks (panel_inverse.h); 0:
+                    * [L1; -L2], to be solved with (cuda_substitute.cuh) */
 } gsv_node;
 
 /* Device pointers, all read-only during a solve. */
@@ -32,13 +33,24 @@ typedef struct gsv_device_plan {
     const int32_t *perm;                           /* [n] or NULL */
     const void *panels;                            /* numbers */
     const void *d;                                 /* [n] real numbers, or NULL */
-    int32_t substitute; /* some node has substitute set; stays 1 once it has been */
 } gsv_device_plan;
+
+/*
+ * What the launches of a sweep must be able to do. It follows from the numbers, so a refresh may ask for
+ * more; it never asks for less, and `changes` counts how often it asked.
+ */
+typedef struct gsv_sweep_form {
+    int substitute;  /* some node has no parts */
+    uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
+    int64_t changes;
+} gsv_sweep_form;
 
 /*
  * What a solve writes. Row i of each holds the NR right-hand sides of one class side by side.
  *   y  [n] the permuted right-hand side; the forward sweep adds to it; the backward sweep leaves the solution
- * here x  [n] the forward sweep's result u  [update rows] update vectors
+ *      here
+ *   x  [n] the forward sweep's result
+ *   u  [update rows] update vectors
  */
 typedef struct gsv_device_vectors {
     void *y, *x, *u;
@@ -53,13 +65,14 @@ typedef struct gsv_device_dense {
 
 enum { GSV_CLASSES = 5 };
 
+/* One sweep over all levels, in launches on the stream: nr is one of the classes. */
+typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_plan *device,
+                                       const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
+                                       cudaStream_t stream);
+
 typedef struct gsv_sweep_functions {
     int32_t classes[GSV_CLASSES]; /* the NR there are, ascending; 0: fewer */
-    /* One sweep over all levels, in launches on the stream: nr is one of the classes. */
-    cudaError_t (*forward)(const gsv_plan *plan, const gsv_device_plan *device,
-                           const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
-    cudaError_t (*backward)(const gsv_plan *plan, const gsv_device_plan *device,
-                            const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+    gsv_sweep_function *forward, *backward;
     /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0. */
     cudaError_t (*load)(int32_t n, const int32_t *perm, gsv_device_dense from, void *to, int nr,
                         cudaStream_t stream);

@@ -30,19 +30,44 @@ __device__ void assemble_wide(const gsv_device_plan &plan, const gsv_task &task,
     }
 }
 
-/* Where result row i, right-hand side c, of a wide supernode goes: into x, or onto what is in u. */
+/*
+ * The pass of a launch over a level's wide supernodes, of so many. One that is inverted in parts takes as
+ * many passes: one column block each, forward in ascending order, backward in descending order. A supernode
+ * with more parts than there are passes, or none, is one that the launch was not made for: the answer is NaN
+ * (cuda_sweep.cuh).
+ */
+struct wide_pass {
+    int pass, passes;
+};
+
+/* Columns first .. end - 1 of a supernode's triangle, the ones of this pass; first is nc if it has none. */
+struct column_block {
+    int first, end;
+    bool refuse;
+    __device__ __forceinline__ column_block(const gsv_node &node, wide_pass turn, bool backward)
+        : refuse(node.parts == 0 || node.parts > turn.passes) {
+        const int parts = refuse ? 1 : node.parts, part = backward ? parts - 1 - turn.pass : turn.pass;
+        const int width = parts == 1 ? node.nc : gsv_part_columns(node.nc, parts);
+        first = part < 0 || part * width > node.nc ? node.nc : part * width;
+        end = first + width < node.nc ? first + width : node.nc;
+    }
+};
+
+/* Where result row i, right-hand side c, of a wide supernode goes: into x, onto what the rows of the column
+ * blocks to come have in y, or onto what is in u. */
 template <typename T, int NR, int N>
-__device__ __forceinline__ void finish_row(const gsv_node &node, T *x, T *u, int i, int c, bool leaf,
-                                           T (&sum)[N]) {
-    if (node.substitute) /* this kernel cannot (cuda_sweep.cuh) */
+__device__ __forceinline__ void finish_row(const gsv_node &node, const column_block &block, T *y, T *x, T *u,
+                                           int i, int c, bool leaf, T (&sum)[N]) {
+    if (block.refuse)
 #pragma unroll
         for (int j = 0; j < N; j++)
             sum[j] = not_a_number<T>();
-    if (i < node.nc) {
+    if (i < block.end) {
         store_run(&x[int64_t(node.first_column + i) * NR + c], sum);
     } else if (i < node.nr) {
-        T *to = &u[(node.update + i - node.nc) * NR + c];
-        if (!leaf) {
+        T *to = i < node.nc ? &y[int64_t(node.first_column + i) * NR + c]
+                            : &u[(node.update + i - node.nc) * NR + c];
+        if (!leaf || i < node.nc || block.first > 0) {
             T f[N];
             load_run(to, f);
 #pragma unroll
@@ -53,23 +78,29 @@ __device__ __forceinline__ void finish_row(const gsv_node &node, T *x, T *u, int
     }
 }
 
+/* How many columns of the column block are in a block row. */
+__device__ __forceinline__ int columns_of(const gsv_node &node, const column_block &block, int block_row) {
+    const int end = gsv_block_row_columns(node.nc, block_row);
+    return (end < block.end ? end : block.end) - block.first;
+}
+
 /* A forward task of a supernode of at most GSV_WARP_TILE_COLUMNS columns: a block row for each warp. */
 template <typename T, int NR>
 __device__ void forward_warp_tiles(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
-                                   const T *y, T *x, T *u, bool leaf) {
+                                   const column_block &block, T *y, T *x, T *u, bool leaf) {
     constexpr int RT = patch<NR>::RT, CT = patch<NR>::CT;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, member = lane % 16;
-    if (warp >= task.count) {
+    const int block_row = task.first + warp;
+    if (warp >= task.count || GSV_TILE * block_row < block.first) {
         wait_for_vectors();
         return;
     }
-    const int block_row = task.first + warp;
     tile_product<T, NR, 2> product(static_cast<const T *>(plan.panels) + node.panel +
-                                       gsv_block_row_start(node.nc, block_row),
-                                   gsv_block_row_columns(node.nc, block_row), lane / 16, member);
+                                       gsv_block_row_start(node.nc, block_row) + GSV_TILE * block.first,
+                                   columns_of(node, block, block_row), lane / 16, member);
     wait_for_vectors();
     T acc[RT][CT];
-    product.run(y + int64_t(node.first_column) * NR, acc);
+    product.run(y + int64_t(node.first_column + block.first) * NR, acc);
 #pragma unroll
     for (int i = 0; i < RT; i++) {
 #pragma unroll
@@ -77,7 +108,7 @@ __device__ void forward_warp_tiles(const gsv_device_plan &plan, const gsv_task &
             acc[i][j] = add(acc[i][j], shuffle_xor(acc[i][j], 16));
         /* the two halves of the warp hold the same sums: they take the rows by turns */
         if (RT == 1 ? lane < 16 : i % 2 == lane / 16)
-            finish_row<T, NR, CT>(node, x, u, GSV_TILE * block_row + member % (16 / RT) * RT + i,
+            finish_row<T, NR, CT>(node, block, y, x, u, GSV_TILE * block_row + member % (16 / RT) * RT + i,
                                   member / (16 / RT) * CT, leaf, acc[i]);
     }
 }
@@ -127,16 +158,21 @@ template <typename T, int NR> struct block_row {
 /* A forward task of a wider supernode: one block row. */
 template <typename T, int NR>
 __device__ void forward_block_tile(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
-                                   const T *y, T *x, T *u, bool leaf, T *partial) {
+                                   const column_block &block, T *y, T *x, T *u, bool leaf, T *partial) {
     typedef block_row<T, NR> row;
-    row product(static_cast<const T *>(plan.panels) + node.panel + gsv_block_row_start(node.nc, task.first),
-                gsv_block_row_columns(node.nc, task.first));
+    if (GSV_TILE * task.first < block.first) {
+        wait_for_vectors();
+        return;
+    }
+    row product(static_cast<const T *>(plan.panels) + node.panel + gsv_block_row_start(node.nc, task.first) +
+                    GSV_TILE * block.first,
+                columns_of(node, block, task.first));
     wait_for_vectors();
     T sum[row::RUN];
-    product.run(y + int64_t(node.first_column) * NR, partial, sum);
+    product.run(y + int64_t(node.first_column + block.first) * NR, partial, sum);
     const int e = threadIdx.x * row::RUN;
     if (row::has_result())
-        finish_row<T, NR, row::RUN>(node, x, u, GSV_TILE * task.first + e / NR, e % NR, leaf, sum);
+        finish_row<T, NR, row::RUN>(node, block, y, x, u, GSV_TILE * task.first + e / NR, e % NR, leaf, sum);
 }
 
 /* Rows of [x(cols); y(rows below)] that a block keeps in shared memory at a time, in two buffers by turns,
@@ -228,19 +264,23 @@ __device__ void transposed_columns(const gsv_device_plan &plan, const gsv_node &
     }
 }
 
-/* A backward task. */
+/* A backward task. Rows below the column block, in the triangle and below it, have their solution in y. */
 template <typename T, int NR>
 __device__ void backward_wide(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
-                              const T *x, T *y, T *shared) {
+                              const column_block &block, const T *x, T *y, T *shared) {
     const int first_column = GSV_BACKWARD_COLUMNS * task.first;
+    if (first_column < block.first || first_column >= block.end) {
+        wait_for_vectors();
+        return;
+    }
     const int32_t *rows = plan.rows + node.rows;
     const T *own = x + int64_t(node.first_column) * NR;
     T *to = y + int64_t(node.first_column + first_column) * NR;
     transposed_columns<T, NR>(
         plan, node, first_column, shared,
-        [&](int i, int c) { return i < node.nc ? own[int64_t(i) * NR + c] : y[int64_t(rows[i]) * NR + c]; },
+        [&](int i, int c) { return i < block.end ? own[int64_t(i) * NR + c] : y[int64_t(rows[i]) * NR + c]; },
         [&](int j, int c, auto &total) {
-            if (node.substitute) /* this kernel cannot (cuda_sweep.cuh) */
+            if (block.refuse)
                 for (T &value : total)
                     value = not_a_number<T>();
             store_run(&to[j * NR + c], total);

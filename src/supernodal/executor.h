@@ -73,6 +73,8 @@ typedef struct gsv_executor {
     /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes. */
     void (*bytes)(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
                   int64_t *factor_bytes, int64_t *workspace_bytes);
+    /* Memory on the backend that prepare and refresh want besides, while they run; NULL: none. */
+    int64_t (*prepare_bytes)(const gsv_plan *plan, gpusolve_dtype dtype);
     /* Allocate and fill factor->prepared (NULL on failure) from checked data; returns when it is ready. */
     gpusolve_status (*prepare)(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data);

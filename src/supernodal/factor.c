@@ -144,6 +144,7 @@ static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusol
     info->widest_supernode = plan->widest;
     info->update_rows = plan->update_ptr[plan->l.nsuper];
     executor->bytes(plan, dtype, has_d, max_nrhs, &info->factor_bytes, &info->workspace_bytes);
+    info->prepare_bytes = executor->prepare_bytes ? executor->prepare_bytes(plan, dtype) : 0;
     info->plan_bytes = plan->bytes;
     info->max_nrhs = max_nrhs;
     info->plan_ms = 0;

@@ -5,6 +5,7 @@
  *      w(k) = (rhs(k) - sum over m > k of w(m) L1(m, k)) / L1(k, k)
  *
  * Every row is solved by itself, so that the rows of W and M are as accurate as substitution makes them.
+ * In parts, the rows below a column block are products with its inverse instead.
  *
  * Narrow panels: a block of 32 threads for each, a thread for each row, L1 and the rows at work in shared
  * memory. Wide panels: cuBLAS TRSM, between a kernel that writes the right-hand side and one that packs the
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(32)
         if (base == 0) {
             keep = !(condition_warp(l1, work, ldw, p.nc, sums) <= GSV_INVERSION_LIMIT);
             if (threadIdx.x == 0)
-                *p.substitute = keep;
+                *p.parts = !keep;
         }
         if (i < p.nr)
             for (int k = 0; k <= last; k++)
@@ -119,22 +120,36 @@ __device__ __forceinline__ void raise(double *to, double value) {
               __double_as_longlong(value) & 0x7fffffffffffffffull);
 }
 
+/* The column block that column or row i is in, for division number v: its first column, and its end. */
+struct division {
+    int32_t width, nc;
+    __device__ division(int32_t nc, int v) : width(gsv_part_columns(nc, 1 << v)), nc(nc) {}
+    __device__ int32_t first(int32_t i) const {
+        return i / width * width;
+    }
+    __device__ int32_t end(int32_t i) const {
+        return min(first(i) + width, nc);
+    }
+};
+
 /*
- * k of a wide panel's triangle, in three launches: step 0 gives e, step 1 gives t = |W E| 1 and t2 = |W E|'
- * 1, step 2 raises *k, zero before. Blocks below nc take a column each, summed over its rows; the others take
- * rows, one a thread.
+ * k of a wide panel's triangle, or the largest of its diagonal blocks', for each division: a layer of blocks
+ * (blockIdx.y) for each. Three launches: step 0 gives e, step 1 gives t = |W E| 1 and t2 = |W E|' 1, step 2
+ * raises k[v], zero before. Blocks below nc take a column each, summed over its rows; the others take rows,
+ * one a thread. scratch: GSV_DIVISIONS times e, t, t2.
  */
 template <typename T>
 __global__ void __launch_bounds__(CONDITION_THREADS)
-    condition_kernel(int step, const T *l, const T *w, int32_t nr, int32_t nc, double *e, double *t,
-                     double *t2, double *k) {
+    condition_kernel(int step, const T *l, const T *w, int32_t nr, int32_t nc, double *scratch, double *k) {
+    const division blocks(nc, blockIdx.y);
+    double *e = scratch + 3 * int64_t(nc) * blockIdx.y, *t = e + nc, *t2 = t + nc;
     const T *a = step == 1 ? w : l;
     if (blockIdx.x < nc) {
-        const int32_t j = blockIdx.x;
+        const int32_t j = blockIdx.x, end = blocks.end(j);
         if (step == 0)
             return;
         double sum = 0;
-        for (int32_t i = j + threadIdx.x; i < nc; i += CONDITION_THREADS)
+        for (int32_t i = j + threadIdx.x; i < end; i += CONDITION_THREADS)
             sum += magnitude1(a[int64_t(j) * nr + i]) * (step == 1 ? 1 : t2[i] / e[i]);
         __shared__ double sums[CONDITION_THREADS];
         sums[threadIdx.x] = sum;
@@ -145,7 +160,7 @@ __global__ void __launch_bounds__(CONDITION_THREADS)
             if (step == 1)
                 t2[j] = sum * e[j];
             else
-                raise(k, sum);
+                raise(&k[blockIdx.y], sum);
         }
         return;
     }
@@ -153,25 +168,66 @@ __global__ void __launch_bounds__(CONDITION_THREADS)
     if (i >= nc)
         return;
     double sum = 0;
-    for (int32_t j = 0; j <= i; j++)
+    for (int32_t j = blocks.first(i); j <= i; j++)
         sum += magnitude1(a[int64_t(j) * nr + i]) * (step == 0 ? 1 : step == 1 ? e[j] : t[j]);
     if (step == 0)
         e[i] = sum;
     else if (step == 1)
         t[i] = sum;
     else
-        raise(k, sum / e[i]);
+        raise(&k[blockIdx.y], sum / e[i]);
 }
 
-/* Block row blockIdx.x of a wide panel: [W; -M] or, where k is too large, L1 negated but for its diagonal,
- * and -L2. Zeros above the diagonal and below the last row. */
+/* The fewest column blocks that can all be trusted, or 0. */
+__device__ __forceinline__ int32_t trusted_parts(const double *k) {
+    for (int v = 0; v < GSV_DIVISIONS; v++)
+        if (k[v] <= GSV_INVERSION_LIMIT)
+            return 1 << v;
+    return 0;
+}
+
+/*
+ * Below each column block of a triangle that is inverted in parts: solved(i, j) = - sum over m of L(i, m)
+ * W(m, j), m in the column block. A block of threads for a tile of 16 rows and 16 columns at a time, a thread
+ * for each result; the block's other operands pass through shared memory. What is read of `solved` are the
+ * diagonal blocks, which no thread writes. Nothing to do for one part or none.
+ */
 template <typename T>
-__global__ void pack_kernel(const T *raw, const T *solved, const double *k, T *packed, int32_t *substitute,
+__global__ void __launch_bounds__(GSV_TILE *GSV_TILE)
+    rows_below_parts_kernel(const T *raw, T *solved, const double *k, int32_t nr, int32_t nc) {
+    __shared__ T l[GSV_TILE][GSV_TILE + 1], w[GSV_TILE][GSV_TILE + 1]; /* [column][row] */
+    const int32_t parts = trusted_parts(k);
+    if (parts <= 1)
+        return;
+    const int r = threadIdx.x % GSV_TILE, q = threadIdx.x / GSV_TILE;
+    const int32_t width = gsv_part_columns(nc, parts), j0 = GSV_TILE * blockIdx.y, j = j0 + q;
+    const int32_t end = min((j0 / width + 1) * width, nc);
+    for (int32_t i0 = end + GSV_TILE * blockIdx.x; i0 < nr; i0 += GSV_TILE * gridDim.x) {
+        T sum = make<T>(0);
+        for (int32_t m0 = j0; m0 < end; m0 += GSV_TILE) {
+            const int32_t i = i0 + r, m = m0 + q, n = m0 + r;
+            l[q][r] = i < nr && m < end ? raw[int64_t(m) * nr + i] : make<T>(0);
+            w[q][r] = n < end && j < end && n >= j ? solved[int64_t(j) * nr + n] : make<T>(0);
+            __syncthreads(); /* both tiles are complete */
+            for (int p = 0; p < GSV_TILE; p++)
+                sum = multiply_add(sum, l[p][r], w[q][p]);
+            __syncthreads(); /* both tiles may go */
+        }
+        if (i0 + r < nr && j < end)
+            solved[int64_t(j) * nr + i0 + r] = negate(sum);
+    }
+}
+
+/* Block row blockIdx.x of a wide panel: [W; -M] of each column block or, where no division can be trusted, L1
+ * negated but for its diagonal, and -L2. Zeros above the diagonal and below the last row. */
+template <typename T>
+__global__ void pack_kernel(const T *raw, const T *solved, const double *k, T *packed, int32_t *parts,
                             int32_t nr, int32_t nc) {
     const int32_t block_row = blockIdx.x, columns = gsv_block_row_columns(nc, block_row);
-    const bool keep = !(*k <= GSV_INVERSION_LIMIT);
+    const int32_t trusted = trusted_parts(k);
+    const bool keep = trusted == 0;
     if (block_row == 0 && threadIdx.x == 0)
-        *substitute = keep;
+        *parts = trusted;
     T *tile = packed + gsv_block_row_start(nc, block_row);
     for (int32_t e = threadIdx.x; e < GSV_TILE * columns; e += blockDim.x) {
         const int32_t i = GSV_TILE * block_row + e % GSV_TILE, j = e / GSV_TILE;
@@ -223,21 +279,25 @@ cudaError_t invert_narrow(const gsv_narrow_panel *batch, int64_t count, const vo
 
 template <typename T>
 gpusolve_status invert_wide(cublasHandle_t cublas, const void *raw, void *solved, double *scratch,
-                            void *packed, int32_t *substitute, int32_t nr, int32_t nc, cudaStream_t stream) {
+                            void *packed, int32_t *parts, int32_t nr, int32_t nc, cudaStream_t stream) {
     const T *l = static_cast<const T *>(raw);
     T *w = static_cast<T *>(solved);
-    double *e = scratch, *t = scratch + nc, *t2 = scratch + 2 * int64_t(nc), *k = scratch + 3 * int64_t(nc);
+    double *k = scratch + GSV_DIVISIONS * 3 * int64_t(nc);
     const int64_t blocks = (int64_t(nr) * nc + 1023) / 1024;
     right_hand_side_kernel<T><<<unsigned(blocks < 4096 ? blocks : 4096), 256, 0, stream>>>(l, w, nr, nc);
     if (cudaGetLastError() != cudaSuccess || trsm(cublas, nr, nc, l, w) != CUBLAS_STATUS_SUCCESS ||
-        cudaMemsetAsync(k, 0, sizeof *k, stream) != cudaSuccess)
+        cudaMemsetAsync(k, 0, GSV_DIVISIONS * sizeof *k, stream) != cudaSuccess)
         return GPUSOLVE_CUDA_ERROR;
     const unsigned row_blocks = unsigned((nc + CONDITION_THREADS - 1) / CONDITION_THREADS);
     for (int step = 0; step < 3; step++)
-        condition_kernel<T>
-            <<<unsigned(nc) + row_blocks, CONDITION_THREADS, 0, stream>>>(step, l, w, nr, nc, e, t, t2, k);
-    pack_kernel<T><<<unsigned((nr + GSV_TILE - 1) / GSV_TILE), 256, 0, stream>>>(
-        l, w, k, static_cast<T *>(packed), substitute, nr, nc);
+        condition_kernel<T><<<dim3(unsigned(nc) + row_blocks, GSV_DIVISIONS), CONDITION_THREADS, 0, stream>>>(
+            step, l, w, nr, nc, scratch, k);
+    const unsigned row_tiles = unsigned((nr + GSV_TILE - 1) / GSV_TILE);
+    const unsigned column_tiles = unsigned((nc + GSV_TILE - 1) / GSV_TILE);
+    rows_below_parts_kernel<T>
+        <<<dim3(row_tiles < 64 ? row_tiles : 64, column_tiles), GSV_TILE * GSV_TILE, 0, stream>>>(l, w, k, nr,
+                                                                                                  nc);
+    pack_kernel<T><<<row_tiles, 256, 0, stream>>>(l, w, k, static_cast<T *>(packed), parts, nr, nc);
     return cudaGetLastError() == cudaSuccess ? GPUSOLVE_OK : GPUSOLVE_CUDA_ERROR;
 }
 
@@ -259,18 +319,18 @@ cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batc
 }
 
 gpusolve_status gsv_invert_wide(gpusolve_dtype dtype, cublasHandle_t cublas, const void *raw, void *solved,
-                                double *scratch, void *packed, int32_t *substitute, int32_t nr, int32_t nc,
+                                double *scratch, void *packed, int32_t *parts, int32_t nr, int32_t nc,
                                 cudaStream_t stream) {
     using namespace gsv;
     switch (dtype) {
     case GPUSOLVE_FLOAT:
-        return invert_wide<float>(cublas, raw, solved, scratch, packed, substitute, nr, nc, stream);
+        return invert_wide<float>(cublas, raw, solved, scratch, packed, parts, nr, nc, stream);
     case GPUSOLVE_DOUBLE:
-        return invert_wide<double>(cublas, raw, solved, scratch, packed, substitute, nr, nc, stream);
+        return invert_wide<double>(cublas, raw, solved, scratch, packed, parts, nr, nc, stream);
     case GPUSOLVE_COMPLEX_FLOAT:
-        return invert_wide<complex<float>>(cublas, raw, solved, scratch, packed, substitute, nr, nc, stream);
+        return invert_wide<complex<float>>(cublas, raw, solved, scratch, packed, parts, nr, nc, stream);
     case GPUSOLVE_COMPLEX_DOUBLE:
-        return invert_wide<complex<double>>(cublas, raw, solved, scratch, packed, substitute, nr, nc, stream);
+        return invert_wide<complex<double>>(cublas, raw, solved, scratch, packed, parts, nr, nc, stream);
     }
     return GPUSOLVE_INTERNAL_ERROR;
 }

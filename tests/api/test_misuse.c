@@ -134,6 +134,7 @@ static void check_info_calls(misuse_world *w) {
     /* a query foretells what the factor then says */
     gpusolve_info queried = {.size = sizeof queried};
     CHECK_STATUS(gpusolve_query(w->handle, &w->data, 7, &queried), GPUSOLVE_OK);
+    CHECK(queried.prepare_bytes == 0 || queried.backend == GPUSOLVE_BACKEND_CUDA);
     CHECK_STATUS(gpusolve_factor_info(w->handle, w->factor, 7, &info), GPUSOLVE_OK);
     CHECK(queried.prepare_ms == 0 && queried.plan_ms > 0 && info.plan_ms > 0 && info.prepare_ms > 0);
     queried.plan_ms = info.plan_ms;

@@ -117,6 +117,72 @@ static void check_capture(const char *spec) {
     free(expected.values);
 }
 
+/*
+ * Numbers with which the widest triangle cannot be inverted whole, in the place of ones with which it can: a
+ * graph that was captured before must not give a wrong answer, and a workspace from before must give the
+ * right one. growth: of the triangle's inverse.
+ */
+static void check_refresh(const char *spec, double growth, const char *summary) {
+    testing_in("refresh of %s, growth %g", spec, growth);
+    problem p = {0};
+    open_problem(&p, spec);
+    const int32_t *super = p.l->super, *pi = p.l->pi, *px = p.l->px;
+    size_t widest = 0;
+    for (size_t s = 1; s < p.l->nsuper; s++)
+        if (super[s + 1] - super[s] > super[widest + 1] - super[widest])
+            widest = s;
+    const int nc = super[widest + 1] - super[widest], nr = pi[widest + 1] - pi[widest];
+    double *panel = (double *)p.l->x + px[widest];
+
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    testing_fill(&b, 7);
+    const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
+    gpusolve_workspace *workspace = NULL;
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &workspace) == GPUSOLVE_OK);
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_STATUS(gpusolve_set_stream(p.handle, stream), GPUSOLVE_OK);
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_L, &device_b, &device_x),
+                 GPUSOLVE_OK);
+    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+
+    for (int j = 0; j < nc; j++)
+        for (int i = j + 1; i < nc; i++)
+            panel[i + (int64_t)j * nr] = -(pow(growth, 1.0 / nc) - 1) * panel[i + (int64_t)i * nr];
+    CHECK_STATUS(gpusolve_cholmod_refresh(p.handle, p.factor, p.l), GPUSOLVE_OK);
+    char text[8192];
+    CHECK_STATUS(gpusolve_factor_summary(p.handle, p.factor, text, sizeof text, NULL), GPUSOLVE_OK);
+    CHECK(strstr(text, summary) != NULL);
+    CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
+    for (int32_t i = super[widest]; i < super[widest + 1]; i++)
+        CHECK(isnan(((double *)x.values)[i]));
+
+    /* L x = b with the numbers there are now, by the workspace from before and by one from now */
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_L, &b, &x), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, NULL, GPUSOLVE_L, &b, &expected), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
+    for (int64_t k = 0; k < p.n * COLUMNS; k++)
+        CHECK(isfinite(((double *)x.values)[k]));
+
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    gpusolve_workspace_destroy(workspace);
+    close_problem(&p);
+    cudaStreamDestroy(stream);
+    device_delete(device_b.values);
+    device_delete(device_x.values);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
 /* One factor, a handle and a workspace for each stream, all under way together. */
 static void check_streams(const char *spec) {
     testing_in("%s, %d streams", spec, STREAMS);
@@ -173,7 +239,7 @@ static void check_summary(const char *spec) {
         CHECK(sscanf(line, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld", &tiny, &small,
                      &wide) == 3);
     CHECK(tiny + small + wide == (long long)p.l->nsuper && wide > 0);
-    CHECK(strstr(text, "kept for substitution: 0 supernodes") != NULL);
+    CHECK(strstr(text, "inverted in parts: 0 supernodes; kept for substitution: 0\n") != NULL);
     close_problem(&p);
 }
 
@@ -186,6 +252,8 @@ int main(void) {
     check_capture("grid2d:60");
     check_capture("grid3d:14");
     check_summary("grid3d:14");
+    check_refresh("grid3d:14", 1e4, "inverted in parts: 1 supernodes; kept for substitution: 0\n");
+    check_refresh("grid3d:14", 1e60, "inverted in parts: 0 supernodes; kept for substitution: 1\n");
     check_streams("grid3d:14");
     check_streams("elasticity3d:6");
     return testing_done();
