@@ -118,6 +118,22 @@ double testing_backward_error(const cholmod_sparse *a, double norm_a, const doub
 /* --------------------------------------------------------------------------------------------- factors ---
  */
 
+gpusolve_factor_data testing_factor_data(const cholmod_factor *l) {
+    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
+    data.n = (int64_t)l->n;
+    data.minor = (int64_t)l->minor;
+    data.perm = l->Perm;
+    data.nsuper = (int64_t)l->nsuper;
+    data.ssize = (int64_t)l->ssize;
+    data.xsize = (int64_t)l->xsize;
+    data.super = l->super;
+    data.pi = l->pi;
+    data.px = l->px;
+    data.s = l->s;
+    data.x = l->x;
+    return data;
+}
+
 cholmod_factor *testing_factorize(cholmod_sparse *a, gpusolve_factor_kind kind, cholmod_common *common) {
     common->supernodal = kind == GPUSOLVE_SUPERNODAL_LL ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
     common->final_asis = kind == GPUSOLVE_SUPERNODAL_LL;

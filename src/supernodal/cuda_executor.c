@@ -235,12 +235,21 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
     const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
-    int64_t launches = 0;
-    for (int32_t k = 0; k < plan->nlevels; k++)
-        launches += 1 + device->form.passes[k] +
-                    (tiles->forward.ptr[k] < tiles->forward.ptr[k + 1] ? device->form.passes[k] : 0);
+    const int branches = device->form.level_by_level ? 0 : tiles->branches.count;
+    int64_t launches = branches > 0 ? 2 : 0, inside = 0;
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        const int64_t narrow =
+            tiles->tiny.ptr[k + 1] - tiles->tiny.ptr[k] + tiles->small.ptr[k + 1] - tiles->small.ptr[k];
+        const int64_t outside = branches > 0 ? tiles->tiny.outside[k] + tiles->small.outside[k] : narrow;
+        const int wide = tiles->forward.ptr[k] < tiles->forward.ptr[k + 1];
+        inside += narrow - outside;
+        if (wide || outside > 0)
+            launches += 1 + device->form.passes[k] + (wide ? device->form.passes[k] : 0);
+    }
     gsv_text_add(text, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld of many blocks\n",
                  (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
+    gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n", branches,
+                 (long long)inside);
     gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
                  (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
                  (long long)tiles->backward.ptr[plan->nlevels], (long long)launches);

@@ -3,6 +3,7 @@
 #ifndef GSV_CUDA_LAUNCH_CUH
 #define GSV_CUDA_LAUNCH_CUH
 
+#include "cuda_branch.cuh"
 #include "cuda_sweep.cuh"
 
 namespace gsv {
@@ -27,14 +28,14 @@ namespace gsv {
 
 /* Launch so that the kernel may begin while the one before it on the stream ends (wait_for_vectors). */
 template <typename... Parameters, typename... Arguments>
-cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared, cudaStream_t stream,
-                   Arguments... arguments) {
+cudaError_t launch_block(void (*kernel)(Parameters...), int64_t blocks, int block, size_t shared,
+                         cudaStream_t stream, Arguments... arguments) {
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(unsigned(blocks));
-    config.blockDim = dim3(BLOCK);
+    config.blockDim = dim3(unsigned(block));
     config.dynamicSmemBytes = shared;
     config.stream = stream;
     config.attrs = &overlap;
@@ -42,22 +43,47 @@ cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared,
     return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared, cudaStream_t stream,
+                   Arguments... arguments) {
+    return launch_block(kernel, blocks, BLOCK, shared, stream, arguments...);
+}
+
 enum {
     FEW_SMALL = 264,
     FEW_TINY = 1056
 }; /* two blocks of level_shape<FEW> an SM of an H200, and as many again */
 
-/* Level k's narrow supernodes and the tasks of one list, in the first of so many passes. */
-inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device, int32_t k,
-                          const gsv_task_list &list, const gsv_task *tasks, int passes) {
+/* The supernodes of level k that its launches are to solve. */
+inline int32_t count_of(const gsv_supernode_list &list, bool branches, int32_t k) {
+    return int32_t(branches ? list.outside[k] : list.ptr[k + 1] - list.ptr[k]);
+}
+
+/* Shared memory of the wide supernodes' tasks, in bytes: also of those that substitute. */
+template <typename T, int NR> constexpr int forward_bytes() {
+    constexpr int own = block_row_of<T, NR>::type::PARTIALS,
+                  substitute = block_row<T, NR>::PARTIALS + 16 * NR;
+    return (own > substitute ? own : substitute) * int(sizeof(T));
+}
+
+template <typename T, int NR> constexpr int backward_bytes() {
+    if constexpr (on_tensor_cores<T, NR>::value)
+        return backward_tensor_bytes<NR>() > stage<T, NR>::BYTES ? backward_tensor_bytes<NR>()
+                                                                 : stage<T, NR>::BYTES;
+    return stage<T, NR>::BYTES;
+}
+
+/* Level k's narrow supernodes and the tasks of one list, in the first pass. */
+inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device, const gsv_sweep_form &form,
+                          bool branches, int32_t k, const gsv_task_list &list, const gsv_task *tasks) {
     level_part part;
     part.small = device.small + tiles->small.ptr[k];
-    part.small_count = int32_t(tiles->small.ptr[k + 1] - tiles->small.ptr[k]);
+    part.small_count = count_of(tiles->small, branches, k);
     part.tiny = device.tiny + tiles->tiny.ptr[k];
-    part.tiny_count = int32_t(tiles->tiny.ptr[k + 1] - tiles->tiny.ptr[k]);
+    part.tiny_count = count_of(tiles->tiny, branches, k);
     part.tasks = tasks + list.ptr[k];
     part.task_count = int32_t(list.ptr[k + 1] - list.ptr[k]);
-    part.turn = wide_pass{0, passes};
+    part.turn = wide_pass{0, form.passes[k]};
     part.leaf = k == 0;
     return part;
 }
@@ -91,8 +117,8 @@ cudaError_t forward_level(const gsv_plan *plan, const gsv_device_plan &device,
     wide_pass turn = part.turn;
     for (; turn.pass < turn.passes && error == cudaSuccess; turn.pass++)
         error = launch(forward_wide_kernel<T, NR, MODE == SUBSTITUTE>, list.ptr[k + 1] - list.ptr[k],
-                       (block_row<T, NR>::PARTIALS + 16 * NR) * sizeof(T), stream, device, y, x, u,
-                       device.forward + list.ptr[k], turn, part.leaf);
+                       forward_bytes<T, NR>(), stream, device, y, x, u, device.forward + list.ptr[k], turn,
+                       part.leaf);
     return error;
 }
 
@@ -104,19 +130,58 @@ cudaError_t backward_level(const gsv_device_plan &device, const gsv_device_vecto
     cudaError_t error = cudaSuccess;
     do {
         error = launch(backward_kernel<T, NR, MODE>, blocks_of<MODE>(part),
-                       part.task_count > 0 ? stage<T, NR>::BYTES : 0, stream, device, x, y, part);
+                       part.task_count > 0 ? backward_bytes<T, NR>() : 0, stream, device, x, y, part);
         part.small_count = part.tiny_count = 0; /* the first pass solved them */
     } while (error == cudaSuccess && ++part.turn.pass < part.turn.passes);
     return error;
 }
 
+/* Right-hand sides that a branch's vectors hold at a time. */
+template <int NR> struct chunk_of { static const int value = NR < 4 ? 1 : 4; };
+
+/* Are the branches walked? On tensor cores a supernode a warp is faster, for its vectors fill the machine. */
+template <typename T, int NR> bool walks_branches(const gsv_plan *plan, const gsv_sweep_form &form) {
+    return plan->tiles->branches.count > 0 && !form.level_by_level && !on_tensor_cores<T, NR>::value;
+}
+
+template <typename T, int NR>
+cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device,
+                             const gsv_device_vectors &vectors, cudaStream_t stream) {
+    constexpr int CHUNK = chunk_of<NR>::value;
+    const gsv_branches &branches = plan->tiles->branches;
+    const branch_room room = make_branch_room<T, CHUNK>(branches);
+    return launch_block(branch_forward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
+                        device, static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
+                        static_cast<T *>(vectors.u), NR, room);
+}
+
+template <typename T, int NR>
+cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &device,
+                              const gsv_device_vectors &vectors, cudaStream_t stream) {
+    constexpr int CHUNK = chunk_of<NR>::value;
+    const gsv_branches &branches = plan->tiles->branches;
+    const branch_room room = make_branch_room<T, CHUNK>(branches);
+    return launch_block(branch_backward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
+                        device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), NR, room);
+}
+
+template <typename T, int CHUNK> cudaError_t reserve_branch(const gsv_branches &branches) {
+    const int bytes = make_branch_room<T, CHUNK>(branches).bytes;
+    const cudaError_t error = cudaFuncSetAttribute(branch_forward_kernel<T, CHUNK>,
+                                                   cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    return error != cudaSuccess ? error
+                                : cudaFuncSetAttribute(branch_backward_kernel<T, CHUNK>,
+                                                       cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
 template <typename T, int NR>
 cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                            const gsv_device_vectors &vectors, cudaStream_t stream) {
-    cudaError_t error = cudaSuccess;
+    const bool branches = walks_branches<T, NR>(plan, form);
+    cudaError_t error = branches ? forward_branches<T, NR>(plan, device, vectors, stream) : cudaSuccess;
     for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
         level_part part =
-            part_of(plan->tiles, device, k, plan->tiles->assemble, device.assemble, form.passes[k]);
+            part_of(plan->tiles, device, form, branches, k, plan->tiles->assemble, device.assemble);
         if (part.leaf)
             part.task_count = 0; /* nothing to assemble */
         switch (mode_of(form, part)) {
@@ -137,10 +202,13 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, 
 template <typename T, int NR>
 cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                             const gsv_device_vectors &vectors, cudaStream_t stream) {
+    const bool branches = walks_branches<T, NR>(plan, form);
     cudaError_t error = cudaSuccess;
     for (int32_t k = plan->nlevels - 1; k >= 0 && error == cudaSuccess; k--) {
         const level_part part =
-            part_of(plan->tiles, device, k, plan->tiles->backward, device.backward, form.passes[k]);
+            part_of(plan->tiles, device, form, branches, k, plan->tiles->backward, device.backward);
+        if (blocks_of<MANY>(part) == 0)
+            continue;
         switch (mode_of(form, part)) {
         case MANY:
             error = backward_level<T, NR, MANY>(device, vectors, part, stream);
@@ -153,17 +221,21 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
             break;
         }
     }
-    return error;
+    return error == cudaSuccess && branches ? backward_branches<T, NR>(plan, device, vectors, stream) : error;
 }
 
 template <typename T, int NR> unsigned vector_blocks(int32_t n) {
     return unsigned((int64_t(n) * NR + BLOCK - 1) / BLOCK);
 }
 
+template <typename T, int NR> unsigned transfer_blocks(int32_t n) {
+    return unsigned((int64_t(n) + transfer<T, NR>::ROWS - 1) / transfer<T, NR>::ROWS);
+}
+
 template <typename T, int NR>
 cudaError_t launch_load(int32_t n, const int32_t *perm, gsv_device_dense from, void *to,
                         cudaStream_t stream) {
-    load_kernel<T, NR><<<vector_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, from, static_cast<T *>(to));
+    load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, from, static_cast<T *>(to));
     return cudaGetLastError();
 }
 
@@ -171,7 +243,7 @@ template <typename T, int NR>
 cudaError_t launch_store(int32_t n, const int32_t *perm, const void *from, gsv_device_dense to,
                          cudaStream_t stream) {
     store_kernel<T, NR>
-        <<<vector_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, static_cast<const T *>(from), to);
+        <<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, static_cast<const T *>(from), to);
     return cudaGetLastError();
 }
 
@@ -194,6 +266,10 @@ template <typename T> struct launcher {
                                 cudaStream_t stream) {
         GSV_DISPATCH_CLASS(backward_levels, nr, plan, *device, *form, *vectors, stream);
     }
+    static cudaError_t reserve(const gsv_branches *branches) {
+        const cudaError_t error = reserve_branch<T, 1>(*branches);
+        return error != cudaSuccess ? error : reserve_branch<T, 4>(*branches);
+    }
     static cudaError_t load(int32_t n, const int32_t *perm, gsv_device_dense from, void *to, int nr,
                             cudaStream_t stream) {
         GSV_DISPATCH_CLASS(launch_load, nr, n, perm, from, to, stream);
@@ -211,7 +287,7 @@ template <typename T> struct launcher {
 #define GSV_DEFINE_SWEEP(name, type)                                                                         \
     extern "C" const gsv_sweep_functions name = {                                                            \
         {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
-        gsv::launcher<type>::forward, gsv::launcher<type>::backward,                                         \
+        gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::launcher<type>::reserve,           \
         gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}
 /* clang-format on */
 

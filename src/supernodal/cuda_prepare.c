@@ -10,7 +10,26 @@
 
 /* -------------------------------------------------------------------------------------------- layout --- */
 
-enum { TINY, SMALL, WIDE, ROWS, GATHER_PTR, GATHER, ASSEMBLE, FORWARD, BACKWARD, PERM, D, PANELS, PARTS };
+enum {
+    TINY,
+    SMALL,
+    WIDE,
+    ROWS,
+    GATHER_PTR,
+    GATHER,
+    ASSEMBLE,
+    FORWARD,
+    BACKWARD,
+    BRANCHES,
+    LISTS,
+    REFUSE,
+    OUTSIDE_ROW,
+    OUTSIDE_UPDATE,
+    PERM,
+    D,
+    PANELS,
+    PARTS
+};
 
 typedef struct layout {
     int64_t start[PARTS + 1]; /* bytes from the start of the allocation */
@@ -20,6 +39,7 @@ typedef struct layout {
 static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], n = plan->l.n;
     const gsv_tiles *tiles = plan->tiles;
+    const gsv_branches *branches = &tiles->branches;
     const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
@@ -33,6 +53,11 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [ASSEMBLE] = tiles->assemble.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [FORWARD] = tiles->forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [BACKWARD] = tiles->backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
+                    [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
+                    [LISTS] = branches->nlists * 2,
+                    [REFUSE] = branches->count * 4,
+                    [OUTSIDE_ROW] = branches->noutside * 4,
+                    [OUTSIDE_UPDATE] = branches->noutside * 4,
                     [PERM] = plan->l.perm ? n * 4 : 0,
                     [D] = has_d ? n * (complex ? number / 2 : number) : 0,
                     [PANELS] = tiles->panel_ptr[nsuper] * number,
@@ -76,41 +101,56 @@ static int32_t supernode_of(const gsv_plan *plan, int32_t first_column) {
     return low;
 }
 
-/* Read how the panels have come out, and widen the form of the sweeps to what they want. */
+/* What node i has come out as: count it, and widen the form of the sweeps to what it wants. */
+static void read_node(const gsv_plan *plan, const gsv_node *node, gsv_cuda_factor *device, int32_t *refuse) {
+    gsv_sweep_form *form = &device->form;
+    if (node->parts == 1)
+        return;
+    const int32_t s = supernode_of(plan, node->first_column);
+    uint8_t *passes = &form->passes[plan->level[s]];
+    device->divided += node->parts > 1;
+    device->substituted += node->parts == 0;
+    if (*passes < node->parts || (node->parts == 0 && !form->substitute))
+        form->changes++;
+    *passes = node->parts > *passes ? (uint8_t)node->parts : *passes;
+    form->substitute |= node->parts == 0;
+    if (plan->tiles->branches.of[s] >= 0) {
+        refuse[plan->tiles->branches.of[s]] = 1;
+        form->changes += !form->level_by_level;
+        form->level_by_level = 1;
+    }
+}
+
+/* Read how the panels have come out, and tell the branches. */
 static gpusolve_status read_form(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                  gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
     const int parts[] = {TINY, SMALL, WIDE};
-    gsv_sweep_form *form = &device->form;
-    int changed = 0;
+    char *base = device->memory;
+    int64_t most = 0;
+    for (int k = 0; k < 3; k++)
+        most = l.size[parts[k]] > most ? l.size[parts[k]] : most;
+    gsv_node *nodes = gsv_malloc((size_t)most, 1);
+    int32_t *refuse = gsv_calloc((size_t)l.size[REFUSE], 1);
+    gpusolve_status status =
+        nodes && refuse ? GPUSOLVE_OK
+                        : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     device->divided = device->substituted = 0;
-    for (int k = 0; k < 3; k++) {
-        const int64_t bytes = l.size[parts[k]];
-        gsv_node *nodes = gsv_malloc((size_t)bytes, 1);
-        if (!nodes)
-            return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-        const cudaError_t error = cudaMemcpy(nodes, (char *)device->memory + l.start[parts[k]], (size_t)bytes,
-                                             cudaMemcpyDeviceToHost);
-        for (int64_t i = 0; i < bytes / (int64_t)sizeof *nodes && error == cudaSuccess; i++) {
-            device->substituted += nodes[i].parts == 0;
-            device->divided += nodes[i].parts > 1;
-            if (nodes[i].parts > 1) {
-                const int32_t level = plan->level[supernode_of(plan, nodes[i].first_column)];
-                if (form->passes[level] < nodes[i].parts) {
-                    form->passes[level] = (uint8_t)nodes[i].parts;
-                    changed = 1;
-                }
-            }
-        }
-        gsv_free(nodes);
-        if (error != cudaSuccess)
-            return gsv_cuda_check(error, "reading the nodes", message);
+    for (int k = 0; k < 3 && status == GPUSOLVE_OK; k++) {
+        const size_t bytes = (size_t)l.size[parts[k]];
+        status = gsv_cuda_check(cudaMemcpy(nodes, base + l.start[parts[k]], bytes, cudaMemcpyDeviceToHost),
+                                "reading the nodes", message);
+        for (size_t i = 0; i < bytes / sizeof *nodes && status == GPUSOLVE_OK; i++)
+            read_node(plan, &nodes[i], device, refuse);
     }
-    changed |= device->substituted > 0 && !form->substitute;
-    form->substitute |= device->substituted > 0;
-    form->changes += changed;
-    return GPUSOLVE_OK;
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(
+            cudaMemcpy(base + l.start[REFUSE], refuse, (size_t)l.size[REFUSE], cudaMemcpyHostToDevice),
+            "copying the branches to the device", message);
+    gsv_free(nodes);
+    gsv_free(refuse);
+    return status;
 }
 
 /* All panels and D. *touched is set before the first number on the device changes. */
@@ -195,6 +235,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
                                  gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
+    const gsv_branches *branches = &plan->tiles->branches;
     char *base = device->memory;
     plan_copy copy = {0};
     device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
@@ -214,6 +255,10 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [ASSEMBLE] = copy.tasks[0],
         [FORWARD] = copy.tasks[1],
         [BACKWARD] = copy.tasks[2],
+        [BRANCHES] = branches->branch,
+        [LISTS] = branches->lists,
+        [OUTSIDE_ROW] = branches->outside_row,
+        [OUTSIDE_UPDATE] = branches->outside_update,
         [PERM] = plan->l.perm,
     };
     cudaError_t error = cudaSuccess;
@@ -231,6 +276,11 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .assemble = (const gsv_task *)(base + l.start[ASSEMBLE]),
         .forward = (const gsv_task *)(base + l.start[FORWARD]),
         .backward = (const gsv_task *)(base + l.start[BACKWARD]),
+        .branches = (const gsv_branch *)(base + l.start[BRANCHES]),
+        .branch_lists = (const uint16_t *)(base + l.start[LISTS]),
+        .branch_refuse = (const int32_t *)(base + l.start[REFUSE]),
+        .outside_row = (const int32_t *)(base + l.start[OUTSIDE_ROW]),
+        .outside_update = (const uint32_t *)(base + l.start[OUTSIDE_UPDATE]),
         .perm = plan->l.perm ? (const int32_t *)(base + l.start[PERM]) : NULL,
         .panels = base + l.start[PANELS],
         .d = factor->has_d ? base + l.start[D] : NULL,
@@ -251,6 +301,11 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
                                  gsv_cuda_factor_bytes(&factor->plan, factor->dtype, factor->has_d), message);
     if (status == GPUSOLVE_OK)
         status = copy_plan(factor, device, message);
+    if (status == GPUSOLVE_OK &&
+        gsv_cuda_sweeps(factor->dtype)->reserve(&factor->plan.tiles->branches) != cudaSuccess) {
+        cudaGetLastError();
+        device->form.level_by_level = 1;
+    }
     int touched = 0;
     if (status == GPUSOLVE_OK)
         status = fill_values(handle, factor, device, data, &touched);

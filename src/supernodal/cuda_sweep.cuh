@@ -1,6 +1,8 @@
 /*
  * The sweeps over the tree, level by level, on panels [W; -M] (tiles.h): each level is one or two launches,
- * or a few more.
+ * or a few more. The lower tree may come first, and last, in a launch of its own (cuda_branch.cuh). The
+ * products have three forms with the same sums: cuda_narrow.cuh, cuda_wide.cuh, and on tensor cores
+ * cuda_tensor.cuh.
  *
  * - forward, first launch of a level. Narrow supernodes gather f1 and f2 from y and the children's update
  *   vectors, multiply, and write x(cols) and u: a group of warps each. Wide ones: y(cols) += and u = the
@@ -30,6 +32,7 @@
 
 #include "cuda_narrow.cuh"
 #include "cuda_substitute.cuh"
+#include "cuda_tensor.cuh"
 
 namespace gsv {
 
@@ -50,7 +53,7 @@ template <kernel_mode MODE> struct level_shape {
 /* Blocks of a kernel that an SM shall hold: what its registers allow without spilling. */
 template <typename T, int NR> constexpr int resident() {
     constexpr int bytes = NR * int(sizeof(T)) * (traits<T>::is_complex ? 4 : 1);
-    return bytes <= 4 ? 4 : bytes <= 32 ? 3 : bytes <= 128 ? 2 : 1;
+    return bytes <= 4 ? 4 : bytes <= 32 ? 3 : bytes <= 128 || on_tensor_cores<T, NR>::value ? 2 : 1;
 }
 
 /* The part of a level that one launch is about. */
@@ -74,20 +77,46 @@ __device__ __forceinline__ const gsv_node *node_of_warp(const gsv_node *list, in
     return k < count ? &list[k] : nullptr;
 }
 
+/* A narrow supernode by WARPS warps, in the form that suits it. */
+template <typename T, int NR, int WARPS, bool SUBSTITUTES>
+__device__ __forceinline__ void forward_node(const gsv_device_plan &plan, const gsv_node &node, const T *y,
+                                             T *x, T *u, T *f1, bool leaf) {
+    if constexpr (on_tensor_cores<T, NR>::value)
+        if (!SUBSTITUTES || node.parts) {
+            forward_narrow_tensor<NR, WARPS>(plan, node, y, x, u, f1, leaf);
+            return;
+        }
+    if constexpr (!on_tensor_cores<T, NR>::value || SUBSTITUTES)
+        forward_narrow<T, NR, WARPS, SUBSTITUTES>(plan, node, y, x, u, f1, leaf);
+}
+
+template <typename T, int NR, int WARPS, bool SUBSTITUTES>
+__device__ __forceinline__ void backward_node(const gsv_device_plan &plan, const gsv_node &node, const T *x,
+                                              T *y) {
+    if constexpr (on_tensor_cores<T, NR>::value)
+        if (!SUBSTITUTES || node.parts) {
+            backward_narrow_tensor<NR, WARPS>(plan, node, x, y);
+            return;
+        }
+    if constexpr (!on_tensor_cores<T, NR>::value || SUBSTITUTES)
+        backward_narrow<T, NR, WARPS, SUBSTITUTES>(plan, node, x, y);
+}
+
 /* First launch of a level: blocks for small supernodes, for tiny ones, and for assemble tasks. */
 template <typename T, int NR, kernel_mode MODE>
 __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     forward_first_kernel(gsv_device_plan plan, T *y, T *x, T *u, level_part part) {
     constexpr int SMALL = level_shape<MODE>::SMALL, TINY = level_shape<MODE>::TINY;
-    __shared__ alignas(16) T f1[BLOCK_WARPS * GSV_TINY_COLUMNS * NR];
+    constexpr int STRIDE = on_tensor_cores<T, NR>::value ? tensor_row<NR>::STRIDE : NR;
+    __shared__ alignas(16) T f1[BLOCK_WARPS * GSV_TINY_COLUMNS * STRIDE];
     const int warp = threadIdx.x / 32;
     int block = blockIdx.x;
     const gsv_node *node = nullptr;
     if (block < blocks_for<SMALL>(part.small_count)) {
         node = node_of_warp<SMALL>(part.small, part.small_count, block);
         if (node)
-            forward_narrow<T, NR, SMALL, MODE == SUBSTITUTE>(
-                plan, *node, y, x, u, f1 + warp / SMALL * GSV_NARROW_COLUMNS * NR, part.leaf);
+            forward_node<T, NR, SMALL, MODE == SUBSTITUTE>(
+                plan, *node, y, x, u, f1 + warp / SMALL * GSV_NARROW_COLUMNS * STRIDE, part.leaf);
         else
             wait_for_vectors();
         return;
@@ -96,8 +125,8 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     if (block < blocks_for<TINY>(part.tiny_count)) {
         node = node_of_warp<TINY>(part.tiny, part.tiny_count, block);
         if (node)
-            forward_narrow<T, NR, TINY, MODE == SUBSTITUTE>(
-                plan, *node, y, x, u, f1 + warp / TINY * GSV_TINY_COLUMNS * NR, part.leaf);
+            forward_node<T, NR, TINY, MODE == SUBSTITUTE>(
+                plan, *node, y, x, u, f1 + warp / TINY * GSV_TINY_COLUMNS * STRIDE, part.leaf);
         else
             wait_for_vectors();
         return;
@@ -123,10 +152,23 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
             wait_for_vectors();
     } else if (block.first >= node.nc)
         wait_for_vectors();
-    else if (node.nc <= GSV_WARP_TILE_COLUMNS)
-        forward_warp_tiles<T, NR>(plan, task, node, block, y, x, u, leaf);
-    else
+    else if (node.nc <= GSV_WARP_TILE_COLUMNS) {
+        if constexpr (on_tensor_cores<T, NR>::value)
+            forward_warp_tiles_tensor<NR>(plan, task, node, block, y, x, u, leaf);
+        else
+            forward_warp_tiles<T, NR>(plan, task, node, block, y, x, u, leaf);
+    } else
         forward_block_tile<T, NR>(plan, task, node, block, y, x, u, leaf, memory);
+}
+
+template <typename T, int NR>
+__device__ __forceinline__ void backward_task(const gsv_device_plan &plan, const gsv_task &task,
+                                              const gsv_node &node, const column_block &block, const T *x,
+                                              T *y, T *shared) {
+    if constexpr (on_tensor_cores<T, NR>::value)
+        backward_wide_tensor<NR>(plan, task, node, block, x, y, shared);
+    else
+        backward_wide<T, NR>(plan, task, node, block, x, y, shared);
 }
 
 /* A level of the backward sweep: wide tasks on the first blocks, for they are the longest. */
@@ -142,7 +184,7 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
         const gsv_node wide = plan.wide[task.supernode];
         T *memory = reinterpret_cast<T *>(shared);
         if (MODE != SUBSTITUTE || wide.parts)
-            backward_wide<T, NR>(plan, task, wide, column_block(wide, part.turn, true), x, y, memory);
+            backward_task<T, NR>(plan, task, wide, column_block(wide, part.turn, true), x, y, memory);
         else if (task.first == 0 && part.turn.pass == 0)
             substitute_backward_wide<T, NR>(plan, wide, x, y, memory);
         else
@@ -153,7 +195,7 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     if (block < blocks_for<SMALL>(part.small_count)) {
         node = node_of_warp<SMALL>(part.small, part.small_count, block);
         if (node)
-            backward_narrow<T, NR, SMALL, MODE == SUBSTITUTE>(plan, *node, x, y);
+            backward_node<T, NR, SMALL, MODE == SUBSTITUTE>(plan, *node, x, y);
         else
             wait_for_vectors();
         return;
@@ -161,32 +203,76 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     block -= blocks_for<SMALL>(part.small_count);
     node = node_of_warp<TINY>(part.tiny, part.tiny_count, block);
     if (node)
-        backward_narrow<T, NR, TINY, MODE == SUBSTITUTE>(plan, *node, x, y);
+        backward_node<T, NR, TINY, MODE == SUBSTITUTE>(plan, *node, x, y);
     else
         wait_for_vectors();
 }
 
 /* ----------------------------------------------------------------------------------- in, out, scaling --- */
 
+/*
+ * Between a user's block, whose rows may be far apart or side by side, and a vector of the sweeps, NR
+ * right-hand sides a row. A block of threads has 32 rows or more: neighbours in whichever of the two
+ * directions the user's numbers are neighbours, and across through shared memory, so that both sides are read
+ * and written in runs as long as there are. Row i of the vector is row perm[i] of the block.
+ */
+template <typename T, int NR> struct transfer {
+    static const int ROWS = NR >= 8 ? 32 : BLOCK / NR,
+                     STRIDE = NR > 1 ? NR + 1 : 1; /* odd, against bank conflicts */
+    static const int PER_THREAD = (ROWS * NR + BLOCK - 1) / BLOCK;
+
+    /* visit(row of the block, right-hand side) for this thread's share of ROWS x NR numbers, by turns */
+    template <typename Visit> static __device__ __forceinline__ void along(bool rows, Visit visit) {
+#pragma unroll
+        for (int k = 0; k < PER_THREAD; k++) {
+            const int e = k * BLOCK + threadIdx.x;
+            if (e < ROWS * NR)
+                visit(rows ? e % ROWS : e / NR, rows ? e / ROWS : e % NR);
+        }
+    }
+};
+
+/* to(i, c) = from(perm[i], c), zero from from.columns on. */
 template <typename T, int NR>
-__global__ void load_kernel(int32_t n, const int32_t *perm, gsv_device_dense from, T *to) {
-    const int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
-    const int64_t i = e / NR;
-    const int c = e % NR;
-    if (i < n)
-        to[e] = c < from.columns
-                    ? static_cast<const T *>(
-                          from.values)[(perm ? perm[i] : i) * from.row_stride + c * from.column_stride]
-                    : make<T>(0);
+__global__ void __launch_bounds__(BLOCK)
+    load_kernel(int32_t n, const int32_t *perm, gsv_device_dense from, T *to) {
+    typedef transfer<T, NR> transfer;
+    __shared__ T tile[transfer::ROWS * transfer::STRIDE];
+    const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
+    const T *values = static_cast<const T *>(from.values);
+    transfer::along(from.row_stride == 1, [&](int r, int c) {
+        const int64_t i = first + r;
+        tile[r * transfer::STRIDE + c] =
+            i < n && c < from.columns
+                ? values[(perm ? perm[i] : i) * from.row_stride + c * from.column_stride]
+                : make<T>(0);
+    });
+    __syncthreads(); /* the tile is complete */
+    transfer::along(false, [&](int r, int c) {
+        if (first + r < n)
+            to[(first + r) * NR + c] = tile[r * transfer::STRIDE + c];
+    });
 }
 
+/* to(perm[i], c) = from(i, c) */
 template <typename T, int NR>
-__global__ void store_kernel(int32_t n, const int32_t *perm, const T *from, gsv_device_dense to) {
-    const int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
-    const int64_t i = e / NR;
-    const int c = e % NR;
-    if (i < n && c < to.columns)
-        static_cast<T *>(to.values)[(perm ? perm[i] : i) * to.row_stride + c * to.column_stride] = from[e];
+__global__ void __launch_bounds__(BLOCK)
+    store_kernel(int32_t n, const int32_t *perm, const T *from, gsv_device_dense to) {
+    typedef transfer<T, NR> transfer;
+    __shared__ T tile[transfer::ROWS * transfer::STRIDE];
+    const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
+    T *values = static_cast<T *>(to.values);
+    transfer::along(false, [&](int r, int c) {
+        if (first + r < n)
+            tile[r * transfer::STRIDE + c] = from[(first + r) * NR + c];
+    });
+    __syncthreads(); /* the tile is complete */
+    transfer::along(to.row_stride == 1, [&](int r, int c) {
+        const int64_t i = first + r;
+        if (i < n && c < to.columns)
+            values[(perm ? perm[i] : i) * to.row_stride + c * to.column_stride] =
+                tile[r * transfer::STRIDE + c];
+    });
 }
 
 template <typename T, int NR>

@@ -31,8 +31,13 @@ typedef struct gsv_device_plan {
     const uint32_t *gather;              /* [update rows] */
     const gsv_task *assemble, *forward, *backward; /* task.supernode counts wide supernodes */
     const int32_t *perm;                           /* [n] or NULL */
-    const void *panels;                            /* numbers */
-    const void *d;                                 /* [n] real numbers, or NULL */
+    const gsv_branch *branches;                    /* [count] */
+    const uint16_t *branch_lists;
+    const int32_t *branch_refuse; /* [count] 1: a triangle of the branch is kept for substitution */
+    const int32_t *outside_row;
+    const uint32_t *outside_update;
+    const void *panels; /* numbers */
+    const void *d;      /* [n] real numbers, or NULL */
 } gsv_device_plan;
 
 /*
@@ -40,8 +45,10 @@ typedef struct gsv_device_plan {
  * more; it never asks for less, and `changes` counts how often it asked.
  */
 typedef struct gsv_sweep_form {
-    int substitute;  /* some node has no parts */
-    uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
+    int substitute;     /* some node has no parts */
+    int level_by_level; /* the branches' supernodes too: a node of a branch has no parts, or the device's
+                         * shared memory is too small for a branch */
+    uint8_t *passes;    /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;
 } gsv_sweep_form;
 
@@ -73,6 +80,9 @@ typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_pl
 typedef struct gsv_sweep_functions {
     int32_t classes[GSV_CLASSES]; /* the NR there are, ascending; 0: fewer */
     gsv_sweep_function *forward, *backward;
+    /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the
+     * device has less. */
+    cudaError_t (*reserve)(const gsv_branches *branches);
     /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0. */
     cudaError_t (*load)(int32_t n, const int32_t *perm, gsv_device_dense from, void *to, int nr,
                         cudaStream_t stream);

@@ -155,26 +155,6 @@ template <typename T, int NR> struct block_row {
     }
 };
 
-/* A forward task of a wider supernode: one block row. */
-template <typename T, int NR>
-__device__ void forward_block_tile(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
-                                   const column_block &block, T *y, T *x, T *u, bool leaf, T *partial) {
-    typedef block_row<T, NR> row;
-    if (GSV_TILE * task.first < block.first) {
-        wait_for_vectors();
-        return;
-    }
-    row product(static_cast<const T *>(plan.panels) + node.panel + gsv_block_row_start(node.nc, task.first) +
-                    GSV_TILE * block.first,
-                columns_of(node, block, task.first));
-    wait_for_vectors();
-    T sum[row::RUN];
-    product.run(y + int64_t(node.first_column + block.first) * NR, partial, sum);
-    const int e = threadIdx.x * row::RUN;
-    if (row::has_result())
-        finish_row<T, NR, row::RUN>(node, block, y, x, u, GSV_TILE * task.first + e / NR, e % NR, leaf, sum);
-}
-
 /* Rows of [x(cols); y(rows below)] that a block keeps in shared memory at a time, in two buffers by turns,
  * and how they are padded: rows of 16 bytes or more start 16 bytes further round the banks each. */
 template <typename T, int NR> struct stage {

@@ -22,9 +22,12 @@ void gsv_tiles_free(gsv_tiles *tiles) {
     gsv_free(tiles->panel_ptr);
     gsv_free(tiles->gather_ptr);
     gsv_free(tiles->gather);
+    gsv_branches_free(&tiles->branches);
     gsv_free(tiles->tiny.ptr);
+    gsv_free(tiles->tiny.outside);
     gsv_free(tiles->tiny.supernode);
     gsv_free(tiles->small.ptr);
+    gsv_free(tiles->small.outside);
     gsv_free(tiles->small.supernode);
     gsv_free(tiles);
 }
@@ -33,7 +36,8 @@ static void place_panels(const gsv_plan *plan, gsv_tiles *tiles) {
     int64_t end = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        if (!gsv_is_narrow(nr, nc))
+        const int32_t b = tiles->branches.of[s];
+        if (!gsv_is_narrow(nr, nc) || (b >= 0 && tiles->branches.branch[b].first == s))
             end = (end + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
         tiles->panel_ptr[s] = end;
         end += gsv_panel_size(nr, nc);
@@ -124,20 +128,24 @@ static bool list_tasks(const gsv_plan *plan, gsv_task_list *list, cut (*cut_of)(
     return true;
 }
 
-static bool list_narrow(const gsv_plan *plan, gsv_supernode_list *list, bool tiny) {
+static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_supernode_list *list,
+                        bool tiny) {
     list->ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->ptr);
-    if (!list->ptr)
+    list->outside = gsv_calloc((size_t)plan->nlevels, sizeof *list->outside);
+    if (!list->ptr || !list->outside)
         return false;
     int64_t *next = list->ptr;
-    for (int pass = 0; pass < 2; pass++) { /* count, then fill, as above */
+    for (int pass = 0; pass < 3; pass++) { /* count; fill those in no branch; fill the others */
         for (int32_t s = 0; s < plan->l.nsuper; s++) {
             const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
             if (!gsv_is_narrow(nr, nc) || gsv_is_tiny(nr, nc) != tiny)
                 continue;
-            if (pass == 0)
+            if (pass == 0) {
                 next[plan->level[s] + 1]++;
-            else
+                list->outside[plan->level[s]] += branches->of[s] < 0;
+            } else if ((pass == 1) == (branches->of[s] < 0)) {
                 list->supernode[next[plan->level[s]]++] = s;
+            }
         }
         if (pass == 0) {
             for (int32_t k = 0; k < plan->nlevels; k++)
@@ -159,11 +167,18 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
     gsv_tiles *tiles = gsv_calloc(1, sizeof *tiles);
     if (!tiles)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+    gpusolve_status status = gsv_branches_choose(plan, &tiles->branches, message);
+    if (status != GPUSOLVE_OK) {
+        gsv_tiles_free(tiles);
+        return status;
+    }
     tiles->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *tiles->panel_ptr);
     tiles->gather_ptr = gsv_calloc((size_t)rows + 1, sizeof *tiles->gather_ptr);
     tiles->gather = gsv_malloc((size_t)updates, sizeof *tiles->gather);
-    if (!tiles->panel_ptr || !tiles->gather_ptr || !tiles->gather || !list_narrow(plan, &tiles->tiny, true) ||
-        !list_narrow(plan, &tiles->small, false) || !list_tasks(plan, &tiles->assemble, cut_assemble) ||
+    if (!tiles->panel_ptr || !tiles->gather_ptr || !tiles->gather ||
+        !list_narrow(plan, &tiles->branches, &tiles->tiny, true) ||
+        !list_narrow(plan, &tiles->branches, &tiles->small, false) ||
+        !list_tasks(plan, &tiles->assemble, cut_assemble) ||
         !list_tasks(plan, &tiles->forward, cut_forward) ||
         !list_tasks(plan, &tiles->backward, cut_backward)) {
         gsv_tiles_free(tiles);
@@ -171,11 +186,16 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
     }
     place_panels(plan, tiles);
     invert_updates(plan, tiles);
+    status = gsv_branches_fill(plan, tiles->panel_ptr, &tiles->branches, message);
+    if (status != GPUSOLVE_OK) {
+        gsv_tiles_free(tiles);
+        return status;
+    }
     plan->tiles = tiles;
     const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
     const int64_t tasks = tiles->assemble.ptr[plan->nlevels] + tiles->forward.ptr[plan->nlevels] +
                           tiles->backward.ptr[plan->nlevels];
     plan->bytes += (int64_t)sizeof *tiles + 8 * (nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
-                   8 * 5 * (plan->nlevels + 1) + (int64_t)sizeof(gsv_task) * tasks;
+                   8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + (int64_t)sizeof(gsv_task) * tasks;
     return GPUSOLVE_OK;
 }

@@ -17,6 +17,7 @@
 #define GSV_TILES_H
 
 #include "../dense_kernels/panel_layout.h"
+#include "branches.h"
 #include "plan.h"
 
 #ifdef __cplusplus
@@ -43,9 +44,11 @@ typedef struct gsv_task_list {
     gsv_task *task;
 } gsv_task_list;
 
-/* Supernodes of level k: supernode[ptr[k]] .. supernode[ptr[k + 1] - 1], ascending. */
+/* Supernodes of level k: supernode[ptr[k]] .. supernode[ptr[k + 1] - 1]: those in no branch, and then the
+ * others, both ascending. */
 typedef struct gsv_supernode_list {
-    int64_t *ptr; /* [nlevels + 1] */
+    int64_t *ptr;     /* [nlevels + 1] */
+    int64_t *outside; /* [nlevels] how many of the level are in no branch: the first ones */
     int32_t *supernode;
 } gsv_supernode_list;
 
@@ -56,6 +59,7 @@ struct gsv_tiles {
     uint32_t *gather; /* [update rows] rows of update vectors, counted from the first supernode's; children
                          ascend */
     gsv_supernode_list tiny, small;
+    gsv_branches branches;
     gsv_task_list assemble, forward, backward; /* of wide supernodes */
 };
 

@@ -12,22 +12,6 @@
 #include "supernodal/import.h"
 #include "supernodal/tiles.h"
 
-static gpusolve_factor_data data_of(const cholmod_factor *l) {
-    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
-    data.n = (int64_t)l->n;
-    data.minor = (int64_t)l->minor;
-    data.perm = l->Perm;
-    data.nsuper = (int64_t)l->nsuper;
-    data.ssize = (int64_t)l->ssize;
-    data.xsize = (int64_t)l->xsize;
-    data.super = l->super;
-    data.pi = l->pi;
-    data.px = l->px;
-    data.s = l->s;
-    data.x = l->x;
-    return data;
-}
-
 /* ------------------------------------------------------------------------------------------------ tree ---
  */
 
@@ -333,7 +317,7 @@ static void check_matrix(const char *spec, cholmod_common *common) {
     REQUIRE(a);
     cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
     REQUIRE(l);
-    const gpusolve_factor_data data = data_of(l);
+    const gpusolve_factor_data data = testing_factor_data(l);
     const int64_t live = gsv_live_allocations();
     gsv_structure structure;
     gsv_plan plan;

@@ -1,0 +1,401 @@
+/* The branches of the device's plan: branches.h. Linear in the structure. */
+#include "branches.h"
+
+#include "../memory.h"
+#include "tiles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static gpusolve_status out_of_memory(gsv_message *message) {
+    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+}
+
+/* -------------------------------------------------------------------------------------------- choice --- */
+
+/* What a subtree comes to; numbers < 0: it does not fit into a branch. */
+typedef struct extent {
+    int32_t low, count; /* its first supernode, and how many it has: a range if they agree */
+    int64_t numbers, rows;
+} extent;
+
+static int fits(int64_t numbers, int64_t rows, int64_t most) {
+    return numbers <= most && rows <= GSV_BRANCH_ROWS;
+}
+
+static void measure_subtrees(const gsv_plan *plan, int64_t most, extent *subtree) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        extent e = {s, 1, gsv_panel_size(nr, nc), nr};
+        int whole = gsv_is_narrow(nr, nc);
+        for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
+            const extent *child = &subtree[plan->child[k]];
+            e.low = child->low < e.low ? child->low : e.low;
+            e.count += child->count;
+            e.numbers += child->numbers;
+            e.rows += child->rows;
+            whole = whole && child->numbers >= 0;
+        }
+        if (!whole || s - e.low + 1 != e.count || !fits(e.numbers, e.rows, most))
+            e.numbers = -1;
+        subtree[s] = e;
+    }
+}
+
+/* Numbers that a branch may have: fewer where the tree is small, so that there are branches for every SM. */
+static int64_t most_numbers(const gsv_plan *plan) {
+    int64_t narrow = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
+            narrow += gsv_panel_size(gsv_rows(plan, s), gsv_columns(plan, s));
+    const int64_t share = narrow / GSV_BRANCH_COUNT;
+    return share < GSV_BRANCH_FEWEST    ? GSV_BRANCH_FEWEST
+           : share < GSV_BRANCH_NUMBERS ? share
+                                        : GSV_BRANCH_NUMBERS;
+}
+
+/* Give a branch the supernodes first .. end - 1, if it is worth a block of threads. */
+static void close_branch(gsv_branches *branches, int32_t first, int32_t end, int64_t numbers) {
+    if (end - first < 2)
+        return;
+    for (int32_t s = first; s < end; s++)
+        branches->of[s] = branches->count;
+    branches->branch[branches->count++] =
+        (gsv_branch){.first = first, .end = end, .numbers = (uint16_t)numbers};
+}
+
+gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message) {
+    const int32_t nsuper = plan->l.nsuper;
+    const int64_t most = most_numbers(plan);
+    extent *subtree = gsv_malloc((size_t)nsuper, sizeof *subtree);
+    *branches = (gsv_branches){.of = gsv_malloc((size_t)nsuper, sizeof(int32_t)),
+                               .branch = gsv_malloc((size_t)nsuper / 2 + 1, sizeof(gsv_branch))};
+    if (!subtree || !branches->of || !branches->branch) {
+        gsv_free(subtree);
+        gsv_branches_free(branches);
+        return out_of_memory(message);
+    }
+    measure_subtrees(plan, most, subtree);
+    int32_t first = 0, end = 0; /* the open branch */
+    int64_t numbers = 0, rows = 0;
+    for (int32_t s = 0; s < nsuper; s++) {
+        branches->of[s] = -1;
+        const extent *e = &subtree[s];
+        if (e->numbers < 0 || (plan->parent[s] >= 0 && subtree[plan->parent[s]].numbers >= 0))
+            continue;
+        if (e->low != end || !fits(numbers + e->numbers, rows + e->rows, most)) {
+            close_branch(branches, first, end, numbers);
+            first = e->low;
+            numbers = rows = 0;
+        }
+        end = s + 1;
+        numbers += e->numbers;
+        rows += e->rows;
+    }
+    close_branch(branches, first, end, numbers);
+    gsv_free(subtree);
+    return GPUSOLVE_OK;
+}
+
+/* --------------------------------------------------------------------------------------------- lists --- */
+
+/* What filling one branch works with; the arrays have room for any. */
+typedef struct work {
+    gsv_branch_node node[GSV_BRANCH_ROWS]; /* level by level */
+    int32_t supernode[GSV_BRANCH_ROWS];
+    uint16_t level_start[GSV_BRANCH_ROWS + 2]; /* of the nodes */
+    uint16_t place[GSV_BRANCH_ROWS];           /* of supernode first + k among the nodes */
+    uint16_t root[GSV_BRANCH_ROWS];            /* of supernode first + k: the root above it, less first */
+    uint16_t outside[GSV_BRANCH_ROWS];         /* of root first + k: its first outside row */
+    struct {
+        int32_t start, count;
+    } hole[GSV_BRANCH_ROWS]; /* free places for update rows, ascending */
+    int32_t holes;
+    uint16_t list[24 * GSV_BRANCH_ROWS + 64];
+    int32_t length;
+} work;
+
+static void open_list(work *w, gsv_branch *branch, int which) {
+    if (which == GSV_AT_LEVEL_NODES || which == GSV_AT_BACKWARD_LEVELS || which == GSV_AT_END)
+        while (w->length % 8)
+            w->list[w->length++] = 0;
+    branch->at[which] = (uint16_t)w->length;
+}
+
+static void append(work *w, int32_t value) {
+    w->list[w->length++] = (uint16_t)value;
+}
+
+/* count places: the first hole that has them, or new ones at the end. */
+static int32_t take_places(work *w, gsv_branch *branch, int32_t count) {
+    for (int32_t k = 0; k < w->holes; k++)
+        if (w->hole[k].count >= count) {
+            const int32_t start = w->hole[k].start;
+            w->hole[k].start += count;
+            w->hole[k].count -= count;
+            return start;
+        }
+    branch->updates = (uint16_t)(branch->updates + count);
+    return branch->updates - count;
+}
+
+static void give_places(work *w, int32_t start, int32_t count) {
+    int32_t k = w->holes;
+    while (k > 0 && w->hole[k - 1].start > start)
+        k--;
+    if (k > 0 && w->hole[k - 1].start + w->hole[k - 1].count == start) {
+        w->hole[k - 1].count += count;
+    } else {
+        memmove(&w->hole[k + 1], &w->hole[k], (size_t)(w->holes - k) * sizeof *w->hole);
+        w->hole[k].start = start;
+        w->hole[k].count = count;
+        w->holes++;
+        k++;
+    }
+    if (k < w->holes && w->hole[k - 1].start + w->hole[k - 1].count == w->hole[k].start) {
+        w->hole[k - 1].count += w->hole[k].count;
+        memmove(&w->hole[k], &w->hole[k + 1], (size_t)(w->holes - k - 1) * sizeof *w->hole);
+        w->holes--;
+    }
+}
+
+/* Nodes level by level, supernodes ascending in a level; roots and outside rows. */
+static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
+                        gsv_branch *branch, work *w) {
+    const int32_t first = branch->first, count = branch->end - first;
+    branch->panel = panel_ptr[first];
+    branch->first_column = plan->l.first_column[first];
+    branch->columns = (uint16_t)(plan->l.first_column[branch->end] - branch->first_column);
+    branch->levels = 0;
+    for (int32_t k = 0; k < count; k++)
+        if (plan->level[first + k] >= branch->levels)
+            branch->levels = (uint16_t)(plan->level[first + k] + 1);
+    int32_t outside = 0;
+    branch->outside = branches->noutside;
+    for (int32_t k = count - 1; k >= 0; k--) {
+        const int32_t parent = plan->parent[first + k];
+        w->root[k] = parent >= 0 && parent < branch->end ? w->root[parent - first] : (uint16_t)k;
+    }
+    for (int32_t k = 0; k < count; k++)
+        if (w->root[k] == k) {
+            const int32_t s = first + k, nc = gsv_columns(plan, s), nr = gsv_rows(plan, s);
+            w->outside[k] = (uint16_t)outside;
+            for (int32_t i = nc; i < nr; i++, outside++) {
+                branches->outside_row[branches->noutside] = plan->l.rows[plan->l.row_ptr[s] + i];
+                branches->outside_update[branches->noutside++] = (uint32_t)(plan->update_ptr[s] + i - nc);
+            }
+        }
+    branch->outside_rows = branch->updates = (uint16_t)outside;
+
+    /* by counting: level_start[level] advances to the next level's start as nodes take their places */
+    memset(w->level_start, 0, ((size_t)branch->levels + 1) * sizeof *w->level_start);
+    for (int32_t k = 0; k < count; k++)
+        w->level_start[plan->level[first + k] + 1]++;
+    for (int32_t level = 0; level < branch->levels; level++)
+        w->level_start[level + 1] = (uint16_t)(w->level_start[level + 1] + w->level_start[level]);
+    for (int32_t k = 0; k < count; k++) {
+        const int32_t s = first + k, at = w->level_start[plan->level[s]]++;
+        w->place[k] = (uint16_t)at;
+        w->supernode[at] = s;
+        w->node[at] = (gsv_branch_node){
+            .panel = (uint16_t)(panel_ptr[s] - branch->panel),
+            .nr = (uint16_t)gsv_rows(plan, s),
+            .nc = (uint16_t)gsv_columns(plan, s),
+            .column = (uint16_t)(plan->l.first_column[s] - branch->first_column),
+            .gather = GSV_NO_GATHER,
+        };
+    }
+    for (int32_t level = branch->levels; level > 0; level--)
+        w->level_start[level] = w->level_start[level - 1];
+    w->level_start[0] = 0;
+}
+
+/* Places of the update rows: a level's are taken before those that it reads are given back. */
+static void place_updates(const gsv_plan *plan, gsv_branch *branch, work *w) {
+    const int32_t first = branch->first;
+    w->holes = 0;
+    for (int32_t level = 0; level < branch->levels; level++) {
+        const int32_t begin = w->level_start[level], end = w->level_start[level + 1];
+        for (int32_t k = begin; k < end; k++) {
+            const int32_t local = w->supernode[k] - first, rows = w->node[k].nr - w->node[k].nc;
+            w->node[k].update =
+                (uint16_t)(w->root[local] == local ? w->outside[local] : take_places(w, branch, rows));
+        }
+        for (int32_t k = begin; k < end; k++) {
+            const int32_t s = w->supernode[k];
+            for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
+                const gsv_branch_node *child = &w->node[w->place[plan->child[c] - first]];
+                if (child->nr > child->nc)
+                    give_places(w, child->update, child->nr - child->nc);
+            }
+        }
+    }
+}
+
+/* What each front row of a node with children is owed, by counting. */
+static void list_gathers(const gsv_plan *plan, gsv_branch *branch, work *w) {
+    const int32_t first = branch->first, count = branch->end - first;
+    int32_t pointers = 0;
+    for (int32_t k = 0; k < count; k++) {
+        const int32_t s = w->supernode[k];
+        if (plan->child_ptr[s] < plan->child_ptr[s + 1]) {
+            w->node[k].gather = (uint16_t)pointers;
+            pointers += w->node[k].nr + 1;
+        }
+    }
+    open_list(w, branch, GSV_AT_GATHER_PTR);
+    uint16_t *pointer = &w->list[w->length];
+    w->length += pointers;
+    open_list(w, branch, GSV_AT_GATHER);
+    uint16_t *gather = &w->list[w->length];
+    int32_t begin = 0;
+    for (int32_t k = 0; k < count; k++) {
+        const gsv_branch_node *node = &w->node[k];
+        if (node->gather == GSV_NO_GATHER)
+            continue;
+        const int32_t s = w->supernode[k];
+        uint16_t *ptr = pointer + node->gather;
+        memset(ptr, 0, (size_t)(node->nr + 1) * sizeof *ptr);
+        for (int pass = 0; pass < 2; pass++) { /* count into ptr[row + 1], then fill, ptr[row] advancing */
+            for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
+                const int32_t child = plan->child[c], update = w->node[w->place[child - first]].update;
+                const int64_t from = plan->update_ptr[child], rows = plan->update_ptr[child + 1] - from;
+                for (int32_t u = 0; u < rows; u++) {
+                    const int32_t row = plan->update_map[from + u];
+                    if (pass == 0)
+                        ptr[row + 1]++;
+                    else
+                        gather[ptr[row]++] = (uint16_t)(update + u);
+                }
+            }
+            ptr[0] = (uint16_t)(pass == 0 ? begin : ptr[0]);
+            for (int32_t i = 0; i < node->nr && pass == 0; i++)
+                ptr[i + 1] = (uint16_t)(ptr[i + 1] + ptr[i]);
+        }
+        for (int32_t i = node->nr; i > 0; i--) /* ptr[i] stands where row i ends */
+            ptr[i] = ptr[i - 1];
+        ptr[0] = (uint16_t)begin;
+        begin = ptr[node->nr];
+    }
+    w->length += begin;
+}
+
+/* Units of the nodes of each level: `levels` and `units` are the two lists; per_unit rows or columns. */
+static void list_units(gsv_branch *branch, work *w, int levels, int units, int per_unit) {
+    open_list(w, branch, levels);
+    uint16_t *start = &w->list[w->length];
+    w->length += branch->levels + 1;
+    open_list(w, branch, units);
+    int32_t count = 0;
+    for (int32_t level = 0; level < branch->levels; level++) {
+        start[level] = (uint16_t)count;
+        for (int32_t k = w->level_start[level]; k < w->level_start[level + 1]; k++) {
+            const int32_t size = units == GSV_AT_FORWARD_UNITS ? w->node[k].nr : w->node[k].nc;
+            for (int32_t i = 0; i < size; i += per_unit, count++) {
+                append(w, k);
+                append(w, i);
+            }
+        }
+    }
+    start[branch->levels] = (uint16_t)count;
+}
+
+static void list_below(const gsv_plan *plan, gsv_branch *branch, work *w) {
+    open_list(w, branch, GSV_AT_BELOW);
+    const int32_t begin = w->length;
+    for (int32_t k = 0; k < branch->end - branch->first; k++) {
+        const int32_t s = w->supernode[k], root = w->root[s - branch->first];
+        const int32_t *outside =
+            plan->l.rows + plan->l.row_ptr[branch->first + root] + gsv_columns(plan, branch->first + root);
+        int32_t at = 0; /* both lists ascend */
+        w->node[k].below = (uint16_t)(w->length - begin);
+        for (int32_t i = w->node[k].nc; i < w->node[k].nr; i++) {
+            const int32_t row = plan->l.rows[plan->l.row_ptr[s] + i], column = row - branch->first_column;
+            if (column < branch->columns) {
+                append(w, column);
+                continue;
+            }
+            while (outside[at] != row)
+                at++;
+            append(w, branch->columns + w->outside[root] + at);
+        }
+    }
+}
+
+/* The lists of one branch, in w->list. */
+static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
+                        gsv_branch *branch, work *w) {
+    const int32_t count = branch->end - branch->first;
+    w->length = 0;
+    place_nodes(plan, panel_ptr, branches, branch, w);
+    place_updates(plan, branch, w);
+    open_list(w, branch, GSV_AT_NODES);
+    w->length += count * (int32_t)(sizeof(gsv_branch_node) / sizeof(uint16_t)); /* copied below */
+    open_list(w, branch, GSV_AT_LEVEL_NODES);
+    for (int32_t level = 0; level <= branch->levels; level++)
+        append(w, w->level_start[level]);
+    list_units(branch, w, GSV_AT_FORWARD_LEVELS, GSV_AT_FORWARD_UNITS, GSV_FORWARD_UNIT);
+    list_gathers(plan, branch, w);
+    list_units(branch, w, GSV_AT_BACKWARD_LEVELS, GSV_AT_BACKWARD_UNITS, GSV_BACKWARD_UNIT);
+    list_below(plan, branch, w);
+    open_list(w, branch, GSV_AT_END);
+    memcpy(w->list, w->node, (size_t)count * sizeof *w->node);
+}
+
+static int by_numbers(const void *a, const void *b) {
+    const gsv_branch *x = a, *y = b;
+    return x->numbers != y->numbers ? (x->numbers < y->numbers ? 1 : -1) : x->first < y->first ? -1 : 1;
+}
+
+static void raise(int32_t *most, int32_t value) {
+    *most = value > *most ? value : *most;
+}
+
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
+                                  gsv_message *message) {
+    int64_t lists = 0, outside = 0; /* at most */
+    for (int32_t b = 0; b < branches->count; b++)
+        for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++) {
+            const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
+            lists +=
+                8 + 3 + 2 * (nr / GSV_FORWARD_UNIT + nc / GSV_BACKWARD_UNIT + 2) + nr + 1 + 2 * updates + 24;
+            outside += plan->parent[s] < 0 || plan->parent[s] >= branches->branch[b].end ? updates : 0;
+        }
+    work *w = gsv_malloc(1, sizeof *w);
+    branches->lists = gsv_malloc((size_t)lists, sizeof *branches->lists);
+    branches->outside_row = gsv_malloc((size_t)outside, sizeof *branches->outside_row);
+    branches->outside_update = gsv_malloc((size_t)outside, sizeof *branches->outside_update);
+    if (!w || !branches->lists || !branches->outside_row || !branches->outside_update) {
+        gsv_free(w);
+        return out_of_memory(message);
+    }
+    for (int32_t b = 0; b < branches->count; b++) {
+        gsv_branch *branch = &branches->branch[b];
+        fill_branch(plan, panel_ptr, branches, branch, w);
+        branch->lists = branches->nlists;
+        memcpy(branches->lists + branches->nlists, w->list, (size_t)w->length * sizeof *w->list);
+        branches->nlists += w->length;
+        raise(&branches->most_numbers, branch->numbers);
+        raise(&branches->most_vector, branch->columns + branch->outside_rows);
+        raise(&branches->most_updates, branch->updates);
+        raise(&branches->most_lists, w->length);
+    }
+    gsv_free(w);
+    if (branches->count > 1) /* the longest first */
+        qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_numbers);
+    for (int32_t b = 0; b < branches->count; b++)
+        for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++)
+            branches->of[s] = b;
+    branches->bytes = branches->count * (int64_t)sizeof *branches->branch + 2 * branches->nlists +
+                      8 * branches->noutside + 4 * (int64_t)plan->l.nsuper;
+    return GPUSOLVE_OK;
+}
+
+void gsv_branches_free(gsv_branches *branches) {
+    gsv_free(branches->branch);
+    gsv_free(branches->lists);
+    gsv_free(branches->outside_row);
+    gsv_free(branches->outside_update);
+    gsv_free(branches->of);
+    *branches = (gsv_branches){0};
+}

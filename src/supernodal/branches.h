@@ -1,0 +1,104 @@
+/*
+ * The lower tree of the device's plan: branches, each a subtree of narrow supernodes (or several that stand
+ * side by side) that one block of threads walks from its leaves to its roots, or back, with all of its
+ * panels, lists and vectors in shared memory (cuda_branch.cuh). Plain C; follows from the pattern alone.
+ *
+ * A branch is a range of supernodes, so its columns and its panels are ranges too. Inside it counts
+ * from zero: columns, levels, and update rows, whose places are reused once the parent has read them. The
+ * rows below a branch's roots are its outside rows. They are all that the rest of the tree sees of it.
+ *
+ * Lists of a branch, 16-bit numbers in one array, from gsv_branch.lists on; `at` says where each begins:
+ *
+ *      nodes            gsv_branch_node for each supernode, level by level
+ *      level_nodes      [levels + 1] nodes of level k: level_nodes[k] ..
+ *      forward_levels   [levels + 1] units of level k
+ *      forward_units    node, first row: 32 rows of a front
+ *      gather_ptr       for each front row of a node with children, and one more: where its list begins
+ *      gather           update rows that the front row is owed; children ascend
+ *      backward_levels  [levels + 1] units of level k
+ *      backward_units   node, first column: four columns of a panel
+ *      below            for each row below a node's columns: its column of the branch, or columns + its place
+ *                       among the outside rows
+ */
+#ifndef GSV_BRANCHES_H
+#define GSV_BRANCHES_H
+
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GSV_BRANCH_NUMBERS =
+        6144,                 /* of the panels of a branch at most: two branches an SM of an H200, or three */
+    GSV_BRANCH_FEWEST = 2048, /* where the tree is small, so many at most */
+    GSV_BRANCH_COUNT = 400,   /* branches that a tree is meant to have at least: three an SM */
+    GSV_BRANCH_ROWS = 1536,   /* front rows at most */
+    GSV_FORWARD_UNIT = 32,    /* rows */
+    GSV_BACKWARD_UNIT = 4,    /* columns */
+    GSV_NO_GATHER = 0xffff
+};
+
+typedef struct gsv_branch_node {
+    uint16_t panel; /* start of its panel in the branch's */
+    uint16_t nr, nc;
+    uint16_t column; /* its first column */
+    uint16_t update; /* row of its update vector; a root's are the outside rows, in order */
+    uint16_t gather; /* gather_ptr of its first row, or GSV_NO_GATHER */
+    uint16_t below;  /* list of its rows below */
+    uint16_t unused;
+} gsv_branch_node;
+
+enum {
+    GSV_AT_NODES,
+    GSV_AT_LEVEL_NODES, /* of the forward sweep from here */
+    GSV_AT_FORWARD_LEVELS,
+    GSV_AT_FORWARD_UNITS,
+    GSV_AT_GATHER_PTR,
+    GSV_AT_GATHER,
+    GSV_AT_BACKWARD_LEVELS, /* of the backward sweep from here; on a multiple of eight, like the first two */
+    GSV_AT_BACKWARD_UNITS,
+    GSV_AT_BELOW,
+    GSV_AT_END, /* a multiple of eight */
+    GSV_LISTS
+};
+
+typedef struct gsv_branch {
+    int64_t panel;      /* start of its panels, in numbers; on a multiple of GSV_TILE */
+    int64_t lists;      /* start of its lists, in 16-bit numbers; on a multiple of eight */
+    int64_t outside;    /* start of its outside rows */
+    int32_t first, end; /* supernodes */
+    int32_t first_column;
+    uint16_t numbers; /* of its panels */
+    uint16_t columns, outside_rows;
+    uint16_t updates; /* places for update rows, the outside rows among them */
+    uint16_t levels;
+    uint16_t at[GSV_LISTS];
+} gsv_branch;
+
+typedef struct gsv_branches {
+    int32_t count;
+    gsv_branch *branch; /* [count] the one with most numbers first */
+    int64_t nlists;
+    uint16_t *lists; /* [nlists] */
+    int64_t noutside;
+    int32_t *outside_row;     /* [noutside] row of L */
+    uint32_t *outside_update; /* [noutside] row of the update vectors: its root's */
+    int32_t *of;              /* [nsuper] the branch that a supernode is in, or -1 */
+    /* the most of any branch: what a block must have room for */
+    int32_t most_numbers, most_vector, most_updates, most_lists; /* vector: columns + outside rows */
+    int64_t bytes;                                               /* memory of all this */
+} gsv_branches;
+
+/* Which supernodes are in branches: fills count, branch[].first and .end, and of. */
+gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message);
+/* The rest, once the panels have their places: panel_ptr [nsuper + 1]. */
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
+                                  gsv_message *message);
+void gsv_branches_free(gsv_branches *branches); /* frees the arrays, leaves zeros */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
