@@ -17,32 +17,40 @@ static gpusolve_status out_of_memory(gsv_message *message) {
 typedef struct extent {
     int32_t low, count; /* its first supernode, and how many it has: a range if they agree */
     int64_t numbers, rows;
+    int64_t cost; /* in numbers: what a block of threads takes for it */
 } extent;
 
-static int fits(int64_t numbers, int64_t rows, int64_t most) {
-    return numbers <= most && rows <= GSV_BRANCH_ROWS;
+static int fits(const extent *e, int64_t most) {
+    return e->cost <= most && e->rows <= GSV_BRANCH_ROWS;
+}
+
+/* And another one beside it. */
+static extent join(const extent *a, const extent *b) {
+    return (extent){a->low < b->low ? a->low : b->low, a->count + b->count, a->numbers + b->numbers,
+                    a->rows + b->rows, a->cost + b->cost};
 }
 
 static void measure_subtrees(const gsv_plan *plan, int64_t most, extent *subtree) {
+    const int64_t least = most < GSV_BRANCH_NUMBERS ? GSV_BRANCH_NODE : 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        extent e = {s, 1, gsv_panel_size(nr, nc), nr};
+        const int64_t numbers = gsv_panel_size(nr, nc);
+        extent e = {s, 1, numbers, nr, numbers > least ? numbers : least};
         int whole = gsv_is_narrow(nr, nc);
         for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
             const extent *child = &subtree[plan->child[k]];
-            e.low = child->low < e.low ? child->low : e.low;
-            e.count += child->count;
-            e.numbers += child->numbers;
-            e.rows += child->rows;
             whole = whole && child->numbers >= 0;
+            e = join(&e, child);
         }
-        if (!whole || s - e.low + 1 != e.count || !fits(e.numbers, e.rows, most))
+        if (!whole || s - e.low + 1 != e.count || !fits(&e, most))
             e.numbers = -1;
         subtree[s] = e;
     }
 }
 
-/* Numbers that a branch may have: fewer where the tree is small, so that there are branches for every SM. */
+/* Numbers that a branch may have: fewer where the tree is small, so that there are branches for every SM. All
+ * of them run at the same time then, and the sweep waits for the last: small nodes, which cost as much time
+ * as larger ones, count for more. */
 static int64_t most_numbers(const gsv_plan *plan) {
     int64_t narrow = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
@@ -77,22 +85,23 @@ gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches
     }
     measure_subtrees(plan, most, subtree);
     int32_t first = 0, end = 0; /* the open branch */
-    int64_t numbers = 0, rows = 0;
+    extent open = {0};
     for (int32_t s = 0; s < nsuper; s++) {
         branches->of[s] = -1;
         const extent *e = &subtree[s];
         if (e->numbers < 0 || (plan->parent[s] >= 0 && subtree[plan->parent[s]].numbers >= 0))
             continue;
-        if (e->low != end || !fits(numbers + e->numbers, rows + e->rows, most)) {
-            close_branch(branches, first, end, numbers);
+        const extent both = join(&open, e);
+        if (e->low == end && fits(&both, most)) {
+            open = both;
+        } else {
+            close_branch(branches, first, end, open.numbers);
             first = e->low;
-            numbers = rows = 0;
+            open = *e;
         }
         end = s + 1;
-        numbers += e->numbers;
-        rows += e->rows;
     }
-    close_branch(branches, first, end, numbers);
+    close_branch(branches, first, end, open.numbers);
     gsv_free(subtree);
     return GPUSOLVE_OK;
 }

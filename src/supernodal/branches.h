@@ -30,13 +30,13 @@ extern "C" {
 #endif
 
 enum {
-    GSV_BRANCH_NUMBERS =
-        6144,                 /* of the panels of a branch at most: two branches an SM of an H200, or three */
-    GSV_BRANCH_FEWEST = 2048, /* where the tree is small, so many at most */
-    GSV_BRANCH_COUNT = 400,   /* branches that a tree is meant to have at least: three an SM */
-    GSV_BRANCH_ROWS = 1536,   /* front rows at most */
-    GSV_FORWARD_UNIT = 32,    /* rows */
-    GSV_BACKWARD_UNIT = 4,    /* columns */
+    GSV_BRANCH_NUMBERS = 6144, /* of the panels of a branch at most */
+    GSV_BRANCH_FEWEST = 2048,  /* where the tree is small, so many at most */
+    GSV_BRANCH_COUNT = 400,    /* branches that a tree is meant to have at least: three an SM */
+    GSV_BRANCH_ROWS = 1536,    /* front rows at most */
+    GSV_BRANCH_NODE = 192,     /* numbers that a node counts as at least where branches are small */
+    GSV_FORWARD_UNIT = 32,     /* rows */
+    GSV_BACKWARD_UNIT = 4,     /* columns */
     GSV_NO_GATHER = 0xffff
 };
 

@@ -151,7 +151,9 @@ static cudaError_t solve_columns(const solve_call *call, const gpusolve_dense *b
     const gsv_sweep_functions *sweeps = call->sweeps;
     const int k = class_index(sweeps, b->cols), nr = sweeps->classes[k];
     const int32_t n = call->factor->plan.l.n;
-    const int32_t *perm = call->device->plan.perm;
+    const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
+    const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
+    const int32_t *inverse_out = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
     const int backward_only = (call->steps & GSV_BACKWARD) && !(call->steps & GSV_FORWARD);
     void *current = backward_only ? call->work->vectors.x : call->work->vectors.y;
     void *other = backward_only ? call->work->vectors.y : call->work->vectors.x;
@@ -163,7 +165,7 @@ static cudaError_t solve_columns(const solve_call *call, const gpusolve_dense *b
         from = gsv_cuda_packed(b, other);
     }
     if (error == cudaSuccess)
-        error = sweeps->load(n, call->steps & GSV_PERMUTE_IN ? perm : NULL, from, current, nr, call->stream);
+        error = sweeps->load(n, perm, inverse_in, from, current, nr, call->stream);
     if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
         error = run_sweep(call, sweeps->forward, call->work->forward[k], nr);
         current = call->work->vectors.x;
@@ -179,7 +181,7 @@ static cudaError_t solve_columns(const solve_call *call, const gpusolve_dense *b
 
     other = current == call->work->vectors.y ? call->work->vectors.x : call->work->vectors.y;
     const gsv_device_dense to = call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, other);
-    error = sweeps->store(n, call->steps & GSV_PERMUTE_OUT ? perm : NULL, current, to, nr, call->stream);
+    error = sweeps->store(n, inverse_out, current, to, nr, call->stream);
     if (error == cudaSuccess && !call->x_on_device)
         error = gsv_cuda_copy_block(x, other, cudaMemcpyDeviceToHost, call->stream);
     return error;

@@ -233,17 +233,18 @@ template <typename T, int NR> unsigned transfer_blocks(int32_t n) {
 }
 
 template <typename T, int NR>
-cudaError_t launch_load(int32_t n, const int32_t *perm, gsv_device_dense from, void *to,
-                        cudaStream_t stream) {
-    load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, from, static_cast<T *>(to));
+cudaError_t launch_load(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from,
+                        void *to, cudaStream_t stream) {
+    load_kernel<T, NR>
+        <<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, inverse, from, static_cast<T *>(to));
     return cudaGetLastError();
 }
 
 template <typename T, int NR>
-cudaError_t launch_store(int32_t n, const int32_t *perm, const void *from, gsv_device_dense to,
+cudaError_t launch_store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
                          cudaStream_t stream) {
     store_kernel<T, NR>
-        <<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, static_cast<const T *>(from), to);
+        <<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, inverse, static_cast<const T *>(from), to);
     return cudaGetLastError();
 }
 
@@ -270,13 +271,13 @@ template <typename T> struct launcher {
         const cudaError_t error = reserve_branch<T, 1>(*branches);
         return error != cudaSuccess ? error : reserve_branch<T, 4>(*branches);
     }
-    static cudaError_t load(int32_t n, const int32_t *perm, gsv_device_dense from, void *to, int nr,
-                            cudaStream_t stream) {
-        GSV_DISPATCH_CLASS(launch_load, nr, n, perm, from, to, stream);
+    static cudaError_t load(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from,
+                            void *to, int nr, cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(launch_load, nr, n, perm, inverse, from, to, stream);
     }
-    static cudaError_t store(int32_t n, const int32_t *perm, const void *from, gsv_device_dense to, int nr,
+    static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
                              cudaStream_t stream) {
-        GSV_DISPATCH_CLASS(launch_store, nr, n, perm, from, to, stream);
+        GSV_DISPATCH_CLASS(launch_store, nr, n, inverse, from, to, stream);
     }
     static cudaError_t scale(int32_t n, const void *d, void *v, int nr, cudaStream_t stream) {
         GSV_DISPATCH_CLASS(launch_scale, nr, n, d, v, stream);

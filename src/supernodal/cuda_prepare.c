@@ -26,6 +26,7 @@ enum {
     OUTSIDE_ROW,
     OUTSIDE_UPDATE,
     PERM,
+    INVERSE,
     D,
     PANELS,
     PARTS
@@ -59,6 +60,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [OUTSIDE_ROW] = branches->noutside * 4,
                     [OUTSIDE_UPDATE] = branches->noutside * 4,
                     [PERM] = plan->l.perm ? n * 4 : 0,
+                    [INVERSE] = plan->l.perm ? n * 4 : 0,
                     [D] = has_d ? n * (complex ? number / 2 : number) : 0,
                     [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
@@ -186,6 +188,7 @@ typedef struct plan_copy {
     gsv_node *tiny, *small, *wide;
     gsv_task *tasks[3];
     int32_t *wide_index; /* [nsuper] */
+    int32_t *inverse;    /* [n] of perm */
 } plan_copy;
 
 static void free_copy(plan_copy *copy) {
@@ -195,6 +198,7 @@ static void free_copy(plan_copy *copy) {
     for (int k = 0; k < 3; k++)
         gsv_free(copy->tasks[k]);
     gsv_free(copy->wide_index);
+    gsv_free(copy->inverse);
 }
 
 /* Nodes by kind, and tasks that name their supernode by its place among the wide ones. Zero if out of memory.
@@ -206,8 +210,11 @@ static int make_copy(const gsv_plan *plan, const layout *l, void *memory, int32_
     copy->small = gsv_malloc((size_t)l->size[SMALL], 1);
     copy->wide = gsv_malloc((size_t)l->size[WIDE], 1);
     copy->wide_index = gsv_malloc((size_t)plan->l.nsuper, sizeof *copy->wide_index);
-    if (!copy->tiny || !copy->small || !copy->wide || !copy->wide_index)
+    copy->inverse = gsv_malloc((size_t)plan->l.n, sizeof *copy->inverse);
+    if (!copy->tiny || !copy->small || !copy->wide || !copy->wide_index || !copy->inverse)
         return 0;
+    for (int32_t i = 0; i < plan->l.n && plan->l.perm; i++)
+        copy->inverse[plan->l.perm[i]] = i;
     for (int64_t k = 0; k < tiles->tiny.ptr[plan->nlevels]; k++)
         place_node(plan, tiles->tiny.supernode[k], copy->tiny, (char *)memory + l->start[TINY], k, parts);
     for (int64_t k = 0; k < tiles->small.ptr[plan->nlevels]; k++)
@@ -260,6 +267,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [OUTSIDE_ROW] = branches->outside_row,
         [OUTSIDE_UPDATE] = branches->outside_update,
         [PERM] = plan->l.perm,
+        [INVERSE] = plan->l.perm ? copy.inverse : NULL,
     };
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
@@ -282,6 +290,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .outside_row = (const int32_t *)(base + l.start[OUTSIDE_ROW]),
         .outside_update = (const uint32_t *)(base + l.start[OUTSIDE_UPDATE]),
         .perm = plan->l.perm ? (const int32_t *)(base + l.start[PERM]) : NULL,
+        .inverse = plan->l.perm ? (const int32_t *)(base + l.start[INVERSE]) : NULL,
         .panels = base + l.start[PANELS],
         .d = factor->has_d ? base + l.start[D] : NULL,
     };

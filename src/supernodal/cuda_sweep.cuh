@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
  * Between a user's block, whose rows may be far apart or side by side, and a vector of the sweeps, NR
  * right-hand sides a row. A block of threads has 32 rows or more: neighbours in whichever of the two
  * directions the user's numbers are neighbours, and across through shared memory, so that both sides are read
- * and written in runs as long as there are. Row i of the vector is row perm[i] of the block.
+ * and written in runs as long as there are.
  */
 template <typename T, int NR> struct transfer {
     static const int ROWS = NR >= 8 ? 32 : BLOCK / NR,
@@ -232,14 +232,19 @@ template <typename T, int NR> struct transfer {
     }
 };
 
-/* to(i, c) = from(perm[i], c), zero from from.columns on. */
+/* to(i, c) = from(perm[i], c), zero from from.columns on. For one right-hand side a block has rows of the
+ * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. */
 template <typename T, int NR>
 __global__ void __launch_bounds__(BLOCK)
-    load_kernel(int32_t n, const int32_t *perm, gsv_device_dense from, T *to) {
+    load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to) {
     typedef transfer<T, NR> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     const T *values = static_cast<const T *>(from.values);
+    if (NR > 1)
+        perm = nullptr;
+    else
+        inverse = nullptr;
     transfer::along(from.row_stride == 1, [&](int r, int c) {
         const int64_t i = first + r;
         tile[r * transfer::STRIDE + c] =
@@ -249,29 +254,30 @@ __global__ void __launch_bounds__(BLOCK)
     });
     __syncthreads(); /* the tile is complete */
     transfer::along(false, [&](int r, int c) {
-        if (first + r < n)
-            to[(first + r) * NR + c] = tile[r * transfer::STRIDE + c];
+        const int64_t i = first + r;
+        if (i < n)
+            to[(inverse ? inverse[i] : i) * NR + c] = tile[r * transfer::STRIDE + c];
     });
 }
 
-/* to(perm[i], c) = from(i, c) */
+/* to(perm[i], c) = from(i, c): a block has rows of the user's. */
 template <typename T, int NR>
 __global__ void __launch_bounds__(BLOCK)
-    store_kernel(int32_t n, const int32_t *perm, const T *from, gsv_device_dense to) {
+    store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to) {
     typedef transfer<T, NR> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     T *values = static_cast<T *>(to.values);
     transfer::along(false, [&](int r, int c) {
-        if (first + r < n)
-            tile[r * transfer::STRIDE + c] = from[(first + r) * NR + c];
+        const int64_t i = first + r;
+        if (i < n)
+            tile[r * transfer::STRIDE + c] = from[(inverse ? inverse[i] : i) * NR + c];
     });
     __syncthreads(); /* the tile is complete */
     transfer::along(to.row_stride == 1, [&](int r, int c) {
         const int64_t i = first + r;
         if (i < n && c < to.columns)
-            values[(perm ? perm[i] : i) * to.row_stride + c * to.column_stride] =
-                tile[r * transfer::STRIDE + c];
+            values[i * to.row_stride + c * to.column_stride] = tile[r * transfer::STRIDE + c];
     });
 }
 

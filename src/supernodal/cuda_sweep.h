@@ -30,7 +30,7 @@ typedef struct gsv_device_plan {
     const uint32_t *gather_ptr;          /* [rows + 1] */
     const uint32_t *gather;              /* [update rows] */
     const gsv_task *assemble, *forward, *backward; /* task.supernode counts wide supernodes */
-    const int32_t *perm;                           /* [n] or NULL */
+    const int32_t *perm, *inverse;                 /* [n] or NULL; perm[inverse[i]] = i */
     const gsv_branch *branches;                    /* [count] */
     const uint16_t *branch_lists;
     const int32_t *branch_refuse; /* [count] 1: a triangle of the branch is kept for substitution */
@@ -83,11 +83,12 @@ typedef struct gsv_sweep_functions {
     /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the
      * device has less. */
     cudaError_t (*reserve)(const gsv_branches *branches);
-    /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0. */
-    cudaError_t (*load)(int32_t n, const int32_t *perm, gsv_device_dense from, void *to, int nr,
-                        cudaStream_t stream);
-    /* to(perm ? perm[i] : i, c) = from(i, c) */
-    cudaError_t (*store)(int32_t n, const int32_t *perm, const void *from, gsv_device_dense to, int nr,
+    /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0; perm and its inverse, or NULL both
+     */
+    cudaError_t (*load)(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from,
+                        void *to, int nr, cudaStream_t stream);
+    /* to(i, c) = from(inverse ? inverse[i] : i, c) */
+    cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
                          cudaStream_t stream);
     /* v(i, c) /= d(i) */
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int nr, cudaStream_t stream);

@@ -115,7 +115,7 @@ __device__ void backward_narrow_tensor(const gsv_device_plan &plan, const gsv_no
 #pragma unroll
         for (int p = 0; p < 8; p++) {
             const int i = i0 + 8 * part + p;
-            a[p] = j < nc && i >= j && i < nr ? load_panel(column + i) : 0;
+            a[p] = j < nc && i >= j && i < nr ? __ldg(column + i) : 0; /* through L1: lanes share sectors */
             row[p] = i < nr ? rows[i] : 0;
         }
     };
@@ -288,8 +288,14 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
             row[p] = -1;
         }
         if (at < last) {
-            if (column < nc)
-                load_panel_run(panel + gsv_block_row_start(nc, at), a);
+            if (column < nc) {
+                const double2 *from = reinterpret_cast<const double2 *>(panel + gsv_block_row_start(nc, at));
+                const double2 low = __ldg(from), high = __ldg(from + 1);
+                a[0] = low.x;
+                a[1] = low.y;
+                a[2] = high.x;
+                a[3] = high.y;
+            }
 #pragma unroll
             for (int p = 0; p < CHAINS; p++)
                 if (GSV_TILE * at + r + p < nr)
