@@ -1,12 +1,12 @@
 /*
- * The host executor: gsv_host_executor of executor.h, on OpenMP threads.
+ * The host executor: gsv_host_executor of executor.h, on the threads of the handle (host_pool.h).
  *
  * How a right-hand side travels. Columns are taken 32 at a time (fewer: 16, 8 or 1 side by side, padded
- * with zeros) through one run, forward and backward in one parallel region. A supernode reads its rows of b,
- * permuted, into y when its turn comes, adds its children's update vectors, solves, and leaves its own update
- * vector in u; on the way back it gathers the rows below it from y, solves, and writes its rows of x,
- * permuted. So b is read and x written while the rows are in the cache, and x may be b: a row of x is written
- * after the forward sweep has read that row.
+ * with zeros) through one run of the pool, forward and backward. A supernode reads its rows of b, permuted,
+ * into y when its turn comes, adds its children's update vectors, solves, and leaves its own update vector in
+ * u; on the way back it gathers the rows below it from y, solves, and writes its rows of x, permuted. So b is
+ * read and x written while the rows are in the cache, and x may be b: a row of x is written after the forward
+ * sweep has read that row.
  *
  * Who does what. The plan cuts the tree into subtrees, which one thread each walks with vectors that stay in
  * its cache, and a top, whose supernodes are cut into column blocks of 64 and row tiles of 128 for all
@@ -23,14 +23,19 @@
  * What is waited for holds an earlier ticket, drawn by a thread that is running: the work with the lowest
  * unfinished ticket waits for nothing, so some thread always advances and every wait ends. Signals hold the
  * number of their run and are never reset. A system without forward substitution fills y before and one
- * without backward substitution empties it after, in loops of their own with OpenMP's barrier in between.
+ * without backward substitution empties it after, in runs of the pool of their own.
  *
  * Bits. Sums have one order, whatever the threads and the columns side by side (trsv_host.h); children are
  * added in ascending order; no two threads write one number.
  *
  * Memory traffic. L is read once a sweep; per row of y and column: b and x once, y about four times; per row
- * of an update vector: written and read once each, mostly in the cache. OpenBLAS is not called: its threads
- * know nothing of ours, and its sums have another order for one column than for many.
+ * of an update vector: written and read once each, mostly in the cache.
+ *
+ * No BLAS is called, not even on wide supernodes. OpenBLAS's gemm sums one column in another order than many,
+ * so a column would have other bits alone than among others; its threads know nothing of ours; and it is
+ * slower: gpusolve-bench-dense has these kernels beside trsm and gemm (trsv and gemv), on one core of a Xeon
+ * 1.2 to 2.8 times as fast with 1 column, 2.4 to 5.4 with 8, 2.3 to 4.6 with 32, 2.0 to 4.2 with 128, for
+ * supernodes of 128 to 512 columns.
  */
 #define _DEFAULT_SOURCE /* madvise */
 #include <string.h>
@@ -38,14 +43,15 @@
 
 #include "host_executor.h"
 
-#include <omp.h>
-
 #include "../dense_kernels/panel_host.h"
 #include "../memory.h"
 #include "host_pack.h"
+#include "host_pool.h"
 #include "host_refine.h"
 
-enum { SERIAL_WORK = 30000 }; /* numbers of L times columns below which one thread is faster than several */
+/* What one thread needs for a number of L, both sweeps (measured: 1 us for a thousand, alone, with one
+ * column, 4.5 with 32), and the work that is worth another thread. */
+static const double NUMBER_NS = 0.85, COLUMN_NS = 0.11, GRAIN_US = 25;
 
 /* Ask for huge pages, where the system gives them to those who ask: a sweep reads far more memory than the
  * processor has small pages' addresses at hand for. Memory that was not touched yet. NULL is accepted. */
@@ -105,8 +111,8 @@ static void release(gpusolve_factor *factor) {
 static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data) {
     const gsv_host_factor *prepared = factor->prepared;
-    const gpusolve_status status = gsv_host_pack(data, &factor->plan, handle->threads, prepared->start,
-                                                 prepared->values, &handle->message);
+    const gpusolve_status status =
+        gsv_host_pack(handle, data, &factor->plan, prepared->start, prepared->values);
     if (status == GPUSOLVE_OK && prepared->d)
         gsv_import_d(data, prepared->d);
     return status;
@@ -168,6 +174,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
         destroy_state(state);
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
     }
+    gsv_pool_reserve(handle);
     workspace->state = state;
     return GPUSOLVE_OK;
 }
@@ -215,38 +222,54 @@ static void backward(const gsv_host_sweep *sweep, gsv_host_run *run) {
             sweep->backward_task(run, tree->heaviest[t - tree->nbackward]);
 }
 
-/* All rows, in equal pieces. */
-static void all_rows(void (*work)(const gsv_host_run *, int32_t, int32_t), const gsv_host_run *run) {
-    enum { PIECE = 1024 };
-    const int32_t n = run->plan->l.n;
-#pragma omp for schedule(static)
-    for (int32_t piece = 0; piece < n / PIECE + 1; piece++)
-        work(run, piece * PIECE, n - piece * PIECE < PIECE ? n : (piece + 1) * PIECE);
+/* What the members of a run share. */
+typedef struct sweeping {
+    const gsv_host_sweep *sweep;
+    gsv_host_run *run;
+} sweeping;
+
+static void sweep_rows(void *context, int member) {
+    const sweeping *shared = context;
+    (void)member;
+    if (shared->run->steps & GSV_FORWARD)
+        forward(shared->sweep, shared->run);
+    if (shared->run->steps & GSV_BACKWARD)
+        backward(shared->sweep, shared->run);
 }
 
-/* OpenMP's barrier at the end of a parallel region spins without giving its processor away. A thread that has
- * not come to run yet would wait behind it for a time slice of milliseconds: so the threads wait for each
- * other here first. */
-static void finish_together(gsv_host_run *run, uint32_t threads) {
-    atomic_fetch_add_explicit(&run->finished, 1, memory_order_acq_rel);
-    gsv_wait(&run->finished, threads);
+enum { PIECE = 1024 }; /* rows that are loaded or stored at a time where no sweep does it */
+
+static void load_piece(void *context, int64_t piece, int member) {
+    const sweeping *shared = context;
+    const int32_t n = shared->run->plan->l.n, begin = (int32_t)piece * PIECE;
+    (void)member;
+    shared->sweep->load(shared->run, begin, n - begin < PIECE ? n : begin + PIECE);
 }
 
-static void run_on_threads(const gsv_host_sweep *sweep, gsv_host_run *run, int threads) {
-#pragma omp parallel num_threads(threads)
-    {
-        if (run->steps & GSV_FORWARD)
-            forward(sweep, run);
-        else
-            all_rows(sweep->load, run);
-        if (run->steps & GSV_BACKWARD) {
-            backward(sweep, run);
-        } else {
-#pragma omp barrier
-            all_rows(sweep->store, run);
-        }
-        finish_together(run, (uint32_t)omp_get_num_threads());
-    }
+static void store_piece(void *context, int64_t piece, int member) {
+    const sweeping *shared = context;
+    const int32_t n = shared->run->plan->l.n, begin = (int32_t)piece * PIECE;
+    (void)member;
+    shared->sweep->store(shared->run, begin, n - begin < PIECE ? n : begin + PIECE);
+}
+
+static void run_on_threads(gpusolve_handle *handle, const gsv_host_sweep *sweep, gsv_host_run *run,
+                           int threads) {
+    sweeping shared = {sweep, run};
+    const int64_t pieces = run->plan->l.n / PIECE + (run->plan->l.n % PIECE != 0);
+    if (!(run->steps & GSV_FORWARD))
+        gsv_pool_each(handle, threads, pieces, load_piece, &shared);
+    if (run->steps & (GSV_FORWARD | GSV_BACKWARD))
+        gsv_pool_run(handle, threads, sweep_rows, &shared);
+    if (!(run->steps & GSV_BACKWARD))
+        gsv_pool_each(handle, threads, pieces, store_piece, &shared);
+}
+
+/* Threads that a run of so many columns is worth: one for every GRAIN_US that one thread would take. */
+static int threads_for(const gpusolve_handle *handle, const gsv_plan *plan, int32_t cols) {
+    const double one_us = 1e-3 * (double)plan->nnz_l * (NUMBER_NS + COLUMN_NS * cols);
+    const int available = gsv_pool_threads(handle);
+    return one_us < GRAIN_US * (available - 1) ? 1 + (int)(one_us / GRAIN_US) : available;
 }
 
 static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -269,6 +292,7 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         .u = state->u,
         .signals = state->signals,
         .steps = steps,
+        .patience = gsv_pool_patience(handle),
         .b_row = b->order == GPUSOLVE_COL_MAJOR ? 1 : b->ld,
         .b_col = b->order == GPUSOLVE_COL_MAJOR ? b->ld : 1,
         .x_row = x->order == GPUSOLVE_COL_MAJOR ? 1 : x->ld,
@@ -286,9 +310,8 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         run.number = state->runs;
         atomic_store_explicit(&run.forward_ticket, 0, memory_order_relaxed);
         atomic_store_explicit(&run.backward_ticket, 0, memory_order_relaxed);
-        atomic_store_explicit(&run.finished, 0, memory_order_relaxed);
-        const int threads = plan->nnz_l < SERIAL_WORK / run.cols ? 1 : handle->threads;
-        run_on_threads(sweep_for(factor->dtype, prepared->isa, gsv_width_index(run.cols)), &run, threads);
+        run_on_threads(handle, sweep_for(factor->dtype, prepared->isa, gsv_width_index(run.cols)), &run,
+                       threads_for(handle, plan, run.cols));
     }
     return GPUSOLVE_OK;
 }
@@ -300,6 +323,7 @@ const gsv_executor gsv_host_executor = {
     .prepare = prepare,
     .refresh = refresh,
     .release = release,
+    .handle_destroy = gsv_pool_destroy,
     .workspace_create = workspace_create,
     .workspace_destroy = workspace_destroy,
     .solve = solve,

@@ -5,11 +5,11 @@
  */
 #include "host_pack.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "../dense_kernels/panel_host.h"
 #include "../memory.h"
+#include "host_pool.h"
 
 #define GSV_REAL float
 #define GSV_LANES 8
@@ -62,6 +62,9 @@ typedef struct packing {
     char *values;
     size_t real_bytes;
     int64_t total; /* real numbers, slack included */
+    /* copies of panels, each thread's its own */
+    char *copies;
+    size_t copy_bytes, from, to;
 } packing;
 
 /* Pack blocks [first, last) of panel s. */
@@ -102,59 +105,59 @@ static const void *panel_in_place(const packing *p, int32_t s) {
     return (const char *)data->x + (size_t)at * gsv_dtype_bytes(data->dtype);
 }
 
-/* The tasks' panels, task by task, and the top's, block by block: memory is touched first by many threads. */
-static void pack_in_place(const packing *p, int threads) {
+/* A task's panels, or a block of the top, read where they are: many threads touch memory first. */
+static void pack_in_place(void *context, int64_t item, int member) {
+    const packing *p = context;
     const gsv_subtrees *tree = p->plan->subtrees;
-    const int64_t count = tree->ntasks + tree->nbackward;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t t = 0; t < count; t++) {
-        if (t < tree->ntasks) {
-            for (int32_t i = tree->task_ptr[tree->heaviest[t]]; i < tree->task_ptr[tree->heaviest[t] + 1];
-                 i++) {
-                const int32_t s = tree->order[i];
-                pack_blocks(p, s, panel_in_place(p, s), 0, gsv_block_count(gsv_columns(p->plan, s)));
-                clear_behind(p, s);
-            }
-        } else {
-            const gsv_step step = tree->backward[t - tree->ntasks];
-            pack_blocks(p, step.s, panel_in_place(p, step.s), step.part, step.part + 1);
-            if (step.part == 0)
-                clear_behind(p, step.s);
+    (void)member;
+    if (item < tree->ntasks) {
+        const int32_t task = tree->heaviest[item];
+        for (int32_t i = tree->task_ptr[task]; i < tree->task_ptr[task + 1]; i++) {
+            const int32_t s = tree->order[i];
+            pack_blocks(p, s, panel_in_place(p, s), 0, gsv_block_count(gsv_columns(p->plan, s)));
+            clear_behind(p, s);
         }
+    } else {
+        const gsv_step step = tree->backward[item - tree->ntasks];
+        pack_blocks(p, step.s, panel_in_place(p, step.s), step.part, step.part + 1);
+        if (step.part == 0)
+            clear_behind(p, step.s);
     }
 }
 
-/* Copies of panels, each thread's its own, none larger than needed for the panels of up to `limit` numbers.
- */
-static void pack_copies(const packing *p, int threads, char *copies, size_t copy_numbers, size_t from,
-                        size_t to) {
-    const size_t number = gsv_dtype_bytes(p->data->dtype);
-#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
-    for (int32_t i = 0; i < p->plan->l.nsuper; i++) {
+enum { COPIES = 16 }; /* panels that a thread draws together */
+
+/* Panels at COPIES places of the order, by way of a copy, those whose size is in (from, to]. */
+static void pack_copies(void *context, int64_t item, int member) {
+    const packing *p = context;
+    const int32_t nsuper = p->plan->l.nsuper, begin = (int32_t)item * COPIES;
+    for (int32_t i = begin; i < nsuper && i < begin + COPIES; i++) {
         const int32_t s = p->plan->subtrees->order[i];
         const size_t size = (size_t)gsv_rows(p->plan, s) * (size_t)gsv_columns(p->plan, s);
-        if (size <= from || size > to)
+        if (size <= p->from || size > p->to)
             continue;
-        char *copy = copies + (size_t)omp_get_thread_num() * copy_numbers * number;
+        char *copy = p->copies + (size_t)member * p->copy_bytes;
         gsv_import_panel(p->data, p->plan, s, copy);
         pack_blocks(p, s, copy, 0, gsv_block_count(gsv_columns(p->plan, s)));
         clear_behind(p, s);
     }
 }
 
-gpusolve_status gsv_host_pack(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
-                              const int64_t *start, void *values, gsv_message *message) {
+gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_data *data, const gsv_plan *plan,
+                              const int64_t *start, void *values) {
     enum { LARGE = 1 << 20 }; /* numbers of a panel that only one thread copies at a time */
-    const packing p = {data,
-                       plan,
-                       start,
-                       values,
-                       gsv_dtype_bytes(data->dtype) / (is_complex(data->dtype) ? 2 : 1),
-                       gsv_host_pack_layout(plan, data->dtype, NULL)};
+    const size_t number = gsv_dtype_bytes(data->dtype), threads = (size_t)gsv_pool_threads(handle);
+    packing p = {.data = data,
+                 .plan = plan,
+                 .start = start,
+                 .values = values,
+                 .real_bytes = number / (is_complex(data->dtype) ? 2 : 1),
+                 .total = gsv_host_pack_layout(plan, data->dtype, NULL)};
     if (plan->l.nsuper == 0)
         memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);
     if (data->kind == GPUSOLVE_SUPERNODAL_LL && !data->z) {
-        pack_in_place(&p, threads);
+        gsv_pool_each(handle, (int)threads, plan->subtrees->ntasks + plan->subtrees->nbackward, pack_in_place,
+                      &p);
         return GPUSOLVE_OK;
     }
     size_t small = 0, large = 0;
@@ -165,12 +168,16 @@ gpusolve_status gsv_host_pack(const gpusolve_factor_data *data, const gsv_plan *
         if (size > large)
             large = size;
     }
-    const size_t room = small * (size_t)threads > large ? small * (size_t)threads : large;
-    char *copies = gsv_malloc(room, gsv_dtype_bytes(data->dtype));
-    if (!copies)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while packing the factor");
-    pack_copies(&p, threads, copies, small, 0, LARGE);
-    pack_copies(&p, 1, copies, large, LARGE, SIZE_MAX);
-    gsv_free(copies);
+    p.copies = gsv_malloc(small * threads > large ? small * threads : large, number);
+    if (!p.copies)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY,
+                        "out of host memory while packing the factor");
+    p.copy_bytes = small * number;
+    p.to = LARGE;
+    gsv_pool_each(handle, (int)threads, plan->l.nsuper / COPIES + 1, pack_copies, &p);
+    p.from = LARGE;
+    p.to = SIZE_MAX;
+    gsv_pool_each(handle, 1, plan->l.nsuper / COPIES + 1, pack_copies, &p);
+    gsv_free(p.copies);
     return GPUSOLVE_OK;
 }

@@ -11,8 +11,8 @@
  */
 int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start);
 
-/* Fill values, on so many threads; data has been checked. GPUSOLVE_OUT_OF_MEMORY: nothing is written. */
-gpusolve_status gsv_host_pack(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
-                              const int64_t *start, void *values, gsv_message *message);
+/* Fill values, on the handle's threads; data has been checked. GPUSOLVE_OUT_OF_MEMORY: nothing is written. */
+gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_data *data, const gsv_plan *plan,
+                              const int64_t *start, void *values);
 
 #endif

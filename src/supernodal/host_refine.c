@@ -7,9 +7,11 @@
 #include "host_refine.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "../memory.h"
+#include "host_pool.h"
 
 enum {
     WIDTH = 4,            /* columns a residual takes at once */
@@ -119,25 +121,46 @@ static void copy_numbers(char *to, int64_t to_step, const char *from, int64_t fr
     }
 }
 
-/* Copy a vector's leading columns from (to) a user's block, a run of rows at a time. */
-static void copy_block(const gpusolve_handle *handle, const gpusolve_workspace *workspace, int vector,
-                       const gpusolve_dense *user, int to_user) {
-    int64_t bytes = (int64_t)gsv_dtype_bytes(workspace->dtype);
-    int64_t row_step = bytes * (user->order == GPUSOLVE_COL_MAJOR ? 1 : user->ld);
-    int64_t column_step = bytes * (user->order == GPUSOLVE_COL_MAJOR ? user->ld : 1);
-    int64_t n = workspace->n;
-#pragma omp parallel for schedule(static) num_threads(handle->threads) if (n * user->cols > SERIAL_WORK)
-    for (int64_t begin = 0; begin < n; begin += ROWS) {
-        int64_t count = n - begin < ROWS ? n - begin : ROWS;
-        for (int64_t j = 0; j < user->cols; j++) {
-            char *theirs = (char *)user->values + begin * row_step + j * column_step;
-            char *ours = column_of(workspace, vector, j) + begin * bytes;
-            if (to_user)
-                copy_numbers(theirs, row_step, ours, bytes, count, (size_t)bytes);
-            else
-                copy_numbers(ours, bytes, theirs, row_step, count, (size_t)bytes);
-        }
+/* Threads for so many multiplications or moved numbers. */
+static int threads_for(const gpusolve_handle *handle, int64_t work) {
+    return work > SERIAL_WORK ? gsv_pool_threads(handle) : 1;
+}
+
+static int64_t blocks_of(int64_t n) {
+    return n / ROWS + (n % ROWS != 0);
+}
+
+typedef struct copying {
+    const gpusolve_workspace *workspace;
+    int vector;
+    const gpusolve_dense *user;
+    int to_user;
+} copying;
+
+/* ROWS rows of a vector's leading columns from (to) a user's block. */
+static void copy_rows(void *context, int64_t item, int member) {
+    const copying *c = context;
+    const gpusolve_dense *user = c->user;
+    const int64_t bytes = (int64_t)gsv_dtype_bytes(c->workspace->dtype);
+    const int64_t row_step = bytes * (user->order == GPUSOLVE_COL_MAJOR ? 1 : user->ld);
+    const int64_t column_step = bytes * (user->order == GPUSOLVE_COL_MAJOR ? user->ld : 1);
+    const int64_t n = c->workspace->n, begin = item * ROWS, count = n - begin < ROWS ? n - begin : ROWS;
+    (void)member;
+    for (int64_t j = 0; j < user->cols; j++) {
+        char *theirs = (char *)user->values + begin * row_step + j * column_step;
+        char *ours = column_of(c->workspace, c->vector, j) + begin * bytes;
+        if (c->to_user)
+            copy_numbers(theirs, row_step, ours, bytes, count, (size_t)bytes);
+        else
+            copy_numbers(ours, bytes, theirs, row_step, count, (size_t)bytes);
     }
+}
+
+static void copy_block(gpusolve_handle *handle, const gpusolve_workspace *workspace, int vector,
+                       const gpusolve_dense *user, int to_user) {
+    copying c = {workspace, vector, user, to_user};
+    gsv_pool_each(handle, threads_for(handle, workspace->n * user->cols), blocks_of(workspace->n), copy_rows,
+                  &c);
 }
 
 gpusolve_status gsv_host_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
@@ -181,44 +204,68 @@ static void residual_rows(const gpusolve_matrix *matrix, int64_t begin, int64_t 
     }
 }
 
-/* WIDTH columns from `first` on; what lies beyond `cols` is done as one more copy of the last column. */
-static void residual_columns(const gpusolve_handle *handle, const gpusolve_matrix *matrix,
-                             const gpusolve_workspace *workspace, int64_t first, int64_t cols,
-                             column_norms norms[]) {
+typedef struct residuals {
+    const gpusolve_matrix *matrix;
     const void *b[WIDTH], *x[WIDTH];
     void *r[WIDTH];
+    _Atomic int64_t next;             /* block of rows */
+    _Atomic uint64_t norms[WIDTH][3]; /* of R, X, B: bits of doubles that are not negative */
+} residuals;
+
+/* *norm = max(*norm, modulus): doubles without a sign are ordered like their bits, and a NaN is above all. */
+static void raise_shared(_Atomic uint64_t *norm, double modulus) {
+    uint64_t bits, old = atomic_load_explicit(norm, memory_order_relaxed);
+    modulus = fabs(modulus);
+    memcpy(&bits, &modulus, sizeof bits);
+    while (bits > old && !atomic_compare_exchange_weak_explicit(norm, &old, bits, memory_order_relaxed,
+                                                                memory_order_relaxed)) {
+    }
+}
+
+static double norm_of(const residuals *shared, int64_t column, int which) {
+    const uint64_t bits = atomic_load_explicit(&shared->norms[column][which], memory_order_relaxed);
+    double norm;
+    memcpy(&norm, &bits, sizeof norm);
+    return norm;
+}
+
+static void residual_blocks(void *context, int member) {
+    residuals *shared = context;
+    column_norms mine[WIDTH] = {{0, 0, 0}};
+    const int64_t n = shared->matrix->n, blocks = blocks_of(n);
+    (void)member;
+    for (int64_t i; (i = atomic_fetch_add_explicit(&shared->next, 1, memory_order_relaxed)) < blocks;)
+        residual_rows(shared->matrix, i * ROWS, n - i * ROWS < ROWS ? n : (i + 1) * ROWS, shared->b,
+                      shared->x, shared->r, mine);
+    for (int j = 0; j < WIDTH; j++) {
+        raise_shared(&shared->norms[j][0], mine[j].r);
+        raise_shared(&shared->norms[j][1], mine[j].x);
+        raise_shared(&shared->norms[j][2], mine[j].b);
+    }
+}
+
+/* WIDTH columns from `first` on; what lies beyond `cols` is done as one more copy of the last column. */
+static void residual_columns(gpusolve_handle *handle, const gpusolve_matrix *matrix,
+                             const gpusolve_workspace *workspace, int64_t first, int64_t cols,
+                             residuals *shared) {
+    *shared = (residuals){.matrix = matrix};
     for (int64_t j = 0; j < WIDTH; j++) {
         int64_t column = first + j < cols ? first + j : cols - 1;
-        b[j] = column_of(workspace, VECTOR_B, column);
-        x[j] = column_of(workspace, VECTOR_X, column);
-        r[j] = column_of(workspace, VECTOR_R, column);
-        norms[j] = (column_norms){0, 0, 0};
+        shared->b[j] = column_of(workspace, VECTOR_B, column);
+        shared->x[j] = column_of(workspace, VECTOR_X, column);
+        shared->r[j] = column_of(workspace, VECTOR_R, column);
     }
-    int64_t n = matrix->n;
-#pragma omp parallel num_threads(handle->threads) if (matrix->nnz * WIDTH > SERIAL_WORK)
-    {
-        column_norms mine[WIDTH] = {{0, 0, 0}};
-#pragma omp for schedule(dynamic) nowait
-        for (int64_t begin = 0; begin < n; begin += ROWS)
-            residual_rows(matrix, begin, n - begin < ROWS ? n : begin + ROWS, b, x, r, mine);
-#pragma omp critical(gsv_host_residual_norms)
-        for (int j = 0; j < WIDTH; j++) {
-            raise(&norms[j].r, mine[j].r);
-            raise(&norms[j].x, mine[j].x);
-            raise(&norms[j].b, mine[j].b);
-        }
-    }
+    gsv_pool_run(handle, threads_for(handle, matrix->nnz * WIDTH), residual_blocks, shared);
 }
 
 gpusolve_status gsv_host_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
                                          gpusolve_workspace *workspace, int64_t cols, double *norms) {
     for (int64_t first = 0; first < cols; first += WIDTH) {
-        column_norms found[WIDTH];
-        residual_columns(handle, matrix, workspace, first, cols, found);
+        residuals found;
+        residual_columns(handle, matrix, workspace, first, cols, &found);
         for (int64_t j = 0; j < WIDTH && first + j < cols; j++) {
-            norms[3 * (first + j)] = found[j].r;
-            norms[3 * (first + j) + 1] = found[j].x;
-            norms[3 * (first + j) + 2] = found[j].b;
+            for (int which = 0; which < 3; which++)
+                norms[3 * (first + j) + which] = norm_of(&found, j, which);
         }
     }
     return GPUSOLVE_OK;
@@ -236,11 +283,22 @@ static void add_numbers(gpusolve_dtype dtype, void *x, const void *r, int64_t n)
     }
 }
 
-static void update_column(const gpusolve_workspace *workspace, int64_t j, gsv_refine_update update) {
+typedef struct updating {
+    const gpusolve_workspace *workspace;
+    const unsigned char *mask;
+    gsv_refine_update update;
+} updating;
+
+static void update_column(void *context, int64_t j, int member) {
+    const updating *u = context;
+    const gpusolve_workspace *workspace = u->workspace;
     size_t bytes = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
     char *x = column_of(workspace, VECTOR_X, j);
     char *s = column_of(workspace, VECTOR_S, j);
-    switch (update) {
+    (void)member;
+    if (!u->mask[j])
+        return;
+    switch (u->update) {
     case GSV_REFINE_ADD:
         memcpy(s, x, bytes);
         add_numbers(workspace->dtype, x, column_of(workspace, VECTOR_R, j), workspace->n);
@@ -256,9 +314,7 @@ static void update_column(const gpusolve_workspace *workspace, int64_t j, gsv_re
 
 gpusolve_status gsv_host_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
                                        const unsigned char *mask, gsv_refine_update update) {
-#pragma omp parallel for schedule(static) num_threads(handle->threads) if (workspace->n * cols > SERIAL_WORK)
-    for (int64_t j = 0; j < cols; j++)
-        if (mask[j])
-            update_column(workspace, j, update);
+    updating u = {workspace, mask, update};
+    gsv_pool_each(handle, threads_for(handle, workspace->n * cols), cols, update_column, &u);
     return GPUSOLVE_OK;
 }

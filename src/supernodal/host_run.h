@@ -43,8 +43,8 @@ typedef struct gsv_host_run {
     const void *b;
     void *x;
     int64_t b_row, b_col, x_row, x_col; /* strides in numbers */
+    int64_t patience;                   /* looks at a signal before the processor is given away */
     _Atomic int64_t forward_ticket, backward_ticket;
-    _Atomic uint32_t finished; /* threads that are through */
 } gsv_host_run;
 
 /* The sweeps for one type, instruction set and number of columns side by side. */
@@ -111,19 +111,29 @@ static inline void gsv_ahead_move(gsv_ahead *ahead, const char *p, int64_t bytes
         gsv_ahead_next(ahead);
 }
 
-/* Wait until the signal holds the number. The work that sets it is in a running thread's hands (subtrees.h),
- * so the wait ends; a thread that has lost its processor gets it back because the waiting ones give theirs
- * away. */
-static inline void gsv_wait(_Atomic uint32_t *signal, uint32_t number) {
-    enum { PATIENCE = 1000 };
-    for (int spins = 0; atomic_load_explicit(signal, memory_order_acquire) != number; spins++) {
-        if (spins > PATIENCE)
-            sched_yield();
+/* A little rest between two looks at memory that another thread will write. */
+static inline void gsv_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
-        else
-            __builtin_ia32_pause();
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
 #endif
-    }
+}
+
+/* The same after `spins` looks in vain. From `patience` on the awaited thread may be one that wants this
+ * thread's processor. */
+static inline void gsv_give_way(int64_t spins, int64_t patience) {
+    if (spins >= patience && spins % 64 == 0)
+        sched_yield();
+    else
+        gsv_pause();
+}
+
+/* Wait until the signal holds the run's number. The work that sets it is in a running thread's hands
+ * (subtrees.h), so the wait ends. */
+static inline void gsv_wait(const gsv_host_run *run, _Atomic uint32_t *signal) {
+    for (int64_t spins = 0; atomic_load_explicit(signal, memory_order_acquire) != run->number; spins++)
+        gsv_give_way(spins, run->patience);
 }
 
 static inline void gsv_raise(_Atomic uint32_t *signal, uint32_t number) {

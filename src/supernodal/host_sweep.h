@@ -192,7 +192,7 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
     const int32_t blocks = gsv_block_count(f.nc), tile = step.part - blocks;
     gsv_signal *signals = run->signals + run->tree->signal[s];
     for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++)
-        gsv_wait(&run->signals[run->tree->signal[plan->child[k]]].done, run->number);
+        gsv_wait(run, &run->signals[run->tree->signal[plan->child[k]]].done);
 
     if (tile < 0) {
         const int32_t begin = step.part * GSV_BLOCK, w = gsv_block_width(f.nc, step.part);
@@ -203,7 +203,7 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
             const int64_t rows = (int64_t)(step.part - j - 1) * GSV_BLOCK;
             const int64_t at =
                 gsv_block_start(f.nc, f.m, j) + gsv_triangle_size(GSV_BLOCK) + rows * GSV_BLOCK;
-            gsv_wait(&signals[j].forward, run->number);
+            gsv_wait(run, &signals[j].forward);
             GSV_FN(apply)(f.l + at * GSV_PARTS, w, GSV_BLOCK, f.y + (int64_t)j * GSV_BLOCK * GSV_ROW, y, 0);
         }
         GSV_FN(solve)(f.l + gsv_block_start(f.nc, f.m, step.part) * GSV_PARTS, w, y);
@@ -218,7 +218,7 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
     for (int32_t j = 0; j < blocks; j++) {
         const int32_t w = gsv_block_width(f.nc, j);
         const int64_t at = gsv_block_start(f.nc, f.m, j) + gsv_block_below(f.nc, j) + (int64_t)begin * w;
-        gsv_wait(&signals[j].forward, run->number);
+        gsv_wait(run, &signals[j].forward);
         GSV_FN(apply)(f.l + at * GSV_PARTS, rows, w, f.y + (int64_t)j * GSV_BLOCK * GSV_ROW, u, 0);
     }
     const uint32_t tiles = (uint32_t)((f.m + GSV_ROW_TILE - 1) / GSV_ROW_TILE);
@@ -247,7 +247,7 @@ GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const
         const int64_t at = gsv_triangle_size(w) + (int64_t)(i - j - 1) * GSV_BLOCK * w;
         const GSV_REAL *x = f->y + (int64_t)i * GSV_BLOCK * GSV_ROW;
         if (wait)
-            gsv_wait(&signals[i].backward, run->number);
+            gsv_wait(run, &signals[i].backward);
         GSV_FN(apply_trans)(l + at * GSV_PARTS, gsv_block_width(f->nc, i), w, x, NULL, y);
     }
     GSV_FN(solve_trans)(l, w, y);
@@ -258,12 +258,11 @@ GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const
 GSV_INLINE void GSV_FN(wait_above)(const gsv_host_run *run, int32_t s) {
     const int32_t parent = run->plan->parent[s], signal = run->tree->signal[s];
     if (parent >= 0)
-        gsv_wait(&run->signals[run->tree->signal[parent]].backward, run->number);
+        gsv_wait(run, &run->signals[run->tree->signal[parent]].backward);
     else if (run->steps & GSV_FORWARD)
-        gsv_wait(signal < run->tree->top_blocks
-                     ? &run->signals[signal + gsv_block_count(gsv_columns(run->plan, s)) - 1].forward
-                     : &run->signals[signal].done,
-                 run->number);
+        gsv_wait(run, signal < run->tree->top_blocks
+                          ? &run->signals[signal + gsv_block_count(gsv_columns(run->plan, s)) - 1].forward
+                          : &run->signals[signal].done);
 }
 
 static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step) {

@@ -1,0 +1,354 @@
+/*
+ * A team of threads that does not wait for its members.
+ *
+ * Why not an OpenMP region for every solve: a region ends, and the next one begins, when all of its threads
+ * have arrived, and GNU's threads spin for each other without giving their processor away. A solve of 50 us
+ * on 16 threads of a machine with 16 processors then takes 8 ms, two time slices, whenever two of the threads
+ * happen to share a processor: the one that works stands behind the one that spins. Here the door is shut
+ * when the work is done, and a thread that was not there in time is not missed.
+ *
+ * The door is one word: the number of the run, how many helpers are asked for, and how many are inside.
+ *      open     run + 1, helpers asked for, none inside: the caller, after it has written work and context
+ *      enter    inside + 1, by compare and swap, if this run asks for this helper
+ *      leave    inside - 1
+ *      shut     nobody asked for; then the caller waits until nobody is inside
+ * A helper enters a run once. A late one finds the door shut, and the word, holding the run's number, cannot
+ * be mistaken for another.
+ *
+ * Two threads on one processor. The kernel leaves two threads that were woken together on one processor for
+ * a second and longer, beside idle ones, above all if they spin and yield (measured: sched_yield in the waits
+ * makes solves of 0.2 ms take two to four times as long, for each of the two always looks recently run and
+ * is left where it is). But it puts a thread that wakes on an idle processor. So a member claims the
+ * processor that it stands on by writing the run's number to the processor's seat; a helper that finds it
+ * taken stays out of the run and goes to sleep, to be woken elsewhere by the next one. No thread yields while
+ * threads are not more than processors, but after waits so long that something else must be in the way.
+ * Where threads outnumber processors there are no seats, nobody spins between runs, and waits yield soon.
+ *
+ * Between runs a helper spins for SPIN_US and then sleeps on a semaphore of its own. It says so first and
+ * looks at the door once more; the caller opens the door first and looks for sleepers then: one of them sees
+ * the other. Waking a thread costs microseconds, so the caller wakes two and everyone who enters wakes two
+ * more.
+ *
+ * The caller's waits end: helpers inside are running threads, and all their waits end (host_executor.c).
+ *
+ * Helpers hold no signal handlers' work (all signals are blocked), stand where OMP_PROC_BIND wants threads to
+ * stand, if it is set, and are started anew in a process that was forked off.
+ */
+#define _GNU_SOURCE /* pthread_attr_setaffinity_np */
+#include "host_pool.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../memory.h"
+#include "host_run.h"
+
+enum {
+    SPIN_US = 1000,    /* a helper looks out for the next run so long before it sleeps */
+    LOOKS = 64,        /* at the door, between two at the clock */
+    PATIENT = 1 << 14, /* looks of a waiting thread before it yields, */
+    IMPATIENT = 64,    /* and where threads outnumber processors */
+    EVERYONE = 0xffff, /* asked for to go home */
+    WAKES = 2,         /* sleepers that each member of a run wakes */
+    STACK_BYTES = 1 << 20
+};
+
+typedef struct helper {
+    _Alignas(GSV_SIGNAL_BYTES) _Atomic int asleep; /* or about to be: whoever takes the 1 away posts `wake` */
+    sem_t wake;
+    struct pool *pool;
+    uint32_t index;
+    pthread_t thread;
+} helper;
+
+typedef struct seat {
+    _Alignas(GSV_SIGNAL_BYTES) _Atomic uint32_t run; /* the last run with a member on this processor */
+} seat;
+
+typedef struct pool {
+    _Alignas(GSV_SIGNAL_BYTES) _Atomic uint64_t door; /* run << 32 | asked for << 16 | inside */
+    _Alignas(GSV_SIGNAL_BYTES) _Atomic uint32_t next; /* helper to look at when sleepers are woken */
+    gsv_pool_work *work; /* this and the context: written while nobody is inside; NULL: go home */
+    void *context;
+    int crowded; /* more threads than processors */
+    uint32_t seats;
+    seat *seat; /* [seats] by processor */
+    pid_t process;
+    uint32_t helpers; /* that were started */
+    helper helper[];
+} pool;
+
+static const uint64_t one_run = (uint64_t)1 << 32, one_asked = 1 << 16, all_asked = 0xffff0000u;
+
+static uint32_t inside(uint64_t door) {
+    return (uint32_t)door & 0xffff;
+}
+
+static uint32_t asked(uint64_t door) {
+    return (uint32_t)door >> 16;
+}
+
+static uint32_t run_of(uint64_t door) {
+    return (uint32_t)(door >> 32);
+}
+
+static double now_us(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
+}
+
+/* ------------------------------------------------------------------------------------------- a helper --- */
+
+/* Wake some of those who sleep and are asked for. */
+static void wake_some(pool *p, uint32_t helpers) {
+    helpers = helpers < p->helpers ? helpers : p->helpers;
+    for (int woken = 0; woken < WAKES;) {
+        if (atomic_load_explicit(&p->next, memory_order_relaxed) >= helpers)
+            return;
+        const uint32_t i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
+        if (i >= helpers)
+            return;
+        helper *h = &p->helper[i];
+        if (atomic_load(&h->asleep) && atomic_exchange(&h->asleep, 0)) {
+            sem_post(&h->wake);
+            woken++;
+        }
+    }
+}
+
+/* Claim the processor that the calling thread stands on. Whether it is taken. */
+static int claim(pool *p, uint32_t run) {
+    const int processor = p->crowded ? -1 : sched_getcpu();
+    if (processor < 0 || (uint32_t)processor >= p->seats)
+        return 0;
+    return atomic_exchange_explicit(&p->seat[processor].run, run, memory_order_relaxed) == run;
+}
+
+static int wanted(const helper *me, uint64_t door, uint32_t seen) {
+    return asked(door) > me->index && run_of(door) != seen;
+}
+
+/* Sleep until somebody posts, but not if the door is in a state that this helper waits for. */
+static void sleep_on(helper *me, uint32_t seen) {
+    atomic_store(&me->asleep, 1);
+    if (wanted(me, atomic_load(&me->pool->door), seen) && atomic_exchange(&me->asleep, 0))
+        return;
+    while (sem_wait(&me->wake) && errno == EINTR) {
+    }
+}
+
+/* Look out for a run that wants this helper, for a while. */
+static void look_out(const helper *me, uint32_t seen) {
+    const pool *p = me->pool;
+    const double end = now_us() + SPIN_US;
+    do {
+        for (int look = 0; look < LOOKS; look++) {
+            if (wanted(me, atomic_load_explicit(&p->door, memory_order_relaxed), seen))
+                return;
+            gsv_pause();
+        }
+    } while (now_us() < end);
+}
+
+static void *live(void *argument) {
+    helper *me = argument;
+    pool *p = me->pool;
+    uint32_t seen = 0;
+    for (;;) {
+        uint64_t door = atomic_load_explicit(&p->door, memory_order_relaxed);
+        if (!wanted(me, door, seen)) {
+            if (!p->crowded)
+                look_out(me, seen);
+            door = atomic_load_explicit(&p->door, memory_order_relaxed);
+            if (!wanted(me, door, seen))
+                sleep_on(me, seen);
+            continue;
+        }
+        wake_some(p, asked(door));
+        if (asked(door) != EVERYONE && claim(p, run_of(door))) {
+            seen = run_of(door);
+            sleep_on(me, seen);
+            continue;
+        }
+        while (wanted(me, door, seen) &&
+               !atomic_compare_exchange_weak_explicit(&p->door, &door, door + 1, memory_order_acquire,
+                                                      memory_order_relaxed)) {
+        }
+        if (!wanted(me, door, seen))
+            continue; /* shut in the meantime */
+        seen = run_of(door);
+        if (!p->work)
+            return NULL;
+        p->work(p->context, (int)me->index + 1);
+        atomic_fetch_sub_explicit(&p->door, 1, memory_order_release);
+    }
+}
+
+/* ------------------------------------------------------------------------------------- start and end --- */
+
+/* Where OpenMP binds its threads, the caller stands on one place and would hand it on to all it starts. */
+static void bind(pthread_attr_t *attributes, int index) {
+#ifdef __linux__
+    const int places = omp_get_num_places(), mine = omp_get_place_num();
+    if (omp_get_proc_bind() == omp_proc_bind_false || places < 1)
+        return;
+    const int place = ((mine < 0 ? 0 : mine) + 1 + index) % places, count = omp_get_place_num_procs(place);
+    int *procs = gsv_malloc((size_t)(count > 0 ? count : 1), sizeof *procs);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (procs && count > 0) {
+        omp_get_place_proc_ids(place, procs);
+        for (int i = 0; i < count; i++)
+            if (procs[i] >= 0 && procs[i] < CPU_SETSIZE)
+                CPU_SET((size_t)procs[i], &set);
+        pthread_attr_setaffinity_np(attributes, sizeof set,
+                                    &set); /* refused: it stands where the caller does */
+    }
+    gsv_free(procs);
+#else
+    (void)attributes;
+    (void)index;
+#endif
+}
+
+static int start_helper(pool *p, uint32_t index) {
+    helper *h = &p->helper[index];
+    pthread_attr_t attributes;
+    h->pool = p;
+    h->index = index;
+    atomic_store(&h->asleep, 0);
+    if (sem_init(&h->wake, 0, 0))
+        return -1;
+    int failed = pthread_attr_init(&attributes);
+    if (!failed) {
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        bind(&attributes, (int)index);
+        failed = pthread_create(&h->thread, &attributes, live, h);
+        pthread_attr_destroy(&attributes);
+    }
+    if (failed)
+        sem_destroy(&h->wake);
+    return failed;
+}
+
+static void start_helpers(pool *p, int threads) {
+    sigset_t all, before;
+    p->process = getpid();
+    p->crowded = threads > omp_get_num_procs();
+    for (uint32_t i = 0; i < p->seats; i++)
+        atomic_store_explicit(&p->seat[i].run, 0, memory_order_relaxed);
+    p->helpers = 0;
+    atomic_store(&p->door, 0);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (p->helpers < (uint32_t)threads - 1 && !start_helper(p, p->helpers))
+        p->helpers++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static pool *create(int threads) {
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    pool *p = gsv_calloc(1, sizeof *p + (size_t)(threads - 1) * sizeof p->helper[0]);
+    if (!p)
+        return NULL;
+    p->seats = processors > 0 && processors < 1 << 16 ? (uint32_t)processors : 0;
+    p->seat = gsv_calloc(p->seats, sizeof *p->seat);
+    if (!p->seat) {
+        gsv_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void gsv_pool_reserve(gpusolve_handle *handle) {
+    pool *p = handle->scratch;
+    if (handle->threads == 1 || (p && p->process == getpid()))
+        return;
+    if (!p)
+        p = handle->scratch = create(handle->threads);
+    if (p)
+        start_helpers(p, handle->threads);
+}
+
+static void open_door(pool *p, uint32_t helpers, gsv_pool_work *work, void *context) {
+    const uint64_t door = atomic_load_explicit(&p->door, memory_order_relaxed);
+    claim(p, run_of(door) + 1);
+    p->work = work;
+    p->context = context;
+    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    atomic_store(&p->door, (door & ~(one_run - 1)) + one_run + helpers * one_asked);
+    wake_some(p, helpers);
+}
+
+void gsv_pool_destroy(gpusolve_handle *handle) {
+    pool *p = handle->scratch;
+    handle->scratch = NULL;
+    if (p && p->process == getpid()) { /* in a child process there is none to send home */
+        open_door(p, EVERYONE, NULL, NULL);
+        for (uint32_t i = 0; i < p->helpers; i++) {
+            if (atomic_exchange(&p->helper[i].asleep, 0))
+                sem_post(&p->helper[i].wake);
+            pthread_join(p->helper[i].thread, NULL);
+            sem_destroy(&p->helper[i].wake);
+        }
+    }
+    if (p)
+        gsv_free(p->seat);
+    gsv_free(p);
+}
+
+/* ----------------------------------------------------------------------------------------------- runs --- */
+
+int gsv_pool_threads(const gpusolve_handle *handle) {
+    return omp_in_parallel() && omp_get_active_level() >= omp_get_max_active_levels() ? 1 : handle->threads;
+}
+
+int64_t gsv_pool_patience(const gpusolve_handle *handle) {
+    const pool *p = handle->scratch;
+    return p && p->crowded ? IMPATIENT : PATIENT;
+}
+
+void gsv_pool_run(gpusolve_handle *handle, int threads, gsv_pool_work *work, void *context) {
+    if (threads > 1)
+        gsv_pool_reserve(handle);
+    pool *p = handle->scratch;
+    const uint32_t helpers = !p || threads <= 1               ? 0
+                             : p->helpers < (uint32_t)threads ? p->helpers
+                                                              : (uint32_t)threads - 1;
+    if (helpers == 0) {
+        work(context, 0);
+        return;
+    }
+    open_door(p, helpers, work, context);
+    work(context, 0);
+    atomic_fetch_and_explicit(&p->door, ~all_asked, memory_order_relaxed);
+    for (int64_t spins = 0; inside(atomic_load_explicit(&p->door, memory_order_acquire)) > 0; spins++)
+        gsv_give_way(spins, gsv_pool_patience(handle));
+}
+
+typedef struct items {
+    _Atomic int64_t next;
+    int64_t count;
+    gsv_pool_item *item;
+    void *context;
+} items;
+
+static void draw_items(void *context, int member) {
+    items *all = context;
+    for (int64_t i; (i = atomic_fetch_add_explicit(&all->next, 1, memory_order_relaxed)) < all->count;)
+        all->item(all->context, i, member);
+}
+
+void gsv_pool_each(gpusolve_handle *handle, int threads, int64_t count, gsv_pool_item *item, void *context) {
+    items all = {.count = count, .item = item, .context = context};
+    atomic_init(&all.next, 0);
+    gsv_pool_run(handle, threads < count ? threads : (int)count, draw_items, &all);
+}
