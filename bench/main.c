@@ -15,6 +15,7 @@
 #include "device.h"
 #include "list.h"
 #include "options.h"
+#include "peers.h"
 #include "problem.h"
 #include "report.h"
 
@@ -33,8 +34,7 @@ typedef struct bench_case {
     void *host_b, *host_x, *device_b, *device_x;
     double *errors;
     int *steps;
-    /* CHOLMOD's */
-    cholmod_dense *b, *x, *y, *e;
+    bench_peers *peers;
 } bench_case;
 
 static gpusolve_dense dense(const bench_case *c, void *values) {
@@ -58,13 +58,6 @@ static int call_refine(void *context) {
     gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
 
     return gpusolve_refine(c->handle, c->factor, c->matrix, c->workspace, &b, &x, NULL, c->errors, c->steps);
-}
-
-static int call_cholmod(void *context) {
-    bench_case *c = context;
-
-    return !cholmod_solve2(CHOLMOD_A, c->problem->factor, c->b, NULL, &c->x, NULL, &c->y, &c->e,
-                           &c->problem->common);
 }
 
 static int complain(const bench_case *c, const char *what) {
@@ -104,42 +97,15 @@ static int measure_refine(const bench_device *device, int repeat, bench_case *c,
     return 0;
 }
 
-/* CHOLMOD solves in double, from the right-hand sides that gpusolve got. */
-static int measure_cholmod(int repeat, bench_case *c, bench_record *record) {
-    bench_problem *problem = c->problem;
-    int xtype = problem->matrix->xtype;
-    size_t n = (size_t)problem->n, length = n * (size_t)c->nrhs * (xtype == CHOLMOD_COMPLEX ? 2 : 1);
-    gpusolve_dtype dtype = problem->dtype;
-
-    c->b = cholmod_allocate_dense(n, (size_t)c->nrhs, n, xtype, &problem->common);
-    if (!c->b)
-        return complain(c, "allocating memory");
-    for (size_t k = 0; k < length; k++)
-        ((double *)c->b->x)[k] =
-            problem->single_factor ? (double)((float *)c->host_b)[k] : ((double *)c->host_b)[k];
-    if (call_cholmod(c))
-        return complain(c, "CHOLMOD's solve");
-    problem->dtype = xtype == CHOLMOD_COMPLEX ? GPUSOLVE_COMPLEX_DOUBLE : GPUSOLVE_DOUBLE;
-    record->cholmod_error = bench_problem_error(problem, c->nrhs, c->b->x, c->x->x);
-    problem->dtype = dtype;
-    if (bench_time_blocking(call_cholmod, c, repeat, &record->cholmod))
-        return complain(c, "timing CHOLMOD");
-    record->has_peer = 1;
-    return 0;
-}
-
 static int is_right(const bench_record *record) {
     double epsilon = bench_problem_epsilon(record->problem);
-    double limit = record->has_peer ? 10 * fmax(record->cholmod_error, epsilon) : 30 * epsilon;
+    const bench_peer *cholmod = &record->peers->peer[BENCH_CHOLMOD];
+    double limit = cholmod->wanted ? 10 * fmax(cholmod->error, epsilon) : 30 * epsilon;
 
     return record->error < limit && (!record->refined || record->refine_error < limit);
 }
 
 static void release_case(const bench_device *device, bench_case *c) {
-    cholmod_free_dense(&c->b, &c->problem->common);
-    cholmod_free_dense(&c->x, &c->problem->common);
-    cholmod_free_dense(&c->y, &c->problem->common);
-    cholmod_free_dense(&c->e, &c->problem->common);
     gpusolve_workspace_destroy(c->workspace);
     device->release(c->device_b);
     device->release(c->device_x);
@@ -175,7 +141,8 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .device = device,
                            .device_name = gpusolve_get_device_name(c->handle),
                            .threads = threads,
-                           .nrhs = c->nrhs};
+                           .nrhs = c->nrhs,
+                           .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
     int status = prepare_case(device, c);
 
@@ -186,14 +153,17 @@ static int run_case(const bench_options *options, const bench_device *device, be
         status = measure_solve(device, options->repeat, c, &record);
     if (!status && options->refine)
         status = measure_refine(device, options->repeat, c, &record);
-    if (!status && options->peer_cholmod)
-        status = measure_cholmod(options->repeat, c, &record);
+    if (!status) {
+        const char *failed = bench_peers_measure(c->peers, c->nrhs, c->host_b, options->repeat);
+
+        status = failed ? complain(c, failed) : 0;
+    }
     bench_report_progress(NULL, NULL);
     if (!status) {
         record.info = &info;
         record.wall_us = 2e6 * (double)info.stored_bytes / device->bandwidth;
         record.ok = is_right(&record);
-        bench_report_row(&record);
+        bench_report_row(&record, options);
         if (json)
             bench_report_json(json, &record);
     }
@@ -204,13 +174,15 @@ static int run_case(const bench_options *options, const bench_device *device, be
 static int run_matrix(const bench_options *options, const bench_device *device, gpusolve_handle *handle,
                       int threads, const char *spec, FILE *json) {
     bench_problem problem;
-    bench_case base = {.handle = handle, .problem = &problem, .nrhs = options->nrhs[0]};
+    bench_peers peers;
+    bench_case base = {.handle = handle, .problem = &problem, .nrhs = options->nrhs[0], .peers = &peers};
     gpusolve_factor_data factor_data;
     int failures = 0;
 
     bench_report_progress(spec, "factorising");
     if (bench_problem_create(spec, options->dtype, &problem))
         return 1;
+    bench_peers_open(options->peers, &problem, threads, &peers);
     bench_report_progress(spec, "preparing");
     factor_data = bench_problem_factor(&problem);
     if (gpusolve_factor_create(handle, &factor_data, &base.factor)) {
@@ -232,6 +204,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     }
     gpusolve_matrix_destroy(base.matrix);
     gpusolve_factor_destroy(base.factor);
+    bench_peers_close(&peers);
     bench_problem_destroy(&problem);
     return failures;
 }
@@ -253,7 +226,7 @@ static int run_all(const bench_options *options, gpusolve_handle *handle, int th
         return 1;
     if (gpusolve_set_stream(handle, device.stream))
         failures++;
-    bench_report_heading(&device, gpusolve_get_device_name(handle), options->refine);
+    bench_report_heading(&device, gpusolve_get_device_name(handle), options);
     for (int i = 0; i < options->matrix_count; i++)
         failures += run_matrix(options, &device, handle, threads, options->matrices[i], json) != 0;
     /* the handle's last work is on this stream */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "peers.h"
+
 void bench_options_usage(void) {
     fputs("usage: gpusolve-bench [options] MATRIX...\n"
           "Factorise with CHOLMOD, solve with gpusolve, check every answer, then time it.\n"
@@ -18,7 +20,7 @@ void bench_options_usage(void) {
           "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
           "is complex)\n"
           "  --refine                  also time iterative refinement\n"
-          "  --peers cholmod           also time cholmod_solve2\n"
+          "  --peers cholmod,pardiso   also time cholmod_solve2, and the solve phase of oneMKL PARDISO\n"
           "  --repeat N                timed samples, after a warm-up (15)\n"
           "  --json FILE               write one JSON record a line\n"
           "  --list                    list matrices and generators\n",
@@ -60,6 +62,24 @@ static int find_word(const char *text, const char *const *words) {
     return -1;
 }
 
+/* A set of words, separated by commas. */
+static int parse_words(const char *text, const char *const *words, unsigned *set) {
+    *set = 0;
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        int i = 0;
+
+        while (words[i] && (strlen(words[i]) != length || strncmp(words[i], text, length)))
+            i++;
+        if (!words[i])
+            return -1;
+        *set |= 1u << i;
+        if (!text[length])
+            return 0;
+        text += length + 1;
+    }
+}
+
 int bench_options_parse(int argc, char **argv, bench_options *options) {
     enum { BACKEND = 1, THREADS, NRHS, DTYPE, REFINE, PEERS, REPEAT, JSON, LIST, HELP };
     static const struct option known[] = {{"backend", required_argument, NULL, BACKEND},
@@ -75,7 +95,6 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {NULL, 0, NULL, 0}};
     static const char *const backends[] = {"auto", "host", "cuda", NULL}; /* in the order of the enums */
     static const char *const dtypes[] = {"s", "d", "c", "z", NULL};
-    static const char *const peers[] = {"cholmod", NULL};
     const char *rest;
     int option, index = 0, word = 0;
     long value = 0;
@@ -104,8 +123,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             options->refine = 1;
             break;
         case PEERS:
-            bad = find_word(optarg, peers) < 0;
-            options->peer_cholmod = 1;
+            bad = parse_words(optarg, bench_peer_names, &options->peers);
             break;
         case REPEAT:
             bad = parse_integer(optarg, 1, 1000000, "", &value, &rest);

@@ -25,27 +25,37 @@ void bench_report_progress(const char *name, const char *what) {
     fflush(stderr);
 }
 
-void bench_report_heading(const bench_device *device, const char *device_name, int with_refine) {
+void bench_report_heading(const bench_device *device, const char *device_name, const bench_options *options) {
+    static const char *const titles[] = {"CHOLMOD ms", "PARDISO ms"};
+
     printf("gpusolve %s (%s) on %s%s%s, reading %.0f GB/s\n", gpusolve_version(), BENCH_REVISION, device_name,
            device->driver[0] ? ", driver " : "", device->driver, 1e-9 * device->bandwidth);
-    printf("%-24s %9s %11s %7s %4s %5s %11s %10s %10s %6s %11s %8s %9s", "matrix", "n", "nnz(L)", "backend",
-           "type", "nrhs", "prepare ms", "solve ms", "wall ms", "wall %", "CHOLMOD ms", "speed-up", "error");
-    if (with_refine)
+    printf("%-24s %9s %11s %7s %4s %5s %11s %10s %10s %6s", "matrix", "n", "nnz(L)", "backend", "type",
+           "nrhs", "prepare ms", "solve ms", "wall ms", "wall %");
+    for (int i = 0; i < BENCH_PEERS; i++)
+        if (options->peers >> i & 1)
+            printf(" %11s %8s", titles[i], "speed-up");
+    printf(" %9s", "error");
+    if (options->refine)
         printf(" %10s %5s %9s", "refine ms", "steps", "error");
     putchar('\n');
 }
 
-void bench_report_row(const bench_record *record) {
+void bench_report_row(const bench_record *record, const bench_options *options) {
     const gpusolve_info *info = record->info;
 
     printf("%-24s %9" PRId64 " %11" PRId64 " %7s %4c %5" PRId64 " %11.2f %10.4f %10.4f %6.1f",
            record->problem->name, info->n, info->nnz_l, backend_name(info), dtype_letter(info->dtype),
            record->nrhs, info->plan_ms + info->prepare_ms, 1e-3 * record->solve.median,
            1e-3 * record->wall_us, 100 * record->wall_us / record->solve.median);
-    if (record->has_peer)
-        printf(" %11.4f %8.2f", 1e-3 * record->cholmod.median, record->cholmod.median / record->solve.median);
-    else
-        printf(" %11s %8s", "-", "-");
+    for (int i = 0; i < BENCH_PEERS; i++) {
+        const bench_peer *peer = &record->peers->peer[i];
+
+        if (options->peers >> i & 1 && !peer->absent)
+            printf(" %11.4f %8.2f", 1e-3 * peer->solve.median, peer->solve.median / record->solve.median);
+        else if (options->peers >> i & 1)
+            printf(" %11s %8s", "absent", "-");
+    }
     printf(" %9.1e", record->error);
     if (record->refined)
         printf(" %10.4f %5d %9.1e", 1e-3 * record->refine.median, record->refine_steps, record->refine_error);
@@ -81,6 +91,34 @@ static void put_number(FILE *file, const char *key, double value) {
         fprintf(file, "\"%s\": %.6g, ", key, value);
     else
         fprintf(file, "\"%s\": null, ", key);
+}
+
+/* Peers solve with factors of their own, in double. */
+static void put_peers(FILE *file, const bench_record *record) {
+    const char *separator = "";
+
+    fputs("\"peers\": {", file);
+    for (int i = 0; i < BENCH_PEERS; i++) {
+        const bench_peer *peer = &record->peers->peer[i];
+
+        if (!peer->wanted)
+            continue;
+        fprintf(file, "%s\"%s\": {", separator, peer->name);
+        separator = ", ";
+        if (peer->absent) {
+            put_string(file, "absent", peer->absent);
+        } else {
+            put_string(file, "dtype", record->problem->matrix->xtype == CHOLMOD_COMPLEX ? "z" : "d");
+            put_number(file, "solve_us", peer->solve.median);
+            put_number(file, "solve_us_min", peer->solve.least);
+            put_number(file, "spread", peer->solve.spread);
+            put_number(file, "factorise_ms", peer->factorise_ms);
+            put_integer(file, "nnz_l", peer->nnz_l);
+            put_number(file, "backward_error", peer->error);
+        }
+        fprintf(file, "\"name\": \"%s\"}", peer->name);
+    }
+    fputs("}, ", file);
 }
 
 void bench_report_json(FILE *file, const bench_record *record) {
@@ -126,19 +164,7 @@ void bench_report_json(FILE *file, const bench_record *record) {
         put_integer(file, "refine_steps", record->refine_steps);
         put_number(file, "refine_backward_error", record->refine_error);
     }
-    fputs("\"peers\": {", file);
-    if (record->has_peer) {
-        /* CHOLMOD solves with the factor it has, in double. */
-        fputs("\"cholmod\": {", file);
-        put_string(file, "dtype", record->problem->matrix->xtype == CHOLMOD_COMPLEX ? "z" : "d");
-        put_number(file, "solve_us", record->cholmod.median);
-        put_number(file, "solve_us_min", record->cholmod.least);
-        put_number(file, "spread", record->cholmod.spread);
-        if (isfinite(record->cholmod_error))
-            fprintf(file, "\"backward_error\": %.6g}", record->cholmod_error);
-        else
-            fputs("\"backward_error\": null}", file);
-    }
-    fprintf(file, "}, \"ok\": %s}\n", record->ok ? "true" : "false");
+    put_peers(file, record);
+    fprintf(file, "\"ok\": %s}\n", record->ok ? "true" : "false");
     fflush(file);
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "device.h"
+#include "options.h"
+#include "peers.h"
 #include "problem.h"
 
 typedef struct bench_record {
@@ -21,14 +23,12 @@ typedef struct bench_record {
     bench_times refine;
     int refine_steps; /* the most that a column took */
     double refine_error;
-    int has_peer; /* --peers cholmod: likewise */
-    bench_times cholmod;
-    double cholmod_error;
+    const bench_peers *peers;
     int ok;
 } bench_record;
 
-void bench_report_heading(const bench_device *device, const char *device_name, int with_refine);
-void bench_report_row(const bench_record *record);
+void bench_report_heading(const bench_device *device, const char *device_name, const bench_options *options);
+void bench_report_row(const bench_record *record, const bench_options *options);
 void bench_report_json(FILE *file, const bench_record *record);
 
 /* A line on stderr, if that is a terminal, which the next one replaces; NULL takes it away. */
