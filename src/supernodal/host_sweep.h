@@ -145,18 +145,21 @@ GSV_INLINE void GSV_FN(clear_rows)(GSV_REAL *u, int32_t rows) {
 
 /* A supernode of a subtree, its rows of b in y: assemble, then block after block y = L1 \ y, later rows -= L2
  * y. */
-static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s) {
+static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s, gsv_ahead *ahead) {
     const GSV_FN(front) f = GSV_FN(front_of)(run, s);
     const int leaf = run->plan->child_ptr[s] == run->plan->child_ptr[s + 1];
+    gsv_ahead_begin(ahead, gsv_panel_size(f.nc, f.m) * GSV_PARTS * GSV_REAL_BYTES);
     if (!leaf) {
         GSV_FN(clear_rows)(f.u, f.m);
         GSV_FN(assemble)(run, s, &f, 0, f.nc + f.m);
     }
+    gsv_ahead_ask(ahead);
     const GSV_REAL *l = f.l;
     for (int32_t k = 0; k < f.nc; k += GSV_BLOCK) {
         const int32_t w = f.nc - k < GSV_BLOCK ? f.nc - k : GSV_BLOCK, own = f.nc - k - w;
         GSV_REAL *y = f.y + (int64_t)k * GSV_ROW;
         GSV_FN(solve)(l, w, y);
+        gsv_ahead_ask(ahead);
         l += gsv_triangle_size(w) * GSV_PARTS;
         if (own > 0)
             GSV_FN(apply)(l, own, w, y, y + (int64_t)w * GSV_ROW, 0);
@@ -164,12 +167,14 @@ static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s) {
         if (f.m > 0)
             GSV_FN(apply)(l, f.m, w, y, f.u, leaf && k == 0);
         l += (int64_t)f.m * w * GSV_PARTS;
+        gsv_ahead_ask(ahead);
     }
 }
 
 static void GSV_FN(forward_task)(const gsv_host_run *run, int32_t task) {
     const gsv_subtrees *tree = run->tree;
     const int32_t end = tree->task_ptr[task + 1], *column = run->plan->l.first_column;
+    gsv_ahead ahead = gsv_ahead_of(run, task, GSV_REAL_BYTES, 0);
     for (int32_t i = tree->task_ptr[task], loaded = i; i < end; i++) {
         if (i == loaded) { /* the rows of the next supernodes, as long as they are neighbours */
             const int32_t first = column[tree->order[i]];
@@ -179,7 +184,7 @@ static void GSV_FN(forward_task)(const gsv_host_run *run, int32_t task) {
                 rows = column[tree->order[loaded] + 1] - first;
             GSV_FN(load_y)(run, first, first + rows);
         }
-        GSV_FN(forward_supernode)(run, tree->order[i]);
+        GSV_FN(forward_supernode)(run, tree->order[i], &ahead);
     }
     gsv_raise(&run->signals[tree->top_blocks + task].done, run->number);
 }
@@ -228,9 +233,10 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
     }
 }
 
-/* Column block j of a supernode: y = L1' \ (D \ y - L2' x), the blocks to its right awaited if `wait`. */
+/* Column block j of a supernode: y = L1' \ (D \ y - L2' x). In a task there is something to ask for; in the
+ * top (ahead: NULL) the blocks to its right are awaited. */
 GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const GSV_FN(front) * f, int32_t j,
-                                       int wait) {
+                                       gsv_ahead *ahead) {
     const int32_t blocks = gsv_block_count(f->nc), w = gsv_block_width(f->nc, j), begin = j * GSV_BLOCK;
     const int32_t *rows = run->plan->l.rows + run->plan->l.row_ptr[s] + f->nc;
     const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
@@ -246,11 +252,15 @@ GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const
     for (int32_t i = blocks - 1; i > j; i--) {
         const int64_t at = gsv_triangle_size(w) + (int64_t)(i - j - 1) * GSV_BLOCK * w;
         const GSV_REAL *x = f->y + (int64_t)i * GSV_BLOCK * GSV_ROW;
-        if (wait)
+        if (!ahead)
             gsv_wait(run, &signals[i].backward);
         GSV_FN(apply_trans)(l + at * GSV_PARTS, gsv_block_width(f->nc, i), w, x, NULL, y);
     }
+    if (ahead)
+        gsv_ahead_ask(ahead);
     GSV_FN(solve_trans)(l, w, y);
+    if (ahead)
+        gsv_ahead_ask(ahead);
 }
 
 /* Wait for all that backward substitution at s reads: its parent, or for a root its own forward substitution.
@@ -269,23 +279,24 @@ static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step) {
     const GSV_FN(front) f = GSV_FN(front_of)(run, step.s);
     const int32_t begin = f.first + step.part * GSV_BLOCK;
     GSV_FN(wait_above)(run, step.s);
-    GSV_FN(backward_block)(run, step.s, &f, step.part, 1);
+    GSV_FN(backward_block)(run, step.s, &f, step.part, NULL);
     GSV_FN(store_y)(run, begin, begin + gsv_block_width(f.nc, step.part));
     gsv_raise(&run->signals[run->tree->signal[step.s] + step.part].backward, run->number);
 }
 
 static void GSV_FN(backward_task)(const gsv_host_run *run, int32_t task) {
     const gsv_subtrees *tree = run->tree;
-    gsv_ahead ahead = gsv_ahead_of(run, task, GSV_REAL_BYTES);
+    gsv_ahead ahead = gsv_ahead_of(run, task, GSV_REAL_BYTES, 1);
     int32_t solved = 0; /* rows that wait to be stored, from the last supernode's on */
     for (int32_t i = tree->task_ptr[task + 1] - 1; i >= tree->task_ptr[task]; i--) {
         const int32_t s = tree->order[i], parent = run->plan->parent[s];
         if (parent < 0 || tree->signal[parent] < tree->top_blocks)
             GSV_FN(wait_above)(run, s);
         const GSV_FN(front) f = GSV_FN(front_of)(run, s);
-        gsv_ahead_move(&ahead, (const char *)f.l, gsv_panel_size(f.nc, f.m) * GSV_PARTS * GSV_REAL_BYTES);
+        gsv_ahead_move(&ahead, (const char *)f.l);
+        gsv_ahead_begin(&ahead, gsv_panel_size(f.nc, f.m) * GSV_PARTS * GSV_REAL_BYTES);
         for (int32_t j = gsv_block_count(f.nc) - 1; j >= 0; j--)
-            GSV_FN(backward_block)(run, s, &f, j, 0);
+            GSV_FN(backward_block)(run, s, &f, j, &ahead);
         solved += f.nc;
         if (solved >= GSV_ROWS_AT_ONCE || i == tree->task_ptr[task] ||
             run->plan->l.first_column[tree->order[i - 1] + 1] != f.first) {
