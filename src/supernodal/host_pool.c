@@ -15,19 +15,21 @@
  * A helper enters a run once. A late one finds the door shut, and the word, holding the run's number, cannot
  * be mistaken for another.
  *
- * Two threads on one processor. The kernel leaves two threads that were woken together on one processor for
- * a second and longer, beside idle ones, above all if they spin and yield (measured: sched_yield in the waits
- * makes solves of 0.2 ms take two to four times as long, for each of the two always looks recently run and
- * is left where it is). But it puts a thread that wakes on an idle processor. So a member claims the
- * processor that it stands on by writing the run's number to the processor's seat; a helper that finds it
- * taken stays out of the run and goes to sleep, to be woken elsewhere by the next one. No thread yields while
- * threads are not more than processors, but after waits so long that something else must be in the way.
- * Where threads outnumber processors there are no seats, nobody spins between runs, and waits yield soon.
+ * Two threads on one processor. The kernel wakes a thread on the processor of the one that wakes it, or on
+ * the one where it slept, where all have been busy lately (Linux 6.18: it does not even look for an idle one
+ * then), and so a whole team may stand on one processor beside fifteen idle ones; and it leaves two that spin
+ * there for a second and longer, above all if they yield, because each of the two has always just run. So
+ * every member claims the processor that it stands on, by writing the run's number to the processor's seat. A
+ * helper that finds it taken moves to one that is free: it allows itself that one alone and then all of
+ * before again. Where none is free it stays out of the run and sleeps. No thread yields, but after waits so
+ * long that something else must be in the way (measured: sched_yield in every wait makes solves of 0.2 ms
+ * take two to four times as long). Where threads outnumber processors there are no seats, nobody spins
+ * between runs, and waits yield soon.
  *
  * Between runs a helper spins for SPIN_US and then sleeps on a semaphore of its own. It says so first and
  * looks at the door once more; the caller opens the door first and looks for sleepers then: one of them sees
  * the other. Waking a thread costs microseconds, so the caller wakes two and everyone who enters wakes two
- * more.
+ * more. A helper that comes too late, to a processor that another member stands on, sleeps at once.
  *
  * The caller's waits end: helpers inside are running threads, and all their waits end (host_executor.c).
  *
@@ -65,6 +67,7 @@ typedef struct helper {
     sem_t wake;
     struct pool *pool;
     uint32_t index;
+    uint32_t seated; /* the last run in which it looked for a processor */
     pthread_t thread;
 } helper;
 
@@ -124,12 +127,58 @@ static void wake_some(pool *p, uint32_t helpers) {
     }
 }
 
-/* Claim the processor that the calling thread stands on. Whether it is taken. */
-static int claim(pool *p, uint32_t run) {
+/* The processor that the calling thread stands on, or -1 where that is of no interest. */
+static int standing_on(const pool *p) {
     const int processor = p->crowded ? -1 : sched_getcpu();
-    if (processor < 0 || (uint32_t)processor >= p->seats)
+    return processor < 0 || (uint32_t)processor >= p->seats ? -1 : processor;
+}
+
+/* Whether the seat of a processor is free in this run; then it is taken. */
+static int take_seat(pool *p, uint32_t processor, uint32_t run) {
+    _Atomic uint32_t *taken = &p->seat[processor].run;
+    return atomic_load_explicit(taken, memory_order_relaxed) != run &&
+           atomic_exchange_explicit(taken, run, memory_order_relaxed) != run;
+}
+
+/* Move the calling thread to a processor that nobody has claimed in this run. 0, or -1 if there is none. */
+static int move_away(pool *p, const helper *me, uint32_t from, uint32_t run) {
+#ifdef __linux__
+    cpu_set_t allowed, one;
+    if (sched_getaffinity(0, sizeof allowed, &allowed))
+        return -1;
+    for (uint32_t step = 0; step < p->seats; step++) {
+        const uint32_t to = (from + 1 + me->index + step) % p->seats;
+        if (to >= CPU_SETSIZE || !CPU_ISSET(to, &allowed) || !take_seat(p, to, run))
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(to, &one);
+        if (sched_setaffinity(0, sizeof one, &one))
+            return -1;
+        sched_setaffinity(0, sizeof allowed, &allowed);
         return 0;
-    return atomic_exchange_explicit(&p->seat[processor].run, run, memory_order_relaxed) == run;
+    }
+#else
+    (void)p;
+    (void)me;
+    (void)from;
+    (void)run;
+#endif
+    return -1;
+}
+
+/* Whether this helper has a processor for itself in this run. */
+static int find_seat(helper *me, uint32_t run) {
+    const int processor = standing_on(me->pool);
+    me->seated = run;
+    return processor < 0 || take_seat(me->pool, (uint32_t)processor, run) ||
+           !move_away(me->pool, me, (uint32_t)processor, run);
+}
+
+/* Whether another member of the last run stands here. */
+static int in_the_way(const helper *me, uint32_t run) {
+    const int processor = standing_on(me->pool);
+    return processor >= 0 && me->seated != run &&
+           atomic_load_explicit(&me->pool->seat[processor].run, memory_order_relaxed) == run;
 }
 
 static int wanted(const helper *me, uint64_t door, uint32_t seen) {
@@ -149,13 +198,15 @@ static void sleep_on(helper *me, uint32_t seen) {
 static void look_out(const helper *me, uint32_t seen) {
     const pool *p = me->pool;
     const double end = now_us() + SPIN_US;
+    uint64_t door;
     do {
         for (int look = 0; look < LOOKS; look++) {
-            if (wanted(me, atomic_load_explicit(&p->door, memory_order_relaxed), seen))
+            door = atomic_load_explicit(&p->door, memory_order_relaxed);
+            if (wanted(me, door, seen))
                 return;
             gsv_pause();
         }
-    } while (now_us() < end);
+    } while (!in_the_way(me, run_of(door)) && now_us() < end);
 }
 
 static void *live(void *argument) {
@@ -173,7 +224,7 @@ static void *live(void *argument) {
             continue;
         }
         wake_some(p, asked(door));
-        if (asked(door) != EVERYONE && claim(p, run_of(door))) {
+        if (asked(door) != EVERYONE && !find_seat(me, run_of(door))) {
             seen = run_of(door);
             sleep_on(me, seen);
             continue;
@@ -224,6 +275,7 @@ static int start_helper(pool *p, uint32_t index) {
     pthread_attr_t attributes;
     h->pool = p;
     h->index = index;
+    h->seated = 0;
     atomic_store(&h->asleep, 0);
     if (sem_init(&h->wake, 0, 0))
         return -1;
@@ -280,7 +332,9 @@ void gsv_pool_reserve(gpusolve_handle *handle) {
 
 static void open_door(pool *p, uint32_t helpers, gsv_pool_work *work, void *context) {
     const uint64_t door = atomic_load_explicit(&p->door, memory_order_relaxed);
-    claim(p, run_of(door) + 1);
+    const int processor = standing_on(p);
+    if (processor >= 0)
+        take_seat(p, (uint32_t)processor, run_of(door) + 1);
     p->work = work;
     p->context = context;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);

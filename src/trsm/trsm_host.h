@@ -6,9 +6,10 @@
  * A vector register holds neighbouring columns of one row; numbers of L are spread to all lanes. The register
  * tile is GSV_LANES rows (or columns of L, transposed) by as many vectors as the machine has registers for.
  *
- * apply_trans follows the lanes of the one-vector kernel: one lane after the other, it sums every
- * GSV_LANES-th row and adds the lanes in pairs. Only loads of L are repeated, and these come from the
- * first-level cache.
+ * apply_trans follows the lanes of the one-vector kernel: every GSV_LANES-th row is summed by itself, and the
+ * lanes are added in pairs. Where a row is one vector and there are many of them, all lanes' sums of a block
+ * of columns stay in the first-level cache and L is passed over once, in its own order; elsewhere one lane
+ * after the other is summed in registers, and loads of L are repeated from the first-level cache.
  */
 #define GSV_VECTORS (GSV_COLUMNS / GSV_WIDTH)             /* vectors in a row's plane */
 #define GSV_REGISTERS (GSV_VECTOR_BYTES == 64 ? 16 : 8)   /* sums held in registers */
@@ -18,6 +19,17 @@
 #define GSV_PAIR (GSV_LANES * GSV_CHUNK * GSV_PARTS <= 4 ? 2 : 1)     /* strips a pass works on */
 #define GSV_TRANS \
     (GSV_CHUNK * GSV_PARTS * 8 <= GSV_REGISTERS ? 8 : 4) /* columns of L a transposed pass works on */
+
+/* While column k of one strip or two is worked on, ask for as many bytes, eight strips further on. */
+GSV_INLINE void GSV_FN(ask_ahead)(const GSV_REAL *l, const int strips, int32_t w, int32_t k) {
+    enum { STRIPS_AHEAD = 8 };
+    const int bytes = strips * GSV_PARTS * GSV_STRIP_BYTES;
+    const char *p =
+        (const char *)l + ((int64_t)STRIPS_AHEAD * w * GSV_PARTS * GSV_STRIP_BYTES + (int64_t)k * bytes);
+    if (bytes >= 64 || k % 2 == 0)
+        for (int line = 0; line < bytes; line += 64)
+            __builtin_prefetch(p + line, 0, 2);
+}
 
 /* u - L x for `rows` rows, row r in strip r / h, place first + r % h, the strips h high and `stride` apart.
  */
@@ -30,10 +42,8 @@ GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h,
                 acc[r][v] =
                     fresh ? GSV_FN(zero)() : GSV_FN(load)(u + r * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
         for (int32_t k = 0; k < w; k++) {
-            if (rows > GSV_LANES) /* two strips side by side: ask for the two that follow */
-                for (int line = 0; line < 2 * GSV_PARTS * GSV_STRIP_BYTES; line += 64)
-                    __builtin_prefetch((const char *)(l + 2 * stride) +
-                                       (int64_t)k * 2 * GSV_PARTS * GSV_STRIP_BYTES + line);
+            if (c == 0 && rows >= GSV_LANES)
+                GSV_FN(ask_ahead)(l, rows / GSV_LANES, w, k);
             for (int v = 0; v < GSV_CHUNK; v++)
                 xk[v] = GSV_FN(load)(x + (int64_t)k * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
             for (int r = 0; r < rows; r++) {
@@ -185,7 +195,7 @@ GSV_INLINE void GSV_FN(subtract_run)(const int columns, GSV_FN(run) * run, int32
             int64_t step = run->step;
             for (int32_t t = 0; t < run->count; t++, l += step, step += run->step_growth, x += run->x_step) {
                 if (c == 0 && run->ask) { /* as many bytes as are used here */
-                    __builtin_prefetch(run->ask);
+                    __builtin_prefetch(run->ask, 0, 2);
                     run->ask += columns * GSV_PARTS * GSV_REAL_BYTES;
                 }
                 GSV_FN(sum_row)(columns, l, GSV_LANES, x, acc);
@@ -228,6 +238,70 @@ GSV_INLINE void GSV_FN(subtract_columns)(GSV_FN(run) * run, int32_t w, GSV_REAL 
         GSV_FN(subtract_run)(1, run, k, y + (int64_t)k * GSV_ROW);
 }
 
+#if GSV_VECTORS == 1 && !GSV_COMPLEX
+enum { GSV_FN(TOGETHER) = 16 / GSV_LANES }; /* strips whose vectors fit in registers */
+
+/* sums(k)(lane) += L(strip, k)(lane) x, `lanes` of them, for `strips` strips of the same height. */
+GSV_INLINE void GSV_FN(stream_strips)(const int strips, const int lanes, const GSV_REAL *l, int64_t stride,
+                                      int32_t w, const GSV_REAL *x, GSV_FN(num) (*sums)[GSV_LANES]) {
+    GSV_FN(num) xs[16];
+    for (int r = 0; r < strips; r++)
+        for (int p = 0; p < lanes; p++)
+            xs[r * GSV_LANES + p] = GSV_FN(load)(x + (r * GSV_LANES + p) * GSV_ROW, GSV_COLUMNS);
+    for (int32_t k = 0; k < w; k++) {
+        if (strips == GSV_FN(TOGETHER))
+            for (int line = 0; line < strips * GSV_STRIP_BYTES; line += 64)
+                __builtin_prefetch((const char *)(l + 2 * strips * stride) +
+                                       (int64_t)k * strips * GSV_STRIP_BYTES + line,
+                                   0, 2);
+        for (int p = 0; p < lanes; p++) {
+            GSV_FN(num) acc = sums[k][p];
+            for (int r = 0; r < strips; r++)
+                acc = GSV_FN(plus_conj_product)(
+                    acc, GSV_FN(spread)(GSV_FN(load_scalar)(l + r * stride + (int64_t)k * lanes + p, lanes)),
+                    xs[r * GSV_LANES + p]);
+            sums[k][p] = acc;
+        }
+    }
+}
+
+/* The same for a low strip. */
+GSV_INLINE void GSV_FN(stream_low)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x,
+                                   GSV_FN(num) (*sums)[GSV_LANES]) {
+    for (int32_t p = 0; p < h; p++) {
+        const GSV_FN(num) xp = GSV_FN(load)(x + p * GSV_ROW, GSV_COLUMNS);
+        for (int32_t k = 0; k < w; k++)
+            sums[k][p] = GSV_FN(plus_conj_product)(
+                sums[k][p], GSV_FN(spread)(GSV_FN(load_scalar)(l + (int64_t)k * h + p, h)), xp);
+    }
+}
+
+/* y = y - L' x, one pass over L in its own order, with sums in the first-level cache. */
+GSV_INLINE void GSV_FN(stream_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
+                                     GSV_REAL *y) {
+    enum { TOGETHER = GSV_FN(TOGETHER) };
+    GSV_FN(num) sums[GSV_BLOCK][GSV_LANES];
+    const int64_t stride = (int64_t)w * GSV_LANES;
+    int32_t strips = m / GSV_LANES;
+    for (int32_t k = 0; k < w; k++)
+        for (int p = 0; p < GSV_LANES; p++)
+            sums[k][p] = GSV_FN(zero)();
+    for (; strips >= TOGETHER;
+         strips -= TOGETHER, l += TOGETHER * stride, x += TOGETHER * GSV_LANES * GSV_ROW)
+        GSV_FN(stream_strips)(TOGETHER, GSV_LANES, l, stride, w, x, sums);
+    for (; strips > 0; strips--, l += stride, x += GSV_LANES * GSV_ROW)
+        GSV_FN(stream_strips)(1, GSV_LANES, l, stride, w, x, sums);
+    GSV_FN(stream_low)(l, m % GSV_LANES, w, x, sums);
+    for (int32_t k = 0; k < w; k++) {
+        for (int step = 1; step < GSV_LANES; step *= 2)
+            for (int p = 0; p < GSV_LANES; p += 2 * step)
+                sums[k][p] = GSV_FN(add)(sums[k][p], sums[k][p + step]);
+        GSV_REAL *to = y + (int64_t)k * GSV_ROW;
+        GSV_FN(store)(to, GSV_COLUMNS, GSV_FN(subtract)(GSV_FN(load)(to, GSV_COLUMNS), sums[k][0]));
+    }
+}
+#endif
+
 /* y = y - L' g, 1 <= m <= GSV_ROW_TILE rows, w <= GSV_BLOCK columns; g(i) is x(rows[i]), or x(i) where rows
  * is NULL. */
 static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
@@ -237,6 +311,12 @@ static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const G
     if (rows)
         for (int32_t i = 0; i < m; i++)
             memcpy(copy + (int64_t)i * GSV_ROW, x + (int64_t)rows[i] * GSV_ROW, GSV_ROW * sizeof *copy);
+#if GSV_VECTORS == 1 && !GSV_COMPLEX
+    if (m >= 32 && w >= 16) {
+        GSV_FN(stream_trans)(l, m, w, g, y);
+        return;
+    }
+#endif
     const int32_t full = m / GSV_LANES;
     const int64_t stride = (int64_t)w * GSV_PARTS * GSV_LANES;
     const GSV_REAL *next = l + (int64_t)m * w * GSV_PARTS;
