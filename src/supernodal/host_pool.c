@@ -21,10 +21,10 @@
  * there for a second and longer, above all if they yield, because each of the two has always just run. So
  * every member claims the processor that it stands on, by writing the run's number to the processor's seat. A
  * helper that finds it taken moves to one that is free: it allows itself that one alone and then all of
- * before again. Where none is free it stays out of the run and sleeps. No thread yields, but after waits so
- * long that something else must be in the way (measured: sched_yield in every wait makes solves of 0.2 ms
- * take two to four times as long). Where threads outnumber processors there are no seats, nobody spins
- * between runs, and waits yield soon.
+ * before again; and while it sleeps, it allows itself none but its own. Where none is free it stays out of
+ * the run. No thread yields, but after waits so long that something else must be in the way (measured:
+ * sched_yield in every wait makes solves of 0.2 ms take two to four times as long). Where threads outnumber
+ * processors there are no seats, nobody spins between runs, and waits yield soon.
  *
  * Between runs a helper spins for SPIN_US and then sleeps on a semaphore of its own. It says so first and
  * looks at the door once more; the caller opens the door first and looks for sleepers then: one of them sees
@@ -185,6 +185,19 @@ static int wanted(const helper *me, uint64_t door, uint32_t seen) {
     return asked(door) > me->index && run_of(door) != seen;
 }
 
+#ifdef __linux__
+/* Allow the calling thread its present processor alone. 0, and what was allowed before, or -1. */
+static int stay_here(const helper *me, cpu_set_t *before) {
+    const int processor = standing_on(me->pool);
+    cpu_set_t one;
+    if (processor < 0 || processor >= CPU_SETSIZE || sched_getaffinity(0, sizeof *before, before))
+        return -1;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)processor, &one);
+    return sched_setaffinity(0, sizeof one, &one);
+}
+#endif
+
 /* Sleep until somebody posts, but not if the door is in a state that this helper waits for. */
 static void sleep_on(helper *me, uint32_t seen) {
     atomic_store(&me->asleep, 1);
@@ -192,6 +205,20 @@ static void sleep_on(helper *me, uint32_t seen) {
         return;
     while (sem_wait(&me->wake) && errno == EINTR) {
     }
+}
+
+/* The same, to wake up on this processor, if it is not in the way of another member there. */
+static void sleep_here(helper *me, uint32_t seen) {
+#ifdef __linux__
+    cpu_set_t before;
+    if (!in_the_way(me, run_of(atomic_load_explicit(&me->pool->door, memory_order_relaxed))) &&
+        !stay_here(me, &before)) {
+        sleep_on(me, seen);
+        sched_setaffinity(0, sizeof before, &before);
+        return;
+    }
+#endif
+    sleep_on(me, seen);
 }
 
 /* Look out for a run that wants this helper, for a while. */
@@ -214,13 +241,13 @@ static void *live(void *argument) {
     pool *p = me->pool;
     uint32_t seen = 0;
     for (;;) {
-        uint64_t door = atomic_load_explicit(&p->door, memory_order_relaxed);
+        uint64_t door = atomic_load_explicit(&p->door, memory_order_acquire);
         if (!wanted(me, door, seen)) {
             if (!p->crowded)
                 look_out(me, seen);
-            door = atomic_load_explicit(&p->door, memory_order_relaxed);
+            door = atomic_load_explicit(&p->door, memory_order_acquire);
             if (!wanted(me, door, seen))
-                sleep_on(me, seen);
+                sleep_here(me, seen);
             continue;
         }
         wake_some(p, asked(door));
