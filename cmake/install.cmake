@@ -2,7 +2,8 @@
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gpusolve")
 
-install(FILES include/gpusolve.h include/gpusolve_cholmod.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES include/gpusolve.h include/gpusolve_cholmod.h include/gpusolve_dense.h
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS gpusolve EXPORT gpusolveTargets DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT gpusolveTargets NAMESPACE gpusolve:: DESTINATION "${package_dir}")
 
@@ -21,6 +22,9 @@ install(FILES "${PROJECT_BINARY_DIR}/gpusolveConfig.cmake" "${PROJECT_BINARY_DIR
 file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 set(pc_private_libraries ${OpenMP_C_FLAGS} -lm)
+if(GPUSOLVE_CBLAS_LIBRARY)
+    list(APPEND pc_private_libraries "${GPUSOLVE_CBLAS_LIBRARY}")
+endif()
 if(GPUSOLVE_WITH_CUDA)
     list(APPEND pc_private_libraries "-L${CUDAToolkit_LIBRARY_DIR}" -lcublas -lcudart_static -lstdc++ -ldl -lrt -lpthread)
 endif()

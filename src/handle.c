@@ -96,6 +96,8 @@ void gpusolve_destroy(gpusolve_handle *handle) {
         gpusolve_workspace_destroy(handle->own[i]);
     if (handle->executor->handle_destroy)
         handle->executor->handle_destroy(handle);
+    if (handle->trsv_destroy)
+        handle->trsv_destroy(handle);
     gsv_free(handle);
 }
 

@@ -1,0 +1,3 @@
+#include "trsv_launch.cuh"
+
+GSV_DEFINE_TRSV(c, gsv::complex<float>)

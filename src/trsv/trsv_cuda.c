@@ -1,0 +1,92 @@
+/* op(A) x = b with device pointers: the handle's device memory, made by its first call, and the launch. */
+#include "trsv_launch.h"
+
+#include "../handle.h"
+#include "../memory.h"
+#include "../supernodal/cuda_support.h"
+
+enum { CAPACITY = 2 << 20, ROUND = 64 }; /* bytes of a buffer; a block has at most so many rows */
+
+/* handle->trsv */
+typedef struct trsv_memory {
+    gsv_trsv_scratch scratch;
+    void *memory;
+    int ready[4]; /* by dtype: the kernels have their shared memory */
+} trsv_memory;
+
+static gsv_trsv_setup *const setups[4] = {gsv_trsv_setup_s, gsv_trsv_setup_d, gsv_trsv_setup_c,
+                                          gsv_trsv_setup_z};
+static gsv_trsv_launch *const launches[4] = {gsv_trsv_launch_s, gsv_trsv_launch_d, gsv_trsv_launch_c,
+                                             gsv_trsv_launch_z};
+
+static void destroy(gpusolve_handle *handle) {
+    trsv_memory *memory = handle->trsv;
+    const int previous = gsv_cuda_enter(handle->device);
+    cudaFree(memory->memory);
+    gsv_cuda_leave(previous);
+    gsv_free(memory);
+    handle->trsv = NULL;
+    handle->trsv_destroy = NULL;
+}
+
+/* Set the memory up on a stream of its own, so that the handle's may be under capture. */
+static cudaError_t initialise(const trsv_memory *memory) {
+    cudaStream_t stream = NULL;
+    cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    if (error != cudaSuccess)
+        return error;
+    error = cudaMemsetAsync(memory->scratch.state, 0, GSV_TRSV_STATE_BYTES, stream);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(memory->scratch.buffers, 0xff, 2 * (size_t)CAPACITY, stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+    return error;
+}
+
+static gpusolve_status create(gpusolve_handle *handle) {
+    trsv_memory *memory = gsv_calloc(1, sizeof *memory);
+    if (!memory)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for TRSV");
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed; /* allocating is no part of a graph */
+    const int exchanged = cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess;
+    gpusolve_status status = gsv_cuda_malloc(&memory->memory, 256 + 2 * (int64_t)CAPACITY, &handle->message);
+    if (status == GPUSOLVE_OK) {
+        memory->scratch.state = memory->memory;
+        memory->scratch.buffers = (char *)memory->memory + 256;
+        memory->scratch.capacity = CAPACITY;
+        status = gsv_cuda_check(initialise(memory), "setting up TRSV's device memory", &handle->message);
+    }
+    if (exchanged)
+        cudaThreadExchangeStreamCaptureMode(&mode);
+    if (status) {
+        cudaFree(memory->memory);
+        gsv_free(memory);
+        return status;
+    }
+    handle->trsv = memory;
+    handle->trsv_destroy = destroy;
+    return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_trsv_cuda(gpusolve_handle *handle, const gsv_trsv *p) {
+    static const int64_t number_bytes[4] = {4, 8, 8, 16};
+    if ((p->n + ROUND - 1) / ROUND * ROUND * number_bytes[p->dtype] > CAPACITY)
+        return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "n = %lld: the vector has more than 2 MiB",
+                        (long long)p->n);
+    if (!handle->trsv) {
+        const gpusolve_status status = create(handle);
+        if (status)
+            return status;
+    }
+    trsv_memory *memory = handle->trsv;
+    if (!memory->ready[p->dtype]) {
+        const gpusolve_status status =
+            gsv_cuda_check(setups[p->dtype](), "cudaFuncSetAttribute", &handle->message);
+        if (status)
+            return status;
+        memory->ready[p->dtype] = 1;
+    }
+    return gsv_cuda_check(launches[p->dtype](p, &memory->scratch, (cudaStream_t)handle->stream),
+                          "launching TRSV", &handle->message);
+}

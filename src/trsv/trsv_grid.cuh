@@ -1,0 +1,313 @@
+/*
+ * x = inv(A) b, A lower triangular of order n, for n of more than a few blocks: one launch, one block of
+ * threads for each NB rows. Upper triangles and transposes are the same with other strides (trsv_problem).
+ *
+ * Algorithm. Hogg's globally synchronised TRSV, with other hand-overs. Block k draws its number from a
+ * counter, then
+ *
+ *   1. copies A(k, k) and A(k, k-1) to shared memory, W = inv(A(k, k)), judges W, and, if k is large enough
+ *      that there is time for it, F = W A(k, k-1);
+ *   2. t = b(k) - sum over j < k-1 of A(k, j) x(j), each tile in registers before x(j) is waited for;
+ *   3. z = W t, while the block before it is still at work;
+ *   4. x(k) = z - F x(k-1)      or, without F,     W (t - A(k, k-1) x(k-1))
+ *
+ * Step 4 is the critical path of the whole solve: one hop from block to block and one product (or two) with
+ * numbers that lie in registers. A W that the judge refuses is not used: then warp 0 solves with A(k, k) by
+ * substitution.
+ *
+ * Mapping. 256 threads. Step 2 without transposition: a warp reads 32 rows of a column, coalesced, and has E
+ * columns of a tile; its sums are a row's, one a lane. Transposed: a warp reads 32 columns of a row,
+ * coalesced, and has E rows; its sums are of E rows, one column a lane, and are added over the lanes once, at
+ * the end. Everything else works on tiles in shared memory, column-major in both cases. Step 4: see
+ * row_share.
+ *
+ * Synchronisation. x travels through `published` (trsv_publish.cuh: the data is the flag), which a block
+ * polls for itself, warp by warp. Blocks draw ascending numbers and wait for lower ones alone, and whoever
+ * has a number runs: no wait can be for ever, in whichever order blocks are started and however few fit on
+ * the device. Two buffers take turns: a launch publishes in one and empties what the launch before it has
+ * left in the other, so no launch has to wait for its own cleaning and the host resets nothing between
+ * replays. The block with the last number sets the counter up for the next launch: nobody will draw again in
+ * this one.
+ *
+ * Bits. Every sum has one order, whatever the order in which blocks run.
+ *
+ * Cost. The triangle once: n (n + NB) / 2 numbers. Per block 2/3 NB^3 operations for W and NB^3 for F, beside
+ * the reading.
+ */
+#ifndef GSV_TRSV_GRID_CUH
+#define GSV_TRSV_GRID_CUH
+
+#include "../dense_kernels/tile_product.cuh"
+#include "../dense_kernels/trsv_invert.cuh"
+#include "../dense_kernels/trsv_publish.cuh"
+
+namespace gsv {
+
+/* A(i, j) of the lower triangle to be solved with is a[i row_stride + j column_stride], one of the strides
+ * being 1 or -1; x(i) is x[i x_stride]. */
+template <typename T> struct trsv_problem {
+    const T *a;
+    int64_t row_stride, column_stride;
+    T *x;
+    int64_t x_stride;
+    int n;
+    bool unit, conj;
+};
+
+/* Device memory that launches of one stream share. */
+struct trsv_state {
+    unsigned long long counter; /* launches << 32 | numbers drawn in this one */
+    unsigned used[2];           /* bytes that the launch before, and the one before that, published */
+    unsigned gave_up;           /* a wait has been given up, ever */
+    unsigned padding[11];
+};
+
+template <typename T> __device__ __forceinline__ T conjugate_if(bool conj, T a) {
+    if constexpr (traits<T>::is_complex)
+        if (conj)
+            a.im = -a.im;
+    return a;
+}
+
+/* Numbers of shared memory that trsv_grid_kernel wants. */
+template <typename T, int NB> struct trsv_shared {
+    static const int LD = NB + 4;
+    static const int TILE = NB * LD;
+    static const int BYTES = int(sizeof(T)) * (3 * TILE + TRSV_WARPS * NB + NB + TRSV_THREADS) +
+                             3 * NB * int(sizeof(typename traits<T>::real));
+};
+
+/* A's tile (k, j) into shared memory; diagonal: the lower triangle alone, its diagonal ones where A's is unit
+ * and in rows that do not exist. Rows below n: zeros. */
+template <typename T, int NB, bool TRANS, bool DIAGONAL>
+__device__ __forceinline__ void copy_tile_block(const trsv_problem<T> &p, int k, int j, T *to) {
+    constexpr int LD = trsv_shared<T, NB>::LD;
+    const T *from = p.a + int64_t(k) * NB * p.row_stride + int64_t(j) * NB * p.column_stride;
+    const int fast = threadIdx.x % NB, first = threadIdx.x / NB, rows = p.n - k * NB;
+#pragma unroll 4
+    for (int slow = first; slow < NB; slow += TRSV_THREADS / NB) {
+        const int i = TRANS ? slow : fast, c = TRANS ? fast : slow;
+        const bool wanted = i < rows && (!DIAGONAL || i > c || (i == c && !p.unit));
+        const bool one = DIAGONAL && i == c && !wanted;
+        if (one)
+            to[i + c * LD] = make<T>(1);
+        else
+            copy_async(to + i + c * LD, wanted ? from + i * p.row_stride + c * p.column_stride : p.a, wanted);
+    }
+}
+
+/* Step 2's reader: this warp's numbers of one tile, and the part of x that they are multiplied with. */
+template <typename T, int NB, bool TRANS> struct trsv_stream {
+    static const int E = NB * NB / TRSV_THREADS, PARTS = NB / 32;
+    static const int ACC = TRANS ? E : 4;
+    const T *from;        /* of the tile at hand */
+    const T *x;           /* published numbers for this lane */
+    int64_t inner, outer; /* strides from number to number and from tile to tile */
+    int live;             /* numbers of this thread that exist */
+    int part, group;
+
+    __device__ __forceinline__ trsv_stream(const trsv_problem<T> &p, int k, const T *published) {
+        const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+        part = warp % PARTS;
+        group = warp / PARTS;
+        const int row = k * NB + (TRANS ? group * E : part * 32 + lane),
+                  column = TRANS ? part * 32 + lane : group * E;
+        inner = TRANS ? p.row_stride : p.column_stride;
+        outer = NB * p.column_stride;
+        from = p.a + row * p.row_stride + column * p.column_stride;
+        x = published + (TRANS ? column : column + lane % E);
+        live = TRANS ? min(max(p.n - row, 0), E) : row < p.n ? E : 0;
+    }
+    __device__ __forceinline__ void request(T (&a)[E], T (&v)[1]) {
+#pragma unroll
+        for (int e = 0; e < E; e++)
+            a[e] = e < live ? load_panel(from + e * inner) : make<T>(0);
+        load_published(x, v);
+        from += outer;
+        x += NB;
+    }
+    /* v is there: the sums of a tile. own: room for NB numbers of this warp. */
+    __device__ __forceinline__ void use(const T (&a)[E], T v, bool conj, T *own, T (&acc)[ACC]) {
+        if constexpr (TRANS) {
+#pragma unroll
+            for (int e = 0; e < E; e++)
+                acc[e] = multiply_add(acc[e], conjugate_if(conj, a[e]), v);
+        } else {
+            const int lane = threadIdx.x & 31;
+            if (lane < E)
+                own[lane] = v;
+            __syncwarp();
+#pragma unroll
+            for (int e = 0; e < E; e++)
+                acc[e % 4] = multiply_add(acc[e % 4], conjugate_if(conj, a[e]), own[e]);
+        }
+    }
+};
+
+/* This thread's share of a row of a tile times a vector in shared memory, summed over the row's lanes. */
+template <typename T, int NB>
+__device__ __forceinline__ T row_product(const T (&m)[row_share<NB>::E], const T *v) {
+    typedef row_share<NB> share;
+    T acc[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        acc[i] = make<T>(0);
+#pragma unroll
+    for (int e = 0; e < share::E; e += 2) {
+        T pair[2];
+        load_run(v + share::column(e), pair);
+        acc[e % 4] = multiply_add(acc[e % 4], m[e], pair[0]);
+        acc[e % 4 + 1] = multiply_add(acc[e % 4 + 1], m[e + 1], pair[1]);
+    }
+    return share::sum(add(add(acc[0], acc[1]), add(acc[2], acc[3])));
+}
+
+/* The lower triangle of W, or a whole tile, to registers in row_share's order. */
+template <typename T, int NB, bool LOWER>
+__device__ __forceinline__ void row_numbers(const T *tile, T (&m)[row_share<NB>::E]) {
+    typedef row_share<NB> share;
+#pragma unroll
+    for (int e = 0; e < share::E; e++)
+        m[e] = !LOWER || share::column(e) <= share::row()
+                   ? tile[share::row() + share::column(e) * trsv_shared<T, NB>::LD]
+                   : make<T>(0);
+}
+
+template <typename T, int NB, bool TRANS>
+__global__ void __launch_bounds__(TRSV_THREADS, 2)
+    trsv_grid_kernel(trsv_problem<T> p, trsv_state *state, T *buffers, int64_t capacity, int blocks,
+                     int fold_from, int far, unsigned nap) {
+    typedef typename traits<T>::real real;
+    typedef row_share<NB> share;
+    typedef trsv_stream<T, NB, TRANS> stream;
+    constexpr int TILE = trsv_shared<T, NB>::TILE, LD = trsv_shared<T, NB>::LD;
+    extern __shared__ __align__(16) unsigned char raw[];
+    T *l = reinterpret_cast<T *>(raw), *w = l + TILE, *s = w + TILE,
+      *own = s + TILE + (threadIdx.x >> 5) * NB;
+    T *y = s + TILE + TRSV_WARPS * NB, *partial = y + NB;
+    real *scratch = reinterpret_cast<real *>(partial + TRSV_THREADS);
+    __shared__ unsigned long long drawn;
+
+    if (threadIdx.x == 0) {
+        const unsigned long long number = atomicAdd(&state->counter, 1ull);
+        if (unsigned(number) == unsigned(blocks - 1)) /* the last: nobody draws any more */
+            *(volatile unsigned long long *)&state->counter = ((number >> 32) + 1) << 32;
+        drawn = number;
+    }
+    __syncthreads(); /* the number is there */
+    const int k = int(unsigned(drawn)), turn = int(drawn >> 32) & 1;
+    const int tid = threadIdx.x, row = share::row();
+    T *published = buffers + turn * capacity;
+
+    copy_tile_block<T, NB, TRANS, true>(p, k, k, l);
+    if (k > 0)
+        copy_tile_block<T, NB, TRANS, false>(p, k, k - 1, s);
+    T b = make<T>(0);
+    if (tid < NB && k * NB + tid < p.n)
+        b = p.x[int64_t(k * NB + tid) * p.x_stride];
+    { /* empty what the launch before has published in the other buffer */
+        const unsigned words = *(volatile unsigned *)&state->used[turn ^ 1] / 16;
+        int4 *other = reinterpret_cast<int4 *>(buffers + (turn ^ 1) * capacity);
+        for (unsigned i = unsigned(k) * TRSV_THREADS + tid; i < words; i += unsigned(blocks) * TRSV_THREADS)
+            other[i] = make_int4(-1, -1, -1, -1);
+        if (k == blocks - 1 && tid == 0)
+            *(volatile unsigned *)&state->used[turn] = unsigned(blocks * NB * sizeof(T));
+    }
+    copies_done();
+    if constexpr (traits<T>::is_complex)
+        if (p.conj) {
+            __syncthreads(); /* every copy is there */
+            for (int i = tid; i < NB * NB; i += TRSV_THREADS) {
+                T *at = l + i % NB + i / NB * LD;
+                *at = conjugate(*at);
+                if (k > 0)
+                    at[2 * TILE] = conjugate(at[2 * TILE]);
+            }
+        }
+    __syncthreads(); /* both tiles are there */
+    invert_block<T, NB>(l, w, LD);
+    const bool inverted = judge_inverse_block<T, NB>(l, w, LD, real(300), scratch);
+    const bool folded = inverted && k >= fold_from;
+    if (folded)
+        fold_block<T, NB>(w, s, LD);
+
+    if (k > 1) {
+        stream in(p, k, published);
+        T acc[stream::ACC], a[stream::E], next[stream::E], v[1], next_v[1];
+#pragma unroll
+        for (int i = 0; i < stream::ACC; i++)
+            acc[i] = make<T>(0);
+        const T *x = in.x;
+        in.request(a, v);
+#pragma unroll 2
+        for (int j = 0; j < k - 1; j++) {
+            if (j + 1 < k - 1)
+                in.request(next, next_v);
+            wait_published_warp(x, v, k - j > far ? nap : 0u, &state->gave_up);
+            in.use(a, v[0], p.conj, own + (j & 1) * stream::E, acc);
+#pragma unroll
+            for (int e = 0; e < stream::E; e++)
+                a[e] = next[e];
+            v[0] = next_v[0];
+            x += NB;
+        }
+        if constexpr (TRANS) {
+            int base = 0;
+            reduce_lanes<T, stream::E, 16>::run(acc, tid & 31, base);
+            if (tid % reduce_lanes<T, stream::E, 16>::COPIES == 0)
+                partial[in.part * NB + in.group * stream::E + base] = acc[0];
+        } else {
+            partial[in.group * NB + in.part * 32 + (tid & 31)] =
+                add(add(acc[0], acc[1]), add(acc[2], acc[3]));
+        }
+        __syncthreads(); /* the partial sums are complete */
+        if (tid < NB) {
+            T sum = partial[tid];
+#pragma unroll
+            for (int i = 1; i < (TRANS ? stream::PARTS : TRSV_WARPS / stream::PARTS); i++)
+                sum = add(sum, partial[i * NB + tid]);
+            b = add(b, negate(sum));
+        }
+    }
+    if (tid < NB)
+        y[tid] = b;
+    T m[share::E], near[share::E];
+    row_numbers<T, NB, true>(w, m);
+    row_numbers<T, NB, false>(s, near);
+    __syncthreads(); /* t stands in y */
+    T result = y[row];
+    if (folded)
+        result = row_product<T, NB>(m, y);
+    if (k > 0) { /* receive x(k-1), each warp for itself */
+        constexpr int RUN = NB / 32;
+        const int lane = tid & 31;
+        const T *x = published + (k - 1) * NB + lane * RUN;
+        T v[RUN];
+        load_published(x, v);
+        wait_published_warp(x, v, 0, &state->gave_up);
+        store_run(own + lane * RUN, v);
+        __syncwarp();
+        result = add(result, negate(row_product<T, NB>(near, own)));
+    }
+    if (!folded) {
+        __syncthreads(); /* t is read */
+        if (tid % share::LANES == 0)
+            y[row] = result;
+        __syncthreads(); /* t - A(k, k-1) x(k-1) stands in y */
+        if (inverted) {
+            result = row_product<T, NB>(m, y);
+        } else {
+            if (tid < 32)
+                substitute_warp<T, NB, LD>(l, y);
+            __syncthreads(); /* x(k) stands in y */
+            result = y[row];
+        }
+    }
+    if (tid % share::LANES == 0 && k * NB + row < p.n) {
+        publish(published + k * NB + row, result);
+        p.x[int64_t(k * NB + row) * p.x_stride] = result;
+    }
+}
+
+} // namespace gsv
+#endif
