@@ -1,10 +1,18 @@
 /*
- * gpusolve's dense calls, on NVIDIA GPUs and on the host.
+ * gpusolve's dense calls: triangular matrices against dense ones, on NVIDIA GPUs and on the host.
  *
  * Matrices are column-major, entry (i, j) at i + j ld, as in the BLAS; complex numbers are interleaved (re,
  * im). Arguments are checked in the order of declaration; a call that fails for its arguments changes
  * nothing. A handle serves one thread at a time, and its dense calls are ordered on one stream: what is
  * replayed from two CUDA graphs that were captured with the same handle must not run at the same time.
+ *
+ *      CUDA   operands and workspace in device memory. Calls are asynchronous on the handle's stream,
+ *             allocate nothing, copy nothing to or from the host, and can be captured into a CUDA graph. The
+ *             first dense call of a handle is different: it makes a cuBLAS handle and 64 MiB of device
+ *             memory that stay with the handle, which takes about 0.1 s and cannot be captured. A size
+ *             query does that too.
+ *      host   operands in host memory; a call returns when the result is there. Needs a build that found a
+ *             CBLAS. Threads are the BLAS's own.
  */
 #ifndef GPUSOLVE_DENSE_H
 #define GPUSOLVE_DENSE_H
@@ -16,6 +24,8 @@ extern "C" {
 #endif
 
 /* ---------------------------------------------------------------------------------------------- types --- */
+
+typedef enum gpusolve_side { GPUSOLVE_LEFT = 0, GPUSOLVE_RIGHT = 1 } gpusolve_side;
 
 /* Which triangle holds the numbers: GPUSOLVE_LOWER or GPUSOLVE_UPPER. The other one is never read. */
 typedef gpusolve_triangle gpusolve_uplo;
@@ -73,6 +83,109 @@ GPUSOLVE_API gpusolve_status gpusolve_ctrsv(gpusolve_handle *handle, gpusolve_up
 GPUSOLVE_API gpusolve_status gpusolve_ztrsv(gpusolve_handle *handle, gpusolve_uplo uplo, gpusolve_trans trans,
                                             gpusolve_diag diag, int64_t n, const void *A, int64_t lda,
                                             void *x, int64_t incx);
+
+/* -------------------------------------------------------------------------------------- TRSM and TRMM --- */
+
+/*
+ * How much workspace makes gpusolve_?trsm and gpusolve_?trmm, with these sizes, as fast as they can be.
+ *   dtype, side  of the call
+ *   m, n         >= 0, rows and columns of B
+ *   bytes        [out, host] 0 on the host backend
+ * CUDA: the first dense call of a handle, see above; waits for nothing afterwards.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_trsm_workspace(gpusolve_handle *handle, gpusolve_dtype dtype,
+                                                     gpusolve_side side, int64_t m, int64_t n, size_t *bytes);
+GPUSOLVE_API gpusolve_status gpusolve_trmm_workspace(gpusolve_handle *handle, gpusolve_dtype dtype,
+                                                     gpusolve_side side, int64_t m, int64_t n, size_t *bytes);
+
+/*
+ * Triangular solve with many right-hand sides, in place:
+ *
+ *      op(A) X = alpha B   (GPUSOLVE_LEFT)      or      X op(A) = alpha B   (GPUSOLVE_RIGHT),      B := X
+ *
+ *   side, uplo, trans, diag  see the types above
+ *   m, n             >= 0: B is m x n
+ *   alpha            [host] 0: B becomes zero, whatever it held, and A is not read. Complex: (re, im)
+ *   A                [in, device or host as above] triangular, of order m (left) or n (right)
+ *   lda              >= max(1, order)
+ *   B                [in, out] right-hand sides, then X. Must not overlap A
+ *   ldb              >= max(1, m)
+ *   workspace        [device] scratch, or NULL: the call then makes do with the handle's own, which is
+ *                    slower where that is small. Aligned to 256 bytes
+ *   workspace_bytes  of it; gpusolve_trsm_workspace says how many are of use, fewer do as well
+ * A diagonal entry that is zero gives infinities and NaNs, as in the BLAS; a NaN or an infinity in a column
+ * of B may spread over the whole column. The same call on the same device gives the same bits.
+ * GPUSOLVE_TOO_LARGE: a size beyond 2^31 - 1. GPUSOLVE_NOT_SUPPORTED: host backend without a CBLAS, or a
+ * stream under capture before the handle's first dense call.
+ *
+ * CUDA: the diagonal blocks of 64 are inverted in one launch (but for those too ill-conditioned for it, which
+ * are solved with by substitution), and each step is a product. Recursion after Charara, Ltaief, Keyes,
+ * "Redesigning triangular dense matrix computations on GPUs", Euro-Par 2016.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_strsm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                                            gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                                            float alpha, const float *A, int64_t lda, float *B, int64_t ldb,
+                                            void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_dtrsm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                                            gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                                            double alpha, const double *A, int64_t lda, double *B,
+                                            int64_t ldb, void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_ctrsm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                                            gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                                            const void *alpha, const void *A, int64_t lda, void *B,
+                                            int64_t ldb, void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_ztrsm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                                            gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                                            const void *alpha, const void *A, int64_t lda, void *B,
+                                            int64_t ldb, void *workspace, size_t workspace_bytes);
+
+/*
+ * Triangular product, in place:
+ *
+ *      B := alpha op(A) B   (GPUSOLVE_LEFT)      or      B := alpha B op(A)   (GPUSOLVE_RIGHT)
+ *
+ * Parameters, statuses and promises as above, with gpusolve_trmm_workspace.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_strmm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                                            gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                                            float alpha, const float *A, int64_t lda, float *B, int64_t ldb,
+                                            void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_dtrmm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                                            gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                                            double alpha, const double *A, int64_t lda, double *B,
+                                            int64_t ldb, void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_ctrmm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                                            gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                                            const void *alpha, const void *A, int64_t lda, void *B,
+                                            int64_t ldb, void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_ztrmm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                                            gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                                            const void *alpha, const void *A, int64_t lda, void *B,
+                                            int64_t ldb, void *workspace, size_t workspace_bytes);
+
+/* --------------------------------------------------------------------- from a dense Cholesky factor --- */
+
+/*
+ * Solve with a dense Cholesky factor, in place: B := inv(L L') B with L in A's lower triangle, or inv(U' U) B
+ * with U in its upper one; ' is the conjugate transpose.
+ *   n                >= 0, order of A and rows of B
+ *   nrhs             >= 0, columns of B
+ *   A, lda, B, ldb, workspace, workspace_bytes, statuses  as in gpusolve_?trsm, with gpusolve_potrs_workspace
+ */
+GPUSOLVE_API gpusolve_status gpusolve_potrs_workspace(gpusolve_handle *handle, gpusolve_dtype dtype,
+                                                      int64_t n, int64_t nrhs, size_t *bytes);
+GPUSOLVE_API gpusolve_status gpusolve_spotrs(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n,
+                                             int64_t nrhs, const float *A, int64_t lda, float *B, int64_t ldb,
+                                             void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_dpotrs(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n,
+                                             int64_t nrhs, const double *A, int64_t lda, double *B,
+                                             int64_t ldb, void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_cpotrs(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n,
+                                             int64_t nrhs, const void *A, int64_t lda, void *B, int64_t ldb,
+                                             void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_zpotrs(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n,
+                                             int64_t nrhs, const void *A, int64_t lda, void *B, int64_t ldb,
+                                             void *workspace, size_t workspace_bytes);
 
 #ifdef __cplusplus
 }

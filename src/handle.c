@@ -98,6 +98,8 @@ void gpusolve_destroy(gpusolve_handle *handle) {
         handle->executor->handle_destroy(handle);
     if (handle->trsv_destroy)
         handle->trsv_destroy(handle);
+    if (handle->dense_destroy)
+        handle->dense_destroy(handle);
     gsv_free(handle);
 }
 

@@ -1,0 +1,109 @@
+/*
+ * Numbers handed from one thread block to another, where the data is the flag: memory holds ABSENT, a NaN
+ * that no arithmetic gives, until the number is there. A reader polls the number itself, so a hand-over costs
+ * one trip through L2 and no fence: nothing but the number is ordered, and a number is one aligned word of 4
+ * or 8 bytes, which is read and written whole. Complex numbers are two such words, each asked for.
+ *
+ * Memory that is to be published in is filled with bytes of 0xff before, by an earlier kernel.
+ */
+#ifndef GSV_PUBLISHED_CUH
+#define GSV_PUBLISHED_CUH
+
+#include "scalar.cuh"
+
+namespace gsv {
+
+/* Polls until a reader gives up, about two seconds: what it waits for is lost, and it goes on with NaNs. */
+enum { PATIENCE = 1 << 22 };
+
+__device__ __forceinline__ bool is_absent(float a) {
+    return __float_as_uint(a) == 0xffffffffu;
+}
+
+__device__ __forceinline__ bool is_absent(double a) {
+    return __double2hiint(a) == -1;
+}
+
+template <typename R> __device__ __forceinline__ bool is_absent(complex<R> a) {
+    return is_absent(a.re) || is_absent(a.im);
+}
+
+__device__ __forceinline__ float present(float a) {
+    return is_absent(a) ? __uint_as_float(0x7fffffffu) : a;
+}
+
+__device__ __forceinline__ double present(double a) {
+    return is_absent(a) ? __hiloint2double(0x7ff80000, 0) : a;
+}
+
+template <typename R> __device__ __forceinline__ complex<R> present(complex<R> a) {
+    return {present(a.re), present(a.im)};
+}
+
+__device__ __forceinline__ void load_relaxed(const float *from, float &to) {
+    asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(to) : "l"(from) : "memory");
+}
+
+__device__ __forceinline__ void load_relaxed(const double *from, double &to) {
+    asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(to) : "l"(from) : "memory");
+}
+
+__device__ __forceinline__ void load_relaxed(const complex<float> *from, complex<float> &to) {
+    asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];"
+                 : "=f"(to.re), "=f"(to.im)
+                 : "l"(from)
+                 : "memory");
+}
+
+__device__ __forceinline__ void load_relaxed(const complex<double> *from, complex<double> &to) {
+    asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
+                 : "=d"(to.re), "=d"(to.im)
+                 : "l"(from)
+                 : "memory");
+}
+
+/* 16 bytes, aligned: 16 / sizeof(T) numbers. */
+__device__ __forceinline__ void load_relaxed16(const float *from, float *to) {
+    asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
+                 : "l"(from)
+                 : "memory");
+}
+
+__device__ __forceinline__ void load_relaxed16(const double *from, double *to) {
+    asm volatile("ld.relaxed.gpu.global.v2.f64 {%0, %1}, [%2];"
+                 : "=d"(to[0]), "=d"(to[1])
+                 : "l"(from)
+                 : "memory");
+}
+
+__device__ __forceinline__ void load_relaxed16(const complex<float> *from, complex<float> *to) {
+    asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(to[0].re), "=f"(to[0].im), "=f"(to[1].re), "=f"(to[1].im)
+                 : "l"(from)
+                 : "memory");
+}
+
+__device__ __forceinline__ void load_relaxed16(const complex<double> *from, complex<double> *to) {
+    load_relaxed(from, *to);
+}
+
+/* Two neighbouring numbers, aligned to their size. */
+__device__ __forceinline__ void publish_pair(float *to, float a, float b) {
+    asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(present(a)), "f"(present(b))
+                 : "memory");
+}
+
+__device__ __forceinline__ void publish_pair(double *to, double a, double b) {
+    asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(present(a)), "d"(present(b))
+                 : "memory");
+}
+
+template <typename R>
+__device__ __forceinline__ void publish_pair(complex<R> *to, complex<R> a, complex<R> b) {
+    publish_pair(&to[0].re, a.re, a.im);
+    publish_pair(&to[1].re, b.re, b.im);
+}
+
+} // namespace gsv
+#endif

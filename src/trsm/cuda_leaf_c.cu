@@ -1,0 +1,3 @@
+#include "cuda_leaf.cuh"
+
+GSV_DEFINE_LEAF(gsv_leaf_c, gsv::complex<float>);

@@ -1,0 +1,32 @@
+/* Checks of dense calls' arguments: each writes the message that names the argument. */
+#ifndef GSV_DENSE_CHECKS_H
+#define GSV_DENSE_CHECKS_H
+
+#include "../handle.h"
+#include "triangular.h"
+
+typedef struct gsv_workspace_argument {
+    void *memory;
+    size_t bytes;
+} gsv_workspace_argument;
+
+gpusolve_status gsv_dense_invalid(gpusolve_handle *handle, const char *text);
+
+/* least <= value < 2^31 */
+gpusolve_status gsv_dense_check_size(gpusolve_handle *handle, const char *name, int64_t value, int64_t least);
+
+/* Not NULL, and in device memory where the handle's backend wants it there. */
+gpusolve_status gsv_dense_check_operand(gpusolve_handle *handle, const char *name, const void *memory);
+
+gpusolve_status gsv_dense_check_uplo(gpusolve_handle *handle, gpusolve_uplo uplo);
+gpusolve_status gsv_dense_check_dtype(gpusolve_handle *handle, gpusolve_dtype dtype);
+gpusolve_status gsv_dense_check_workspace(gpusolve_handle *handle, gsv_workspace_argument workspace);
+
+/* The operation on the handle's backend; everything was checked and nothing is empty. */
+gpusolve_status gsv_triangular_dispatch(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha,
+                                        gsv_workspace_argument workspace);
+
+/* Bytes of workspace that p is fastest with; 0 on the host. */
+gpusolve_status gsv_triangular_query(gpusolve_handle *handle, const gsv_triangular *p, size_t *bytes);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * The host backend of triangular.h: the recursion over a CBLAS, whose own TRSM and TRMM are the leaves.
+ *
+ * The prototypes are the reference CBLAS's with 32-bit integers; its enumerations are ints. They stand here
+ * because cblas.h has no one place or name among the libraries.
+ */
+#include "triangular.h"
+
+#include "../handle.h"
+
+#include <limits.h>
+#include <string.h>
+
+#ifdef GPUSOLVE_WITH_CBLAS
+
+enum { COL_MAJOR = 102, NO_TRANS = 111, UPPER = 121, LOWER = 122, NON_UNIT = 131, LEFT = 141 };
+
+#define DECLARE(letter, type, scalar)                                                                      \
+    extern void cblas_##letter##gemm(int order, int transa, int transb, int m, int n, int k, scalar alpha, \
+                                     const type *a, int lda, const type *b, int ldb, scalar beta, type *c, \
+                                     int ldc);                                                             \
+    extern void cblas_##letter##trsm(int order, int side, int uplo, int trans, int diag, int m, int n,     \
+                                     scalar alpha, const type *a, int lda, type *b, int ldb);              \
+    extern void cblas_##letter##trmm(int order, int side, int uplo, int trans, int diag, int m, int n,     \
+                                     scalar alpha, const type *a, int lda, type *b, int ldb)
+
+DECLARE(s, float, float);
+DECLARE(d, double, double);
+DECLARE(c, void, const void *);
+DECLARE(z, void, const void *);
+
+static const char *offset(const gsv_triangular *p, const void *base, int64_t numbers) {
+    return (const char *)base + numbers * gsv_number_bytes(p->dtype);
+}
+
+static gpusolve_status multiply(void *context, const gsv_triangular *p, int64_t to, int64_t to_size,
+                                int64_t from, int64_t from_size, gsv_number alpha, gsv_number beta) {
+    (void)context;
+    const int left = p->side == GPUSOLVE_LEFT;
+    const int trans = NO_TRANS + (int)p->trans, lda = (int)p->lda, ldb = (int)p->ldb;
+    const void *a = offset(p, p->a, gsv_place_in_a(p, to, from));
+    const void *b = offset(p, p->b, gsv_place_in_b(p, from));
+    void *c = (char *)offset(p, p->b, gsv_place_in_b(p, to));
+    /* left: C = op(A) B; right: C = B op(A) */
+    const int m = (int)(left ? to_size : p->vectors), n = (int)(left ? p->vectors : to_size);
+    const int k = (int)from_size;
+    const void *first = left ? a : b, *second = left ? b : a;
+    const int ta = left ? trans : NO_TRANS, tb = left ? NO_TRANS : trans;
+    const int ld1 = left ? lda : ldb, ld2 = left ? ldb : lda;
+    const float alpha_c[2] = {(float)alpha.re, (float)alpha.im}, beta_c[2] = {(float)beta.re, (float)beta.im};
+    switch (p->dtype) {
+    case GPUSOLVE_FLOAT:
+        cblas_sgemm(COL_MAJOR, ta, tb, m, n, k, alpha_c[0], first, ld1, second, ld2, beta_c[0], c, ldb);
+        break;
+    case GPUSOLVE_DOUBLE:
+        cblas_dgemm(COL_MAJOR, ta, tb, m, n, k, alpha.re, first, ld1, second, ld2, beta.re, c, ldb);
+        break;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        cblas_cgemm(COL_MAJOR, ta, tb, m, n, k, alpha_c, first, ld1, second, ld2, beta_c, c, ldb);
+        break;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        cblas_zgemm(COL_MAJOR, ta, tb, m, n, k, &alpha, first, ld1, second, ld2, &beta, c, ldb);
+        break;
+    }
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status leaf(void *context, const gsv_triangular *p, int64_t start, int64_t size,
+                            gsv_number alpha) {
+    (void)context;
+    const int side = LEFT + (int)p->side, uplo = p->uplo == GPUSOLVE_LOWER ? LOWER : UPPER;
+    const int trans = NO_TRANS + (int)p->trans, diag = NON_UNIT + (int)p->diag;
+    const int m = (int)(p->side == GPUSOLVE_LEFT ? size : p->vectors);
+    const int n = (int)(p->side == GPUSOLVE_LEFT ? p->vectors : size);
+    const int lda = (int)p->lda, ldb = (int)p->ldb, solve = p->operation == GSV_SOLVE;
+    const void *a = offset(p, p->a, gsv_place_in_a(p, start, start));
+    void *b = (char *)offset(p, p->b, gsv_place_in_b(p, start));
+    const float alpha_c[2] = {(float)alpha.re, (float)alpha.im};
+    switch (p->dtype) {
+    case GPUSOLVE_FLOAT:
+        (solve ? cblas_strsm : cblas_strmm)(COL_MAJOR, side, uplo, trans, diag, m, n, alpha_c[0], a, lda, b,
+                                            ldb);
+        break;
+    case GPUSOLVE_DOUBLE:
+        (solve ? cblas_dtrsm : cblas_dtrmm)(COL_MAJOR, side, uplo, trans, diag, m, n, alpha.re, a, lda, b,
+                                            ldb);
+        break;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        (solve ? cblas_ctrsm : cblas_ctrmm)(COL_MAJOR, side, uplo, trans, diag, m, n, alpha_c, a, lda, b,
+                                            ldb);
+        break;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        (solve ? cblas_ztrsm : cblas_ztrmm)(COL_MAJOR, side, uplo, trans, diag, m, n, &alpha, a, lda, b, ldb);
+        break;
+    }
+    return GPUSOLVE_OK;
+}
+
+/*
+ * Where the recursion stops. Measured with OpenBLAS on two cores of a Xeon, n = 512 to 3072, against its own
+ * calls: TRSM gains 1.1 to 2 times with up to 64 vectors, more from smaller leaves the fewer there are, and
+ * nothing beyond; TRMM gains 1.1 to 3 times with up to 8, and beyond 16 loses a tenth, so it is left whole.
+ */
+static int64_t stop_for(const gsv_triangular *p) {
+    if (p->operation == GSV_SOLVE)
+        return p->vectors <= 64 ? 128 : 256;
+    return p->vectors <= 8 ? 128 : p->order;
+}
+
+gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha) {
+    (void)handle;
+    if (alpha.re == 0 && alpha.im == 0) {
+        const int left = p->side == GPUSOLVE_LEFT;
+        const int64_t m = left ? p->order : p->vectors, n = left ? p->vectors : p->order;
+        for (int64_t j = 0; j < n; j++) /* b(:, j) = 0 */
+            memset((char *)offset(p, p->b, j * p->ldb), 0, (size_t)(m * gsv_number_bytes(p->dtype)));
+        return GPUSOLVE_OK;
+    }
+    const gsv_triangular_backend backend = {NULL, stop_for(p), multiply, leaf};
+    return gsv_triangular_run(p, alpha, &backend);
+}
+
+#else
+
+gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha) {
+    (void)p;
+    (void)alpha;
+    return gsv_fail(&handle->message, GPUSOLVE_NOT_SUPPORTED,
+                    "dense calls on the host need a library that was built with a CBLAS");
+}
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * gpusolve_?trsm and gpusolve_?trmm:  op(A) X = alpha B,  X op(A) = alpha B,  B := alpha op(A) B,
+ * B := alpha B op(A). Arguments are checked here, for both backends; what is empty ends here.
+ */
+#include "dense_checks.h"
+
+static gpusolve_status check_side(gpusolve_handle *handle, gpusolve_side side) {
+    return side == GPUSOLVE_LEFT || side == GPUSOLVE_RIGHT
+               ? GPUSOLVE_OK
+               : gsv_dense_invalid(handle, "side: is no gpusolve_side");
+}
+
+static gpusolve_status check_shape(gpusolve_handle *handle, const gsv_triangular *p, int64_t m, int64_t n) {
+    gpusolve_status status = check_side(handle, p->side);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_uplo(handle, p->uplo);
+    if (status == GPUSOLVE_OK && p->trans != GPUSOLVE_NO_TRANS && p->trans != GPUSOLVE_TRANS &&
+        p->trans != GPUSOLVE_CONJ_TRANS)
+        status = gsv_dense_invalid(handle, "trans: is no gpusolve_trans");
+    if (status == GPUSOLVE_OK && p->diag != GPUSOLVE_NON_UNIT && p->diag != GPUSOLVE_UNIT)
+        status = gsv_dense_invalid(handle, "diag: is no gpusolve_diag");
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "m", m, 0);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "n", n, 0);
+    return status;
+}
+
+/* p: order and vectors are still to be filled in. alpha: NULL where the caller's was. */
+static gpusolve_status call(gpusolve_handle *handle, gsv_triangular *p, int64_t m, int64_t n,
+                            const gsv_number *alpha, gsv_workspace_argument workspace) {
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = check_shape(handle, p, m, n);
+    if (status != GPUSOLVE_OK)
+        return status;
+    if (!alpha)
+        return gsv_dense_invalid(handle, "alpha: is NULL");
+    const int empty = m == 0 || n == 0, zero = alpha->re == 0 && alpha->im == 0;
+    p->order = p->side == GPUSOLVE_LEFT ? m : n;
+    p->vectors = p->side == GPUSOLVE_LEFT ? n : m;
+    if (!empty && !zero)
+        status = gsv_dense_check_operand(handle, "A", p->a);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "lda", p->lda, p->order > 1 ? p->order : 1);
+    if (status == GPUSOLVE_OK && !empty)
+        status = gsv_dense_check_operand(handle, "B", p->b);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "ldb", p->ldb, m > 1 ? m : 1);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_workspace(handle, workspace);
+    return status != GPUSOLVE_OK || empty ? status : gsv_triangular_dispatch(handle, p, *alpha, workspace);
+}
+
+static gpusolve_status query(gpusolve_handle *handle, gsv_triangular_operation operation,
+                             gpusolve_dtype dtype, gpusolve_side side, int64_t m, int64_t n, size_t *bytes) {
+    if (bytes)
+        *bytes = 0;
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
+    if (status == GPUSOLVE_OK)
+        status = check_side(handle, side);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "m", m, 0);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "n", n, 0);
+    if (status == GPUSOLVE_OK && !bytes)
+        status = gsv_dense_invalid(handle, "bytes: is NULL");
+    if (status != GPUSOLVE_OK)
+        return status;
+    const gsv_triangular p = {.operation = operation,
+                              .dtype = dtype,
+                              .side = side,
+                              .order = side == GPUSOLVE_LEFT ? m : n,
+                              .vectors = side == GPUSOLVE_LEFT ? n : m};
+    return gsv_triangular_query(handle, &p, bytes);
+}
+
+gpusolve_status gpusolve_trsm_workspace(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_side side,
+                                        int64_t m, int64_t n, size_t *bytes) {
+    return query(handle, GSV_SOLVE, dtype, side, m, n, bytes);
+}
+
+gpusolve_status gpusolve_trmm_workspace(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_side side,
+                                        int64_t m, int64_t n, size_t *bytes) {
+    return query(handle, GSV_MULTIPLY, dtype, side, m, n, bytes);
+}
+
+static gsv_number real_number(double alpha) {
+    return (gsv_number){alpha, 0};
+}
+
+static gsv_number single_complex(const void *alpha) {
+    const float *parts = alpha;
+    return parts ? (gsv_number){parts[0], parts[1]} : (gsv_number){0, 0};
+}
+
+static gsv_number double_complex(const void *alpha) {
+    const double *parts = alpha;
+    return parts ? (gsv_number){parts[0], parts[1]} : (gsv_number){0, 0};
+}
+
+/* The body of a public call; `given` is 0 where alpha is a NULL pointer. */
+#define CALL(operation, dtype, number, given)                                                 \
+    do {                                                                                      \
+        gsv_triangular p = {operation, dtype, side, uplo, trans, diag, 0, 0, A, lda, B, ldb}; \
+        const gsv_number value = number(alpha);                                               \
+        return call(handle, &p, m, n, (given) ? &value : NULL,                                \
+                    (gsv_workspace_argument){workspace, workspace_bytes});                    \
+    } while (0)
+
+gpusolve_status gpusolve_strsm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                               gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n, float alpha,
+                               const float *A, int64_t lda, float *B, int64_t ldb, void *workspace,
+                               size_t workspace_bytes) {
+    CALL(GSV_SOLVE, GPUSOLVE_FLOAT, real_number, 1);
+}
+
+gpusolve_status gpusolve_dtrsm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                               gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n, double alpha,
+                               const double *A, int64_t lda, double *B, int64_t ldb, void *workspace,
+                               size_t workspace_bytes) {
+    CALL(GSV_SOLVE, GPUSOLVE_DOUBLE, real_number, 1);
+}
+
+gpusolve_status gpusolve_ctrsm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                               gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                               const void *alpha, const void *A, int64_t lda, void *B, int64_t ldb,
+                               void *workspace, size_t workspace_bytes) {
+    CALL(GSV_SOLVE, GPUSOLVE_COMPLEX_FLOAT, single_complex, alpha != NULL);
+}
+
+gpusolve_status gpusolve_ztrsm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                               gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                               const void *alpha, const void *A, int64_t lda, void *B, int64_t ldb,
+                               void *workspace, size_t workspace_bytes) {
+    CALL(GSV_SOLVE, GPUSOLVE_COMPLEX_DOUBLE, double_complex, alpha != NULL);
+}
+
+gpusolve_status gpusolve_strmm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                               gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n, float alpha,
+                               const float *A, int64_t lda, float *B, int64_t ldb, void *workspace,
+                               size_t workspace_bytes) {
+    CALL(GSV_MULTIPLY, GPUSOLVE_FLOAT, real_number, 1);
+}
+
+gpusolve_status gpusolve_dtrmm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                               gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n, double alpha,
+                               const double *A, int64_t lda, double *B, int64_t ldb, void *workspace,
+                               size_t workspace_bytes) {
+    CALL(GSV_MULTIPLY, GPUSOLVE_DOUBLE, real_number, 1);
+}
+
+gpusolve_status gpusolve_ctrmm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                               gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                               const void *alpha, const void *A, int64_t lda, void *B, int64_t ldb,
+                               void *workspace, size_t workspace_bytes) {
+    CALL(GSV_MULTIPLY, GPUSOLVE_COMPLEX_FLOAT, single_complex, alpha != NULL);
+}
+
+gpusolve_status gpusolve_ztrmm(gpusolve_handle *handle, gpusolve_side side, gpusolve_uplo uplo,
+                               gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
+                               const void *alpha, const void *A, int64_t lda, void *B, int64_t ldb,
+                               void *workspace, size_t workspace_bytes) {
+    CALL(GSV_MULTIPLY, GPUSOLVE_COMPLEX_DOUBLE, double_complex, alpha != NULL);
+}
