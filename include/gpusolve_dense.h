@@ -187,6 +187,23 @@ GPUSOLVE_API gpusolve_status gpusolve_zpotrs(gpusolve_handle *handle, gpusolve_u
                                              int64_t nrhs, const void *A, int64_t lda, void *B, int64_t ldb,
                                              void *workspace, size_t workspace_bytes);
 
+/*
+ * The inverse from a dense Cholesky factor, in place: A := inv(L L') with L in A's lower triangle, or inv(U'
+ * U) with U in its upper one; the inverse, which is symmetric (Hermitian), takes that triangle's place, and
+ * the other one is neither read nor written. n, A, lda, workspace, workspace_bytes, statuses  as above, with
+ * gpusolve_potri_workspace 2/3 n^3 flops: W = inv(L), then W' W.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_potri_workspace(gpusolve_handle *handle, gpusolve_dtype dtype,
+                                                      int64_t n, size_t *bytes);
+GPUSOLVE_API gpusolve_status gpusolve_spotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, float *A,
+                                             int64_t lda, void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_dpotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n,
+                                             double *A, int64_t lda, void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_cpotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, void *A,
+                                             int64_t lda, void *workspace, size_t workspace_bytes);
+GPUSOLVE_API gpusolve_status gpusolve_zpotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, void *A,
+                                             int64_t lda, void *workspace, size_t workspace_bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,8 @@ static void destroy(gpusolve_handle *handle) {
         cublasDestroy(context->cublas);
     cudaFree(context->cublas_workspace);
     cudaFree(context->scratch);
+    cudaFree(context->tile);
+    cudaFree(context->ticket);
     gsv_free(context);
     handle->dense = NULL;
     handle->dense_destroy = NULL;
@@ -34,6 +36,19 @@ static gpusolve_status create(gpusolve_handle *handle) {
     status = gsv_cuda_malloc(&context->cublas_workspace, GSV_CONTEXT_BYTES, message);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&context->scratch, GSV_CONTEXT_BYTES, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_malloc(&context->tile, GSV_CONTEXT_TILE * GSV_CONTEXT_TILE * 16, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_malloc(&context->ticket, GSV_CONTEXT_TICKET, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(cudaMemset(context->ticket, 0, GSV_CONTEXT_TICKET), "cudaMemset", message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", message);
+    if (status == GPUSOLVE_OK)
+        status =
+            gsv_cuda_check(cudaDeviceGetAttribute(&context->shared_bytes,
+                                                  cudaDevAttrMaxSharedMemoryPerBlockOptin, handle->device),
+                           "cudaDeviceGetAttribute", message);
     if (status == GPUSOLVE_OK && cublasCreate(&context->cublas) != CUBLAS_STATUS_SUCCESS) {
         context->cublas = NULL;
         cudaGetLastError();

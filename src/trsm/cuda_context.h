@@ -6,12 +6,17 @@
 
 #include "../handle.h"
 
+enum { GSV_CONTEXT_TICKET = 256 };     /* bytes */
+enum { GSV_CONTEXT_TILE = 512 };       /* order of the tile */
 enum { GSV_CONTEXT_BYTES = 32 << 20 }; /* for cuBLAS, and as many for the library's own kernels */
 
 typedef struct gsv_cuda_context {
     cublasHandle_t cublas;
+    int shared_bytes;       /* that a thread block can have */
     void *cublas_workspace; /* [device] GSV_CONTEXT_BYTES */
     void *scratch;          /* [device] GSV_CONTEXT_BYTES, for calls without a workspace */
+    void *ticket;           /* [device] of the solve under way: zero between kernels */
+    void *tile;             /* [device] for gsv_inverse_cuda, numbers of any type */
 } gsv_cuda_context;
 
 /*

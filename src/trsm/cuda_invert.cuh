@@ -13,6 +13,7 @@
 #ifndef GSV_CUDA_INVERT_CUH
 #define GSV_CUDA_INVERT_CUH
 
+#include "../dense_kernels/fragment.cuh"
 #include "../dense_kernels/overlap.cuh"
 #include "../dense_kernels/scalar.cuh"
 #include "cuda_leaf.h"
@@ -20,22 +21,13 @@
 
 namespace gsv {
 
-enum { LEAF_THREADS = 256, LEAF_WARPS = 8, INVERT_LD = GSV_LEAF_ROWS + 1 };
+enum { LEAF_THREADS = 256, LEAF_WARPS = 8 };
 
 template <typename T> struct leaf_triangle {
     const T *a;
     int64_t row, column;
     int32_t order;
     bool conjugated, unit;
-
-    __device__ __forceinline__ T load(int64_t i, int64_t j) const {
-        const T value = load_panel(a + i * row + j * column);
-        return conjugated ? conjugate(value) : value;
-    }
-    /* The diagonal entry, not read where it is one by agreement. */
-    __device__ __forceinline__ T diagonal(int64_t i) const {
-        return unit ? make<T>(1) : load(i, i);
-    }
 };
 
 template <typename T> __device__ __forceinline__ T multiply(T a, T b) {
@@ -65,6 +57,51 @@ template <typename T> __device__ __forceinline__ T quotient(T a, T b) {
         return a / b;
 }
 
+/* How tiles of 64 x 64 lie in shared memory, column by column: no bank conflicts for fragments. */
+template <typename T> struct leaf_tile {
+    static const int LD = sizeof(T) == 4 ? 72 : sizeof(T) == 8 ? 68 : 66;
+    static const int SIZE = GSV_LEAF_ROWS * LD;
+};
+
+/* Copy one number to shared memory in the background; zero where it must not be read. */
+template <typename T> __device__ __forceinline__ void copy_number_async(T *to, const T *from, bool read) {
+    asm volatile(
+        "cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(uint32_t(__cvta_generic_to_shared(to))),
+        "l"(from), "n"(int(sizeof(T))), "r"(read ? int(sizeof(T)) : 0)
+        : "memory");
+}
+
+/* T(block, j) to shared memory, column by column, rows beyond the order as zeros; for j == block the lower
+ * triangle of it, with zeros above, and on the diagonal where that is ones by agreement. */
+template <typename T>
+__device__ __forceinline__ void request_tile_block(const leaf_triangle<T> &t, int block, int j, T *to,
+                                                   int ld) {
+    const bool by_columns = t.row == 1 || t.row == -1; /* neighbouring threads take neighbouring numbers */
+    const int rows = t.order - block * GSV_LEAF_ROWS;
+    const T *from = t.a + int64_t(block * GSV_LEAF_ROWS) * t.row + int64_t(j * GSV_LEAF_ROWS) * t.column;
+#pragma unroll 4
+    for (int e = threadIdx.x; e < GSV_LEAF_ROWS * GSV_LEAF_ROWS; e += LEAF_THREADS) {
+        const int low = e % GSV_LEAF_ROWS, high = e / GSV_LEAF_ROWS;
+        const int i = by_columns ? low : high, k = by_columns ? high : low;
+        const bool inside = i < rows && (j < block || k < i || (k == i && !t.unit));
+        copy_number_async(to + k * ld + i, inside ? from + i * t.row + k * t.column : t.a, inside);
+    }
+}
+
+/* The same numbers conjugated in place, by the threads that copied them, once the copies have arrived. */
+template <typename T>
+__device__ __forceinline__ void conjugate_tile_block(const leaf_triangle<T> &t, T *tile, int ld) {
+    if constexpr (traits<T>::is_complex) {
+        const bool by_columns = t.row == 1 || t.row == -1;
+        if (t.conjugated)
+            for (int e = threadIdx.x; e < GSV_LEAF_ROWS * GSV_LEAF_ROWS; e += LEAF_THREADS) {
+                const int low = e % GSV_LEAF_ROWS, high = e / GSV_LEAF_ROWS;
+                T *at = tile + (by_columns ? high * ld + low : low * ld + high);
+                *at = conjugate(*at);
+            }
+    }
+}
+
 /* Sum over four neighbouring lanes, in each of them. */
 __device__ __forceinline__ double sum_quad(double value) {
     value += __shfl_xor_sync(~0u, value, 1);
@@ -72,42 +109,49 @@ __device__ __forceinline__ double sum_quad(double value) {
 }
 
 /* Is k of panel_inverse.h beyond the limit, or not a number? All threads of the block get the answer. Four
- * lanes to a row (or column). sums: 3 x 64 doubles. */
+ * lanes to a row (or column) i. l and w: zeros above the diagonal. sums: 4 x 64 doubles. */
 template <typename T> __device__ bool too_ill_conditioned_block(const T *l, const T *w, double *sums) {
-    double *e = sums, *t = sums + 64, *t2 = sums + 128;
+    enum { LD = leaf_tile<T>::LD };
+    double *e = sums, *inverse_e = sums + 64, *t = sums + 128, *t2 = sums + 192;
     const int i = threadIdx.x / 4, part = threadIdx.x % 4;
     double sum = 0;
-    for (int j = part; j <= i; j += 4)
-        sum += magnitude1(l[j * INVERT_LD + i]);
+#pragma unroll
+    for (int m = 0; m < 16; m++)
+        sum += magnitude1(l[(part + 4 * m) * LD + i]);
     sum = sum_quad(sum);
-    if (part == 0)
+    if (part == 0) {
         e[i] = sum;
+        inverse_e[i] = 1 / sum;
+    }
     __syncthreads(); /* e = |L| 1 */
     double by_rows = 0, by_columns = 0;
-    for (int j = part; j <= i; j += 4)
-        by_rows += magnitude1(w[j * INVERT_LD + i]) * e[j];
-    for (int r = i + part; r < 64; r += 4)
-        by_columns += magnitude1(w[i * INVERT_LD + r]);
+#pragma unroll
+    for (int m = 0; m < 16; m++) {
+        by_rows += magnitude1(w[(part + 4 * m) * LD + i]) * e[part + 4 * m];
+        by_columns += magnitude1(w[i * LD + part + 4 * m]);
+    }
     by_rows = sum_quad(by_rows);
-    by_columns = sum_quad(by_columns) * e[i];
+    by_columns = sum_quad(by_columns);
     if (part == 0) {
         t[i] = by_rows;
-        t2[i] = by_columns;
+        t2[i] = by_columns; /* e(i) / e(i) */
     }
-    __syncthreads(); /* t = |W E| 1, t2 = |W E|' 1 */
+    __syncthreads(); /* t = |W E| 1, t2 = inv(E) |W E|' 1 */
     by_rows = by_columns = 0;
-    for (int j = part; j <= i; j += 4)
-        by_rows += magnitude1(l[j * INVERT_LD + i]) * t[j];
-    for (int r = i + part; r < 64; r += 4)
-        by_columns += magnitude1(l[i * INVERT_LD + r]) / e[r] * t2[r];
-    by_rows = sum_quad(by_rows) / e[i];
+#pragma unroll
+    for (int m = 0; m < 16; m++) {
+        by_rows += magnitude1(l[(part + 4 * m) * LD + i]) * t[part + 4 * m];
+        by_columns += magnitude1(l[i * LD + part + 4 * m]) * t2[part + 4 * m];
+    }
+    by_rows = sum_quad(by_rows) * inverse_e[i];
     by_columns = sum_quad(by_columns);
     return __syncthreads_or(!(by_rows <= GSV_INVERSION_LIMIT) || !(by_columns <= GSV_INVERSION_LIMIT));
 }
 
-/* The diagonal block of 16 rows from `first` on, by the lanes 0 .. 15 of a warp. reciprocals: of its
+/* The diagonal block of 16 rows from `first` on, by the lanes 0 .. 15 of a warp. reciprocals: of the
  * diagonal. */
 template <typename T> __device__ void invert_16_warp(const T *l, const T *reciprocals, T *w, int first) {
+    enum { LD = leaf_tile<T>::LD };
     const int c = threadIdx.x % 32;
     if (c >= 16)
         return;
@@ -120,101 +164,108 @@ template <typename T> __device__ void invert_16_warp(const T *l, const T *recipr
         x[k] = multiply(x[k], reciprocals[first + k]);
 #pragma unroll
         for (int r = k + 1; r < 16; r++)
-            x[r] = multiply_add(x[r], negate(l[(first + k) * INVERT_LD + first + r]), x[k]);
+            x[r] = multiply_add(x[r], negate(l[(first + k) * LD + first + r]), x[k]);
     }
 #pragma unroll
     for (int k = 0; k < 16; k++)
-        w[(first + c) * INVERT_LD + first + k] = x[k];
+        w[(first + c) * LD + first + k] = x[k];
 }
 
-/* From inverses of size H to inverses of twice that: L21 W11 goes above the diagonal of w, then W21 below. */
-template <typename T, int H> __device__ void double_inverse_block(const T *l, T *w) {
-    enum {
-        PAIRS = 32 / H,
-        COUNT = PAIRS * H * H / LEAF_THREADS
-    }; /* results a thread: 2 or 4 rows of one column */
-    const int pair = threadIdx.x / (LEAF_THREADS / PAIRS), within = threadIdx.x % (LEAF_THREADS / PAIRS);
-    const int top = pair * 2 * H, middle = top + H;
-    const int c = within % H, r0 = within / H; /* rows r0 + m H / COUNT */
-    enum { STRIDE = H / COUNT };
-    T sum[COUNT];
-    __syncthreads(); /* the smaller inverses are there */
+/* c = a x for 16 rows, eight columns and 8 STEPS terms, everything in shared memory: a(i, k) at i + k LD,
+ * x(k, n) at k + n LD, and so c, times sign. */
+template <typename T, int STEPS>
+__device__ __forceinline__ void small_product_warp(const T *a, const T *x, T *c, int sign) {
+    typedef fragment<T, 2, 8> F;
+    enum { LD = leaf_tile<T>::LD };
+    const int g = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
+    F sum;
+    sum.clear();
 #pragma unroll
-    for (int m = 0; m < COUNT; m++)
-        sum[m] = make<T>(0);
-    for (int k = c; k < H; k++) { /* W11 is lower triangular */
-        const T right = w[(top + c) * INVERT_LD + top + k];
+    for (int h = 0; h < STEPS; h++) {
+        T row[2][2], column[2][F::XS];
 #pragma unroll
-        for (int m = 0; m < COUNT; m++)
-            sum[m] = multiply_add(sum[m], l[(top + k) * INVERT_LD + middle + r0 + m * STRIDE], right);
-    }
+        for (int s = 0; s < 2; s++) {
+            row[0][s] = a[(8 * h + 4 * s + q) * LD + g];
+            row[1][s] = a[(8 * h + 4 * s + q) * LD + g + 8];
 #pragma unroll
-    for (int m = 0; m < COUNT; m++)
-        w[(middle + c) * INVERT_LD + top + r0 + m * STRIDE] = sum[m];
-    __syncthreads(); /* L21 W11 is there */
-#pragma unroll
-    for (int m = 0; m < COUNT; m++)
-        sum[m] = make<T>(0);
-    for (int k = 0; k < H; k++) {
-        const T right = w[(middle + c) * INVERT_LD + top + k];
-#pragma unroll
-        for (int m = 0; m < COUNT; m++) {
-            const int r = r0 + m * STRIDE;
-            if (k <= r) /* W22 is lower triangular; its place above the diagonal may hold anything */
-                sum[m] = multiply_add(sum[m], negate(w[(middle + k) * INVERT_LD + middle + r]), right);
+            for (int t = 0; t < F::XS; t++)
+                column[s][t] = x[(F::at(g) + t * F::STEP) * LD + 8 * h + 4 * s + q];
         }
+        sum.add_product(row, column);
     }
+    T r[2][1][2];
+    sum.result(r);
 #pragma unroll
-    for (int m = 0; m < COUNT; m++)
-        w[(top + c) * INVERT_LD + middle + r0 + m * STRIDE] = sum[m];
+    for (int u = 0; u < 2; u++)
+#pragma unroll
+        for (int e = 0; e < 2; e++)
+            c[(2 * q + e) * LD + g + 8 * u] = sign < 0 ? negate(r[u][0][e]) : r[u][0][e];
+}
+
+/* From inverses of size H to inverses of twice that. product: 32 columns of scratch for L21 W11. */
+template <typename T, int H> __device__ void double_inverse_block(const T *l, T *w, T *product) {
+    enum { LD = leaf_tile<T>::LD, ROWS = H / 16, COLUMNS = H / 8, TILES = 32 / H * ROWS * COLUMNS };
+    const int warp = threadIdx.x / 32, pair = warp / (ROWS * COLUMNS);
+    const int i = warp / COLUMNS % ROWS * 16, j = warp % COLUMNS * 8;
+    const int top = pair * 2 * H, middle = top + H;
+    __syncthreads(); /* the smaller inverses are there */
+    if (warp < TILES)
+        small_product_warp<T, H / 8>(l + top * LD + middle + i, w + (top + j) * LD + top,
+                                     product + (pair * H + j) * LD + i, 1);
+    __syncthreads(); /* L21 W11 is there */
+    if (warp < TILES)
+        small_product_warp<T, H / 8>(w + middle * LD + middle + i, product + (pair * H + j) * LD,
+                                     w + (top + j) * LD + middle + i, -1);
 }
 
 template <typename T> struct invert_shared {
-    static const int BYTES = 2 * GSV_LEAF_ROWS * INVERT_LD * int(sizeof(T));
+    static const int BYTES = (2 * leaf_tile<T>::SIZE + leaf_tile<T>::SIZE / 2) * int(sizeof(T));
 };
 
 template <typename T>
 __global__ void __launch_bounds__(LEAF_THREADS)
-    invert_blocks_kernel(leaf_triangle<T> t, T *inverse, int32_t *substitute, int4 *clear,
-                         int64_t clear_count, uint32_t *tickets, int64_t ticket_count) {
+    invert_blocks_kernel(const __grid_constant__ leaf_triangle<T> t, T *inverse, int32_t *substitute,
+                         int4 *clear, int64_t clear_count) {
+    enum { LD = leaf_tile<T>::LD };
     extern __shared__ __align__(16) unsigned char shared[];
-    __shared__ double sums[3 * 64];
+    __shared__ double sums[4 * 64];
     __shared__ T reciprocals[64];
-    T *l = reinterpret_cast<T *>(shared), *w = l + GSV_LEAF_ROWS * INVERT_LD;
-    const int first = int(blockIdx.x) * GSV_LEAF_ROWS;
+    T *l = reinterpret_cast<T *>(shared), *w = l + leaf_tile<T>::SIZE, *product = w + leaf_tile<T>::SIZE;
+    const int block = int(blockIdx.x);
     wait_for_earlier_kernels();
     let_next_kernel_start();
-    /* rows in the order in which memory has them */
-    const bool by_columns = t.row == 1 || t.row == -1;
-    for (int e = threadIdx.x; e < 64 * 64; e += LEAF_THREADS) {
-        const int i = by_columns ? e % 64 : e / 64, j = by_columns ? e / 64 : e % 64;
-        T value = make<T>(i == j ? 1 : 0);
-        if (first + i < t.order && (i > j || (i == j && !t.unit)))
-            value = t.load(first + i, first + j);
-        if (i >= j)
-            l[j * INVERT_LD + i] = value;
-        if (i == j)
-            reciprocals[i] = reciprocal(value);
-    }
+    request_tile_block(t, block, block, l, LD);
     const int4 absent = {-1, -1, -1, -1};
-    const int64_t every = int64_t(gridDim.x) * LEAF_THREADS,
-                  mine = int64_t(blockIdx.x) * LEAF_THREADS + threadIdx.x;
-    for (int64_t k = mine; k < clear_count; k += every)
+    const int64_t every = int64_t(gridDim.x) * LEAF_THREADS;
+    for (int64_t k = int64_t(block) * LEAF_THREADS + threadIdx.x; k < clear_count; k += every)
         clear[k] = absent;
-    for (int64_t k = mine; k < ticket_count; k += every)
-        tickets[k] = 0;
-    __syncthreads(); /* l is there */
+    for (int e = threadIdx.x; e < 64 * 64; e += LEAF_THREADS)
+        if (e / 64 / 16 != e % 64 / 16)
+            w[e / 64 * LD + e % 64] = make<T>(0);
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    conjugate_tile_block(t, l, LD);
+    __syncthreads(); /* the triangle is there */
+    if (threadIdx.x < 64) {
+        T &diagonal = l[threadIdx.x * LD + threadIdx.x];
+        if (t.unit || block * GSV_LEAF_ROWS + int(threadIdx.x) >= t.order)
+            diagonal = make<T>(1);
+        reciprocals[threadIdx.x] = reciprocal(diagonal);
+    }
+    __syncthreads(); /* the diagonal, too */
     if (threadIdx.x / 32 < 4)
         invert_16_warp(l, reciprocals, w, int(threadIdx.x / 32) * 16);
-    double_inverse_block<T, 16>(l, w);
-    double_inverse_block<T, 32>(l, w);
+    double_inverse_block<T, 16>(l, w, product);
+    double_inverse_block<T, 32>(l, w, product);
     __syncthreads(); /* w is there */
+    T *to = inverse + int64_t(block) * (64 * 64);
+#pragma unroll
+    for (int m = 0; m < 16; m++) {
+        const int e = threadIdx.x + m * LEAF_THREADS;
+        to[e] = w[e / 64 * LD + e % 64];
+    }
     const bool ill = too_ill_conditioned_block(l, w, sums);
     if (threadIdx.x == 0)
-        substitute[blockIdx.x] = ill;
-    T *to = inverse + int64_t(blockIdx.x) * (64 * 64);
-    for (int e = threadIdx.x; e < 64 * 64; e += LEAF_THREADS)
-        to[e] = e % 64 >= e / 64 ? w[e / 64 * INVERT_LD + e % 64] : make<T>(0);
+        substitute[block] = ill;
 }
 
 } // namespace gsv

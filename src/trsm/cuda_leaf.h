@@ -35,22 +35,31 @@ typedef struct gsv_leaf {
     void *exchange;        /* [groups of vectors][exchange_rows][group], aligned to 16 bytes */
     void *next_exchange;   /* NULL, or the next leaf's, which solve clears: of the same shape */
     int64_t exchange_rows; /* a multiple of 64 */
-    uint32_t *ticket;      /* solve: zero before, used up afterwards */
+    uint32_t *ticket;      /* solve: zero before and afterwards */
+    int32_t premultiplied; /* solve: shorten the way from block to block, with more work */
+    int32_t chunk;         /* multiply: blocks of a row that are summed at a time, >= 1 */
+    void *partial;         /* multiply, where that is less than all: [groups][blocks][chunks][64][group] */
 } gsv_leaf;
 
 typedef struct gsv_leaf_functions {
-    int32_t groups[4]; /* ascending, unused ones 0 */
-    /* Also fills `clear`, `clear_bytes` bytes (a multiple of 16) that are aligned to 16, with 0xff, and
-     * `tickets`, ticket_count of them, with zeros. Reads of leaf: the triangle, inverse, substitute. */
-    cudaError_t (*invert)(const gsv_leaf *leaf, void *clear, int64_t clear_bytes, uint32_t *tickets,
-                          int64_t ticket_count, cudaStream_t stream);
+    int32_t groups[4];       /* ascending, unused ones 0 */
+    int32_t solve_shared[4]; /* bytes of shared memory that solve needs with each */
+    /* Also fills `clear`, `clear_bytes` bytes (a multiple of 16) that are aligned to 16, with 0xff. Reads of
+     * leaf: the triangle, inverse, substitute. */
+    cudaError_t (*invert)(const gsv_leaf *leaf, void *clear, int64_t clear_bytes, cudaStream_t stream);
     cudaError_t (*solve)(const gsv_leaf *leaf, cudaStream_t stream);
     cudaError_t (*multiply)(const gsv_leaf *leaf, cudaStream_t stream);
     /* b = 0: entries [rows][columns] at b + i + j ld */
     cudaError_t (*zero)(void *b, int64_t rows, int64_t columns, int64_t ld, cudaStream_t stream);
+    cudaError_t (*copy)(const void *from, int64_t from_ld, void *to, int64_t to_ld, int64_t rows,
+                        int64_t columns, cudaStream_t stream);
+    /* potri.h's; a matrix of order n */
+    cudaError_t (*copy_triangle)(const void *from, int64_t from_ld, void *to, int64_t to_ld, int64_t n,
+                                 int lower, int fill, cudaStream_t stream);
 } gsv_leaf_functions;
 
 extern const gsv_leaf_functions gsv_leaf_s, gsv_leaf_d, gsv_leaf_c, gsv_leaf_z;
+const gsv_leaf_functions *gsv_leaf_functions_of(gpusolve_dtype dtype);
 
 #ifdef __cplusplus
 }

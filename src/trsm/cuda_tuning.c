@@ -2,15 +2,43 @@
 
 #include <stdatomic.h>
 
-static _Atomic int64_t forced;
+static _Atomic int64_t forced_stop, forced_few;
+static _Atomic int forced_group;
 
 void gsv_cuda_force_stop(int64_t rows) {
-    atomic_store(&forced, rows);
+    atomic_store(&forced_stop, rows);
+}
+
+void gsv_cuda_force_few(int64_t vectors) {
+    atomic_store(&forced_few, vectors);
+}
+
+void gsv_cuda_force_group(int vectors) {
+    atomic_store(&forced_group, vectors);
+}
+
+int gsv_cuda_forced_group(void) {
+    return atomic_load(&forced_group);
+}
+
+int64_t gsv_cuda_few(const gsv_triangular *p) {
+    const int64_t vectors = atomic_load(&forced_few);
+    if (vectors > 0)
+        return vectors;
+    /* H200, double, microseconds here and through cuBLAS: n = 256 15 and 36, 512 16 and 31, 1024 19 and 13,
+     * 4096 85 and 38, 8192 170 and 294, with 16 vectors; with 64, 15 and 36, 21 and 10, 8192 285 and 291 */
+    return p->order <= 256 ? 1 << 10 : p->order <= 512 || p->order > 6000 ? 32 : 0;
 }
 
 int64_t gsv_cuda_stop(const gsv_triangular *p) {
-    const int64_t rows = atomic_load(&forced);
+    const int64_t rows = atomic_load(&forced_stop);
     if (rows > 0)
         return rows;
-    return p->vectors <= 64 ? 8192 : 512;
+    if (p->operation == GSV_MULTIPLY)
+        return p->vectors <= gsv_cuda_few(p) ? 8192 : GSV_COPY_STOP;
+    return p->vectors <= 64     ? 8192
+           : p->vectors <= 128  ? 4096
+           : p->vectors <= 512  ? 2048
+           : p->vectors <= 2048 ? 512
+                                : 256;
 }

@@ -1,4 +1,4 @@
-/* Where the recursion stops on the device, and the hook with which the benchmark sweeps that. */
+/* Where the recursion stops on the device, and the hooks with which the benchmark sweeps that. */
 #ifndef GSV_CUDA_TUNING_H
 #define GSV_CUDA_TUNING_H
 
@@ -8,13 +8,26 @@
 extern "C" {
 #endif
 
-enum { GSV_SMALL_STOP = 512 }; /* where memory is short */
+enum {
+    GSV_FULL_MACHINE = 264, /* tasks of a solve that keep an H200 busy */
+    GSV_SMALL_STOP = 512,   /* rows of a solve's leaf where memory is short */
+    GSV_SMALL_PANEL = 256,  /* vectors of a product through cuBLAS, there */
+    GSV_COPY_STOP = 16384   /* rows of a product through cuBLAS */
+};
 
 /* Rows of the largest leaf: a multiple of 64. */
 int64_t gsv_cuda_stop(const gsv_triangular *p);
 
-/* Tuning hook: stop at so many rows, whatever the problem; 0: as measured. Process-wide. */
+/* A product with more vectors than this goes through cuBLAS. */
+int64_t gsv_cuda_few(const gsv_triangular *p);
+
+/* Tuning hooks: the values above, whatever the problem, and how many vectors are solved for side by side, at
+ * most (below 0: leaves by cuBLAS, as on a device with too little shared memory); 0: as measured.
+ * Process-wide. */
 void gsv_cuda_force_stop(int64_t rows);
+void gsv_cuda_force_few(int64_t vectors);
+void gsv_cuda_force_group(int vectors);
+int gsv_cuda_forced_group(void);
 
 #ifdef __cplusplus
 }

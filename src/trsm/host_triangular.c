@@ -8,12 +8,23 @@
 
 #include "../handle.h"
 
-#include <limits.h>
 #include <string.h>
+
+#include "../memory.h"
+#include "potri.h"
 
 #ifdef GPUSOLVE_WITH_CBLAS
 
-enum { COL_MAJOR = 102, NO_TRANS = 111, UPPER = 121, LOWER = 122, NON_UNIT = 131, LEFT = 141 };
+enum {
+    COL_MAJOR = 102,
+    NO_TRANS = 111,
+    TRANS,
+    CONJ_TRANS,
+    UPPER = 121,
+    LOWER = 122,
+    NON_UNIT = 131,
+    LEFT = 141
+};
 
 #define DECLARE(letter, type, scalar)                                                                      \
     extern void cblas_##letter##gemm(int order, int transa, int transb, int m, int n, int k, scalar alpha, \
@@ -24,6 +35,14 @@ enum { COL_MAJOR = 102, NO_TRANS = 111, UPPER = 121, LOWER = 122, NON_UNIT = 131
     extern void cblas_##letter##trmm(int order, int side, int uplo, int trans, int diag, int m, int n,     \
                                      scalar alpha, const type *a, int lda, type *b, int ldb)
 
+extern void cblas_ssyrk(int order, int uplo, int trans, int n, int k, float alpha, const float *a, int lda,
+                        float beta, float *c, int ldc);
+extern void cblas_dsyrk(int order, int uplo, int trans, int n, int k, double alpha, const double *a, int lda,
+                        double beta, double *c, int ldc);
+extern void cblas_cherk(int order, int uplo, int trans, int n, int k, float alpha, const void *a, int lda,
+                        float beta, void *c, int ldc);
+extern void cblas_zherk(int order, int uplo, int trans, int n, int k, double alpha, const void *a, int lda,
+                        double beta, void *c, int ldc);
 DECLARE(s, float, float);
 DECLARE(d, double, double);
 DECLARE(c, void, const void *);
@@ -120,7 +139,76 @@ gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangula
     return gsv_triangular_run(p, alpha, &backend);
 }
 
+/* ------------------------------------------------------------------------------------------ potri.h --- */
+
+static gpusolve_status triangular(void *context, const gsv_triangular *p, gsv_number alpha) {
+    return gsv_triangular_host(context, p, alpha);
+}
+
+static gpusolve_status copy_triangle(void *context, gpusolve_dtype dtype, gpusolve_uplo uplo,
+                                     const void *from, int64_t from_ld, void *to, int64_t to_ld, int64_t n,
+                                     int fill) {
+    (void)context;
+    const size_t number = (size_t)gsv_number_bytes(dtype);
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t first = uplo == GPUSOLVE_LOWER ? j : 0, last = uplo == GPUSOLVE_LOWER ? n : j + 1;
+        char *column = (char *)to + (size_t)(j * to_ld) * number;
+        if (fill)
+            memset(column, 0, (size_t)n * number);
+        if (from)
+            memcpy(column + (size_t)first * number,
+                   (const char *)from + (size_t)(first + j * from_ld) * number,
+                   (size_t)(last - first) * number);
+        else if (dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT)
+            *(float *)(column + (size_t)j * number) = 1;
+        else
+            *(double *)(column + (size_t)j * number) = 1;
+    }
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status rank_k(void *context, gpusolve_dtype dtype, gpusolve_uplo uplo, int trans, int64_t n,
+                              int64_t k, const void *a, int64_t lda, double beta, void *c, int64_t ldc) {
+    (void)context;
+    const int fill = uplo == GPUSOLVE_LOWER ? LOWER : UPPER;
+    const int real = trans ? TRANS : NO_TRANS, op = trans ? CONJ_TRANS : NO_TRANS;
+    const int order = (int)n, depth = (int)k, ld_a = (int)lda, ld_c = (int)ldc;
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        cblas_ssyrk(COL_MAJOR, fill, real, order, depth, 1, a, ld_a, (float)beta, c, ld_c);
+        break;
+    case GPUSOLVE_DOUBLE:
+        cblas_dsyrk(COL_MAJOR, fill, real, order, depth, 1, a, ld_a, beta, c, ld_c);
+        break;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        cblas_cherk(COL_MAJOR, fill, op, order, depth, 1, a, ld_a, (float)beta, c, ld_c);
+        break;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        cblas_zherk(COL_MAJOR, fill, op, order, depth, 1, a, ld_a, beta, c, ld_c);
+        break;
+    }
+    return GPUSOLVE_OK;
+}
+
+enum { TILE = 64 };
+
+gpusolve_status gsv_inverse_host(gpusolve_handle *handle, const gsv_inverse_problem *p) {
+    void *tile = gsv_malloc(TILE * TILE, (size_t)gsv_number_bytes(p->dtype));
+    if (!tile)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for an inverse");
+    const gsv_inverse_backend backend = {handle, TILE, tile, triangular, copy_triangle, rank_k};
+    const gpusolve_status status = gsv_inverse_run(p, &backend);
+    gsv_free(tile);
+    return status;
+}
+
 #else
+
+gpusolve_status gsv_inverse_host(gpusolve_handle *handle, const gsv_inverse_problem *p) {
+    (void)p;
+    return gsv_fail(&handle->message, GPUSOLVE_NOT_SUPPORTED,
+                    "dense calls on the host need a library that was built with a CBLAS");
+}
 
 gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha) {
     (void)p;

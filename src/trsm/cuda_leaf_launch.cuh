@@ -1,0 +1,178 @@
+/* Host launchers of a precision: each cuda_leaf_<p>.cu makes its table from here. */
+#ifndef GSV_CUDA_LEAF_LAUNCH_CUH
+#define GSV_CUDA_LEAF_LAUNCH_CUH
+
+#include "cuda_multiply.cuh"
+#include "cuda_solve.cuh"
+
+namespace gsv {
+
+/* to = from, both [rows][columns] */
+template <typename T>
+__global__ void __launch_bounds__(LEAF_THREADS)
+    copy_block_kernel(const T *from, int64_t from_ld, T *to, int64_t to_ld, int64_t rows, int64_t columns) {
+    wait_for_earlier_kernels();
+    let_next_kernel_start();
+    const int64_t row_blocks = (rows + LEAF_THREADS - 1) / LEAF_THREADS;
+    for (int64_t k = blockIdx.x; k < row_blocks * ((columns + 7) / 8); k += gridDim.x) {
+        const int64_t i = k % row_blocks * LEAF_THREADS + threadIdx.x, j = k / row_blocks * 8;
+        if (i < rows)
+#pragma unroll
+            for (int c = 0; c < 8; c++)
+                if (j + c < columns)
+                    to[i + (j + c) * to_ld] = from[i + (j + c) * from_ld];
+    }
+}
+
+/* The triangle of `from` (NULL: the identity), and zeros in the other one if it is to be filled. */
+template <typename T>
+__global__ void __launch_bounds__(LEAF_THREADS)
+    copy_triangle_kernel(const T *from, int64_t from_ld, T *to, int64_t to_ld, int32_t n, bool lower,
+                         bool fill) {
+    wait_for_earlier_kernels();
+    let_next_kernel_start();
+    const int32_t j = int32_t(blockIdx.x);
+    for (int32_t i = threadIdx.x; i < n; i += LEAF_THREADS)
+        if (lower ? i >= j : i <= j)
+            to[i + j * to_ld] = from ? from[i + j * from_ld] : make<T>(i == j ? 1 : 0);
+        else if (fill)
+            to[i + j * to_ld] = make<T>(0);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(LEAF_THREADS) zero_kernel(T *b, int64_t rows, int64_t columns, int64_t ld) {
+    for (int64_t e = int64_t(blockIdx.x) * LEAF_THREADS + threadIdx.x; e < rows * columns;
+         e += int64_t(gridDim.x) * LEAF_THREADS)
+        b[e % rows + e / rows * ld] = make<T>(0);
+}
+
+template <typename T> T number_of(gsv_number a) {
+    typedef typename traits<T>::real real;
+    if constexpr (traits<T>::is_complex)
+        return T{real(a.re), real(a.im)};
+    else
+        return real(a.re);
+}
+
+template <typename T> leaf_triangle<T> triangle_of(const gsv_leaf *leaf) {
+    return {static_cast<const T *>(leaf->a), leaf->a_row,    leaf->a_column, int32_t(leaf->order),
+            leaf->conjugated != 0,           leaf->unit != 0};
+}
+
+template <typename T> leaf_problem<T> problem_of(const gsv_leaf *leaf) {
+    leaf_problem<T> p = {};
+    p.t = triangle_of<T>(leaf);
+    p.b = static_cast<T *>(leaf->b);
+    p.b_row = leaf->b_row;
+    p.b_column = leaf->b_column;
+    p.vectors = int32_t(leaf->vectors);
+    p.blocks = int32_t((leaf->order + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS);
+    p.groups = int32_t((leaf->vectors + leaf->group - 1) / leaf->group);
+    p.alpha = number_of<T>(leaf->alpha);
+    p.inverse = static_cast<const T *>(leaf->inverse);
+    p.substitute = leaf->substitute;
+    p.exchange = static_cast<T *>(leaf->exchange);
+    p.next_exchange = static_cast<T *>(leaf->next_exchange);
+    p.exchange_rows = leaf->exchange_rows;
+    p.ticket = leaf->ticket;
+    p.premultiplied = leaf->premultiplied != 0;
+    return p;
+}
+
+template <typename T, int N> cudaError_t solve_group(const gsv_leaf *leaf, cudaStream_t stream) {
+    const leaf_problem<T> p = problem_of<T>(leaf);
+    return launch_overlapped(solve_kernel<T, N>, int64_t(p.blocks) * p.groups, LEAF_THREADS,
+                             solve_shape<T, N>::BYTES, stream, p);
+}
+
+template <typename T, int N> cudaError_t multiply_group(const gsv_leaf *leaf, cudaStream_t stream) {
+    const leaf_problem<T> p = problem_of<T>(leaf);
+    const int64_t tasks = int64_t(p.blocks) * p.groups;
+    const int chunk = leaf->chunk, chunks = (p.blocks + chunk - 1) / chunk;
+    T *partial = static_cast<T *>(leaf->partial);
+    cudaError_t error = launch_overlapped(copy_vectors_kernel<T, N>, tasks, LEAF_THREADS, 0, stream, p);
+    if (error == cudaSuccess)
+        error = launch_overlapped(multiply_kernel<T, N>, tasks * chunks, LEAF_THREADS,
+                                  leaf_shape<T, N>::SUMS * sizeof(T), stream, p, chunk, chunks, partial);
+    if (error == cudaSuccess && chunks > 1)
+        error = launch_overlapped(add_chunks_kernel<T, N>, tasks, LEAF_THREADS, 0, stream, p, chunk, chunks,
+                                  partial);
+    return error;
+}
+
+template <typename T> struct leaf_launcher {
+    static cudaError_t invert(const gsv_leaf *leaf, void *clear, int64_t clear_bytes, cudaStream_t stream) {
+        return launch_overlapped(invert_blocks_kernel<T>, (leaf->order + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS,
+                                 LEAF_THREADS, invert_shared<T>::BYTES, stream, triangle_of<T>(leaf),
+                                 static_cast<T *>(leaf->inverse), leaf->substitute,
+                                 static_cast<int4 *>(clear), clear_bytes / 16);
+    }
+    static cudaError_t solve(const gsv_leaf *leaf, cudaStream_t stream) {
+        switch (leaf->group) {
+        case 8:
+            return solve_group<T, 8>(leaf, stream);
+        case 16:
+            if constexpr (!traits<T>::is_complex)
+                return solve_group<T, 16>(leaf, stream);
+            break;
+        case 32:
+            if constexpr (sizeof(T) == 8 && !traits<T>::is_complex)
+                return solve_group<T, 32>(leaf, stream);
+            break;
+        }
+        return cudaErrorInvalidValue;
+    }
+    static cudaError_t multiply(const gsv_leaf *leaf, cudaStream_t stream) {
+        switch (leaf->group) {
+        case 8:
+            return multiply_group<T, 8>(leaf, stream);
+        case 16:
+            if constexpr (!traits<T>::is_complex)
+                return multiply_group<T, 16>(leaf, stream);
+            break;
+        case 32:
+            if constexpr (sizeof(T) == 8 && !traits<T>::is_complex)
+                return multiply_group<T, 32>(leaf, stream);
+            break;
+        }
+        return cudaErrorInvalidValue;
+    }
+    static cudaError_t zero(void *b, int64_t rows, int64_t columns, int64_t ld, cudaStream_t stream) {
+        const int64_t blocks = (rows * columns + 4 * LEAF_THREADS - 1) / (4 * LEAF_THREADS);
+        zero_kernel<T><<<unsigned(blocks < 4096 ? blocks : 4096), LEAF_THREADS, 0, stream>>>(
+            static_cast<T *>(b), rows, columns, ld);
+        return cudaGetLastError();
+    }
+    static cudaError_t copy(const void *from, int64_t from_ld, void *to, int64_t to_ld, int64_t rows,
+                            int64_t columns, cudaStream_t stream) {
+        const int64_t pieces = (rows + LEAF_THREADS - 1) / LEAF_THREADS * ((columns + 7) / 8);
+        return launch_overlapped(copy_block_kernel<T>, pieces < 2112 ? pieces : 2112, LEAF_THREADS, 0, stream,
+                                 static_cast<const T *>(from), from_ld, static_cast<T *>(to), to_ld, rows,
+                                 columns);
+    }
+    static cudaError_t copy_triangle(const void *from, int64_t from_ld, void *to, int64_t to_ld, int64_t n,
+                                     int lower, int fill, cudaStream_t stream) {
+        return launch_overlapped(copy_triangle_kernel<T>, n, LEAF_THREADS, 0, stream,
+                                 static_cast<const T *>(from), from_ld, static_cast<T *>(to), to_ld,
+                                 int32_t(n), lower != 0, fill != 0);
+    }
+};
+
+/* clang-format off */
+#define GSV_DEFINE_LEAF_REAL(name, type, widest)                                                             \
+    extern "C" const gsv_leaf_functions name = {                                                             \
+        {8, 16, widest, 0},                                                                                  \
+        {gsv::solve_shape<type, 8>::BYTES, gsv::solve_shape<type, 16>::BYTES,                                \
+         (widest) ? gsv::solve_shape<type, 32>::BYTES : 0, 0},                                               \
+        GSV_LEAF_LAUNCHERS(type)}
+#define GSV_DEFINE_LEAF_COMPLEX(name, type)                                                                  \
+    extern "C" const gsv_leaf_functions name = {                                                             \
+        {8, 0, 0, 0}, {gsv::solve_shape<type, 8>::BYTES, 0, 0, 0}, GSV_LEAF_LAUNCHERS(type)}
+#define GSV_LEAF_LAUNCHERS(type)                                                                             \
+    gsv::leaf_launcher<type>::invert, gsv::leaf_launcher<type>::solve, gsv::leaf_launcher<type>::multiply,   \
+        gsv::leaf_launcher<type>::zero, gsv::leaf_launcher<type>::copy,                                      \
+        gsv::leaf_launcher<type>::copy_triangle
+/* clang-format on */
+
+} // namespace gsv
+#endif

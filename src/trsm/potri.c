@@ -1,0 +1,78 @@
+/* gpusolve_?potri: A := inv(L L') with L from A's lower triangle, or inv(U' U) with U from its upper one. */
+#include "potri.h"
+
+#include "dense_checks.h"
+
+#ifdef GPUSOLVE_WITH_CUDA
+#include "../supernodal/cuda_support.h"
+#endif
+
+static gpusolve_status call(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_uplo uplo, int64_t n,
+                            void *A, int64_t lda, gsv_workspace_argument workspace) {
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = gsv_dense_check_uplo(handle, uplo);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "n", n, 0);
+    if (status == GPUSOLVE_OK && n > 0)
+        status = gsv_dense_check_operand(handle, "A", A);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "lda", lda, n > 1 ? n : 1);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_workspace(handle, workspace);
+    if (status != GPUSOLVE_OK || n == 0)
+        return status;
+    const gsv_inverse_problem p = {dtype, uplo, n, A, lda};
+#ifdef GPUSOLVE_WITH_CUDA
+    if (handle->backend == GPUSOLVE_BACKEND_CUDA) {
+        const int previous = gsv_cuda_enter(handle->device);
+        status = gsv_inverse_cuda(handle, &p, workspace.memory, workspace.bytes);
+        gsv_cuda_leave(previous);
+        return status;
+    }
+#endif
+    return gsv_inverse_host(handle, &p);
+}
+
+gpusolve_status gpusolve_potri_workspace(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t n,
+                                         size_t *bytes) {
+    if (bytes)
+        *bytes = 0;
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "n", n, 0);
+    if (status == GPUSOLVE_OK && !bytes)
+        status = gsv_dense_invalid(handle, "bytes: is NULL");
+    if (status != GPUSOLVE_OK)
+        return status;
+    /* the largest product of the recursion: at most n rows and half as many vectors or the other way round */
+    const gsv_triangular p = {
+        .operation = GSV_MULTIPLY, .dtype = dtype, .side = GPUSOLVE_LEFT, .order = n, .vectors = n};
+    return gsv_triangular_query(handle, &p, bytes);
+}
+
+gpusolve_status gpusolve_spotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, float *A, int64_t lda,
+                                void *workspace, size_t workspace_bytes) {
+    return call(handle, GPUSOLVE_FLOAT, uplo, n, A, lda,
+                (gsv_workspace_argument){workspace, workspace_bytes});
+}
+
+gpusolve_status gpusolve_dpotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, double *A,
+                                int64_t lda, void *workspace, size_t workspace_bytes) {
+    return call(handle, GPUSOLVE_DOUBLE, uplo, n, A, lda,
+                (gsv_workspace_argument){workspace, workspace_bytes});
+}
+
+gpusolve_status gpusolve_cpotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, void *A, int64_t lda,
+                                void *workspace, size_t workspace_bytes) {
+    return call(handle, GPUSOLVE_COMPLEX_FLOAT, uplo, n, A, lda,
+                (gsv_workspace_argument){workspace, workspace_bytes});
+}
+
+gpusolve_status gpusolve_zpotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, void *A, int64_t lda,
+                                void *workspace, size_t workspace_bytes) {
+    return call(handle, GPUSOLVE_COMPLEX_DOUBLE, uplo, n, A, lda,
+                (gsv_workspace_argument){workspace, workspace_bytes});
+}

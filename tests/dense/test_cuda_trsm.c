@@ -1,0 +1,226 @@
+/*
+ * What the dense calls promise on the device beside the answer: they can be captured and replayed on new
+ * numbers, they allocate nothing, they write nothing beyond the workspace, the first call of a handle is
+ * refused while its stream is captured, and no allocation that fails leaves anything behind.
+ */
+#include "testing.h"
+
+#include <cuda_runtime_api.h>
+
+#include "memory.h"
+#include "triangular_cases.h"
+#include "trsm/cuda_tuning.h"
+
+enum { GUARD = 4096, MOST_ALLOCATIONS = 100 };
+
+static size_t free_memory(void) {
+    size_t available = 0, total = 0;
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess && cudaMemGetInfo(&available, &total) == cudaSuccess);
+    return available;
+}
+
+static gpusolve_handle *handle_on(cudaStream_t stream) {
+    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    CHECK_STATUS(gpusolve_set_stream(handle, stream), GPUSOLVE_OK);
+    return handle;
+}
+
+static size_t query(gpusolve_handle *handle, const triangular_case *c) {
+    size_t bytes = 0;
+    CHECK_STATUS((c->multiply ? gpusolve_trmm_workspace : gpusolve_trsm_workspace)(handle, c->dtype, c->side,
+                                                                                   c->m, c->n, &bytes),
+                 GPUSOLVE_OK);
+    return bytes;
+}
+
+/* Captured once, replayed on two right-hand sides; the same bits as without capture. */
+static void check_capture(const triangular_case *c) {
+    testing_in("capture: %s", case_name(c));
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    gpusolve_handle *handle = handle_on(stream), *other = handle_on(NULL);
+    const gpusolve_dense a = case_a(c, 1), b = case_b(c, 2);
+    void *device_a = device_new(a.values, testing_block_bytes(&a)), *workspace = NULL;
+    void *device_b = device_new(b.values, testing_block_bytes(&b));
+    const size_t bytes = query(handle, c);
+    REQUIRE(device_a && device_b && cudaMalloc(&workspace, bytes) == cudaSuccess);
+
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    CHECK_STATUS(case_call(handle, c, device_a, a.ld, device_b, b.ld, workspace, bytes), GPUSOLVE_OK);
+    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+    const size_t available = free_memory();
+    for (uint64_t seed = 2; seed < 5; seed++) {
+        const gpusolve_dense before = case_b(c, seed), expected = case_b(c, seed);
+        CHECK_STATUS(case_run(other, c, &a, &expected, 1), GPUSOLVE_OK);
+        REQUIRE(cudaMemcpy(device_b, before.values, testing_block_bytes(&before), cudaMemcpyHostToDevice) ==
+                cudaSuccess);
+        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
+        REQUIRE(device_read(b.values, device_b, testing_block_bytes(&b)) == 0);
+        CHECK(testing_same_bits(&b, 0, &expected, 0, c->n));
+        CHECK_BELOW(case_ratio(c, &a, &before, &b), 30);
+        free(before.values);
+        free(expected.values);
+    }
+    CHECK(free_memory() <= available); /* the other handle has made what it needs */
+    for (int k = 0; k < 3; k++)
+        CHECK_STATUS(case_call(handle, c, device_a, a.ld, device_b, b.ld, workspace, bytes), GPUSOLVE_OK);
+    const size_t afterwards = free_memory();
+    for (int k = 0; k < 3; k++)
+        CHECK_STATUS(case_call(handle, c, device_a, a.ld, device_b, b.ld, NULL, 0), GPUSOLVE_OK);
+    CHECK(free_memory() == afterwards);
+
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    gpusolve_destroy(handle);
+    gpusolve_destroy(other);
+    cudaStreamDestroy(stream);
+    cudaFree(workspace);
+    device_delete(device_a);
+    device_delete(device_b);
+    free(a.values);
+    free(b.values);
+}
+
+/* A workspace of exactly the size asked for, between guards. */
+static void check_guards(const triangular_case *c) {
+    testing_in("guards: %s", case_name(c));
+    gpusolve_handle *handle = handle_on(NULL);
+    const gpusolve_dense a = case_a(c, 1), before = case_b(c, 2), b = case_b(c, 2);
+    const size_t bytes = query(handle, c), all = bytes + 2 * GUARD;
+    unsigned char *poison = malloc(all), *found = malloc(all);
+    REQUIRE(poison && found);
+    memset(poison, 0x5a, all);
+    char *memory = device_new(poison, all);
+    void *device_a = device_new(a.values, testing_block_bytes(&a));
+    void *device_b = device_new(b.values, testing_block_bytes(&b));
+    REQUIRE(memory && device_a && device_b);
+    CHECK_STATUS(case_call(handle, c, device_a, a.ld, device_b, b.ld, memory + GUARD, bytes), GPUSOLVE_OK);
+    REQUIRE(device_read(b.values, device_b, testing_block_bytes(&b)) == 0);
+    REQUIRE(device_read(found, memory, all) == 0);
+    CHECK_BELOW(case_ratio(c, &a, &before, &b), 30);
+    CHECK(memcmp(found, poison, GUARD) == 0);
+    CHECK(memcmp(found + GUARD + bytes, poison, GUARD) == 0);
+    device_delete(memory);
+    device_delete(device_a);
+    device_delete(device_b);
+    gpusolve_destroy(handle);
+    free(poison);
+    free(found);
+    free(a.values);
+    free(before.values);
+    free(b.values);
+}
+
+static void check_first_call(void) {
+    testing_in("first call under capture");
+    const triangular_case c = {.dtype = GPUSOLVE_DOUBLE, .uplo = GPUSOLVE_LOWER, .m = 70, .n = 3, .alpha = 1};
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    gpusolve_handle *handle = handle_on(stream);
+    const gpusolve_dense a = case_a(&c, 1), b = case_b(&c, 2);
+    void *device_a = device_new(a.values, testing_block_bytes(&a));
+    void *device_b = device_new(b.values, testing_block_bytes(&b));
+    REQUIRE(device_a && device_b);
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    CHECK_STATUS(case_call(handle, &c, device_a, a.ld, device_b, b.ld, NULL, 0), GPUSOLVE_NOT_SUPPORTED);
+    CHECK(strstr(gpusolve_last_error(handle), "captured") != NULL);
+    CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    cudaGraphDestroy(graph);
+    gpusolve_destroy(handle);
+    cudaStreamDestroy(stream);
+    device_delete(device_a);
+    device_delete(device_b);
+    free(a.values);
+    free(b.values);
+}
+
+/* The k-th allocation of a handle's first call fails: the status says so, nothing stays, the next call is
+ * right. */
+static void check_allocation(void) {
+    testing_in("failing allocation");
+    const triangular_case c = {.dtype = GPUSOLVE_DOUBLE, .uplo = GPUSOLVE_UPPER, .m = 40, .n = 3, .alpha = 1};
+    const gpusolve_dense a = case_a(&c, 1), before = case_b(&c, 2);
+    for (int k = 1; k < MOST_ALLOCATIONS; k++) {
+        gpusolve_handle *handle = handle_on(NULL);
+        const gpusolve_dense b = case_b(&c, 2);
+        const int64_t live = gsv_live_allocations();
+        gsv_fail_allocation(k);
+        const gpusolve_status status = case_run(handle, &c, &a, &b, 0);
+        gsv_fail_allocation(0);
+        if (status != GPUSOLVE_OK) {
+            CHECK(status == GPUSOLVE_OUT_OF_MEMORY || status == GPUSOLVE_OUT_OF_DEVICE_MEMORY);
+            CHECK(gsv_live_allocations() == live);
+            CHECK(testing_same_bits(&before, 0, &b, 0, c.n));
+            CHECK_STATUS(case_run(handle, &c, &a, &b, 0), GPUSOLVE_OK);
+        }
+        CHECK_BELOW(case_ratio(&c, &a, &before, &b), 30);
+        gpusolve_destroy(handle);
+        free(b.values);
+        if (status == GPUSOLVE_OK) {
+            CHECK(k > 3); /* some allocations were made to fail */
+            break;
+        }
+    }
+    free(a.values);
+    free(before.values);
+}
+
+/* Every width of the library's own kernels, leaves so small that they take turns with products, and cuBLAS's.
+ */
+static void check_choices(void) {
+    static const int groups[] = {8, 16, 32, -1};
+    gpusolve_handle *handle = handle_on(NULL);
+    for (int k = 0; k < 4; k++)
+        for (int dtype = 0; dtype < 4; dtype++) {
+            const triangular_case c = {
+                .dtype = (gpusolve_dtype)dtype, .m = 420, .n = 35, .alpha = 1, .ldb_padding = 1};
+            gsv_cuda_force_group(groups[k]);
+            case_variants(handle, c, 1);
+            gsv_cuda_force_stop(128);
+            case_variants(handle, c, 1);
+            gsv_cuda_force_stop(0);
+        }
+    gsv_cuda_force_group(0);
+    for (int dtype = 0; dtype < 4; dtype++) {
+        const triangular_case c = {
+            .multiply = 1, .dtype = (gpusolve_dtype)dtype, .m = 420, .n = 35, .alpha = 1};
+        for (int few = 1; few < 100; few += 98) {
+            gsv_cuda_force_few(few);
+            case_variants(handle, c, 1);
+            gsv_cuda_force_stop(128);
+            case_variants(handle, c, 0);
+            gsv_cuda_force_stop(0);
+        }
+    }
+    gsv_cuda_force_few(0);
+    gpusolve_destroy(handle);
+}
+
+int main(void) {
+    gpusolve_backend backends[2];
+    if (testing_backends(backends) < 2)
+        return TESTING_SKIPPED;
+    for (int multiply = 0; multiply < 2; multiply++)
+        for (int dtype = 0; dtype < 4; dtype++) {
+            triangular_case c = {.multiply = multiply,
+                                 .dtype = (gpusolve_dtype)dtype,
+                                 .side = dtype % 2 ? GPUSOLVE_LEFT : GPUSOLVE_RIGHT,
+                                 .uplo = dtype / 2 ? GPUSOLVE_LOWER : GPUSOLVE_UPPER,
+                                 .trans = (gpusolve_trans)(dtype % 3),
+                                 .m = dtype % 2 ? 1100 : 5,
+                                 .n = dtype % 2 ? 5 : 1100,
+                                 .alpha = 0.75};
+            check_capture(&c);
+            check_guards(&c);
+            *(dtype % 2 ? &c.n : &c.m) = 300; /* many vectors: the recursion's products */
+            check_guards(&c);
+        }
+    check_choices();
+    check_first_call();
+    check_allocation();
+    return testing_done();
+}
