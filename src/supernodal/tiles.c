@@ -4,6 +4,7 @@
 #include "../memory.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 int64_t gsv_panel_size(int64_t nr, int64_t nc) {
     if (gsv_is_narrow(nr, nc))
@@ -94,8 +95,7 @@ static void cursors_to_starts(int64_t *ptr, int32_t nlevels) {
     ptr[0] = 0;
 }
 
-/* Sort the wide supernodes' tasks by level. Within a task list of a level, supernodes ascend, and the block
- * rows of one supernode descend: the longest first. */
+/* Sort the wide supernodes' tasks by level; in a level by supernode and place. */
 static bool list_tasks(const gsv_plan *plan, gsv_task_list *list, cut (*cut_of)(int32_t nr, int32_t nc)) {
     list->ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->ptr);
     if (!list->ptr)
@@ -109,7 +109,7 @@ static bool list_tasks(const gsv_plan *plan, gsv_task_list *list, cut (*cut_of)(
             const cut c = cut_of(nr, nc);
             const int32_t tasks = (c.units + c.per_task - 1) / c.per_task;
             int64_t *at = &next[plan->level[s] + (pass == 0)];
-            for (int32_t t = tasks - 1; pass == 1 && t >= 0; t--) {
+            for (int32_t t = 0; pass == 1 && t < tasks; t++) {
                 const int32_t first = t * c.per_task, left = c.units - first;
                 list->task[(*at)++] = (gsv_task){s, first, left < c.per_task ? left : c.per_task};
             }
@@ -125,6 +125,54 @@ static bool list_tasks(const gsv_plan *plan, gsv_task_list *list, cut (*cut_of)(
             return false;
     }
     cursors_to_starts(next, plan->nlevels);
+    return true;
+}
+
+/* Numbers of the panel that a task reads. */
+static int64_t cost_forward(const gsv_plan *plan, const gsv_task *task) {
+    const int32_t nc = gsv_columns(plan, task->supernode), last = task->first + task->count - 1;
+    return (int64_t)task->count * GSV_TILE * gsv_block_row_columns(nc, last);
+}
+
+static int64_t cost_backward(const gsv_plan *plan, const gsv_task *task) {
+    const int32_t first = GSV_BACKWARD_COLUMNS * task->first;
+    return gsv_rows(plan, task->supernode) - first / GSV_TILE * GSV_TILE;
+}
+
+typedef struct costed_task {
+    int64_t cost;
+    gsv_task task;
+} costed_task;
+
+static int by_cost(const void *a, const void *b) {
+    const costed_task *x = a, *y = b;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? 1 : -1;
+    if (x->task.supernode != y->task.supernode)
+        return x->task.supernode < y->task.supernode ? -1 : 1;
+    return x->task.first < y->task.first ? -1 : 1;
+}
+
+/* In each level the longest tasks first: blocks begin in this order, so the short ones fill the end. */
+static bool sort_tasks(const gsv_plan *plan, gsv_task_list *list,
+                       int64_t (*cost_of)(const gsv_plan *, const gsv_task *)) {
+    int64_t most = 0;
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        most = list->ptr[k + 1] - list->ptr[k] > most ? list->ptr[k + 1] - list->ptr[k] : most;
+    costed_task *tasks = gsv_malloc((size_t)most, sizeof *tasks);
+    if (!tasks)
+        return false;
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        gsv_task *level = list->task + list->ptr[k];
+        const size_t count = (size_t)(list->ptr[k + 1] - list->ptr[k]);
+        for (size_t t = 0; t < count; t++)
+            tasks[t] = (costed_task){cost_of(plan, &level[t]), level[t]};
+        if (count > 1)
+            qsort(tasks, count, sizeof *tasks, by_cost);
+        for (size_t t = 0; t < count; t++)
+            level[t] = tasks[t].task;
+    }
+    gsv_free(tasks);
     return true;
 }
 
@@ -180,7 +228,9 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
         !list_narrow(plan, &tiles->branches, &tiles->small, false) ||
         !list_tasks(plan, &tiles->assemble, cut_assemble) ||
         !list_tasks(plan, &tiles->forward, cut_forward) ||
-        !list_tasks(plan, &tiles->backward, cut_backward)) {
+        !list_tasks(plan, &tiles->backward, cut_backward) ||
+        !sort_tasks(plan, &tiles->forward, cost_forward) ||
+        !sort_tasks(plan, &tiles->backward, cost_backward)) {
         gsv_tiles_free(tiles);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }

@@ -38,7 +38,7 @@ typedef struct gsv_task {
     int32_t supernode, first, count;
 } gsv_task;
 
-/* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1]. */
+/* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1], forward and backward ones from the longest on. */
 typedef struct gsv_task_list {
     int64_t *ptr; /* [nlevels + 1] */
     gsv_task *task;
