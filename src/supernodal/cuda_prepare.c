@@ -305,9 +305,11 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     gsv_cuda_factor *device = gsv_calloc(1, sizeof *device);
     if (!device)
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    const int64_t bytes = gsv_cuda_factor_bytes(&factor->plan, factor->dtype, factor->has_d);
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_malloc(&device->memory,
-                                 gsv_cuda_factor_bytes(&factor->plan, factor->dtype, factor->has_d), message);
+        status = gsv_cuda_malloc(&device->memory, bytes, message);
+    if (status == GPUSOLVE_OK) /* branches are copied with the gaps between panels */
+        status = gsv_cuda_check(cudaMemset(device->memory, 0, (size_t)bytes), "cudaMemset", message);
     if (status == GPUSOLVE_OK)
         status = copy_plan(factor, device, message);
     if (status == GPUSOLVE_OK &&
