@@ -48,6 +48,7 @@
 #include "host_pack.h"
 #include "host_pool.h"
 #include "host_refine.h"
+#include "summary.h"
 
 /* What one thread needs for a number of L, both sweeps (measured: 1 us for a thousand, alone, with one
  * column, 4.5 with 32), and the work that is worth another thread. */
@@ -265,11 +266,16 @@ static void run_on_threads(gpusolve_handle *handle, const gsv_host_sweep *sweep,
         gsv_pool_each(handle, threads, pieces, store_piece, &shared);
 }
 
+/* The cost model: what a solve of so many columns, up to GSV_MAX_COLUMNS, takes on one thread. */
+static double one_thread_us(const gsv_plan *plan, int32_t cols) {
+    return 1e-3 * (double)plan->nnz_l * (NUMBER_NS + COLUMN_NS * cols);
+}
+
 /* Threads that a run of so many columns is worth: one for every GRAIN_US that one thread would take. */
 static int threads_for(const gpusolve_handle *handle, const gsv_plan *plan, int32_t cols) {
-    const double one_us = 1e-3 * (double)plan->nnz_l * (NUMBER_NS + COLUMN_NS * cols);
     const int available = gsv_pool_threads(handle);
-    return one_us < GRAIN_US * (available - 1) ? 1 + (int)(one_us / GRAIN_US) : available;
+    const double grains = one_thread_us(plan, cols) / GRAIN_US;
+    return grains < available - 1 ? 1 + (int)grains : available;
 }
 
 static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -316,6 +322,15 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
     return GPUSOLVE_OK;
 }
 
+static void summary(const gpusolve_factor *factor, gsv_text *text) {
+    const gsv_subtrees *tree = factor->plan.subtrees;
+    gsv_text_add(text, "%d pieces of the forest for one thread each, %d supernodes for all in %lld blocks\n",
+                 (int)tree->ntasks, (int)tree->ntop, (long long)tree->nbackward);
+    gsv_text_add(text, "one thread should take %.0f us for 1 column, %.0f us for %d\n",
+                 one_thread_us(&factor->plan, 1), one_thread_us(&factor->plan, GSV_MAX_COLUMNS),
+                 (int)GSV_MAX_COLUMNS);
+}
+
 const gsv_executor gsv_host_executor = {
     .backend = GPUSOLVE_BACKEND_HOST,
     .plan = plan_subtrees,
@@ -335,4 +350,5 @@ const gsv_executor gsv_host_executor = {
     .refine_solve = gsv_host_refine_solve,
     .refine_residual = gsv_host_refine_residual,
     .refine_update = gsv_host_refine_update,
+    .summary = summary,
 };

@@ -13,7 +13,10 @@
 #include "executor.h"
 #include "subtrees.h"
 
-enum { GSV_COLUMNS_AHEAD = 2 }; /* columns of b and x asked for ahead of the one that is moved */
+enum {
+    GSV_COLUMNS_AHEAD = 2,
+    GSV_ROWS_AHEAD = 64
+};                              /* of b and x, asked for ahead of the one that is moved */
 enum { GSV_ROWS_AT_ONCE = 64 }; /* rows of b or x that a subtree task moves together, to stay on few pages */
 enum { GSV_SIGNAL_BYTES = 64 }; /* a cache line each */
 

@@ -28,6 +28,18 @@ GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s) {
     return f;
 }
 
+/* Where a number stands that is moved soon: the same row, a few columns on, or where there is one column, the
+ * row `next` of it. */
+GSV_INLINE const GSV_REAL *GSV_FN(soon)(const gsv_plan *plan, const int32_t *perm, const GSV_REAL *column,
+                                        const GSV_REAL *entry, int64_t row, int64_t step, int32_t c,
+                                        int32_t cols, int32_t next) {
+    if (GSV_COLUMNS > 1)
+        return c + GSV_COLUMNS_AHEAD < cols ? entry + GSV_COLUMNS_AHEAD * step : entry;
+    if (next < 0 || next >= plan->l.n)
+        return entry;
+    return column + (perm ? perm[next] : next) * row;
+}
+
 /*
  * y(i) = b(perm(i)); columns that do not exist are zero. Column after column in the inner loop where b is
  * row-major, row after row where it is column-major: the rows of a supernode are neighbours in b, too, more
@@ -42,10 +54,10 @@ static void GSV_FN(load_y)(const gsv_host_run *run, int32_t begin, int32_t end) 
     if (row < step || cols == 1) {
         for (int32_t c = 0; c < cols; c++) {
             const GSV_REAL *b = (const GSV_REAL *)run->b + c * step;
-            const int64_t ahead = c + GSV_COLUMNS_AHEAD < cols ? GSV_COLUMNS_AHEAD * step : 0;
             for (int32_t i = begin; i < end; i++) {
                 const GSV_REAL *bi = b + (perm ? perm[i] : i) * row;
-                __builtin_prefetch(bi + ahead);
+                __builtin_prefetch(
+                    GSV_FN(soon)(run->plan, perm, b, bi, row, step, c, cols, i + GSV_ROWS_AHEAD));
                 for (int part = 0; part < GSV_PARTS; part++)
                     y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c] = bi[part];
             }
@@ -68,10 +80,10 @@ static void GSV_FN(store_y)(const gsv_host_run *run, int32_t begin, int32_t end)
     if (row < step || cols == 1) {
         for (int32_t c = 0; c < cols; c++) {
             GSV_REAL *x = (GSV_REAL *)run->x + c * step;
-            const int64_t ahead = c + GSV_COLUMNS_AHEAD < cols ? GSV_COLUMNS_AHEAD * step : 0;
             for (int32_t i = begin; i < end; i++) {
                 GSV_REAL *xi = x + (perm ? perm[i] : i) * row;
-                __builtin_prefetch(xi + ahead, 1);
+                __builtin_prefetch(
+                    GSV_FN(soon)(run->plan, perm, x, xi, row, step, c, cols, i - GSV_ROWS_AHEAD), 1);
                 for (int part = 0; part < GSV_PARTS; part++)
                     xi[part] = y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c];
             }
