@@ -117,7 +117,7 @@ typedef struct gpusolve_options {
     size_t size;              /* sizeof(gpusolve_options); set by GPUSOLVE_OPTIONS_INIT */
     gpusolve_backend backend; /* default AUTO */
     int device;               /* CUDA device ordinal, or -1: the calling thread's current device (default) */
-    int threads;              /* host threads, at most 1024, or 0: OpenMP's default (default) */
+    int threads;              /* host threads, at most 1024, or 0: as many as OpenMP takes (default) */
     void *stream; /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
 } gpusolve_options;
 
@@ -125,7 +125,8 @@ typedef struct gpusolve_options {
     { sizeof(gpusolve_options), GPUSOLVE_BACKEND_AUTO, -1, 0, NULL }
 
 /*
- * Create a handle. A handle serves one thread at a time; it is cheap, so have one for each thread.
+ * Create a handle. A handle serves one thread at a time; it is cheap, so have one for each thread. On the
+ * host backend it starts its threads when first they are needed; between calls they sleep.
  *   handle   [out, host] the new handle; NULL on failure
  *   options  [in, host]  NULL for the defaults
  * GPUSOLVE_NO_DEVICE: backend CUDA was asked for and there is no usable device or no CUDA in this build.
