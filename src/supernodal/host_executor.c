@@ -33,9 +33,8 @@
  *
  * No BLAS is called, not even on wide supernodes. OpenBLAS's gemm sums one column in another order than many,
  * so a column would have other bits alone than among others; its threads know nothing of ours; and it is
- * slower: gpusolve-bench-dense has these kernels beside trsm and gemm (trsv and gemv), on one core of a Xeon
- * 1.2 to 2.8 times as fast with 1 column, 2.4 to 5.4 with 8, 2.3 to 4.6 with 32, 2.0 to 4.2 with 128, for
- * supernodes of 128 to 512 columns.
+ * slower, but for 128 columns on many threads and small supernodes: gpusolve-bench-dense has these kernels
+ * beside trsm and gemm (trsv and gemv), and bench/README.md one of its runs.
  */
 #define _DEFAULT_SOURCE /* madvise */
 #include <string.h>
