@@ -47,13 +47,17 @@ typedef enum gpusolve_diag { GPUSOLVE_NON_UNIT = 0, GPUSOLVE_UNIT = 1 } gpusolve
  *
  *      op(A) x = b,      x holds b on entry and the solution afterwards
  *
- *   handle            [in]
- *   uplo, trans, diag see the types above
- *   n                 >= 0, the order of A; 0 is a quick return
- *   A                 [in, device; host with the host backend] n x n. Read: the triangle, without the
- * diagonal if that is unit. Complex: void, of the C types' layout lda               >= max(1, n) x [in, out,
- * device; host with the host backend] component i at x[i incx] if incx > 0, at x[(i - n + 1) incx] if incx <
- * 0. Must not overlap A incx              not 0
+ * - uplo, trans, diag: see the types above.
+ * - n: >= 0, the order of A; 0 is a quick return.
+ * - A: [in, device; host with the host backend] n x n. The triangle is read, without the diagonal if that is
+ * unit.
+ * - lda: >= max(1, n).
+ * - x: [in, out, device; host with the host backend] component i at x[i incx] if incx > 0, at x[(i - n + 1)
+ * incx] if incx < 0. Must not overlap A.
+ * - incx: not 0.
+ *
+ * Complex numbers are passed as void, laid out as the C types; device pointers are aligned to a number's
+ * size.
  *
  * CUDA: asynchronous on the handle's stream, one launch, can be captured into a CUDA graph. The first call
  * with a handle allocates 4 MiB on the device (under capture too), no later one allocates anything. The same
@@ -66,7 +70,8 @@ typedef enum gpusolve_diag { GPUSOLVE_NON_UNIT = 0, GPUSOLVE_UNIT = 1 } gpusolve
  * diagonal entry of zero gives infinities and NaNs, as in the BLAS. A NaN in b spreads to what depends on it,
  * and to the rest of its block.
  *
- * GPUSOLVE_TOO_LARGE: the vector has more than 2 MiB. GPUSOLVE_NOT_SUPPORTED: host backend without a CBLAS.
+ * GPUSOLVE_TOO_LARGE: the vector has more than 2 MiB. GPUSOLVE_NOT_SUPPORTED: host backend without a CBLAS,
+ * or a device without 160 KB of shared memory a block.
  *
  * Source: J. D. Hogg, "A fast dense triangular solve in CUDA", SIAM J. Sci. Comput. 35 (2013), for the roles
  * of the blocks and for inversion off the critical path.
@@ -83,6 +88,46 @@ GPUSOLVE_API gpusolve_status gpusolve_ctrsv(gpusolve_handle *handle, gpusolve_up
 GPUSOLVE_API gpusolve_status gpusolve_ztrsv(gpusolve_handle *handle, gpusolve_uplo uplo, gpusolve_trans trans,
                                             gpusolve_diag diag, int64_t n, const void *A, int64_t lda,
                                             void *x, int64_t incx);
+
+/*
+ * The prepared form, for many solves with one matrix: a packed copy of the triangle in which diagonal blocks
+ * of 1024 rows stand inverted, so that a solve is products alone. A matrix whose blocks are too
+ * ill-conditioned for that (the rule above, block by block) is not copied; its solves are those of
+ * gpusolve_?trsv and read A, which must therefore stay as it is until the prepared form is destroyed. The
+ * same with the host backend.
+ */
+typedef struct gpusolve_trsv gpusolve_trsv;
+
+/*
+ * Device memory that a prepared form takes; while it is made, 16 MiB more or less besides.
+ * - dtype, n: of the matrix.
+ * - bytes: [out, host] 0 on the host backend.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_trsv_query(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t n,
+                                                 size_t *bytes);
+
+/*
+ * Prepare. Blocks until the form is ready.
+ * - dtype: of A.
+ * - uplo, trans, diag, n, A, lda: as in gpusolve_?trsv; the solves are with op(A).
+ * - prepared: [out, host] NULL on failure.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_trsv_prepare(gpusolve_handle *handle, gpusolve_dtype dtype,
+                                                   gpusolve_uplo uplo, gpusolve_trans trans,
+                                                   gpusolve_diag diag, int64_t n, const void *A, int64_t lda,
+                                                   gpusolve_trsv **prepared);
+
+/*
+ * op(A) x = b, in place, with x and incx as in gpusolve_?trsv, on the stream of the handle, which has the
+ * backend and device that the form was made with. Asynchronous, one launch, allocates nothing, capturable;
+ * one solve with a form at a time. The same bits every time. The residual in the norm of a block of 1024 rows
+ * is as small as that of substitution.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_trsv_solve(gpusolve_handle *handle, gpusolve_trsv *prepared, void *x,
+                                                 int64_t incx);
+
+/* Free the form. The caller has waited for its solves. NULL is accepted. */
+GPUSOLVE_API void gpusolve_trsv_destroy(gpusolve_trsv *prepared);
 
 /* -------------------------------------------------------------------------------------- TRSM and TRMM --- */
 

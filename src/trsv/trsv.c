@@ -32,8 +32,7 @@ static gpusolve_status check_memory(gpusolve_handle *handle, const char *name, g
     return GPUSOLVE_OK;
 }
 
-/* In the order of declaration. */
-static gpusolve_status check(gpusolve_handle *handle, const gsv_trsv *p) {
+gpusolve_status gsv_trsv_check_matrix(gpusolve_handle *handle, const gsv_trsv *p) {
     if (p->uplo != GPUSOLVE_LOWER && p->uplo != GPUSOLVE_UPPER)
         return invalid(handle, "uplo is neither GPUSOLVE_LOWER nor GPUSOLVE_UPPER");
     if (p->trans != GPUSOLVE_NO_TRANS && p->trans != GPUSOLVE_TRANS && p->trans != GPUSOLVE_CONJ_TRANS)
@@ -54,7 +53,11 @@ static gpusolve_status check(gpusolve_handle *handle, const gsv_trsv *p) {
     if (p->lda > INT_MAX)
         return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "lda = %lld is more than 2^31 - 1",
                         (long long)p->lda);
-    status = p->n > 0 ? check_memory(handle, "x", p->dtype, p->x) : GPUSOLVE_OK;
+    return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_trsv_check_vector(gpusolve_handle *handle, const gsv_trsv *p) {
+    const gpusolve_status status = p->n > 0 ? check_memory(handle, "x", p->dtype, p->x) : GPUSOLVE_OK;
     if (status)
         return status;
     if (p->incx == 0)
@@ -71,7 +74,9 @@ static gpusolve_status solve(gpusolve_handle *handle, gpusolve_dtype dtype, gpus
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
     const gsv_trsv p = {dtype, uplo, trans, diag, n, A, lda, x, incx};
-    gpusolve_status status = check(handle, &p);
+    gpusolve_status status = gsv_trsv_check_matrix(handle, &p);
+    if (!status)
+        status = gsv_trsv_check_vector(handle, &p);
     if (status || n == 0)
         return status;
 #ifdef GPUSOLVE_WITH_CUDA

@@ -5,7 +5,11 @@
 #include "../memory.h"
 #include "../supernodal/cuda_support.h"
 
-enum { CAPACITY = 2 << 20, ROUND = 64 }; /* bytes of a buffer; a block has at most so many rows */
+enum {
+    CAPACITY = 2 << 20,
+    ROUND = 64,
+    DUMP = 2048
+}; /* bytes of a buffer and after both; rows of a block, at most */
 
 /* handle->trsv */
 typedef struct trsv_memory {
@@ -50,7 +54,8 @@ static gpusolve_status create(gpusolve_handle *handle) {
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for TRSV");
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed; /* allocating is no part of a graph */
     const int exchanged = cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess;
-    gpusolve_status status = gsv_cuda_malloc(&memory->memory, 256 + 2 * (int64_t)CAPACITY, &handle->message);
+    gpusolve_status status =
+        gsv_cuda_malloc(&memory->memory, 256 + 2 * (int64_t)CAPACITY + DUMP, &handle->message);
     if (status == GPUSOLVE_OK) {
         memory->scratch.state = memory->memory;
         memory->scratch.buffers = (char *)memory->memory + 256;
@@ -81,10 +86,11 @@ gpusolve_status gsv_trsv_cuda(gpusolve_handle *handle, const gsv_trsv *p) {
     }
     trsv_memory *memory = handle->trsv;
     if (!memory->ready[p->dtype]) {
-        const gpusolve_status status =
-            gsv_cuda_check(setups[p->dtype](), "cudaFuncSetAttribute", &handle->message);
-        if (status)
-            return status;
+        if (setups[p->dtype]() != cudaSuccess) {
+            cudaGetLastError();
+            return gsv_fail(&handle->message, GPUSOLVE_NOT_SUPPORTED,
+                            "TRSV wants 160 KB of shared memory for a block, which this device has not");
+        }
         memory->ready[p->dtype] = 1;
     }
     return gsv_cuda_check(launches[p->dtype](p, &memory->scratch, (cudaStream_t)handle->stream),

@@ -5,11 +5,11 @@
  * Algorithm. Hogg's globally synchronised TRSV, with other hand-overs. Block k draws its number from a
  * counter, then
  *
- *   1. copies A(k, k) and A(k, k-1) to shared memory, W = inv(A(k, k)), judges W, and, if k is large enough
- *      that there is time for it, F = W A(k, k-1);
- *   2. t = b(k) - sum over j < k-1 of A(k, j) x(j), each tile in registers before x(j) is waited for;
- *   3. z = W t, while the block before it is still at work;
- *   4. x(k) = z - F x(k-1)      or, without F,     W (t - A(k, k-1) x(k-1))
+ *   1. reads A(k, k), A(k, k-1) and A(k, k-2), inverts W = inv(A(k, k)), judges W, and, if k is large enough
+ * that there is time for it, makes F = W A(k, k-1);
+ *   2. t = b(k) - sum over j < k-2 of A(k, j) x(j), each tile in registers before x(j) is waited for;
+ *   3. z = W (t - A(k, k-2) x(k-2)), while the block before it is still at work;
+ *   4. x(k) = z - F x(k-1)      or, without F,      W (t - A(k, k-2) x(k-2) - A(k, k-1) x(k-1))
  *
  * Step 4 is the critical path of the whole solve: one hop from block to block and one product (or two) with
  * numbers that lie in registers. A W that the judge refuses is not used: then warp 0 solves with A(k, k) by
@@ -18,8 +18,7 @@
  * Mapping. 256 threads. Step 2 without transposition: a warp reads 32 rows of a column, coalesced, and has E
  * columns of a tile; its sums are a row's, one a lane. Transposed: a warp reads 32 columns of a row,
  * coalesced, and has E rows; its sums are of E rows, one column a lane, and are added over the lanes once, at
- * the end. Everything else works on tiles in shared memory, column-major in both cases. Step 4: see
- * row_share.
+ * the end. Steps 3 and 4: see row_share. Tiles in shared memory are column-major in both cases.
  *
  * Synchronisation. x travels through `published` (trsv_publish.cuh: the data is the flag), which a block
  * polls for itself, warp by warp. Blocks draw ascending numbers and wait for lower ones alone, and whoever
@@ -28,6 +27,9 @@
  * left in the other, so no launch has to wait for its own cleaning and the host resets nothing between
  * replays. The block with the last number sets the counter up for the next launch: nobody will draw again in
  * this one.
+ *
+ * Traffic. A tile is asked for, into L2, `ahead` tiles before it is requested: blocks that wait for x fill
+ * the memory's idle time, and a block that starts late catches up at the speed of L2.
  *
  * Bits. Every sum has one order, whatever the order in which blocks run.
  *
@@ -40,6 +42,7 @@
 #include "../dense_kernels/tile_product.cuh"
 #include "../dense_kernels/trsv_invert.cuh"
 #include "../dense_kernels/trsv_publish.cuh"
+#include "../trsm/panel_inverse.h"
 
 namespace gsv {
 
@@ -62,6 +65,15 @@ struct trsv_state {
     unsigned padding[11];
 };
 
+/* Let the next launch of the stream begin as this one ends, and wait for what the one before has stored: the
+ * first thing in a kernel that was launched so that it may overlap (trsv_launch.cuh). */
+__device__ __forceinline__ void overlap_launches() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 template <typename T> __device__ __forceinline__ T conjugate_if(bool conj, T a) {
     if constexpr (traits<T>::is_complex)
         if (conj)
@@ -74,26 +86,57 @@ template <typename T, int NB> struct trsv_shared {
     static const int LD = NB + 4;
     static const int TILE = NB * LD;
     static const int BYTES = int(sizeof(T)) * (3 * TILE + TRSV_WARPS * NB + NB + TRSV_THREADS) +
-                             3 * NB * int(sizeof(typename traits<T>::real));
+                             2 * NB * int(sizeof(typename traits<T>::real));
 };
 
-/* A's tile (k, j) into shared memory; diagonal: the lower triangle alone, its diagonal ones where A's is unit
- * and in rows that do not exist. Rows below n: zeros. */
-template <typename T, int NB, bool TRANS, bool DIAGONAL>
-__device__ __forceinline__ void copy_tile_block(const trsv_problem<T> &p, int k, int j, T *to) {
-    constexpr int LD = trsv_shared<T, NB>::LD;
-    const T *from = p.a + int64_t(k) * NB * p.row_stride + int64_t(j) * NB * p.column_stride;
-    const int fast = threadIdx.x % NB, first = threadIdx.x / NB, rows = p.n - k * NB;
-#pragma unroll 4
-    for (int slow = first; slow < NB; slow += TRSV_THREADS / NB) {
-        const int i = TRANS ? slow : fast, c = TRANS ? fast : slow;
-        const bool wanted = i < rows && (!DIAGONAL || i > c || (i == c && !p.unit));
-        const bool one = DIAGONAL && i == c && !wanted;
-        if (one)
-            to[i + c * LD] = make<T>(1);
-        else
-            copy_async(to + i + c * LD, wanted ? from + i * p.row_stride + c * p.column_stride : p.a, wanted);
+/*
+ * This thread's numbers of A's tile (k, j), requested into registers and put into shared memory: E of them,
+ * at place(e). Of the diagonal tile the lower triangle is read alone, and its diagonal is ones where A's is
+ * unit and in rows that do not exist. Rows below n: zeros. Not transposed: a warp reads 32 rows of a column.
+ * Transposed: 4 rows by 8 columns, 64 bytes of each at a time, which are free of bank conflicts when they are
+ * stored (4 LD and LD apart).
+ */
+template <typename T, int NB, bool TRANS> struct tile_copy {
+    static const int E = NB * NB / TRSV_THREADS, LD = trsv_shared<T, NB>::LD;
+    T a[E];
+
+    static __device__ __forceinline__ int row(int e) {
+        const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, q = warp + TRSV_WARPS * e;
+        return TRANS ? 4 * (q % (NB / 4)) + (lane & 3) : threadIdx.x % NB;
     }
+    static __device__ __forceinline__ int column(int e) {
+        const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, q = warp + TRSV_WARPS * e;
+        return TRANS ? 8 * (q / (NB / 4)) + (lane >> 2) : threadIdx.x / NB + TRSV_THREADS / NB * e;
+    }
+    __device__ __forceinline__ void request(const trsv_problem<T> &p, int k, int j) {
+        const T *from = p.a + int64_t(k) * NB * p.row_stride + int64_t(j) * NB * p.column_stride;
+        const int rows = p.n - k * NB;
+#pragma unroll
+        for (int e = 0; e < E; e++) {
+            const int i = row(e), c = column(e);
+            const bool wanted = i < rows && (k != j || i > c || (i == c && !p.unit));
+            a[e] = make<T>(k == j && i == c ? 1 : 0);
+            if (wanted)
+                a[e] = from[i * p.row_stride + c * p.column_stride];
+        }
+    }
+    __device__ __forceinline__ void store(T *to, bool conj) {
+#pragma unroll
+        for (int e = 0; e < E; e++)
+            to[row(e) + column(e) * LD] = conjugate_if(conj, a[e]);
+    }
+};
+
+/* This thread's numbers of A's tile (k, j) in row_share's order, to registers. */
+template <typename T, int NB>
+__device__ __forceinline__ void request_row_numbers(const trsv_problem<T> &p, int k, int j,
+                                                    T (&m)[row_share<NB>::E]) {
+    typedef row_share<NB> share;
+    const int row = k * NB + share::row();
+    const T *from = p.a + row * p.row_stride + int64_t(j) * NB * p.column_stride;
+#pragma unroll
+    for (int e = 0; e < share::E; e++)
+        m[e] = row < p.n ? conjugate_if(p.conj, from[share::column(e) * p.column_stride]) : make<T>(0);
 }
 
 /* Step 2's reader: this warp's numbers of one tile, and the part of x that they are multiplied with. */
@@ -163,30 +206,58 @@ __device__ __forceinline__ T row_product(const T (&m)[row_share<NB>::E], const T
 }
 
 /* The lower triangle of W, or a whole tile, to registers in row_share's order. */
-template <typename T, int NB, bool LOWER>
-__device__ __forceinline__ void row_numbers(const T *tile, T (&m)[row_share<NB>::E]) {
+template <typename T, int NB>
+__device__ __forceinline__ void row_numbers(const T *tile, bool lower, T (&m)[row_share<NB>::E]) {
     typedef row_share<NB> share;
 #pragma unroll
     for (int e = 0; e < share::E; e++)
-        m[e] = !LOWER || share::column(e) <= share::row()
+        m[e] = !lower || share::column(e) <= share::row()
                    ? tile[share::row() + share::column(e) * trsv_shared<T, NB>::LD]
                    : make<T>(0);
 }
 
+/* Receive NB numbers of x, each warp for itself, and multiply this thread's share of a tile's row with them,
+ * summed over the row's lanes. One load a warp and poll: more of them hold up the numbers that they wait for.
+ * own: room for NB numbers of this warp. */
+template <typename T, int NB>
+__device__ __forceinline__ T receive_product(const T *from, const T (&m)[row_share<NB>::E], T *own,
+                                             unsigned *gave_up) {
+    constexpr int RUN = NB / 32;
+    const int lane = threadIdx.x & 31;
+    T v[RUN];
+    load_published(from + lane * RUN, v);
+    wait_published_warp(from + lane * RUN, v, 0, gave_up);
+    store_run(own + lane * RUN, v);
+    __syncwarp(); /* the numbers are there */
+    const T sum = row_product<T, NB>(m, own);
+    __syncwarp(); /* own may be written again */
+    return sum;
+}
+
+/* Ask for the lines of tile (k, j) to come to L2: one a thread. */
 template <typename T, int NB, bool TRANS>
-__global__ void __launch_bounds__(TRSV_THREADS, 2)
+__device__ __forceinline__ void prefetch_tile_block(const trsv_problem<T> &p, int k, int j) {
+    constexpr int PER = 128 / int(sizeof(T)), LINES = NB / PER;
+    const int slow = threadIdx.x / LINES, fast = threadIdx.x % LINES * PER;
+    const int i = k * NB + (TRANS ? slow : fast), c = j * NB + (TRANS ? fast : slow);
+    if (slow < NB && i < p.n)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(p.a + i * p.row_stride + c * p.column_stride));
+}
+
+template <typename T, int NB, bool TRANS>
+__global__ void __launch_bounds__(TRSV_THREADS, 1)
     trsv_grid_kernel(trsv_problem<T> p, trsv_state *state, T *buffers, int64_t capacity, int blocks,
-                     int fold_from, int far, unsigned nap) {
+                     int fold_from, int ahead) {
     typedef typename traits<T>::real real;
     typedef row_share<NB> share;
     typedef trsv_stream<T, NB, TRANS> stream;
     constexpr int TILE = trsv_shared<T, NB>::TILE, LD = trsv_shared<T, NB>::LD;
     extern __shared__ __align__(16) unsigned char raw[];
-    T *l = reinterpret_cast<T *>(raw), *w = l + TILE, *s = w + TILE,
-      *own = s + TILE + (threadIdx.x >> 5) * NB;
-    T *y = s + TILE + TRSV_WARPS * NB, *partial = y + NB;
+    T *l = reinterpret_cast<T *>(raw), *w = l + TILE, *s = w + TILE;
+    T *own = s + TILE + (threadIdx.x >> 5) * NB, *y = s + TILE + TRSV_WARPS * NB, *partial = y + NB;
     real *scratch = reinterpret_cast<real *>(partial + TRSV_THREADS);
     __shared__ unsigned long long drawn;
+    overlap_launches();
 
     if (threadIdx.x == 0) {
         const unsigned long long number = atomicAdd(&state->counter, 1ull);
@@ -199,9 +270,18 @@ __global__ void __launch_bounds__(TRSV_THREADS, 2)
     const int tid = threadIdx.x, row = share::row();
     T *published = buffers + turn * capacity;
 
-    copy_tile_block<T, NB, TRANS, true>(p, k, k, l);
-    if (k > 0)
-        copy_tile_block<T, NB, TRANS, false>(p, k, k - 1, s);
+    T far[share::E], m[share::E], near[share::E]; /* A(k, k-2), W, and F or A(k, k-1) */
+    {
+        tile_copy<T, NB, TRANS> diagonal, beside;
+        diagonal.request(p, k, k);
+        if (k > 0)
+            beside.request(p, k, k - 1);
+        if (k > 1)
+            request_row_numbers<T, NB>(p, k, k - 2, far);
+        diagonal.store(l, p.conj);
+        if (k > 0)
+            beside.store(s, p.conj);
+    }
     T b = make<T>(0);
     if (tid < NB && k * NB + tid < p.n)
         b = p.x[int64_t(k * NB + tid) * p.x_stride];
@@ -213,44 +293,40 @@ __global__ void __launch_bounds__(TRSV_THREADS, 2)
         if (k == blocks - 1 && tid == 0)
             *(volatile unsigned *)&state->used[turn] = unsigned(blocks * NB * sizeof(T));
     }
-    copies_done();
-    if constexpr (traits<T>::is_complex)
-        if (p.conj) {
-            __syncthreads(); /* every copy is there */
-            for (int i = tid; i < NB * NB; i += TRSV_THREADS) {
-                T *at = l + i % NB + i / NB * LD;
-                *at = conjugate(*at);
-                if (k > 0)
-                    at[2 * TILE] = conjugate(at[2 * TILE]);
-            }
-        }
-    __syncthreads(); /* both tiles are there */
+    __syncthreads(); /* the tiles are there */
     invert_block<T, NB>(l, w, LD);
-    const bool inverted = judge_inverse_block<T, NB>(l, w, LD, real(300), scratch);
+    const bool inverted = judge_inverse_block<T, NB>(l, w, LD, real(GSV_INVERSION_LIMIT), scratch);
     const bool folded = inverted && k >= fold_from;
     if (folded)
         fold_block<T, NB>(w, s, LD);
+    row_numbers<T, NB>(w, true, m);
+    row_numbers<T, NB>(s, false, near);
 
-    if (k > 1) {
+    if (k > 2) {
         stream in(p, k, published);
-        T acc[stream::ACC], a[stream::E], next[stream::E], v[1], next_v[1];
+        T acc[stream::ACC], a[2][stream::E], v[2][1];
 #pragma unroll
         for (int i = 0; i < stream::ACC; i++)
             acc[i] = make<T>(0);
         const T *x = in.x;
-        in.request(a, v);
-#pragma unroll 2
-        for (int j = 0; j < k - 1; j++) {
-            if (j + 1 < k - 1)
-                in.request(next, next_v);
-            wait_published_warp(x, v, k - j > far ? nap : 0u, &state->gave_up);
-            in.use(a, v[0], p.conj, own + (j & 1) * stream::E, acc);
+        for (int j = 2; j < min(ahead, k - 2); j++)
+            prefetch_tile_block<T, NB, TRANS>(p, k, j);
+        in.request(a[0], v[0]);
+        if (k > 3)
+            in.request(a[1], v[1]);
+#pragma unroll 1
+        for (int j = 0; j < k - 2; j += 2)
 #pragma unroll
-            for (int e = 0; e < stream::E; e++)
-                a[e] = next[e];
-            v[0] = next_v[0];
-            x += NB;
-        }
+            for (int h = 0; h < 2; h++)
+                if (j + h < k - 2) {
+                    if (j + h + ahead < k - 2)
+                        prefetch_tile_block<T, NB, TRANS>(p, k, j + h + ahead);
+                    wait_published_warp(x, v[h], 0, &state->gave_up);
+                    in.use(a[h], v[h][0], p.conj, own + h * stream::E, acc);
+                    if (j + h + 2 < k - 2)
+                        in.request(a[h], v[h]);
+                    x += NB;
+                }
         if constexpr (TRANS) {
             int base = 0;
             reduce_lanes<T, stream::E, 16>::run(acc, tid & 31, base);
@@ -271,42 +347,40 @@ __global__ void __launch_bounds__(TRSV_THREADS, 2)
     }
     if (tid < NB)
         y[tid] = b;
-    T m[share::E], near[share::E];
-    row_numbers<T, NB, true>(w, m);
-    row_numbers<T, NB, false>(s, near);
-    __syncthreads(); /* t stands in y */
+    __syncthreads(); /* b less the sums stands in y */
+
+    /* With x(k-2), then with x(k-1): one piece of code, so that the second round, for which all others wait,
+     * finds its instructions at hand; the first one publishes to where nobody looks. */
     T result = y[row];
-    if (folded)
-        result = row_product<T, NB>(m, y);
-    if (k > 0) { /* receive x(k-1), each warp for itself */
-        constexpr int RUN = NB / 32;
-        const int lane = tid & 31;
-        const T *x = published + (k - 1) * NB + lane * RUN;
-        T v[RUN];
-        load_published(x, v);
-        wait_published_warp(x, v, 0, &state->gave_up);
-        store_run(own + lane * RUN, v);
-        __syncwarp();
-        result = add(result, negate(row_product<T, NB>(near, own)));
-    }
-    if (!folded) {
-        __syncthreads(); /* t is read */
-        if (tid % share::LANES == 0)
-            y[row] = result;
-        __syncthreads(); /* t - A(k, k-1) x(k-1) stands in y */
-        if (inverted) {
-            result = row_product<T, NB>(m, y);
-        } else {
-            if (tid < 32)
-                substitute_warp<T, NB, LD>(l, y);
-            __syncthreads(); /* x(k) stands in y */
-            result = y[row];
+#pragma unroll 1
+    for (int round = 0; round < 2; round++) {
+        const int from = k - 2 + round;
+        if (from >= 0)
+            result =
+                add(result, negate(receive_product<T, NB>(published + from * NB, far, own, &state->gave_up)));
+        if (round == 0 || !folded) {
+            T *v = partial + round * NB;
+            if (tid % share::LANES == 0)
+                v[row] = result;
+            __syncthreads(); /* the right-hand side of this block is complete */
+            if (inverted && (round == 1 || folded)) {
+                result = row_product<T, NB>(m, v);
+            } else if (round == 1) {
+                if (tid < 32)
+                    substitute_warp<T, NB, LD>(l, v);
+                __syncthreads(); /* x(k) is complete */
+                result = v[row];
+            }
         }
+        T *to = round == 0 ? buffers + 2 * capacity : published + k * NB;
+        if (tid % share::LANES == 0 && k * NB + row < p.n)
+            publish(to + row, result);
+#pragma unroll
+        for (int e = 0; e < share::E; e++)
+            far[e] = near[e];
     }
-    if (tid % share::LANES == 0 && k * NB + row < p.n) {
-        publish(published + k * NB + row, result);
+    if (tid % share::LANES == 0 && k * NB + row < p.n)
         p.x[int64_t(k * NB + row) * p.x_stride] = result;
-    }
 }
 
 } // namespace gsv

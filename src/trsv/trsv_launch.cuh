@@ -3,6 +3,7 @@
 #define GSV_TRSV_LAUNCH_CUH
 
 #include "trsv_launch.h"
+#include "trsv_prepared.cuh"
 #include "trsv_small.cuh"
 
 namespace gsv {
@@ -11,10 +12,12 @@ namespace gsv {
  * memory. */
 template <typename T> struct trsv_shape {
     static const int NB = sizeof(T) == 16 ? 32 : 64, SMALL = sizeof(T) == 16 ? 64 : 128;
-    typedef trsv_shared<T, NB> grid;
+    /* The first block row that has time to make F: that takes longer without FP64 tensor cores. */
+    static const int FOLD_FROM = !traits<T>::is_complex ? 5 : sizeof(T) == 16 ? 10 : 20;
 };
 
-enum { FOLD_FROM = 3, FAR = 2, NAP = 40 };
+/* Tiles that are asked for, into L2, before they are requested into registers. */
+enum { AHEAD = 8 };
 
 static_assert(sizeof(trsv_state) <= GSV_TRSV_STATE_BYTES, "the state fits its place");
 
@@ -32,7 +35,7 @@ template <typename T> trsv_problem<T> lower_problem(const gsv_trsv *call) {
     p.n = int(call->n);
     p.unit = call->diag == GPUSOLVE_UNIT;
     p.conj = traits<T>::is_complex && call->trans == GPUSOLVE_CONJ_TRANS;
-    if ((call->uplo == GPUSOLVE_UPPER) != trans) {
+    if (gsv_trsv_is_turned(call)) {
         p.a += last * (call->lda + 1);
         p.x += last * p.x_stride;
         p.row_stride = -p.row_stride;
@@ -42,11 +45,27 @@ template <typename T> trsv_problem<T> lower_problem(const gsv_trsv *call) {
     return p;
 }
 
+/* Launch so that the kernel may begin while the one before it on the stream ends (overlap_launches). */
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch_overlapped(void (*kernel)(Parameters...), int blocks, int threads, int shared,
+                              cudaStream_t stream, Arguments... arguments) {
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(unsigned(blocks));
+    config.blockDim = dim3(unsigned(threads));
+    config.dynamicSmemBytes = size_t(shared);
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
 template <typename T, int NMAX, bool TRANS>
 cudaError_t launch_small(const trsv_problem<T> &p, cudaStream_t stream) {
     typedef small_shared<T, NMAX> shape;
-    trsv_small_kernel<T, NMAX, TRANS><<<1, shape::THREADS, shape::BYTES, stream>>>(p);
-    return cudaGetLastError();
+    return launch_overlapped(trsv_small_kernel<T, NMAX, TRANS>, 1, shape::THREADS, shape::BYTES, stream, p);
 }
 
 template <typename T, bool TRANS>
@@ -59,10 +78,10 @@ cudaError_t launch_trsv(const trsv_problem<T> &p, const gsv_trsv_scratch *scratc
     if (p.n <= SMALL)
         return launch_small<T, SMALL, TRANS>(p, stream);
     const int blocks = (p.n + NB - 1) / NB;
-    trsv_grid_kernel<T, NB, TRANS><<<blocks, TRSV_THREADS, trsv_shared<T, NB>::BYTES, stream>>>(
-        p, static_cast<trsv_state *>(scratch->state), static_cast<T *>(scratch->buffers),
-        scratch->capacity / int64_t(sizeof(T)), blocks, FOLD_FROM, FAR, NAP);
-    return cudaGetLastError();
+    return launch_overlapped(trsv_grid_kernel<T, NB, TRANS>, blocks, TRSV_THREADS, trsv_shared<T, NB>::BYTES,
+                             stream, p, static_cast<trsv_state *>(scratch->state),
+                             static_cast<T *>(scratch->buffers), scratch->capacity / int64_t(sizeof(T)),
+                             blocks, trsv_shape<T>::FOLD_FROM, AHEAD);
 }
 
 template <typename T>
@@ -89,14 +108,78 @@ template <typename T, bool TRANS> cudaError_t setup_trsv() {
     return error;
 }
 
-#define GSV_DEFINE_TRSV(letter, type)                                                                   \
-    extern "C" cudaError_t gsv_trsv_setup_##letter(void) {                                              \
-        const cudaError_t error = gsv::setup_trsv<type, false>();                                       \
-        return error == cudaSuccess ? gsv::setup_trsv<type, true>() : error;                            \
-    }                                                                                                   \
-    extern "C" cudaError_t gsv_trsv_launch_##letter(const gsv_trsv *p, const gsv_trsv_scratch *scratch, \
-                                                    cudaStream_t stream) {                              \
-        return gsv::launch_call<type>(p, scratch, stream);                                              \
+static_assert(int(SLAB) == int(GSV_TRSV_SLAB) && int(SUPER) == int(GSV_TRSV_SUPER), "one layout");
+
+/* A square in A's own orientation, leading dimension `size`, with the strides of the forward solve. */
+template <typename T> trsv_problem<T> turned_square(const gsv_trsv *call, int size, const void *w) {
+    gsv_trsv square = *call;
+    square.a = w;
+    square.lda = square.n = size;
+    square.x = nullptr;
+    square.incx = 1;
+    return lower_problem<T>(&square);
+}
+
+template <typename T>
+cudaError_t judge_inverse(const gsv_trsv *call, int first, int size, const void *w, double *scratch,
+                          double *condition, cudaStream_t stream) {
+    const trsv_problem<T> p = lower_problem<T>(call), q = turned_square<T>(call, size, w);
+    const T *l = p.a + first * (p.row_stride + p.column_stride);
+    double *rows = scratch, *v = scratch + size;
+    absolute_product_kernel<T>
+        <<<size, 32, 0, stream>>>(size, l, p.row_stride, p.column_stride, p.unit, nullptr, nullptr, rows);
+    absolute_product_kernel<T>
+        <<<size, 32, 0, stream>>>(size, q.a, q.row_stride, q.column_stride, false, rows, nullptr, v);
+    absolute_product_kernel<T>
+        <<<size, 32, 0, stream>>>(size, l, p.row_stride, p.column_stride, p.unit, v, rows, condition);
+    return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t pack_slabs(const gsv_trsv *call, int first, int size, const void *w, void *numbers,
+                       cudaStream_t stream) {
+    const trsv_problem<T> p = lower_problem<T>(call), q = turned_square<T>(call, size, w);
+    pack_slabs_kernel<T><<<(size + SLAB - 1) / SLAB, 256, 0, stream>>>(p, q.a, q.row_stride, q.column_stride,
+                                                                       first, static_cast<T *>(numbers));
+    return cudaGetLastError();
+}
+
+template <typename T>
+cudaError_t launch_prepared(const gsv_trsv *call, const void *numbers, const gsv_trsv_scratch *scratch,
+                            cudaStream_t stream) {
+    const trsv_problem<T> p = lower_problem<T>(call);
+    const int slabs = (p.n + SLAB - 1) / SLAB;
+    return launch_overlapped(trsv_prepared_kernel<T>, slabs, TRSV_THREADS, 0, stream, p.n,
+                             static_cast<const T *>(numbers), p.x, p.x_stride,
+                             static_cast<trsv_state *>(scratch->state), static_cast<T *>(scratch->buffers),
+                             int64_t(slabs) * SLAB, slabs);
+}
+
+#define GSV_DEFINE_TRSV(letter, type)                                                                     \
+    extern "C" cudaError_t gsv_trsv_setup_##letter(void) {                                                \
+        const cudaError_t error = gsv::setup_trsv<type, false>();                                         \
+        return error == cudaSuccess ? gsv::setup_trsv<type, true>() : error;                              \
+    }                                                                                                     \
+    extern "C" cudaError_t gsv_trsv_launch_##letter(const gsv_trsv *p, const gsv_trsv_scratch *scratch,   \
+                                                    cudaStream_t stream) {                                \
+        return gsv::launch_call<type>(p, scratch, stream);                                                \
+    }                                                                                                     \
+    extern "C" cudaError_t gsv_trsv_identity_##letter(int size, void *w, cudaStream_t stream) {           \
+        gsv::identity_kernel<type><<<256, 256, 0, stream>>>(size, static_cast<type *>(w));                \
+        return cudaGetLastError();                                                                        \
+    }                                                                                                     \
+    extern "C" cudaError_t gsv_trsv_judge_##letter(const gsv_trsv *p, int first, int size, const void *w, \
+                                                   double *scratch, double *condition,                    \
+                                                   cudaStream_t stream) {                                 \
+        return gsv::judge_inverse<type>(p, first, size, w, scratch, condition, stream);                   \
+    }                                                                                                     \
+    extern "C" cudaError_t gsv_trsv_pack_##letter(const gsv_trsv *p, int first, int size, const void *w,  \
+                                                  void *numbers, cudaStream_t stream) {                   \
+        return gsv::pack_slabs<type>(p, first, size, w, numbers, stream);                                 \
+    }                                                                                                     \
+    extern "C" cudaError_t gsv_trsv_prepared_##letter(                                                    \
+        const gsv_trsv *p, const void *numbers, const gsv_trsv_scratch *scratch, cudaStream_t stream) {   \
+        return gsv::launch_prepared<type>(p, numbers, scratch, stream);                                   \
     }
 
 } // namespace gsv

@@ -2,22 +2,24 @@
  * x = inv(A) b, A lower triangular of order n <= NMAX, by one block of threads. Upper triangles and
  * transposes are the same with other strides (trsv_problem).
  *
- * Algorithm. With 16 x 16 blocks, W(k) = inv(A(k, k)) and M(i, k) = A(i, k) W(k):
+ * Algorithm. With 16 x 16 blocks, W(k) = inv(A(k, k)) and M(k) = A(k, k-1) W(k-1):
  *
  *   1. all of A and b are requested at once (Hogg: the latency of memory is paid once);
- *   2. all W(k) at the same time, a warp each; then all M(i, k), 8 x 8 x 4 products;
- *   3. for k = 0, 1, ...:  b(i) = b(i) - M(i, k) b(k), i > k
- *   4. x(k) = W(k) b(k)
+ *   2. all W(k) at the same time, a warp each; then all M(k);
+ *   3. for k = 0, 1, ...: a barrier, then at the same time
+ *          warp k          x(k) = W(k) b(k)
+ *          warp k + 1      b(k+1) = b(k+1) - M(k+1) b(k) - A(k+1, k-1) x(k-1)
+ *          warps i below   b(i) = b(i) - A(i, k-1) x(k-1)
  *
- * The chain is step 3 alone: a barrier, a product of a warp with 16 numbers, one shuffle. While it runs, the
- * second half of the warps judges every W(k). If one is refused, A is read again and warp 0 solves by
- * substitution.
+ * So a step of the chain is a barrier and one product of a warp with 16 numbers (two side by side): neither W
+ * nor any other product stands on it. Meanwhile warps of their own judge every W(k). If one is refused, A is
+ * read again and warp 0 solves by substitution.
  *
- * Mapping of step 3. Warp w has rows 16 w ...; lanes 0 .. 15 the first eight columns of M(w, k), lanes 16 ..
+ * Mapping of step 3. Warp w has rows 16 w ...; lanes 0 .. 15 the first eight columns of a tile, lanes 16 ..
  * 31 the others.
  *
- * Traffic: A's lower triangle once, b once. Synchronisation: barriers of the block. Limits: 0 < n <= NMAX,
- * which must fit into shared memory.
+ * Traffic: A's lower triangle once, b once. Synchronisation: barriers of the block, in step 3 of its first
+ * warps alone. Limits: 0 < n <= NMAX, which must fit into shared memory.
  */
 #ifndef GSV_TRSV_SMALL_CUH
 #define GSV_TRSV_SMALL_CUH
@@ -27,94 +29,111 @@
 namespace gsv {
 
 template <typename T, int NMAX> struct small_shared {
-    static const int LD = NMAX + 4, WLD = 20, WARPS = NMAX / 16, THREADS = 64 * WARPS;
-    static const int BYTES = int(sizeof(T)) * (NMAX * LD + WARPS * 16 * WLD + NMAX) +
-                             48 * WARPS * int(sizeof(typename traits<T>::real));
+    static const int LD = NMAX + 4, WLD = 20, WARPS = NMAX / 16;
+    /* warps that load A, and that judge: as many as there are, but for registers' sake where A is large */
+    static const int LOADERS = NMAX > 64 ? 8 : NMAX / 8, JUDGES = NMAX > 64 ? 4 : WARPS,
+                     THREADS = 32 * (WARPS + JUDGES);
+    static const int BYTES = int(sizeof(T)) * (NMAX * LD + WARPS * 16 * WLD + 2 * NMAX) +
+                             16 * WARPS * int(sizeof(typename traits<T>::real));
 };
 
-/* The lower triangle into shared memory, rows and columns from n on as the identity's. */
-template <typename T, int NMAX, bool TRANS>
-__device__ __forceinline__ void copy_triangle_block(const trsv_problem<T> &p, T *to) {
-    constexpr int LD = small_shared<T, NMAX>::LD, WARPS = small_shared<T, NMAX>::THREADS / 32;
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, top = (p.n + 15) / 16 * 16;
-    for (int slow = warp; slow < top; slow += WARPS)
-        for (int fast = lane + (TRANS ? 0 : slow & ~31); fast < (TRANS ? slow + 1 : top); fast += 32) {
-            const int i = TRANS ? slow : fast, c = TRANS ? fast : slow;
-            if (i < c)
-                continue;
-            const bool wanted = i < p.n && (i > c || !p.unit);
-            if (i == c && !wanted)
-                to[i + c * LD] = make<T>(1);
-            else
-                copy_async(to + i + c * LD, wanted ? p.a + i * p.row_stride + c * p.column_stride : p.a,
-                           wanted);
-        }
-    copies_done();
-    if constexpr (traits<T>::is_complex)
-        if (p.conj) {
-            __syncthreads(); /* every copy is there */
-            for (int c = warp; c < top; c += WARPS)
-                for (int i = c + lane; i < top; i += 32)
-                    to[i + c * LD] = conjugate(to[i + c * LD]);
-        }
+/* Are the e-th numbers of all warps, below, above the diagonal? */
+template <int NMAX, bool TRANS> __device__ constexpr bool is_above(int e) {
+    constexpr int WARPS = NMAX > 64 ? 8 : NMAX / 8, CHUNKS = NMAX / 32,
+                  TALL = NMAX / 4 / WARPS; /* TALL e's go down a patch column */
+    return TRANS ? 4 * WARPS * (e % TALL + 1) <= 8 * (e / TALL)
+                 : 32 * (e % CHUNKS + 1) <= WARPS * (e / CHUNKS);
 }
 
-/* judge_inverse_block for a 16 x 16 triangle, by one warp; scratch: 48 numbers. */
+/* The lower triangle into shared memory, rows and columns from n on as the identity's, all of it requested
+ * before any is stored. A warp reads 32 rows of a column or, transposed, 4 rows by 8 columns: see tile_copy.
+ */
+template <typename T, int NMAX, bool TRANS>
+__device__ __forceinline__ void copy_triangle_block(const trsv_problem<T> &p, T *to) {
+    constexpr int LD = small_shared<T, NMAX>::LD, WARPS = small_shared<T, NMAX>::LOADERS;
+    constexpr int E = NMAX * NMAX / 32 / WARPS, CHUNKS = NMAX / 32;
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    T a[E];
+#pragma unroll
+    for (int e = 0; e < E; e++) {
+        if (is_above<NMAX, TRANS>(e))
+            continue;
+        const int q = warp + WARPS * (TRANS ? e : e / CHUNKS);
+        const int i = TRANS ? 4 * (q % (NMAX / 4)) + (lane & 3) : 32 * (e % CHUNKS) + lane;
+        const int c = TRANS ? 8 * (q / (NMAX / 4)) + (lane >> 2) : q;
+        a[e] = make<T>(i == c ? 1 : 0);
+        if (i < p.n && (i > c || (i == c && !p.unit)))
+            a[e] = p.a[i * p.row_stride + c * p.column_stride];
+    }
+    asm volatile("" : "+r"(warp), "+r"(lane)); /* places are computed again: registers are short */
+#pragma unroll
+    for (int e = 0; e < E; e++) {
+        if (is_above<NMAX, TRANS>(e))
+            continue;
+        const int q = warp + WARPS * (TRANS ? e : e / CHUNKS);
+        const int i = TRANS ? 4 * (q % (NMAX / 4)) + (lane & 3) : 32 * (e % CHUNKS) + lane;
+        const int c = TRANS ? 8 * (q / (NMAX / 4)) + (lane >> 2) : q;
+        if (i >= c)
+            to[i + c * LD] = conjugate_if(p.conj, a[e]);
+    }
+}
+
+/* w = inv(l), 16 x 16, zeros above the diagonal, by one warp. */
+template <typename T>
+__device__ __forceinline__ void invert_16_warp(const T *l, int ld, T *w, int wld, int lane) {
+    const int second = lane >> 3 & 1; /* lanes 16 .. 31 do the same */
+    invert_8_warp(l + 8 * second * (ld + 1), ld, w + 8 * second * (wld + 1), wld, lane);
+    __syncwarp();
+    T sum[2] = {make<T>(0), make<T>(0)};
+    multiply_tiles_warp<T, 1>(l + 8, ld, w, wld, 0, 8, lane, sum);
+    store_tiles_warp<T, 1>(w + 8 * wld, wld, lane, false, sum);
+    __syncwarp();
+    sum[0] = sum[1] = make<T>(0);
+    multiply_tiles_warp<T, 1>(w + 8 * (wld + 1), wld, w + 8 * wld, wld, 0, 8, lane, sum);
+    __syncwarp();
+    store_tiles_warp<T, 1>(w + 8, wld, lane, true, sum);
+    sum[0] = sum[1] = make<T>(0);
+    store_tiles_warp<T, 1>(w + 8 * wld, wld, lane, false, sum);
+}
+
+/* May w stand in for l, 16 x 16? By one warp, with norm(|w| |l|, inf), which is a bound of what
+ * judge_inverse_block takes and sooner there. scratch: 16 numbers. */
 template <typename T>
 __device__ __forceinline__ bool judge_inverse_16_warp(const T *l, int ld, const T *w, int wld,
                                                       typename traits<T>::real limit,
                                                       typename traits<T>::real *scratch) {
     typedef typename traits<T>::real real;
     const int lane = threadIdx.x & 31, row = lane & 15, first = lane & 16 ? 8 : 0;
-    real *e = scratch, *columns = scratch + 16, *v = scratch + 32, rows = 0, below = 0, sum = 0;
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-        const int other = first + k;
-        rows += other <= row ? magnitude1(l[row + other * ld]) : 0;
-        below += other >= row ? magnitude1(w[other + row * wld]) : 0;
-    }
-    rows += __shfl_xor_sync(~0u, rows, 16);
-    below += __shfl_xor_sync(~0u, below, 16);
-    if (lane < 16) {
-        e[row] = rows;
-        columns[row] = below;
-    }
-    __syncwarp();
-    below = 0;
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-        const int other = first + k;
-        sum += other <= row ? magnitude1(w[row + other * wld]) * e[other] : 0;
-        below += other >= row ? magnitude1(l[other + row * ld]) * columns[other] : 0;
-    }
-    sum += __shfl_xor_sync(~0u, sum, 16);
-    below += __shfl_xor_sync(~0u, below, 16);
-    if (lane < 16)
-        v[row] = sum;
-    __syncwarp();
-    sum = 0;
+    real rows = 0, sum = 0;
 #pragma unroll
     for (int k = 0; k < 8; k++)
-        sum += first + k <= row ? magnitude1(l[row + (first + k) * ld]) * v[first + k] : 0;
+        rows += first + k <= row ? magnitude1(l[row + (first + k) * ld]) : 0;
+    rows += __shfl_xor_sync(~0u, rows, 16);
+    if (lane < 16)
+        scratch[row] = rows;
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        sum += magnitude1(w[row + (first + k) * wld]) * scratch[first + k];
     sum += __shfl_xor_sync(~0u, sum, 16);
-    return __all_sync(~0u, sum <= limit * rows && below <= limit);
+    return __all_sync(~0u, sum <= limit);
 }
 
-/* Eight numbers of a tile's row times eight of a vector, added to those of the row's other lane. */
-template <typename T> __device__ __forceinline__ T half_row_product(const T *m, int ld, const T *v) {
-    T acc[4];
+/* Eight numbers of a tile's row to registers, and their product with eight of a vector. */
+template <typename T> __device__ __forceinline__ void half_row(const T *from, int ld, T (&m)[8]) {
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        acc[i] = make<T>(0);
+    for (int k = 0; k < 8; k++)
+        m[k] = from[k * ld];
+}
+template <typename T>
+__device__ __forceinline__ void half_row_product(const T (&m)[8], const T *v, T (&acc)[4]) {
 #pragma unroll
     for (int k = 0; k < 8; k += 2) {
         T pair[2];
         load_run(v + k, pair);
-        acc[k % 4] = multiply_add(acc[k % 4], m[k * ld], pair[0]);
-        acc[k % 4 + 1] = multiply_add(acc[k % 4 + 1], m[(k + 1) * ld], pair[1]);
+        acc[k % 4] = multiply_add(acc[k % 4], m[k], pair[0]);
+        acc[k % 4 + 1] = multiply_add(acc[k % 4 + 1], m[k + 1], pair[1]);
     }
-    const T sum = add(add(acc[0], acc[1]), add(acc[2], acc[3]));
-    return add(sum, shuffle_xor(sum, 16));
 }
 
 template <typename T, int NMAX, bool TRANS>
@@ -123,57 +142,81 @@ __global__ void __launch_bounds__(small_shared<T, NMAX>::THREADS, 1) trsv_small_
     typedef small_shared<T, NMAX> shape;
     constexpr int LD = shape::LD, WLD = shape::WLD, WARPS = shape::WARPS;
     extern __shared__ __align__(16) unsigned char raw[];
-    T *a = reinterpret_cast<T *>(raw), *w = a + NMAX * LD, *y = w + WARPS * 16 * WLD;
-    real *scratch = reinterpret_cast<real *>(y + NMAX);
+    T *a = reinterpret_cast<T *>(raw), *w = a + NMAX * LD, *y = w + WARPS * 16 * WLD, *x = y + NMAX;
+    real *scratch = reinterpret_cast<real *>(x + NMAX);
     const int tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, r = lane & 15, first = lane & 16 ? 8 : 0;
     const int blocks = (p.n + 15) / 16, row = 16 * (warp % WARPS) + r;
 
+    overlap_launches();
     T b = make<T>(0);
     if (row < p.n)
         b = p.x[int64_t(row) * p.x_stride];
-    copy_triangle_block<T, NMAX, TRANS>(p, a);
+    if (warp < shape::LOADERS)
+        copy_triangle_block<T, NMAX, TRANS>(p, a);
     __syncthreads(); /* A is there */
     if (warp < blocks && warp < WARPS)
         invert_16_warp(a + 16 * warp * (LD + 1), LD, w + warp * 16 * WLD, WLD, lane);
     __syncthreads(); /* every W(k) is there */
-    for (int tile = warp; tile < blocks * (blocks - 1) / 2; tile += 2 * WARPS) {
-        int k = 0, rest = tile;
-        while (rest >= blocks - 1 - k)
-            rest -= blocks - 1 - k++;
-        T *m = a + 16 * (k + 1 + rest) + 16 * k * LD, top[4], low[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            top[i] = low[i] = make<T>(0);
-        multiply_tiles_warp<T, 2>(m, LD, w + k * 16 * WLD, WLD, 0, 16, lane, top);
-        multiply_tiles_warp<T, 2>(m + 8, LD, w + k * 16 * WLD, WLD, 0, 16, lane, low);
-        __syncwarp(); /* A(i, k) is read */
-        store_tiles_warp<T, 2>(m, LD, lane, false, top);
-        store_tiles_warp<T, 2>(m + 8, LD, lane, false, low);
-    }
-    __syncthreads(); /* every M(i, k) is there */
     bool refused = false;
     if (warp < WARPS) {
+        /* M(w, w-1) in the place of A(w, w-1) */
+        T *beside = a + 16 * warp + 16 * (warp - 1) * LD;
+        if (warp > 0 && warp < blocks) {
+            const T *with = w + (warp - 1) * 16 * WLD;
+            T top[4], low[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                top[i] = low[i] = make<T>(0);
+            multiply_tiles_warp<T, 2>(beside, LD, with, WLD, 0, 16, lane, top);
+            multiply_tiles_warp<T, 2>(beside + 8, LD, with, WLD, 0, 16, lane, low);
+            __syncwarp(); /* A(w, w-1) is read */
+            store_tiles_warp<T, 2>(beside, LD, lane, false, top);
+            store_tiles_warp<T, 2>(beside + 8, LD, lane, false, low);
+            __syncwarp(); /* M(w, w-1) is there */
+        }
+        /* near: M(w, w-1), in the end W(w); far: A(w, k-1) */
+        T near[8], far[8];
+        half_row(warp > 0 ? beside + r + first * LD : w + r + first * WLD, warp > 0 ? LD : WLD, near);
+        half_row(a + row + first * LD, LD, far);
+#pragma unroll 1
         for (int k = 0; k < blocks; k++) {
+            if (warp == k && lane < 16)
+                y[row] = b;
+            if (warp == k)
+                __syncwarp();
+            if (k + 1 < blocks)
+                asm volatile("bar.sync 1, %0;" ::"n"(32 * WARPS) : "memory"); /* b(k) and x(k-1) are there */
+            if (warp >= blocks || warp < k)
+                continue;
+            T acc[4];
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                acc[i] = make<T>(0);
+            if (warp <= k + 1)
+                half_row_product(near, y + 16 * k + first, acc);
+            if (warp > k && k > 0)
+                half_row_product(far, x + 16 * (k - 1) + first, acc);
+            T sum = add(add(acc[0], acc[1]), add(acc[2], acc[3]));
+            sum = add(sum, shuffle_xor(sum, 16));
+            b = warp == k ? sum : add(b, negate(sum));
             if (warp == k) {
                 if (lane < 16)
-                    y[row] = b;
-                __syncwarp();
-                b = half_row_product(w + k * 16 * WLD + r + first * WLD, WLD, y + 16 * k + first);
+                    x[row] = b;
+                continue;
             }
-            if (k + 1 < blocks) {
-                asm volatile("bar.sync 1, %0;" ::"n"(32 * WARPS) : "memory"); /* b(k) stands in y */
-                if (warp > k && warp < blocks)
-                    b = add(
-                        b, negate(half_row_product(a + row + (16 * k + first) * LD, LD, y + 16 * k + first)));
-            }
+            if (k > 0)
+                half_row(a + row + (16 * k + first) * LD, LD, far);
+            if (warp == k + 1)
+                half_row(w + warp * 16 * WLD + r + first * WLD, WLD, near);
         }
-    } else if (warp - WARPS < blocks) {
-        const int k = warp - WARPS;
-        refused = !judge_inverse_16_warp(a + 16 * k * (LD + 1), LD, w + k * 16 * WLD, WLD, real(300),
-                                         scratch + 48 * k);
+    } else {
+        for (int k = warp - WARPS; k < blocks; k += shape::JUDGES)
+            refused |= !judge_inverse_16_warp(a + 16 * k * (LD + 1), LD, w + k * 16 * WLD, WLD,
+                                              real(GSV_INVERSION_LIMIT), scratch + 16 * k);
     }
     if (__syncthreads_or(refused)) {
-        copy_triangle_block<T, NMAX, TRANS>(p, a);
+        if (warp < shape::LOADERS)
+            copy_triangle_block<T, NMAX, TRANS>(p, a);
         if (warp < WARPS && lane < 16)
             y[row] = row < p.n ? p.x[int64_t(row) * p.x_stride] : make<T>(0);
         __syncthreads(); /* A and b are there again */
