@@ -21,10 +21,10 @@
  * the end. Steps 3 and 4: see row_share. Tiles in shared memory are column-major in both cases.
  *
  * Synchronisation. x travels through `published` (trsv_publish.cuh: the data is the flag), which a block
- * polls for itself, warp by warp. Blocks draw ascending numbers and wait for lower ones alone, and whoever
- * has a number runs: no wait can be for ever, in whichever order blocks are started and however few fit on
- * the device. Two buffers take turns: a launch publishes in one and empties what the launch before it has
- * left in the other, so no launch has to wait for its own cleaning and the host resets nothing between
+ * polls for itself (step 2: warp by warp). Blocks draw ascending numbers and wait for lower ones alone, and
+ * whoever has a number runs: no wait can be for ever, in whichever order blocks are started and however few
+ * fit on the device. Two buffers take turns: a launch publishes in one and empties what the launch before it
+ * has left in the other, so no launch has to wait for its own cleaning and the host resets nothing between
  * replays. The block with the last number sets the counter up for the next launch: nobody will draw again in
  * this one.
  *
@@ -216,22 +216,21 @@ __device__ __forceinline__ void row_numbers(const T *tile, bool lower, T (&m)[ro
                    : make<T>(0);
 }
 
-/* Receive NB numbers of x, each warp for itself, and multiply this thread's share of a tile's row with them,
- * summed over the row's lanes. One load a warp and poll: more of them hold up the numbers that they wait for.
- * own: room for NB numbers of this warp. */
+/* Receive NB numbers of x and multiply this thread's share of a tile's row with them, summed over the row's
+ * lanes. Warp 0 polls alone, one load at a time: more of them hold up the numbers that they wait for. v: room
+ * for NB numbers, which nobody reads any more. */
 template <typename T, int NB>
-__device__ __forceinline__ T receive_product(const T *from, const T (&m)[row_share<NB>::E], T *own,
-                                             unsigned *gave_up) {
-    constexpr int RUN = NB / 32;
-    const int lane = threadIdx.x & 31;
-    T v[RUN];
-    load_published(from + lane * RUN, v);
-    wait_published_warp(from + lane * RUN, v, 0, gave_up);
-    store_run(own + lane * RUN, v);
-    __syncwarp(); /* the numbers are there */
-    const T sum = row_product<T, NB>(m, own);
-    __syncwarp(); /* own may be written again */
-    return sum;
+__device__ __forceinline__ T receive_product_block(const T *from, const T (&m)[row_share<NB>::E], T *v,
+                                                   unsigned *gave_up) {
+    if (threadIdx.x < 32) {
+        constexpr int RUN = NB / 32;
+        T received[RUN];
+        load_published(from + threadIdx.x * RUN, received);
+        wait_published_warp(from + threadIdx.x * RUN, received, 0, gave_up);
+        store_run(v + threadIdx.x * RUN, received);
+    }
+    __syncthreads(); /* the numbers are there */
+    return row_product<T, NB>(m, v);
 }
 
 /* Ask for the lines of tile (k, j) to come to L2: one a thread. */
@@ -254,7 +253,7 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
     constexpr int TILE = trsv_shared<T, NB>::TILE, LD = trsv_shared<T, NB>::LD;
     extern __shared__ __align__(16) unsigned char raw[];
     T *l = reinterpret_cast<T *>(raw), *w = l + TILE, *s = w + TILE;
-    T *own = s + TILE + (threadIdx.x >> 5) * NB, *y = s + TILE + TRSV_WARPS * NB, *partial = y + NB;
+    T *all = s + TILE, *own = all + (threadIdx.x >> 5) * NB, *y = all + TRSV_WARPS * NB, *partial = y + NB;
     real *scratch = reinterpret_cast<real *>(partial + TRSV_THREADS);
     __shared__ unsigned long long drawn;
     overlap_launches();
@@ -357,7 +356,8 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
         const int from = k - 2 + round;
         if (from >= 0)
             result =
-                add(result, negate(receive_product<T, NB>(published + from * NB, far, own, &state->gave_up)));
+                add(result,
+                    negate(receive_product_block<T, NB>(published + from * NB, far, all, &state->gave_up)));
         if (round == 0 || !folded) {
             T *v = partial + round * NB;
             if (tid % share::LANES == 0)

@@ -13,11 +13,11 @@ namespace gsv {
 template <typename T> struct trsv_shape {
     static const int NB = sizeof(T) == 16 ? 32 : 64, SMALL = sizeof(T) == 16 ? 64 : 128;
     /* The first block row that has time to make F: that takes longer without FP64 tensor cores. */
-    static const int FOLD_FROM = !traits<T>::is_complex ? 5 : sizeof(T) == 16 ? 10 : 20;
+    static const int FOLD_FROM = !traits<T>::is_complex ? 7 : sizeof(T) == 16 ? 10 : 20;
 };
 
 /* Tiles that are asked for, into L2, before they are requested into registers. */
-enum { AHEAD = 8 };
+enum { AHEAD = 4 };
 
 static_assert(sizeof(trsv_state) <= GSV_TRSV_STATE_BYTES, "the state fits its place");
 
