@@ -91,7 +91,7 @@ GPUSOLVE_API gpusolve_status gpusolve_ztrsv(gpusolve_handle *handle, gpusolve_up
 
 /*
  * The prepared form, for many solves with one matrix: a packed copy of the triangle in which diagonal blocks
- * of 1024 rows stand inverted, so that a solve is products alone. A matrix whose blocks are too
+ * of 2048 rows stand inverted, so that a solve is products alone. A matrix whose blocks are too
  * ill-conditioned for that (the rule above, block by block) is not copied; its solves are those of
  * gpusolve_?trsv and read A, which must therefore stay as it is until the prepared form is destroyed. The
  * same with the host backend.
@@ -99,7 +99,7 @@ GPUSOLVE_API gpusolve_status gpusolve_ztrsv(gpusolve_handle *handle, gpusolve_up
 typedef struct gpusolve_trsv gpusolve_trsv;
 
 /*
- * Device memory that a prepared form takes; while it is made, 16 MiB more or less besides.
+ * Device memory that a prepared form takes; while it is made, up to 64 MiB besides.
  * - dtype, n: of the matrix.
  * - bytes: [out, host] 0 on the host backend.
  */
@@ -120,7 +120,7 @@ GPUSOLVE_API gpusolve_status gpusolve_trsv_prepare(gpusolve_handle *handle, gpus
 /*
  * op(A) x = b, in place, with x and incx as in gpusolve_?trsv, on the stream of the handle, which has the
  * backend and device that the form was made with. Asynchronous, one launch, allocates nothing, capturable;
- * one solve with a form at a time. The same bits every time. The residual in the norm of a block of 1024 rows
+ * one solve with a form at a time. The same bits every time. The residual in the norm of a block of 2048 rows
  * is as small as that of substitution.
  */
 GPUSOLVE_API gpusolve_status gpusolve_trsv_solve(gpusolve_handle *handle, gpusolve_trsv *prepared, void *x,

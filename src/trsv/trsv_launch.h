@@ -32,7 +32,7 @@ gsv_trsv_launch gsv_trsv_launch_s, gsv_trsv_launch_d, gsv_trsv_launch_c, gsv_trs
 /* ---------------------------------------------------------------------------- prepared (trsv_prepared.cuh)
  * --- */
 
-enum { GSV_TRSV_SLAB = 8, GSV_TRSV_SUPER = 1024 };
+enum { GSV_TRSV_SLAB = 8, GSV_TRSV_SUPER = 2048 };
 
 /* Numbers of the packed triangle of order n, and of each of the vectors a solve publishes. */
 static inline int64_t gsv_trsv_packed_numbers(int64_t n) {

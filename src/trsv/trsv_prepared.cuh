@@ -25,7 +25,7 @@
 
 namespace gsv {
 
-enum { SLAB = 8, SUPER = 1024 };
+enum { SLAB = 8, SUPER = 2048 };
 
 inline __host__ __device__ int64_t slab_start(int64_t slab) {
     return SLAB * SLAB / 2 * slab * (slab + 1);
@@ -152,6 +152,10 @@ __global__ void __launch_bounds__(TRSV_THREADS, 4)
         for (int i = 0; i < int(sizeof(T)) / 4; i++)
             reinterpret_cast<int *>(other)[i] = -1;
     }
+    /* what will be read of W, into L2, while x is waited for */
+    for (int line = tid * 128; line < (end - before) * SLAB * int(sizeof(T)); line += TRSV_THREADS * 128)
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(
+            reinterpret_cast<const char *>(from + int64_t(before) * SLAB) + line));
     left.run(from, column, before, published, &state->gave_up);
     sums own;
     own.request(from, before + column, end);

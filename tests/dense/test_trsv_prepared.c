@@ -139,9 +139,9 @@ static void check_backend(gpusolve_backend backend) {
                        (trsv_kind)kind, 150, 0, 1);
     }
     for (int dtype = 0; dtype < 4; dtype++)
-        for (int64_t n = 1023; n < 1028; n += 2)
+        for (int64_t n = 2047; n < 2052; n += 2)
             check_case(handle, (gpusolve_dtype)dtype, dtype * 3 % 8 + (int)(n % 4), TRSV_TAME, n, 1, 1);
-    check_case(handle, GPUSOLVE_DOUBLE, 0, TRSV_TAME, 2500, 0, 1);
+    check_case(handle, GPUSOLVE_DOUBLE, 0, TRSV_TAME, 4500, 0, 1);
     check_case(handle, GPUSOLVE_DOUBLE, 5, TRSV_TAME, 2100, 3, 1);
     gpusolve_destroy(handle);
 }
