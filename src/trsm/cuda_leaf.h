@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { GSV_LEAF_ROWS = 64 };
+enum { GSV_LEAF_ROWS = 64, GSV_PANEL_ROWS = 512 };
 
 typedef struct gsv_leaf {
     const void *a; /* [device], like all pointers here */
@@ -43,11 +43,15 @@ typedef struct gsv_leaf {
 
 typedef struct gsv_leaf_functions {
     int32_t groups[4];       /* ascending, unused ones 0 */
-    int32_t solve_shared[4]; /* bytes of shared memory that solve needs with each */
+    int32_t solve_shared[4]; /* bytes of shared memory that invert and solve need with each */
+    int32_t panel_shared[4]; /* invert and solve_panel */
     /* Also fills `clear`, `clear_bytes` bytes (a multiple of 16) that are aligned to 16, with 0xff. Reads of
      * leaf: the triangle, inverse, substitute. */
     cudaError_t (*invert)(const gsv_leaf *leaf, void *clear, int64_t clear_bytes, cudaStream_t stream);
     cudaError_t (*solve)(const gsv_leaf *leaf, cudaStream_t stream);
+    /* The same with one thread block for all rows of a group: for many vectors, and GSV_PANEL_ROWS at most.
+     * Uses neither exchange nor ticket. */
+    cudaError_t (*solve_panel)(const gsv_leaf *leaf, cudaStream_t stream);
     cudaError_t (*multiply)(const gsv_leaf *leaf, cudaStream_t stream);
     /* b = 0: entries [rows][columns] at b + i + j ld */
     cudaError_t (*zero)(void *b, int64_t rows, int64_t columns, int64_t ld, cudaStream_t stream);

@@ -3,7 +3,7 @@
 #define GSV_CUDA_LEAF_LAUNCH_CUH
 
 #include "cuda_multiply.cuh"
-#include "cuda_solve.cuh"
+#include "cuda_panel.cuh"
 
 namespace gsv {
 
@@ -16,11 +16,15 @@ __global__ void __launch_bounds__(LEAF_THREADS)
     const int64_t row_blocks = (rows + LEAF_THREADS - 1) / LEAF_THREADS;
     for (int64_t k = blockIdx.x; k < row_blocks * ((columns + 7) / 8); k += gridDim.x) {
         const int64_t i = k % row_blocks * LEAF_THREADS + threadIdx.x, j = k / row_blocks * 8;
-        if (i < rows)
+        T piece[8]; /* all asked for before the first is stored */
 #pragma unroll
-            for (int c = 0; c < 8; c++)
-                if (j + c < columns)
-                    to[i + (j + c) * to_ld] = from[i + (j + c) * from_ld];
+        for (int c = 0; c < 8; c++)
+            if (i < rows && j + c < columns)
+                piece[c] = load_panel(from + i + (j + c) * from_ld);
+#pragma unroll
+        for (int c = 0; c < 8; c++)
+            if (i < rows && j + c < columns)
+                to[i + (j + c) * to_ld] = piece[c];
     }
 }
 
@@ -85,6 +89,12 @@ template <typename T, int N> cudaError_t solve_group(const gsv_leaf *leaf, cudaS
                              solve_shape<T, N>::BYTES, stream, p);
 }
 
+template <typename T, int N> cudaError_t panel_group(const gsv_leaf *leaf, cudaStream_t stream) {
+    const leaf_problem<T> p = problem_of<T>(leaf);
+    return launch_overlapped(solve_panel_kernel<T, N>, p.groups, LEAF_THREADS, panel_shape<T, N>::BYTES,
+                             stream, p);
+}
+
 template <typename T, int N> cudaError_t multiply_group(const gsv_leaf *leaf, cudaStream_t stream) {
     const leaf_problem<T> p = problem_of<T>(leaf);
     const int64_t tasks = int64_t(p.blocks) * p.groups;
@@ -137,6 +147,21 @@ template <typename T> struct leaf_launcher {
         }
         return cudaErrorInvalidValue;
     }
+    static cudaError_t solve_panel(const gsv_leaf *leaf, cudaStream_t stream) {
+        switch (leaf->group) {
+        case 8:
+            return panel_group<T, 8>(leaf, stream);
+        case 16:
+            if constexpr (!traits<T>::is_complex)
+                return panel_group<T, 16>(leaf, stream);
+            break;
+        case 32:
+            if constexpr (sizeof(T) == 8 && !traits<T>::is_complex)
+                return panel_group<T, 32>(leaf, stream);
+            break;
+        }
+        return cudaErrorInvalidValue;
+    }
     static cudaError_t zero(void *b, int64_t rows, int64_t columns, int64_t ld, cudaStream_t stream) {
         const int64_t blocks = (rows * columns + 4 * LEAF_THREADS - 1) / (4 * LEAF_THREADS);
         zero_kernel<T><<<unsigned(blocks < 4096 ? blocks : 4096), LEAF_THREADS, 0, stream>>>(
@@ -158,19 +183,30 @@ template <typename T> struct leaf_launcher {
     }
 };
 
+/* Of a solve and of the inversion before it. */
+template <typename T, typename S> struct with_inversion {
+    static const int BYTES = S::BYTES > invert_shared<T>::BYTES ? S::BYTES : invert_shared<T>::BYTES;
+};
+
 /* clang-format off */
+#define GSV_LEAF_SHARED(type, shape, n) (gsv::with_inversion<type, gsv::shape<type, n>>::BYTES)
 #define GSV_DEFINE_LEAF_REAL(name, type, widest)                                                             \
     extern "C" const gsv_leaf_functions name = {                                                             \
         {8, 16, widest, 0},                                                                                  \
-        {gsv::solve_shape<type, 8>::BYTES, gsv::solve_shape<type, 16>::BYTES,                                \
-         (widest) ? gsv::solve_shape<type, 32>::BYTES : 0, 0},                                               \
+        {GSV_LEAF_SHARED(type, solve_shape, 8), GSV_LEAF_SHARED(type, solve_shape, 16),                      \
+         (widest) ? GSV_LEAF_SHARED(type, solve_shape, 32) : 0, 0},                                          \
+        {GSV_LEAF_SHARED(type, panel_shape, 8), GSV_LEAF_SHARED(type, panel_shape, 16),                      \
+         (widest) ? GSV_LEAF_SHARED(type, panel_shape, 32) : 0, 0},                                          \
         GSV_LEAF_LAUNCHERS(type)}
 #define GSV_DEFINE_LEAF_COMPLEX(name, type)                                                                  \
     extern "C" const gsv_leaf_functions name = {                                                             \
-        {8, 0, 0, 0}, {gsv::solve_shape<type, 8>::BYTES, 0, 0, 0}, GSV_LEAF_LAUNCHERS(type)}
+        {8, 0, 0, 0},                                                                                        \
+        {GSV_LEAF_SHARED(type, solve_shape, 8), 0, 0, 0},                                                    \
+        {GSV_LEAF_SHARED(type, panel_shape, 8), 0, 0, 0},                                                    \
+        GSV_LEAF_LAUNCHERS(type)}
 #define GSV_LEAF_LAUNCHERS(type)                                                                             \
-    gsv::leaf_launcher<type>::invert, gsv::leaf_launcher<type>::solve, gsv::leaf_launcher<type>::multiply,   \
-        gsv::leaf_launcher<type>::zero, gsv::leaf_launcher<type>::copy,                                      \
+    gsv::leaf_launcher<type>::invert, gsv::leaf_launcher<type>::solve, gsv::leaf_launcher<type>::solve_panel, \
+        gsv::leaf_launcher<type>::multiply, gsv::leaf_launcher<type>::zero, gsv::leaf_launcher<type>::copy,  \
         gsv::leaf_launcher<type>::copy_triangle
 /* clang-format on */
 

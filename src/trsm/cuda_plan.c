@@ -25,22 +25,22 @@ static int64_t round_up(int64_t value, int64_t unit) {
  * 8, 16, 32: n = 512, 128 vectors 21, 22, 30; 1024, 128 37, 33, 49; 2048, 128 81, 68, 89; 4096, 128 263, 188,
  * 194; 8192, 128 950, 609, 560.
  */
-static int group_for(const gsv_triangular *p, int64_t stop, int shared_bytes) {
-    static const int64_t most_tasks[] = {132, 512, INT64_MAX, INT64_MAX};
+static int group_for(const gsv_triangular *p, const gsv_leaf_plan *plan, int shared_bytes) {
     const gsv_leaf_functions *functions = gsv_leaf_functions_of(p->dtype);
-    const int forced = gsv_cuda_forced_group();
-    const int64_t blocks = (smaller(p->order, stop) + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS;
+    const int forced = gsv_cuda_forced_group(), solve = p->operation == GSV_SOLVE;
+    const int64_t blocks =
+        plan->serial ? 1 : (smaller(p->order, plan->stop) + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS;
     int group = 0;
-    if (forced < 0 && p->operation == GSV_SOLVE)
-        return 0;
-    for (int k = 0; k < 4 && functions->groups[k]; k++) {
+    for (int k = 0; k < 4 && functions->groups[k] && !(solve && forced < 0); k++) {
         const int wide = functions->groups[k];
-        if (p->operation == GSV_SOLVE && functions->solve_shared[k] > shared_bytes)
+        const int64_t groups = group ? (p->vectors + group - 1) / group : INT64_MAX;
+        if (solve && (plan->serial ? functions->panel_shared[k] : functions->solve_shared[k]) > shared_bytes)
             break;
-        if (group > 0 &&
-            (forced > 0                  ? wide > forced
-             : p->operation == GSV_SOLVE ? blocks * ((p->vectors + group - 1) / group) <= most_tasks[k - 1]
-                                         : group >= p->vectors))
+        if (group && forced > 0 && wide > forced)
+            break;
+        if (group && forced == 0 && solve && blocks * groups <= (k == 1 || plan->serial ? 132 : 512))
+            break;
+        if (group && forced == 0 && !solve && groups == 1)
             break;
         group = wide;
     }
@@ -52,8 +52,8 @@ static void lay_out_solve(const gsv_triangular *p, gsv_leaf_plan *plan) {
         return; /* cuBLAS needs nothing */
     const int64_t number = gsv_number_bytes(p->dtype), rows = round_up(plan->stop, GSV_LEAF_ROWS);
     const int64_t blocks = round_up(plan->inverse_order, GSV_LEAF_ROWS) / GSV_LEAF_ROWS;
-    const int two = plan->inverse_order > plan->stop;
-    plan->buffer_bytes = rows * round_up(plan->panel, plan->group) * number;
+    const int two = plan->inverse_order > plan->stop && !plan->serial;
+    plan->buffer_bytes = plan->serial ? 0 : rows * round_up(plan->panel, plan->group) * number;
     plan->inverse = 0;
     plan->substitute = round_up(blocks * GSV_LEAF_ROWS * GSV_LEAF_ROWS * number, ALIGNMENT);
     plan->exchange[0] = round_up(plan->substitute + blocks * 4, ALIGNMENT);
@@ -88,12 +88,15 @@ static void lay_out(const gsv_triangular *p, gsv_leaf_plan *plan) {
 }
 
 gsv_leaf_plan gsv_leaf_whole_plan(const gsv_triangular *p, int shared_bytes) {
-    gsv_leaf_plan plan = {.group = group_for(p, gsv_cuda_stop(p), shared_bytes),
-                          .panel = p->vectors,
-                          .inverse_order = p->order};
-    plan.stop = smaller(p->order, plan.group ? gsv_cuda_stop(p) : GSV_SMALL_STOP);
-    if (p->operation == GSV_MULTIPLY && p->vectors > gsv_cuda_few(p)) {
-        plan.group = 0;
+    gsv_leaf_plan plan = {.panel = p->vectors, .inverse_order = p->order, .serial = gsv_cuda_is_serial(p)};
+    plan.stop = smaller(p->order, gsv_cuda_stop(p));
+    if (plan.serial)
+        plan.stop = smaller(plan.stop, GSV_PANEL_ROWS);
+    if (p->operation == GSV_SOLVE || p->vectors <= gsv_cuda_few(p))
+        plan.group = group_for(p, &plan, shared_bytes);
+    if (plan.group == 0 && p->operation == GSV_SOLVE)
+        plan.stop = smaller(p->order, GSV_SMALL_STOP);
+    if (plan.group == 0 && p->operation == GSV_MULTIPLY) {
         plan.stop = smaller(p->order, GSV_COPY_STOP);
         plan.panel = smaller(p->vectors, LARGEST_COPY);
     }

@@ -23,6 +23,7 @@ extern "C" {
 
 typedef struct gsv_leaf_plan {
     int group;             /* vectors side by side; 0: through cuBLAS */
+    int serial;            /* solve: through solve_panel */
     int64_t stop;          /* rows of the largest leaf */
     int64_t panel;         /* vectors at a time */
     int64_t inverse_order; /* solve: rows of T whose inverses are kept at once */

@@ -103,7 +103,8 @@ static gpusolve_status solve_prepared(leaf_run *run, const gsv_triangular *p, in
         leaf.next_exchange = run->memory + plan->exchange[1 - which];
     }
     run->leaves++;
-    return checked(run->functions->solve(&leaf, run->stream), run);
+    return checked((plan->serial ? run->functions->solve_panel : run->functions->solve)(&leaf, run->stream),
+                   run);
 }
 
 static gpusolve_status solve_leaf(void *context, const gsv_triangular *p, int64_t start, int64_t size,

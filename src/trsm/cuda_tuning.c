@@ -2,7 +2,9 @@
 
 #include <stdatomic.h>
 
-static _Atomic int64_t forced_stop, forced_few;
+#include "cuda_leaf.h"
+
+static _Atomic int64_t forced_stop, forced_few, forced_serial;
 static _Atomic int forced_group;
 
 void gsv_cuda_force_stop(int64_t rows) {
@@ -11,6 +13,10 @@ void gsv_cuda_force_stop(int64_t rows) {
 
 void gsv_cuda_force_few(int64_t vectors) {
     atomic_store(&forced_few, vectors);
+}
+
+void gsv_cuda_force_serial(int64_t vectors) {
+    atomic_store(&forced_serial, vectors);
 }
 
 void gsv_cuda_force_group(int vectors) {
@@ -30,15 +36,23 @@ int64_t gsv_cuda_few(const gsv_triangular *p) {
     return p->order <= 256 ? 1 << 10 : p->order <= 512 || p->order > 6000 ? 32 : 0;
 }
 
+int gsv_cuda_is_serial(const gsv_triangular *p) {
+    const int64_t vectors = atomic_load(&forced_serial);
+    return p->operation == GSV_SOLVE && p->vectors >= (vectors > 0 ? vectors : 768);
+}
+
 int64_t gsv_cuda_stop(const gsv_triangular *p) {
     const int64_t rows = atomic_load(&forced_stop);
     if (rows > 0)
         return rows;
     if (p->operation == GSV_MULTIPLY)
         return p->vectors <= gsv_cuda_few(p) ? 8192 : GSV_COPY_STOP;
-    return p->vectors <= 64     ? 8192
-           : p->vectors <= 128  ? 4096
-           : p->vectors <= 512  ? 2048
-           : p->vectors <= 2048 ? 512
-                                : 256;
+    if (gsv_cuda_is_serial(p))
+        return 256;
+    /* As many rows as give 256 tasks with groups of 16, but 1024 at least. */
+    const int64_t groups = (p->vectors + 15) / 16, even = 256 / groups * 64;
+    int64_t stop = 1024;
+    while (2 * stop <= even && stop < 8192)
+        stop *= 2;
+    return stop;
 }

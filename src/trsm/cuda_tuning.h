@@ -21,11 +21,15 @@ int64_t gsv_cuda_stop(const gsv_triangular *p);
 /* A product with more vectors than this goes through cuBLAS. */
 int64_t gsv_cuda_few(const gsv_triangular *p);
 
+/* Does a solve go through one thread block for each group of vectors? So many of them make it so. */
+int gsv_cuda_is_serial(const gsv_triangular *p);
+
 /* Tuning hooks: the values above, whatever the problem, and how many vectors are solved for side by side, at
  * most (below 0: leaves by cuBLAS, as on a device with too little shared memory); 0: as measured.
  * Process-wide. */
 void gsv_cuda_force_stop(int64_t rows);
 void gsv_cuda_force_few(int64_t vectors);
+void gsv_cuda_force_serial(int64_t vectors);
 void gsv_cuda_force_group(int vectors);
 int gsv_cuda_forced_group(void);
 

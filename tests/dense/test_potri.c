@@ -5,6 +5,7 @@
  */
 #include "testing.h"
 
+#include "memory.h"
 #include "triangular_cases.h"
 
 static gpusolve_status call(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_uplo uplo, int64_t n,
@@ -121,6 +122,21 @@ static void check_misuse(gpusolve_handle *handle) {
         device_delete(values);
 }
 
+/* The host's scratch cannot be had: A is as it was. (The device's is the handle's: test_cuda_trsm.) */
+static void check_allocation(gpusolve_handle *handle) {
+    testing_in("potri without memory");
+    double a[4] = {2, 1, 0, 2};
+    const double before[4] = {2, 1, 0, 2};
+    const int64_t live = gsv_live_allocations();
+    gsv_fail_allocation(1);
+    CHECK_STATUS(gpusolve_dpotri(handle, GPUSOLVE_LOWER, 2, a, 2, NULL, 0), GPUSOLVE_OUT_OF_MEMORY);
+    gsv_fail_allocation(0);
+    CHECK(memcmp(a, before, sizeof a) == 0);
+    CHECK(gsv_live_allocations() == live);
+    CHECK_STATUS(gpusolve_dpotri(handle, GPUSOLVE_LOWER, 2, a, 2, NULL, 0), GPUSOLVE_OK);
+    CHECK(gsv_live_allocations() == live);
+}
+
 int main(void) {
     static const int64_t sizes[] = {1, 2, 17, 64, 65, 200, 700};
     gpusolve_backend backends[2];
@@ -133,6 +149,8 @@ int main(void) {
                 check_inverse(handle, (gpusolve_dtype)dtype, GPUSOLVE_UPPER, sizes[i]);
             }
         check_misuse(handle);
+        if (backends[k] == GPUSOLVE_BACKEND_HOST)
+            check_allocation(handle);
         gpusolve_destroy(handle);
     }
     return testing_done();

@@ -216,20 +216,26 @@ static inline void case_check(gpusolve_handle *handle, const triangular_case *c,
     free(after.values);
 }
 
-/* Call check(handle, case, with_workspace) for every side, uplo, trans and diag. */
-static inline void case_variants(gpusolve_handle *handle, triangular_case c, int with_workspace) {
-    for (int variant = 0; variant < 24; variant++) {
-        c.side = variant & 1 ? GPUSOLVE_RIGHT : GPUSOLVE_LEFT;
-        c.uplo = variant & 2 ? GPUSOLVE_UPPER : GPUSOLVE_LOWER;
-        c.diag = variant & 4 ? GPUSOLVE_UNIT : GPUSOLVE_NON_UNIT;
-        c.trans = (gpusolve_trans)(variant / 8);
-        triangular_case turned = c; /* c.m is the order, c.n the vectors */
-        if (c.side == GPUSOLVE_RIGHT) {
-            turned.m = c.n;
-            turned.n = c.m;
+/* case_check for every step-th of the 24 combinations of side, uplo, diag and trans. c->m is the order, c->n
+ * the number of vectors. */
+static inline void case_some_variants(gpusolve_handle *handle, const triangular_case *c, int with_workspace,
+                                      int step) {
+    for (int variant = 0; variant < 24; variant += step) {
+        triangular_case turned = *c;
+        turned.side = variant & 1 ? GPUSOLVE_RIGHT : GPUSOLVE_LEFT;
+        turned.uplo = variant & 2 ? GPUSOLVE_UPPER : GPUSOLVE_LOWER;
+        turned.diag = variant & 4 ? GPUSOLVE_UNIT : GPUSOLVE_NON_UNIT;
+        turned.trans = (gpusolve_trans)(variant / 8);
+        if (turned.side == GPUSOLVE_RIGHT) {
+            turned.m = c->n;
+            turned.n = c->m;
         }
         case_check(handle, &turned, with_workspace);
     }
+}
+
+static inline void case_variants(gpusolve_handle *handle, triangular_case c, int with_workspace) {
+    case_some_variants(handle, &c, with_workspace, 1);
 }
 
 #endif

@@ -1,5 +1,6 @@
 // The same from C++: A = [4 2; 2 5] = L L' with L = [2 0; 1 2], A x = [8; 12].
 #include <gpusolve.h>
+#include <gpusolve_dense.h>
 
 #include <iostream>
 #include <memory>
