@@ -23,8 +23,8 @@ struct gpusolve_handle {
     char device_name[128];
     void *scratch; /* the executor's, kept from one prepare to the next; NULL at first */
     void *trsv;    /* the device memory of gpusolve_?trsv, or NULL */
-    void (*trsv_destroy)(struct gpusolve_handle *handle); /* NULL where trsv is */
-    void *dense;   /* the dense calls', or NULL */
+    void (*trsv_destroy)(struct gpusolve_handle *handle);  /* NULL where trsv is */
+    void *dense;                                           /* the dense calls', or NULL */
     void (*dense_destroy)(struct gpusolve_handle *handle); /* NULL where dense is */
     gsv_message message;
     gpusolve_workspace *own[GSV_OWN_WORKSPACES]; /* most recently used first */
