@@ -1,9 +1,10 @@
-/* What the files of the CUDA executor share: errors, memory, the current device, and their own structures. */
+/* What the files of the CUDA executor share. */
 #ifndef GSV_CUDA_SUPPORT_H
 #define GSV_CUDA_SUPPORT_H
 
 #include <cuda_runtime_api.h>
 
+#include "../device.h"
 #include "cuda_sweep.h"
 #include "executor.h"
 
@@ -28,21 +29,6 @@ typedef struct gsv_cuda_workspace {
     int64_t changes; /* gsv_sweep_form.changes when the graphs were recorded */
     cudaGraphExec_t forward[GSV_CLASSES], backward[GSV_CLASSES];
 } gsv_cuda_workspace;
-
-/* Translate a CUDA error, clear it, and say which call failed. cudaSuccess gives GPUSOLVE_OK. */
-gpusolve_status gsv_cuda_check(cudaError_t error, const char *call, gsv_message *message);
-
-/* cudaMalloc, counted by the allocation hook; *memory is NULL on failure. bytes == 0 gives NULL and success.
- */
-gpusolve_status gsv_cuda_malloc(void **memory, int64_t bytes, gsv_message *message);
-
-/* Make a device current, and the one before again. Each public call of the CUDA executor is between the two.
- */
-int gsv_cuda_enter(int device);
-void gsv_cuda_leave(int previous);
-
-/* Is this pointer one that kernels can use (device or managed memory)? */
-int gsv_cuda_is_device(const void *pointer);
 
 /* A user's block with its strides, and the same block without padding, at `values`. */
 gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense);

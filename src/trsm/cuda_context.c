@@ -1,7 +1,7 @@
 #include "cuda_context.h"
 
 #include "../memory.h"
-#include "../supernodal/cuda_support.h"
+#include "../device.h"
 
 static void destroy(gpusolve_handle *handle) {
     gsv_cuda_context *context = handle->dense;

@@ -1,7 +1,7 @@
 /* The CUDA backend of potri.h: cuBLAS's rank-k update, the library's own TRSM and TRMM. */
 #include "potri.h"
 
-#include "../supernodal/cuda_support.h"
+#include "../device.h"
 #include "cuda_context.h"
 #include "cuda_leaf.h"
 

@@ -4,7 +4,7 @@
  */
 #include "triangular.h"
 
-#include "../supernodal/cuda_support.h"
+#include "../device.h"
 #include "cuda_context.h"
 #include "cuda_gemm.h"
 #include "cuda_leaf.h"

@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #ifdef GPUSOLVE_WITH_CUDA
-#include "../supernodal/cuda_support.h"
+#include "../device.h"
 #endif
 
 gpusolve_status gsv_dense_invalid(gpusolve_handle *handle, const char *text) {

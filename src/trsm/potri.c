@@ -4,7 +4,7 @@
 #include "dense_checks.h"
 
 #ifdef GPUSOLVE_WITH_CUDA
-#include "../supernodal/cuda_support.h"
+#include "../device.h"
 #endif
 
 static gpusolve_status call(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_uplo uplo, int64_t n,

@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #ifdef GPUSOLVE_WITH_CUDA
-#include "../supernodal/cuda_support.h"
+#include "../device.h"
 #endif
 
 static gpusolve_status invalid(gpusolve_handle *handle, const char *text) {

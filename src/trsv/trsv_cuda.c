@@ -3,7 +3,7 @@
 
 #include "../handle.h"
 #include "../memory.h"
-#include "../supernodal/cuda_support.h"
+#include "../device.h"
 
 enum {
     CAPACITY = 2 << 20,

@@ -9,7 +9,7 @@
 #ifdef GPUSOLVE_WITH_CUDA
 #include <cublas_v2.h>
 
-#include "../supernodal/cuda_support.h"
+#include "../device.h"
 #include "../trsm/panel_inverse.h"
 #include "trsv_launch.h"
 #endif

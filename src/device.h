@@ -1,0 +1,32 @@
+/* The current CUDA device: errors, memory, and whose turn it is. In builds with CUDA alone. */
+#ifndef GSV_DEVICE_H
+#define GSV_DEVICE_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#include "message.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Translate a CUDA error, clear it, and say which call failed. cudaSuccess gives GPUSOLVE_OK. */
+gpusolve_status gsv_cuda_check(cudaError_t error, const char *call, gsv_message *message);
+
+/* cudaMalloc, counted by the allocation hook; *memory is NULL on failure. bytes == 0 gives NULL and success.
+ */
+gpusolve_status gsv_cuda_malloc(void **memory, int64_t bytes, gsv_message *message);
+
+/* Make a device current, and the one before again. Each public call of the CUDA executor is between the two.
+ */
+int gsv_cuda_enter(int device);
+void gsv_cuda_leave(int previous);
+
+/* Is this pointer one that kernels can use (device or managed memory)? */
+int gsv_cuda_is_device(const void *pointer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
