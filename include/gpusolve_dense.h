@@ -8,9 +8,9 @@
  *
  *      CUDA   operands and workspace in device memory. Calls are asynchronous on the handle's stream,
  *             allocate nothing, copy nothing to or from the host, and can be captured into a CUDA graph. The
- *             first dense call of a handle is different: it makes a cuBLAS handle and 64 MiB of device
- *             memory that stay with the handle, which takes about 0.1 s and cannot be captured. A size
- *             query does that too.
+ *             first call of a handle is different: it makes what stays with the handle. For TRSV that is 4
+ *             MiB of device memory; for the others, the first size query among them, a cuBLAS handle and 68
+ *             MiB, which takes about 0.1 s and cannot be captured.
  *      host   operands in host memory; a call returns when the result is there. Needs a build that found a
  *             CBLAS. Threads are the BLAS's own.
  */
