@@ -165,13 +165,21 @@ cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &devic
                         device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), NR, room);
 }
 
+/* As much as the device has, not what these branches want: another factor's may want more. */
 template <typename T, int CHUNK> cudaError_t reserve_branch(const gsv_branches &branches) {
-    const int bytes = make_branch_room<T, CHUNK>(branches).bytes;
-    const cudaError_t error = cudaFuncSetAttribute(branch_forward_kernel<T, CHUNK>,
-                                                   cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    return error != cudaSuccess ? error
-                                : cudaFuncSetAttribute(branch_backward_kernel<T, CHUNK>,
-                                                       cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    int device = 0, most = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error == cudaSuccess && make_branch_room<T, CHUNK>(branches).bytes > most)
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(branch_forward_kernel<T, CHUNK>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(branch_backward_kernel<T, CHUNK>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    return error;
 }
 
 template <typename T, int NR>

@@ -226,6 +226,29 @@ static void check_streams(const char *spec) {
     free(expected.values);
 }
 
+/* A small factor made later leaves a large one what its kernels need. */
+static void check_two_factors(const char *first, const char *second) {
+    testing_in("%s, then %s", first, second);
+    problem large = {0}, small = {0};
+    open_problem(&large, first);
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, large.n, 1, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, large.n, 1, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, large.n, 1, 0);
+    testing_fill(&b, 4);
+    CHECK_STATUS(gpusolve_solve(large.handle, large.factor, NULL, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
+    open_problem(&small, second);
+    gpusolve_workspace *workspace = NULL;
+    if (CHECK_STATUS(gpusolve_workspace_create(large.handle, large.factor, 1, &workspace), GPUSOLVE_OK))
+        CHECK_STATUS(gpusolve_solve(large.handle, large.factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, 1));
+    gpusolve_workspace_destroy(workspace);
+    close_problem(&small);
+    close_problem(&large);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
 /* The summary names the device's tiers, and its tiers hold every supernode. */
 static void check_summary(const char *spec) {
     testing_in("summary of %s", spec);
@@ -254,6 +277,7 @@ int main(void) {
     check_summary("grid3d:14");
     check_refresh("grid3d:14", 1e4, "inverted in parts: 1 supernodes; kept for substitution: 0\n");
     check_refresh("grid3d:14", 1e60, "inverted in parts: 0 supernodes; kept for substitution: 1\n");
+    check_two_factors("grid2d:120", "grid2d:12");
     check_streams("grid3d:14");
     check_streams("elasticity3d:6");
     return testing_done();
