@@ -1,55 +1,35 @@
 /*
- * Numbers handed from block to block where the data is the flag: a place in global memory holds the empty
- * pattern (all bits one, a NaN) until the number is stored there, and a reader polls the place itself.
- *
- * Every number is its own flag, so nothing is ordered against anything else: relaxed loads and stores of the
- * device's scope are enough, and a vector load may be torn between numbers. publish() stores no empty
- * pattern: a result that has it, which can only be a NaN of the caller's, becomes the ordinary NaN.
+ * The hand-over of published.cuh, a number at a time and by whole warps. Relaxed loads and stores of the
+ * device's scope are enough, for nothing is ordered against anything else, and a vector load may be torn
+ * between numbers. publish() never stores the absent pattern: a result that has it, which can only be a NaN
+ * of the caller's, becomes the ordinary NaN.
  */
 #ifndef GSV_TRSV_PUBLISH_CUH
 #define GSV_TRSV_PUBLISH_CUH
 
-#include "scalar.cuh"
+#include "published.cuh"
 
 namespace gsv {
 
 /* A wait that is longer than this many clocks (about ten seconds) is given up. */
 static const long long WAIT_LIMIT = 1LL << 34;
 
-/* Is a number still empty? For double the upper half tells: it is all ones in NaNs alone. */
-__device__ __forceinline__ bool is_empty(float v) {
-    return __float_as_uint(v) == ~0u;
-}
-__device__ __forceinline__ bool is_empty(double v) {
-    return __double2hiint(v) == ~0;
-}
-template <typename R> __device__ __forceinline__ bool is_empty(complex<R> v) {
-    return is_empty(v.re) || is_empty(v.im);
-}
-
-__device__ __forceinline__ float not_empty(float v) {
-    return is_empty(v) ? __uint_as_float(0x7fffffffu) : v;
-}
-__device__ __forceinline__ double not_empty(double v) {
-    return is_empty(v) ? __hiloint2double(0x7ff80000, 0) : v;
-}
-
 __device__ __forceinline__ void publish(float *to, float v) {
-    v = not_empty(v);
+    v = present(v);
     asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(v) : "memory");
 }
 __device__ __forceinline__ void publish(double *to, double v) {
-    v = not_empty(v);
+    v = present(v);
     asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(v) : "memory");
 }
 __device__ __forceinline__ void publish(complex<float> *to, complex<float> v) {
-    v.re = not_empty(v.re);
-    v.im = not_empty(v.im);
+    v.re = present(v.re);
+    v.im = present(v.im);
     asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(v.re), "f"(v.im) : "memory");
 }
 __device__ __forceinline__ void publish(complex<double> *to, complex<double> v) {
-    v.re = not_empty(v.re);
-    v.im = not_empty(v.im);
+    v.re = present(v.re);
+    v.im = present(v.im);
     asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(v.re), "d"(v.im) : "memory");
 }
 
@@ -76,7 +56,7 @@ template <typename T, int N> __device__ __forceinline__ void load_published(cons
 }
 
 /*
- * Called by a whole warp that has loaded v from `from`: poll until no number of any lane is empty. The wait
+ * Called by a whole warp that has loaded v from `from`: poll until no number of any lane is absent. The wait
  * ends, since whoever computes the numbers has drawn its row before (trsv_grid.cuh), and after WAIT_LIMIT
  * clocks in any case: then the numbers are NaNs and *gave_up is set. sleep: nanoseconds between polls.
  */
@@ -86,7 +66,7 @@ __device__ __forceinline__ void wait_published_warp(const T *from, T (&v)[N], un
     bool empty = false;
 #pragma unroll
     for (int i = 0; i < N; i++)
-        empty |= is_empty(v[i]);
+        empty |= is_absent(v[i]);
     if (!__any_sync(~0u, empty))
         return;
     const long long begin = clock64();
@@ -97,7 +77,7 @@ __device__ __forceinline__ void wait_published_warp(const T *from, T (&v)[N], un
         empty = false;
 #pragma unroll
         for (int i = 0; i < N; i++)
-            empty |= is_empty(v[i]);
+            empty |= is_absent(v[i]);
         if (!__any_sync(~0u, empty))
             return;
         if (__any_sync(~0u, clock64() - begin > WAIT_LIMIT)) {

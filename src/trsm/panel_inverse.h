@@ -32,9 +32,9 @@ extern "C" {
 #endif
 
 /* A solve must lose less than a factor of ten in backward error to substitution. With 300 triangles that are
- * made to grow lose up to 14 (test_condition.c), and so does the root of a shell of 240 000 unknowns, k =
- * 360. Large supernodes of real matrices have 50 to 150; of those here larger ones are in shells (3 of 12 665
- * supernodes), s3rmt3m3 (4e3), bcsstk19 (330) and ex15 (4e5). */
+ * made to grow lose up to 14 (test_condition.c); inverted whole, the root of a shell of 240 000 unknowns, k =
+ * 360, lost more than ten. Large supernodes of real matrices have 50 to 150; of those here larger ones are in
+ * shells (a few), s3rmt3m3 (4e3), bcsstk19 (330) and ex15 (4e5). */
 enum {
     GSV_INVERSION_LIMIT = 150,
     GSV_DIVISIONS = 5 /* into 1, 2, 4, 8, GSV_MOST_PARTS column blocks */

@@ -70,10 +70,6 @@ static inline int gsv_is_forward(const gsv_triangular *p) {
     return p->side == GPUSOLVE_LEFT ? lower == plain : lower != plain;
 }
 
-static inline int gsv_dtype_is_complex(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
-}
-
 static inline int64_t gsv_number_bytes(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_FLOAT ? 4 : dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16 : 8;
 }

@@ -83,13 +83,13 @@ template <typename T> struct slab_sums {
     /* wait_published_warp for the lanes that want a number. */
     static __device__ __forceinline__ void wait_some_warp(const T *from, T (&v)[1], bool wanted,
                                                           unsigned *gave_up) {
-        if (!__any_sync(~0u, wanted && is_empty(v[0])))
+        if (!__any_sync(~0u, wanted && is_absent(v[0])))
             return;
         const long long begin = clock64();
         do {
             if (wanted)
                 load_published(from, v);
-            if (!__any_sync(~0u, wanted && is_empty(v[0])))
+            if (!__any_sync(~0u, wanted && is_absent(v[0])))
                 return;
         } while (!__any_sync(~0u, clock64() - begin > WAIT_LIMIT));
         v[0] = not_a_number<T>();
