@@ -87,54 +87,56 @@ template <typename T, int NR, int KG> struct tile_product {
 };
 
 /*
- * Columns first_column .. first_column + 7 of a wide panel, from their diagonal block down. The sixteen
- * groups of a block are two halves: half h takes the block rows top + h, top + h + 2, ...; in a half, a group
- * has columns jg JT .. and right-hand sides cg CT ...; thread r of a group has row r of each tile. The tile
- * of block row I, less the panel's start, is at gsv_block_row_start(nc, I).
+ * Columns first_column .. first_column + 7 of a wide panel, from the last block row up to their diagonal
+ * block, for the rows below are the ones whose numbers are there first. The sixteen groups of a block are two
+ * halves: half h takes steps h, h + 2, ...; step s is block row last - 1 - s. In a half, a group has columns
+ * jg JT .. and right-hand sides cg CT ...; thread r of a group has row r of each tile. The tile of block row
+ * I, less the panel's start, is at gsv_block_row_start(nc, I).
  */
 template <typename T, int NR> struct transposed_product {
     static const int JT = patch<NR>::RT, CT = patch<NR>::CT, AHEAD = patch<NR>::AHEAD;
     const T *panel; /* start of the panel, moved to this thread's row and first column */
-    int nc, last, live, half, jg, cg;
+    int nc, last, steps, live, half, jg, cg;
     T ahead[AHEAD][JT];
 
     /* top .. last - 1: the block rows. live: those of this thread's columns that exist. */
     __device__ __forceinline__ transposed_product(const T *start, int nc, int first_column, int last, int r,
                                                   int group)
-        : nc(nc), last(last), half(group / 8), jg(group % 8 % (8 / JT)), cg(group % 8 / (8 / JT)) {
+        : nc(nc), last(last), steps(last - first_column / 16), half(group / 8), jg(group % 8 % (8 / JT)),
+          cg(group % 8 / (8 / JT)) {
         const int column = first_column + jg * JT;
         panel = start + 16 * int64_t(column) + r;
         live = nc - column;
-        request(first_column / 16);
+        request(0);
     }
 
-    /* For AHEAD block rows of this half, the first of which is block_row + half. */
-    __device__ __forceinline__ void request(int block_row) {
+    /* For AHEAD steps of this half, the first of which is step + half. */
+    __device__ __forceinline__ void request(int step) {
 #pragma unroll
         for (int p = 0; p < AHEAD; p++)
 #pragma unroll
             for (int i = 0; i < JT; i++)
-                if (block_row + half + 2 * p < last && i < live)
-                    ahead[p][i] =
-                        load_panel(panel + gsv_block_row_start(nc, block_row + half + 2 * p) + 16 * i);
+                if (step + half + 2 * p < steps && i < live)
+                    ahead[p][i] = load_panel(
+                        panel + gsv_block_row_start(nc, last - 1 - (step + half + 2 * p)) + 16 * i);
     }
 
-    /* Block rows first .. end - 1; f: row r of the first block row, in shared memory, block rows `step`
-     * apart. */
-    __device__ __forceinline__ void run(int first, int end, const T *f, int step, T (&acc)[JT * CT]) {
-        for (int block_row = first; block_row < end; block_row += 2 * AHEAD) {
+    /* Steps first .. end - 1; f: row r of the first step's block row, in shared memory, steps `stride` apart.
+     */
+    __device__ __forceinline__ void run(int first, int end, const T *f, int stride, T (&acc)[JT * CT]) {
+        for (int step = first; step < end; step += 2 * AHEAD) {
             T a[AHEAD][JT];
 #pragma unroll
             for (int p = 0; p < AHEAD; p++)
 #pragma unroll
                 for (int i = 0; i < JT; i++)
                     a[p][i] = ahead[p][i];
-            request(block_row + 2 * AHEAD);
+            request(step + 2 * AHEAD);
 #pragma unroll
             for (int p = 0; p < AHEAD; p++)
-                if (block_row + half + 2 * p < end) {
+                if (step + half + 2 * p < end) {
                     T b[CT];
-                    load_run(f + (block_row + half + 2 * p - first) * step + cg * CT, b);
+                    load_run(f + (step + half + 2 * p - first) * stride + cg * CT, b);
 #pragma unroll
                     for (int i = 0; i < JT; i++)
                         if (i < live)

@@ -169,8 +169,8 @@ static void give_places(work *w, int32_t start, int32_t count) {
 }
 
 /* Nodes level by level, supernodes ascending in a level; roots and outside rows. */
-static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
-                        gsv_branch *branch, work *w) {
+static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
+                        gsv_branches *branches, gsv_branch *branch, work *w) {
     const int32_t first = branch->first, count = branch->end - first;
     branch->panel = panel_ptr[first];
     branch->first_column = plan->l.first_column[first];
@@ -191,7 +191,7 @@ static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, gsv_bran
             w->outside[k] = (uint16_t)outside;
             for (int32_t i = nc; i < nr; i++, outside++) {
                 branches->outside_row[branches->noutside] = plan->l.rows[plan->l.row_ptr[s] + i];
-                branches->outside_update[branches->noutside++] = (uint32_t)(plan->update_ptr[s] + i - nc);
+                branches->outside_update[branches->noutside++] = (uint32_t)(update_place[s] + i - nc);
             }
         }
     branch->outside_rows = branch->updates = (uint16_t)outside;
@@ -332,11 +332,11 @@ static void list_below(const gsv_plan *plan, gsv_branch *branch, work *w) {
 }
 
 /* The lists of one branch, in w->list. */
-static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
-                        gsv_branch *branch, work *w) {
+static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
+                        gsv_branches *branches, gsv_branch *branch, work *w) {
     const int32_t count = branch->end - branch->first;
     w->length = 0;
-    place_nodes(plan, panel_ptr, branches, branch, w);
+    place_nodes(plan, panel_ptr, update_place, branches, branch, w);
     place_updates(plan, branch, w);
     open_list(w, branch, GSV_AT_NODES);
     w->length += count * (int32_t)(sizeof(gsv_branch_node) / sizeof(uint16_t)); /* copied below */
@@ -360,8 +360,8 @@ static void raise(int32_t *most, int32_t value) {
     *most = value > *most ? value : *most;
 }
 
-gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
-                                  gsv_message *message) {
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
+                                  gsv_branches *branches, gsv_message *message) {
     int64_t lists = 0, outside = 0; /* at most */
     for (int32_t b = 0; b < branches->count; b++)
         for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++) {
@@ -380,7 +380,7 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
     }
     for (int32_t b = 0; b < branches->count; b++) {
         gsv_branch *branch = &branches->branch[b];
-        fill_branch(plan, panel_ptr, branches, branch, w);
+        fill_branch(plan, panel_ptr, update_place, branches, branch, w);
         branch->lists = branches->nlists;
         memcpy(branches->lists + branches->nlists, w->list, (size_t)w->length * sizeof *w->list);
         branches->nlists += w->length;

@@ -115,7 +115,10 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
             end_copies();
         __syncthreads(); /* panels, lists and f are there; nobody reads the updates of the chunk before */
         for (int level = 0; level < levels; level++) {
-            for (int k = level_nodes[level] + warp; level > 0 && k < level_nodes[level + 1];
+            /* where every node is one unit, its warp can add to its columns too */
+            const bool alone =
+                level_units[level + 1] - level_units[level] == level_nodes[level + 1] - level_nodes[level];
+            for (int k = level_nodes[level] + warp; level > 0 && !alone && k < level_nodes[level + 1];
                  k += BRANCH_WARPS) {
                 const gsv_branch_node node = nodes[k];
                 for (int e = lane; e < node.nc * CHUNK; e += 32) {
@@ -127,7 +130,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
                     f[(node.column + i) * STRIDE + c] = sum;
                 }
             }
-            if (level > 0)
+            if (level > 0 && !alone)
                 __syncthreads(); /* f of the level is complete */
             for (int k = level_units[level] + warp; k < level_units[level + 1]; k += BRANCH_WARPS) {
                 const gsv_branch_node node = nodes[units[2 * k]];
@@ -145,6 +148,17 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
                         for (int c = 0; c < CHUNK; c++)
                             sum[c] = add(sum[c], term[c]);
                     }
+                }
+                if (level > 0 && alone) {
+                    if (i < nc) {
+                        T *own = &f[(node.column + i) * STRIDE];
+                        const int end = gather_ptr[node.gather + i + 1];
+                        for (int g = gather_ptr[node.gather + i]; g < end; g++)
+#pragma unroll
+                            for (int c = 0; c < CHUNK; c++)
+                                own[c] = add(own[c], updates[gather[g] * STRIDE + c]);
+                    }
+                    __syncwarp(); /* the node's part of f is complete */
                 }
                 const T *column = panels + node.panel + (i < nr ? i : nr - 1);
                 const T *v = f + node.column * STRIDE;

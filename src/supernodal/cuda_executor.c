@@ -31,22 +31,26 @@ static int class_index(const gsv_sweep_functions *sweeps, int64_t columns) {
 /* ------------------------------------------------------------------------------------------ workspace --- */
 
 typedef struct workspace_layout {
-    int64_t x, u, bytes; /* starts, in bytes; y starts at 0 */
+    int64_t x, state, f, z, u, bytes; /* starts, in bytes; y starts at 0 */
 } workspace_layout;
 
-static workspace_layout make_workspace_layout(int64_t n, int64_t updates, gpusolve_dtype dtype,
-                                              int64_t max_nrhs) {
+static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
-    const int64_t row = (int64_t)gsv_dtype_bytes(dtype) * sweeps->classes[class_index(sweeps, max_nrhs)];
-    const int64_t vector = (n * row + 255) / 256 * 256;
-    return (workspace_layout){vector, 2 * vector, max_nrhs > 0 ? 2 * vector + updates * row : 0};
+    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    const int64_t row = number * sweeps->classes[class_index(sweeps, max_nrhs)];
+    const int64_t sizes[] = {plan->l.n * row,          plan->l.n * row,
+                             sizeof(gsv_stream_state), plan->tiles->stream.published * number,
+                             plan->l.n * number,       plan->update_ptr[plan->l.nsuper] * row};
+    int64_t start[7] = {0};
+    for (int k = 0; k < 6; k++)
+        start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
+    return (workspace_layout){start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0};
 }
 
 static void count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
                         int64_t *factor_bytes, int64_t *workspace_bytes) {
     *factor_bytes = gsv_cuda_factor_bytes(plan, dtype, has_d);
-    *workspace_bytes =
-        make_workspace_layout(plan->l.n, plan->update_ptr[plan->l.nsuper], dtype, max_nrhs).bytes;
+    *workspace_bytes = make_workspace_layout(plan, dtype, max_nrhs).bytes;
 }
 
 /* Record one sweep. */
@@ -97,15 +101,18 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     workspace->state = state;
 
     const int previous = gsv_cuda_enter(handle->device);
-    const workspace_layout l = make_workspace_layout(plan->l.n, plan->update_ptr[plan->l.nsuper],
-                                                     factor->dtype, workspace->max_nrhs);
+    const workspace_layout l = make_workspace_layout(plan, factor->dtype, workspace->max_nrhs);
     gpusolve_status status = gsv_cuda_malloc(&state->memory, l.bytes, &handle->message);
     cudaStream_t stream = NULL;
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate",
                                 &handle->message);
     char *base = state->memory;
-    state->vectors = (gsv_device_vectors){base, base + l.x, base + l.u};
+    state->vectors = (gsv_device_vectors){base,       base + l.x, base + l.u,
+                                          base + l.f, base + l.z, (gsv_stream_state *)(base + l.state)};
+    if (status == GPUSOLVE_OK && base)
+        status = gsv_cuda_check(cudaMemset(base + l.state, 0, sizeof(gsv_stream_state)), "cudaMemset",
+                                &handle->message);
     state->changes = device->form.changes;
     const int top = class_index(sweeps, workspace->max_nrhs);
     for (int k = 0; k <= top && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
@@ -165,7 +172,8 @@ static cudaError_t solve_columns(const solve_call *call, const gpusolve_dense *b
         from = gsv_cuda_packed(b, other);
     }
     if (error == cudaSuccess)
-        error = sweeps->load(n, perm, inverse_in, from, current, nr, call->stream);
+        error = sweeps->load(&call->factor->plan, perm, inverse_in, from, current, &call->work->vectors, nr,
+                             call->stream);
     if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
         error = run_sweep(call, sweeps->forward, call->work->forward[k], nr);
         current = call->work->vectors.x;

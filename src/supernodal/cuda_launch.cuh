@@ -4,6 +4,7 @@
 #define GSV_CUDA_LAUNCH_CUH
 
 #include "cuda_branch.cuh"
+#include "cuda_stream.cuh"
 #include "cuda_sweep.cuh"
 
 namespace gsv {
@@ -182,11 +183,69 @@ template <typename T, int CHUNK> cudaError_t reserve_branch(const gsv_branches &
     return error;
 }
 
+/* Is the upper tree a stream? For one right-hand side. */
+template <int NR> bool walks_stream(const gsv_sweep_form &form) {
+    return NR == 1 && !form.level_by_level && !form.level_by_level_above;
+}
+
+/* What the upper tree wants to find absent, f, z and its part of u, stands side by side. */
+template <typename T>
+cudaError_t forward_stream(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+                           const gsv_device_vectors &vectors, cudaStream_t stream) {
+    const int tasks = plan->tiles->stream.forward.tasks;
+    if (tasks == 0)
+        return cudaSuccess;
+    return launch_block(stream_kernel<T, false>, tasks < form.stream_blocks ? tasks : form.stream_blocks,
+                        STREAM_BLOCK, stream_room<T>::BYTES, stream, device, device.forward_pieces,
+                        static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
+                        static_cast<T *>(vectors.u), static_cast<T *>(vectors.f), vectors.state);
+}
+
+template <typename T>
+cudaError_t backward_stream(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+                            const gsv_device_vectors &vectors, cudaStream_t stream) {
+    const int tasks = plan->tiles->stream.backward.tasks;
+    if (tasks == 0)
+        return cudaSuccess;
+    return launch_block(stream_kernel<T, true>, tasks < form.stream_blocks ? tasks : form.stream_blocks,
+                        STREAM_BLOCK, stream_room<T>::BYTES, stream, device, device.backward_pieces,
+                        static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y),
+                        static_cast<T *>(vectors.u), static_cast<T *>(vectors.z), vectors.state);
+}
+
+template <typename T> cudaError_t count_stream_blocks(int *blocks) {
+    int device = 0, most = 0, processors = 0, major = 0, each = 0;
+    *blocks = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+    if (error != cudaSuccess || major < 9 || most < stream_room<T>::BYTES)
+        return error;
+    error = cudaFuncSetAttribute(stream_kernel<T, false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 stream_room<T>::BYTES);
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(stream_kernel<T, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     stream_room<T>::BYTES);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, stream_kernel<T, true>, STREAM_BLOCK,
+                                                              stream_room<T>::BYTES);
+    if (error == cudaSuccess)
+        *blocks = each * processors;
+    return error;
+}
+
 template <typename T, int NR>
 cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                            const gsv_device_vectors &vectors, cudaStream_t stream) {
     const bool branches = walks_branches<T, NR>(plan, form);
     cudaError_t error = branches ? forward_branches<T, NR>(plan, device, vectors, stream) : cudaSuccess;
+    if constexpr (NR == 1)
+        if (error == cudaSuccess && walks_stream<NR>(form))
+            return forward_stream<T>(plan, device, form, vectors, stream);
     for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
         level_part part =
             part_of(plan->tiles, device, form, branches, k, plan->tiles->assemble, device.assemble);
@@ -212,6 +271,12 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
                             const gsv_device_vectors &vectors, cudaStream_t stream) {
     const bool branches = walks_branches<T, NR>(plan, form);
     cudaError_t error = cudaSuccess;
+    if constexpr (NR == 1)
+        if (walks_stream<NR>(form)) {
+            error = backward_stream<T>(plan, device, form, vectors, stream);
+            return error == cudaSuccess && branches ? backward_branches<T, NR>(plan, device, vectors, stream)
+                                                    : error;
+        }
     for (int32_t k = plan->nlevels - 1; k >= 0 && error == cudaSuccess; k--) {
         const level_part part =
             part_of(plan->tiles, device, form, branches, k, plan->tiles->backward, device.backward);
@@ -241,10 +306,16 @@ template <typename T, int NR> unsigned transfer_blocks(int32_t n) {
 }
 
 template <typename T, int NR>
-cudaError_t launch_load(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from,
-                        void *to, cudaStream_t stream) {
-    load_kernel<T, NR>
-        <<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, perm, inverse, from, static_cast<T *>(to));
+cudaError_t launch_load(const gsv_plan *plan, const int32_t *perm, const int32_t *inverse,
+                        gsv_device_dense from, void *to, const gsv_device_vectors &vectors,
+                        cudaStream_t stream) {
+    const int32_t n = plan->l.n;
+    int64_t fill = 0; /* f, z and the upper rows of u stand side by side */
+    if (NR == 1)
+        fill = static_cast<char *>(vectors.u) - static_cast<char *>(vectors.f) +
+               plan->tiles->upper_updates * int64_t(sizeof(T));
+    load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(
+        n, perm, inverse, from, static_cast<T *>(to), static_cast<int4 *>(vectors.f), (fill + 15) / 16);
     return cudaGetLastError();
 }
 
@@ -279,9 +350,10 @@ template <typename T> struct launcher {
         const cudaError_t error = reserve_branch<T, 1>(*branches);
         return error != cudaSuccess ? error : reserve_branch<T, 4>(*branches);
     }
-    static cudaError_t load(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from,
-                            void *to, int nr, cudaStream_t stream) {
-        GSV_DISPATCH_CLASS(launch_load, nr, n, perm, inverse, from, to, stream);
+    static cudaError_t load(const gsv_plan *plan, const int32_t *perm, const int32_t *inverse,
+                            gsv_device_dense from, void *to, const gsv_device_vectors *vectors, int nr,
+                            cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(launch_load, nr, plan, perm, inverse, from, to, *vectors, stream);
     }
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
                              cudaStream_t stream) {
@@ -296,7 +368,8 @@ template <typename T> struct launcher {
 #define GSV_DEFINE_SWEEP(name, type)                                                                         \
     extern "C" const gsv_sweep_functions name = {                                                            \
         {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
-        gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::launcher<type>::reserve,           \
+        gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::count_stream_blocks<type>,         \
+        gsv::launcher<type>::reserve,                                                                        \
         gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}
 /* clang-format on */
 

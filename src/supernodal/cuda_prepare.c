@@ -25,6 +25,10 @@ enum {
     REFUSE,
     OUTSIDE_ROW,
     OUTSIDE_UPDATE,
+    FORWARD_PIECES,
+    FORWARD_TASKS,
+    BACKWARD_PIECES,
+    BACKWARD_TASKS,
     PERM,
     INVERSE,
     D,
@@ -36,6 +40,10 @@ typedef struct layout {
     int64_t start[PARTS + 1]; /* bytes from the start of the allocation */
     int64_t size[PARTS];      /* bytes */
 } layout;
+
+static int64_t piece_bytes(const gsv_piece_list *list) {
+    return list->task[list->tasks] * (int64_t)sizeof(gsv_piece);
+}
 
 static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], n = plan->l.n;
@@ -59,6 +67,10 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [REFUSE] = branches->count * 4,
                     [OUTSIDE_ROW] = branches->noutside * 4,
                     [OUTSIDE_UPDATE] = branches->noutside * 4,
+                    [FORWARD_PIECES] = piece_bytes(&tiles->stream.forward),
+                    [FORWARD_TASKS] = (tiles->stream.forward.tasks + (int64_t)1) * 4,
+                    [BACKWARD_PIECES] = piece_bytes(&tiles->stream.backward),
+                    [BACKWARD_TASKS] = (tiles->stream.backward.tasks + (int64_t)1) * 4,
                     [PERM] = plan->l.perm ? n * 4 : 0,
                     [INVERSE] = plan->l.perm ? n * 4 : 0,
                     [D] = has_d ? n * (complex ? number / 2 : number) : 0,
@@ -116,6 +128,10 @@ static void read_node(const gsv_plan *plan, const gsv_node *node, gsv_cuda_facto
         form->changes++;
     *passes = node->parts > *passes ? (uint8_t)node->parts : *passes;
     form->substitute |= node->parts == 0;
+    if (node->parts == 0 || node->nc <= GSV_WARP_TILE_COLUMNS) {
+        form->changes += !form->level_by_level_above;
+        form->level_by_level_above = 1;
+    }
     if (plan->tiles->branches.of[s] >= 0) {
         refuse[plan->tiles->branches.of[s]] = 1;
         form->changes += !form->level_by_level;
@@ -176,7 +192,7 @@ static void place_node(const gsv_plan *plan, int32_t s, gsv_node *list, char *de
                        int32_t **parts) {
     list[k] = (gsv_node){.panel = plan->tiles->panel_ptr[s],
                          .rows = plan->l.row_ptr[s],
-                         .update = plan->update_ptr[s],
+                         .update = plan->tiles->update_place[s],
                          .first_column = plan->l.first_column[s],
                          .nc = gsv_columns(plan, s),
                          .nr = gsv_rows(plan, s)};
@@ -266,6 +282,10 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [LISTS] = branches->lists,
         [OUTSIDE_ROW] = branches->outside_row,
         [OUTSIDE_UPDATE] = branches->outside_update,
+        [FORWARD_PIECES] = plan->tiles->stream.forward.piece,
+        [FORWARD_TASKS] = plan->tiles->stream.forward.task,
+        [BACKWARD_PIECES] = plan->tiles->stream.backward.piece,
+        [BACKWARD_TASKS] = plan->tiles->stream.backward.task,
         [PERM] = plan->l.perm,
         [INVERSE] = plan->l.perm ? copy.inverse : NULL,
     };
@@ -291,6 +311,12 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .outside_update = (const uint32_t *)(base + l.start[OUTSIDE_UPDATE]),
         .perm = plan->l.perm ? (const int32_t *)(base + l.start[PERM]) : NULL,
         .inverse = plan->l.perm ? (const int32_t *)(base + l.start[INVERSE]) : NULL,
+        .forward_pieces = {(const gsv_piece *)(base + l.start[FORWARD_PIECES]),
+                           (const int32_t *)(base + l.start[FORWARD_TASKS]),
+                           plan->tiles->stream.forward.tasks, (uint32_t)plan->tiles->upper_updates},
+        .backward_pieces = {(const gsv_piece *)(base + l.start[BACKWARD_PIECES]),
+                            (const int32_t *)(base + l.start[BACKWARD_TASKS]),
+                            plan->tiles->stream.backward.tasks, (uint32_t)plan->tiles->upper_updates},
         .panels = base + l.start[PANELS],
         .d = factor->has_d ? base + l.start[D] : NULL,
     };
@@ -317,6 +343,10 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         cudaGetLastError();
         device->form.level_by_level = 1;
     }
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)->stream_blocks(&device->form.stream_blocks),
+                                "asking what the device can run", message);
+    device->form.level_by_level_above |= status == GPUSOLVE_OK && device->form.stream_blocks == 0;
     int touched = 0;
     if (status == GPUSOLVE_OK)
         status = fill_values(handle, factor, device, data, &touched);

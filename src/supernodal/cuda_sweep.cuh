@@ -233,11 +233,15 @@ template <typename T, int NR> struct transfer {
 };
 
 /* to(i, c) = from(perm[i], c), zero from from.columns on. For one right-hand side a block has rows of the
- * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. */
+ * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. fill: so many
+ * units of 16 bytes are set to ABSENT (published.cuh). */
 template <typename T, int NR>
 __global__ void __launch_bounds__(BLOCK)
-    load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to) {
+    load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
+                int4 *fill, int64_t units) {
     typedef transfer<T, NR> transfer;
+    for (int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x; e < units; e += int64_t(gridDim.x) * BLOCK)
+        fill[e] = make_int4(-1, -1, -1, -1);
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     const T *values = static_cast<const T *>(from.values);

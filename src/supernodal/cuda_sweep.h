@@ -23,6 +23,14 @@ typedef struct gsv_node {
                     * [L1; -L2], to be solved with (cuda_substitute.cuh) */
 } gsv_node;
 
+/* A stream of the upper tree (stream.h). */
+typedef struct gsv_device_pieces {
+    const gsv_piece *piece;
+    const int32_t *task; /* [tasks + 1] */
+    int32_t tasks;
+    uint32_t upper; /* rows of the upper tree's update vectors: the first ones */
+} gsv_device_pieces;
+
 /* Device pointers, all read-only during a solve. */
 typedef struct gsv_device_plan {
     const gsv_node *tiny, *small, *wide; /* the first two in the order of gsv_tiles; wide ones ascend */
@@ -36,6 +44,7 @@ typedef struct gsv_device_plan {
     const int32_t *branch_refuse; /* [count] 1: a triangle of the branch is kept for substitution */
     const int32_t *outside_row;
     const uint32_t *outside_update;
+    gsv_device_pieces forward_pieces, backward_pieces;
     const void *panels; /* numbers */
     const void *d;      /* [n] real numbers, or NULL */
 } gsv_device_plan;
@@ -48,7 +57,10 @@ typedef struct gsv_sweep_form {
     int substitute;     /* some node has no parts */
     int level_by_level; /* the branches' supernodes too: a node of a branch has no parts, or the device's
                          * shared memory is too small for a branch */
-    uint8_t *passes;    /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
+    int level_by_level_above; /* the upper tree, also for one right-hand side: a node has no parts, or one of
+                               * few columns has several, or the device cannot run the stream's kernels */
+    int stream_blocks;        /* blocks of those kernels that the device runs at a time */
+    uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;
 } gsv_sweep_form;
 
@@ -61,7 +73,18 @@ typedef struct gsv_sweep_form {
  */
 typedef struct gsv_device_vectors {
     void *y, *x, *u;
+    /* for one right-hand side: fronts of wide supernodes [stream.published], and the upper tree's solution
+     * [n]; filled with ABSENT, like the upper rows of u, by the load before the sweeps */
+    void *f, *z;
+    struct gsv_stream_state *state;
 } gsv_device_vectors;
+
+/* What the blocks of a stream's launch share; zeros between launches, but for broken. */
+typedef struct gsv_stream_state {
+    int forward, backward;           /* tasks taken */
+    int forward_left, backward_left; /* blocks that have left */
+    int broken;                      /* somebody has lost patience: the answer has NaNs */
+} gsv_stream_state;
 
 /* A user's block of right-hand sides on the device. */
 typedef struct gsv_device_dense {
@@ -80,13 +103,16 @@ typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_pl
 typedef struct gsv_sweep_functions {
     int32_t classes[GSV_CLASSES]; /* the NR there are, ascending; 0: fewer */
     gsv_sweep_function *forward, *backward;
+    /* Blocks of the stream's kernels that the current device runs at a time; 0: it cannot. */
+    cudaError_t (*stream_blocks)(int *blocks);
     /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the
      * device has less. */
     cudaError_t (*reserve)(const gsv_branches *branches);
-    /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0; perm and its inverse, or NULL both
-     */
-    cudaError_t (*load)(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from,
-                        void *to, int nr, cudaStream_t stream);
+    /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0; perm and its inverse, or NULL
+     * both. Besides fills with ABSENT what the sweeps of nr right-hand sides want so. */
+    cudaError_t (*load)(const gsv_plan *plan, const int32_t *perm, const int32_t *inverse,
+                        gsv_device_dense from, void *to, const gsv_device_vectors *vectors, int nr,
+                        cudaStream_t stream);
     /* to(i, c) = from(inverse ? inverse[i] : i, c) */
     cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
                          cudaStream_t stream);

@@ -277,7 +277,8 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
     const int last = (nr + GSV_TILE - 1) / GSV_TILE, r = 4 * quarter;
     const double *panel = static_cast<const double *>(plan.panels) + node.panel + 16 * int64_t(column) + r;
     const int32_t *rows = plan.rows + node.rows;
-    int at = first_column / GSV_TILE + half + 2 * (lane % 4); /* this lane's block row */
+    const int top = first_column / GSV_TILE;
+    int at = last - 1 - half - 2 * (lane % 4); /* this lane's block row: the last ones first */
 
     double a[CHAINS];
     int32_t row[CHAINS];
@@ -287,7 +288,7 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
             a[p] = 0;
             row[p] = -1;
         }
-        if (at < last) {
+        if (at >= top) {
             if (column < nc) {
                 const double2 *from = reinterpret_cast<const double2 *>(panel + gsv_block_row_start(nc, at));
                 const double2 low = __ldg(from), high = __ldg(from + 1);
@@ -310,7 +311,7 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
     for (int e = 0; e < LANE; e++)
         (&acc[0][0][0])[e] = 0;
     const int end = node.first_column + block.end; /* rows before it read x: y is for them to write */
-    for (int top = first_column / GSV_TILE + half; top < last; top += 8) {
+    for (int step = half; step < last - top; step += 8) {
         double b[CHAINS][N], now[CHAINS];
 #pragma unroll
         for (int p = 0; p < CHAINS; p++) {
@@ -320,7 +321,7 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
             for (int n = 0; n < N; n++)
                 b[p][n] = row[p] >= 0 ? from[8 * n] : 0;
         }
-        at += 8;
+        at -= 8;
         request();
 #pragma unroll
         for (int p = 0; p < CHAINS; p++)

@@ -168,10 +168,10 @@ template <typename T, int NR> struct stage {
 };
 
 /*
- * GSV_BACKWARD_COLUMNS columns of a wide supernode times the front vector, all block rows from the diagonal
- * down, by a block. vector(i, c): entry i of the front, for i < nr; it is called after the wait. finish(j, c,
- * total): what column first_column + j comes to, a run of right-hand sides from c on. While a stage is
- * multiplied, the next one is on its way in registers.
+ * GSV_BACKWARD_COLUMNS columns of a wide supernode times the front vector, all block rows from the last up to
+ * the diagonal, by a block. vector(i, c): entry i of the front, for i < nr; it is called after the wait.
+ * finish(j, c, total): what column first_column + j comes to, a run of right-hand sides from c on. While a
+ * stage is multiplied, the next one is on its way in registers.
  */
 template <typename T, int NR, typename Vector, typename Finish>
 __device__ void transposed_columns(const gsv_device_plan &plan, const gsv_node &node, int first_column,
@@ -186,11 +186,12 @@ __device__ void transposed_columns(const gsv_device_plan &plan, const gsv_node &
     wait_for_vectors();
 
     T next[stage::VALUES];
-    auto bring = [&](int start) {
+    auto bring = [&](int step) {
 #pragma unroll
         for (int k = 0; k < stage::VALUES; k++) {
-            const int e = k * BLOCK + threadIdx.x, i = start + e / NR, c = e % NR;
-            next[k] = i < nr ? vector(i, c) : make<T>(0);
+            const int e = k * BLOCK + threadIdx.x, row = e / NR, c = e % NR;
+            const int i = GSV_TILE * (last - 1 - step - row / GSV_TILE) + row % GSV_TILE;
+            next[k] = i >= 0 && i < nr ? vector(i, c) : make<T>(0);
         }
     };
     auto put = [&](T *f) {
@@ -205,16 +206,16 @@ __device__ void transposed_columns(const gsv_device_plan &plan, const gsv_node &
     for (int k = 0; k < JT * CT; k++)
         acc[k] = make<T>(0);
     T *f = shared, *other = shared + stage::ROWS * stage::STRIDE;
-    const int top = first_column / GSV_TILE;
-    bring(GSV_TILE * top);
+    const int steps = product.steps;
+    bring(0);
     put(f);
     __syncthreads(); /* the first stage is complete */
-    for (int start = top; start < last; start += stage::ROWS / GSV_TILE) {
+    for (int start = 0; start < steps; start += stage::ROWS / GSV_TILE) {
         const int end = start + stage::ROWS / GSV_TILE;
-        if (end < last)
-            bring(GSV_TILE * end);
-        product.run(start, end < last ? end : last, f + r * stage::STRIDE, GSV_TILE * stage::STRIDE, acc);
-        if (end < last)
+        if (end < steps)
+            bring(end);
+        product.run(start, end < steps ? end : steps, f + r * stage::STRIDE, GSV_TILE * stage::STRIDE, acc);
+        if (end < steps)
             put(other); /* all threads have left the stage that was there: the barrier before this one says so
                          */
         __syncthreads(); /* the next stage is complete; after the last: shared memory is free */

@@ -23,6 +23,8 @@ void gsv_tiles_free(gsv_tiles *tiles) {
     gsv_free(tiles->panel_ptr);
     gsv_free(tiles->gather_ptr);
     gsv_free(tiles->gather);
+    gsv_free(tiles->update_place);
+    gsv_stream_free(&tiles->stream);
     gsv_branches_free(&tiles->branches);
     gsv_free(tiles->tiny.ptr);
     gsv_free(tiles->tiny.outside);
@@ -46,6 +48,20 @@ static void place_panels(const gsv_plan *plan, gsv_tiles *tiles) {
     tiles->panel_ptr[plan->l.nsuper] = end;
 }
 
+/* Update vectors of the upper tree, and then the branches'. */
+static void place_updates(const gsv_plan *plan, gsv_tiles *tiles) {
+    int64_t end = 0;
+    for (int in_branch = 0; in_branch < 2; in_branch++) {
+        for (int32_t s = 0; s < plan->l.nsuper; s++)
+            if ((tiles->branches.of[s] >= 0) == in_branch) {
+                tiles->update_place[s] = end;
+                end += plan->update_ptr[s + 1] - plan->update_ptr[s];
+            }
+        if (!in_branch)
+            tiles->upper_updates = end;
+    }
+}
+
 /* The inverse of update_map, by counting: children are visited in ascending order, so contributions ascend
  * too. */
 static void invert_updates(const gsv_plan *plan, gsv_tiles *tiles) {
@@ -65,7 +81,8 @@ static void invert_updates(const gsv_plan *plan, gsv_tiles *tiles) {
     for (int32_t s = 0; s < nsuper; s++)
         if (plan->parent[s] >= 0)
             for (int64_t u = plan->update_ptr[s]; u < plan->update_ptr[s + 1]; u++)
-                tiles->gather[next[plan->l.row_ptr[plan->parent[s]] + plan->update_map[u]]++] = (uint32_t)u;
+                tiles->gather[next[plan->l.row_ptr[plan->parent[s]] + plan->update_map[u]]++] =
+                    (uint32_t)(tiles->update_place[s] + u - plan->update_ptr[s]);
 }
 
 /* Calls of list_tasks: how a wide supernode is cut. */
@@ -223,7 +240,8 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
     tiles->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *tiles->panel_ptr);
     tiles->gather_ptr = gsv_calloc((size_t)rows + 1, sizeof *tiles->gather_ptr);
     tiles->gather = gsv_malloc((size_t)updates, sizeof *tiles->gather);
-    if (!tiles->panel_ptr || !tiles->gather_ptr || !tiles->gather ||
+    tiles->update_place = gsv_malloc((size_t)nsuper, sizeof *tiles->update_place);
+    if (!tiles->panel_ptr || !tiles->update_place || !tiles->gather_ptr || !tiles->gather ||
         !list_narrow(plan, &tiles->branches, &tiles->tiny, true) ||
         !list_narrow(plan, &tiles->branches, &tiles->small, false) ||
         !list_tasks(plan, &tiles->assemble, cut_assemble) ||
@@ -235,17 +253,22 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
     place_panels(plan, tiles);
+    place_updates(plan, tiles);
     invert_updates(plan, tiles);
-    status = gsv_branches_fill(plan, tiles->panel_ptr, &tiles->branches, message);
+    plan->tiles = tiles;
+    status = gsv_branches_fill(plan, tiles->panel_ptr, tiles->update_place, &tiles->branches, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_stream_create(plan, &tiles->stream, message);
     if (status != GPUSOLVE_OK) {
+        plan->tiles = NULL;
         gsv_tiles_free(tiles);
         return status;
     }
-    plan->tiles = tiles;
     const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
     const int64_t tasks = tiles->assemble.ptr[plan->nlevels] + tiles->forward.ptr[plan->nlevels] +
                           tiles->backward.ptr[plan->nlevels];
-    plan->bytes += (int64_t)sizeof *tiles + 8 * (nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
-                   8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + (int64_t)sizeof(gsv_task) * tasks;
+    plan->bytes += (int64_t)sizeof *tiles + 8 * (2 * nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
+                   8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + tiles->stream.bytes +
+                   (int64_t)sizeof(gsv_task) * tasks;
     return GPUSOLVE_OK;
 }

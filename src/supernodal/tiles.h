@@ -19,6 +19,7 @@
 #include "../dense_kernels/panel_layout.h"
 #include "branches.h"
 #include "plan.h"
+#include "stream.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,11 +56,14 @@ typedef struct gsv_supernode_list {
 struct gsv_tiles {
     int64_t
         *panel_ptr; /* [nsuper + 1] start of each panel, in numbers; wide ones on a multiple of GSV_TILE */
-    uint32_t *gather_ptr; /* [rows + 1] front row row_ptr[s] + i is owed gather[gather_ptr[.]] .. */
-    uint32_t *gather; /* [update rows] rows of update vectors, counted from the first supernode's; children
-                         ascend */
+    uint32_t *gather_ptr;  /* [rows + 1] front row row_ptr[s] + i is owed gather[gather_ptr[.]] .. */
+    int64_t *update_place; /* [nsuper] the device's first row of each update vector: those of the upper tree
+                            * first, in 0 .. upper_updates - 1, then the branches' */
+    int64_t upper_updates;
+    uint32_t *gather; /* [update rows] rows of update vectors, at their places; children ascend */
     gsv_supernode_list tiny, small;
     gsv_branches branches;
+    gsv_stream stream;
     gsv_task_list assemble, forward, backward; /* of wide supernodes */
 };
 

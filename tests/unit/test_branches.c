@@ -78,7 +78,8 @@ static void reference(const gsv_plan *plan, const vectors *v) {
             f[i] = i < nc ? v->b[first + i] : 0;
         for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++)
             for (int64_t e = plan->update_ptr[plan->child[k]]; e < plan->update_ptr[plan->child[k] + 1]; e++)
-                f[plan->update_map[e]] += v->u[e];
+                f[plan->update_map[e]] +=
+                    v->u[plan->tiles->update_place[plan->child[k]] + e - plan->update_ptr[plan->child[k]]];
         for (int32_t i = 0; i < nr; i++) {
             uint64_t sum = i < nc ? 0 : f[i];
             for (int32_t k = 0; k < nc && k <= i; k++)
@@ -86,7 +87,7 @@ static void reference(const gsv_plan *plan, const vectors *v) {
             if (i < nc)
                 v->x[first + i] = sum;
             else
-                v->u[plan->update_ptr[s] + i - nc] = sum;
+                v->u[plan->tiles->update_place[s] + i - nc] = sum;
         }
     }
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--) {

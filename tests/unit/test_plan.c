@@ -157,6 +157,18 @@ static void check_gather(const gsv_plan *plan) {
                 if (CHECK(i < gsv_rows(plan, task.supernode)))
                     assembled[plan->l.row_ptr[task.supernode] + i]++;
         }
+    const int64_t updates = plan->update_ptr[plan->l.nsuper];
+    int32_t *owner = malloc((size_t)updates * sizeof *owner + 1); /* of the update row at each place */
+    REQUIRE(owner);
+    for (int64_t k = 0; k < updates; k++)
+        owner[k] = -1;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        for (int64_t k = 0; k < plan->update_ptr[s + 1] - plan->update_ptr[s]; k++)
+            if (CHECK(tiles->update_place[s] + k < updates)) {
+                CHECK(owner[tiles->update_place[s] + k] == -1);
+                CHECK((tiles->update_place[s] + k < tiles->upper_updates) == (tiles->branches.of[s] < 0));
+                owner[tiles->update_place[s] + k] = s;
+            }
     int64_t listed = 0, owed = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
@@ -166,16 +178,15 @@ static void check_gather(const gsv_plan *plan) {
             const uint32_t *ptr = tiles->gather_ptr + plan->l.row_ptr[s] + i;
             listed += ptr[1] - ptr[0];
             for (uint32_t k = ptr[0]; k < ptr[1]; k++) {
-                const uint32_t u = tiles->gather[k];
-                int32_t c = 0; /* the supernode that update row u is of */
-                while (plan->update_ptr[c + 1] <= u)
-                    c++;
+                const int32_t c = owner[tiles->gather[k]];
+                const int64_t u = plan->update_ptr[c] + tiles->gather[k] - tiles->update_place[c];
                 CHECK(plan->parent[c] == s && plan->update_map[u] == i);
-                CHECK(k == ptr[0] || tiles->gather[k - 1] < u);
+                CHECK(k == ptr[0] || owner[tiles->gather[k - 1]] < c);
             }
         }
     }
     CHECK(listed == owed);
+    free(owner);
     free(assembled);
 }
 
@@ -211,7 +222,7 @@ static double owed_to(const gsv_plan *plan, int32_t s, int32_t i, const double *
 /* Where front row i of s is assembled: in the right-hand side, or in the update vector to be. */
 static double *front_row(const gsv_plan *plan, int32_t s, int32_t i, double *y, double *u) {
     const int32_t nc = gsv_columns(plan, s);
-    return i < nc ? &y[plan->l.first_column[s] + i] : &u[plan->update_ptr[s] + i - nc];
+    return i < nc ? &y[plan->l.first_column[s] + i] : &u[plan->tiles->update_place[s] + i - nc];
 }
 
 /* Rows first .. last - 1 of [x1; u] = [W; -M] f1 + [0; f2]; f2 stands in u. */
@@ -219,13 +230,13 @@ static void forward_rows(const gsv_plan *plan, int32_t s, int32_t first, int32_t
                          const double *f1, double *x, double *u) {
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
     for (int32_t i = first; i < last && i < nr; i++) {
-        double sum = i < nc ? 0 : u[plan->update_ptr[s] + i - nc];
+        double sum = i < nc ? 0 : u[plan->tiles->update_place[s] + i - nc];
         for (int32_t k = 0; k <= i && k < nc; k++)
             sum += panels[place(plan, s, i, k)] * f1[k];
         if (i < nc)
             x[plan->l.first_column[s] + i] = sum;
         else
-            u[plan->update_ptr[s] + i - nc] = sum;
+            u[plan->tiles->update_place[s] + i - nc] = sum;
     }
 }
 
@@ -251,7 +262,7 @@ static void run_tasks(const gsv_plan *plan, const double *panels, double *y, dou
             for (int32_t i = 0; i < gsv_columns(plan, s); i++)
                 f1[i] = y[plan->l.first_column[s] + i] + owed_to(plan, s, i, u);
             for (int32_t i = gsv_columns(plan, s); i < gsv_rows(plan, s); i++)
-                u[plan->update_ptr[s] + i - gsv_columns(plan, s)] = owed_to(plan, s, i, u);
+                u[plan->tiles->update_place[s] + i - gsv_columns(plan, s)] = owed_to(plan, s, i, u);
             forward_rows(plan, s, 0, gsv_rows(plan, s), panels, f1, x, u);
         }
         for (int64_t t = tiles->assemble.ptr[k]; t < tiles->assemble.ptr[k + 1]; t++) {

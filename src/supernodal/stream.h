@@ -1,0 +1,93 @@
+/*
+ * The upper tree of the device's plan: what is in no branch (branches.h), as two streams of pieces, one for
+ * each sweep. A piece is a range of a panel that fits into a slot of a block's shared memory, with all that a
+ * block needs to know of it; a task is one piece or several that a block works off one after the other,
+ * because their sums belong together. Blocks take tasks in the order of the stream (cuda_stream.cuh), in
+ * which a task comes after all that it waits for. Plain C; follows from the pattern alone.
+ *
+ *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows
+ *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
+ *                 GSV_ROW_PIECE       columns of one block row of a wider one
+ *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
+ *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one
+ *
+ * Levels ascend in the forward stream and descend in the backward one; within a level the largest wide
+ * supernodes come first and narrow ones last. Within a supernode tasks go on by ascending block rows
+ * (forward) and descending columns (backward): where its triangle is inverted in parts, a part waits for
+ * those before it. Within a task of the backward stream block rows descend, for the last ones have their
+ * numbers first.
+ *
+ * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
+ *
+ *      a    forward: the rows of the front's own columns that the piece multiplies with, where every task
+ *           assembles them for itself
+ *      b    forward: the rows that the piece has results for; backward: the rows whose numbers it reads
+ */
+#ifndef GSV_STREAM_H
+#define GSV_STREAM_H
+
+#include "../dense_kernels/panel_layout.h"
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
+    GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
+    GSV_CROWD = 2048,         /* tasks of a level: several for every block of the device */
+    GSV_FOLD_COLUMNS = 512 /* up to here each task of a wide front assembles the front's own columns anew; the
+                            * rows of a wider front are assembled once, and published */
+};
+
+enum { GSV_NARROW_PIECE, GSV_TILES_PIECE, GSV_ROW_PIECE, GSV_COLUMNS_PIECE, GSV_NO_PIECE };
+enum {
+    GSV_PIECE_FIRST = 1,
+    GSV_PIECE_LAST = 2,
+    GSV_PIECE_FAR = 4 /* its lists do not fit into a slot */,
+    GSV_PIECE_CROWD = 8 /* its level has many tasks: a block may take the next one early */
+};
+
+typedef struct gsv_piece {
+    int64_t panel;                /* first number of the piece; GSV_COLUMNS_PIECE: of the panel */
+    int64_t row;                  /* of the supernode's first row, counted over all fronts */
+    uint32_t update, published;   /* rows of its update vector, and of its published front */
+    int32_t first_column, nr, nc; /* of the supernode */
+    int32_t node;                 /* among the wide supernodes; -1: narrow */
+    int32_t first;                /* column, or block row */
+    int32_t place;                /* block row; backward: the sixteen columns */
+    int32_t numbers;              /* from panel on; GSV_COLUMNS_PIECE: 0 */
+    int16_t count;                /* columns, or block rows */
+    uint8_t kind, flags;
+    int32_t a_first, b_first; /* first rows of the lists a and b, counted in the front */
+    uint16_t a_rows, b_rows;
+    uint16_t a_gathers, b_gathers; /* entries of gather, */
+    uint32_t a_gather, b_gather;   /* from these places on */
+    /* where in a slot's room for lists each stands, in bytes; a list is brought from a multiple of 16 bytes
+     * on */
+    uint16_t a_ptr_at, a_gather_at, b_ptr_at, b_gather_at;
+} gsv_piece;
+
+/* The pieces of task t: piece[task[t]] .. piece[task[t + 1] - 1]. */
+typedef struct gsv_piece_list {
+    int32_t tasks;
+    int32_t *task; /* [tasks + 1] */
+    gsv_piece *piece;
+} gsv_piece_list;
+
+typedef struct gsv_stream {
+    gsv_piece_list forward, backward;
+    int64_t published;           /* rows of all published fronts */
+    int64_t supernodes, numbers; /* of the upper tree, and of its panels */
+    int64_t bytes;               /* memory of all this */
+} gsv_stream;
+
+/* Builds the streams; plan->tiles has its panel_ptr, update_place, gather lists and branches. */
+gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
+void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,365 @@
+/*
+ * The streams of the device's plan: their pieces, worked off here one after the other as the kernels work
+ * them off, from a slot that holds what the producer brings. Numbers are integers modulo 2^64, so that both
+ * sweeps must agree with the plan's own maps to the last bit; what a piece reads must have been written
+ * before.
+ */
+#include "testing.h"
+
+#include <cholmod.h>
+
+#include "cholmod_helpers.h"
+#include "memory.h"
+#include "supernodal/import.h"
+#include "supernodal/tiles.h"
+
+/* Something arbitrary, never zero. */
+static uint64_t number(uint64_t a, uint64_t b) {
+    uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + 1;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9u;
+    return (x ^ x >> 32) | 1;
+}
+
+/* Both sweeps over the whole tree by the plan's maps. */
+typedef struct vectors {
+    uint64_t *panels, *b, *x, *u, *y; /* u at its places */
+} vectors;
+
+static int64_t place(const gsv_plan *plan, int32_t s, int32_t i, int32_t j) {
+    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+    return plan->tiles->panel_ptr[s] + (gsv_is_narrow(nr, nc) ? gsv_narrow_column(nr, j) + i
+                                                              : gsv_block_row_start(nc, i / GSV_TILE) +
+                                                                    (int64_t)GSV_TILE * j + i % GSV_TILE);
+}
+
+static void reference(const gsv_plan *plan, const vectors *v) {
+    uint64_t *f = calloc((size_t)plan->l.n + 1, sizeof *f);
+    REQUIRE(f);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), first = plan->l.first_column[s];
+        uint64_t *u = v->u + plan->tiles->update_place[s];
+        for (int32_t i = 0; i < nr; i++)
+            f[i] = i < nc ? v->b[first + i] : 0;
+        for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
+            const int32_t child = plan->child[k];
+            for (int64_t e = plan->update_ptr[child]; e < plan->update_ptr[child + 1]; e++)
+                f[plan->update_map[e]] +=
+                    v->u[plan->tiles->update_place[child] + e - plan->update_ptr[child]];
+        }
+        for (int32_t i = 0; i < nr; i++) {
+            uint64_t sum = i < nc ? 0 : f[i];
+            for (int32_t k = 0; k < nc && k <= i; k++)
+                sum += v->panels[place(plan, s, i, k)] * f[k];
+            *(i < nc ? &v->x[first + i] : &u[i - nc]) = sum;
+        }
+    }
+    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--) {
+        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), first = plan->l.first_column[s];
+        for (int32_t j = 0; j < nc; j++) {
+            uint64_t sum = 0;
+            for (int32_t i = j; i < nr; i++)
+                sum += v->panels[place(plan, s, i, j)] *
+                       (i < nc ? v->x[first + i] : v->y[plan->l.rows[plan->l.row_ptr[s] + i]]);
+            v->y[first + j] = sum;
+        }
+    }
+    free(f);
+}
+
+/* A slot, and what the stream has written so far. */
+typedef struct walk {
+    const gsv_plan *plan;
+    const vectors *v;
+    uint32_t lists[GSV_PIECE_LISTS / 4];
+    unsigned char *done; /* forward: update places; backward: columns */
+    unsigned char *x_done;
+    int64_t pieces, far, published; /* so many of them, with lists too long, and with published fronts */
+} walk;
+
+/* Bring count 32-bit numbers from `from` + start to byte `at` of the slot's lists. */
+static void bring(walk *w, const void *from, int64_t start, int64_t count, int at) {
+    if (count == 0)
+        return;
+    CHECK(at % 16 == start % 4 * 4);
+    REQUIRE(at % 4 == 0 && at + 4 * count <= GSV_PIECE_LISTS);
+    for (int64_t k = 0; k < count; k++) {
+        CHECK(w->lists[at / 4 + k] == UINT32_MAX); /* nothing is there yet */
+        w->lists[at / 4 + k] = ((const uint32_t *)from)[start + k];
+    }
+}
+
+static uint64_t gather(walk *w, const gsv_piece *p, int b, int32_t k) {
+    const gsv_tiles *tiles = w->plan->tiles;
+    const int far = p->flags & GSV_PIECE_FAR;
+    const uint32_t *ptr = far ? tiles->gather_ptr + p->row + (b ? p->b_first : p->a_first)
+                              : w->lists + (b ? p->b_ptr_at : p->a_ptr_at) / 4;
+    const uint32_t *list = far ? tiles->gather : w->lists + (b ? p->b_gather_at : p->a_gather_at) / 4;
+    const uint32_t base = far ? 0 : b ? p->b_gather : p->a_gather;
+    uint64_t sum = 0;
+    CHECK(k < (b ? p->b_rows : p->a_rows));
+    for (uint32_t at = ptr[k]; at < ptr[k + 1]; at++) {
+        const uint32_t u = list[at - base];
+        if (CHECK((int64_t)u < w->plan->update_ptr[w->plan->l.nsuper])) {
+            CHECK(w->done[u] || u >= tiles->upper_updates);
+            sum += w->v->u[u];
+        }
+    }
+    return sum;
+}
+
+static int32_t supernode_at(const gsv_plan *plan, const gsv_piece *p) {
+    int32_t s = 0;
+    while (plan->l.row_ptr[s] != p->row)
+        s++;
+    return s;
+}
+
+static void check_piece(walk *w, const gsv_piece *p, int backward) {
+    const gsv_plan *plan = w->plan;
+    const gsv_tiles *tiles = plan->tiles;
+    const int32_t s = supernode_at(plan, p);
+    int32_t wide = 0;
+    for (int32_t k = 0; k < s; k++)
+        wide += !gsv_is_narrow(gsv_rows(plan, k), gsv_columns(plan, k));
+    CHECK(tiles->branches.of[s] < 0 && p->nr == gsv_rows(plan, s) && p->nc == gsv_columns(plan, s));
+    CHECK(p->first_column == plan->l.first_column[s] && p->update == (uint32_t)tiles->update_place[s]);
+    CHECK(p->node == (gsv_is_narrow(p->nr, p->nc) ? -1 : wide));
+    CHECK(p->count >= 1 && p->numbers <= GSV_PIECE_NUMBERS);
+    CHECK((p->kind == GSV_NARROW_PIECE) == gsv_is_narrow(p->nr, p->nc));
+    w->pieces++;
+    w->far += (p->flags & GSV_PIECE_FAR) != 0;
+    memset(w->lists, 0xff, sizeof w->lists);
+    if (p->flags & GSV_PIECE_FAR)
+        return;
+    if (backward) {
+        bring(w, plan->l.rows, p->row + p->b_first, p->b_rows, p->b_ptr_at);
+    } else {
+        if (p->a_rows > 0)
+            bring(w, tiles->gather_ptr, p->row + p->a_first, p->a_rows + 1, p->a_ptr_at);
+        bring(w, tiles->gather, p->a_gather, p->a_gathers, p->a_gather_at);
+        if (p->b_rows > 0)
+            bring(w, tiles->gather_ptr, p->row + p->b_first, p->b_rows + 1, p->b_ptr_at);
+        bring(w, tiles->gather, p->b_gather, p->b_gathers, p->b_gather_at);
+    }
+}
+
+/* Result row i of a supernode. */
+static void finish(walk *w, const gsv_piece *p, int32_t i, uint64_t sum) {
+    if (i < p->nc) {
+        CHECK(!w->x_done[p->first_column + i]);
+        w->x_done[p->first_column + i] = 1;
+        CHECK(sum == w->v->x[p->first_column + i]);
+    } else {
+        const int64_t u = (int64_t)p->update + i - p->nc;
+        CHECK(!w->done[u] && u < w->plan->tiles->upper_updates);
+        w->done[u] = 1;
+        CHECK(sum == w->v->u[u]);
+    }
+}
+
+static void walk_forward(walk *w) {
+    const gsv_piece_list *list = &w->plan->tiles->stream.forward;
+    for (int32_t t = 0; t < list->tasks; t++) {
+        uint64_t sum[GSV_NARROW_ROWS], front[GSV_NARROW_COLUMNS];
+        int32_t reached = 0;
+        CHECK(list->task[t] < list->task[t + 1]);
+        for (int32_t k = list->task[t]; k < list->task[t + 1]; k++) {
+            const gsv_piece *p = &list->piece[k];
+            const uint64_t *b = w->v->b + p->first_column, *panel = w->v->panels + p->panel;
+            check_piece(w, p, 0);
+            CHECK(!(p->flags & GSV_PIECE_FIRST) == (k > list->task[t]));
+            CHECK(!(p->flags & GSV_PIECE_LAST) == (k + 1 < list->task[t + 1]));
+            const int last = p->flags & GSV_PIECE_LAST;
+            if (p->kind == GSV_NARROW_PIECE) {
+                CHECK(p->first == reached && p->first % 4 == 0);
+                reached = p->first + p->count;
+                for (int32_t i = 0; i < p->nr; i++) {
+                    if (k == list->task[t]) {
+                        sum[i] = gather(w, p, 1, i);
+                        if (i < p->nc) {
+                            front[i] = b[i] + sum[i];
+                            sum[i] = 0;
+                        }
+                    }
+                    for (int32_t c = p->first; c < reached && c <= i; c++) {
+                        const int32_t at =
+                            gsv_narrow_column(p->nr, c) + i - (gsv_narrow_column(p->nr, p->first) + p->first);
+                        CHECK(at < p->numbers);
+                        sum[i] += panel[at] * front[c];
+                    }
+                    if (last)
+                        finish(w, p, i, sum[i]);
+                }
+                CHECK(!last || reached == p->nc);
+            } else if (p->kind == GSV_TILES_PIECE) {
+                CHECK(p->nc <= GSV_WARP_TILE_COLUMNS && p->count <= GSV_TILES_PER_TASK);
+                for (int32_t r = 0; r < GSV_TILE * p->count && GSV_TILE * p->first + r < p->nr; r++) {
+                    const int32_t i = GSV_TILE * p->first + r;
+                    uint64_t total = i < p->nc ? 0 : gather(w, p, 1, r);
+                    for (int32_t c = 0; c < p->nc && c <= i; c++) {
+                        const int64_t at = gsv_block_row_start(p->nc, i / GSV_TILE) -
+                                           gsv_block_row_start(p->nc, p->first) + GSV_TILE * c + i % GSV_TILE;
+                        CHECK(at < p->numbers);
+                        total += panel[at] * (b[c] + gather(w, p, 0, c));
+                    }
+                    finish(w, p, i, total);
+                }
+            } else {
+                CHECK(p->kind == GSV_ROW_PIECE && p->nc > GSV_WARP_TILE_COLUMNS && p->first == reached);
+                CHECK(p->first % GSV_TILE == 0 && p->numbers == GSV_TILE * p->count);
+                CHECK((int64_t)p->published + p->nc <= w->plan->tiles->stream.published);
+                reached = p->first + p->count;
+                w->published += p->nc > GSV_FOLD_COLUMNS;
+                for (int32_t r = 0; r < GSV_TILE && GSV_TILE * p->place + r < p->nr; r++) {
+                    const int32_t i = GSV_TILE * p->place + r;
+                    if (k == list->task[t]) {
+                        sum[r] = gather(w, p, 1, r);
+                        if (i < p->nc)
+                            sum[r] = 0;
+                    }
+                    for (int32_t c = p->first; c < reached && c <= i; c++) {
+                        uint64_t f;
+                        if (p->nc <= GSV_FOLD_COLUMNS) {
+                            f = b[c] + gather(w, p, 0, c - p->first);
+                        } else { /* published by the block row that has it, which comes before, or is this */
+                            CHECK(c / GSV_TILE <= p->place && p->a_rows == 0);
+                            f = b[c];
+                            const uint32_t *ptr = w->plan->tiles->gather_ptr + p->row + c;
+                            for (uint32_t g = ptr[0]; g < ptr[1]; g++)
+                                f += w->v->u[w->plan->tiles->gather[g]];
+                        }
+                        sum[r] += panel[GSV_TILE * (c - p->first) + i % GSV_TILE] * f;
+                    }
+                    if (last)
+                        finish(w, p, i, sum[r]);
+                }
+                CHECK(!last || reached == gsv_block_row_columns(p->nc, p->place));
+            }
+        }
+    }
+}
+
+static void walk_backward(walk *w) {
+    const gsv_piece_list *list = &w->plan->tiles->stream.backward;
+    const gsv_plan *plan = w->plan;
+    for (int32_t t = 0; t < list->tasks; t++) {
+        uint64_t sum[GSV_NARROW_COLUMNS] = {0};
+        int32_t reached = 0, first_column = 0, columns = 0;
+        for (int32_t k = list->task[t]; k < list->task[t + 1]; k++) {
+            const gsv_piece *p = &list->piece[k];
+            const int narrow = p->kind == GSV_NARROW_PIECE;
+            const int32_t s = supernode_at(plan, p);
+            check_piece(w, p, 1);
+            CHECK(!(p->flags & GSV_PIECE_FIRST) == (k > list->task[t]));
+            CHECK(!(p->flags & GSV_PIECE_LAST) == (k + 1 < list->task[t + 1]));
+            const int32_t left = narrow ? p->first : 16 * p->place;
+            const int32_t right = narrow ? left + p->count : left + 16 < p->nc ? left + 16 : p->nc;
+            const int32_t top = narrow ? 0 : GSV_TILE * p->first;
+            const int32_t bottom =
+                narrow || top + GSV_TILE * p->count > p->nr ? p->nr : top + GSV_TILE * p->count;
+            const int32_t rest = (p->nr + GSV_TILE - 1) / GSV_TILE;
+            CHECK(narrow ? left == reached : p->first + p->count == (k > list->task[t] ? reached : rest));
+            CHECK(narrow || k + 1 < list->task[t + 1] || p->first == p->place);
+            CHECK(narrow || k + 1 == list->task[t + 1] || p->count % 2 == 0);
+            reached = narrow ? right : p->first;
+            first_column = p->first_column + (narrow ? 0 : left);
+            columns = narrow ? p->nc : right - left;
+            if (!narrow)
+                CHECK(p->count * 256 <= GSV_PIECE_NUMBERS);
+            for (int32_t i = top; i < bottom; i++) {
+                int32_t row = plan->l.rows[p->row + i];
+                if (!(p->flags & GSV_PIECE_FAR) && (!narrow || k == list->task[t])) {
+                    CHECK(i - top < p->b_rows);
+                    CHECK((int32_t)w->lists[p->b_ptr_at / 4 + i - top] == row);
+                }
+                CHECK(i < p->nc || w->done[row]);
+                const uint64_t v = i < p->nc ? w->v->x[p->first_column + i] : w->v->y[row];
+                for (int32_t j = left; j < right && j <= i; j++)
+                    sum[j - (narrow ? 0 : left)] += v * w->v->panels[place(plan, s, i, j)];
+            }
+        }
+        for (int32_t j = 0; j < columns; j++) {
+            CHECK(!w->done[first_column + j]);
+            w->done[first_column + j] = 1;
+            CHECK(sum[j] == w->v->y[first_column + j]);
+        }
+    }
+}
+
+/* Returns the pieces of published fronts. far: some piece has lists too long for a slot. */
+static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
+    testing_in("%s", spec);
+    cholmod_sparse *a = testing_load(spec, common);
+    REQUIRE(a);
+    cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
+    REQUIRE(l);
+    const gpusolve_factor_data data = testing_factor_data(l);
+    const int64_t live = gsv_live_allocations();
+    gsv_structure structure;
+    gsv_plan plan;
+    gsv_message message;
+    REQUIRE(gsv_import_structure(&data, &structure, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&structure, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_tiles_create(&plan, &message) == GPUSOLVE_OK);
+    const size_t n = (size_t)plan.l.n + 1, updates = (size_t)plan.update_ptr[plan.l.nsuper] + 1;
+    const vectors v = {calloc((size_t)plan.tiles->panel_ptr[plan.l.nsuper] + 1, 8), calloc(n, 8),
+                       calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
+    walk w = {.plan = &plan, .v = &v, .done = calloc(updates, 1), .x_done = calloc(n, 1)};
+    REQUIRE(v.panels && v.b && v.x && v.u && v.y && w.done && w.x_done);
+    for (int32_t s = 0; s < plan.l.nsuper; s++)
+        for (int32_t j = 0; j < gsv_columns(&plan, s); j++)
+            for (int32_t i = j; i < gsv_rows(&plan, s); i++)
+                v.panels[place(&plan, s, i, j)] = number((uint64_t)s, (uint64_t)i * 4096 + (uint64_t)j);
+    for (int32_t i = 0; i < plan.l.n; i++)
+        v.b[i] = number(99, (uint64_t)i);
+    reference(&plan, &v);
+    walk_forward(&w);
+    int64_t columns = 0, upper = 0;
+    for (int32_t s = 0; s < plan.l.nsuper; s++)
+        upper += plan.tiles->branches.of[s] < 0 ? gsv_columns(&plan, s) : 0;
+    for (int32_t i = 0; i < plan.l.n; i++)
+        columns += w.x_done[i];
+    CHECK(columns == upper);
+    for (int64_t k = 0; k < plan.tiles->upper_updates; k++)
+        CHECK(w.done[k]);
+    CHECK((w.far > 0) == far);
+    free(w.done);
+    w.done = calloc(n, 1);
+    REQUIRE(w.done);
+    walk_backward(&w);
+    for (int32_t i = 0; i < plan.l.n; i++)
+        CHECK(w.done[i] == w.x_done[i]);
+    CHECK((upper > 0) == (w.pieces > 0));
+    free(w.done);
+    free(w.x_done);
+    free(v.panels);
+    free(v.b);
+    free(v.x);
+    free(v.u);
+    free(v.y);
+    gsv_plan_free(&plan);
+    CHECK(gsv_live_allocations() == live);
+    cholmod_free_factor(&l, common);
+    cholmod_free_sparse(&a, common);
+    return w.published;
+}
+
+int main(void) {
+    cholmod_common common;
+    cholmod_start(&common);
+    check_matrix("diag:1", 0, &common);
+    check_matrix("tridiag:3000", 0, &common);
+    check_matrix("forest:2000", 0, &common);
+    check_matrix("grid2d:30", 0, &common);
+    check_matrix("grid2d:90", 0, &common);
+    check_matrix("grid3d:9", 0, &common);
+    check_matrix("grid3d:14", 0, &common);
+    check_matrix("arrow:300,20,7", 0, &common);
+    check_matrix("arrow:5000,0,4", 1, &common);
+        /* one front with very many children */ /* one front with very many children */
+    check_matrix("elasticity3d:9", 0, &common);
+    CHECK(check_matrix("grid3d:26", 0, &common) > 0);
+    cholmod_finish(&common);
+    return testing_done();
+}
