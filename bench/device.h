@@ -7,6 +7,7 @@
 #include "measure.h"
 
 typedef struct bench_device {
+    int is_cuda;
     void *stream; /* to solve on; NULL on the host */
     char driver[64];
     double bandwidth; /* read-only stream, measured, bytes/s */
@@ -17,6 +18,12 @@ typedef struct bench_device {
     /* Time calls that solve on the stream; the call may be asynchronous. Returns as bench_time_blocking. */
     int (*time)(const struct bench_device *device, bench_call *call, void *context, int repeat,
                 bench_times *times);
+    /* The same of a peer's call, which may be slow and may refuse to be captured: fewer samples of a call
+     * that takes long, and the better of stream and graph. */
+    int (*time_peer)(const struct bench_device *device, bench_call *call, void *context, int repeat,
+                     bench_times *times);
+    /* Wait, and take back errors that a peer has left behind, lest they be laid at another's door. */
+    void (*recover)(void);
     void (*close)(struct bench_device *device);
 } bench_device;
 

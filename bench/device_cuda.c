@@ -26,6 +26,8 @@ static int download(void *to, const void *from, size_t bytes) {
            cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost) != cudaSuccess;
 }
 
+enum { WARM_UP = 3 }; /* calls before anything is timed */
+
 /* One operation that is timed: a plain call, or the launch of a graph. */
 typedef struct operation {
     bench_call *call;
@@ -39,12 +41,11 @@ static int run(const operation *o) {
 }
 
 /* Events around enough operations, back to back, to make a sample long. samples[i] is the time of one in us.
- */
-static int sample(const operation *o, int repeat, double *samples) {
-    enum { SAMPLE_US = 5000, WARM_UP = 3, MOST = 1000 };
+ * The first round has so many calls. */
+static int sample(const operation *o, int calls, int repeat, double *samples) {
+    enum { SAMPLE_US = 5000, MOST = 1000 };
     cudaEvent_t begin = NULL, end = NULL;
     int status = (int)cudaEventCreate(&begin);
-    int calls = WARM_UP;
 
     if (!status)
         status = (int)cudaEventCreate(&end);
@@ -99,18 +100,57 @@ static int time_calls(const bench_device *device, bench_call *call, void *contex
     operation o = {call, context, NULL, device->stream};
     double *samples = malloc((size_t)repeat * sizeof *samples);
     double stream_us = 0;
-    int status = samples ? sample(&o, repeat, samples) : -1;
+    int status = samples ? sample(&o, WARM_UP, repeat, samples) : -1;
 
     if (!status) {
         stream_us = bench_summarise(samples, repeat).median;
         status = capture(call, context, o.stream, &o.graph);
     }
     if (!status)
-        status = sample(&o, repeat, samples);
+        status = sample(&o, WARM_UP, repeat, samples);
     if (!status) {
         *times = bench_summarise(samples, repeat);
         times->stream = stream_us;
+        times->graph = times->median;
     }
+    if (o.graph)
+        cudaGraphExecDestroy(o.graph);
+    free(samples);
+    return status;
+}
+
+static void recover(void) {
+    cudaDeviceSynchronize();
+    cudaGetLastError();
+}
+
+/* A call of more than SLOW_US is worth few samples and no graph, which spares it microseconds. */
+static int time_peer(const bench_device *device, bench_call *call, void *context, int repeat,
+                     bench_times *times) {
+    enum { SLOW_US = 50000, SLOW_REPEAT = 3 };
+    operation o = {call, context, NULL, device->stream};
+    double *samples = malloc((size_t)repeat * sizeof *samples), first = 0;
+    int status = samples ? sample(&o, 1, 1, &first) : -1;
+    const int slow = first > SLOW_US;
+
+    if (slow && repeat > SLOW_REPEAT)
+        repeat = SLOW_REPEAT;
+    if (!status)
+        status = sample(&o, 1, repeat, samples);
+    if (!status) {
+        *times = bench_summarise(samples, repeat);
+        if (!slow && !capture(call, context, o.stream, &o.graph) && !sample(&o, WARM_UP, repeat, samples)) {
+            bench_times graph = bench_summarise(samples, repeat);
+
+            graph.stream = times->median;
+            graph.graph = graph.median;
+            if (graph.median < times->median)
+                *times = graph;
+            else
+                times->graph = graph.median;
+        }
+    }
+    recover();
     if (o.graph)
         cudaGraphExecDestroy(o.graph);
     free(samples);
@@ -179,11 +219,14 @@ static void name_driver(char *text, unsigned bytes) {
 int bench_device_open_cuda(bench_device *device) {
     cudaStream_t stream = NULL;
 
-    *device = (bench_device){.allocate = allocate,
+    *device = (bench_device){.is_cuda = 1,
+                             .allocate = allocate,
                              .release = release,
                              .upload = upload,
                              .download = download,
                              .time = time_calls,
+                             .time_peer = time_peer,
+                             .recover = recover,
                              .close = close_device};
     if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess ||
         !((device->bandwidth = measure_bandwidth(stream)) > 0)) {

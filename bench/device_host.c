@@ -50,6 +50,8 @@ static int time_calls(const bench_device *device, bench_call *call, void *contex
     return bench_time_blocking(call, context, repeat, times);
 }
 
+static void recover(void) {}
+
 static void close_device(bench_device *device) {
     (void)device;
 }
@@ -61,6 +63,8 @@ int bench_device_open_host(bench_device *device, int threads) {
                              .upload = copy,
                              .download = copy,
                              .time = time_calls,
+                             .time_peer = time_calls,
+                             .recover = recover,
                              .close = close_device};
     if (!(device->bandwidth > 0)) {
         fprintf(stderr, "gpusolve-bench: no memory to measure the bandwidth with\n");

@@ -182,7 +182,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     bench_report_progress(spec, "factorising");
     if (bench_problem_create(spec, options->dtype, &problem))
         return 1;
-    bench_peers_open(options->peers, &problem, threads, &peers);
+    bench_peers_open(options->peers, &problem, device, threads, &peers);
     bench_report_progress(spec, "preparing");
     factor_data = bench_problem_factor(&problem);
     if (gpusolve_factor_create(handle, &factor_data, &base.factor)) {

@@ -1,6 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "measure.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -26,7 +27,8 @@ bench_times bench_summarise(double *samples, int count) {
         .median = median,
         .least = samples[0],
         .spread = median > 0 ? (samples[3 * (count - 1) / 4] - samples[(count - 1) / 4]) / median : 0,
-        .stream = median};
+        .stream = median,
+        .graph = NAN};
 }
 
 /* OpenBLAS's threads spin for tens of milliseconds after their last call: let them fall asleep before

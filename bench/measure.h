@@ -7,6 +7,7 @@ typedef struct bench_times { /* of one call, in microseconds */
     double least;
     double spread; /* distance of the quartiles over the median */
     double stream; /* CUDA: median of the plain call in a stream; elsewhere the median */
+    double graph;  /* CUDA: median of the call as a graph, NaN if it is not captured; elsewhere NaN */
 } bench_times;
 
 /* What is measured: returns 0, or anything else when it failed. */

@@ -20,7 +20,9 @@ void bench_options_usage(void) {
           "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
           "is complex)\n"
           "  --refine                  also time iterative refinement\n"
-          "  --peers cholmod,pardiso   also time cholmod_solve2, and the solve phase of oneMKL PARDISO\n"
+          "  --peers cholmod,cudss     also time other solvers: cholmod, pardiso, cusparse, cudss, "
+          "cudss:fp32,\n"
+          "                            cudss:deterministic, cudss:refine2\n"
           "  --repeat N                timed samples, after a warm-up (15)\n"
           "  --json FILE               write one JSON record a line\n"
           "  --list                    list matrices and generators\n",

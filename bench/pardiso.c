@@ -1,12 +1,13 @@
+/*
+ * oneMKL PARDISO, looked for at run time ($GPUSOLVE_MKL is the path of libmkl_rt.so; else the loader's path):
+ * positive definite, its own METIS ordering, the solve phase (33) alone, without refinement.
+ */
 #define _POSIX_C_SOURCE 200809L
-#include "pardiso.h"
-
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "measure.h"
+#include "solver.h"
 
 enum { ANALYSE = 11, FACTORISE = 22, SOLVE = 33, RELEASE = -1, REAL_POSITIVE = 2, HERMITIAN_POSITIVE = 4 };
 
@@ -17,7 +18,7 @@ typedef void pardiso_function(void *pt[64], const int *maxfct, const int *mnum, 
                               int *error);
 typedef void threads_function(int threads);
 
-struct bench_pardiso {
+typedef struct pardiso {
     pardiso_function *call;
     void *pt[64]; /* its memory, from call to call */
     int iparm[64];
@@ -25,8 +26,9 @@ struct bench_pardiso {
     const int *ia, *ja; /* the upper triangle by rows: the lower one by columns */
     const double *a;
     double *conjugated; /* its values, if complex */
-    double factorise_ms;
-};
+    int nrhs;
+    double *b, *x;
+} pardiso;
 
 /* The library stays loaded: it does not survive being taken away while its threads sleep. */
 static void *load(void) {
@@ -41,7 +43,7 @@ static void *load(void) {
     return library;
 }
 
-static int call(bench_pardiso *p, int phase, int nrhs, double *b, double *x) {
+static int call(pardiso *p, int phase, int nrhs, double *b, double *x) {
     const int one = 1, none = 0;
     int error = 0;
 
@@ -51,7 +53,7 @@ static int call(bench_pardiso *p, int phase, int nrhs, double *b, double *x) {
 }
 
 /* Everything that is not named is PARDISO's default. */
-static void set_parameters(bench_pardiso *p) {
+static void set_parameters(pardiso *p) {
     p->iparm[0] = 1;   /* what follows is read */
     p->iparm[1] = 2;   /* METIS */
     p->iparm[7] = 0;   /* no refinement */
@@ -59,60 +61,40 @@ static void set_parameters(bench_pardiso *p) {
     p->iparm[34] = 1;  /* indices from 0 */
 }
 
-static const char *prepare(bench_pardiso *p, bench_problem *problem, void *library, int threads) {
+static int prepare(pardiso *p, bench_problem *problem, void *library, int threads,
+                   bench_solver_facts *facts) {
     const cholmod_sparse *a = problem->matrix;
-    const size_t nnz = (size_t)((const int *)a->p)[a->ncol];
     const double begin = bench_now_us();
 
     /* POSIX, not ISO C, lets a pointer to an object be one to a function */
     *(void **)&p->call = dlsym(library, "pardiso");
     threads_function *set_threads = NULL;
     *(void **)&set_threads = dlsym(library, "MKL_Set_Num_Threads");
-    if (!p->call || !set_threads)
-        return "the library has no pardiso";
+    if (!p->call || !set_threads) {
+        p->call = NULL;
+        return bench_solver_explain(facts, "the library has no pardiso");
+    }
     set_threads(threads);
     p->type = a->xtype == CHOLMOD_COMPLEX ? HERMITIAN_POSITIVE : REAL_POSITIVE;
     p->n = (int)problem->n;
     p->ia = a->p;
     p->ja = a->i;
-    p->a = a->x;
-    if (a->xtype == CHOLMOD_COMPLEX) {
-        p->conjugated = malloc((2 * nnz + 1) * sizeof *p->conjugated);
-        if (!p->conjugated)
-            return "out of memory";
-        for (size_t k = 0; k < nnz; k++) {
-            p->conjugated[2 * k] = ((const double *)a->x)[2 * k];
-            p->conjugated[2 * k + 1] = -((const double *)a->x)[2 * k + 1];
-        }
-        p->a = p->conjugated;
-    }
+    p->a = bench_problem_upper(problem, &p->conjugated);
+    if (!p->a)
+        return bench_solver_explain(facts, "out of memory");
     set_parameters(p);
     if (call(p, ANALYSE, 1, NULL, NULL))
-        return "its analysis failed";
+        return bench_solver_explain(facts, "its analysis failed");
     if (call(p, FACTORISE, 1, NULL, NULL))
-        return "its factorisation failed";
-    p->factorise_ms = 1e-3 * (bench_now_us() - begin);
-    return NULL;
+        return bench_solver_explain(facts, "its factorisation failed");
+    facts->factorise_ms = 1e-3 * (bench_now_us() - begin);
+    facts->nnz_l = p->iparm[17];
+    return 0;
 }
 
-bench_pardiso *bench_pardiso_create(bench_problem *problem, int threads, const char **why) {
-    void *library = load();
-    bench_pardiso *p;
+static void destroy(void *solver) {
+    pardiso *p = solver;
 
-    *why = "not found: $GPUSOLVE_MKL may be the path of libmkl_rt.so.3";
-    if (!library)
-        return NULL;
-    *why = "out of memory";
-    if (!(p = calloc(1, sizeof *p)))
-        return NULL;
-    *why = prepare(p, problem, library, threads);
-    if (!*why)
-        return p;
-    bench_pardiso_destroy(p);
-    return NULL;
-}
-
-void bench_pardiso_destroy(bench_pardiso *p) {
     if (!p)
         return;
     if (p->call)
@@ -121,14 +103,42 @@ void bench_pardiso_destroy(bench_pardiso *p) {
     free(p);
 }
 
-int bench_pardiso_solve(bench_pardiso *p, int64_t nrhs, double *b, double *x) {
-    return nrhs > INT_MAX ? -1 : call(p, SOLVE, (int)nrhs, b, x);
+static void *create(bench_problem *problem, const bench_device *device, int threads, int mode,
+                    bench_solver_facts *facts) {
+    void *library = load();
+    pardiso *p;
+
+    (void)device;
+    (void)mode;
+    if (!library) {
+        bench_solver_explain(facts, "not found: $GPUSOLVE_MKL may be the path of libmkl_rt.so.3");
+        return NULL;
+    }
+    if (!(p = calloc(1, sizeof *p))) {
+        bench_solver_explain(facts, "out of memory");
+        return NULL;
+    }
+    if (!prepare(p, problem, library, threads, facts))
+        return p;
+    destroy(p);
+    return NULL;
 }
 
-double bench_pardiso_factorise_ms(const bench_pardiso *p) {
-    return p->factorise_ms;
+static int bind(void *solver, int64_t nrhs, void *b, void *x, bench_solver_facts *facts) {
+    pardiso *p = solver;
+
+    if (nrhs > INT_MAX)
+        return bench_solver_explain(facts, "its number of right-hand sides is an int");
+    p->nrhs = (int)nrhs;
+    p->b = b;
+    p->x = x;
+    return 0;
 }
 
-int64_t bench_pardiso_nnz(const bench_pardiso *p) {
-    return p->iparm[17];
+static int solve(void *solver) {
+    pardiso *p = solver;
+
+    return call(p, SOLVE, p->nrhs, p->b, p->x);
 }
+
+const bench_solver bench_pardiso_solver = {0, create, destroy, bind, solve};

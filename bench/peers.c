@@ -1,94 +1,175 @@
 #include "peers.h"
 
-#include "pardiso.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-const char *const bench_peer_names[] = {"cholmod", "pardiso", NULL};
+#include "solver.h"
 
-/* One number of right-hand sides. */
-typedef struct peer_case {
-    bench_problem *problem;
-    bench_pardiso *pardiso;
-    int64_t nrhs;
-    cholmod_dense *b, *x, *y, *e;
-} peer_case;
+/* In the order of peers.h. */
+static const struct {
+    const bench_solver *solver; /* NULL: not in this build */
+    int mode;
+} kinds[BENCH_PEERS] = {
+    {&bench_cholmod_solver, 0},
+    {&bench_pardiso_solver, 0},
+#ifdef GPUSOLVE_WITH_CUDA
+    {&bench_cusparse_solver, 0},
+#else
+    {NULL, 0},
+#endif
+    {&bench_cudss_solver, BENCH_CUDSS_DEFAULT},
+    {&bench_cudss_solver, BENCH_CUDSS_SINGLE},
+    {&bench_cudss_solver, BENCH_CUDSS_DETERMINISTIC},
+    {&bench_cudss_solver, BENCH_CUDSS_REFINE},
+};
 
-static int call_cholmod(void *context) {
-    peer_case *c = context;
+const char *const bench_peer_names[] = {
+    "cholmod", "pardiso", "cusparse", "cudss", "cudss:fp32", "cudss:deterministic", "cudss:refine2", NULL};
 
-    return !cholmod_solve2(CHOLMOD_A, c->problem->factor, c->b, NULL, &c->x, NULL, &c->y, &c->e,
-                           &c->problem->common);
+int bench_solver_explain(bench_solver_facts *facts, const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(facts->why, sizeof facts->why, format, arguments);
+    va_end(arguments);
+    return -1;
 }
 
-static int call_pardiso(void *context) {
-    peer_case *c = context;
+static void open_peer(bench_peers *peers, int i, int threads) {
+    bench_peer *peer = &peers->peer[i];
+    const bench_solver *solver = kinds[i].solver;
+    bench_solver_facts facts = {0};
 
-    return bench_pardiso_solve(c->pardiso, c->nrhs, c->b->x, c->x->x);
+    if (!solver)
+        bench_solver_explain(&facts, "not in this build: it has no CUDA");
+    else if (solver->on_device && !peers->device->is_cuda)
+        bench_solver_explain(&facts, "it wants the CUDA backend");
+    else
+        peer->state = solver->create(peers->problem, peers->device, threads, kinds[i].mode, &facts);
+    if (solver && solver->on_device)
+        peers->device->recover();
+    peer->factorise_ms = facts.factorise_ms;
+    peer->nnz_l = facts.nnz_l;
+    snprintf(peer->absent, sizeof peer->absent, "%s", peer->state ? "" : facts.why);
 }
 
-void bench_peers_open(unsigned wanted, bench_problem *problem, int threads, bench_peers *peers) {
-    *peers = (bench_peers){.problem = problem};
+void bench_peers_open(unsigned wanted, bench_problem *problem, const bench_device *device, int threads,
+                      bench_peers *peers) {
+    *peers = (bench_peers){.problem = problem, .device = device};
     for (int i = 0; i < BENCH_PEERS; i++) {
         peers->peer[i].wanted = wanted >> i & 1;
         peers->peer[i].name = bench_peer_names[i];
-    }
-    peers->peer[BENCH_CHOLMOD].factorise_ms = problem->factorise_ms;
-    peers->peer[BENCH_CHOLMOD].nnz_l = (int64_t)problem->factor->xsize;
-    if (wanted >> BENCH_PARDISO & 1) {
-        bench_peer *peer = &peers->peer[BENCH_PARDISO];
-
-        peers->pardiso = bench_pardiso_create(problem, threads, &peer->absent);
-        if (peers->pardiso) {
-            peer->factorise_ms = bench_pardiso_factorise_ms(peers->pardiso);
-            peer->nnz_l = bench_pardiso_nnz(peers->pardiso);
-        }
+        if (peers->peer[i].wanted)
+            open_peer(peers, i, threads);
     }
 }
 
 void bench_peers_close(bench_peers *peers) {
-    bench_pardiso_destroy(peers->pardiso);
-    peers->pardiso = NULL;
+    for (int i = 0; i < BENCH_PEERS; i++) {
+        if (peers->peer[i].state)
+            kinds[i].solver->destroy(peers->peer[i].state);
+        peers->peer[i].state = NULL;
+    }
 }
 
-static const char *measure(peer_case *c, bench_call *call, int repeat, bench_peer *peer) {
-    bench_problem *problem = c->problem;
+/* Operands in double, for solves on the host and on the device. */
+typedef struct operands {
+    size_t bytes;
+    void *host_b, *host_x, *device_b, *device_x;
+} operands;
+
+/* The error of the solution in host_x: the problem's matrix is in double, whatever gpusolve solves in. */
+static double error_of(bench_problem *problem, int64_t nrhs, const operands *o) {
     const gpusolve_dtype dtype = problem->dtype;
+    double error;
 
-    if (call(c))
-        return peer->name;
     problem->dtype = problem->matrix->xtype == CHOLMOD_COMPLEX ? GPUSOLVE_COMPLEX_DOUBLE : GPUSOLVE_DOUBLE;
-    peer->error = bench_problem_error(problem, c->nrhs, c->b->x, c->x->x);
+    error = bench_problem_error(problem, nrhs, o->host_b, o->host_x);
     problem->dtype = dtype;
-    return bench_time_blocking(call, c, repeat, &peer->solve) ? peer->name : NULL;
+    return error;
 }
 
-static const char *measure_all(bench_peers *peers, peer_case *c, const void *b, int repeat) {
-    bench_problem *problem = peers->problem;
-    const int xtype = problem->matrix->xtype;
-    const size_t n = (size_t)problem->n;
-    const size_t length = n * (size_t)c->nrhs * (xtype == CHOLMOD_COMPLEX ? 2 : 1);
-    const char *failed = NULL;
+/* Bind, solve, check and time one peer. 0, or -1 with the reason in peer->refused. */
+static int measure(bench_peers *peers, int i, int64_t nrhs, const operands *o, int repeat) {
+    const bench_solver *solver = kinds[i].solver;
+    const bench_device *device = peers->device;
+    bench_peer *peer = &peers->peer[i];
+    bench_solver_facts facts = {0};
+    int status = solver->bind(peer->state, nrhs, solver->on_device ? o->device_b : o->host_b,
+                              solver->on_device ? o->device_x : o->host_x, &facts);
 
-    c->b = cholmod_allocate_dense(n, (size_t)c->nrhs, n, xtype, &problem->common);
-    c->x = cholmod_allocate_dense(n, (size_t)c->nrhs, n, xtype, &problem->common);
-    if (!c->b || !c->x)
-        return "allocating memory";
-    for (size_t k = 0; k < length; k++)
-        ((double *)c->b->x)[k] =
-            problem->single_factor ? (double)((const float *)b)[k] : ((const double *)b)[k];
-    if (peers->peer[BENCH_CHOLMOD].wanted)
-        failed = measure(c, call_cholmod, repeat, &peers->peer[BENCH_CHOLMOD]);
-    if (!failed && peers->pardiso)
-        failed = measure(c, call_pardiso, repeat, &peers->peer[BENCH_PARDISO]);
-    return failed;
+    if (!status) { /* an answer of an earlier peer must not pass for this one's */
+        for (size_t k = 0; k < o->bytes / sizeof(double); k++)
+            ((double *)o->host_x)[k] = NAN;
+        if (solver->on_device && device->upload(o->device_x, o->host_x, o->bytes))
+            status = bench_solver_explain(&facts, "copying x failed");
+    }
+    if (!status && (status = solver->solve(peer->state)))
+        bench_solver_explain(&facts, "its solve failed: status %d", status);
+    if (!status && solver->on_device && device->download(o->host_x, o->device_x, o->bytes))
+        status = bench_solver_explain(&facts, "copying its solution failed");
+    if (!status && (peer->error = error_of(peers->problem, nrhs, o)) < 0)
+        status = bench_solver_explain(&facts, "out of memory for checking its solution");
+    if (!status) {
+        status = solver->on_device
+                     ? device->time_peer(device, solver->solve, peer->state, repeat, &peer->solve)
+                     : bench_time_blocking(solver->solve, peer->state, repeat, &peer->solve);
+        if (status)
+            bench_solver_explain(&facts, "timing its solve failed: status %d", status);
+    }
+    if (solver->on_device)
+        device->recover();
+    snprintf(peer->refused, sizeof peer->refused, "%s", status ? facts.why : "");
+    return status ? -1 : 0;
+}
+
+static int allocate(const bench_peers *peers, int64_t nrhs, int on_device, operands *o) {
+    const int parts = peers->problem->matrix->xtype == CHOLMOD_COMPLEX ? 2 : 1;
+
+    o->bytes = (size_t)(peers->problem->n * nrhs * parts) * sizeof(double);
+    o->host_b = malloc(o->bytes + 1);
+    o->host_x = malloc(o->bytes + 1);
+    if (on_device) {
+        o->device_b = peers->device->allocate(o->bytes + 1);
+        o->device_x = peers->device->allocate(o->bytes + 1);
+    }
+    return o->host_b && o->host_x && (!on_device || (o->device_b && o->device_x)) ? 0 : -1;
+}
+
+static const char *measure_all(bench_peers *peers, int64_t nrhs, const void *b, int repeat, operands *o) {
+    int present = 0, on_device = 0;
+
+    for (int i = 0; i < BENCH_PEERS; i++)
+        if (peers->peer[i].state) {
+            present = 1;
+            on_device |= kinds[i].solver->on_device;
+        }
+    if (!present)
+        return NULL;
+    if (allocate(peers, nrhs, on_device, o))
+        return "allocating memory for the peers";
+    for (size_t k = 0; k < o->bytes / sizeof(double); k++)
+        ((double *)o->host_b)[k] =
+            peers->problem->single_factor ? (double)((const float *)b)[k] : ((const double *)b)[k];
+    if (on_device && peers->device->upload(o->device_b, o->host_b, o->bytes))
+        return "copying right-hand sides for the peers";
+    for (int i = 0; i < BENCH_PEERS; i++)
+        if (peers->peer[i].state && measure(peers, i, nrhs, o, repeat) && i == BENCH_CHOLMOD)
+            return "cholmod"; /* what answers are measured by */
+    return NULL;
 }
 
 const char *bench_peers_measure(bench_peers *peers, int64_t nrhs, const void *b, int repeat) {
-    peer_case c = {.problem = peers->problem, .pardiso = peers->pardiso, .nrhs = nrhs};
-    const char *failed = measure_all(peers, &c, b, repeat);
+    operands o = {0};
+    const char *failed = measure_all(peers, nrhs, b, repeat, &o);
 
-    cholmod_free_dense(&c.b, &peers->problem->common);
-    cholmod_free_dense(&c.x, &peers->problem->common);
-    cholmod_free_dense(&c.y, &peers->problem->common);
-    cholmod_free_dense(&c.e, &peers->problem->common);
+    free(o.host_b);
+    free(o.host_x);
+    if (o.device_b)
+        peers->device->release(o.device_b);
+    if (o.device_x)
+        peers->device->release(o.device_x);
     return failed;
 }

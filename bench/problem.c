@@ -221,6 +221,22 @@ gpusolve_matrix_data bench_problem_matrix(const bench_problem *problem) {
     return data;
 }
 
+const double *bench_problem_upper(const bench_problem *problem, double **owned) {
+    const cholmod_sparse *a = problem->matrix;
+    const double *values = a->x;
+    const size_t nnz = (size_t)((const int *)a->p)[a->ncol];
+
+    *owned = NULL;
+    if (a->xtype != CHOLMOD_COMPLEX)
+        return values;
+    *owned = malloc((2 * nnz + 1) * sizeof **owned);
+    for (size_t k = 0; *owned && k < nnz; k++) {
+        (*owned)[2 * k] = values[2 * k];
+        (*owned)[2 * k + 1] = -values[2 * k + 1];
+    }
+    return *owned;
+}
+
 /* ----------------------------------------------------------------------------------------------- check ---
  */
 

@@ -31,6 +31,11 @@ void bench_problem_destroy(bench_problem *problem);
 gpusolve_factor_data bench_problem_factor(const bench_problem *problem);
 gpusolve_matrix_data bench_problem_matrix(const bench_problem *problem);
 
+/* The upper triangle's values by rows, in double, for the matrix's p and i: those of the lower one by
+ * columns, conjugated where A is complex, in memory that is *owned then (free it), else NULL. NULL: out of
+ * memory. */
+const double *bench_problem_upper(const bench_problem *problem, double **owned);
+
 /* What a number of the problem's dtype takes, and the distance of 1 to the next one. */
 size_t bench_problem_number_bytes(const bench_problem *problem);
 double bench_problem_epsilon(const bench_problem *problem);

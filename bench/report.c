@@ -26,7 +26,8 @@ void bench_report_progress(const char *name, const char *what) {
 }
 
 void bench_report_heading(const bench_device *device, const char *device_name, const bench_options *options) {
-    static const char *const titles[] = {"CHOLMOD ms", "PARDISO ms"};
+    static const char *const titles[BENCH_PEERS] = {"CHOLMOD ms", "PARDISO ms", "cuSPARSE ms", "cuDSS ms",
+                                                    "FP32 ms",    "determ. ms", "refine2 ms"};
 
     printf("gpusolve %s (%s) on %s%s%s, reading %.0f GB/s\n", gpusolve_version(), BENCH_REVISION, device_name,
            device->driver[0] ? ", driver " : "", device->driver, 1e-9 * device->bandwidth);
@@ -51,10 +52,12 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
     for (int i = 0; i < BENCH_PEERS; i++) {
         const bench_peer *peer = &record->peers->peer[i];
 
-        if (options->peers >> i & 1 && !peer->absent)
+        if (!(options->peers >> i & 1))
+            continue;
+        if (peer->absent[0] || peer->refused[0])
+            printf(" %11s %8s", peer->absent[0] ? "absent" : "refuses", "-");
+        else
             printf(" %11.4f %8.2f", 1e-3 * peer->solve.median, peer->solve.median / record->solve.median);
-        else if (options->peers >> i & 1)
-            printf(" %11s %8s", "absent", "-");
     }
     printf(" %9.1e", record->error);
     if (record->refined)
@@ -105,13 +108,17 @@ static void put_peers(FILE *file, const bench_record *record) {
             continue;
         fprintf(file, "%s\"%s\": {", separator, peer->name);
         separator = ", ";
-        if (peer->absent) {
+        if (peer->absent[0]) {
             put_string(file, "absent", peer->absent);
+        } else if (peer->refused[0]) {
+            put_string(file, "refused", peer->refused);
         } else {
             put_string(file, "dtype", record->problem->matrix->xtype == CHOLMOD_COMPLEX ? "z" : "d");
             put_number(file, "solve_us", peer->solve.median);
             put_number(file, "solve_us_min", peer->solve.least);
             put_number(file, "spread", peer->solve.spread);
+            put_number(file, "stream_us", peer->solve.stream);
+            put_number(file, "graph_us", peer->solve.graph);
             put_number(file, "factorise_ms", peer->factorise_ms);
             put_integer(file, "nnz_l", peer->nnz_l);
             put_number(file, "backward_error", peer->error);

@@ -1,0 +1,218 @@
+/*
+ * Stands in for NVIDIA cuDSS where there is none: the functions that bench/cudss.c looks for, on host memory,
+ * by CHOLMOD. $CUDSS_MOCK names what goes wrong: version, analysis, factorisation, info, solve, or wrong (the
+ * answer is b).
+ */
+#include <cholmod.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { NOT_SUPPORTED = 4, EXECUTION_FAILED = 5, DETERMINISTIC = 24, DOWNCAST = 28, SETTINGS = 32 };
+
+typedef struct matrix {
+    int64_t rows, columns;
+    const int *start, *index; /* NULL: dense */
+    void *values;
+    int is_complex;
+} matrix;
+
+typedef struct data {
+    cholmod_common common;
+    cholmod_factor *factor;
+    cholmod_sparse *a;
+} data;
+
+static int live;
+
+/* Objects that were created and not destroyed. */
+EXPORT int cudss_mock_live(void);
+EXPORT int cudss_mock_live(void) {
+    return live;
+}
+
+static int goes_wrong(const char *what) {
+    const char *named = getenv("CUDSS_MOCK");
+
+    return named && !strcmp(named, what);
+}
+
+static int create(void **object, size_t bytes) {
+    *object = calloc(1, bytes);
+    live += *object != NULL;
+    return *object ? 0 : 2;
+}
+
+static int destroy(void *object) {
+    free(object);
+    live--;
+    return 0;
+}
+
+EXPORT int cudssGetProperty(int property, int *value);
+EXPORT int cudssGetProperty(int property, int *value) {
+    *value = property == 0 && !goes_wrong("version");
+    return 0;
+}
+
+EXPORT int cudssCreate(void **handle);
+EXPORT int cudssCreate(void **handle) {
+    return create(handle, 1);
+}
+
+EXPORT int cudssDestroy(void *handle);
+EXPORT int cudssDestroy(void *handle) {
+    return destroy(handle);
+}
+
+EXPORT int cudssSetStream(void *handle, void *stream);
+EXPORT int cudssSetStream(void *handle, void *stream) {
+    return handle && !stream ? 0 : 3;
+}
+
+EXPORT int cudssConfigCreate(void **config);
+EXPORT int cudssConfigCreate(void **config) {
+    return create(config, SETTINGS * sizeof(int));
+}
+
+EXPORT int cudssConfigDestroy(void *config);
+EXPORT int cudssConfigDestroy(void *config) {
+    return destroy(config);
+}
+
+EXPORT int cudssConfigSet(void *config, int parameter, const void *value, size_t bytes);
+EXPORT int cudssConfigSet(void *config, int parameter, const void *value, size_t bytes) {
+    if (parameter < 0 || parameter >= SETTINGS || bytes != sizeof(int))
+        return 3;
+    memcpy((int *)config + parameter, value, bytes);
+    return 0;
+}
+
+EXPORT int cudssDataCreate(void *handle, void **object);
+EXPORT int cudssDataCreate(void *handle, void **object) {
+    const int status = handle ? create(object, sizeof(data)) : 3;
+
+    if (!status)
+        cholmod_start(&((data *)*object)->common);
+    return status;
+}
+
+EXPORT int cudssDataDestroy(void *handle, void *object);
+EXPORT int cudssDataDestroy(void *handle, void *object) {
+    data *d = object;
+
+    cholmod_free_factor(&d->factor, &d->common);
+    cholmod_free_sparse(&d->a, &d->common);
+    cholmod_finish(&d->common);
+    return handle ? destroy(object) : 3;
+}
+
+EXPORT int cudssDataGet(void *handle, void *object, int parameter, void *value, size_t bytes,
+                        size_t *written);
+EXPORT int cudssDataGet(void *handle, void *object, int parameter, void *value, size_t bytes,
+                        size_t *written) {
+    const data *d = object;
+
+    (void)handle;
+    if (parameter == 0 && bytes == sizeof(int))
+        *(int *)value = goes_wrong("info") ? 7 : 0;
+    else if (parameter == 1 && bytes == sizeof(int64_t))
+        *(int64_t *)value = (int64_t)d->factor->xsize;
+    else
+        return 3;
+    *written = bytes;
+    return 0;
+}
+
+EXPORT int cudssMatrixCreateCsr(void **object, int64_t rows, int64_t columns, int64_t nnz, const void *start,
+                                const void *end, const void *index, const void *values, int offset_type,
+                                int index_type, int value_type, int type, int view, int base);
+EXPORT int cudssMatrixCreateCsr(void **object, int64_t rows, int64_t columns, int64_t nnz, const void *start,
+                                const void *end, const void *index, const void *values, int offset_type,
+                                int index_type, int value_type, int type, int view, int base) {
+    const int is_complex = value_type == 5;
+
+    if (end || offset_type != 10 || index_type != 10 || type != (is_complex ? 4 : 3) || view != 2 || base ||
+        ((const int *)start)[rows] != nnz || create(object, sizeof(matrix)))
+        return 3;
+    *(matrix *)*object = (matrix){rows, columns, start, index, (void *)(uintptr_t)values, is_complex};
+    return 0;
+}
+
+EXPORT int cudssMatrixCreateDn(void **object, int64_t rows, int64_t columns, int64_t ld, const void *values,
+                               int value_type, int layout);
+EXPORT int cudssMatrixCreateDn(void **object, int64_t rows, int64_t columns, int64_t ld, const void *values,
+                               int value_type, int layout) {
+    if (ld != rows || layout || create(object, sizeof(matrix)))
+        return 3;
+    *(matrix *)*object = (matrix){rows, columns, NULL, NULL, (void *)(uintptr_t)values, value_type == 5};
+    return 0;
+}
+
+EXPORT int cudssMatrixDestroy(void *object);
+EXPORT int cudssMatrixDestroy(void *object) {
+    return destroy(object);
+}
+
+/* The upper triangle by rows is the lower one by columns, but for the conjugates. */
+static int analyse(data *d, const matrix *a) {
+    const size_t n = (size_t)a->rows, nnz = (size_t)a->start[n];
+    double *x;
+
+    d->a = cholmod_allocate_sparse(n, n, nnz, 1, 1, -1, a->is_complex ? CHOLMOD_COMPLEX : CHOLMOD_REAL,
+                                   &d->common);
+    if (!d->a)
+        return 2;
+    memcpy(d->a->p, a->start, (n + 1) * sizeof(int));
+    memcpy(d->a->i, a->index, nnz * sizeof(int));
+    memcpy(x = d->a->x, a->values, nnz * sizeof(double) * (a->is_complex ? 2 : 1));
+    for (size_t k = 0; k < nnz && a->is_complex; k++)
+        x[2 * k + 1] = -x[2 * k + 1];
+    d->common.supernodal = CHOLMOD_SUPERNODAL;
+    d->factor = cholmod_analyze(d->a, &d->common);
+    return d->factor ? 0 : EXECUTION_FAILED;
+}
+
+static int solve(data *d, const int *config, const matrix *b, matrix *x) {
+    const size_t parts = b->is_complex ? 2 : 1, count = (size_t)(b->rows * b->columns) * parts;
+    cholmod_dense view = {.nrow = (size_t)b->rows,
+                          .ncol = (size_t)b->columns,
+                          .nzmax = (size_t)(b->rows * b->columns),
+                          .d = (size_t)b->rows,
+                          .x = b->values,
+                          .xtype = b->is_complex ? CHOLMOD_COMPLEX : CHOLMOD_REAL,
+                          .dtype = CHOLMOD_DOUBLE};
+    cholmod_dense *solution;
+
+    if (config[DETERMINISTIC] && b->columns > 1)
+        return NOT_SUPPORTED;
+    if (!(solution = cholmod_solve(CHOLMOD_A, d->factor, &view, &d->common)))
+        return EXECUTION_FAILED;
+    memcpy(x->values, goes_wrong("wrong") ? b->values : solution->x, count * sizeof(double));
+    for (size_t k = 0; k < count && config[DOWNCAST]; k++)
+        ((double *)x->values)[k] = (float)((double *)x->values)[k];
+    cholmod_free_dense(&solution, &d->common);
+    return 0;
+}
+
+EXPORT int cudssExecute(void *handle, int phase, void *config, void *object, void *a, void *x, void *b);
+EXPORT int cudssExecute(void *handle, int phase, void *config, void *object, void *a, void *x, void *b) {
+    data *d = object;
+
+    if (!handle || !config || !d || !a || !x || !b)
+        return 3;
+    switch (phase) {
+    case 3:
+        return goes_wrong("analysis") ? EXECUTION_FAILED : analyse(d, a);
+    case 4:
+        return goes_wrong("factorisation") || !cholmod_factorize(d->a, d->factor, &d->common)
+                   ? EXECUTION_FAILED
+                   : 0;
+    case 1008:
+        return goes_wrong("solve") ? EXECUTION_FAILED : solve(d, config, b, x);
+    default:
+        return 3;
+    }
+}

@@ -1,0 +1,178 @@
+/* The benchmark's peers: found or not, failing or not, their answers checked, and all of it in the record. */
+#define _POSIX_C_SOURCE 200809L
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/peers.h"
+#include "bench/report.h"
+#include "testing.h"
+
+enum {
+    CUDSS_ALL =
+        1u << BENCH_CUDSS | 1u << BENCH_CUDSS_FP32 | 1u << BENCH_CUDSS_BITS | 1u << BENCH_CUDSS_REFINE2
+};
+
+static bench_device device;    /* the host's memory, called a device */
+static int (*mock_live)(void); /* objects of the mock that are not destroyed */
+static bench_problem problem;
+static void *right_sides; /* of the problem's dtype */
+
+static void load_problem(const char *spec, int dtype, int64_t nrhs) {
+    REQUIRE(bench_problem_create(spec, dtype, &problem) == 0);
+    right_sides = malloc((size_t)(problem.n * nrhs) * bench_problem_number_bytes(&problem) + 1);
+    REQUIRE(right_sides != NULL && bench_problem_right_side(&problem, nrhs, right_sides) == 0);
+}
+
+static void free_problem(void) {
+    free(right_sides);
+    bench_problem_destroy(&problem);
+}
+
+/* What the JSON says about the peers. */
+static void write_record(const bench_peers *peers, char *text, size_t bytes) {
+    const gpusolve_info info = {.backend = GPUSOLVE_BACKEND_CUDA, .dtype = problem.dtype};
+    const bench_record record = {.problem = &problem,
+                                 .device = &device,
+                                 .info = &info,
+                                 .device_name = "none",
+                                 .nrhs = 1,
+                                 .solve = {1, 1, 0, 1, 1},
+                                 .wall_us = 1,
+                                 .peers = peers,
+                                 .ok = 1};
+    FILE *file = tmpfile();
+    size_t length;
+
+    REQUIRE(file != NULL);
+    bench_report_json(file, &record);
+    rewind(file);
+    length = fread(text, 1, bytes - 1, file);
+    text[length] = 0;
+    fclose(file);
+}
+
+static void test_absent(void) {
+    static const char *const wrong[][2] = {
+        {"version", "its version is 0, known is 1"},
+        {"analysis", "its analysis: status 5, execution failed"},
+        {"factorisation", "its factorisation: status 5, execution failed"},
+        {"info", "its factorisation broke off at 7"},
+    };
+    static char text[8192];
+    bench_peers peers;
+
+    load_problem("grid2d:9", -1, 1);
+    device.is_cuda = 0;
+    testing_in("host backend");
+    bench_peers_open(1u << BENCH_CUDSS | 1u << BENCH_CUSPARSE, &problem, &device, 1, &peers);
+    CHECK(!strcmp(peers.peer[BENCH_CUDSS].absent, "it wants the CUDA backend"));
+    CHECK(strstr(peers.peer[BENCH_CUSPARSE].absent, "CUDA") != NULL);
+    CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
+    bench_peers_close(&peers);
+    device.is_cuda = 1;
+
+    testing_in("no library");
+    setenv("GPUSOLVE_CUDSS", "/nonexistent/libcudss.so.1", 1);
+    setenv("GPUSOLVE_MKL", "/nonexistent/libmkl_rt.so.3", 1);
+    bench_peers_open(1u << BENCH_CUDSS | 1u << BENCH_PARDISO, &problem, &device, 1, &peers);
+    CHECK(!strncmp(peers.peer[BENCH_CUDSS].absent, "not found", 9));
+    CHECK(!strncmp(peers.peer[BENCH_PARDISO].absent, "not found", 9));
+    CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
+    write_record(&peers, text, sizeof text);
+    CHECK(strstr(text, "\"cudss\": {\"absent\": \"not found: ") != NULL);
+    bench_peers_close(&peers);
+
+    setenv("GPUSOLVE_CUDSS", CUDSS_MOCK, 1);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        testing_in("%s goes wrong", wrong[i][0]);
+        setenv("CUDSS_MOCK", wrong[i][0], 1);
+        bench_peers_open(CUDSS_ALL, &problem, &device, 1, &peers);
+        CHECK(!strcmp(peers.peer[BENCH_CUDSS].absent, wrong[i][1]));
+        CHECK(mock_live() == 0);
+        CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
+        bench_peers_close(&peers);
+    }
+    free_problem();
+}
+
+static void test_refuses(void) {
+    static char text[8192];
+    bench_peers peers;
+
+    load_problem("grid2d:9", -1, 2);
+    testing_in("solve goes wrong");
+    setenv("CUDSS_MOCK", "none", 1);
+    bench_peers_open(1u << BENCH_CUDSS, &problem, &device, 1, &peers);
+    REQUIRE(!peers.peer[BENCH_CUDSS].absent[0]);
+    setenv("CUDSS_MOCK", "solve", 1);
+    CHECK(bench_peers_measure(&peers, 2, right_sides, 1) == NULL);
+    CHECK(!strcmp(peers.peer[BENCH_CUDSS].refused, "its solve failed: status 5"));
+    write_record(&peers, text, sizeof text);
+    CHECK(strstr(text, "\"cudss\": {\"refused\": \"its solve failed: status 5\", \"name\"") != NULL);
+
+    testing_in("a wrong answer");
+    setenv("CUDSS_MOCK", "wrong", 1);
+    CHECK(bench_peers_measure(&peers, 2, right_sides, 1) == NULL);
+    CHECK(!peers.peer[BENCH_CUDSS].refused[0]);
+    CHECK(peers.peer[BENCH_CUDSS].error > 1e-3);
+    setenv("CUDSS_MOCK", "none", 1);
+    CHECK(bench_peers_measure(&peers, 2, right_sides, 1) == NULL);
+    CHECK_BELOW(peers.peer[BENCH_CUDSS].error, 30 * DBL_EPSILON);
+    bench_peers_close(&peers);
+    CHECK(mock_live() == 0);
+    free_problem();
+}
+
+/* All there is, on every kind of matrix; what cuDSS's deterministic mode cannot do, it refuses. */
+static void test_solves(const char *spec, int dtype) {
+    static const int64_t nrhs[] = {1, 8, 1};
+    static char text[8192];
+    bench_peers peers;
+
+    load_problem(spec, dtype, 8);
+    bench_peers_open(CUDSS_ALL | 1u << BENCH_CHOLMOD, &problem, &device, 1, &peers);
+    for (int k = 0; k < 3; k++) {
+        CHECK(bench_peers_measure(&peers, nrhs[k], right_sides, 1) == NULL);
+        for (int i = 0; i < BENCH_PEERS; i++) {
+            const bench_peer *peer = &peers.peer[i];
+
+            testing_in("%s, dtype %d, nrhs %d, %s", spec, dtype, (int)nrhs[k], peer->name);
+            if (!peer->wanted)
+                continue;
+            CHECK(!peer->absent[0]);
+            CHECK(peer->nnz_l >= problem.n);
+            CHECK(peer->factorise_ms > 0);
+            if (i == BENCH_CUDSS_BITS && nrhs[k] > 1) {
+                CHECK(!strcmp(peer->refused, "its solve failed: status 4"));
+                continue;
+            }
+            CHECK(!peer->refused[0]);
+            CHECK_BELOW(peer->error, i == BENCH_CUDSS_FP32 ? 30 * (double)FLT_EPSILON : 30 * DBL_EPSILON);
+            if (i == BENCH_CUDSS_FP32)
+                CHECK(peer->error > 30 * DBL_EPSILON);
+            CHECK(peer->solve.median > 0 && isnan(peer->solve.graph));
+        }
+    }
+    write_record(&peers, text, sizeof text);
+    CHECK(strstr(text, "\"graph_us\": null") != NULL);
+    CHECK(strstr(text, "\"absent\"") == NULL && strstr(text, "\"refused\"") == NULL);
+    bench_peers_close(&peers);
+    CHECK(mock_live() == 0);
+    free_problem();
+}
+
+int main(void) {
+    void *mock = dlopen(CUDSS_MOCK, RTLD_NOW | RTLD_LOCAL);
+
+    REQUIRE(mock != NULL && bench_device_open_host(&device, 1) == 0);
+    *(void **)&mock_live = dlsym(mock, "cudss_mock_live");
+    REQUIRE(mock_live != NULL);
+    test_absent();
+    test_refuses();
+    test_solves("grid2d:20", -1);
+    test_solves("grid2d:20", GPUSOLVE_FLOAT);
+    test_solves("grid3d:6@c", -1);
+    return testing_done();
+}
