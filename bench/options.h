@@ -13,6 +13,7 @@ typedef struct bench_options {
     int nrhs_count;
     int dtype; /* a gpusolve_dtype, or -1: double, real or complex as the matrix is */
     int refine;
+    int explain;
     unsigned peers; /* a bit for each of peers.h */
     int repeat;
     int list;

@@ -48,7 +48,7 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
     printf("%-24s %9" PRId64 " %11" PRId64 " %7s %4c %5" PRId64 " %11.2f %10.4f %10.4f %6.1f",
            record->problem->name, info->n, info->nnz_l, backend_name(info), dtype_letter(info->dtype),
            record->nrhs, info->plan_ms + info->prepare_ms, 1e-3 * record->solve.median,
-           1e-3 * record->wall_us, 100 * record->wall_us / record->solve.median);
+           1e-3 * record->cost->wall_us, 100 * record->cost->wall_us / record->solve.median);
     for (int i = 0; i < BENCH_PEERS; i++) {
         const bench_peer *peer = &record->peers->peer[i];
 
@@ -64,6 +64,24 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
         printf(" %10.4f %5d %9.1e", 1e-3 * record->refine.median, record->refine_steps, record->refine_error);
     puts(record->ok ? "" : "  WRONG");
     fflush(stdout);
+}
+
+void bench_report_explanation(const bench_record *record) {
+    const gpusolve_cost *cost = record->cost;
+    const double stored = 0.5 * (double)cost->bytes;
+
+    printf("  nrhs %" PRId64 ": L twice %.3f MB, vectors %.3f MB, %.4g Gflop, %" PRId64 " hops", cost->nrhs,
+           1e-6 * (double)cost->bytes, 1e-6 * (double)cost->vector_bytes, 1e-9 * (double)cost->flops,
+           cost->hops);
+    if (cost->launches)
+        printf(", %" PRId64 " launches", cost->launches);
+    printf("\n  wall %.4f ms, predicted %.4f ms, measured %.4f ms (%.0f%% of the prediction's speed)\n",
+           1e-3 * cost->wall_us, 1e-3 * cost->predicted_us, 1e-3 * record->solve.median,
+           100 * cost->predicted_us / record->solve.median);
+    for (int i = 0; i < cost->tiers; i++)
+        printf("  %-12s %9" PRId64 " supernodes %12.3f MB %6.1f%%\n", cost->tier[i].name,
+               cost->tier[i].supernodes, 1e-6 * (double)cost->tier[i].bytes,
+               stored > 0 ? 100 * (double)cost->tier[i].bytes / stored : 0);
 }
 
 /* ------------------------------------------------------------------------------------------------ JSON ---
@@ -128,9 +146,17 @@ static void put_peers(FILE *file, const bench_record *record) {
     fputs("}, ", file);
 }
 
+static void put_tiers(FILE *file, const gpusolve_cost *cost) {
+    fputs("\"tiers\": {", file);
+    for (int i = 0; i < cost->tiers; i++)
+        fprintf(file, "%s\"%s\": {\"supernodes\": %" PRId64 ", \"bytes\": %" PRId64 "}", i ? ", " : "",
+                cost->tier[i].name, cost->tier[i].supernodes, cost->tier[i].bytes);
+    fputs("}, ", file);
+}
+
 void bench_report_json(FILE *file, const bench_record *record) {
     const gpusolve_info *info = record->info;
-    double bytes = 2 * (double)info->stored_bytes; /* both sweeps */
+    const gpusolve_cost *cost = record->cost;
 
     fputc('{', file);
     put_string(file, "git", BENCH_REVISION);
@@ -160,11 +186,17 @@ void bench_report_json(FILE *file, const bench_record *record) {
     put_number(file, "solve_us_min", record->solve.least);
     put_number(file, "spread", record->solve.spread);
     put_number(file, "stream_us", record->solve.stream);
-    put_number(file, "bytes", bytes);
-    put_number(file, "gb_per_s", 1e-3 * bytes / record->solve.median);
+    put_integer(file, "bytes", cost->bytes);
+    put_number(file, "gb_per_s", 1e-3 * (double)cost->bytes / record->solve.median);
+    put_integer(file, "flops", cost->flops);
+    put_number(file, "gflop_per_s", 1e-3 * (double)cost->flops / record->solve.median);
+    put_integer(file, "hops", cost->hops);
+    put_integer(file, "launches", cost->launches);
+    put_number(file, "predicted_us", cost->predicted_us);
+    put_tiers(file, cost);
     put_number(file, "bandwidth_gb_per_s", 1e-9 * record->device->bandwidth);
-    put_number(file, "wall_us", record->wall_us);
-    put_number(file, "wall_fraction", record->wall_us / record->solve.median);
+    put_number(file, "wall_us", record->cost->wall_us);
+    put_number(file, "wall_fraction", record->cost->wall_us / record->solve.median);
     put_number(file, "backward_error", record->error);
     if (record->refined) {
         put_number(file, "refine_us", record->refine.median);

@@ -13,11 +13,11 @@ typedef struct bench_record {
     const bench_problem *problem;
     const bench_device *device;
     const gpusolve_info *info;
+    const gpusolve_cost *cost; /* with the measured bandwidth */
     const char *device_name;
     int threads;
     int64_t nrhs;
     bench_times solve;
-    double wall_us; /* both sweeps read the stored factor at the measured bandwidth */
     double error;
     int refined; /* --refine: what follows was measured */
     bench_times refine;
@@ -29,6 +29,8 @@ typedef struct bench_record {
 
 void bench_report_heading(const bench_device *device, const char *device_name, const bench_options *options);
 void bench_report_row(const bench_record *record, const bench_options *options);
+/* What the plan costs, beside what was measured. */
+void bench_report_explanation(const bench_record *record);
 void bench_report_json(FILE *file, const bench_record *record);
 
 /* A line on stderr, if that is a terminal, which the next one replaces; NULL takes it away. */

@@ -278,6 +278,44 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const
 GPUSOLVE_API gpusolve_status gpusolve_factor_summary(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                      char *text, size_t bytes, size_t *needed);
 
+/* A part of the tree, and how a solve goes about it. */
+typedef struct gpusolve_tier {
+    const char *name; /* static text */
+    int64_t supernodes;
+    int64_t bytes; /* of their stored lower trapezoids */
+} gpusolve_tier;
+
+enum { GPUSOLVE_MAX_TIERS = 8 };
+
+/* What one solve of A x = b should cost. Bytes, flops and hops follow from the pattern; times are a model's.
+ */
+typedef struct gpusolve_cost {
+    size_t size;          /* sizeof(gpusolve_cost), set by the caller */
+    int64_t nrhs;         /* right-hand sides that it is for */
+    int64_t bytes;        /* the stored lower trapezoids, read by both sweeps */
+    int64_t vector_bytes; /* b read and x written once, the vectors between and the update vectors written and
+                             read: mostly in a cache */
+    int64_t flops;        /* real additions and multiplications of both sweeps */
+    int64_t hops;         /* hand-overs one after the other at least: up the tree's levels and down again */
+    int64_t launches; /* of kernels by both sweeps, at most, for up to 32 right-hand sides; 0 on the host */
+    double bytes_per_s, flops_per_s, hop_us; /* of the machine that the times are for; 0: not in the model */
+    double wall_us; /* max(bytes / bytes_per_s, flops / flops_per_s): less is possible from a cache alone */
+    double predicted_us; /* CUDA: the wall with the vectors' bytes, and the hops; host: what its threads
+                            compute at a measured rate, the wall at least */
+    int tiers;
+    gpusolve_tier tier[GPUSOLVE_MAX_TIERS]; /* they make up the factor */
+} gpusolve_cost;
+
+/*
+ * What one solve of A x = b should cost on the handle's backend; gpusolve-bench --explain shows it beside the
+ * measured time. Reads the plan alone, runs nothing.
+ *   nrhs         >= 0
+ *   bytes_per_s  of the memory, as measured by the caller; 0: as measured on one NVIDIA H200 (CUDA), on a
+ * Xeon with so many threads (host) cost         [in: size; out: the rest]
+ */
+GPUSOLVE_API gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                                  int64_t nrhs, double bytes_per_s, gpusolve_cost *cost);
+
 /* ----------------------------------------------------------------------------------------------- solve ---
  */
 

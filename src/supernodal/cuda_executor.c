@@ -288,4 +288,5 @@ const gsv_executor gsv_cuda_executor = {
     .refine_residual = gsv_cuda_refine_residual,
     .refine_update = gsv_cuda_refine_update,
     .summary = summary,
+    .cost = gsv_cuda_cost,
 };

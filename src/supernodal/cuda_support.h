@@ -63,6 +63,9 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x);
 
+/* cuda_cost.c */
+void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
+
 /* cuda_refine.cu */
 gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
                                        const int64_t *row_ptr, const int32_t *columns, const void *values);

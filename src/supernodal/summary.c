@@ -25,11 +25,6 @@ static double mib(int64_t bytes) {
     return (double)bytes / 1048576;
 }
 
-static int64_t trapezoid(const gsv_plan *plan, int32_t s) {
-    int64_t nc = gsv_columns(plan, s);
-    return nc * gsv_rows(plan, s) - nc * (nc - 1) / 2;
-}
-
 static void add_heading(const gpusolve_factor *factor, gsv_text *text) {
     static const char *const dtypes[] = {"float", "double", "complex float", "complex double"};
     gsv_text_add(text, "gpusolve %s factor on %s: n = %d, %s\n", factor->has_d ? "L D L'" : "L L'",
@@ -67,7 +62,7 @@ static void add_widths(const gsv_plan *plan, gsv_text *text) {
         while (gsv_columns(plan, s) > widest[class])
             class ++;
         count[class]++;
-        numbers[class] += trapezoid(plan, s);
+        numbers[class] += gsv_trapezoid(plan, s);
     }
     gsv_text_add(text, "columns     supernodes  share of L\n");
     for (int class = 0; class < CLASSES; class ++) {
@@ -88,7 +83,7 @@ static void add_levels(const gsv_plan *plan, gsv_text *text) {
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         int32_t line = plan->level[s] / step;
         count[line]++;
-        numbers[line] += trapezoid(plan, s);
+        numbers[line] += gsv_trapezoid(plan, s);
     }
     gsv_text_add(text, "level       supernodes  share of L\n");
     for (int32_t line = 0; line * step < plan->nlevels; line++) {

@@ -1,8 +1,11 @@
-/* Text that is counted whether or not it fits: how a summary is put together. */
+/* What executors say about themselves. Text that is counted whether or not it fits: how a summary is put
+ * together; and the tiers of a cost. */
 #ifndef GSV_SUMMARY_H
 #define GSV_SUMMARY_H
 
 #include <stddef.h>
+
+#include "plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,6 +18,16 @@ typedef struct gsv_text {
 } gsv_text;
 
 void gsv_text_add(gsv_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Another tier, unless it is empty. `numbers` are those of its lower trapezoids. */
+void gsv_cost_add(gpusolve_cost *cost, const char *name, int64_t supernodes, int64_t numbers,
+                  gpusolve_dtype dtype);
+
+/* Numbers of a supernode's lower trapezoid. */
+static inline int64_t gsv_trapezoid(const gsv_plan *plan, int32_t s) {
+    const int64_t nc = gsv_columns(plan, s);
+    return nc * gsv_rows(plan, s) - nc * (nc - 1) / 2;
+}
 
 #ifdef __cplusplus
 }

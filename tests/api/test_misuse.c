@@ -156,6 +156,26 @@ static void check_info_calls(misuse_world *w) {
     CHECK_STATUS(gpusolve_factor_summary(w->handle, w->factor, NULL, 0, NULL), GPUSOLVE_OK);
 }
 
+static void check_cost(misuse_world *w) {
+    gpusolve_cost cost = {.size = sizeof cost};
+    CHECK_STATUS(gpusolve_factor_cost(NULL, w->factor, 1, 0, &cost), GPUSOLVE_INVALID_ARGUMENT);
+    REFUSED(gpusolve_factor_cost(w->handle, NULL, 1, 0, &cost), GPUSOLVE_INVALID_ARGUMENT, "factor");
+    REFUSED(gpusolve_factor_cost(w->handle, w->factor, -1, 0, &cost), GPUSOLVE_INVALID_ARGUMENT, "nrhs");
+    REFUSED(gpusolve_factor_cost(w->handle, w->factor, 1, -1, &cost), GPUSOLVE_INVALID_ARGUMENT,
+            "bytes_per_s");
+    REFUSED(gpusolve_factor_cost(w->handle, w->factor, 1, NAN, &cost), GPUSOLVE_INVALID_ARGUMENT,
+            "bytes_per_s");
+    REFUSED(gpusolve_factor_cost(w->handle, w->factor, 1, INFINITY, &cost), GPUSOLVE_INVALID_ARGUMENT,
+            "bytes_per_s");
+    REFUSED(gpusolve_factor_cost(w->handle, w->factor, 1, 0, NULL), GPUSOLVE_INVALID_ARGUMENT, "cost");
+    cost.size--;
+    REFUSED(gpusolve_factor_cost(w->handle, w->factor, 1, 0, &cost), GPUSOLVE_INVALID_ARGUMENT, "cost->size");
+    cost.size++;
+    REFUSED(gpusolve_factor_cost(w->handle, w->factor, INT64_MAX, 0, &cost), GPUSOLVE_TOO_LARGE, "nrhs");
+    CHECK(cost.tiers == 0 && cost.bytes == 0);
+    CHECK_STATUS(gpusolve_factor_cost(w->handle, w->factor, 1, 0, &cost), GPUSOLVE_OK);
+}
+
 static void check_workspace_calls(misuse_world *w) {
     gpusolve_workspace *workspace = somewhere;
     CHECK_STATUS(gpusolve_workspace_create(NULL, w->factor, 1, &workspace), GPUSOLVE_INVALID_ARGUMENT);
@@ -375,6 +395,7 @@ static void check_backend(gpusolve_backend backend, int backends, cholmod_common
 
     check_factor_calls(w);
     check_info_calls(w);
+    check_cost(w);
     check_workspace_calls(w);
     check_solve_calls(w);
     check_refine_calls(w);

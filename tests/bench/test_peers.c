@@ -33,13 +33,14 @@ static void free_problem(void) {
 /* What the JSON says about the peers. */
 static void write_record(const bench_peers *peers, char *text, size_t bytes) {
     const gpusolve_info info = {.backend = GPUSOLVE_BACKEND_CUDA, .dtype = problem.dtype};
+    const gpusolve_cost cost = {.tiers = 1, .tier = {{"branch", 1, 8}}};
     const bench_record record = {.problem = &problem,
                                  .device = &device,
                                  .info = &info,
+                                 .cost = &cost,
                                  .device_name = "none",
                                  .nrhs = 1,
                                  .solve = {1, 1, 0, 1, 1},
-                                 .wall_us = 1,
                                  .peers = peers,
                                  .ok = 1};
     FILE *file = tmpfile();
