@@ -310,8 +310,9 @@ typedef struct gpusolve_cost {
  * What one solve of A x = b should cost on the handle's backend; gpusolve-bench --explain shows it beside the
  * measured time. Reads the plan alone, runs nothing.
  *   nrhs         >= 0
- *   bytes_per_s  of the memory, as measured by the caller; 0: as measured on one NVIDIA H200 (CUDA), on a
- * Xeon with so many threads (host) cost         [in: size; out: the rest]
+ *   bytes_per_s  of the memory, as the caller has measured it; 0: what was measured on one NVIDIA H200, or
+ *                on the host on a Xeon with so many threads
+ *   cost         [in: size; out: the rest]
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                   int64_t nrhs, double bytes_per_s, gpusolve_cost *cost);
