@@ -54,19 +54,20 @@ static int64_t run_count(const gpusolve_dense *dense) {
     return dense->order == GPUSOLVE_COL_MAJOR ? dense->cols : dense->rows;
 }
 
+/* `rows` are what the block must have; `whose` says in the message what they are. */
 static gpusolve_status check_dense(gsv_message *message, const char *name, const gpusolve_dense *dense,
-                                   const gpusolve_factor *factor) {
+                                   gpusolve_dtype dtype, int64_t rows, const char *whose) {
     if (!dense)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
-    if (dense->dtype != factor->dtype)
+    if (dense->dtype != dtype)
         return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "%s->dtype: is %d, the factor's is %d", name,
-                        (int)dense->dtype, (int)factor->dtype);
+                        (int)dense->dtype, (int)dtype);
     if (dense->order != GPUSOLVE_COL_MAJOR && dense->order != GPUSOLVE_ROW_MAJOR)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->order: %d is no gpusolve_order", name,
                         (int)dense->order);
-    if (dense->rows != factor->plan.l.n)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->rows: is %lld, the factor's order is %d",
-                        name, (long long)dense->rows, (int)factor->plan.l.n);
+    if (dense->rows != rows)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->rows: is %lld, %s is %lld", name,
+                        (long long)dense->rows, whose, (long long)rows);
     if (dense->cols < 0)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->cols: is %lld", name,
                         (long long)dense->cols);
@@ -87,9 +88,13 @@ static int is_plain(const gpusolve_dense *dense) {
     return dense->ld == run_length(dense) || run_count(dense) == 1;
 }
 
+static uintptr_t bytes_of(const gpusolve_dense *dense) {
+    return (uintptr_t)dense->rows * (uintptr_t)dense->cols * gsv_dtype_bytes(dense->dtype);
+}
+
 static gpusolve_status check_aliasing(gsv_message *message, const gpusolve_dense *b,
                                       const gpusolve_dense *x) {
-    if (b->rows == 0 || b->cols == 0)
+    if (b->rows == 0 || x->rows == 0 || b->cols == 0)
         return GPUSOLVE_OK;
     if (b->values == x->values) {
         if (b->order != x->order || b->ld != x->ld)
@@ -97,22 +102,33 @@ static gpusolve_status check_aliasing(gsv_message *message, const gpusolve_dense
                             "x->values: is b->values, but with another order or leading dimension");
         return GPUSOLVE_OK;
     }
-    uintptr_t bytes = (uintptr_t)b->rows * (uintptr_t)b->cols * gsv_dtype_bytes(b->dtype);
     uintptr_t b0 = (uintptr_t)b->values, x0 = (uintptr_t)x->values;
-    if (is_plain(b) && is_plain(x) && (b0 < x0 ? x0 - b0 : b0 - x0) < bytes)
+    if (is_plain(b) && is_plain(x) && (b0 < x0 ? x0 - b0 < bytes_of(b) : b0 - x0 < bytes_of(x)))
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x->values: overlaps b without being b");
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                   const gpusolve_dense *b, const gpusolve_dense *x) {
-    gpusolve_status status = check_dense(&handle->message, "b", b, factor);
+static gpusolve_status check_blocks(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t b_rows,
+                                    int64_t x_rows, const char *whose, const gpusolve_dense *b,
+                                    const gpusolve_dense *x) {
+    gpusolve_status status = check_dense(&handle->message, "b", b, dtype, b_rows, whose);
     if (!status)
-        status = check_dense(&handle->message, "x", x, factor);
+        status = check_dense(&handle->message, "x", x, dtype, x_rows, whose);
     if (!status && x->cols != b->cols)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "x->cols: is %lld, b has %lld",
                           (long long)x->cols, (long long)b->cols);
     return status ? status : check_aliasing(&handle->message, b, x);
+}
+
+gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                   const gpusolve_dense *b, const gpusolve_dense *x) {
+    const int64_t n = factor->plan.l.n;
+    return check_blocks(handle, factor->dtype, n, n, "the factor's order", b, x);
+}
+
+gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,
+                                   int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x) {
+    return check_blocks(handle, factor->dtype, b_rows, x_rows, "the selection's count", b, x);
 }
 
 gpusolve_dense gsv_dense_columns(const gpusolve_dense *dense, int64_t first, int64_t cols) {

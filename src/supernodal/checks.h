@@ -27,6 +27,13 @@ gpusolve_status gsv_check_max_nrhs(const gsv_plan *plan, gpusolve_dtype dtype, i
 gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
                                    const gpusolve_dense *b, const gpusolve_dense *x);
 
+/* The same of blocks that have so many rows. */
+gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,
+                                   int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x);
+
+/* The steps of a system, 0 if there is no such system. */
+unsigned gsv_steps_of(gpusolve_system system);
+
 /* Columns first .. first + cols - 1 of a dense block. */
 gpusolve_dense gsv_dense_columns(const gpusolve_dense *dense, int64_t first, int64_t cols);
 

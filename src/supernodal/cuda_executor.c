@@ -289,4 +289,5 @@ const gsv_executor gsv_cuda_executor = {
     .refine_update = gsv_cuda_refine_update,
     .summary = summary,
     .cost = gsv_cuda_cost,
+    .selection = &gsv_cuda_selection,
 };

@@ -139,9 +139,8 @@ static void read_node(const gsv_plan *plan, const gsv_node *node, gsv_cuda_facto
     }
 }
 
-/* Read how the panels have come out, and tell the branches. */
-static gpusolve_status read_form(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                 gsv_message *message) {
+gpusolve_status gsv_cuda_read_form(const gpusolve_factor *factor, gsv_cuda_factor *device,
+                                   gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
     const int parts[] = {TINY, SMALL, WIDE};
@@ -180,7 +179,7 @@ static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_facto
     if (status == GPUSOLVE_OK)
         status = copy_d(factor, device, data, &handle->message);
     if (status == GPUSOLVE_OK)
-        status = read_form(factor, device, &handle->message);
+        status = gsv_cuda_read_form(factor, device, &handle->message);
     return status;
 }
 
@@ -348,7 +347,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
                                 "asking what the device can run", message);
     device->form.level_by_level_above |= status == GPUSOLVE_OK && device->form.stream_blocks == 0;
     int touched = 0;
-    if (status == GPUSOLVE_OK)
+    if (status == GPUSOLVE_OK && data)
         status = fill_values(handle, factor, device, data, &touched);
     factor->prepared = device;
     if (status != GPUSOLVE_OK)

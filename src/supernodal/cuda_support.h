@@ -41,8 +41,11 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
 /* The launchers of a precision. */
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
 
-/* cuda_prepare.c */
+/* cuda_prepare.c. With data NULL the values are left to the caller, who calls gsv_cuda_read_form when they
+ * are there: it reads how the triangles were inverted, and tells the branches and the form. */
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
+gpusolve_status gsv_cuda_read_form(const gpusolve_factor *factor, gsv_cuda_factor *device,
+                                   gsv_message *message);
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data);
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
@@ -65,6 +68,9 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
 
 /* cuda_cost.c */
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
+
+/* cuda_selection.cu */
+extern const gsv_selection_functions gsv_cuda_selection;
 
 /* cuda_refine.cu */
 gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,

@@ -35,6 +35,7 @@ struct gpusolve_factor {
     gsv_plan plan;
     void *prepared; /* the executor's: values (and index maps) where the backend wants them */
     double plan_ms, prepare_ms;
+    uint64_t refreshes; /* how often the values have changed */
 };
 
 struct gpusolve_workspace {
@@ -57,6 +58,29 @@ struct gpusolve_matrix {
     double norm_inf; /* norm(A, inf) */
     void *state;     /* the executor's copy: all entries by rows, ascending columns */
 };
+
+/* Rows of one block that become rows of another: row from[k] (-1: zeros; NULL: k) becomes row to[k] (NULL:
+ * k).
+ */
+typedef struct gsv_row_list {
+    int64_t count;
+    int32_t *from, *to; /* where the backend wants them */
+} gsv_row_list;
+
+/* What selections (selection.c) want of an executor besides its solve. */
+typedef struct gsv_selection_functions {
+    /* Fill part->prepared, allocated if it is NULL, from whole->prepared: supernode k of the part, with the
+     * same rows and columns, is supernodes[k] of the whole. The part's plan is complete. */
+    gpusolve_status (*extract)(gpusolve_handle *handle, const gpusolve_factor *whole,
+                               const int32_t *supernodes, gpusolve_factor *part);
+    /* Memory on the backend, filled from the host unless `from` is NULL; NULL on failure. */
+    gpusolve_status (*allocate)(gpusolve_handle *handle, const void *from, size_t bytes, void **memory);
+    void (*release)(int device, void *memory); /* NULL is accepted */
+    /* Move rows of all columns, after all of `to` is zero if `clear` is set. One of the blocks is the user's,
+     * or neither. */
+    gpusolve_status (*move)(gpusolve_handle *handle, const gsv_row_list *list, int clear,
+                            const gpusolve_dense *from, const gpusolve_dense *to);
+} gsv_selection_functions;
 
 typedef enum gsv_refine_vector { GSV_REFINE_B, GSV_REFINE_X } gsv_refine_vector;
 typedef enum gsv_refine_update {
@@ -121,6 +145,7 @@ typedef struct gsv_executor {
     /* Of gpusolve_cost: the tiers, launches, the machine (bytes_per_s where that is 0), and predicted_us
      * where it is not the wall and the hops. The rest is filled in before or after (cost.c). */
     void (*cost)(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
+    const gsv_selection_functions *selection; /* NULL: no selections */
 } gsv_executor;
 
 extern const gsv_executor gsv_host_executor;

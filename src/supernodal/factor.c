@@ -110,8 +110,10 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
         status = gsv_import_check_values(data, &factor->plan, handle->threads, message);
     if (!status)
         status = handle->executor->refresh(handle, factor, data);
-    if (!status)
+    if (!status) {
         factor->unusable = 0;
+        factor->refreshes++;
+    }
     return status;
 }
 

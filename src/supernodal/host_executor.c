@@ -47,6 +47,7 @@
 #include "host_pack.h"
 #include "host_pool.h"
 #include "host_refine.h"
+#include "host_selection.h"
 #include "summary.h"
 
 /* What one thread needs for a number of L, both sweeps (measured: 1 us for a thousand, alone, with one
@@ -374,4 +375,5 @@ const gsv_executor gsv_host_executor = {
     .refine_update = gsv_host_refine_update,
     .summary = summary,
     .cost = cost,
+    .selection = &gsv_host_selection,
 };

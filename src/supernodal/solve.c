@@ -10,7 +10,7 @@
  */
 #include "checks.h"
 
-static const unsigned steps_of[] = {
+static const unsigned table[] = {
     [GPUSOLVE_A] = GSV_PERMUTE_IN | GSV_FORWARD | GSV_SCALE | GSV_BACKWARD | GSV_PERMUTE_OUT,
     [GPUSOLVE_LDLt] = GSV_FORWARD | GSV_SCALE | GSV_BACKWARD,
     [GPUSOLVE_LD] = GSV_FORWARD | GSV_SCALE,
@@ -22,6 +22,10 @@ static const unsigned steps_of[] = {
     [GPUSOLVE_Pt] = GSV_PERMUTE_OUT,
 };
 
+unsigned gsv_steps_of(gpusolve_system system) {
+    return (unsigned)system < sizeof table / sizeof table[0] ? table[system] : 0;
+}
+
 gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, gpusolve_system system, const gpusolve_dense *b,
                                const gpusolve_dense *x) {
@@ -30,7 +34,7 @@ gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *f
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
         status = gsv_check_workspace(handle, factor, workspace);
-    if (!status && (unsigned)system >= sizeof steps_of / sizeof steps_of[0])
+    if (!status && !gsv_steps_of(system))
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "system: %d is no gpusolve_system",
                           (int)system);
     if (!status)
@@ -45,7 +49,7 @@ gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *f
         int64_t cols = left < workspace->max_nrhs ? left : workspace->max_nrhs;
         gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
         gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
-        status = handle->executor->solve(handle, factor, workspace, steps_of[system], &b_block, &x_block);
+        status = handle->executor->solve(handle, factor, workspace, gsv_steps_of(system), &b_block, &x_block);
     }
     return status;
 }

@@ -83,6 +83,21 @@ static gpusolve_status solve_wider(allocation_world *w) {
     return status ? status : solve(w);
 }
 
+/* With two parts, for the reaches of the two rows differ, and with one. */
+static gpusolve_status select_rows(allocation_world *w) {
+    const int64_t rows[] = {0, w->b.rows - 1};
+    gpusolve_selection *selection;
+    gpusolve_status status =
+        gpusolve_selection_create(w->handle, w->factor, GPUSOLVE_A, 1, rows, 1, rows + 1, 2, &selection);
+    CHECK((status == GPUSOLVE_OK) == (selection != NULL));
+    gpusolve_selection_destroy(selection);
+    if (!status)
+        status = gpusolve_selection_create(w->handle, w->factor, GPUSOLVE_L, 2, rows, 1, rows, 2, &selection);
+    if (!status)
+        gpusolve_selection_destroy(selection);
+    return status;
+}
+
 static const struct {
     const char *name;
     allocating_call call;
@@ -92,6 +107,7 @@ static const struct {
              {"query", query, 1},
              {"refresh", refresh, 0},
              {"workspace", workspace_create, 1},
+             {"selection", select_rows, 1},
              {"matrix", matrix_create, 1},
              {"solve", solve, 1},
              {"solve, wider", solve_wider, 1},

@@ -1,0 +1,100 @@
+/*
+ * Parts of a factor on the host: packed panels are copied as they are, for a panel's form follows from its
+ * rows and columns alone; only where it stands differs.
+ */
+#include "host_selection.h"
+
+#include <string.h>
+
+#include "../dense_kernels/panel_host.h"
+#include "../memory.h"
+#include "host_executor.h"
+#include "host_pack.h"
+
+static size_t real_bytes(gpusolve_dtype dtype) {
+    return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? sizeof(float) : sizeof(double);
+}
+
+/* Memory for a part, its panels' places, and zeros between and behind them. NULL: out of memory. */
+static gsv_host_factor *make_room(const gpusolve_factor *part) {
+    gsv_host_factor *to = gsv_calloc(1, sizeof *to);
+    if (!to)
+        return NULL;
+    const size_t real = real_bytes(part->dtype);
+    const size_t total = (size_t)gsv_host_pack_layout(&part->plan, part->dtype, NULL);
+    to->value_bytes = (int64_t)(total * real);
+    to->start = gsv_malloc((size_t)part->plan.l.nsuper, sizeof *to->start);
+    to->values = gsv_calloc(total, real);
+    if (part->has_d)
+        to->d = gsv_malloc((size_t)part->plan.l.n, real);
+    if (to->start && to->values && (to->d || !part->has_d)) {
+        gsv_host_pack_layout(&part->plan, part->dtype, to->start);
+        return to;
+    }
+    gsv_free(to->start);
+    gsv_free(to->values);
+    gsv_free(to->d);
+    gsv_free(to);
+    return NULL;
+}
+
+static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *whole,
+                               const int32_t *supernodes, gpusolve_factor *part) {
+    const gsv_host_factor *from = whole->prepared;
+    const gsv_plan *plan = &part->plan;
+    const size_t real = real_bytes(part->dtype), number = gsv_dtype_bytes(part->dtype);
+    if (!part->prepared && !(part->prepared = make_room(part)))
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
+    gsv_host_factor *to = part->prepared;
+    to->isa = from->isa;
+    for (int32_t k = 0; k < plan->l.nsuper; k++) {
+        const int32_t s = supernodes[k], nc = gsv_columns(plan, k);
+        memcpy((char *)to->values + (size_t)to->start[k] * real,
+               (const char *)from->values + (size_t)from->start[s] * real,
+               (size_t)gsv_panel_size(nc, gsv_rows(plan, k) - nc) * number);
+        if (to->d)
+            memcpy((char *)to->d + (size_t)plan->l.first_column[k] * real,
+                   (const char *)from->d + (size_t)whole->plan.l.first_column[s] * real, (size_t)nc * real);
+    }
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status allocate(gpusolve_handle *handle, const void *from, size_t bytes, void **memory) {
+    *memory = gsv_malloc(bytes, 1);
+    if (!*memory)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
+    if (from)
+        memcpy(*memory, from, bytes);
+    return GPUSOLVE_OK;
+}
+
+static void release(int device, void *memory) {
+    (void)device;
+    gsv_free(memory);
+}
+
+static char *number_at(const gpusolve_dense *dense, int64_t i, int64_t j) {
+    const int64_t place = dense->order == GPUSOLVE_COL_MAJOR ? i + j * dense->ld : i * dense->ld + j;
+    return (char *)dense->values + (size_t)place * gsv_dtype_bytes(dense->dtype);
+}
+
+/* Columns are runs of memory in at least one of the blocks: `to` of the first move, `from` of the last. */
+static gpusolve_status move(gpusolve_handle *handle, const gsv_row_list *list, int clear,
+                            const gpusolve_dense *from, const gpusolve_dense *to) {
+    const size_t number = gsv_dtype_bytes(to->dtype);
+    (void)handle;
+    for (int64_t j = 0; j < to->cols; j++) {
+        for (int64_t i = 0; clear && i < to->rows; i++)
+            memset(number_at(to, i, j), 0, number);
+        for (int64_t k = 0; k < list->count; k++) {
+            const int64_t source = list->from ? list->from[k] : k, target = list->to ? list->to[k] : k;
+            if (source < 0)
+                memset(number_at(to, target, j), 0, number);
+            else
+                memcpy(number_at(to, target, j), number_at(from, source, j), number);
+        }
+    }
+    return GPUSOLVE_OK;
+}
+
+const gsv_selection_functions gsv_host_selection = {extract, allocate, release, move};
