@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpusolve_cholmod.h"
 #include "measure.h"
 
 static int is_single(const bench_problem *problem) {
@@ -187,23 +188,14 @@ void bench_problem_destroy(bench_problem *problem) {
 }
 
 gpusolve_factor_data bench_problem_factor(const bench_problem *problem) {
-    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
-    const cholmod_factor *factor = problem->factor;
+    gpusolve_factor_data data;
+    const char *text;
 
-    data.kind = GPUSOLVE_SUPERNODAL_LL;
+    gpusolve_cholmod_describe_(problem->factor, &data,
+                               &text); /* it was made here: there is nothing wrong with it */
     data.dtype = problem->dtype;
-    data.itype = GPUSOLVE_INT32;
-    data.n = (int64_t)factor->n;
-    data.minor = (int64_t)factor->minor;
-    data.perm = factor->Perm;
-    data.nsuper = (int64_t)factor->nsuper;
-    data.ssize = (int64_t)factor->ssize;
-    data.xsize = (int64_t)factor->xsize;
-    data.super = factor->super;
-    data.pi = factor->pi;
-    data.px = factor->px;
-    data.s = factor->s;
-    data.x = problem->single_factor ? problem->single_factor : factor->x;
+    if (problem->single_factor)
+        data.x = problem->single_factor;
     return data;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpusolve_cholmod.h"
+
 /* -------------------------------------------------------------------------------------------- sparse A ---
  */
 
@@ -119,18 +121,10 @@ double testing_backward_error(const cholmod_sparse *a, double norm_a, const doub
  */
 
 gpusolve_factor_data testing_factor_data(const cholmod_factor *l) {
-    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
-    data.n = (int64_t)l->n;
-    data.minor = (int64_t)l->minor;
-    data.perm = l->Perm;
-    data.nsuper = (int64_t)l->nsuper;
-    data.ssize = (int64_t)l->ssize;
-    data.xsize = (int64_t)l->xsize;
-    data.super = l->super;
-    data.pi = l->pi;
-    data.px = l->px;
-    data.s = l->s;
-    data.x = l->x;
+    gpusolve_factor_data data;
+    const char *text = "";
+    if (gpusolve_cholmod_describe_(l, &data, &text))
+        printf("a factor that gpusolve_cholmod.h refuses: %s\n", text);
     return data;
 }
 

@@ -17,7 +17,7 @@ cholmod_sparse *testing_load(const char *spec, cholmod_common *common);
 /* A copy of A's arrays by reference, for gpusolve_matrix_create. */
 gpusolve_matrix_data testing_matrix_data(const cholmod_sparse *a);
 
-/* The arrays of a supernodal factor, by reference: double, int32. */
+/* The arrays of a factor, by reference. */
 gpusolve_factor_data testing_factor_data(const cholmod_factor *l);
 
 /* Analyse and factorise. A simplicial factor is packed and its columns are in order. NULL: CHOLMOD failed. */

@@ -1,58 +1,9 @@
 /*
- * The import: each field wrong once, each number bad once, each combination of types. What is refused is
- * refused with the right status and a message that names the place, and leaves nothing allocated.
+ * The import: each field wrong once, each combination of types. What is refused is refused with the right
+ * status and a message that names the place, and leaves nothing allocated. test_import_values.c has the
+ * numbers.
  */
-#include "import_cases.h"
-
-/*
- *  The factor that is mangled. Supernodes {0 1}, {2}, {3 4}:
- *      .
- *      . .
- *          .          x[4] and x[12] stand above a diagonal
- *      . . . .
- *      . .   . .
- */
-enum { N = 5, NSUPER = 3, SSIZE = 8, XSIZE = 14, ENTRIES = 12 };
-static const int32_t perm[N] = {2, 0, 4, 1, 3};
-static const int32_t super[NSUPER + 1] = {0, 2, 3, 5}, pi[NSUPER + 1] = {0, 4, 6, 8},
-                                    px[NSUPER + 1] = {0, 8, 10, 14};
-static const int32_t s[SSIZE] = {0, 1, 3, 4, 2, 3, 3, 4};
-static const double x[XSIZE] = {2, 0.5, -1, 0.25, NAN, 3, 0.125, -0.5, 4, 1, 5, -2, NAN, 6};
-static const int32_t p[N + 1] = {0, 4, 7, 9, 11, 12}, nz[N] = {4, 3, 2, 2, 1};
-static const int32_t i[ENTRIES] = {0, 1, 3, 4, 1, 3, 4, 2, 3, 3, 4, 4};
-static const double simplicial_x[ENTRIES] = {2, 0.5, -1, 0.25, 3, 0.125, -0.5, 4, 1, 5, -2, 6};
-
-static gpusolve_factor_data small_factor(gpusolve_factor_kind kind, gpusolve_itype itype,
-                                         gpusolve_dtype dtype, int split, int with_nz) {
-    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
-    data.kind = kind;
-    data.n = data.minor = N;
-    data.perm = perm;
-    if (kind == GPUSOLVE_SUPERNODAL_LL) {
-        data.nsuper = NSUPER;
-        data.ssize = SSIZE;
-        data.xsize = XSIZE;
-        data.super = super;
-        data.pi = pi;
-        data.px = px;
-        data.s = s;
-        data.x = x;
-    } else {
-        data.xsize = ENTRIES;
-        data.p = p;
-        data.i = i;
-        data.nz = with_nz ? nz : NULL;
-        data.x = simplicial_x;
-    }
-    gpusolve_factor_data copy = copy_factor(&data, itype, dtype, split);
-    if (testing_is_complex(dtype)) /* imaginary parts everywhere but on the diagonal */
-        for (int64_t k = 0; k < copy.xsize; k++) {
-            const double complex number = get_number(&copy, k);
-            if (creal(number) < 2)
-                set_number(&copy, k, CMPLX(creal(number), 0.75 - (double)k));
-        }
-    return copy;
-}
+#include "small_factor.h"
 
 static void set_scalar(gpusolve_factor_data *data, const char *field, int64_t value) {
     if (!strcmp(field, "size"))
@@ -346,86 +297,6 @@ static void test_types(void) {
                 }
 }
 
-static const int column_of[XSIZE] = {0, 0, 0, 0, -1, 1, 1, 1, 2, 2, 3, 3, -1, 4};
-static const int simplicial_column_of[ENTRIES] = {0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4};
-
-static void expect_values(const gpusolve_factor_data *data, const gsv_plan *plan, gpusolve_status expected,
-                          int column) {
-    for (int threads = 1; threads <= 3; threads += 2) {
-        gsv_message message = {""};
-        char name[32];
-        CHECK_STATUS(gsv_import_check_values(data, plan, threads, &message), expected);
-        if (expected) {
-            snprintf(name, sizeof name, strstr(message.text, "diagonal") ? "(%d,%d)" : "column %d ", column,
-                     column);
-            CHECK(strstr(message.text, name) != NULL);
-        }
-    }
-}
-
-/* Each number bad in each way: not finite, and on the diagonal zero, negative, not real. */
-static void test_bad_numbers(gpusolve_factor_kind kind, gpusolve_dtype dtype, int split) {
-    gpusolve_factor_data data = small_factor(kind, GPUSOLVE_INT32, dtype, split, 0);
-    gsv_plan plan = plan_of(&data);
-    const int *columns = kind == GPUSOLVE_SUPERNODAL_LL ? column_of : simplicial_column_of;
-    const int two_parts = testing_is_complex(dtype);
-    for (int k = 0; k < data.xsize; k++) {
-        testing_in("number %d, kind %d, dtype %d, split %d", k, (int)kind, (int)dtype, split);
-        const double complex good = get_number(&data, k);
-        const int column = columns[k];
-        const gpusolve_status not_finite = column < 0 ? GPUSOLVE_OK : GPUSOLVE_NOT_FINITE;
-        const double bad[] = {NAN, INFINITY, -INFINITY};
-        for (int b = 0; b < 3; b++) {
-            set_number(&data, k, CMPLX(bad[b], cimag(good)));
-            expect_values(&data, &plan, not_finite, column);
-            set_number(&data, k, CMPLX(creal(good), bad[b]));
-            expect_values(&data, &plan, two_parts ? not_finite : GPUSOLVE_OK, column);
-        }
-        if (creal(good) >= 2) {
-            set_number(&data, k, 0);
-            expect_values(&data, &plan, GPUSOLVE_SINGULAR, column);
-            set_number(&data, k, -good);
-            expect_values(&data, &plan,
-                          kind == GPUSOLVE_SIMPLICIAL_LDL ? GPUSOLVE_OK : GPUSOLVE_NOT_POSITIVE_DEFINITE,
-                          column);
-            set_number(&data, k, CMPLX(creal(good), 1e-30));
-            expect_values(&data, &plan, two_parts ? GPUSOLVE_INVALID_FACTOR : GPUSOLVE_OK, column);
-        } else {
-            set_number(&data, k, 0);
-            expect_values(&data, &plan, GPUSOLVE_OK, column);
-        }
-        set_number(&data, k, good);
-    }
-    gsv_plan_free(&plan);
-    free_factor(&data);
-}
-
-/* Many columns at fault, many threads: the first is named, every time. */
-static void test_first_fault(void) {
-    enum { MANY = 5000 };
-    testing_in("first of many faults");
-    static int32_t count[MANY + 1], rows[MANY];
-    static double numbers[MANY];
-    for (int j = 0; j <= MANY; j++)
-        count[j] = j;
-    for (int j = 0; j < MANY; j++) {
-        rows[j] = j;
-        numbers[j] = j % 7 == 3 && j > 2000 ? (j % 2 ? NAN : -1) : 1;
-    }
-    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
-    data.n = data.minor = data.nsuper = data.ssize = data.xsize = MANY;
-    data.super = data.pi = data.px = count;
-    data.s = rows;
-    data.x = numbers;
-    gsv_plan plan = plan_of(&data);
-    for (int trial = 0; trial < 100; trial++) {
-        gsv_message message = {""};
-        CHECK_STATUS(gsv_import_check_values(&data, &plan, 1 + trial % 8, &message), GPUSOLVE_NOT_FINITE);
-        CHECK(strstr(message.text, "column 2005 ") != NULL);
-    }
-    gsv_plan_free(&plan);
-}
-
 /* New numbers on the old pattern pass; another pattern does not, and the message says where. */
 static void test_pattern(void) {
     testing_in("pattern");
@@ -508,11 +379,6 @@ int main(void) {
     test_overlap();
     test_small();
     test_types();
-    for (int kind = 0; kind < 3; kind++)
-        for (int dtype = 0; dtype < 4; dtype++)
-            for (int split = 0; split <= testing_is_complex((gpusolve_dtype)dtype); split++)
-                test_bad_numbers((gpusolve_factor_kind)kind, (gpusolve_dtype)dtype, split);
-    test_first_fault();
     test_pattern();
     test_out_of_memory();
     CHECK(gsv_live_allocations() == 0);

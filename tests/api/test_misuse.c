@@ -356,21 +356,6 @@ static void import(misuse_world *w, const char *spec, cholmod_common *common, ch
     cholmod_free_sparse(&a, common);
 }
 
-static void describe(misuse_world *w) {
-    gpusolve_factor_data init = GPUSOLVE_FACTOR_DATA_INIT;
-    w->data = init;
-    w->data.n = w->data.minor = (int64_t)w->l->n;
-    w->data.perm = w->l->Perm;
-    w->data.nsuper = (int64_t)w->l->nsuper;
-    w->data.ssize = (int64_t)w->l->ssize;
-    w->data.xsize = (int64_t)w->l->xsize;
-    w->data.super = w->l->super;
-    w->data.pi = w->l->pi;
-    w->data.px = w->l->px;
-    w->data.s = w->l->s;
-    w->data.x = w->l->x;
-}
-
 static void check_backend(gpusolve_backend backend, int backends, cholmod_common *common) {
     testing_in("%s", testing_backend_name(backend));
     misuse_world world = {.backend = backend, .handle = testing_handle(backend, 2)}, *w = &world;
@@ -381,7 +366,7 @@ static void check_backend(gpusolve_backend backend, int backends, cholmod_common
     import(w, "grid2d:9", common, &w->l, &w->factor, &w->matrix);
     import(w, "grid2d:8", common, &other, &w->other_factor, &w->small_matrix);
     import(w, "grid2d:9@c", common, &complex_other, &w->complex_factor, &w->complex_matrix);
-    describe(w);
+    w->data = testing_factor_data(w->l);
     REQUIRE(gpusolve_workspace_create(w->handle, w->factor, 2, &w->workspace) == GPUSOLVE_OK);
     REQUIRE(gpusolve_workspace_create(w->handle, w->other_factor, 2, &w->other_workspace) == GPUSOLVE_OK);
     w->b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 81, 3, 0);

@@ -74,8 +74,6 @@ static void check_matrix(gpusolve_handle *handle, const char *spec, cholmod_comm
     cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
     REQUIRE(l != NULL);
     gpusolve_factor_data data = testing_factor_data(l);
-    if (l->xtype == CHOLMOD_COMPLEX)
-        data.dtype = GPUSOLVE_COMPLEX_DOUBLE;
     gpusolve_factor *factor;
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
     static const int64_t nrhs[] = {0, 1, 5, 32, 1000};

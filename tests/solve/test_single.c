@@ -16,32 +16,15 @@ typedef struct rounded_factor {
 
 /* CHOLMOD's arrays with the numbers rounded to single precision. Complex numbers stay interleaved. */
 static rounded_factor round_factor(const cholmod_factor *l) {
-    rounded_factor rounded = {GPUSOLVE_FACTOR_DATA_INIT, NULL};
-    gpusolve_factor_data *data = &rounded.data;
+    rounded_factor rounded = {testing_factor_data(l), NULL};
     size_t numbers = l->is_super ? l->xsize : l->nzmax;
     size_t parts = l->xtype == CHOLMOD_REAL ? 1 : 2;
     rounded.x = malloc(numbers * parts * sizeof *rounded.x);
     REQUIRE(rounded.x != NULL);
     for (size_t k = 0; k < numbers * parts; k++)
         rounded.x[k] = (float)((const double *)l->x)[k];
-    data->kind = l->is_super ? GPUSOLVE_SUPERNODAL_LL
-                 : l->is_ll  ? GPUSOLVE_SIMPLICIAL_LL
-                             : GPUSOLVE_SIMPLICIAL_LDL;
-    data->dtype = parts == 1 ? GPUSOLVE_FLOAT : GPUSOLVE_COMPLEX_FLOAT;
-    data->n = (int64_t)l->n;
-    data->minor = (int64_t)l->minor;
-    data->perm = l->Perm;
-    data->nsuper = (int64_t)l->nsuper;
-    data->ssize = (int64_t)l->ssize;
-    data->xsize = (int64_t)numbers;
-    data->super = l->super;
-    data->pi = l->pi;
-    data->px = l->px;
-    data->s = l->s;
-    data->p = l->p;
-    data->i = l->i;
-    data->nz = l->nz;
-    data->x = rounded.x;
+    rounded.data.dtype = parts == 1 ? GPUSOLVE_FLOAT : GPUSOLVE_COMPLEX_FLOAT;
+    rounded.data.x = rounded.x;
     return rounded;
 }
 
