@@ -18,8 +18,8 @@ typedef struct bench_device {
     /* Time calls that solve on the stream; the call may be asynchronous. Returns as bench_time_blocking. */
     int (*time)(const struct bench_device *device, bench_call *call, void *context, int repeat,
                 bench_times *times);
-    /* The same of a peer's call, which may be slow and may refuse to be captured: fewer samples of a call
-     * that takes long, and the better of stream and graph. */
+    /* The same of a peer's call, which may be slow, or refuse to be captured: the better of stream and graph.
+     */
     int (*time_peer)(const struct bench_device *device, bench_call *call, void *context, int repeat,
                      bench_times *times);
     /* Wait, and take back errors that a peer has left behind, lest they be laid at another's door. */

@@ -124,17 +124,15 @@ static void recover(void) {
     cudaGetLastError();
 }
 
-/* A call of more than SLOW_US is worth few samples and no graph, which spares it microseconds. */
+/* A call of more than SLOW_US gets no graph, which would spare it microseconds. */
 static int time_peer(const bench_device *device, bench_call *call, void *context, int repeat,
                      bench_times *times) {
-    enum { SLOW_US = 50000, SLOW_REPEAT = 3 };
+    enum { SLOW_US = 50000 };
     operation o = {call, context, NULL, device->stream};
     double *samples = malloc((size_t)repeat * sizeof *samples), first = 0;
     int status = samples ? sample(&o, 1, 1, &first) : -1;
     const int slow = first > SLOW_US;
 
-    if (slow && repeat > SLOW_REPEAT)
-        repeat = SLOW_REPEAT;
     if (!status)
         status = sample(&o, 1, repeat, samples);
     if (!status) {

@@ -103,7 +103,8 @@ static int is_right(const bench_record *record) {
     const bench_peer *cholmod = &record->peers->peer[BENCH_CHOLMOD];
     double limit = cholmod->wanted ? 10 * fmax(cholmod->error, epsilon) : 30 * epsilon;
 
-    return record->error < limit && (!record->refined || record->refine_error < limit);
+    return record->error < limit && (!record->refined || record->refine_error < limit) &&
+           (!record->selection.rows || record->selection.same);
 }
 
 static void release_case(const bench_device *device, bench_case *c) {
@@ -143,6 +144,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .device_name = gpusolve_get_device_name(c->handle),
                            .threads = threads,
                            .nrhs = c->nrhs,
+                           .selection = {.rows = options->select},
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
     gpusolve_cost cost = {.size = sizeof cost};
@@ -156,6 +158,12 @@ static int run_case(const bench_options *options, const bench_device *device, be
         status = measure_solve(device, options->repeat, c, &record);
     if (!status && options->refine)
         status = measure_refine(device, options->repeat, c, &record);
+    if (!status) {
+        const char *failed = bench_selection_measure(device, c->handle, c->factor, c->problem, c->nrhs,
+                                                     options->repeat, &record.selection);
+
+        status = failed ? complain(c, failed) : 0;
+    }
     if (!status) {
         const char *failed = bench_peers_measure(c->peers, c->nrhs, c->host_b, options->repeat);
 

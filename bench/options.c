@@ -24,6 +24,7 @@ void bench_options_usage(void) {
           "cudss:fp32,\n"
           "                            cudss:deterministic, cudss:refine2\n"
           "  --explain                 also say what the plan is made of, and what a solve should take\n"
+          "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
           "  --repeat N                timed samples, after a warm-up (15)\n"
           "  --json FILE               write one JSON record a line\n"
           "  --list                    list matrices and generators\n",
@@ -84,13 +85,14 @@ static int parse_words(const char *text, const char *const *words, unsigned *set
 }
 
 int bench_options_parse(int argc, char **argv, bench_options *options) {
-    enum { BACKEND = 1, THREADS, NRHS, DTYPE, REFINE, EXPLAIN, PEERS, REPEAT, JSON, LIST, HELP };
+    enum { BACKEND = 1, THREADS, NRHS, DTYPE, REFINE, EXPLAIN, SELECT, PEERS, REPEAT, JSON, LIST, HELP };
     static const struct option known[] = {{"backend", required_argument, NULL, BACKEND},
                                           {"threads", required_argument, NULL, THREADS},
                                           {"nrhs", required_argument, NULL, NRHS},
                                           {"dtype", required_argument, NULL, DTYPE},
                                           {"refine", no_argument, NULL, REFINE},
                                           {"explain", no_argument, NULL, EXPLAIN},
+                                          {"select", required_argument, NULL, SELECT},
                                           {"peers", required_argument, NULL, PEERS},
                                           {"repeat", required_argument, NULL, REPEAT},
                                           {"json", required_argument, NULL, JSON},
@@ -128,6 +130,10 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             break;
         case EXPLAIN:
             options->explain = 1;
+            break;
+        case SELECT:
+            bad = parse_integer(optarg, 1, 1 << 30, "", &value, &rest);
+            options->select = value;
             break;
         case PEERS:
             bad = parse_words(optarg, bench_peer_names, &options->peers);

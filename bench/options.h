@@ -14,6 +14,7 @@ typedef struct bench_options {
     int dtype; /* a gpusolve_dtype, or -1: double, real or complex as the matrix is */
     int refine;
     int explain;
+    int64_t select; /* rows of b and x to solve for as well, or 0 */
     unsigned peers; /* a bit for each of peers.h */
     int repeat;
     int list;

@@ -91,12 +91,16 @@ static double error_of(bench_problem *problem, int64_t nrhs, const operands *o) 
     return error;
 }
 
+/* Few samples of a solve that takes so long. */
+enum { SLOW_US = 100000, SLOW_REPEAT = 3 };
+
 /* Bind, solve, check and time one peer. 0, or -1 with the reason in peer->refused. */
 static int measure(bench_peers *peers, int i, int64_t nrhs, const operands *o, int repeat) {
     const bench_solver *solver = kinds[i].solver;
     const bench_device *device = peers->device;
     bench_peer *peer = &peers->peer[i];
     bench_solver_facts facts = {0};
+    double begin;
     int status = solver->bind(peer->state, nrhs, solver->on_device ? o->device_b : o->host_b,
                               solver->on_device ? o->device_x : o->host_x, &facts);
 
@@ -106,10 +110,13 @@ static int measure(bench_peers *peers, int i, int64_t nrhs, const operands *o, i
         if (solver->on_device && device->upload(o->device_x, o->host_x, o->bytes))
             status = bench_solver_explain(&facts, "copying x failed");
     }
+    begin = bench_now_us();
     if (!status && (status = solver->solve(peer->state)))
         bench_solver_explain(&facts, "its solve failed: status %d", status);
     if (!status && solver->on_device && device->download(o->host_x, o->device_x, o->bytes))
         status = bench_solver_explain(&facts, "copying its solution failed");
+    if (bench_now_us() - begin > SLOW_US && repeat > SLOW_REPEAT)
+        repeat = SLOW_REPEAT;
     if (!status && (peer->error = error_of(peers->problem, nrhs, o)) < 0)
         status = bench_solver_explain(&facts, "out of memory for checking its solution");
     if (!status) {

@@ -39,6 +39,8 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
     printf(" %9s", "error");
     if (options->refine)
         printf(" %10s %5s %9s", "refine ms", "steps", "error");
+    if (options->select)
+        printf(" %10s", "select ms");
     putchar('\n');
 }
 
@@ -62,6 +64,8 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
     printf(" %9.1e", record->error);
     if (record->refined)
         printf(" %10.4f %5d %9.1e", 1e-3 * record->refine.median, record->refine_steps, record->refine_error);
+    if (record->selection.rows)
+        printf(" %10.4f", 1e-3 * record->selection.solve.median);
     puts(record->ok ? "" : "  WRONG");
     fflush(stdout);
 }
@@ -202,6 +206,12 @@ void bench_report_json(FILE *file, const bench_record *record) {
         put_number(file, "refine_us", record->refine.median);
         put_integer(file, "refine_steps", record->refine_steps);
         put_number(file, "refine_backward_error", record->refine_error);
+    }
+    if (record->selection.rows) {
+        put_integer(file, "selected_rows", record->selection.rows);
+        put_integer(file, "selected_bytes", record->selection.bytes);
+        put_number(file, "selected_us", record->selection.solve.median);
+        put_number(file, "selected_stream_us", record->selection.solve.stream);
     }
     put_peers(file, record);
     fprintf(file, "\"ok\": %s}\n", record->ok ? "true" : "false");

@@ -8,6 +8,7 @@
 #include "options.h"
 #include "peers.h"
 #include "problem.h"
+#include "selection.h"
 
 typedef struct bench_record {
     const bench_problem *problem;
@@ -23,6 +24,7 @@ typedef struct bench_record {
     bench_times refine;
     int refine_steps; /* the most that a column took */
     double refine_error;
+    bench_selection selection; /* --select */
     const bench_peers *peers;
     int ok;
 } bench_record;
