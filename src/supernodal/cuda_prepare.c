@@ -4,6 +4,7 @@
  */
 #include "../memory.h"
 #include "cuda_support.h"
+#include "reach.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -102,25 +103,12 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
     return gsv_cuda_check(error, "copying D to the device", message);
 }
 
-/* The supernode whose first column this is. */
-static int32_t supernode_of(const gsv_plan *plan, int32_t first_column) {
-    int32_t low = 0, high = plan->l.nsuper - 1;
-    while (low < high) {
-        const int32_t middle = low + (high - low + 1) / 2;
-        if (plan->l.first_column[middle] <= first_column)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 /* What node i has come out as: count it, and widen the form of the sweeps to what it wants. */
 static void read_node(const gsv_plan *plan, const gsv_node *node, gsv_cuda_factor *device, int32_t *refuse) {
     gsv_sweep_form *form = &device->form;
     if (node->parts == 1)
         return;
-    const int32_t s = supernode_of(plan, node->first_column);
+    const int32_t s = gsv_supernode_of(plan, node->first_column);
     uint8_t *passes = &form->passes[plan->level[s]];
     device->divided += node->parts > 1;
     device->substituted += node->parts == 0;
