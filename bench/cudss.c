@@ -4,14 +4,9 @@
  * positive definite matrix given by its upper triangle; the solve phase alone, permutations included, is what
  * is timed. Everything that a mode does not name is its default.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <dlfcn.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "solver.h"
+#include "library.h"
 
 enum { /* of cuDSS's enumerations, version 1 */
        MAJOR_VERSION = 0,
@@ -65,42 +60,23 @@ typedef struct cudss {
     void *memory[3]; /* row starts, columns, values of A on the device */
 } cudss;
 
-/* The library stays loaded: it has threads of its own. */
-static void *load(void) {
-    static const char *const names[] = {"libcudss.so.1", "libcudss.so"};
-    static void *library;
-    const char *path = getenv("GPUSOLVE_CUDSS");
-
-    if (!library && path && *path)
-        return library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; !library && i < sizeof names / sizeof names[0]; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-/* POSIX, not ISO C, lets a pointer to an object be one to a function. */
-static int find(void *library, const char *name, void *function, bench_solver_facts *facts) {
-    void *found = dlsym(library, name);
-
-    memcpy(function, &found, sizeof found);
-    return found ? 0 : bench_solver_explain(facts, "the library has no %s", name);
-}
+static const char *const libraries[] = {"libcudss.so.1", "libcudss.so", NULL};
 
 static int find_all(void *library, functions *f, bench_solver_facts *facts) {
-    return find(library, "cudssGetProperty", &f->get_property, facts) ||
-           find(library, "cudssCreate", &f->create, facts) ||
-           find(library, "cudssDestroy", &f->destroy, facts) ||
-           find(library, "cudssSetStream", &f->set_stream, facts) ||
-           find(library, "cudssConfigCreate", &f->config_create, facts) ||
-           find(library, "cudssConfigDestroy", &f->config_destroy, facts) ||
-           find(library, "cudssConfigSet", &f->config_set, facts) ||
-           find(library, "cudssDataCreate", &f->data_create, facts) ||
-           find(library, "cudssDataDestroy", &f->data_destroy, facts) ||
-           find(library, "cudssDataGet", &f->data_get, facts) ||
-           find(library, "cudssMatrixCreateCsr", &f->create_csr, facts) ||
-           find(library, "cudssMatrixCreateDn", &f->create_dense, facts) ||
-           find(library, "cudssMatrixDestroy", &f->matrix_destroy, facts) ||
-           find(library, "cudssExecute", &f->execute, facts);
+    return bench_library_find(library, "cudssGetProperty", &f->get_property, facts) ||
+           bench_library_find(library, "cudssCreate", &f->create, facts) ||
+           bench_library_find(library, "cudssDestroy", &f->destroy, facts) ||
+           bench_library_find(library, "cudssSetStream", &f->set_stream, facts) ||
+           bench_library_find(library, "cudssConfigCreate", &f->config_create, facts) ||
+           bench_library_find(library, "cudssConfigDestroy", &f->config_destroy, facts) ||
+           bench_library_find(library, "cudssConfigSet", &f->config_set, facts) ||
+           bench_library_find(library, "cudssDataCreate", &f->data_create, facts) ||
+           bench_library_find(library, "cudssDataDestroy", &f->data_destroy, facts) ||
+           bench_library_find(library, "cudssDataGet", &f->data_get, facts) ||
+           bench_library_find(library, "cudssMatrixCreateCsr", &f->create_csr, facts) ||
+           bench_library_find(library, "cudssMatrixCreateDn", &f->create_dense, facts) ||
+           bench_library_find(library, "cudssMatrixDestroy", &f->matrix_destroy, facts) ||
+           bench_library_find(library, "cudssExecute", &f->execute, facts);
 }
 
 static int check(int status, const char *what, bench_solver_facts *facts) {
@@ -229,7 +205,7 @@ static void destroy(void *solver) {
 }
 
 static int prepare(cudss *s, bench_problem *problem, int threads, int mode, bench_solver_facts *facts) {
-    void *library = load();
+    void *library = bench_library_load("GPUSOLVE_CUDSS", libraries);
     const functions *f = &s->f;
     int major = 0;
 

@@ -7,13 +7,10 @@
  * with a transpose. Numbers of L that are exactly zero, which fill up the panels of relaxed supernodes, are
  * left out.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "permute.h"
-#include "solver.h"
+#include "library.h"
 
 enum { /* of cuSPARSE's enumerations, version 12 */
        PLAIN = 0,
@@ -89,47 +86,29 @@ typedef struct cusparse {
 
 static const double one[2] = {1, 0};
 
-static void *load(void) {
-    static const char *const names[] = {"libcusparse.so.12", "libcusparse.so"};
-    static void *library;
-    const char *path = getenv("GPUSOLVE_CUSPARSE");
-
-    if (!library && path && *path)
-        return library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; !library && i < sizeof names / sizeof names[0]; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-/* POSIX, not ISO C, lets a pointer to an object be one to a function. */
-static int find(void *library, const char *name, void *function, bench_solver_facts *facts) {
-    void *found = dlsym(library, name);
-
-    memcpy(function, &found, sizeof found);
-    return found ? 0 : bench_solver_explain(facts, "the library has no %s", name);
-}
+static const char *const libraries[] = {"libcusparse.so.12", "libcusparse.so", NULL};
 
 static int find_all(void *library, functions *f, bench_solver_facts *facts) {
-    return find(library, "cusparseCreate", &f->create, facts) ||
-           find(library, "cusparseDestroy", &f->destroy, facts) ||
-           find(library, "cusparseSetStream", &f->set_stream, facts) ||
-           find(library, "cusparseCreateCsr", &f->create_csr, facts) ||
-           find(library, "cusparseSpMatSetAttribute", &f->set_attribute, facts) ||
-           find(library, "cusparseDestroySpMat", &f->destroy_sparse, facts) ||
-           find(library, "cusparseCreateDnMat", &f->create_matrix, facts) ||
-           find(library, "cusparseDestroyDnMat", &f->destroy_matrix, facts) ||
-           find(library, "cusparseCreateDnVec", &f->create_vector, facts) ||
-           find(library, "cusparseDestroyDnVec", &f->destroy_vector, facts) ||
-           find(library, "cusparseSpSM_createDescr", &f->matrix_state, facts) ||
-           find(library, "cusparseSpSM_destroyDescr", &f->matrix_state_destroy, facts) ||
-           find(library, "cusparseSpSM_bufferSize", &f->matrix_bytes, facts) ||
-           find(library, "cusparseSpSM_analysis", &f->matrix_analyse, facts) ||
-           find(library, "cusparseSpSM_solve", &f->matrix_solves, facts) ||
-           find(library, "cusparseSpSV_createDescr", &f->vector_state, facts) ||
-           find(library, "cusparseSpSV_destroyDescr", &f->vector_state_destroy, facts) ||
-           find(library, "cusparseSpSV_bufferSize", &f->vector_bytes, facts) ||
-           find(library, "cusparseSpSV_analysis", &f->vector_analyse, facts) ||
-           find(library, "cusparseSpSV_solve", &f->vector_solves, facts);
+    return bench_library_find(library, "cusparseCreate", &f->create, facts) ||
+           bench_library_find(library, "cusparseDestroy", &f->destroy, facts) ||
+           bench_library_find(library, "cusparseSetStream", &f->set_stream, facts) ||
+           bench_library_find(library, "cusparseCreateCsr", &f->create_csr, facts) ||
+           bench_library_find(library, "cusparseSpMatSetAttribute", &f->set_attribute, facts) ||
+           bench_library_find(library, "cusparseDestroySpMat", &f->destroy_sparse, facts) ||
+           bench_library_find(library, "cusparseCreateDnMat", &f->create_matrix, facts) ||
+           bench_library_find(library, "cusparseDestroyDnMat", &f->destroy_matrix, facts) ||
+           bench_library_find(library, "cusparseCreateDnVec", &f->create_vector, facts) ||
+           bench_library_find(library, "cusparseDestroyDnVec", &f->destroy_vector, facts) ||
+           bench_library_find(library, "cusparseSpSM_createDescr", &f->matrix_state, facts) ||
+           bench_library_find(library, "cusparseSpSM_destroyDescr", &f->matrix_state_destroy, facts) ||
+           bench_library_find(library, "cusparseSpSM_bufferSize", &f->matrix_bytes, facts) ||
+           bench_library_find(library, "cusparseSpSM_analysis", &f->matrix_analyse, facts) ||
+           bench_library_find(library, "cusparseSpSM_solve", &f->matrix_solves, facts) ||
+           bench_library_find(library, "cusparseSpSV_createDescr", &f->vector_state, facts) ||
+           bench_library_find(library, "cusparseSpSV_destroyDescr", &f->vector_state_destroy, facts) ||
+           bench_library_find(library, "cusparseSpSV_bufferSize", &f->vector_bytes, facts) ||
+           bench_library_find(library, "cusparseSpSV_analysis", &f->vector_analyse, facts) ||
+           bench_library_find(library, "cusparseSpSV_solve", &f->vector_solves, facts);
 }
 
 static int check(int status, const char *what, bench_solver_facts *facts) {
@@ -367,7 +346,7 @@ static void destroy(void *solver) {
 
 static void *create(bench_problem *problem, const bench_device *device, int threads, int mode,
                     bench_solver_facts *facts) {
-    void *library = load();
+    void *library = bench_library_load("GPUSOLVE_CUSPARSE", libraries);
     cusparse *s;
 
     (void)threads;

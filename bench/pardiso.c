@@ -2,12 +2,10 @@
  * oneMKL PARDISO, looked for at run time ($GPUSOLVE_MKL is the path of libmkl_rt.so; else the loader's path):
  * positive definite, its own METIS ordering, the solve phase (33) alone, without refinement.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 
-#include "solver.h"
+#include "library.h"
 
 enum { ANALYSE = 11, FACTORISE = 22, SOLVE = 33, RELEASE = -1, REAL_POSITIVE = 2, HERMITIAN_POSITIVE = 4 };
 
@@ -30,18 +28,7 @@ typedef struct pardiso {
     double *b, *x;
 } pardiso;
 
-/* The library stays loaded: it does not survive being taken away while its threads sleep. */
-static void *load(void) {
-    static const char *const names[] = {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"};
-    static void *library;
-    const char *path = getenv("GPUSOLVE_MKL");
-
-    if (!library && path && *path)
-        return library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; !library && i < sizeof names / sizeof names[0]; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
+static const char *const libraries[] = {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so", NULL};
 
 static int call(pardiso *p, int phase, int nrhs, double *b, double *x) {
     const int one = 1, none = 0;
@@ -66,14 +53,10 @@ static int prepare(pardiso *p, bench_problem *problem, void *library, int thread
     const cholmod_sparse *a = problem->matrix;
     const double begin = bench_now_us();
 
-    /* POSIX, not ISO C, lets a pointer to an object be one to a function */
-    *(void **)&p->call = dlsym(library, "pardiso");
     threads_function *set_threads = NULL;
-    *(void **)&set_threads = dlsym(library, "MKL_Set_Num_Threads");
-    if (!p->call || !set_threads) {
-        p->call = NULL;
-        return bench_solver_explain(facts, "the library has no pardiso");
-    }
+    if (bench_library_find(library, "MKL_Set_Num_Threads", &set_threads, facts) ||
+        bench_library_find(library, "pardiso", &p->call, facts))
+        return -1;
     set_threads(threads);
     p->type = a->xtype == CHOLMOD_COMPLEX ? HERMITIAN_POSITIVE : REAL_POSITIVE;
     p->n = (int)problem->n;
@@ -105,7 +88,7 @@ static void destroy(void *solver) {
 
 static void *create(bench_problem *problem, const bench_device *device, int threads, int mode,
                     bench_solver_facts *facts) {
-    void *library = load();
+    void *library = bench_library_load("GPUSOLVE_MKL", libraries);
     pardiso *p;
 
     (void)device;

@@ -59,6 +59,16 @@ static inline int testing_check_status(gpusolve_status got, gpusolve_status expe
                          gpusolve_status_name(expected));
 }
 
+/* The call fails so, and the handle's last error says the word. */
+#define CHECK_REFUSED(handle, call, status, word) \
+    (CHECK_STATUS(call, status), testing_check_says(handle, word, __FILE__, __LINE__))
+
+static inline int testing_check_says(const gpusolve_handle *handle, const char *word, const char *file,
+                                     int line) {
+    const char *error = gpusolve_last_error(handle);
+    return testing_check(strstr(error, word) != NULL, file, line, "\"%s\" is missing in: %s", word, error);
+}
+
 /* What the test cannot go on without. */
 #define REQUIRE(condition)        \
     do {                          \

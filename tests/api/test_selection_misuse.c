@@ -11,16 +11,7 @@ typedef struct selection_world {
     gpusolve_factor *factor, *other_factor;
 } selection_world;
 
-static void check_message(const gpusolve_handle *handle, const char *word) {
-    if (!CHECK(strstr(gpusolve_last_error(handle), word) != NULL))
-        printf("\"%s\" is missing in: %s\n", word, gpusolve_last_error(handle));
-}
-
-#define REFUSED(call, status, word)     \
-    do {                                \
-        CHECK_STATUS(call, status);     \
-        check_message(w->handle, word); \
-    } while (0)
+#define REFUSED(call, status, word) CHECK_REFUSED(w->handle, call, status, word)
 
 static void *const somewhere = (void *)(uintptr_t)64; /* what an output must not keep when a call fails */
 
