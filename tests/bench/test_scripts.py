@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""bench/table, bench/plot and bench/compare on records made up here: test_scripts.py BENCH-FOLDER"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+from pathlib import Path
+
+BENCH = Path(sys.argv.pop(1))
+
+
+def record(matrix, nrhs, us, peers):
+    return {"matrix": matrix, "nrhs": nrhs, "solve_us": us, "wall_us": 10.0, "dtype": "d", "device": "a device", "backend": "cuda",
+            "threads": 1, "peers": peers}
+
+
+RECORDS = [
+    record("first", 1, 20.0, {"cholmod": {"solve_us": 400.0}, "cudss": {"solve_us": 60.0}}),
+    record("first", 32, 31.6, {"cholmod": {"solve_us": 9000.0}, "cudss": {"refused": "it does"}}),
+    record("second", 1, 5.0, {"cholmod": {"solve_us": 100.0}, "cudss": {"absent": "not found"}}),
+]
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file = Path(self.folder.name) / "records.jsonl"
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in RECORDS))
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_script(self, name, *arguments):
+        return subprocess.run([sys.executable, BENCH / name, self.file, *arguments], capture_output=True, text=True)
+
+    def test_table(self):
+        done = self.run_script("table")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), [
+            "| case | wall | nrhs 1 | 32 | CHOLMOD, nrhs 1 / 32 | cuDSS, nrhs 1 / 32 |",
+            "|---|---|---|---|---|---|",
+            "| first | 10 | 20 | 32 | 400 / 9000 | 60 / - |",
+            "| second | 10 | 5 | - | 100 / - | - / - |",
+        ])
+
+    def test_table_of_some(self):
+        done = self.run_script("table", "--cases", "second", "--peers", "cholmod")
+        self.assertEqual(done.stdout.splitlines()[2:], ["| second | 10 | 5 | 100 |"])
+        self.assertNotEqual(self.run_script("table", "--cases", "third").returncode, 0)
+        self.assertNotEqual(self.run_script("table", "--dtype", "s").returncode, 0)
+
+    def test_plot(self):
+        output = Path(self.folder.name) / "plot.svg"
+        done = self.run_script("plot", "--output", output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        picture = xml.dom.minidom.parse(str(output))
+        circles = picture.getElementsByTagName("circle")
+        self.assertEqual(len(circles), 1 + 3)  # the legend's, and one for each record
+        places = [float(c.getAttribute("cx")) for c in circles[1:]]
+        # time over wall 2, 0.5, 3.16: the axis has the decades from 0.1 to 1000 (40 and 900 are CHOLMOD's)
+        decade = (900 - 150 - 30) / 4
+        for place, power in zip(sorted(places), (-0.30103, 0.30103, 0.49969)):
+            self.assertAlmostEqual(place, 150 + decade * (1 + power), places=0)
+        self.assertNotEqual(self.run_script("plot", "--dtype", "s").returncode, 0)
+
+    def test_compare(self):
+        done = self.run_script("compare")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("nrhs 1 over cudss: geometric mean 3.00, least 3.00, 1 matrices", done.stdout)
+        self.assertNotIn("nrhs 32 over cudss", done.stdout)
+        self.assertEqual(self.run_script("compare", "--least", "4").returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
