@@ -76,8 +76,8 @@ typedef struct gsv_selection_functions {
     /* Memory on the backend, filled from the host unless `from` is NULL; NULL on failure. */
     gpusolve_status (*allocate)(gpusolve_handle *handle, const void *from, size_t bytes, void **memory);
     void (*release)(int device, void *memory); /* NULL is accepted */
-    /* Move rows of all columns, after all of `to` is zero if `clear` is set. One of the blocks is the user's,
-     * or neither. */
+    /* Move rows of all columns. `to` is zero before if `clear` is set, and is a selection's own block then:
+     * columns without padding. One of the blocks may be the user's. */
     gpusolve_status (*move)(gpusolve_handle *handle, const gsv_row_list *list, int clear,
                             const gpusolve_dense *from, const gpusolve_dense *to);
 } gsv_selection_functions;

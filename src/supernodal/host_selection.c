@@ -73,26 +73,45 @@ static void release(int device, void *memory) {
     gsv_free(memory);
 }
 
-static char *number_at(const gpusolve_dense *dense, int64_t i, int64_t j) {
-    const int64_t place = dense->order == GPUSOLVE_COL_MAJOR ? i + j * dense->ld : i * dense->ld + j;
-    return (char *)dense->values + (size_t)place * gsv_dtype_bytes(dense->dtype);
+/* Strides of a block, in bytes. */
+static size_t row_stride(const gpusolve_dense *dense) {
+    return (dense->order == GPUSOLVE_COL_MAJOR ? 1 : (size_t)dense->ld) * gsv_dtype_bytes(dense->dtype);
 }
 
-/* Columns are runs of memory in at least one of the blocks: `to` of the first move, `from` of the last. */
+static size_t column_stride(const gpusolve_dense *dense) {
+    return (dense->order == GPUSOLVE_COL_MAJOR ? (size_t)dense->ld : 1) * gsv_dtype_bytes(dense->dtype);
+}
+
+/* One column; `number` is a constant wherever this is called. */
+static inline void move_column(const gsv_row_list *list, const char *from, size_t from_row, char *to,
+                               size_t to_row, size_t number) {
+    for (int64_t k = 0; k < list->count; k++) {
+        const int64_t source = list->from ? list->from[k] : k, target = list->to ? list->to[k] : k;
+        if (source < 0)
+            memset(to + (size_t)target * to_row, 0, number);
+        else
+            memcpy(to + (size_t)target * to_row, from + (size_t)source * from_row, number);
+    }
+}
+
+/* A block that is cleared is a selection's own: columns without padding. */
 static gpusolve_status move(gpusolve_handle *handle, const gsv_row_list *list, int clear,
                             const gpusolve_dense *from, const gpusolve_dense *to) {
     const size_t number = gsv_dtype_bytes(to->dtype);
     (void)handle;
+    if (clear)
+        memset(to->values, 0, (size_t)to->rows * (size_t)to->cols * number);
+    if (list->count == 0)
+        return GPUSOLVE_OK;
     for (int64_t j = 0; j < to->cols; j++) {
-        for (int64_t i = 0; clear && i < to->rows; i++)
-            memset(number_at(to, i, j), 0, number);
-        for (int64_t k = 0; k < list->count; k++) {
-            const int64_t source = list->from ? list->from[k] : k, target = list->to ? list->to[k] : k;
-            if (source < 0)
-                memset(number_at(to, target, j), 0, number);
-            else
-                memcpy(number_at(to, target, j), number_at(from, source, j), number);
-        }
+        const char *source = (const char *)from->values + (size_t)j * column_stride(from);
+        char *target = (char *)to->values + (size_t)j * column_stride(to);
+        if (number == 4)
+            move_column(list, source, row_stride(from), target, row_stride(to), 4);
+        else if (number == 8)
+            move_column(list, source, row_stride(from), target, row_stride(to), 8);
+        else
+            move_column(list, source, row_stride(from), target, row_stride(to), 16);
     }
     return GPUSOLVE_OK;
 }
