@@ -10,6 +10,7 @@
 #include "../memory.h"
 #include "host_executor.h"
 #include "host_pack.h"
+#include "host_pool.h"
 
 static size_t real_bytes(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? sizeof(float) : sizeof(double);
@@ -94,25 +95,42 @@ static inline void move_column(const gsv_row_list *list, const char *from, size_
     }
 }
 
+typedef struct moving {
+    const gsv_row_list *list;
+    const gpusolve_dense *from, *to;
+    int clear;
+} moving;
+
+static void move_columns(void *context, int64_t j, int member) {
+    const moving *m = context;
+    const gsv_row_list *list = m->list;
+    const size_t number = gsv_dtype_bytes(m->to->dtype), from_row = row_stride(m->from);
+    const size_t to_row = row_stride(m->to);
+    char *to = (char *)m->to->values + (size_t)j * column_stride(m->to);
+    (void)member;
+    if (m->clear)
+        memset(to, 0, (size_t)m->to->rows * number);
+    if (list->count == 0)
+        return;
+    const char *from = (const char *)m->from->values + (size_t)j * column_stride(m->from);
+    if (number == 4)
+        move_column(list, from, from_row, to, to_row, 4);
+    else if (number == 8)
+        move_column(list, from, from_row, to, to_row, 8);
+    else
+        move_column(list, from, from_row, to, to_row, 16);
+}
+
+/* Numbers that are worth another thread. */
+static const double GRAIN = 50000;
+
 /* A block that is cleared is a selection's own: columns without padding. */
 static gpusolve_status move(gpusolve_handle *handle, const gsv_row_list *list, int clear,
                             const gpusolve_dense *from, const gpusolve_dense *to) {
-    const size_t number = gsv_dtype_bytes(to->dtype);
-    (void)handle;
-    if (clear)
-        memset(to->values, 0, (size_t)to->rows * (size_t)to->cols * number);
-    if (list->count == 0)
-        return GPUSOLVE_OK;
-    for (int64_t j = 0; j < to->cols; j++) {
-        const char *source = (const char *)from->values + (size_t)j * column_stride(from);
-        char *target = (char *)to->values + (size_t)j * column_stride(to);
-        if (number == 4)
-            move_column(list, source, row_stride(from), target, row_stride(to), 4);
-        else if (number == 8)
-            move_column(list, source, row_stride(from), target, row_stride(to), 8);
-        else
-            move_column(list, source, row_stride(from), target, row_stride(to), 16);
-    }
+    moving m = {list, from, to, clear};
+    const int available = gsv_pool_threads(handle);
+    const double grains = (double)(list->count + (clear ? to->rows : 0)) * (double)to->cols / GRAIN;
+    gsv_pool_each(handle, grains < available - 1 ? 1 + (int)grains : available, to->cols, move_columns, &m);
     return GPUSOLVE_OK;
 }
 
