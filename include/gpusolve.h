@@ -377,11 +377,16 @@ typedef struct gpusolve_selection gpusolve_selection;
  * Prune the tree, copy its part of the factor.
  *   system     one that solves with L or L': A, LDLt, LD, DLt, L or Lt (others: GPUSOLVE_NOT_SUPPORTED)
  *   b_count    how many rows of b
- *   b_rows     [in, host] [b_count] which: each once, in any order; b is zero in all others. NULL: all n of
- * them x_count    how many rows of x x_rows     [in, host] [x_count] which, in any order, also more than
- * once. NULL: all n of them max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs
+ *   b_rows     [in, host] [b_count] which: each once, in any order; b is zero in all others.
+ *              NULL: all n of them
+ *   x_count    how many rows of x
+ *   x_rows     [in, host] [x_count] which, in any order, also more than once.
+ *              NULL: all n of them
+ *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs
  *   selection  [out, host] NULL on failure
  * Rows are counted as the system counts its b and x: as those of A for A, in the factor's order otherwise.
+ * Blocks. It serves the factor it was made for; destroy it before or after the factor, once the solves that
+ * use it are done.
  */
 GPUSOLVE_API gpusolve_status gpusolve_selection_create(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                        gpusolve_system system, int64_t b_count,
@@ -406,7 +411,8 @@ GPUSOLVE_API gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle
 
 /*
  * x = system \ b, of what the selection selects.
- *   selection  [in] made for this factor; after a refresh its copy of the numbers is made anew first
+ *   selection  [in] made for this factor. The first solve after a refresh copies the numbers anew: it blocks,
+ *              and cannot be captured
  *   b          [in] b_count x nrhs: row k is row b_rows[k] of b
  *   x          [out] x_count x nrhs: row k is row x_rows[k] of x; may be b itself (same values, order and ld)
  * The numbers are those of gpusolve_solve, bit for bit but for the sign of zeros. Otherwise as
