@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 enum {
-    GSV_BRANCH_NUMBERS = 6144, /* of the panels of a branch at most */
+    GSV_BRANCH_NUMBERS = 4096, /* of the panels of a branch at most */
     GSV_BRANCH_FEWEST = 2048,  /* where the tree is small, so many at most */
     GSV_BRANCH_COUNT = 400,    /* branches that a tree is meant to have at least: three an SM */
     GSV_BRANCH_ROWS = 1536,    /* front rows at most */

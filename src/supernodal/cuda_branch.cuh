@@ -83,7 +83,7 @@ __device__ __forceinline__ void begin_branch(const gsv_device_plan &plan, const 
 }
 
 template <typename T, int CHUNK>
-__global__ void __launch_bounds__(BRANCH_BLOCK, 2)
+__global__ void __launch_bounds__(BRANCH_BLOCK, CHUNK == 1 ? 5 : 2)
     branch_forward_kernel(gsv_device_plan plan, const T *y, T *x, T *u, int nrhs, branch_room room) {
     constexpr int STRIDE = branch_row<T, CHUNK>::STRIDE;
     extern __shared__ int4 shared[];
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
 }
 
 template <typename T, int CHUNK>
-__global__ void __launch_bounds__(BRANCH_BLOCK, 2)
+__global__ void __launch_bounds__(BRANCH_BLOCK, CHUNK == 1 ? 5 : 2)
     branch_backward_kernel(gsv_device_plan plan, const T *x, T *y, int nrhs, branch_room room) {
     constexpr int STRIDE = branch_row<T, CHUNK>::STRIDE, LANES = 32 / GSV_BACKWARD_UNIT;
     extern __shared__ int4 shared[];

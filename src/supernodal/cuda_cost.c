@@ -52,11 +52,17 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     count(plan, &tiles->small, with_branches, &branches, &small);
     const int64_t narrow = branches.supernodes + tiny.supernodes + small.supernodes;
     gsv_cost_add(cost, "branch", branches.supernodes, branches.numbers, factor->dtype);
-    gsv_cost_add(cost, "warp", tiny.supernodes, tiny.numbers, factor->dtype);
-    gsv_cost_add(cost, "few warps", small.supernodes, small.numbers, factor->dtype);
-    gsv_cost_add(cost, "many blocks", plan->l.nsuper - narrow,
-                 plan->nnz_l - branches.numbers - tiny.numbers - small.numbers, factor->dtype);
-    cost->launches = launches(plan, &device->form, with_branches);
+    if (cost->nrhs == 1 && !device->form.level_by_level && !device->form.level_by_level_above) {
+        gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
+                     factor->dtype);
+        cost->launches = (branches.supernodes > 0 ? 2 : 0) + (tiles->stream.supernodes > 0 ? 2 : 0);
+    } else {
+        gsv_cost_add(cost, "warp", tiny.supernodes, tiny.numbers, factor->dtype);
+        gsv_cost_add(cost, "few warps", small.supernodes, small.numbers, factor->dtype);
+        gsv_cost_add(cost, "many blocks", plan->l.nsuper - narrow,
+                     plan->nnz_l - branches.numbers - tiny.numbers - small.numbers, factor->dtype);
+        cost->launches = launches(plan, &device->form, with_branches);
+    }
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
     cost->flops_per_s = FLOPS_PER_S;

@@ -267,46 +267,69 @@ template <typename T> __device__ __noinline__ T wait_for(const T *from, gsv_stre
     return value;
 }
 
-template <typename T> __device__ __forceinline__ T read_published(const T *from, gsv_stream_state *state) {
-    T value;
-    load_relaxed(from, value);
-    return is_absent(value) ? wait_for(from, state) : value;
+/* front[k] = *from(k), k < count <= 2 STREAM_THREADS; those from `polled` on as soon as they are there, the
+ * others are. */
+template <typename T, typename From>
+__device__ __forceinline__ void read_front(T *front, int count, int polled, From from,
+                                           gsv_stream_state *state) {
+    T value[2];
+#pragma unroll
+    for (int q = 0; q < 2; q++)
+        if (int(threadIdx.x) + STREAM_THREADS * q < count)
+            load_relaxed(from(threadIdx.x + STREAM_THREADS * q), value[q]);
+#pragma unroll
+    for (int q = 0; q < 2; q++) {
+        const int k = threadIdx.x + STREAM_THREADS * q;
+        if (k < count)
+            front[k] = is_absent(value[q]) && k >= polled ? wait_for(from(k), state) : value[q];
+    }
 }
 
-/* sum + what the children owe a row: gather[ptr[0]] .. gather[ptr[1] - 1], in this order. gather is counted
- * from base on. */
-template <typename T>
-__device__ __forceinline__ T gather_row(const uint32_t *ptr, const uint32_t *gather, uint32_t base,
-                                        const T *u, uint32_t upper, gsv_stream_state *state, T sum) {
+/*
+ * What the children owe a row: gather[ptr[0]] .. gather[ptr[1] - 1], added in this order to what begins the
+ * sum. Two calls: the first requests, the second waits and adds, so that a thread's rows are on their way
+ * together.
+ */
+template <typename T> struct owed_row {
     enum { FEW = 2 };
-    const uint32_t begin = ptr[0], end = ptr[1];
-    gather -= base;
-    for (uint32_t at = begin; at < end; at += FEW) {
-        uint32_t from[FEW];
-        T term[FEW];
+    const uint32_t *gather;
+    uint32_t at, end, from[FEW];
+    T term[FEW];
+
+    __device__ __forceinline__ void nothing() {
+        at = end = 0;
+    }
+    __device__ __forceinline__ void request(const T *u) {
 #pragma unroll
         for (int k = 0; k < FEW; k++)
             if (at + k < end) {
                 from[k] = gather[at + k];
                 load_relaxed(u + from[k], term[k]);
             }
-#pragma unroll
-        for (int k = 0; k < FEW; k++)
-            if (at + k < end) {
-                if (is_absent(term[k]) && from[k] < upper)
-                    term[k] = wait_for(u + from[k], state);
-                sum = add(sum, term[k]);
-            }
     }
-    return sum;
-}
-
-/* The same with the lists in memory, for the few pieces that have long ones. */
-template <typename T>
-__device__ __noinline__ T gather_far(const uint32_t *ptr, const uint32_t *gather, const T *u, uint32_t upper,
-                                     gsv_stream_state *state, T sum) {
-    return gather_row(ptr, gather, 0, u, upper, state, sum);
-}
+    /* gather is counted from base on. */
+    __device__ __forceinline__ void begin(const uint32_t *ptr, const uint32_t *list, uint32_t base,
+                                          const T *u) {
+        gather = list - base;
+        at = ptr[0];
+        end = ptr[1];
+        request(u);
+    }
+    __device__ __forceinline__ T add_to(T sum, const T *u, uint32_t upper, gsv_stream_state *state) {
+        while (at < end) {
+#pragma unroll
+            for (int k = 0; k < FEW; k++)
+                if (at + k < end) {
+                    if (is_absent(term[k]) && from[k] < upper)
+                        term[k] = wait_for(u + from[k], state);
+                    sum = add(sum, term[k]);
+                }
+            at += FEW;
+            request(u);
+        }
+        return sum;
+    }
+};
 
 /* What the warps of a block share and keep from piece to piece. */
 template <typename T> struct stream_block {
@@ -336,16 +359,21 @@ template <typename T> struct stream_block {
     __device__ __forceinline__ const uint32_t *list(int at) const {
         return reinterpret_cast<const uint32_t *>(lists + at);
     }
-    /* sum + what the children owe row k of list a, or of list b. */
-    __device__ __forceinline__ T gather_a(const gsv_piece &p, int k, T sum) const {
+    /* Request what the children owe row k of list a, or of list b. */
+    __device__ __forceinline__ void begin_a(owed_row<T> &row, const gsv_piece &p, int k) const {
         if (p.flags & GSV_PIECE_FAR)
-            return gather_far(plan.gather_ptr + p.row + p.a_first + k, plan.gather, u, upper, state, sum);
-        return gather_row(list(p.a_ptr_at) + k, list(p.a_gather_at), p.a_gather, u, upper, state, sum);
+            row.begin(plan.gather_ptr + p.row + p.a_first + k, plan.gather, 0, u);
+        else
+            row.begin(list(p.a_ptr_at) + k, list(p.a_gather_at), p.a_gather, u);
     }
-    __device__ __forceinline__ T gather_b(const gsv_piece &p, int k, T sum) const {
+    __device__ __forceinline__ void begin_b(owed_row<T> &row, const gsv_piece &p, int k) const {
         if (p.flags & GSV_PIECE_FAR)
-            return gather_far(plan.gather_ptr + p.row + p.b_first + k, plan.gather, u, upper, state, sum);
-        return gather_row(list(p.b_ptr_at) + k, list(p.b_gather_at), p.b_gather, u, upper, state, sum);
+            row.begin(plan.gather_ptr + p.row + p.b_first + k, plan.gather, 0, u);
+        else
+            row.begin(list(p.b_ptr_at) + k, list(p.b_gather_at), p.b_gather, u);
+    }
+    __device__ __forceinline__ T add_owed(owed_row<T> &row, T sum) const {
+        return row.add_to(sum, u, upper, state);
     }
     /* Give the slot back: this warp has read it. */
     __device__ __forceinline__ void release() const {
@@ -369,17 +397,19 @@ __device__ __forceinline__ void narrow_forward(stream_block<T> &block, const gsv
     if (p.flags & GSV_PIECE_FIRST) {
         block.fronts++;
         T *f = block.front();
+        owed_row<T> row[2];
+        const T right_side = thread < nc ? own_y[thread] : make<T>(0); /* nc <= 32 */
 #pragma unroll
         for (int q = 0; q < 2; q++) {
-            const int i = thread + STREAM_THREADS * q;
-            acc[q] = make<T>(0);
-            if (i < nr) {
-                const T sum = block.gather_b(p, i, i < nc ? own_y[i] : make<T>(0));
-                if (i < nc)
-                    f[i] = sum;
-                else
-                    acc[q] = sum;
-            }
+            row[q].nothing();
+            if (thread + STREAM_THREADS * q < nr)
+                block.begin_b(row[q], p, thread + STREAM_THREADS * q);
+        }
+        acc[0] = block.add_owed(row[0], right_side);
+        acc[1] = block.add_owed(row[1], make<T>(0));
+        if (thread < nc) {
+            f[thread] = acc[0];
+            acc[0] = make<T>(0);
         }
         consumers_meet(); /* the front is complete */
     }
@@ -416,11 +446,19 @@ __device__ __forceinline__ void tiles_forward(stream_block<T> &block, const gsv_
     block.fronts++;
     block.owns++;
     T *f = block.front(), *own = block.own();
-    if (thread < nc)
-        f[thread] = block.gather_a(p, thread, own_y[thread]);
-    const int row = STREAM_THREADS - 1 - thread; /* the other end first: those threads have no column */
-    if (row < rows && GSV_TILE * first + row >= nc)
-        own[row] = block.gather_b(p, row, make<T>(0));
+    {
+        owed_row<T> of_front, of_own;
+        of_front.nothing();
+        of_own.nothing();
+        const T right_side = thread < nc ? own_y[thread] : make<T>(0);
+        const int row = STREAM_THREADS - 1 - thread; /* the other end first: those threads have no column */
+        if (thread < nc)
+            block.begin_a(of_front, p, thread);
+        if (row < rows && GSV_TILE * first + row >= nc)
+            block.begin_b(of_own, p, row);
+        f[thread] = block.add_owed(of_front, right_side);
+        own[row] = block.add_owed(of_own, make<T>(0));
+    }
     consumers_meet(); /* the front is complete */
     const int start = int(gsv_block_row_start(nc, first));
     T acc[2];
@@ -496,18 +534,33 @@ __device__ __forceinline__ void row_forward(stream_block<T> &block, const gsv_pi
     const int thread = threadIdx.x, nc = p.nc, first = p.first, count = p.count, top = GSV_TILE * p.place;
     const T *own_y = y + p.first_column + first;
     block.fronts++;
-    T *f = block.front();
-    if (p.flags & GSV_PIECE_FIRST) {
-        block.owns++;
-        sums.clear();
+    {
+        T *f = block.front();
+        owed_row<T> of_front[2], of_own;
+        T right_side[2];
         const int row = STREAM_THREADS - 1 - thread;
-        if (row < p.b_rows && top + row >= nc)
-            block.own()[row] = block.gather_b(p, row, make<T>(0));
+#pragma unroll
+        for (int q = 0; q < 2; q++) {
+            const int k = thread + STREAM_THREADS * q;
+            of_front[q].nothing();
+            right_side[q] = k < count ? own_y[k] : make<T>(0);
+            if (k < count)
+                block.begin_a(of_front[q], p, k);
+        }
+        of_own.nothing();
+        if (row < p.b_rows && top + row >= nc) /* list b comes with the first piece */
+            block.begin_b(of_own, p, row);
+#pragma unroll
+        for (int q = 0; q < 2; q++)
+            f[thread + STREAM_THREADS * q] = block.add_owed(of_front[q], right_side[q]);
+        if (p.flags & GSV_PIECE_FIRST) {
+            block.owns++;
+            sums.clear();
+            if (row < GSV_TILE)
+                block.own()[row] = block.add_owed(of_own, make<T>(0));
+        }
     }
-    f[thread] = thread < count ? block.gather_a(p, thread, own_y[thread]) : make<T>(0);
-    if (thread + STREAM_THREADS < count)
-        f[thread + STREAM_THREADS] =
-            block.gather_a(p, thread + STREAM_THREADS, own_y[thread + STREAM_THREADS]);
+    const T *f = block.front();
     consumers_meet(); /* the front, and own, are complete */
     sums.run(block.panel, f, count);
     const bool last = p.flags & GSV_PIECE_LAST;
@@ -550,7 +603,9 @@ __device__ __forceinline__ void row_forward_published(stream_block<T> &block, co
         sums.clear();
         const int row = STREAM_THREADS - 1 - thread, i = top + row;
         if (row < p.b_rows) {
-            const T sum = block.gather_b(p, row, i < nc ? own_y[i] : make<T>(0));
+            owed_row<T> owed;
+            block.begin_b(owed, p, row);
+            const T sum = block.add_owed(owed, i < nc ? own_y[i] : make<T>(0));
             block.own()[row] = sum;
             if (i < nc && part == 0)
                 publish(&f[i], sum);
@@ -562,8 +617,8 @@ __device__ __forceinline__ void row_forward_published(stream_block<T> &block, co
         to = part_end < end ? part_end : end;
         block.fronts++;
         T *front = block.front();
-        for (int k = thread; k < to - first; k += STREAM_THREADS)
-            front[k] = read_published(&f[first + k], block.state);
+        read_front(
+            front, to - first, 0, [&](int k) { return &f[first + k]; }, block.state);
         consumers_meet(); /* the front, and own, are complete */
         sums.run(block.panel + 16 * (first - p.first), front, to - first);
         if (to == part_end || (last && to == end)) {
@@ -610,8 +665,8 @@ __device__ __forceinline__ void narrow_backward(stream_block<T> &block, const gs
         const int32_t *rows = p.flags & GSV_PIECE_FAR
                                   ? block.plan.rows + p.row
                                   : reinterpret_cast<const int32_t *>(block.list(p.b_ptr_at));
-        for (int i = thread; i < nr; i += STREAM_THREADS)
-            f[i] = i < nc ? own_x[i] : read_published(&z[rows[i]], block.state);
+        read_front(
+            f, nr, nc, [&](int i) { return i < nc ? own_x + i : z + rows[i]; }, block.state);
         consumers_meet(); /* the front is complete */
     }
     const T *f = block.front();
@@ -665,26 +720,12 @@ __device__ __forceinline__ void columns_backward(stream_block<T> &block, const g
     T *f = block.front();
     const int32_t *rows = p.flags & GSV_PIECE_FAR ? block.plan.rows + p.row + start
                                                   : reinterpret_cast<const int32_t *>(block.list(p.b_ptr_at));
-    T value[2];
-    const T *from[2];
-#pragma unroll
-    for (int q = 0; q < 2; q++) {
-        const int i = start + thread + STREAM_THREADS * q;
-        value[q] = make<T>(0);
-        from[q] = nullptr;
-        if (thread + STREAM_THREADS * q < GSV_TILE * count && i < nr) {
-            from[q] = i < own_end ? own_x + i : z + rows[thread + STREAM_THREADS * q];
-            load_relaxed(from[q], value[q]);
-        }
-    }
-#pragma unroll
-    for (int q = 0; q < 2; q++) {
-        const int i = start + thread + STREAM_THREADS * q;
-        if (from[q] && is_absent(value[q]) && i >= own_end)
-            value[q] = wait_for(from[q], block.state);
-        if (thread + STREAM_THREADS * q < GSV_TILE * count)
-            f[thread + STREAM_THREADS * q] = value[q];
-    }
+    const int rest = nr - start < GSV_TILE * count ? nr - start : GSV_TILE * count;
+    read_front(
+        f, rest, own_end - start,
+        [&](int k) { return start + k < own_end ? own_x + start + k : z + rows[k]; }, block.state);
+    for (int k = rest + thread; k < GSV_TILE * count; k += STREAM_THREADS)
+        f[k] = make<T>(0);
     consumers_meet(); /* the front is complete */
     {
         const T *at = block.panel + thread, *v = f + thread % 16;
