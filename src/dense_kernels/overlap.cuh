@@ -3,6 +3,7 @@
 #define GSV_OVERLAP_CUH
 
 #include <cuda_runtime_api.h>
+#include <stdint.h>
 
 namespace gsv {
 
@@ -21,15 +22,28 @@ __device__ __forceinline__ void let_next_kernel_start() {
 #endif
 }
 
+/* Let a kernel have all shared memory of the device: no less than `bytes` a block. Always all of it, so that
+ * no thread takes from another what a larger problem of that thread is to be launched with. */
+inline cudaError_t allow_shared(const void *kernel, size_t bytes) {
+    int device = 0, most = 0;
+    cudaFuncAttributes own;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error == cudaSuccess)
+        error = cudaFuncGetAttributes(&own, kernel);
+    if (error != cudaSuccess)
+        return error;
+    if (bytes + own.sharedSizeBytes > size_t(most))
+        return cudaErrorInvalidValue;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                most - int(own.sharedSizeBytes));
+}
+
+/* Launch so that the kernel may begin early. More than 48 KB of shared memory has been allowed before. */
 template <typename... Parameters, typename... Arguments>
-cudaError_t launch_overlapped(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared,
-                              cudaStream_t stream, Arguments... arguments) {
-    if (shared > 48 * 1024) {
-        const cudaError_t error = cudaFuncSetAttribute(
-            reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
-        if (error != cudaSuccess)
-            return error;
-    }
+cudaError_t launch_allowed(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared,
+                           cudaStream_t stream, Arguments... arguments) {
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -41,6 +55,18 @@ cudaError_t launch_overlapped(void (*kernel)(Parameters...), int64_t blocks, int
     config.attrs = &overlap;
     config.numAttrs = 1;
     return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+/* The same, with any shared memory that the device has. */
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch_overlapped(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared,
+                              cudaStream_t stream, Arguments... arguments) {
+    if (shared > 48 * 1024) {
+        const cudaError_t error = allow_shared(reinterpret_cast<const void *>(kernel), shared);
+        if (error != cudaSuccess)
+            return error;
+    }
+    return launch_allowed(kernel, blocks, threads, shared, stream, arguments...);
 }
 
 } // namespace gsv

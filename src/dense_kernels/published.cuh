@@ -2,7 +2,8 @@
  * Numbers handed from one thread block to another, where the data is the flag: memory holds ABSENT, a NaN
  * that no arithmetic gives, until the number is there. A reader polls the number itself, so a hand-over costs
  * one trip through L2 and no fence: nothing but the number is ordered, and a number is one aligned word of 4
- * or 8 bytes, which is read and written whole. Complex numbers are two such words, each asked for.
+ * or 8 bytes, which is read and written whole; a vector load or store may be torn between words. Complex
+ * numbers are two such words, each asked for. Relaxed loads and stores of the device's scope are enough.
  *
  * Memory that is to be published in is filled with bytes of 0xff before, by an earlier kernel.
  */
@@ -15,6 +16,9 @@ namespace gsv {
 
 /* Polls until a reader gives up, about two seconds: what it waits for is lost, and it goes on with NaNs. */
 enum { PATIENCE = 1 << 22 };
+
+/* Clocks until wait_published_warp gives up, about ten seconds. */
+static const long long WAIT_LIMIT = 1LL << 34;
 
 __device__ __forceinline__ bool is_absent(float a) {
     return __float_as_uint(a) == 0xffffffffu;
@@ -88,6 +92,42 @@ __device__ __forceinline__ void load_relaxed16(const complex<double> *from, comp
     load_relaxed(from, *to);
 }
 
+/* N numbers in one load of 4, 8 or 16 bytes, aligned to it. */
+template <typename T, int N> __device__ __forceinline__ void load_published(const T *from, T (&to)[N]) {
+    if constexpr (N == 1) {
+        load_relaxed(from, to[0]);
+    } else if constexpr (N * sizeof(T) == 8) {
+        asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];"
+                     : "=f"(to[0]), "=f"(to[1])
+                     : "l"(from)
+                     : "memory");
+    } else {
+        static_assert(N * sizeof(T) == 16, "4, 8 or 16 bytes");
+        load_relaxed16(from, to);
+    }
+}
+
+/* A number, never the absent pattern: a result that has it, which can only be a NaN of the caller's, becomes
+ * the ordinary NaN. */
+__device__ __forceinline__ void publish(float *to, float v) {
+    v = present(v);
+    asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(v) : "memory");
+}
+__device__ __forceinline__ void publish(double *to, double v) {
+    v = present(v);
+    asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(v) : "memory");
+}
+__device__ __forceinline__ void publish(complex<float> *to, complex<float> v) {
+    v.re = present(v.re);
+    v.im = present(v.im);
+    asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(v.re), "f"(v.im) : "memory");
+}
+__device__ __forceinline__ void publish(complex<double> *to, complex<double> v) {
+    v.re = present(v.re);
+    v.im = present(v.im);
+    asm volatile("st.relaxed.gpu.global.v2.f64 [%0], {%1, %2};" ::"l"(to), "d"(v.re), "d"(v.im) : "memory");
+}
+
 /* Two neighbouring numbers, aligned to their size. */
 __device__ __forceinline__ void publish_pair(float *to, float a, float b) {
     asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(present(a)), "f"(present(b))
@@ -103,6 +143,41 @@ template <typename R>
 __device__ __forceinline__ void publish_pair(complex<R> *to, complex<R> a, complex<R> b) {
     publish_pair(&to[0].re, a.re, a.im);
     publish_pair(&to[1].re, b.re, b.im);
+}
+
+/*
+ * Called by a whole warp that has loaded v from `from`: poll until no number of any lane is absent. The wait
+ * ends, since whoever computes the numbers has drawn its row before (trsv_grid.cuh), and after WAIT_LIMIT
+ * clocks in any case: then the numbers are NaNs and *gave_up is set. sleep: nanoseconds between polls.
+ */
+template <typename T, int N>
+__device__ __forceinline__ void wait_published_warp(const T *from, T (&v)[N], unsigned sleep,
+                                                    unsigned *gave_up) {
+    bool empty = false;
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        empty |= is_absent(v[i]);
+    if (!__any_sync(~0u, empty))
+        return;
+    const long long begin = clock64();
+    for (;;) {
+        if (sleep)
+            __nanosleep(sleep);
+        load_published(from, v);
+        empty = false;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            empty |= is_absent(v[i]);
+        if (!__any_sync(~0u, empty))
+            return;
+        if (__any_sync(~0u, clock64() - begin > WAIT_LIMIT)) {
+#pragma unroll
+            for (int i = 0; i < N; i++)
+                v[i] = not_a_number<T>();
+            *gave_up = 1;
+            return;
+        }
+    }
 }
 
 } // namespace gsv

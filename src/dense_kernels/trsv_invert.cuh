@@ -12,16 +12,15 @@ namespace gsv {
 
 enum { TRSV_THREADS = 256, TRSV_WARPS = 8 };
 
-/* 1 / a; complex numbers scaled as Smith does, so that nothing overflows on the way. */
+/* 1 / a; complex numbers scaled as Smith does, so that nothing overflows on the way, without a branch: lanes
+ * differ. */
 template <typename T> __device__ __forceinline__ T reciprocal(T a) {
     if constexpr (traits<T>::is_complex) {
         typedef typename traits<T>::real real;
-        if (fabs(a.re) >= fabs(a.im)) {
-            const real q = a.im / a.re, d = real(1) / fma(a.im, q, a.re);
-            return T{d, -q * d};
-        }
-        const real q = a.re / a.im, d = real(1) / fma(a.re, q, a.im);
-        return T{q * d, -d};
+        const bool wide = fabs(a.re) >= fabs(a.im);
+        const real large = wide ? a.re : a.im, small = wide ? a.im : a.re;
+        const real q = small / large, d = real(1) / fma(small, q, large);
+        return wide ? T{d, -q * d} : T{q * d, -d};
     } else {
         return T(1) / a;
     }
@@ -38,47 +37,65 @@ template <typename T> __device__ __forceinline__ T multiply(T a, T b) {
     return multiply_add(make<T>(0), a, b);
 }
 
+/* (c0, c1) += a b by the FP64 tensor cores: 8 x 4 times 4 x 8, numbers where multiply_tiles_warp has them. */
+__device__ __forceinline__ void multiply_8x8x4(double &c0, double &c1, double a, double b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(c0), "+d"(c1)
+        : "d"(a), "d"(b));
+}
+__device__ __forceinline__ void multiply_8x8x4(complex<double> &c0, complex<double> &c1, complex<double> a,
+                                               complex<double> b) {
+    multiply_8x8x4(c0.re, c1.re, a.re, b.re);
+    multiply_8x8x4(c0.im, c1.im, a.re, b.im);
+    multiply_8x8x4(c0.re, c1.re, -a.im, b.im);
+    multiply_8x8x4(c0.im, c1.im, a.im, b.re);
+}
+
 /* c(0 .. 8, 8 q ..) += A(0 .. 8, k) B(k, 8 q ..) for first <= k < last, multiples of 8, and q < NC. The
- * warp's lane has row lane / 4 and the columns 8 q + 2 (lane % 4) + 0, 1 of c. */
+ * warp's lane has row lane / 4 and the columns 8 q + 2 (lane % 4) + 0, 1 of c. Columns of B are aligned to 16
+ * bytes. */
 template <typename T, int NC>
 __device__ __forceinline__ void multiply_tiles_warp(const T *a, int lda, const T *b, int ldb, int first,
                                                     int last, int lane, T (&c)[2 * NC]) {
-    if constexpr (sizeof(T) == 8 && !traits<T>::is_complex) {
-        const double *from_a = a + (lane >> 2) + (lane & 3) * lda,
-                     *from_b = b + (lane & 3) + (lane >> 2) * ldb;
+    if constexpr (sizeof(typename traits<T>::real) == 8) {
+        const T *from_a = a + (lane >> 2) + (lane & 3) * lda, *from_b = b + (lane & 3) + (lane >> 2) * ldb;
         /* few tiles: two sums each, so that a product need not wait for the one before */
         constexpr int SUMS = NC <= 2 ? 2 : 1;
-        double sum[SUMS][2 * NC];
+        T sum[SUMS][2 * NC];
 #pragma unroll
         for (int h = 0; h < SUMS; h++)
 #pragma unroll
             for (int i = 0; i < 2 * NC; i++)
-                sum[h][i] = h == 0 ? c[i] : 0;
+                sum[h][i] = h == 0 ? c[i] : make<T>(0);
 #pragma unroll 2
         for (int k = first; k < last; k += 8)
 #pragma unroll
             for (int h = 0; h < 2; h++) {
-                const double left = from_a[(k + 4 * h) * lda];
+                const T left = from_a[(k + 4 * h) * lda];
 #pragma unroll
-                for (int q = 0; q < NC; q++) {
-                    const double right = from_b[k + 4 * h + 8 * q * ldb];
-                    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                        : "+d"(sum[h % SUMS][2 * q]), "+d"(sum[h % SUMS][2 * q + 1])
-                        : "d"(left), "d"(right));
-                }
+                for (int q = 0; q < NC; q++)
+                    multiply_8x8x4(sum[h % SUMS][2 * q], sum[h % SUMS][2 * q + 1], left,
+                                   from_b[k + 4 * h + 8 * q * ldb]);
             }
 #pragma unroll
         for (int i = 0; i < 2 * NC; i++)
-            c[i] = SUMS == 2 ? sum[0][i] + sum[SUMS - 1][i] : sum[0][i];
+            c[i] = SUMS == 2 ? add(sum[0][i], sum[SUMS - 1][i]) : sum[0][i];
     } else {
+        constexpr int RUN = 16 / int(sizeof(T));
         const T *from_a = a + (lane >> 2), *from_b = b + 2 * (lane & 3) * ldb;
-#pragma unroll 4
-        for (int k = first; k < last; k++) {
-            const T left = from_a[k * lda];
+#pragma unroll 2
+        for (int k = first; k < last; k += RUN) {
+            T left[RUN];
 #pragma unroll
-            for (int q = 0; q < NC; q++) {
-                c[2 * q] = multiply_add(c[2 * q], left, from_b[k + 8 * q * ldb]);
-                c[2 * q + 1] = multiply_add(c[2 * q + 1], left, from_b[k + (8 * q + 1) * ldb]);
+            for (int i = 0; i < RUN; i++)
+                left[i] = from_a[(k + i) * lda];
+#pragma unroll
+            for (int q = 0; q < 2 * NC; q++) {
+                T right[RUN];
+                load_run(from_b + k + (8 * (q / 2) + q % 2) * ldb, right);
+#pragma unroll
+                for (int i = 0; i < RUN; i++)
+                    c[q] = multiply_add(c[q], left[i], right[i]);
             }
         }
     }

@@ -1,9 +1,10 @@
 /*
  * x = inv(A) b, A lower triangular of order n, for n of more than a few blocks: one launch, one block of
- * threads for each NB rows. Upper triangles and transposes are the same with other strides (trsv_problem).
+ * threads for each NB rows, two for each of the last rows of large triangles. Upper triangles and transposes
+ * are the same with other strides (trsv_problem).
  *
- * Algorithm. Hogg's globally synchronised TRSV, with other hand-overs. Block k draws its number from a
- * counter, then
+ * Algorithm. Hogg's globally synchronised TRSV, with other hand-overs. A block draws its number from a
+ * counter, and with it a row k of tiles, then
  *
  *   1. reads A(k, k), A(k, k-1) and A(k, k-2), inverts W = inv(A(k, k)), judges W, and, if k is large enough
  * that there is time for it, makes F = W A(k, k-1);
@@ -15,23 +16,29 @@
  * numbers that lie in registers. A W that the judge refuses is not used: then warp 0 solves with A(k, k) by
  * substitution.
  *
+ * A row from split_from on has two numbers. The block with the first one reads every second tile but those
+ * next to the diagonal, publishes its sums and ends; the other one does all the rest and adds them before
+ * step 3. Such rows begin when others have ended, and one SM alone reads too slowly to catch up.
+ *
  * Mapping. 256 threads. Step 2 without transposition: a warp reads 32 rows of a column, coalesced, and has E
  * columns of a tile; its sums are a row's, one a lane. Transposed: a warp reads 32 columns of a row,
  * coalesced, and has E rows; its sums are of E rows, one column a lane, and are added over the lanes once, at
  * the end. Steps 3 and 4: see row_share. Tiles in shared memory are column-major in both cases.
  *
- * Synchronisation. x travels through `published` (trsv_publish.cuh: the data is the flag), which a block
- * polls for itself (step 2: warp by warp). Blocks draw ascending numbers and wait for lower ones alone, and
- * whoever has a number runs: no wait can be for ever, in whichever order blocks are started and however few
- * fit on the device. Two buffers take turns: a launch publishes in one and empties what the launch before it
- * has left in the other, so no launch has to wait for its own cleaning and the host resets nothing between
- * replays. The block with the last number sets the counter up for the next launch: nobody will draw again in
- * this one.
+ * Synchronisation. x, and the sums of first blocks behind it, travel through `published` (published.cuh: the
+ * data is the flag), which a block polls for itself (step 2: warp by warp). Blocks draw ascending numbers and
+ * wait for lower ones alone, and whoever has a number runs: no wait can be for ever, in whichever order
+ * blocks are started and however few fit on the device. Two buffers take turns: a launch publishes in one and
+ * empties what the launch before it has left in the other, so no launch has to wait for its own cleaning and
+ * the host resets nothing between replays. The block with the last number sets the counter up for the next
+ * launch: nobody will draw again in this one.
  *
  * Traffic. A tile is asked for, into L2, `ahead` tiles before it is requested: blocks that wait for x fill
  * the memory's idle time, and a block that starts late catches up at the speed of L2.
  *
  * Bits. Every sum has one order, whatever the order in which blocks run.
+ *
+ * Limits. blocks and the rows with two, NB numbers each, must fit into a buffer; split_from > OWN_TILES.
  *
  * Cost. The triangle once: n (n + NB) / 2 numbers. Per block 2/3 NB^3 operations for W and NB^3 for F, beside
  * the reading.
@@ -39,9 +46,10 @@
 #ifndef GSV_TRSV_GRID_CUH
 #define GSV_TRSV_GRID_CUH
 
+#include "../dense_kernels/overlap.cuh"
+#include "../dense_kernels/published.cuh"
 #include "../dense_kernels/tile_product.cuh"
 #include "../dense_kernels/trsv_invert.cuh"
-#include "../dense_kernels/trsv_publish.cuh"
 #include "../trsm/panel_inverse.h"
 
 namespace gsv {
@@ -65,21 +73,17 @@ struct trsv_state {
     unsigned padding[11];
 };
 
-/* Let the next launch of the stream begin as this one ends, and wait for what the one before has stored: the
- * first thing in a kernel that was launched so that it may overlap (trsv_launch.cuh). */
-__device__ __forceinline__ void overlap_launches() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 template <typename T> __device__ __forceinline__ T conjugate_if(bool conj, T a) {
     if constexpr (traits<T>::is_complex)
         if (conj)
             a.im = -a.im;
     return a;
 }
+
+/* A row that two blocks read is the second one's alone in its last tiles. */
+enum { OWN_TILES = 8 };
+
+enum { DEPTH = 2 }; /* tiles of a block in registers or on their way there */
 
 /* Numbers of shared memory that trsv_grid_kernel wants. */
 template <typename T, int NB> struct trsv_shared {
@@ -143,8 +147,8 @@ __device__ __forceinline__ void request_row_numbers(const trsv_problem<T> &p, in
 template <typename T, int NB, bool TRANS> struct trsv_stream {
     static const int E = NB * NB / TRSV_THREADS, PARTS = NB / 32;
     static const int ACC = TRANS ? E : 4;
-    const T *from;        /* of the tile at hand */
-    const T *x;           /* published numbers for this lane */
+    const T *from;        /* of tile 0 */
+    const T *x;           /* published numbers for this lane, of tile 0 */
     int64_t inner, outer; /* strides from number to number and from tile to tile */
     int live;             /* numbers of this thread that exist */
     int part, group;
@@ -161,13 +165,12 @@ template <typename T, int NB, bool TRANS> struct trsv_stream {
         x = published + (TRANS ? column : column + lane % E);
         live = TRANS ? min(max(p.n - row, 0), E) : row < p.n ? E : 0;
     }
-    __device__ __forceinline__ void request(T (&a)[E], T (&v)[1]) {
+    __device__ __forceinline__ void request(int tile, T (&a)[E], T (&v)[1]) {
+        const T *at = from + tile * outer;
 #pragma unroll
         for (int e = 0; e < E; e++)
-            a[e] = e < live ? load_panel(from + e * inner) : make<T>(0);
-        load_published(x, v);
-        from += outer;
-        x += NB;
+            a[e] = e < live ? load_panel(at + e * inner) : make<T>(0);
+        load_published(x + tile * NB, v);
     }
     /* v is there: the sums of a tile. own: room for NB numbers of this warp. */
     __device__ __forceinline__ void use(const T (&a)[E], T v, bool conj, T *own, T (&acc)[ACC]) {
@@ -246,7 +249,7 @@ __device__ __forceinline__ void prefetch_tile_block(const trsv_problem<T> &p, in
 template <typename T, int NB, bool TRANS>
 __global__ void __launch_bounds__(TRSV_THREADS, 1)
     trsv_grid_kernel(trsv_problem<T> p, trsv_state *state, T *buffers, int64_t capacity, int blocks,
-                     int fold_from, int ahead) {
+                     int split_from, int fold_from, int ahead) {
     typedef typename traits<T>::real real;
     typedef row_share<NB> share;
     typedef trsv_stream<T, NB, TRANS> stream;
@@ -256,21 +259,24 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
     T *all = s + TILE, *own = all + (threadIdx.x >> 5) * NB, *y = all + TRSV_WARPS * NB, *partial = y + NB;
     real *scratch = reinterpret_cast<real *>(partial + TRSV_THREADS);
     __shared__ unsigned long long drawn;
-    overlap_launches();
+    let_next_kernel_start();
+    wait_for_earlier_kernels();
 
     if (threadIdx.x == 0) {
         const unsigned long long number = atomicAdd(&state->counter, 1ull);
-        if (unsigned(number) == unsigned(blocks - 1)) /* the last: nobody draws any more */
+        if (unsigned(number) == gridDim.x - 1) /* the last: nobody draws any more */
             *(volatile unsigned long long *)&state->counter = ((number >> 32) + 1) << 32;
         drawn = number;
     }
     __syncthreads(); /* the number is there */
-    const int k = int(unsigned(drawn)), turn = int(drawn >> 32) & 1;
+    const int task = int(unsigned(drawn)), turn = int(drawn >> 32) & 1, over = max(task - split_from, 0);
+    const int k = task - (over + 1) / 2;
+    const bool is_split = task >= split_from, helps = is_split && over % 2 == 0;
     const int tid = threadIdx.x, row = share::row();
-    T *published = buffers + turn * capacity;
+    T *published = buffers + turn * capacity, *helped = published + int64_t(blocks + k - split_from) * NB;
 
     T far[share::E], m[share::E], near[share::E]; /* A(k, k-2), W, and F or A(k, k-1) */
-    {
+    if (!helps) {
         tile_copy<T, NB, TRANS> diagonal, beside;
         diagonal.request(p, k, k);
         if (k > 0)
@@ -287,44 +293,50 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
     { /* empty what the launch before has published in the other buffer */
         const unsigned words = *(volatile unsigned *)&state->used[turn ^ 1] / 16;
         int4 *other = reinterpret_cast<int4 *>(buffers + (turn ^ 1) * capacity);
-        for (unsigned i = unsigned(k) * TRSV_THREADS + tid; i < words; i += unsigned(blocks) * TRSV_THREADS)
+        for (unsigned i = unsigned(task) * TRSV_THREADS + tid; i < words; i += gridDim.x * TRSV_THREADS)
             other[i] = make_int4(-1, -1, -1, -1);
-        if (k == blocks - 1 && tid == 0)
-            *(volatile unsigned *)&state->used[turn] = unsigned(blocks * NB * sizeof(T));
+        if (task == int(gridDim.x) - 1 && tid == 0)
+            *(volatile unsigned *)&state->used[turn] = unsigned(gridDim.x * NB * sizeof(T));
     }
-    __syncthreads(); /* the tiles are there */
-    invert_block<T, NB>(l, w, LD);
-    const bool inverted = judge_inverse_block<T, NB>(l, w, LD, real(GSV_INVERSION_LIMIT), scratch);
-    const bool folded = inverted && k >= fold_from;
-    if (folded)
-        fold_block<T, NB>(w, s, LD);
-    row_numbers<T, NB>(w, true, m);
-    row_numbers<T, NB>(s, false, near);
-
+    bool inverted = false, folded = false;
+    if (!helps) {
+        __syncthreads(); /* the tiles are there */
+        invert_block<T, NB>(l, w, LD);
+        inverted = judge_inverse_block<T, NB>(l, w, LD, real(GSV_INVERSION_LIMIT), scratch);
+        folded = inverted && k >= fold_from;
+        if (folded)
+            fold_block<T, NB>(w, s, LD);
+        row_numbers<T, NB>(w, true, m);
+        row_numbers<T, NB>(s, false, near);
+    }
     if (k > 2) {
         stream in(p, k, published);
-        T acc[stream::ACC], a[2][stream::E], v[2][1];
+        T acc[stream::ACC], a[DEPTH][stream::E], v[DEPTH][1];
 #pragma unroll
         for (int i = 0; i < stream::ACC; i++)
             acc[i] = make<T>(0);
-        const T *x = in.x;
-        for (int j = 2; j < min(ahead, k - 2); j++)
-            prefetch_tile_block<T, NB, TRANS>(p, k, j);
-        in.request(a[0], v[0]);
-        if (k > 3)
-            in.request(a[1], v[1]);
-#pragma unroll 1
-        for (int j = 0; j < k - 2; j += 2)
+        /* Tile i of this block's: of a row that two blocks read, 1, 3, .. both - 1, or 0, 2, .. both - 2 and
+         * all from there on. */
+        const int both = is_split ? (k - OWN_TILES) & ~1 : 0, first = helps ? 1 : 0;
+        const int count = helps ? both / 2 : k - 2 - both / 2;
+        const auto tile = [=](int i) { return i < both / 2 ? 2 * i + first : i + both / 2; };
+        for (int i = DEPTH; i < min(ahead, count); i++)
+            prefetch_tile_block<T, NB, TRANS>(p, k, tile(i));
 #pragma unroll
-            for (int h = 0; h < 2; h++)
-                if (j + h < k - 2) {
-                    if (j + h + ahead < k - 2)
-                        prefetch_tile_block<T, NB, TRANS>(p, k, j + h + ahead);
-                    wait_published_warp(x, v[h], 0, &state->gave_up);
-                    in.use(a[h], v[h][0], p.conj, own + h * stream::E, acc);
-                    if (j + h + 2 < k - 2)
-                        in.request(a[h], v[h]);
-                    x += NB;
+        for (int h = 0; h < DEPTH; h++)
+            if (h < count)
+                in.request(tile(h), a[h], v[h]);
+#pragma unroll 1
+        for (int i = 0; i < count; i += DEPTH)
+#pragma unroll
+            for (int h = 0; h < DEPTH; h++)
+                if (i + h < count) {
+                    if (i + h + ahead < count)
+                        prefetch_tile_block<T, NB, TRANS>(p, k, tile(i + h + ahead));
+                    wait_published_warp(in.x + tile(i + h) * NB, v[h], 0, &state->gave_up);
+                    in.use(a[h], v[h][0], p.conj, own + (h & 1) * stream::E, acc);
+                    if (i + h + DEPTH < count)
+                        in.request(tile(i + h + DEPTH), a[h], v[h]);
                 }
         if constexpr (TRANS) {
             int base = 0;
@@ -341,8 +353,18 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
 #pragma unroll
             for (int i = 1; i < (TRANS ? stream::PARTS : TRSV_WARPS / stream::PARTS); i++)
                 sum = add(sum, partial[i * NB + tid]);
+            if (helps) {
+                publish(helped + tid, sum);
+            } else if (is_split) {
+                T other[1];
+                load_published(helped + tid, other);
+                wait_published_warp(helped + tid, other, 0, &state->gave_up);
+                sum = add(sum, other[0]);
+            }
             b = add(b, negate(sum));
         }
+        if (helps)
+            return;
     }
     if (tid < NB)
         y[tid] = b;

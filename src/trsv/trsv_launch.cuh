@@ -13,11 +13,15 @@ namespace gsv {
 template <typename T> struct trsv_shape {
     static const int NB = sizeof(T) == 16 ? 32 : 64, SMALL = sizeof(T) == 16 ? 64 : 128;
     /* The first block row that has time to make F: that takes longer without FP64 tensor cores. */
-    static const int FOLD_FROM = !traits<T>::is_complex ? 7 : sizeof(T) == 16 ? 10 : 20;
+    static const int FOLD_FROM = sizeof(T) == 16 ? 6 : sizeof(T) == 4 ? 14 : traits<T>::is_complex ? 16 : 7;
 };
 
-/* Tiles that are asked for, into L2, before they are requested into registers. */
-enum { AHEAD = 4 };
+/* Tiles that are asked for, into L2, before they are requested into registers; the first row that two blocks
+ * read: a block that begins when others have ended cannot read its row alone in the time that is left. */
+enum { AHEAD = 4, SPLIT_FROM = 140 };
+
+/* Up to here the prepared form asks for W ahead; larger ones are bound by memory from the start. */
+enum { PREFETCHED_SLABS = 1024 };
 
 static_assert(sizeof(trsv_state) <= GSV_TRSV_STATE_BYTES, "the state fits its place");
 
@@ -45,32 +49,16 @@ template <typename T> trsv_problem<T> lower_problem(const gsv_trsv *call) {
     return p;
 }
 
-/* Launch so that the kernel may begin while the one before it on the stream ends (overlap_launches). */
-template <typename... Parameters, typename... Arguments>
-cudaError_t launch_overlapped(void (*kernel)(Parameters...), int blocks, int threads, int shared,
-                              cudaStream_t stream, Arguments... arguments) {
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(unsigned(blocks));
-    config.blockDim = dim3(unsigned(threads));
-    config.dynamicSmemBytes = size_t(shared);
-    config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-}
-
 template <typename T, int NMAX, bool TRANS>
 cudaError_t launch_small(const trsv_problem<T> &p, cudaStream_t stream) {
-    typedef small_shared<T, NMAX> shape;
-    return launch_overlapped(trsv_small_kernel<T, NMAX, TRANS>, 1, shape::THREADS, shape::BYTES, stream, p);
+    typedef small_shared<T, NMAX, TRANS> shape;
+    return launch_allowed(trsv_small_kernel<T, NMAX, TRANS>, 1, shape::THREADS, shape::BYTES, stream, p);
 }
 
 template <typename T, bool TRANS>
 cudaError_t launch_trsv(const trsv_problem<T> &p, const gsv_trsv_scratch *scratch, cudaStream_t stream) {
-    constexpr int NB = trsv_shape<T>::NB, SMALL = trsv_shape<T>::SMALL;
+    typedef trsv_shape<T> shape;
+    constexpr int NB = shape::NB, SMALL = shape::SMALL;
     if (p.n <= 32)
         return launch_small<T, 32, TRANS>(p, stream);
     if (p.n <= 64)
@@ -78,10 +66,14 @@ cudaError_t launch_trsv(const trsv_problem<T> &p, const gsv_trsv_scratch *scratc
     if (p.n <= SMALL)
         return launch_small<T, SMALL, TRANS>(p, stream);
     const int blocks = (p.n + NB - 1) / NB;
-    return launch_overlapped(trsv_grid_kernel<T, NB, TRANS>, blocks, TRSV_THREADS, trsv_shared<T, NB>::BYTES,
-                             stream, p, static_cast<trsv_state *>(scratch->state),
-                             static_cast<T *>(scratch->buffers), scratch->capacity / int64_t(sizeof(T)),
-                             blocks, trsv_shape<T>::FOLD_FROM, AHEAD);
+    const int64_t capacity = scratch->capacity / int64_t(sizeof(T));
+    int split = blocks < SPLIT_FROM ? blocks : SPLIT_FROM;
+    if (int64_t(2 * blocks - split) * NB > capacity) /* no room for what the first of two blocks publishes */
+        split = blocks;
+    return launch_allowed(trsv_grid_kernel<T, NB, TRANS>, 2 * blocks - split, TRSV_THREADS,
+                          trsv_shared<T, NB>::BYTES, stream, p, static_cast<trsv_state *>(scratch->state),
+                          static_cast<T *>(scratch->buffers), capacity, blocks, split,
+                          trsv_shape<T>::FOLD_FROM, AHEAD);
 }
 
 template <typename T>
@@ -91,20 +83,17 @@ cudaError_t launch_call(const gsv_trsv *call, const gsv_trsv_scratch *scratch, c
                                             : launch_trsv<T, true>(p, scratch, stream);
 }
 
-inline cudaError_t allow_shared(const void *kernel, int bytes) {
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-}
-
 template <typename T, bool TRANS> cudaError_t setup_trsv() {
-    constexpr int NB = trsv_shape<T>::NB, SMALL = trsv_shape<T>::SMALL;
+    typedef trsv_shape<T> shape;
+    constexpr int NB = shape::NB, SMALL = shape::SMALL;
     cudaError_t error = allow_shared(reinterpret_cast<const void *>(trsv_grid_kernel<T, NB, TRANS>),
                                      trsv_shared<T, NB>::BYTES);
     if (error == cudaSuccess)
         error = allow_shared(reinterpret_cast<const void *>(trsv_small_kernel<T, 64, TRANS>),
-                             small_shared<T, 64>::BYTES);
+                             small_shared<T, 64, TRANS>::BYTES);
     if (error == cudaSuccess)
         error = allow_shared(reinterpret_cast<const void *>(trsv_small_kernel<T, SMALL, TRANS>),
-                             small_shared<T, SMALL>::BYTES);
+                             small_shared<T, SMALL, TRANS>::BYTES);
     return error;
 }
 
@@ -149,10 +138,10 @@ cudaError_t launch_prepared(const gsv_trsv *call, const void *numbers, const gsv
                             cudaStream_t stream) {
     const trsv_problem<T> p = lower_problem<T>(call);
     const int slabs = (p.n + SLAB - 1) / SLAB;
-    return launch_overlapped(trsv_prepared_kernel<T>, slabs, TRSV_THREADS, 0, stream, p.n,
-                             static_cast<const T *>(numbers), p.x, p.x_stride,
-                             static_cast<trsv_state *>(scratch->state), static_cast<T *>(scratch->buffers),
-                             int64_t(slabs) * SLAB, slabs);
+    return launch_allowed(trsv_prepared_kernel < T, 8, sizeof(T) == 4 ? 3 : 2 >, slabs, TRSV_THREADS, 0,
+                          stream, p.n, static_cast<const T *>(numbers), p.x, p.x_stride,
+                          static_cast<trsv_state *>(scratch->state), static_cast<T *>(scratch->buffers),
+                          int64_t(slabs) * SLAB, slabs, slabs <= PREFETCHED_SLABS);
 }
 
 #define GSV_DEFINE_TRSV(letter, type)                                                                     \

@@ -10,10 +10,11 @@
  * which it lies.
  *
  * Mapping. A block of threads for each slab, in the order in which they are drawn from a counter. 16 bytes,
- * one to four rows of a column, a thread and load; 4 loads are requested before the vector is waited for.
+ * one to four rows of a column, a thread and load; DEPTH loads, and as many numbers of the vector, are under
+ * way while as many are summed up. Two or three blocks an SM: more of them with fewer loads each are slower.
  * Sums go over lanes, then over warps, in one order.
  *
- * Synchronisation. t and x are published number by number (trsv_publish.cuh), buffers and counter as in
+ * Synchronisation. t and x are published number by number (published.cuh), buffers and counter as in
  * trsv_grid.cuh. A slab waits for x of superblocks before and for t of slabs up to itself: all drawn before.
  *
  * Cost: n (n + 8) / 2 numbers read; two hops a superblock.
@@ -31,68 +32,87 @@ inline __host__ __device__ int64_t slab_start(int64_t slab) {
     return SLAB * SLAB / 2 * slab * (slab + 1);
 }
 
-/* Sums of a thread: rows ROWS lane_row .. of the columns column, column + COLUMNS, ... */
-template <typename T> struct slab_sums {
+/*
+ * A thread's share of a slab: rows ROWS (lane % LANES) .. of every COLUMNS-th column, AHEAD of them a round.
+ * The numbers of a round, and those of the vector that they are multiplied with, are asked for while the
+ * round before it is summed up. A number of the vector that was not there yet is asked for again, with all
+ * others of its round.
+ */
+template <typename T, int DEPTH> struct slab_stream {
     static const int ROWS = sizeof(T) == 4 ? 4 : 16 / int(sizeof(T)), LANES = SLAB / ROWS;
-    static const int COLUMNS = TRSV_THREADS / LANES, AHEAD = 4;
-    T sum[ROWS], a[AHEAD][ROWS];
+    static const int COLUMNS = TRSV_THREADS / LANES, AHEAD = DEPTH;
+    static const int ROUND = AHEAD * COLUMNS;
+    static_assert(SUPER % ROUND == 0, "a round is of one vector");
+    T sum[ROWS], a[AHEAD][ROWS], x[AHEAD][1];
+    const T *from;   /* this thread's numbers in the columns of the round to be asked for next */
+    const T *vector; /* this thread's number of the vector for the round at hand */
+    int left;        /* columns of the slab from this thread's first of the round to be asked for */
 
-    __device__ __forceinline__ slab_sums() {
+    __device__ __forceinline__ slab_stream(const T *slab, int end)
+        : from(slab + threadIdx.x * ROWS), vector(nullptr), left(end - int(threadIdx.x) / LANES) {
+        clear();
+    }
+    __device__ __forceinline__ void clear() {
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
             sum[r] = make<T>(0);
     }
-    /* The first AHEAD of a thread's numbers; from: the slab's, at its column 0. */
-    __device__ __forceinline__ void request(const T *from, int column, int end) {
+    /* to: this thread's number of the vector in that round. */
+    __device__ __forceinline__ void request(int i, const T *to) {
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            a[i][r] = make<T>(0);
+        x[i][0] = make<T>(0);
+        if (i * COLUMNS < left) {
+            load_panel_run(from + i * (COLUMNS * SLAB), a[i]);
+            load_published(to + i * COLUMNS, x[i]);
+        }
+    }
+    __device__ __forceinline__ void requested(const T *to) {
+        from += ROUND * SLAB;
+        left -= ROUND;
+        vector = to;
+    }
+    __device__ __forceinline__ void request_round(const T *to) {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            request(i, to);
+        requested(to);
+    }
+    /* sum += the round at hand; ask for the next. */
+    __device__ __forceinline__ void run(const T *next, unsigned *gave_up) {
+        wait_warp(gave_up);
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            const int j = column + i * COLUMNS;
-            if (j < end)
-                load_panel_run(from + int64_t(j) * SLAB + threadIdx.x % LANES * ROWS, a[i]);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                sum[r] = multiply_add(sum[r], a[i][r], x[i][0]);
+            request(i, next);
         }
+        requested(next);
     }
-    /* sum += the columns from `column` on, of which the first are requested, times v, published. */
-    __device__ __forceinline__ void run(const T *from, int column, int end, const T *v, unsigned *gave_up) {
-        while (__any_sync(~0u, column < end)) {
-            T x[AHEAD][1];
-#pragma unroll
-            for (int i = 0; i < AHEAD; i++) {
-                x[i][0] = make<T>(0);
-                if (column + i * COLUMNS < end)
-                    load_published(v + column + i * COLUMNS, x[i]);
-            }
+    /* Until the numbers of the round at hand are there; as wait_published_warp. */
+    __device__ __forceinline__ void wait_warp(unsigned *gave_up) {
+        long long begin = 0;
+        for (;;) {
+            bool empty = false;
 #pragma unroll
             for (int i = 0; i < AHEAD; i++)
-                wait_some_warp(v + column + i * COLUMNS, x[i], column + i * COLUMNS < end, gave_up);
-            T now[AHEAD][ROWS];
-#pragma unroll
-            for (int i = 0; i < AHEAD; i++)
-#pragma unroll
-                for (int r = 0; r < ROWS; r++)
-                    now[i][r] = a[i][r];
-            request(from, column + AHEAD * COLUMNS, end);
-#pragma unroll
-            for (int i = 0; i < AHEAD; i++)
-                if (column + i * COLUMNS < end)
-#pragma unroll
-                    for (int r = 0; r < ROWS; r++)
-                        sum[r] = multiply_add(sum[r], now[i][r], x[i][0]);
-            column += AHEAD * COLUMNS;
-        }
-    }
-    /* wait_published_warp for the lanes that want a number. */
-    static __device__ __forceinline__ void wait_some_warp(const T *from, T (&v)[1], bool wanted,
-                                                          unsigned *gave_up) {
-        if (!__any_sync(~0u, wanted && is_absent(v[0])))
-            return;
-        const long long begin = clock64();
-        do {
-            if (wanted)
-                load_published(from, v);
-            if (!__any_sync(~0u, wanted && is_absent(v[0])))
+                empty |= is_absent(x[i][0]);
+            if (!__any_sync(~0u, empty))
                 return;
-        } while (!__any_sync(~0u, clock64() - begin > WAIT_LIMIT));
-        v[0] = not_a_number<T>();
+            if (begin == 0)
+                begin = clock64();
+            if (__any_sync(~0u, clock64() - begin > WAIT_LIMIT))
+                break;
+#pragma unroll
+            for (int i = 0; i < AHEAD; i++)
+                if (i * COLUMNS < left + ROUND)
+                    load_published(vector + i * COLUMNS, x[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            x[i][0] = not_a_number<T>();
         *gave_up = 1;
     }
     /* Thread i < SLAB of the block gets the sum of row i; partial: SLAB TRSV_WARPS numbers. */
@@ -118,14 +138,15 @@ template <typename T> struct slab_sums {
 };
 
 /* numbers: the slabs. buffers: 2 turns of t and x, `capacity` numbers each. */
-template <typename T>
-__global__ void __launch_bounds__(TRSV_THREADS, 4)
+template <typename T, int DEPTH, int RESIDENT>
+__global__ void __launch_bounds__(TRSV_THREADS, RESIDENT)
     trsv_prepared_kernel(int n, const T *numbers, T *x, int64_t x_stride, trsv_state *state, T *buffers,
-                         int64_t capacity, int slabs) {
-    typedef slab_sums<T> sums;
+                         int64_t capacity, int slabs, bool prefetch) {
+    typedef slab_stream<T, DEPTH> stream;
     __shared__ unsigned long long drawn;
     __shared__ T partial[2][SLAB * TRSV_WARPS];
-    overlap_launches();
+    let_next_kernel_start();
+    wait_for_earlier_kernels();
     const int tid = threadIdx.x;
     if (tid == 0) {
         const unsigned long long number = atomicAdd(&state->counter, 1ull);
@@ -137,11 +158,11 @@ __global__ void __launch_bounds__(TRSV_THREADS, 4)
     const int s = int(unsigned(drawn)), turn = int(drawn >> 32) & 1;
     const int row = s * SLAB + tid, before = s * SLAB / SUPER * SUPER, end = min((s + 1) * SLAB, n);
     T *t = buffers + int64_t(turn) * 2 * capacity, *published = t + capacity;
-    const T *from = numbers + slab_start(s);
-    const int column = tid / sums::LANES;
+    const T *slab = numbers + slab_start(s), *mine = published + tid / stream::LANES;
+    const int rounds = (end + stream::ROUND - 1) / stream::ROUND, change = before / stream::ROUND;
 
-    sums left;
-    left.request(from, column, before);
+    stream in(slab, end);
+    in.request_round(change == 0 ? mine - capacity : mine);
     T b = make<T>(0);
     if (tid < SLAB && row < n)
         b = x[int64_t(row) * x_stride];
@@ -153,18 +174,23 @@ __global__ void __launch_bounds__(TRSV_THREADS, 4)
             reinterpret_cast<int *>(other)[i] = -1;
     }
     /* what will be read of W, into L2, while x is waited for */
-    for (int line = tid * 128; line < (end - before) * SLAB * int(sizeof(T)); line += TRSV_THREADS * 128)
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(
-            reinterpret_cast<const char *>(from + int64_t(before) * SLAB) + line));
-    left.run(from, column, before, published, &state->gave_up);
-    sums own;
-    own.request(from, before + column, end);
-    if (before > 0)
-        b = add(b, negate(left.total_block(partial[0])));
-    if (tid < SLAB && row < n)
-        publish(t + row, b);
-    own.run(from, before + column, end, t, &state->gave_up);
-    const T result = own.total_block(partial[1]);
+    if (change > 0 && prefetch)
+        for (int line = tid * 128; line < (end - before) * SLAB * int(sizeof(T)); line += TRSV_THREADS * 128)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(
+                reinterpret_cast<const char *>(slab + int64_t(before) * SLAB) + line));
+#pragma unroll 1
+    for (int r = 0; r < rounds; r++) {
+        if (r == change) { /* all x before the superblock's are in: t */
+            if (r > 0)
+                b = add(b, negate(in.total_block(partial[0])));
+            if (tid < SLAB && row < n)
+                publish(t + row, b);
+            in.clear();
+        }
+        const T *next = mine + (r + 1) * stream::ROUND;
+        in.run(r + 1 < change ? next : next - capacity, &state->gave_up);
+    }
+    const T result = in.total_block(partial[1]);
     if (tid < SLAB && row < n) {
         publish(published + row, result);
         x[int64_t(row) * x_stride] = result;
@@ -172,8 +198,8 @@ __global__ void __launch_bounds__(TRSV_THREADS, 4)
 }
 
 /* Slabs from the lower triangle p and, in superblock K, from w with its own strides: rows and columns first
- * .. first + size
- * - 1 of the triangle. Slabs `slab` on, a block of threads each. */
+ * .. first + size - 1
+ * of the triangle, a block of threads for each slab. */
 template <typename T>
 __global__ void pack_slabs_kernel(trsv_problem<T> p, const T *w, int64_t w_row_stride,
                                   int64_t w_column_stride, int first, T *numbers) {

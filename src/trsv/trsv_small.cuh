@@ -28,54 +28,54 @@
 
 namespace gsv {
 
-template <typename T, int NMAX> struct small_shared {
-    static const int LD = NMAX + 4, WLD = 20, WARPS = NMAX / 16;
-    /* warps that load A, and that judge: as many as there are, but for registers' sake where A is large */
-    static const int LOADERS = NMAX > 64 ? 8 : NMAX / 8, JUDGES = NMAX > 64 ? 4 : WARPS,
-                     THREADS = 32 * (WARPS + JUDGES);
+template <typename T, int NMAX, bool TRANS> struct small_shared {
+    /* transposed numbers of 8 bytes are stored 2 rows by 8 columns at a time */
+    static const int LD = TRANS && sizeof(T) == 8 ? NMAX + 2 : NMAX + 4, WLD = 20, WARPS = NMAX / 16,
+                     JUDGES = NMAX > 64 ? 4 : WARPS;
+    static const int THREADS = 4 * NMAX; /* of which WARPS solve and JUDGES judge; all of them load A */
     static const int BYTES = int(sizeof(T)) * (NMAX * LD + WARPS * 16 * WLD + 2 * NMAX) +
                              16 * WARPS * int(sizeof(typename traits<T>::real));
 };
 
-/* Are the e-th numbers of all warps, below, above the diagonal? */
-template <int NMAX, bool TRANS> __device__ constexpr bool is_above(int e) {
-    constexpr int WARPS = NMAX > 64 ? 8 : NMAX / 8, CHUNKS = NMAX / 32,
-                  TALL = NMAX / 4 / WARPS; /* TALL e's go down a patch column */
-    return TRANS ? 4 * WARPS * (e % TALL + 1) <= 8 * (e / TALL)
-                 : 32 * (e % CHUNKS + 1) <= WARPS * (e / CHUNKS);
-}
-
-/* The lower triangle into shared memory, rows and columns from n on as the identity's, all of it requested
- * before any is stored. A warp reads 32 rows of a column or, transposed, 4 rows by 8 columns: see tile_copy.
+/*
+ * The lower triangle into shared memory, rows and columns from n on as the identity's, all of it requested
+ * before any is stored. A warp reads 32 rows of a column or, transposed, 4 rows by 8 columns (2 by 16 of 8
+ * bytes), so that it finds whole lines and stores without bank conflicts.
+ * A thread has every I-th row of every C-th column. What is above the diagonal is not read; some of it
+ * becomes zero.
  */
 template <typename T, int NMAX, bool TRANS>
 __device__ __forceinline__ void copy_triangle_block(const trsv_problem<T> &p, T *to) {
-    constexpr int LD = small_shared<T, NMAX>::LD, WARPS = small_shared<T, NMAX>::LOADERS;
-    constexpr int E = NMAX * NMAX / 32 / WARPS, CHUNKS = NMAX / 32;
-    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    T a[E];
+    constexpr int LD = small_shared<T, NMAX, TRANS>::LD, WARPS = small_shared<T, NMAX, TRANS>::THREADS / 32;
+    constexpr int ROWS = !TRANS ? 32 : sizeof(T) == 8 ? 2 : 4, COLUMNS = 32 / ROWS;
+    constexpr int DOWN = WARPS < 32 / ROWS ? WARPS : 32 / ROWS; /* warps below one another */
+    constexpr int I = ROWS * DOWN, C = COLUMNS * (WARPS / DOWN), TALL = NMAX / I, WIDE = NMAX / C;
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const int row = ROWS * (warp % DOWN) + lane % ROWS, column = COLUMNS * (warp / DOWN) + lane / ROWS;
+    const T *from = p.a + row * p.row_stride + column * p.column_stride;
+    const int64_t down = I * p.row_stride, across = C * p.column_stride;
+    T a[WIDE][TALL];
 #pragma unroll
-    for (int e = 0; e < E; e++) {
-        if (is_above<NMAX, TRANS>(e))
-            continue;
-        const int q = warp + WARPS * (TRANS ? e : e / CHUNKS);
-        const int i = TRANS ? 4 * (q % (NMAX / 4)) + (lane & 3) : 32 * (e % CHUNKS) + lane;
-        const int c = TRANS ? 8 * (q / (NMAX / 4)) + (lane >> 2) : q;
-        a[e] = make<T>(i == c ? 1 : 0);
-        if (i < p.n && (i > c || (i == c && !p.unit)))
-            a[e] = p.a[i * p.row_stride + c * p.column_stride];
-    }
-    asm volatile("" : "+r"(warp), "+r"(lane)); /* places are computed again: registers are short */
+    for (int w = 0; w < WIDE; w++) {
 #pragma unroll
-    for (int e = 0; e < E; e++) {
-        if (is_above<NMAX, TRANS>(e))
-            continue;
-        const int q = warp + WARPS * (TRANS ? e : e / CHUNKS);
-        const int i = TRANS ? 4 * (q % (NMAX / 4)) + (lane & 3) : 32 * (e % CHUNKS) + lane;
-        const int c = TRANS ? 8 * (q / (NMAX / 4)) + (lane >> 2) : q;
-        if (i >= c)
-            to[i + c * LD] = conjugate_if(p.conj, a[e]);
+        for (int t = 0; t < TALL; t++) {
+            if (I * (t + 1) <= C * w) /* all above the diagonal */
+                continue;
+            const bool below = I * t >= C * (w + 1); /* all of it */
+            const int i = row + I * t, c = column + C * w;
+            a[w][t] = make<T>(!below && i == c ? 1 : 0);
+            if (i < p.n && (below || i >= c + int(p.unit)))
+                a[w][t] = from[t * down];
+        }
+        from += across;
     }
+    to += row + column * LD;
+#pragma unroll
+    for (int w = 0; w < WIDE; w++)
+#pragma unroll
+        for (int t = 0; t < TALL; t++)
+            if (I * (t + 1) > C * w)
+                to[I * t + C * w * LD] = conjugate_if(p.conj, a[w][t]);
 }
 
 /* w = inv(l), 16 x 16, zeros above the diagonal, by one warp. */
@@ -127,19 +127,18 @@ template <typename T> __device__ __forceinline__ void half_row(const T *from, in
 }
 template <typename T>
 __device__ __forceinline__ void half_row_product(const T (&m)[8], const T *v, T (&acc)[4]) {
+    T run[8];
+    load_run(v, run);
 #pragma unroll
-    for (int k = 0; k < 8; k += 2) {
-        T pair[2];
-        load_run(v + k, pair);
-        acc[k % 4] = multiply_add(acc[k % 4], m[k], pair[0]);
-        acc[k % 4 + 1] = multiply_add(acc[k % 4 + 1], m[k + 1], pair[1]);
-    }
+    for (int k = 0; k < 8; k++)
+        acc[k % 4] = multiply_add(acc[k % 4], m[k], run[k]);
 }
 
 template <typename T, int NMAX, bool TRANS>
-__global__ void __launch_bounds__(small_shared<T, NMAX>::THREADS, 1) trsv_small_kernel(trsv_problem<T> p) {
+__global__ void __launch_bounds__(small_shared<T, NMAX, TRANS>::THREADS, 1)
+    trsv_small_kernel(trsv_problem<T> p) {
     typedef typename traits<T>::real real;
-    typedef small_shared<T, NMAX> shape;
+    typedef small_shared<T, NMAX, TRANS> shape;
     constexpr int LD = shape::LD, WLD = shape::WLD, WARPS = shape::WARPS;
     extern __shared__ __align__(16) unsigned char raw[];
     T *a = reinterpret_cast<T *>(raw), *w = a + NMAX * LD, *y = w + WARPS * 16 * WLD, *x = y + NMAX;
@@ -147,12 +146,12 @@ __global__ void __launch_bounds__(small_shared<T, NMAX>::THREADS, 1) trsv_small_
     const int tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, r = lane & 15, first = lane & 16 ? 8 : 0;
     const int blocks = (p.n + 15) / 16, row = 16 * (warp % WARPS) + r;
 
-    overlap_launches();
+    let_next_kernel_start();
+    wait_for_earlier_kernels();
     T b = make<T>(0);
     if (row < p.n)
         b = p.x[int64_t(row) * p.x_stride];
-    if (warp < shape::LOADERS)
-        copy_triangle_block<T, NMAX, TRANS>(p, a);
+    copy_triangle_block<T, NMAX, TRANS>(p, a);
     __syncthreads(); /* A is there */
     if (warp < blocks && warp < WARPS)
         invert_16_warp(a + 16 * warp * (LD + 1), LD, w + warp * 16 * WLD, WLD, lane);
@@ -178,14 +177,11 @@ __global__ void __launch_bounds__(small_shared<T, NMAX>::THREADS, 1) trsv_small_
         T near[8], far[8];
         half_row(warp > 0 ? beside + r + first * LD : w + r + first * WLD, warp > 0 ? LD : WLD, near);
         half_row(a + row + first * LD, LD, far);
+        if (warp == 0 && lane < 16)
+            y[row] = b;
 #pragma unroll 1
         for (int k = 0; k < blocks; k++) {
-            if (warp == k && lane < 16)
-                y[row] = b;
-            if (warp == k)
-                __syncwarp();
-            if (k + 1 < blocks)
-                asm volatile("bar.sync 1, %0;" ::"n"(32 * WARPS) : "memory"); /* b(k) and x(k-1) are there */
+            asm volatile("bar.sync 1, %0;" ::"n"(32 * WARPS) : "memory"); /* b(k) and x(k-1) are there */
             if (warp >= blocks || warp < k)
                 continue;
             T acc[4];
@@ -199,24 +195,22 @@ __global__ void __launch_bounds__(small_shared<T, NMAX>::THREADS, 1) trsv_small_
             T sum = add(add(acc[0], acc[1]), add(acc[2], acc[3]));
             sum = add(sum, shuffle_xor(sum, 16));
             b = warp == k ? sum : add(b, negate(sum));
-            if (warp == k) {
-                if (lane < 16)
-                    x[row] = b;
-                continue;
-            }
-            if (k > 0)
-                half_row(a + row + (16 * k + first) * LD, LD, far);
+            if (warp <= k + 1 && lane < 16)
+                (warp == k ? x : y)[row] = b; /* before anything else: others wait for y */
             if (warp == k + 1)
                 half_row(w + warp * 16 * WLD + r + first * WLD, WLD, near);
+            if (warp > k + 1 && k > 0)
+                half_row(a + row + (16 * k + first) * LD, LD, far);
         }
-    } else {
+    } else if (warp < WARPS + shape::JUDGES) {
         for (int k = warp - WARPS; k < blocks; k += shape::JUDGES)
             refused |= !judge_inverse_16_warp(a + 16 * k * (LD + 1), LD, w + k * 16 * WLD, WLD,
                                               real(GSV_INVERSION_LIMIT), scratch + 16 * k);
     }
     if (__syncthreads_or(refused)) {
-        if (warp < shape::LOADERS)
-            copy_triangle_block<T, NMAX, TRANS>(p, a);
+        trsv_problem<T> again = p; /* its places are not kept from the first time: registers are short */
+        asm volatile("" : "+l"(again.a), "+l"(again.row_stride), "+l"(again.column_stride));
+        copy_triangle_block<T, NMAX, TRANS>(again, a);
         if (warp < WARPS && lane < 16)
             y[row] = row < p.n ? p.x[int64_t(row) * p.x_stride] : make<T>(0);
         __syncthreads(); /* A and b are there again */
