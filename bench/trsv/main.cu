@@ -10,7 +10,8 @@
  * it is not.
  *
  * The wall is the time to read the triangle once, at the bandwidth measured in this run. A triangle that fits
- * into the L2 cache can beat it. gemv is cuBLAS's product with the whole square.
+ * into the L2 cache can beat it. gemv is cuBLAS's product with the whole square, gemv-half with a square that
+ * has as many numbers as the triangle: its order, n / sqrt(2), is rounded up to a multiple of eight.
  */
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
@@ -220,13 +221,12 @@ int cublas_trsv(const machine &m, const problem &p) {
     }
 }
 
-int cublas_gemv(const machine &m, const problem &p) {
+int cublas_gemv(const machine &m, const problem &p, int n) {
     const cublasOperation_t op = p.trans == 'T' ? CUBLAS_OP_T : CUBLAS_OP_N;
     static const float one_s = 1, zero_s = 0;
     static const double one_d = 1, zero_d = 0;
     static const cuComplex one_c = {1, 0}, zero_c = {0, 0};
     static const cuDoubleComplex one_z = {1, 0}, zero_z = {0, 0};
-    const int n = p.n;
     switch (p.dtype) {
     case 's':
         return cublasSgemv(m.cublas, op, n, n, &one_s, (float *)p.a, n, (float *)p.b, 1, &zero_s,
@@ -241,6 +241,11 @@ int cublas_gemv(const machine &m, const problem &p) {
         return cublasZgemv(m.cublas, op, n, n, &one_z, (cuDoubleComplex *)p.a, n, (cuDoubleComplex *)p.b, 1,
                            &zero_z, (cuDoubleComplex *)p.y, 1);
     }
+}
+
+/* Of a square with the numbers of a triangle of order n, no larger than n itself. */
+int half_order(int n) {
+    return std::min(n, (int(ceil(n * sqrt(0.5))) + 7) / 8 * 8);
 }
 
 const int SHARED = (LADDER_MOST * LADDER_LD + LADDER_MOST) * int(sizeof(double));
@@ -298,7 +303,8 @@ std::vector<method> methods(const machine &m, const problem &p, bool ladder) {
         {"prepared", [&](cudaStream_t) { return int(gpusolve_trsv_solve(m.handle, p.prepared, p.x, 1)); },
          true},
         {"cublas", [&](cudaStream_t) { return cublas_trsv(m, p); }, true},
-        {"gemv", [&](cudaStream_t) { return cublas_gemv(m, p); }, false},
+        {"gemv", [&](cudaStream_t) { return cublas_gemv(m, p, p.n); }, false},
+        {"gemv-half", [&](cudaStream_t) { return cublas_gemv(m, p, half_order(p.n)); }, false},
     };
     if (!ladder || p.dtype != 'd' || p.trans != 'N')
         return list;

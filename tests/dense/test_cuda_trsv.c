@@ -3,12 +3,18 @@
  * replay on new numbers, the same bits in every run, no allocation, several handles on several streams at
  * once, calls of different sizes and precisions after one another, and an end also where b holds a NaN,
  * whatever its bits are.
+ *
+ * With GPUSOLVE_TEST_FEW in the environment: the same at small sizes and less often, for compute-sanitizer's
+ * sake, under which a kernel takes thousands of times as long.
  */
 #include "trsv_cases.h"
 
 #include <cuda_runtime_api.h>
 
-enum { STREAMS = 4, ROUNDS = 20 };
+enum { STREAMS = 4 };
+
+static int few;    /* GPUSOLVE_TEST_FEW */
+static int rounds; /* how often what must not matter is repeated */
 
 typedef struct on_device {
     trsv_case c;
@@ -81,7 +87,7 @@ static void check_capture(gpusolve_dtype dtype, gpusolve_trans trans, int64_t n)
     CHECK_STATUS(solve_on(handle, &d, stream), GPUSOLVE_OK);
     REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
     REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
         CHECK(same_bits(&d, stream));
     }
@@ -101,7 +107,7 @@ static void check_capture(gpusolve_dtype dtype, gpusolve_trans trans, int64_t n)
 
     size_t before = 0, after = 0, total = 0;
     CHECK(cudaMemGetInfo(&before, &total) == cudaSuccess);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < rounds; round++)
         CHECK_STATUS(solve_on(handle, &d, stream), GPUSOLVE_OK);
     CHECK(same_bits(&d, stream));
     CHECK(cudaMemGetInfo(&after, &total) == cudaSuccess && after == before);
@@ -115,8 +121,10 @@ static void check_capture(gpusolve_dtype dtype, gpusolve_trans trans, int64_t n)
 /* Many shapes through one handle: what one leaves behind must not disturb the next. */
 static void check_sequence(void) {
     testing_in("one shape after another");
-    static const int64_t sizes[] = {300, 129, 1000, 20, 193, 640, 1000, 257};
-    enum { COUNT = sizeof sizes / sizeof *sizes };
+    enum { COUNT = 8 };
+    static const int64_t all[COUNT] = {300, 129, 1000, 20, 193, 640, 1000, 257},
+                         small[COUNT] = {130, 129, 200, 20, 193, 65, 200, 257};
+    const int64_t *sizes = few ? small : all;
     on_device d[COUNT];
     for (int k = 0; k < COUNT; k++) {
         d[k] = make((gpusolve_dtype)((k * 3 + 1) % 4), k % 2 ? GPUSOLVE_UPPER : GPUSOLVE_LOWER,
@@ -125,7 +133,7 @@ static void check_sequence(void) {
     }
     cudaStream_t stream;
     gpusolve_handle *handle = open_handle(&stream);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         for (int k = 0; k < COUNT; k++)
             CHECK_STATUS(solve_on(handle, &d[(k * (round % 3 + 1) + round) % COUNT], stream), GPUSOLVE_OK);
         for (int k = 0; k < COUNT; k++)
@@ -150,7 +158,7 @@ static void check_streams(int64_t n) {
         expect(&d[k]);
         handles[k] = open_handle(&streams[k]);
     }
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < rounds; round++)
         for (int k = 0; k < STREAMS; k++)
             CHECK_STATUS(solve_on(handles[k], &d[k], streams[k]), GPUSOLVE_OK);
     for (int k = 0; k < STREAMS; k++) {
@@ -195,14 +203,16 @@ int main(void) {
         printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
     }
+    few = getenv("GPUSOLVE_TEST_FEW") != NULL;
+    rounds = few ? 2 : 20;
     for (int dtype = 0; dtype < 4; dtype++)
         for (int trans = 0; trans < 2; trans++) {
             check_capture((gpusolve_dtype)dtype, (gpusolve_trans)trans, 100);
-            check_capture((gpusolve_dtype)dtype, (gpusolve_trans)trans, 700);
+            check_capture((gpusolve_dtype)dtype, (gpusolve_trans)trans, few ? 330 : 700);
             check_nan((gpusolve_dtype)dtype, (gpusolve_trans)trans, 50, 17);
-            check_nan((gpusolve_dtype)dtype, (gpusolve_trans)trans, 500, 200);
+            check_nan((gpusolve_dtype)dtype, (gpusolve_trans)trans, few ? 300 : 500, 200);
         }
     check_sequence();
-    check_streams(900);
+    check_streams(few ? 200 : 900);
     return testing_done();
 }

@@ -25,6 +25,35 @@ static void check_case(gpusolve_handle *handle, gpusolve_dtype dtype, int varian
     trsv_free(&c);
 }
 
+/* A of groups of three rows that know nothing of one another: where b is zero in a whole group, so is x, to
+ * the last bit, and a row whose every term is zero has no residual. */
+static void check_zeros(gpusolve_handle *handle, gpusolve_dtype dtype, int variant, int64_t n) {
+    const gpusolve_uplo uplo = variant & 1 ? GPUSOLVE_UPPER : GPUSOLVE_LOWER;
+    const gpusolve_trans trans = (gpusolve_trans)(variant / 4);
+    const int turned = (uplo == GPUSOLVE_UPPER) != (trans != GPUSOLVE_NO_TRANS);
+    testing_in("%s, zeros in b, dtype %d, variant %d, n %lld",
+               testing_backend_name(gpusolve_get_backend(handle)), (int)dtype, variant, (long long)n);
+    trsv_case c =
+        trsv_make(dtype, uplo, trans, variant & 2 ? GPUSOLVE_UNIT : GPUSOLVE_NON_UNIT, TRSV_CHAIN, n, 0, 1);
+    for (int64_t i = 0; i < n; i++)
+        if ((turned ? n - 1 - i : i) / 3 % 2) {
+            testing_store(dtype, c.x, i, 0);
+            c.b[i] = 0;
+        }
+    CHECK_STATUS(trsv_solve(handle, &c), GPUSOLVE_OK);
+    int64_t zeros = 0, expected = 0;
+    for (int64_t i = 0; i < n; i++)
+        if ((turned ? n - 1 - i : i) / 3 % 2) {
+            expected++;
+            zeros += testing_fetch(dtype, c.x, i) == 0;
+        }
+    CHECK(zeros == expected);
+    const trsv_ratios ratios = trsv_measure(&c);
+    CHECK_BELOW(ratios.lapack, 30);
+    CHECK_BELOW(ratios.component, 10);
+    trsv_free(&c);
+}
+
 static void check_backend(gpusolve_backend backend) {
     static const int64_t edges[] = {1,  2,  3,  8,   15,  16,  17,  31,  32,  33,  47,  48,  49, 63,
                                     64, 65, 95, 127, 128, 129, 191, 192, 193, 255, 256, 257, 321};
@@ -41,8 +70,17 @@ static void check_backend(gpusolve_backend backend) {
                 check_case(handle, (gpusolve_dtype)dtype, variant, (trsv_kind)kind, 100, 3, -2);
             }
         }
+        for (int variant = 0; variant < 12; variant++) {
+            check_zeros(handle, (gpusolve_dtype)dtype, variant, 50);
+            check_zeros(handle, (gpusolve_dtype)dtype, variant, 300);
+        }
         check_case(handle, (gpusolve_dtype)dtype, dtype, TRSV_TAME, 1000, 0, 1);
         check_case(handle, (gpusolve_dtype)dtype, dtype + 4, TRSV_TAME, 1201, 7, 1);
+    }
+    if (backend == GPUSOLVE_BACKEND_CUDA) { /* rows that two blocks of threads read (trsv_launch.cuh) */
+        check_case(handle, GPUSOLVE_COMPLEX_DOUBLE, 0, TRSV_TAME, 4701, 2, 1);
+        check_case(handle, GPUSOLVE_COMPLEX_DOUBLE, 5, TRSV_TAME, 4700, 0, -1);
+        check_case(handle, GPUSOLVE_FLOAT, 1, TRSV_TAME, 9100, 0, 1);
     }
     /* more than single precision can hold: the solution grows with the order */
     for (int variant = 0; variant < 12; variant++)

@@ -174,7 +174,9 @@ static inline trsv_ratios trsv_measure(const trsv_case *c) {
     long double residual = 0, norm = 0, size = 0;
     const double eps = testing_epsilon(c->dtype);
     for (int64_t i = 0; i < n; i++) {
-        const double relative = (double)(cabsl(r[i]) / scale[i]) / ((double)n * eps);
+        /* where |op(A)| |x| + |b| is zero, so must the residual be */
+        const double relative =
+            scale[i] == 0 && r[i] == 0 ? 0 : (double)(cabsl(r[i]) / scale[i]) / ((double)n * eps);
         if (!(relative <= ratios.component))
             ratios.component = relative; /* a NaN stays */
         if (!(cabsl(r[i]) <= residual))
