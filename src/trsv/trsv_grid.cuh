@@ -38,7 +38,8 @@
  *
  * Bits. Every sum has one order, whatever the order in which blocks run.
  *
- * Limits. blocks and the rows with two, NB numbers each, must fit into a buffer; split_from > OWN_TILES.
+ * Limits. split_from is of account with SPLIT alone, which takes more instructions: it is for large n. blocks
+ * and the rows with two, NB numbers each, must fit into a buffer; split_from > OWN_TILES.
  *
  * Cost. The triangle once: n (n + NB) / 2 numbers. Per block 2/3 NB^3 operations for W and NB^3 for F, beside
  * the reading.
@@ -147,8 +148,8 @@ __device__ __forceinline__ void request_row_numbers(const trsv_problem<T> &p, in
 template <typename T, int NB, bool TRANS> struct trsv_stream {
     static const int E = NB * NB / TRSV_THREADS, PARTS = NB / 32;
     static const int ACC = TRANS ? E : 4;
-    const T *from;        /* of tile 0 */
-    const T *x;           /* published numbers for this lane, of tile 0 */
+    const T *from;        /* of the tile to be requested next */
+    const T *x;           /* published numbers for this lane, of that tile */
     int64_t inner, outer; /* strides from number to number and from tile to tile */
     int live;             /* numbers of this thread that exist */
     int part, group;
@@ -165,12 +166,18 @@ template <typename T, int NB, bool TRANS> struct trsv_stream {
         x = published + (TRANS ? column : column + lane % E);
         live = TRANS ? min(max(p.n - row, 0), E) : row < p.n ? E : 0;
     }
-    __device__ __forceinline__ void request(int tile, T (&a)[E], T (&v)[1]) {
-        const T *at = from + tile * outer;
+    /* The tile after the next is `step` further on. */
+    __device__ __forceinline__ void request(int step, T (&a)[E], T (&v)[1]) {
 #pragma unroll
         for (int e = 0; e < E; e++)
-            a[e] = e < live ? load_panel(at + e * inner) : make<T>(0);
-        load_published(x + tile * NB, v);
+            a[e] = e < live ? load_panel(from + e * inner) : make<T>(0);
+        load_published(x, v);
+        from += step * outer;
+        x += step * NB;
+    }
+    __device__ __forceinline__ void move(int tiles) {
+        from += tiles * outer;
+        x += tiles * NB;
     }
     /* v is there: the sums of a tile. own: room for NB numbers of this warp. */
     __device__ __forceinline__ void use(const T (&a)[E], T v, bool conj, T *own, T (&acc)[ACC]) {
@@ -246,7 +253,7 @@ __device__ __forceinline__ void prefetch_tile_block(const trsv_problem<T> &p, in
         asm volatile("prefetch.global.L2 [%0];" ::"l"(p.a + i * p.row_stride + c * p.column_stride));
 }
 
-template <typename T, int NB, bool TRANS>
+template <typename T, int NB, bool TRANS, bool SPLIT>
 __global__ void __launch_bounds__(TRSV_THREADS, 1)
     trsv_grid_kernel(trsv_problem<T> p, trsv_state *state, T *buffers, int64_t capacity, int blocks,
                      int split_from, int fold_from, int ahead) {
@@ -269,9 +276,10 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
         drawn = number;
     }
     __syncthreads(); /* the number is there */
-    const int task = int(unsigned(drawn)), turn = int(drawn >> 32) & 1, over = max(task - split_from, 0);
+    const int task = int(unsigned(drawn)), turn = int(drawn >> 32) & 1,
+              over = SPLIT ? max(task - split_from, 0) : 0;
     const int k = task - (over + 1) / 2;
-    const bool is_split = task >= split_from, helps = is_split && over % 2 == 0;
+    const bool is_split = SPLIT && task >= split_from, helps = is_split && over % 2 == 0;
     const int tid = threadIdx.x, row = share::row();
     T *published = buffers + turn * capacity, *helped = published + int64_t(blocks + k - split_from) * NB;
 
@@ -320,12 +328,16 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
         const int both = is_split ? (k - OWN_TILES) & ~1 : 0, first = helps ? 1 : 0;
         const int count = helps ? both / 2 : k - 2 - both / 2;
         const auto tile = [=](int i) { return i < both / 2 ? 2 * i + first : i + both / 2; };
+        const auto step = [=](int i) { return i < both / 2 ? 2 : 1; }; /* from tile i to tile i + 1 */
+        if (helps)
+            in.move(1);
+        const T *x = in.x;
         for (int i = DEPTH; i < min(ahead, count); i++)
             prefetch_tile_block<T, NB, TRANS>(p, k, tile(i));
 #pragma unroll
         for (int h = 0; h < DEPTH; h++)
             if (h < count)
-                in.request(tile(h), a[h], v[h]);
+                in.request(step(h), a[h], v[h]);
 #pragma unroll 1
         for (int i = 0; i < count; i += DEPTH)
 #pragma unroll
@@ -333,10 +345,11 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
                 if (i + h < count) {
                     if (i + h + ahead < count)
                         prefetch_tile_block<T, NB, TRANS>(p, k, tile(i + h + ahead));
-                    wait_published_warp(in.x + tile(i + h) * NB, v[h], 0, &state->gave_up);
+                    wait_published_warp(x, v[h], 0, &state->gave_up);
                     in.use(a[h], v[h][0], p.conj, own + (h & 1) * stream::E, acc);
                     if (i + h + DEPTH < count)
-                        in.request(tile(i + h + DEPTH), a[h], v[h]);
+                        in.request(step(i + h + DEPTH), a[h], v[h]);
+                    x += step(i + h) * NB;
                 }
         if constexpr (TRANS) {
             int base = 0;

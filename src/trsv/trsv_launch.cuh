@@ -18,7 +18,7 @@ template <typename T> struct trsv_shape {
 
 /* Tiles that are asked for, into L2, before they are requested into registers; the first row that two blocks
  * read: a block that begins when others have ended cannot read its row alone in the time that is left. */
-enum { AHEAD = 4, SPLIT_FROM = 140 };
+enum { AHEAD = 4, SPLIT_FROM = 145 };
 
 /* Up to here the prepared form asks for W ahead; larger ones are bound by memory from the start. */
 enum { PREFETCHED_SLABS = 1024 };
@@ -67,13 +67,16 @@ cudaError_t launch_trsv(const trsv_problem<T> &p, const gsv_trsv_scratch *scratc
         return launch_small<T, SMALL, TRANS>(p, stream);
     const int blocks = (p.n + NB - 1) / NB;
     const int64_t capacity = scratch->capacity / int64_t(sizeof(T));
-    int split = blocks < SPLIT_FROM ? blocks : SPLIT_FROM;
-    if (int64_t(2 * blocks - split) * NB > capacity) /* no room for what the first of two blocks publishes */
-        split = blocks;
-    return launch_allowed(trsv_grid_kernel<T, NB, TRANS>, 2 * blocks - split, TRSV_THREADS,
-                          trsv_shared<T, NB>::BYTES, stream, p, static_cast<trsv_state *>(scratch->state),
-                          static_cast<T *>(scratch->buffers), capacity, blocks, split,
-                          trsv_shape<T>::FOLD_FROM, AHEAD);
+    trsv_state *state = static_cast<trsv_state *>(scratch->state);
+    T *buffers = static_cast<T *>(scratch->buffers);
+    const int tasks = 2 * blocks - SPLIT_FROM;
+    if (blocks > SPLIT_FROM && int64_t(tasks) * NB <= capacity)
+        return launch_allowed(trsv_grid_kernel<T, NB, TRANS, true>, tasks, TRSV_THREADS,
+                              trsv_shared<T, NB>::BYTES, stream, p, state, buffers, capacity, blocks,
+                              SPLIT_FROM, shape::FOLD_FROM, AHEAD);
+    return launch_allowed(trsv_grid_kernel<T, NB, TRANS, false>, blocks, TRSV_THREADS,
+                          trsv_shared<T, NB>::BYTES, stream, p, state, buffers, capacity, blocks, blocks,
+                          shape::FOLD_FROM, AHEAD);
 }
 
 template <typename T>
@@ -86,8 +89,11 @@ cudaError_t launch_call(const gsv_trsv *call, const gsv_trsv_scratch *scratch, c
 template <typename T, bool TRANS> cudaError_t setup_trsv() {
     typedef trsv_shape<T> shape;
     constexpr int NB = shape::NB, SMALL = shape::SMALL;
-    cudaError_t error = allow_shared(reinterpret_cast<const void *>(trsv_grid_kernel<T, NB, TRANS>),
+    cudaError_t error = allow_shared(reinterpret_cast<const void *>(trsv_grid_kernel<T, NB, TRANS, false>),
                                      trsv_shared<T, NB>::BYTES);
+    if (error == cudaSuccess)
+        error = allow_shared(reinterpret_cast<const void *>(trsv_grid_kernel<T, NB, TRANS, true>),
+                             trsv_shared<T, NB>::BYTES);
     if (error == cudaSuccess)
         error = allow_shared(reinterpret_cast<const void *>(trsv_small_kernel<T, 64, TRANS>),
                              small_shared<T, 64, TRANS>::BYTES);
