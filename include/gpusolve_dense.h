@@ -6,7 +6,8 @@
  * nothing. A handle serves one thread at a time, and its dense calls are ordered on one stream: what is
  * replayed from two CUDA graphs that were captured with the same handle must not run at the same time.
  *
- *      CUDA   operands and workspace in device memory. Calls are asynchronous on the handle's stream,
+ *      CUDA   operands and workspace in device memory (gpusolve_trsm_staged and gpusolve_trmm_staged: in host
+ *             memory). Calls are asynchronous on the handle's stream,
  *             allocate nothing, copy nothing to or from the host, and can be captured into a CUDA graph. The
  *             first call of a handle is different: it makes what stays with the handle. For TRSV that is 4
  *             MiB of device memory; for the others, the first size query among them, a cuBLAS handle and 68
@@ -207,6 +208,84 @@ GPUSOLVE_API gpusolve_status gpusolve_ztrmm(gpusolve_handle *handle, gpusolve_si
                                             gpusolve_trans trans, gpusolve_diag diag, int64_t m, int64_t n,
                                             const void *alpha, const void *A, int64_t lda, void *B,
                                             int64_t ldb, void *workspace, size_t workspace_bytes);
+
+/* --------------------------------------------------- TRSM and TRMM on operands in host memory --- */
+
+/*
+ * What carries calls on operands in host memory out: a part of the device's memory, pinned host memory, three
+ * streams, two threads while a call runs, and a handle of its own. The operands are cut into tiles, which
+ * come and go while others are computed with, so they may be larger than the device's memory.
+ *
+ * One call at a time, from one thread at a time; the handle that a staging object was made with is free
+ * meanwhile, and need not outlive it. On the host backend the calls below are gpusolve_?trsm and
+ * gpusolve_?trmm, and have ended when they return.
+ */
+typedef struct gpusolve_staging gpusolve_staging;
+
+typedef struct gpusolve_staging_options {
+    size_t size;         /* sizeof(gpusolve_staging_options); set by GPUSOLVE_STAGING_OPTIONS_INIT */
+    size_t device_bytes; /* of device memory for operands; 0: three quarters of what is free (default) */
+    size_t pinned_bytes; /* of pinned host memory, for pageable operands; 0: 512 MiB (default) */
+} gpusolve_staging_options;
+
+#define GPUSOLVE_STAGING_OPTIONS_INIT \
+    { sizeof(gpusolve_staging_options), 0, 0 }
+
+/*
+ * Everything is allocated here: pinned memory takes about 0.3 s a GiB.
+ *   options   [host] NULL: the defaults
+ *   staging   [out, host] NULL on failure
+ * GPUSOLVE_OUT_OF_DEVICE_MEMORY, GPUSOLVE_OUT_OF_MEMORY: that much is not there. Blocks.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_staging_create(gpusolve_handle *handle,
+                                                     const gpusolve_staging_options *options,
+                                                     gpusolve_staging **staging);
+
+/* Wait for the call under way, and free. NULL is accepted. */
+GPUSOLVE_API void gpusolve_staging_destroy(gpusolve_staging *staging);
+
+/*
+ * Wait for the call that was made last; its status. GPUSOLVE_OK before the first one. Where it is not
+ * GPUSOLVE_OK, B is partly old and partly new.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_staging_wait(gpusolve_staging *staging);
+
+/* 1 if no call is under way, so that gpusolve_staging_wait would not block. */
+GPUSOLVE_API int gpusolve_staging_is_done(const gpusolve_staging *staging);
+
+/* The sentence that explains the last failure; "" until the call has been waited for. Valid until the next
+ * call. */
+GPUSOLVE_API const char *gpusolve_staging_last_error(const gpusolve_staging *staging);
+
+/*
+ * gpusolve_?trsm and gpusolve_?trmm of numbers of type dtype, with A and B in memory of any kind:
+ *
+ *      pinned (cudaHostAlloc, cudaHostRegister)   copied straight to the device and back
+ *      pageable                                   through the staging object's pinned memory, by half of the
+ *                                                 handle's host threads in each direction
+ *      on the device (or managed)                 used where it is; A and B may be in different places
+ *
+ * Asynchronous: arguments are checked, a thread takes over, and A, B must not be touched until
+ * gpusolve_staging_wait has returned. Waits for a call of this staging object that is still under way. Not
+ * ordered with any stream: operands on the device must be ready. Cannot be captured.
+ *   alpha     [host] one number of type dtype, read before the call returns
+ *   the rest  as in gpusolve_?trsm. The numbers of A's other triangle that lie in diagonal blocks of 1024 may
+ *             be copied, and are not used
+ * Statuses of the call: GPUSOLVE_INVALID_ARGUMENT, GPUSOLVE_TOO_LARGE, GPUSOLVE_OUT_OF_MEMORY (no thread). Of
+ * gpusolve_staging_wait besides: GPUSOLVE_OUT_OF_DEVICE_MEMORY where the staging object's device memory does
+ * not hold two vectors and eight tiles of 64 x 64; GPUSOLVE_CUDA_ERROR. The same call with the same staging
+ * object gives the same bits.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_trsm_staged(gpusolve_staging *staging, gpusolve_dtype dtype,
+                                                  gpusolve_side side, gpusolve_uplo uplo,
+                                                  gpusolve_trans trans, gpusolve_diag diag, int64_t m,
+                                                  int64_t n, const void *alpha, const void *A, int64_t lda,
+                                                  void *B, int64_t ldb);
+GPUSOLVE_API gpusolve_status gpusolve_trmm_staged(gpusolve_staging *staging, gpusolve_dtype dtype,
+                                                  gpusolve_side side, gpusolve_uplo uplo,
+                                                  gpusolve_trans trans, gpusolve_diag diag, int64_t m,
+                                                  int64_t n, const void *alpha, const void *A, int64_t lda,
+                                                  void *B, int64_t ldb);
 
 /* --------------------------------------------------------------------- from a dense Cholesky factor --- */
 

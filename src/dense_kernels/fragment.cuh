@@ -5,13 +5,12 @@
  * Lane l is (g, q) = (l / 4, l mod 4). It holds
  *      a   rows g + 8 i, columns q and q + 4 of the eight          a[i][s], s = 0, 1
  *      c   rows g + 8 i, columns 8 t + 2 q and 8 t + 2 q + 1       c[i][t][e]
- * for every number type: these are the fragments of the FP64 tensor cores' m16n8k8, which double and
- * complex<double> use (four real products for a complex one; on sm_80 four m8n8k4). float and
- * complex<float> have no tensor core of their precision: there a lane forms, for its own columns q and q + 4
- * of a, all N columns of c with fused multiply-adds, and the four lanes of a row add up in the end.
- *
- * So x differs: with tensor cores a lane holds x(q + 4 s, 8 t + g), N / 8 numbers an s, else the whole rows
- * q + 4 s of x. XS is how many, at(g) where the first one is, STEP how far they are apart.
+ *      x   rows q and q + 4, columns 8 t + g                       x[s][t]
+ * for every number type: these are the fragments of the FP64 tensor cores' m16n8k8 (on sm_80 four m8n8k4),
+ * four real products for a complex one. float and complex<float> have no tensor core of their precision: they
+ * are widened and summed in double, at the rate of FP32 without tensor cores (H200: 57 of 60 Tflop/s), with a
+ * quarter of the registers that lanes with whole rows of sums would take. Devices whose FP64 is slow are not
+ * what this library is for.
  */
 #ifndef GSV_FRAGMENT_CUH
 #define GSV_FRAGMENT_CUH
@@ -19,10 +18,6 @@
 #include "scalar.cuh"
 
 namespace gsv {
-
-template <typename T> struct uses_tensor_cores {
-    static const bool value = sizeof(typename traits<T>::real) == 8;
-};
 
 /* c += a x: a 16 x 8, x 8 x 8 */
 __device__ __forceinline__ void mma_warp(double (&c)[4], double a0, double a1, double a2, double a3,
@@ -48,61 +43,10 @@ __device__ __forceinline__ void mma_warp(double (&c)[4], double a0, double a1, d
 #endif
 }
 
-/* With FMA. I rows of eight, N columns. */
-template <typename T, int I, int N, bool TENSOR = uses_tensor_cores<T>::value> struct fragment {
-    static const int XS = N, STEP = 1;
-    T c[I][N];
-
-    static __device__ __forceinline__ int at(int) {
-        return 0;
-    }
-
-    __device__ __forceinline__ void clear() {
-#pragma unroll
-        for (int i = 0; i < I; i++)
-#pragma unroll
-            for (int n = 0; n < N; n++)
-                c[i][n] = make<T>(0);
-    }
-
-    __device__ __forceinline__ void add_product(const T (&a)[I][2], const T (&x)[2][XS]) {
-#pragma unroll
-        for (int s = 0; s < 2; s++)
-#pragma unroll
-            for (int i = 0; i < I; i++)
-#pragma unroll
-                for (int n = 0; n < N; n++)
-                    c[i][n] = multiply_add(c[i][n], a[i][s], x[s][n]);
-    }
-
-    /* The whole warp: sums over the four lanes of a row, each keeping its own columns. */
-    __device__ __forceinline__ void result(T (&to)[I][N / 8][2]) const {
-        const bool upper2 = threadIdx.x & 2, upper1 = threadIdx.x & 1;
-#pragma unroll
-        for (int i = 0; i < I; i++)
-#pragma unroll
-            for (int t = 0; t < N / 8; t++) {
-                T half[4];
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    const T low = c[i][8 * t + e], high = c[i][8 * t + 4 + e];
-                    half[e] = gsv::add(upper2 ? high : low, shuffle_xor(upper2 ? low : high, 2));
-                }
-#pragma unroll
-                for (int e = 0; e < 2; e++)
-                    to[i][t][e] = gsv::add(upper1 ? half[2 + e] : half[e],
-                                           shuffle_xor(upper1 ? half[e] : half[2 + e], 1));
-            }
-    }
-};
-
-template <int I, int N> struct fragment<double, I, N, true> {
-    static const int XS = N / 8, STEP = 8;
+/* I rows of eight, N columns. */
+template <typename T, int I, int N> struct fragment {
+    static const int XS = N / 8;
     double c[I / 2][N / 8][4];
-
-    static __device__ __forceinline__ int at(int g) {
-        return g;
-    }
 
     __device__ __forceinline__ void clear() {
 #pragma unroll
@@ -114,7 +58,7 @@ template <int I, int N> struct fragment<double, I, N, true> {
                     c[i][t][e] = 0;
     }
 
-    __device__ __forceinline__ void add_product(const double (&a)[I][2], const double (&x)[2][XS]) {
+    __device__ __forceinline__ void add_product(const T (&a)[I][2], const T (&x)[2][XS]) {
 #pragma unroll
         for (int i = 0; i < I / 2; i++)
 #pragma unroll
@@ -123,24 +67,20 @@ template <int I, int N> struct fragment<double, I, N, true> {
                          x[1][t]);
     }
 
-    __device__ __forceinline__ void result(double (&to)[I][N / 8][2]) const {
+    __device__ __forceinline__ void result(T (&to)[I][N / 8][2]) const {
 #pragma unroll
         for (int i = 0; i < I; i++)
 #pragma unroll
             for (int t = 0; t < N / 8; t++)
 #pragma unroll
                 for (int e = 0; e < 2; e++)
-                    to[i][t][e] = c[i / 2][t][2 * (i % 2) + e];
+                    to[i][t][e] = T(c[i / 2][t][2 * (i % 2) + e]);
     }
 };
 
-template <int I, int N> struct fragment<complex<double>, I, N, true> {
-    static const int XS = N / 8, STEP = 8;
+template <typename R, int I, int N> struct fragment<complex<R>, I, N> {
+    static const int XS = N / 8;
     double re[I / 2][N / 8][4], im[I / 2][N / 8][4];
-
-    static __device__ __forceinline__ int at(int g) {
-        return g;
-    }
 
     __device__ __forceinline__ void clear() {
 #pragma unroll
@@ -152,8 +92,7 @@ template <int I, int N> struct fragment<complex<double>, I, N, true> {
                     re[i][t][e] = im[i][t][e] = 0;
     }
 
-    __device__ __forceinline__ void add_product(const complex<double> (&a)[I][2],
-                                                const complex<double> (&x)[2][XS]) {
+    __device__ __forceinline__ void add_product(const complex<R> (&a)[I][2], const complex<R> (&x)[2][XS]) {
 #pragma unroll
         for (int i = 0; i < I; i += 2)
 #pragma unroll
@@ -169,14 +108,14 @@ template <int I, int N> struct fragment<complex<double>, I, N, true> {
             }
     }
 
-    __device__ __forceinline__ void result(complex<double> (&to)[I][N / 8][2]) const {
+    __device__ __forceinline__ void result(complex<R> (&to)[I][N / 8][2]) const {
 #pragma unroll
         for (int i = 0; i < I; i++)
 #pragma unroll
             for (int t = 0; t < N / 8; t++)
 #pragma unroll
                 for (int e = 0; e < 2; e++)
-                    to[i][t][e] = {re[i / 2][t][2 * (i % 2) + e], im[i / 2][t][2 * (i % 2) + e]};
+                    to[i][t][e] = {R(re[i / 2][t][2 * (i % 2) + e]), R(im[i / 2][t][2 * (i % 2) + e])};
     }
 };
 

@@ -11,14 +11,10 @@ static gpusolve_status checked(cublasStatus_t status, const char *call, gsv_mess
     return gsv_fail(message, GPUSOLVE_CUDA_ERROR, "%s: %s", call, cublasGetStatusString(status));
 }
 
-gpusolve_status gsv_cuda_gemm(cublasHandle_t cublas, const gsv_triangular *p, int64_t to, int64_t to_size,
-                              int64_t from, int64_t from_size, gsv_number alpha, gsv_number beta,
+gpusolve_status gsv_cuda_gemm(cublasHandle_t cublas, const gsv_triangular *p, const void *a, const void *b,
+                              void *c, int64_t to_size, int64_t from_size, gsv_number alpha, gsv_number beta,
                               gsv_message *message) {
     const int left = p->side == GPUSOLVE_LEFT, lda = (int)p->lda, ldb = (int)p->ldb;
-    const int64_t number = gsv_number_bytes(p->dtype);
-    const void *a = (const char *)p->a + gsv_place_in_a(p, to, from) * number;
-    const void *b = (const char *)p->b + gsv_place_in_b(p, from) * number;
-    void *c = (char *)p->b + gsv_place_in_b(p, to) * number;
     /* left: C = op(A) B; right: C = B op(A) */
     const int m = (int)(left ? to_size : p->vectors), n = (int)(left ? p->vectors : to_size),
               k = (int)from_size;

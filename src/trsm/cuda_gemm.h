@@ -6,9 +6,11 @@
 
 #include "triangular.h"
 
-/* b(to) = beta b(to) + alpha T(to, from) b(from): triangular.h's multiply. */
-gpusolve_status gsv_cuda_gemm(cublasHandle_t cublas, const gsv_triangular *p, int64_t to, int64_t to_size,
-                              int64_t from, int64_t from_size, gsv_number alpha, gsv_number beta,
+/* c = beta c + alpha T(to, from) b: triangular.h's multiply for a, where the `to_size` x `from_size`
+ * rectangle of T lies, and the first of the rows of both ranges of the first of p->vectors vectors. Of p's
+ * pointers, sizes and leading dimensions: vectors, lda, ldb. */
+gpusolve_status gsv_cuda_gemm(cublasHandle_t cublas, const gsv_triangular *p, const void *a, const void *b,
+                              void *c, int64_t to_size, int64_t from_size, gsv_number alpha, gsv_number beta,
                               gsv_message *message);
 
 /* b = alpha T(start ..) c for `size` rows, `vectors` vectors: c and b, the first of these rows of the first

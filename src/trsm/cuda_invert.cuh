@@ -189,7 +189,7 @@ __device__ __forceinline__ void small_product_warp(const T *a, const T *x, T *c,
             row[1][s] = a[(8 * h + 4 * s + q) * LD + g + 8];
 #pragma unroll
             for (int t = 0; t < F::XS; t++)
-                column[s][t] = x[(F::at(g) + t * F::STEP) * LD + 8 * h + 4 * s + q];
+                column[s][t] = x[(g + 8 * t) * LD + 8 * h + 4 * s + q];
         }
         sum.add_product(row, column);
     }

@@ -42,12 +42,9 @@ template <typename T, int N> struct leaf_shape {
     static const int SUMS = LEAF_WARPS / 2 * GSV_LEAF_ROWS * SUM_LD;
     static const int CHUNK = 16 / int(sizeof(T)); /* numbers in 16 bytes */
     /* How many blocks of T are asked for ahead, and whether the next vectors are: as registers allow. */
-    static const int SUM_BYTES = (uses_tensor_cores<T>::value ? 2 : 8) * N * int(sizeof(T));
-    static const int DEPTH = SUM_BYTES >= 512 && sizeof(T) == 8 && !uses_tensor_cores<T>::value ? 1
-                             : sizeof(T) > 8                                                    ? 1
-                             : SUM_BYTES >= 512                                                 ? 2
-                                                                                                : 3;
-    static const bool ASK_EARLY = SUM_BYTES < 512;
+    static const int SUM_REGISTERS = (traits<T>::is_complex ? 8 : 4) * N;
+    static const int DEPTH = sizeof(T) > 8 ? 1 : SUM_REGISTERS >= 128 ? 2 : 3;
+    static const bool ASK_EARLY = SUM_REGISTERS < 128;
 };
 
 /* Of one lane: where it is. In the sums, row g + 8 i; in the end, 16 rows and WIDTH vectors a warp. */
@@ -71,15 +68,9 @@ template <typename T, int N, typename F>
 __device__ __forceinline__ void load_vectors(const T *from, int g, T (&x)[2][F::XS]) {
 #pragma unroll
     for (int s = 0; s < 2; s++)
-        if constexpr (uses_tensor_cores<T>::value) {
 #pragma unroll
-            for (int t = 0; t < F::XS; t++)
-                load_relaxed(from + 4 * s * N + g + 8 * t, x[s][t]);
-        } else {
-#pragma unroll
-            for (int t = 0; t < F::XS; t += leaf_shape<T, N>::CHUNK)
-                load_relaxed16(from + 4 * s * N + t, x[s] + t);
-        }
+        for (int t = 0; t < F::XS; t++)
+            load_relaxed(from + 4 * s * N + g + 8 * t, x[s][t]);
 }
 
 /* Reload until all that the warp holds is there. patience: polls left, 0 once something was lost. */

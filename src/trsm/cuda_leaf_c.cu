@@ -1,3 +1,3 @@
 #include "cuda_leaf_launch.cuh"
 
-GSV_DEFINE_LEAF_COMPLEX(gsv_leaf_c, gsv::complex<float>);
+GSV_DEFINE_LEAF_COMPLEX(gsv_leaf_c, gsv::complex<float>, 16);

@@ -1,3 +1,3 @@
 #include "cuda_leaf_launch.cuh"
 
-GSV_DEFINE_LEAF_REAL(gsv_leaf_d, double, 32);
+GSV_DEFINE_LEAF_REAL(gsv_leaf_d, double);

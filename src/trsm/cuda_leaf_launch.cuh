@@ -110,6 +110,10 @@ template <typename T, int N> cudaError_t multiply_group(const gsv_leaf *leaf, cu
     return error;
 }
 
+template <typename T> constexpr int widest_group() {
+    return !traits<T>::is_complex ? 32 : sizeof(T) == 8 ? 16 : 8;
+}
+
 template <typename T> struct leaf_launcher {
     static cudaError_t invert(const gsv_leaf *leaf, void *clear, int64_t clear_bytes, cudaStream_t stream) {
         return launch_overlapped(invert_blocks_kernel<T>, (leaf->order + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS,
@@ -122,11 +126,11 @@ template <typename T> struct leaf_launcher {
         case 8:
             return solve_group<T, 8>(leaf, stream);
         case 16:
-            if constexpr (!traits<T>::is_complex)
+            if constexpr (widest_group<T>() >= 16)
                 return solve_group<T, 16>(leaf, stream);
             break;
         case 32:
-            if constexpr (sizeof(T) == 8 && !traits<T>::is_complex)
+            if constexpr (widest_group<T>() >= 32)
                 return solve_group<T, 32>(leaf, stream);
             break;
         }
@@ -137,11 +141,11 @@ template <typename T> struct leaf_launcher {
         case 8:
             return multiply_group<T, 8>(leaf, stream);
         case 16:
-            if constexpr (!traits<T>::is_complex)
+            if constexpr (widest_group<T>() >= 16)
                 return multiply_group<T, 16>(leaf, stream);
             break;
         case 32:
-            if constexpr (sizeof(T) == 8 && !traits<T>::is_complex)
+            if constexpr (widest_group<T>() >= 32)
                 return multiply_group<T, 32>(leaf, stream);
             break;
         }
@@ -152,11 +156,11 @@ template <typename T> struct leaf_launcher {
         case 8:
             return panel_group<T, 8>(leaf, stream);
         case 16:
-            if constexpr (!traits<T>::is_complex)
+            if constexpr (widest_group<T>() >= 16)
                 return panel_group<T, 16>(leaf, stream);
             break;
         case 32:
-            if constexpr (sizeof(T) == 8 && !traits<T>::is_complex)
+            if constexpr (widest_group<T>() >= 32)
                 return panel_group<T, 32>(leaf, stream);
             break;
         }
@@ -190,19 +194,19 @@ template <typename T, typename S> struct with_inversion {
 
 /* clang-format off */
 #define GSV_LEAF_SHARED(type, shape, n) (gsv::with_inversion<type, gsv::shape<type, n>>::BYTES)
-#define GSV_DEFINE_LEAF_REAL(name, type, widest)                                                             \
+#define GSV_DEFINE_LEAF_REAL(name, type)                                                                     \
     extern "C" const gsv_leaf_functions name = {                                                             \
-        {8, 16, widest, 0},                                                                                  \
+        {8, 16, 32, 0},                                                                                      \
         {GSV_LEAF_SHARED(type, solve_shape, 8), GSV_LEAF_SHARED(type, solve_shape, 16),                      \
-         (widest) ? GSV_LEAF_SHARED(type, solve_shape, 32) : 0, 0},                                          \
+         GSV_LEAF_SHARED(type, solve_shape, 32), 0},                                                         \
         {GSV_LEAF_SHARED(type, panel_shape, 8), GSV_LEAF_SHARED(type, panel_shape, 16),                      \
-         (widest) ? GSV_LEAF_SHARED(type, panel_shape, 32) : 0, 0},                                          \
+         GSV_LEAF_SHARED(type, panel_shape, 32), 0},                                                         \
         GSV_LEAF_LAUNCHERS(type)}
-#define GSV_DEFINE_LEAF_COMPLEX(name, type)                                                                  \
+#define GSV_DEFINE_LEAF_COMPLEX(name, type, wide)                                                            \
     extern "C" const gsv_leaf_functions name = {                                                             \
-        {8, 0, 0, 0},                                                                                        \
-        {GSV_LEAF_SHARED(type, solve_shape, 8), 0, 0, 0},                                                    \
-        {GSV_LEAF_SHARED(type, panel_shape, 8), 0, 0, 0},                                                    \
+        {8, wide, 0, 0},                                                                                     \
+        {GSV_LEAF_SHARED(type, solve_shape, 8), (wide) ? GSV_LEAF_SHARED(type, solve_shape, 16) : 0, 0, 0},  \
+        {GSV_LEAF_SHARED(type, panel_shape, 8), (wide) ? GSV_LEAF_SHARED(type, panel_shape, 16) : 0, 0, 0},  \
         GSV_LEAF_LAUNCHERS(type)}
 #define GSV_LEAF_LAUNCHERS(type)                                                                             \
     gsv::leaf_launcher<type>::invert, gsv::leaf_launcher<type>::solve, gsv::leaf_launcher<type>::solve_panel, \

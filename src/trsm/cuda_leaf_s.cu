@@ -1,3 +1,3 @@
 #include "cuda_leaf_launch.cuh"
 
-GSV_DEFINE_LEAF_REAL(gsv_leaf_s, float, 0);
+GSV_DEFINE_LEAF_REAL(gsv_leaf_s, float);

@@ -79,7 +79,7 @@ __device__ __forceinline__ void panel_product_warp(fragment<T, 2, N> &sum, const
         for (int s = 0; s < 2; s++)
 #pragma unroll
             for (int t = 0; t < F::XS; t++)
-                x[s][t] = v[(8 * h + 4 * s + q) * panel_shape<T, N>::LD + F::at(g) + t * F::STEP];
+                x[s][t] = v[(8 * h + 4 * s + q) * panel_shape<T, N>::LD + g + 8 * t];
         sum.add_product(a[h], x);
     }
 }

@@ -23,7 +23,7 @@
  *
  * Traffic: T once for each group of vectors (from L2 where groups run together), b once in, once out.
  * Bits: every sum has one order, which depends on nothing but the sizes and N.
- * Limits: N is 32 at most for double, 16 for float, 8 for complex numbers, for the registers' sake; LAG is 1
+ * Limits: N is 32 at most for real numbers, 16 for complex<float>, 8 for complex<double>; LAG is 1
  * for complex<double>, for the shared memory's.
  */
 #ifndef GSV_CUDA_SOLVE_CUH
@@ -85,7 +85,7 @@ __device__ __forceinline__ void short_product_warp(const T (&a)[8][2][2], const 
             for (int s = 0; s < 2; s++)
 #pragma unroll
                 for (int t = 0; t < F::XS; t++)
-                    x[s][t] = v[(8 * h + 4 * s + lane.q) * k_step + (F::at(lane.g) + t * F::STEP) * n_step];
+                    x[s][t] = v[(8 * h + 4 * s + lane.q) * k_step + (lane.g + 8 * t) * n_step];
             if (h % 2)
                 odd.add_product(a[h], x);
             else

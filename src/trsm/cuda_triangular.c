@@ -164,7 +164,11 @@ static gpusolve_status copy_leaf(void *context, const gsv_triangular *p, int64_t
 static gpusolve_status multiply(void *context, const gsv_triangular *p, int64_t to, int64_t to_size,
                                 int64_t from, int64_t from_size, gsv_number alpha, gsv_number beta) {
     const leaf_run *run = context;
-    return gsv_cuda_gemm(run->cuda->cublas, p, to, to_size, from, from_size, alpha, beta, run->message);
+    const int64_t number = gsv_number_bytes(p->dtype);
+    return gsv_cuda_gemm(run->cuda->cublas, p, (const char *)p->a + gsv_place_in_a(p, to, from) * number,
+                         (const char *)p->b + gsv_place_in_b(p, from) * number,
+                         (char *)p->b + gsv_place_in_b(p, to) * number, to_size, from_size, alpha, beta,
+                         run->message);
 }
 
 /* ------------------------------------------------------------------------------------------- interface ---

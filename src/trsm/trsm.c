@@ -4,52 +4,16 @@
  */
 #include "dense_checks.h"
 
-static gpusolve_status check_side(gpusolve_handle *handle, gpusolve_side side) {
-    return side == GPUSOLVE_LEFT || side == GPUSOLVE_RIGHT
-               ? GPUSOLVE_OK
-               : gsv_dense_invalid(handle, "side: is no gpusolve_side");
-}
-
-static gpusolve_status check_shape(gpusolve_handle *handle, const gsv_triangular *p, int64_t m, int64_t n) {
-    gpusolve_status status = check_side(handle, p->side);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_uplo(handle, p->uplo);
-    if (status == GPUSOLVE_OK && p->trans != GPUSOLVE_NO_TRANS && p->trans != GPUSOLVE_TRANS &&
-        p->trans != GPUSOLVE_CONJ_TRANS)
-        status = gsv_dense_invalid(handle, "trans: is no gpusolve_trans");
-    if (status == GPUSOLVE_OK && p->diag != GPUSOLVE_NON_UNIT && p->diag != GPUSOLVE_UNIT)
-        status = gsv_dense_invalid(handle, "diag: is no gpusolve_diag");
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "m", m, 0);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "n", n, 0);
-    return status;
-}
-
 /* p: order and vectors are still to be filled in. alpha: NULL where the caller's was. */
 static gpusolve_status call(gpusolve_handle *handle, gsv_triangular *p, int64_t m, int64_t n,
                             const gsv_number *alpha, gsv_workspace_argument workspace) {
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
-    gpusolve_status status = check_shape(handle, p, m, n);
-    if (status != GPUSOLVE_OK)
-        return status;
-    if (!alpha)
-        return gsv_dense_invalid(handle, "alpha: is NULL");
-    const int empty = m == 0 || n == 0, zero = alpha->re == 0 && alpha->im == 0;
-    p->order = p->side == GPUSOLVE_LEFT ? m : n;
-    p->vectors = p->side == GPUSOLVE_LEFT ? n : m;
-    if (!empty && !zero)
-        status = gsv_dense_check_operand(handle, "A", p->a);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "lda", p->lda, p->order > 1 ? p->order : 1);
-    if (status == GPUSOLVE_OK && !empty)
-        status = gsv_dense_check_operand(handle, "B", p->b);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "ldb", p->ldb, m > 1 ? m : 1);
+    gpusolve_status status = gsv_triangular_check(handle, p, m, n, alpha, 0);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_workspace(handle, workspace);
-    return status != GPUSOLVE_OK || empty ? status : gsv_triangular_dispatch(handle, p, *alpha, workspace);
+    return status != GPUSOLVE_OK || m == 0 || n == 0 ? status
+                                                     : gsv_triangular_dispatch(handle, p, *alpha, workspace);
 }
 
 static gpusolve_status query(gpusolve_handle *handle, gsv_triangular_operation operation,
@@ -60,7 +24,7 @@ static gpusolve_status query(gpusolve_handle *handle, gsv_triangular_operation o
         return GPUSOLVE_INVALID_ARGUMENT;
     gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
     if (status == GPUSOLVE_OK)
-        status = check_side(handle, side);
+        status = gsv_dense_check_side(handle, side);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_size(handle, "m", m, 0);
     if (status == GPUSOLVE_OK)
@@ -92,13 +56,11 @@ static gsv_number real_number(double alpha) {
 }
 
 static gsv_number single_complex(const void *alpha) {
-    const float *parts = alpha;
-    return parts ? (gsv_number){parts[0], parts[1]} : (gsv_number){0, 0};
+    return alpha ? gsv_number_at(GPUSOLVE_COMPLEX_FLOAT, alpha) : real_number(0);
 }
 
 static gsv_number double_complex(const void *alpha) {
-    const double *parts = alpha;
-    return parts ? (gsv_number){parts[0], parts[1]} : (gsv_number){0, 0};
+    return alpha ? gsv_number_at(GPUSOLVE_COMPLEX_DOUBLE, alpha) : real_number(0);
 }
 
 /* The body of a public call; `given` is 0 where alpha is a NULL pointer. */

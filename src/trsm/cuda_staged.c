@@ -1,0 +1,462 @@
+/*
+ * Three streams, one for each direction of the copy engines and one that computes. The thread that runs a
+ * stage issues, step by step: what the step needs and is not there yet (in), the step (compute), and a block
+ * of vectors that is final (out).
+ *
+ * Who waits for what:
+ *      a step              for all transfers issued before it
+ *      a tile in the ring  for the step that used its slot before
+ *      a chunk             for the last step of the chunk in whose buffer it goes, and for its way out
+ *      a block going out   for its last step
+ * Vectors that go out to pageable memory are unpacked by a second thread, the writer, so that it is the first
+ * one that is never kept from asking for the next tile. The writer takes blocks in the order in which they
+ * become final.
+ */
+#include "cuda_staged.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "../device.h"
+#include "../memory.h"
+#include "cuda_context.h"
+#include "cuda_gemm.h"
+#include "cuda_leaf.h"
+#include "cuda_transfer.h"
+#include "staged_plan.h"
+
+enum { DEFAULT_PINNED = 256 << 20 };
+
+struct gsv_stage {
+    gpusolve_handle *inner;
+    cudaStream_t compute;
+    gsv_transfer in, out;
+    char *memory; /* [device] */
+    int64_t bytes;
+    cudaEvent_t arrived, left;          /* of what was issued last */
+    cudaEvent_t used[GSV_TILE_RING];    /* slots of the ring */
+    cudaEvent_t finished[2], stored[2]; /* chunks in a buffer: computed, gone out */
+};
+
+typedef struct run {
+    gsv_stage *stage;
+    const gsv_triangular *p;
+    gsv_cuda_context *cuda;
+    gsv_staged_plan plan;
+    int64_t number;
+    int a_direct, b_direct;     /* pinned */
+    int32_t *touched, *written; /* [blocks] of this chunk */
+    cudaEvent_t *final;         /* [2][blocks], where the writer works */
+    /* the writer: blocks in the order in which they become final, chunk by chunk */
+    pthread_t writer;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int64_t issued, taken; /* blocks in all chunks: handed to the writer, out */
+    int64_t *queue;        /* [chunks][blocks] block | chunk << 32 */
+    int stop;
+    gpusolve_status writer_status;
+    gsv_message writer_message;
+} run;
+
+static gpusolve_status checked(const run *r, cudaError_t error, const char *call) {
+    return gsv_cuda_check(error, call, &r->stage->inner->message);
+}
+
+static gpusolve_status wait_for(const run *r, cudaStream_t stream, cudaEvent_t event) {
+    return checked(r, cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
+}
+
+static gpusolve_status mark(const run *r, cudaEvent_t event, cudaStream_t stream) {
+    return checked(r, cudaEventRecord(event, stream), "cudaEventRecord");
+}
+
+/* --------------------------------------------------------------------------------------------- places --- */
+
+static int is_left(const run *r) {
+    return r->p->side == GPUSOLVE_LEFT;
+}
+
+/* Tile T(to, from) as it lies in A; the whole square for a tile of the diagonal. */
+static gsv_block tile_on_host(const run *r, const gsv_staged_step *step) {
+    const gsv_triangular *p = r->p;
+    const int transposed = (p->side == GPUSOLVE_RIGHT) != (p->trans != GPUSOLVE_NO_TRANS);
+    const int64_t to = gsv_staged_start(p, &r->plan, step->to),
+                  from = gsv_staged_start(p, &r->plan, step->from);
+    const int64_t to_size = gsv_staged_size(p, &r->plan, step->to),
+                  from_size = gsv_staged_size(p, &r->plan, step->from);
+    return (gsv_block){(char *)p->a + gsv_place_in_a(p, to, from) * r->number, (size_t)(p->lda * r->number),
+                       (size_t)((transposed ? from_size : to_size) * r->number),
+                       (size_t)(transposed ? to_size : from_size)};
+}
+
+static int64_t tile_ld(const run *r) {
+    return r->plan.slots ? r->plan.tile : r->p->lda;
+}
+
+static char *tile_on_device(const run *r, int64_t chunk, int64_t k) {
+    if (!r->plan.slots)
+        return tile_on_host(r, &r->plan.step[k]).memory;
+    return r->stage->memory + gsv_staged_slot(&r->plan, chunk, k) * r->plan.tile_bytes;
+}
+
+static int64_t chunk_width(const run *r, int64_t chunk) {
+    const int64_t left = r->p->vectors - chunk * r->plan.width;
+    return left < r->plan.width ? left : r->plan.width;
+}
+
+static int64_t vectors_ld(const run *r, int64_t chunk) {
+    return !r->plan.buffers ? r->p->ldb : is_left(r) ? r->p->order : chunk_width(r, chunk);
+}
+
+/* A block of vectors of a chunk, on the device (where it may be the caller's own) and on the host. */
+static gsv_block vectors_at(const run *r, int64_t chunk, int64_t block, char *base, int64_t ld) {
+    const int64_t size = gsv_staged_size(r->p, &r->plan, block),
+                  start = gsv_staged_start(r->p, &r->plan, block), width = chunk_width(r, chunk);
+    return (gsv_block){base + (is_left(r) ? start : start * ld) * r->number, (size_t)(ld * r->number),
+                       (size_t)((is_left(r) ? size : width) * r->number),
+                       (size_t)(is_left(r) ? width : size)};
+}
+
+static gsv_block vectors_on_host(const run *r, int64_t chunk, int64_t block) {
+    const int64_t first = chunk * r->plan.width;
+    return vectors_at(r, chunk, block, (char *)r->p->b + (is_left(r) ? first * r->p->ldb : first) * r->number,
+                      r->p->ldb);
+}
+
+static gsv_block vectors_on_device(const run *r, int64_t chunk, int64_t block) {
+    if (!r->plan.buffers)
+        return vectors_on_host(r, chunk, block);
+    char *const buffers = r->stage->memory + r->plan.slots * r->plan.tile_bytes;
+    return vectors_at(r, chunk, block, buffers + chunk % r->plan.buffers * r->plan.buffer_bytes,
+                      vectors_ld(r, chunk));
+}
+
+/* --------------------------------------------------------------------------------------------- writer --- */
+
+/* Blocks as they become final, to pageable memory; ends when it is told to and has none left, or fails. */
+static void *write_blocks(void *context) {
+    run *r = context;
+    cudaSetDevice(r->stage->inner->device);
+    for (;;) {
+        pthread_mutex_lock(&r->lock);
+        while (!r->stop && r->taken == r->issued)
+            pthread_cond_wait(&r->changed, &r->lock);
+        const int none = r->taken == r->issued;
+        const int64_t entry = none ? 0 : r->queue[r->taken];
+        pthread_mutex_unlock(&r->lock);
+        if (none)
+            return NULL;
+        const int64_t chunk = entry >> 32, block = entry & 0xffffffff;
+        const gsv_block device = vectors_on_device(r, chunk, block), host = vectors_on_host(r, chunk, block);
+        gpusolve_status status = gsv_cuda_check(
+            cudaStreamWaitEvent(r->stage->out.stream, r->final[chunk % 2 * r->plan.blocks + block], 0),
+            "cudaStreamWaitEvent", &r->writer_message);
+        if (status == GPUSOLVE_OK)
+            status = gsv_transfer_out(&r->stage->out, &device, &host, 0, &r->writer_message);
+        pthread_mutex_lock(&r->lock);
+        r->taken++;
+        if (status != GPUSOLVE_OK) {
+            r->writer_status = status;
+            r->stop = 1;
+        }
+        pthread_cond_broadcast(&r->changed);
+        pthread_mutex_unlock(&r->lock);
+        if (status != GPUSOLVE_OK)
+            return NULL;
+    }
+}
+
+/* Until `blocks` blocks have gone out, or the writer has failed. */
+static gpusolve_status wait_for_writer(run *r, int64_t blocks) {
+    pthread_mutex_lock(&r->lock);
+    while (r->taken < blocks && r->writer_status == GPUSOLVE_OK)
+        pthread_cond_wait(&r->changed, &r->lock);
+    const gpusolve_status status = r->writer_status;
+    if (status != GPUSOLVE_OK)
+        r->stage->inner->message = r->writer_message;
+    pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+static void hand_to_writer(run *r, int64_t chunk, int64_t block) {
+    pthread_mutex_lock(&r->lock);
+    r->queue[r->issued++] = chunk << 32 | block;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static int has_writer(const run *r) {
+    return r->plan.buffers && !r->b_direct;
+}
+
+static gpusolve_status start_writer(run *r) {
+    r->queue = gsv_malloc((size_t)(r->plan.chunks * r->plan.blocks), sizeof *r->queue);
+    r->final = gsv_calloc((size_t)(2 * r->plan.blocks), sizeof(cudaEvent_t));
+    if (!r->queue || !r->final)
+        return gsv_fail(&r->stage->inner->message, GPUSOLVE_OUT_OF_MEMORY,
+                        "out of host memory for a staged call");
+    gpusolve_status status = GPUSOLVE_OK;
+    for (int64_t k = 0; k < 2 * r->plan.blocks && status == GPUSOLVE_OK; k++)
+        status = checked(r, cudaEventCreateWithFlags(&r->final[k], cudaEventDisableTiming),
+                         "cudaEventCreateWithFlags");
+    if (status == GPUSOLVE_OK && pthread_create(&r->writer, NULL, write_blocks, r) != 0)
+        status = gsv_fail(&r->stage->inner->message, GPUSOLVE_OUT_OF_MEMORY, "cannot start a thread");
+    return status;
+}
+
+/* Let it finish what it has. */
+static gpusolve_status end_writer(run *r, gpusolve_status status) {
+    pthread_mutex_lock(&r->lock);
+    r->stop = 1;
+    if (status != GPUSOLVE_OK)
+        r->issued = r->taken + (r->issued > r->taken); /* what it is at is its last */
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->writer, NULL);
+    if (status == GPUSOLVE_OK && r->writer_status != GPUSOLVE_OK) {
+        r->stage->inner->message = r->writer_message;
+        return r->writer_status;
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------- steps --- */
+
+static gpusolve_status bring_tile(run *r, int64_t chunk, int64_t k) {
+    if (!gsv_staged_comes(&r->plan, chunk, k))
+        return GPUSOLVE_OK;
+    gsv_stage *s = r->stage;
+    const gsv_block host = tile_on_host(r, &r->plan.step[k]);
+    const gsv_block device = {tile_on_device(r, chunk, k), (size_t)(r->plan.tile * r->number), host.bytes,
+                              host.columns};
+    gpusolve_status status = GPUSOLVE_OK;
+    if (k >= r->plan.resident) /* an event that was never recorded is no wait */
+        status = wait_for(r, s->in.stream, s->used[gsv_staged_slot(&r->plan, chunk, k) - r->plan.resident]);
+    return status == GPUSOLVE_OK ? gsv_transfer_in(&s->in, &host, &device, r->a_direct, &s->inner->message)
+                                 : status;
+}
+
+static gpusolve_status bring_vectors(run *r, int64_t chunk, int64_t block) {
+    if (!r->plan.buffers || r->touched[block])
+        return GPUSOLVE_OK;
+    r->touched[block] = 1;
+    const gsv_block host = vectors_on_host(r, chunk, block), device = vectors_on_device(r, chunk, block);
+    return gsv_transfer_in(&r->stage->in, &host, &device, r->b_direct, &r->stage->inner->message);
+}
+
+static gpusolve_status compute(run *r, int64_t chunk, int64_t k) {
+    const gsv_staged_step *step = &r->plan.step[k];
+    gsv_stage *s = r->stage;
+    gsv_triangular part = *r->p;
+    part.a = tile_on_device(r, chunk, k);
+    part.lda = tile_ld(r);
+    part.b = vectors_on_device(r, chunk, step->to).memory;
+    part.ldb = vectors_ld(r, chunk);
+    part.order = gsv_staged_size(r->p, &r->plan, step->to);
+    part.vectors = chunk_width(r, chunk);
+    if (step->to == step->from)
+        return gsv_triangular_cuda(s->inner, &part, step->alpha, NULL, 0);
+    return gsv_cuda_gemm(r->cuda->cublas, &part, part.a, vectors_on_device(r, chunk, step->from).memory,
+                         part.b, part.order, gsv_staged_size(r->p, &r->plan, step->from), step->alpha,
+                         step->beta, &s->inner->message);
+}
+
+static gpusolve_status send_vectors(run *r, int64_t chunk, int64_t block) {
+    gsv_stage *s = r->stage;
+    if (!r->plan.buffers)
+        return GPUSOLVE_OK;
+    if (has_writer(r)) {
+        const gpusolve_status status = mark(r, r->final[chunk % 2 * r->plan.blocks + block], s->compute);
+        if (status == GPUSOLVE_OK)
+            hand_to_writer(r, chunk, block);
+        return status;
+    }
+    const gsv_block device = vectors_on_device(r, chunk, block), host = vectors_on_host(r, chunk, block);
+    gpusolve_status status = mark(r, s->left, s->compute);
+    if (status == GPUSOLVE_OK)
+        status = wait_for(r, s->out.stream, s->left);
+    return status == GPUSOLVE_OK ? gsv_transfer_out(&s->out, &device, &host, 1, &s->inner->message) : status;
+}
+
+/* The buffer's last chunk has been computed with and is on the host. */
+static gpusolve_status free_buffer(run *r, int64_t chunk) {
+    gsv_stage *s = r->stage;
+    const int64_t buffer = chunk % 2;
+    if (chunk < 2)
+        return GPUSOLVE_OK;
+    gpusolve_status status = has_writer(r) ? wait_for_writer(r, (chunk - 1) * r->plan.blocks) : GPUSOLVE_OK;
+    if (status == GPUSOLVE_OK)
+        status = wait_for(r, s->in.stream, s->finished[buffer]);
+    return status == GPUSOLVE_OK ? wait_for(r, s->in.stream, s->stored[buffer]) : status;
+}
+
+static gpusolve_status run_chunk(run *r, int64_t chunk) {
+    gsv_stage *s = r->stage;
+    gpusolve_status status = free_buffer(r, chunk);
+    memset(r->touched, 0, (size_t)r->plan.blocks * sizeof *r->touched);
+    memset(r->written, 0, (size_t)r->plan.blocks * sizeof *r->written);
+    for (int64_t k = 0; k < r->plan.steps && status == GPUSOLVE_OK; k++) {
+        const gsv_staged_step *step = &r->plan.step[k];
+        status = bring_vectors(r, chunk, step->from);
+        if (status == GPUSOLVE_OK)
+            status = bring_vectors(r, chunk, step->to);
+        if (status == GPUSOLVE_OK)
+            status = bring_tile(r, chunk, k);
+        if (status == GPUSOLVE_OK)
+            status = mark(r, s->arrived, s->in.stream);
+        if (status == GPUSOLVE_OK)
+            status = wait_for(r, s->compute, s->arrived);
+        if (status == GPUSOLVE_OK)
+            status = compute(r, chunk, k);
+        if (status == GPUSOLVE_OK && r->plan.slots && k >= r->plan.resident)
+            status = mark(r, s->used[gsv_staged_slot(&r->plan, chunk, k) - r->plan.resident], s->compute);
+        if (status == GPUSOLVE_OK && ++r->written[step->to] == step->to + 1)
+            status = send_vectors(r, chunk, step->to);
+    }
+    if (status == GPUSOLVE_OK)
+        status = mark(r, s->finished[chunk % 2], s->compute);
+    return status == GPUSOLVE_OK && !has_writer(r) ? mark(r, s->stored[chunk % 2], s->out.stream) : status;
+}
+
+static gpusolve_status run_all(run *r) {
+    r->touched = gsv_malloc((size_t)r->plan.blocks, sizeof *r->touched);
+    r->written = gsv_malloc((size_t)r->plan.blocks, sizeof *r->written);
+    if (!r->touched || !r->written)
+        return gsv_fail(&r->stage->inner->message, GPUSOLVE_OUT_OF_MEMORY,
+                        "out of host memory for a staged call");
+    gpusolve_status status = gsv_cuda_context_of(r->stage->inner, &r->cuda);
+    const int writes = status == GPUSOLVE_OK && has_writer(r);
+    if (writes)
+        status = start_writer(r);
+    const int writer = writes && status == GPUSOLVE_OK;
+    for (int64_t chunk = 0; chunk < r->plan.chunks && status == GPUSOLVE_OK; chunk++)
+        status = run_chunk(r, chunk);
+    return writer ? end_writer(r, status) : status;
+}
+
+/* Nothing of the call runs any more; the first failure is the one that counts. */
+static gpusolve_status settle(const run *r, gpusolve_status status) {
+    gsv_stage *s = r->stage;
+    const cudaStream_t streams[] = {s->in.stream, s->compute, s->out.stream};
+    for (int k = 0; k < 3; k++) {
+        const cudaError_t error = cudaStreamSynchronize(streams[k]);
+        if (status == GPUSOLVE_OK)
+            status = checked(r, error, "a staged call");
+    }
+    cudaGetLastError();
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ interface --- */
+
+static gpusolve_status zero(const run *r, int on_device) {
+    const gsv_triangular *p = r->p;
+    const int64_t m = is_left(r) ? p->order : p->vectors, n = is_left(r) ? p->vectors : p->order;
+    if (on_device)
+        return checked(r, gsv_leaf_functions_of(p->dtype)->zero(p->b, m, n, p->ldb, r->stage->compute),
+                       "a triangular kernel");
+    for (int64_t j = 0; j < n; j++)
+        memset((char *)p->b + j * p->ldb * r->number, 0, (size_t)(m * r->number));
+    return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_stage_run(gsv_stage *stage, const gsv_triangular *p, gsv_number alpha) {
+    gsv_message *message = &stage->inner->message;
+    const int previous = gsv_cuda_enter(stage->inner->device);
+    const int b_on_device = gsv_cuda_is_device(p->b);
+    run r = {.stage = stage, .p = p, .number = gsv_number_bytes(p->dtype)};
+    gpusolve_status status;
+    if (alpha.re == 0 && alpha.im == 0) {
+        status = settle(&r, zero(&r, b_on_device));
+        gsv_cuda_leave(previous);
+        return status;
+    }
+    pthread_mutex_init(&r.lock, NULL);
+    pthread_cond_init(&r.changed, NULL);
+    r.a_direct = gsv_transfer_is_direct(p->a, (size_t)(p->lda * r.number));
+    r.b_direct = gsv_transfer_is_direct(p->b, (size_t)(p->ldb * r.number));
+    status =
+        gsv_staged_plan_make(p, alpha, gsv_cuda_is_device(p->a), b_on_device, stage->bytes, &r.plan, message);
+    if (status == GPUSOLVE_OK)
+        status = settle(&r, run_all(&r));
+    for (int64_t k = 0; r.final && k < 2 * r.plan.blocks; k++)
+        if (r.final[k])
+            cudaEventDestroy(r.final[k]);
+    gsv_free(r.final);
+    gsv_free(r.queue);
+    gsv_free(r.touched);
+    gsv_free(r.written);
+    gsv_staged_plan_free(&r.plan);
+    pthread_cond_destroy(&r.changed);
+    pthread_mutex_destroy(&r.lock);
+    gsv_cuda_leave(previous);
+    return status;
+}
+
+static gpusolve_status make(gsv_stage *stage, size_t device_bytes, size_t pinned_bytes) {
+    gpusolve_handle *inner = stage->inner;
+    gsv_message *message = &inner->message;
+    cudaEvent_t *const events[] = {
+        &stage->arrived,   &stage->left,    &stage->finished[0], &stage->finished[1], &stage->stored[0],
+        &stage->stored[1], &stage->used[0], &stage->used[1],     &stage->used[2],     &stage->used[3],
+        &stage->used[4],   &stage->used[5], &stage->used[6],     &stage->used[7]};
+    const int threads = inner->threads > 1 ? inner->threads / 2 : 1; /* for each direction */
+    gsv_cuda_context *cuda = NULL;
+    gpusolve_status status = gsv_cuda_check(cudaStreamCreateWithFlags(&stage->compute, cudaStreamNonBlocking),
+                                            "cudaStreamCreateWithFlags", message);
+    for (size_t k = 0; k < sizeof events / sizeof *events && status == GPUSOLVE_OK; k++)
+        status = gsv_cuda_check(cudaEventCreateWithFlags(events[k], cudaEventDisableTiming),
+                                "cudaEventCreateWithFlags", message);
+    const size_t pinned = pinned_bytes ? pinned_bytes / 2 : DEFAULT_PINNED;
+    if (status == GPUSOLVE_OK)
+        status = gsv_transfer_create(&stage->in, pinned, threads, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_transfer_create(&stage->out, pinned, threads, message);
+    if (status == GPUSOLVE_OK)
+        status = gpusolve_set_stream(inner, stage->compute);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_context_of(inner, &cuda);
+    size_t available = 0, total = 0;
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo", message);
+    stage->bytes = (int64_t)((device_bytes ? device_bytes : available / 4 * 3) / 256 * 256);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_malloc((void **)&stage->memory, stage->bytes, message);
+    return status;
+}
+
+gpusolve_status gsv_stage_create(gpusolve_handle *inner, size_t device_bytes, size_t pinned_bytes,
+                                 gsv_stage **stage) {
+    gsv_stage *made = gsv_calloc(1, sizeof *made);
+    *stage = NULL;
+    if (!made)
+        return gsv_fail(&inner->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for staging");
+    made->inner = inner;
+    const int previous = gsv_cuda_enter(inner->device);
+    const gpusolve_status status = make(made, device_bytes, pinned_bytes);
+    gsv_cuda_leave(previous);
+    if (status == GPUSOLVE_OK)
+        *stage = made;
+    else
+        gsv_stage_destroy(made);
+    return status;
+}
+
+void gsv_stage_destroy(gsv_stage *stage) {
+    if (!stage)
+        return;
+    const int previous = gsv_cuda_enter(stage->inner->device);
+    cudaEvent_t events[6 + GSV_TILE_RING] = {stage->arrived,     stage->left,      stage->finished[0],
+                                             stage->finished[1], stage->stored[0], stage->stored[1]};
+    memcpy(events + 6, stage->used, sizeof stage->used);
+    for (int k = 0; k < 6 + GSV_TILE_RING; k++)
+        if (events[k])
+            cudaEventDestroy(events[k]);
+    gsv_transfer_destroy(&stage->in);
+    gsv_transfer_destroy(&stage->out);
+    if (stage->compute)
+        cudaStreamDestroy(stage->compute);
+    cudaFree(stage->memory);
+    gsv_free(stage);
+    gsv_cuda_leave(previous);
+}

@@ -1,0 +1,175 @@
+#include "cuda_transfer.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "../device.h"
+#include "../memory.h"
+
+static _Atomic int64_t countdown;
+
+void gsv_fail_transfer(int64_t k) {
+    atomic_store(&countdown, k);
+}
+
+static int transfer_fails(void) {
+    return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* --------------------------------------------------------------------------------------------- memory --- */
+
+static gpusolve_status checked(cudaError_t error, const char *call, gsv_message *message) {
+    return gsv_cuda_check(error, call, message);
+}
+
+gpusolve_status gsv_transfer_create(gsv_transfer *t, size_t pinned_bytes, int threads, gsv_message *message) {
+    memset(t, 0, sizeof *t);
+    t->threads = threads;
+    t->slot_bytes = pinned_bytes / GSV_TRANSFER_SLOTS / 256 * 256;
+    gpusolve_status status = checked(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
+                                     "cudaStreamCreateWithFlags", message);
+    for (int k = 0; k < GSV_TRANSFER_SLOTS && status == GPUSOLVE_OK; k++)
+        status = checked(cudaEventCreateWithFlags(&t->event[k], cudaEventDisableTiming),
+                         "cudaEventCreateWithFlags", message);
+    if (status == GPUSOLVE_OK) {
+        const cudaError_t error = gsv_allocation_fails()
+                                      ? cudaErrorMemoryAllocation
+                                      : cudaHostAlloc((void **)&t->pinned, GSV_TRANSFER_SLOTS * t->slot_bytes,
+                                                      cudaHostAllocDefault);
+        if (error != cudaSuccess) {
+            cudaGetLastError();
+            t->pinned = NULL;
+            status =
+                gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "allocating %zu bytes of pinned host memory: %s",
+                         GSV_TRANSFER_SLOTS * t->slot_bytes, cudaGetErrorString(error));
+        }
+    }
+    return status;
+}
+
+void gsv_transfer_destroy(gsv_transfer *t) {
+    if (t->stream)
+        cudaStreamDestroy(t->stream);
+    for (int k = 0; k < GSV_TRANSFER_SLOTS; k++)
+        if (t->event[k])
+            cudaEventDestroy(t->event[k]);
+    cudaFreeHost(t->pinned);
+    memset(t, 0, sizeof *t);
+}
+
+int gsv_transfer_is_direct(const void *host, size_t pitch) {
+    struct cudaPointerAttributes attributes;
+    if (cudaPointerGetAttributes(&attributes, host) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    return attributes.type == cudaMemoryTypeHost && pitch <= INT_MAX;
+}
+
+/* --------------------------------------------------------------------------------------------- copies --- */
+
+/* Part of a block: columns first .. first + count - 1, of each the bytes from `skip` on, `bytes` of them. */
+typedef struct piece {
+    size_t first, count, skip, bytes;
+} piece;
+
+/* Whole columns where a slot holds one, else parts of one column. */
+static piece next_piece(const gsv_block *block, size_t slot_bytes, const piece *last) {
+    if (block->bytes <= slot_bytes) {
+        const size_t first = last ? last->first + last->count : 0;
+        return (piece){first, smaller(slot_bytes / block->bytes, block->columns - first), 0, block->bytes};
+    }
+    const size_t reached = last ? last->skip + last->bytes : 0;
+    const size_t first = last ? last->first + (reached == block->bytes) : 0;
+    const size_t skip = reached == block->bytes ? 0 : reached;
+    return (piece){first, 1, skip, smaller(slot_bytes, block->bytes - skip)};
+}
+
+static int is_last(const gsv_block *block, const piece *p) {
+    return p->first + p->count == block->columns && p->skip + p->bytes == block->bytes;
+}
+
+static char *at(const gsv_block *block, const piece *p) {
+    return (char *)block->memory + p->first * block->pitch + p->skip;
+}
+
+static void copy_columns(int threads, char *to, size_t to_pitch, const char *from, size_t from_pitch,
+                         const piece *p) {
+    const int64_t count = (int64_t)p->count;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t j = 0; j < count; j++)
+        memcpy(to + (size_t)j * to_pitch, from + (size_t)j * from_pitch, p->bytes);
+}
+
+static gpusolve_status copy_async(const gsv_transfer *t, void *to, size_t to_pitch, const void *from,
+                                  size_t from_pitch, size_t bytes, size_t columns, enum cudaMemcpyKind kind,
+                                  gsv_message *message) {
+    const char *const call =
+        kind == cudaMemcpyHostToDevice ? "copying a block to the device" : "copying a block to the host";
+    if (transfer_fails())
+        return checked(cudaErrorUnknown, call, message);
+    return checked(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, bytes, columns, kind, t->stream), call,
+                   message);
+}
+
+gpusolve_status gsv_transfer_in(gsv_transfer *t, const gsv_block *host, const gsv_block *device, int direct,
+                                gsv_message *message) {
+    if (direct)
+        return copy_async(t, device->memory, device->pitch, host->memory, host->pitch, host->bytes,
+                          host->columns, cudaMemcpyHostToDevice, message);
+    gpusolve_status status = GPUSOLVE_OK;
+    piece p = next_piece(host, t->slot_bytes, NULL);
+    for (;; p = next_piece(host, t->slot_bytes, &p)) {
+        const int slot = (int)(t->next++ % GSV_TRANSFER_SLOTS);
+        char *pinned = t->pinned + (size_t)slot * t->slot_bytes;
+        /* an event that was never recorded is complete */
+        status = checked(cudaEventSynchronize(t->event[slot]), "cudaEventSynchronize", message);
+        if (status == GPUSOLVE_OK) {
+            copy_columns(t->threads, pinned, p.bytes, at(host, &p), host->pitch, &p);
+            status = copy_async(t, at(device, &p), device->pitch, pinned, p.bytes, p.bytes, p.count,
+                                cudaMemcpyHostToDevice, message);
+        }
+        if (status == GPUSOLVE_OK)
+            status = checked(cudaEventRecord(t->event[slot], t->stream), "cudaEventRecord", message);
+        if (status != GPUSOLVE_OK || is_last(host, &p))
+            return status;
+    }
+}
+
+gpusolve_status gsv_transfer_out(gsv_transfer *t, const gsv_block *device, const gsv_block *host, int direct,
+                                 gsv_message *message) {
+    if (direct)
+        return copy_async(t, host->memory, host->pitch, device->memory, device->pitch, host->bytes,
+                          host->columns, cudaMemcpyDeviceToHost, message);
+    /* `ahead` pieces are on their way while the one before them is unpacked */
+    gpusolve_status status = GPUSOLVE_OK;
+    piece coming = {0}, going = {0};
+    int64_t issued = 0, unpacked = 0;
+    for (int all = 0; status == GPUSOLVE_OK && !(all && unpacked == issued);) {
+        if (!all && issued - unpacked < GSV_TRANSFER_SLOTS) {
+            coming = next_piece(host, t->slot_bytes, issued ? &coming : NULL);
+            const int slot = (int)(issued % GSV_TRANSFER_SLOTS);
+            status =
+                copy_async(t, t->pinned + (size_t)slot * t->slot_bytes, coming.bytes, at(device, &coming),
+                           device->pitch, coming.bytes, coming.count, cudaMemcpyDeviceToHost, message);
+            if (status == GPUSOLVE_OK)
+                status = checked(cudaEventRecord(t->event[slot], t->stream), "cudaEventRecord", message);
+            issued++;
+            all = is_last(host, &coming);
+            continue;
+        }
+        const int slot = (int)(unpacked % GSV_TRANSFER_SLOTS);
+        going = next_piece(host, t->slot_bytes, unpacked ? &going : NULL);
+        status = checked(cudaEventSynchronize(t->event[slot]), "cudaEventSynchronize", message);
+        if (status == GPUSOLVE_OK)
+            copy_columns(t->threads, at(host, &going), host->pitch, t->pinned + (size_t)slot * t->slot_bytes,
+                         going.bytes, &going);
+        unpacked++;
+    }
+    return status;
+}

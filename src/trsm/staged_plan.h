@@ -1,0 +1,65 @@
+/*
+ * A triangular operation whose operands are in host memory, as steps for a device that may be smaller than
+ * they are: the recursion of triangular.h, cut into tiles.
+ *
+ * T's rows are taken in blocks of `tile`, in canonical order, the vectors in chunks of `width`. A step is one
+ * tile of T against one chunk, in the order in which the recursion reaches it:
+ *
+ *      to == from      the operation itself, with alpha, on block `to`
+ *      otherwise       b(to) = beta b(to) + alpha T(to, from) b(from)
+ *
+ * Every tile is met once a chunk, so what a chunk needs next is known from the start: tiles and blocks of
+ * vectors are asked for in the order of their first use. Block k is written k + 1 times and final then.
+ *
+ * The device's memory: `buffers` chunks of all rows (two, so that one comes and goes while the other is
+ * worked on), and tiles: the first `resident` of them come once and stay, the others come anew for each
+ * chunk, through a ring of the slots that are left.
+ */
+#ifndef GSV_STAGED_PLAN_H
+#define GSV_STAGED_PLAN_H
+
+#include "triangular.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gsv_staged_step {
+    int32_t to, from; /* canonical blocks */
+    gsv_number alpha, beta;
+} gsv_staged_step;
+
+typedef struct gsv_staged_plan {
+    int64_t tile, blocks;
+    int64_t width, chunks; /* the last chunk may be narrower */
+    int buffers;           /* 0: the vectors are on the device already */
+    int64_t slots;         /* for tiles; 0: A is on the device already */
+    int64_t resident;
+    int64_t tile_bytes, buffer_bytes;
+    int64_t steps;
+    gsv_staged_step *step;
+} gsv_staged_plan;
+
+enum { GSV_LARGEST_TILE = 1024, GSV_SMALLEST_TILE = 64, GSV_TILE_RING = 8 };
+
+/*
+ * alpha != 0, the problem is not empty. device_bytes: for tiles and chunks.
+ * GPUSOLVE_OUT_OF_DEVICE_MEMORY: not even one vector and two of the smallest tiles fit.
+ */
+gpusolve_status gsv_staged_plan_make(const gsv_triangular *p, gsv_number alpha, int a_on_device,
+                                     int b_on_device, int64_t device_bytes, gsv_staged_plan *plan,
+                                     gsv_message *message);
+void gsv_staged_plan_free(gsv_staged_plan *plan);
+
+/* Rows of a canonical block, and the first of them as an index of A's. */
+int64_t gsv_staged_size(const gsv_triangular *p, const gsv_staged_plan *plan, int64_t block);
+int64_t gsv_staged_start(const gsv_triangular *p, const gsv_staged_plan *plan, int64_t block);
+
+/* Where tile `step` of chunk `chunk` lies, and whether it must be brought there first. */
+int64_t gsv_staged_slot(const gsv_staged_plan *plan, int64_t chunk, int64_t step);
+int gsv_staged_comes(const gsv_staged_plan *plan, int64_t chunk, int64_t step);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
