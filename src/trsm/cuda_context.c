@@ -46,9 +46,13 @@ static gpusolve_status create(gpusolve_handle *handle) {
         status = gsv_cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", message);
     if (status == GPUSOLVE_OK)
         status =
-            gsv_cuda_check(cudaDeviceGetAttribute(&context->shared_bytes,
+            gsv_cuda_check(cudaDeviceGetAttribute(&context->device.shared_bytes,
                                                   cudaDevAttrMaxSharedMemoryPerBlockOptin, handle->device),
                            "cudaDeviceGetAttribute", message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(
+            cudaDeviceGetAttribute(&context->device.clusters, cudaDevAttrClusterLaunch, handle->device),
+            "cudaDeviceGetAttribute", message);
     if (status == GPUSOLVE_OK && cublasCreate(&context->cublas) != CUBLAS_STATUS_SUCCESS) {
         context->cublas = NULL;
         cudaGetLastError();

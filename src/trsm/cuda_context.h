@@ -5,6 +5,7 @@
 #include <cublas_v2.h>
 
 #include "../handle.h"
+#include "cuda_plan.h"
 
 enum { GSV_CONTEXT_TICKET = 256 };     /* bytes */
 enum { GSV_CONTEXT_TILE = 512 };       /* order of the tile */
@@ -12,7 +13,7 @@ enum { GSV_CONTEXT_BYTES = 32 << 20 }; /* for cuBLAS, and as many for the librar
 
 typedef struct gsv_cuda_context {
     cublasHandle_t cublas;
-    int shared_bytes;       /* that a thread block can have */
+    gsv_leaf_device device;
     void *cublas_workspace; /* [device] GSV_CONTEXT_BYTES */
     void *scratch;          /* [device] GSV_CONTEXT_BYTES, for calls without a workspace */
     void *ticket;           /* [device] of the solve under way: zero between kernels */

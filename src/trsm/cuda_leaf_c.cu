@@ -1,3 +1,3 @@
 #include "cuda_leaf_launch.cuh"
 
-GSV_DEFINE_LEAF_COMPLEX(gsv_leaf_c, gsv::complex<float>, 16);
+extern "C" const gsv_leaf_functions gsv_leaf_c = gsv::leaf_table<gsv::complex<float>>();

@@ -2,6 +2,7 @@
 #ifndef GSV_CUDA_LEAF_LAUNCH_CUH
 #define GSV_CUDA_LEAF_LAUNCH_CUH
 
+#include "cuda_cluster.cuh"
 #include "cuda_multiply.cuh"
 #include "cuda_panel.cuh"
 
@@ -95,6 +96,49 @@ template <typename T, int N> cudaError_t panel_group(const gsv_leaf *leaf, cudaS
                              stream, p);
 }
 
+/* launch_overlapped in clusters of `cluster` thread blocks. */
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch_clusters(void (*kernel)(Parameters...), int64_t blocks, int cluster, size_t shared,
+                            cudaStream_t stream, Arguments... arguments) {
+    const void *const function = reinterpret_cast<const void *>(kernel);
+    cudaError_t error =
+        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared));
+    if (error == cudaSuccess && cluster > 8)
+        error = cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    if (error != cudaSuccess)
+        return error;
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim.x = unsigned(cluster);
+    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(unsigned(blocks));
+    config.blockDim = dim3(LEAF_THREADS);
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+template <typename T, int N>
+cudaError_t step_group(const gsv_leaf *leaf, int first_block, cudaStream_t stream) {
+    typedef cluster_shape<T, N> S;
+    const leaf_problem<T> p = problem_of<T>(leaf);
+    return launch_clusters(solve_step_kernel<T, N>, int64_t(p.groups) * S::STEP, S::STEP, S::STEP_BYTES,
+                           stream, p, first_block);
+}
+
+template <typename T, int N>
+cudaError_t product_group(const gsv_leaf *leaf, int cluster, cudaStream_t stream) {
+    const leaf_problem<T> p = problem_of<T>(leaf);
+    return launch_clusters(product_kernel<T, N>, int64_t(p.groups) * cluster, cluster,
+                           cluster_shape<T, N>::product_bytes((p.blocks + cluster - 1) / cluster), stream, p,
+                           cluster);
+}
+
 template <typename T, int N> cudaError_t multiply_group(const gsv_leaf *leaf, cudaStream_t stream) {
     const leaf_problem<T> p = problem_of<T>(leaf);
     const int64_t tasks = int64_t(p.blocks) * p.groups;
@@ -166,6 +210,36 @@ template <typename T> struct leaf_launcher {
         }
         return cudaErrorInvalidValue;
     }
+    static cudaError_t solve_step(const gsv_leaf *leaf, int first_block, cudaStream_t stream) {
+        switch (leaf->group) {
+        case 8:
+            return step_group<T, 8>(leaf, first_block, stream);
+        case 16:
+            if constexpr (widest_group<T>() >= 16)
+                return step_group<T, 16>(leaf, first_block, stream);
+            break;
+        case 32:
+            if constexpr (widest_group<T>() >= 32)
+                return step_group<T, 32>(leaf, first_block, stream);
+            break;
+        }
+        return cudaErrorInvalidValue;
+    }
+    static cudaError_t product(const gsv_leaf *leaf, int cluster, cudaStream_t stream) {
+        switch (leaf->group) {
+        case 8:
+            return product_group<T, 8>(leaf, cluster, stream);
+        case 16:
+            if constexpr (widest_group<T>() >= 16)
+                return product_group<T, 16>(leaf, cluster, stream);
+            break;
+        case 32:
+            if constexpr (widest_group<T>() >= 32)
+                return product_group<T, 32>(leaf, cluster, stream);
+            break;
+        }
+        return cudaErrorInvalidValue;
+    }
     static cudaError_t zero(void *b, int64_t rows, int64_t columns, int64_t ld, cudaStream_t stream) {
         const int64_t blocks = (rows * columns + 4 * LEAF_THREADS - 1) / (4 * LEAF_THREADS);
         zero_kernel<T><<<unsigned(blocks < 4096 ? blocks : 4096), LEAF_THREADS, 0, stream>>>(
@@ -187,32 +261,37 @@ template <typename T> struct leaf_launcher {
     }
 };
 
-/* Of a solve and of the inversion before it. */
-template <typename T, typename S> struct with_inversion {
-    static const int BYTES = S::BYTES > invert_shared<T>::BYTES ? S::BYTES : invert_shared<T>::BYTES;
-};
-
-/* clang-format off */
-#define GSV_LEAF_SHARED(type, shape, n) (gsv::with_inversion<type, gsv::shape<type, n>>::BYTES)
-#define GSV_DEFINE_LEAF_REAL(name, type)                                                                     \
-    extern "C" const gsv_leaf_functions name = {                                                             \
-        {8, 16, 32, 0},                                                                                      \
-        {GSV_LEAF_SHARED(type, solve_shape, 8), GSV_LEAF_SHARED(type, solve_shape, 16),                      \
-         GSV_LEAF_SHARED(type, solve_shape, 32), 0},                                                         \
-        {GSV_LEAF_SHARED(type, panel_shape, 8), GSV_LEAF_SHARED(type, panel_shape, 16),                      \
-         GSV_LEAF_SHARED(type, panel_shape, 32), 0},                                                         \
-        GSV_LEAF_LAUNCHERS(type)}
-#define GSV_DEFINE_LEAF_COMPLEX(name, type, wide)                                                            \
-    extern "C" const gsv_leaf_functions name = {                                                             \
-        {8, wide, 0, 0},                                                                                     \
-        {GSV_LEAF_SHARED(type, solve_shape, 8), (wide) ? GSV_LEAF_SHARED(type, solve_shape, 16) : 0, 0, 0},  \
-        {GSV_LEAF_SHARED(type, panel_shape, 8), (wide) ? GSV_LEAF_SHARED(type, panel_shape, 16) : 0, 0, 0},  \
-        GSV_LEAF_LAUNCHERS(type)}
-#define GSV_LEAF_LAUNCHERS(type)                                                                             \
-    gsv::leaf_launcher<type>::invert, gsv::leaf_launcher<type>::solve, gsv::leaf_launcher<type>::solve_panel, \
-        gsv::leaf_launcher<type>::multiply, gsv::leaf_launcher<type>::zero, gsv::leaf_launcher<type>::copy,  \
-        gsv::leaf_launcher<type>::copy_triangle
-/* clang-format on */
+/* The table of a precision. Bytes of shared memory: those of a solve serve the inversion before it, too. */
+template <typename T> constexpr gsv_leaf_functions leaf_table() {
+    gsv_leaf_functions table = {};
+    constexpr int INVERT = invert_shared<T>::BYTES, WIDEST = widest_group<T>();
+    const int groups[] = {8, 16, 32};
+    const int solve[] = {solve_shape<T, 8>::BYTES, solve_shape<T, 16>::BYTES, solve_shape<T, 32>::BYTES};
+    const int panel[] = {panel_shape<T, 8>::BYTES, panel_shape<T, 16>::BYTES, panel_shape<T, 32>::BYTES};
+    const int step[] = {cluster_shape<T, 8>::STEP_BYTES, cluster_shape<T, 16>::STEP_BYTES,
+                        cluster_shape<T, 32>::STEP_BYTES};
+    const int product[] = {cluster_shape<T, 8>::product_bytes(0), cluster_shape<T, 16>::product_bytes(0),
+                           cluster_shape<T, 32>::product_bytes(0)};
+    for (int k = 0; k < 3 && groups[k] <= WIDEST; k++) {
+        table.groups[k] = groups[k];
+        table.solve_shared[k] = solve[k] > INVERT ? solve[k] : INVERT;
+        table.panel_shared[k] = panel[k] > INVERT ? panel[k] : INVERT;
+        table.step_shared[k] = step[k] > INVERT ? step[k] : INVERT;
+        table.product_shared[k] = product[k];
+        table.product_row_shared[k] = GSV_LEAF_ROWS * groups[k] * int(sizeof(T));
+    }
+    table.step_blocks = cluster_shape<T, 8>::STEP;
+    table.invert = leaf_launcher<T>::invert;
+    table.solve = leaf_launcher<T>::solve;
+    table.solve_panel = leaf_launcher<T>::solve_panel;
+    table.solve_step = leaf_launcher<T>::solve_step;
+    table.multiply = leaf_launcher<T>::multiply;
+    table.product = leaf_launcher<T>::product;
+    table.zero = leaf_launcher<T>::zero;
+    table.copy = leaf_launcher<T>::copy;
+    table.copy_triangle = leaf_launcher<T>::copy_triangle;
+    return table;
+}
 
 } // namespace gsv
 #endif

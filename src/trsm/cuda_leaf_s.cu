@@ -1,3 +1,3 @@
 #include "cuda_leaf_launch.cuh"
 
-GSV_DEFINE_LEAF_REAL(gsv_leaf_s, float);
+extern "C" const gsv_leaf_functions gsv_leaf_s = gsv::leaf_table<float>();

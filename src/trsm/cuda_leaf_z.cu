@@ -1,3 +1,3 @@
 #include "cuda_leaf_launch.cuh"
 
-GSV_DEFINE_LEAF_COMPLEX(gsv_leaf_z, gsv::complex<double>, 0);
+extern "C" const gsv_leaf_functions gsv_leaf_z = gsv::leaf_table<gsv::complex<double>>();

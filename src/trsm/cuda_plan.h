@@ -9,8 +9,8 @@
  * Multiply: few vectors go through the library's own kernels (cuda_multiply.cuh), many through cuBLAS's
  * product out of place, from a copy of as many vectors as fit.
  *
- * shared_bytes: what the device gives a thread block. Where that is too little for a solve's kernel, the
- * leaves are cuBLAS's.
+ * Where the device gives a thread block too little shared memory for a solve's kernel, the leaves are
+ * cuBLAS's.
  */
 #ifndef GSV_CUDA_PLAN_H
 #define GSV_CUDA_PLAN_H
@@ -21,9 +21,16 @@
 extern "C" {
 #endif
 
+/* Of the device: what a thread block can have, and whether there are clusters of them. */
+typedef struct gsv_leaf_device {
+    int shared_bytes, clusters;
+} gsv_leaf_device;
+
 typedef struct gsv_leaf_plan {
     int group;             /* vectors side by side; 0: through cuBLAS */
     int serial;            /* solve: through solve_panel */
+    int steps;             /* solve: through solve_step, blocks of rows each; 0: not */
+    int cluster;           /* multiply: through product, by clusters of so many; 0: not */
     int64_t stop;          /* rows of the largest leaf */
     int64_t panel;         /* vectors at a time */
     int64_t inverse_order; /* solve: rows of T whose inverses are kept at once */
@@ -33,8 +40,8 @@ typedef struct gsv_leaf_plan {
 } gsv_leaf_plan;
 
 /* The plan for unlimited memory, and the best one for so much, which is at least GSV_CONTEXT_BYTES. */
-gsv_leaf_plan gsv_leaf_whole_plan(const gsv_triangular *p, int shared_bytes);
-gsv_leaf_plan gsv_leaf_plan_for(const gsv_triangular *p, int shared_bytes, size_t bytes);
+gsv_leaf_plan gsv_leaf_whole_plan(const gsv_triangular *p, gsv_leaf_device device);
+gsv_leaf_plan gsv_leaf_plan_for(const gsv_triangular *p, gsv_leaf_device device, size_t bytes);
 
 #ifdef __cplusplus
 }

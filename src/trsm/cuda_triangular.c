@@ -103,6 +103,12 @@ static gpusolve_status solve_prepared(leaf_run *run, const gsv_triangular *p, in
         leaf.next_exchange = run->memory + plan->exchange[1 - which];
     }
     run->leaves++;
+    if (plan->steps) {
+        cudaError_t error = cudaSuccess;
+        for (int block = 0; block < blocks && error == cudaSuccess; block += plan->steps)
+            error = run->functions->solve_step(&leaf, block, run->stream);
+        return checked(error, run);
+    }
     return checked((plan->serial ? run->functions->solve_panel : run->functions->solve)(&leaf, run->stream),
                    run);
 }
@@ -142,6 +148,13 @@ static gpusolve_status multiply_leaf(void *context, const gsv_triangular *p, int
     return status;
 }
 
+static gpusolve_status product_leaf(void *context, const gsv_triangular *p, int64_t start, int64_t size,
+                                    gsv_number alpha) {
+    leaf_run *run = context;
+    const gsv_leaf leaf = leaf_of(run, p, start, size, 0, p->vectors, alpha);
+    return checked(run->functions->product(&leaf, run->plan.cluster, run->stream), run);
+}
+
 /* The same through a copy of some vectors and cuBLAS. */
 static gpusolve_status copy_leaf(void *context, const gsv_triangular *p, int64_t start, int64_t size,
                                  gsv_number alpha) {
@@ -179,7 +192,7 @@ gpusolve_status gsv_triangular_cuda_workspace(gpusolve_handle *handle, const gsv
     gsv_cuda_context *cuda = NULL;
     const gpusolve_status status = gsv_cuda_context_of(handle, &cuda);
     if (status == GPUSOLVE_OK && p->order > 0 && p->vectors > 0)
-        *bytes = (size_t)gsv_leaf_whole_plan(p, cuda->shared_bytes).end;
+        *bytes = (size_t)gsv_leaf_whole_plan(p, cuda->device).end;
     return status;
 }
 
@@ -199,10 +212,10 @@ gpusolve_status gsv_triangular_cuda(gpusolve_handle *handle, const gsv_triangula
         return status;
     const int own = workspace_bytes < GSV_CONTEXT_BYTES; /* the handle's memory is larger */
     run.memory = own ? run.cuda->scratch : workspace;
-    run.plan = gsv_leaf_plan_for(p, run.cuda->shared_bytes, own ? GSV_CONTEXT_BYTES : workspace_bytes);
+    run.plan = gsv_leaf_plan_for(p, run.cuda->device, own ? GSV_CONTEXT_BYTES : workspace_bytes);
     gsv_triangular_backend backend = {&run, run.plan.stop, multiply, NULL};
     if (p->operation == GSV_MULTIPLY)
-        backend.leaf = run.plan.group ? multiply_leaf : copy_leaf;
+        backend.leaf = run.plan.cluster ? product_leaf : run.plan.group ? multiply_leaf : copy_leaf;
     else
         backend.leaf = run.plan.group ? solve_leaf : cublas_leaf;
     if (backend.leaf == solve_leaf && run.plan.inverse_order == p->order)

@@ -4,8 +4,8 @@
 
 #include "cuda_leaf.h"
 
-static _Atomic int64_t forced_stop, forced_few, forced_serial;
-static _Atomic int forced_group;
+static _Atomic int64_t forced_stop, forced_few, forced_serial, forced_steps;
+static _Atomic int forced_group, forced_cluster;
 
 void gsv_cuda_force_stop(int64_t rows) {
     atomic_store(&forced_stop, rows);
@@ -21,6 +21,18 @@ void gsv_cuda_force_serial(int64_t vectors) {
 
 void gsv_cuda_force_group(int vectors) {
     atomic_store(&forced_group, vectors);
+}
+
+void gsv_cuda_force_steps(int64_t vectors) {
+    atomic_store(&forced_steps, vectors);
+}
+
+void gsv_cuda_force_cluster(int size) {
+    atomic_store(&forced_cluster, size);
+}
+
+int gsv_cuda_forced_cluster(void) {
+    return atomic_load(&forced_cluster);
 }
 
 int gsv_cuda_forced_group(void) {
@@ -41,13 +53,23 @@ int gsv_cuda_is_serial(const gsv_triangular *p) {
     return p->operation == GSV_SOLVE && p->vectors >= (vectors > 0 ? vectors : 768);
 }
 
+int gsv_cuda_has_steps(const gsv_triangular *p) {
+    const int64_t vectors = atomic_load(&forced_steps);
+    return p->operation == GSV_SOLVE && vectors >= 0 && p->vectors >= (vectors > 0 ? vectors : 768);
+}
+
+int gsv_cuda_has_product(const gsv_triangular *p) {
+    const int size = atomic_load(&forced_cluster);
+    return size > 0 || (size == 0 && (p->order <= 1024 || (p->order <= 2048 && p->vectors <= 128)));
+}
+
 int64_t gsv_cuda_stop(const gsv_triangular *p) {
     const int64_t rows = atomic_load(&forced_stop);
     if (rows > 0)
         return rows;
     if (p->operation == GSV_MULTIPLY)
         return p->vectors <= gsv_cuda_few(p) ? 8192 : GSV_COPY_STOP;
-    if (gsv_cuda_is_serial(p))
+    if (gsv_cuda_has_steps(p) || gsv_cuda_is_serial(p))
         return 256;
     /* As many rows as give 256 tasks with groups of 16, but 1024 at least. */
     const int64_t groups = (p->vectors + 15) / 16, even = 256 / groups * 64;

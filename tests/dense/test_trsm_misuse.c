@@ -158,7 +158,8 @@ static void check_query(gpusolve_handle *handle) {
                      GPUSOLVE_INVALID_ARGUMENT);
         CHECK(strncmp(gpusolve_last_error(handle), "bytes:", 6) == 0);
         CHECK_STATUS(queries[k](handle, GPUSOLVE_FLOAT, GPUSOLVE_RIGHT, 300, 500, &bytes), GPUSOLVE_OK);
-        CHECK((bytes > 0) == (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA));
+        if (queries[k] == gpusolve_trsm_workspace) /* a product may need none */
+            CHECK((bytes > 0) == (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA));
     }
 }
 
