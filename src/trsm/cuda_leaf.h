@@ -45,9 +45,8 @@ typedef struct gsv_leaf_functions {
     int32_t groups[4];       /* ascending, unused ones 0 */
     int32_t solve_shared[4]; /* bytes of shared memory that invert and solve need with each */
     int32_t panel_shared[4]; /* invert and solve_panel */
-    int32_t step_shared[4];  /* invert and solve_step */
+    int32_t wide_shared[4];  /* invert and solve_wide */
     int32_t product_shared[4], product_row_shared[4]; /* product: without, and for each, block of rows */
-    int32_t step_blocks;
     /* Also fills `clear`, `clear_bytes` bytes (a multiple of 16) that are aligned to 16, with 0xff. Reads of
      * leaf: the triangle, inverse, substitute. */
     cudaError_t (*invert)(const gsv_leaf *leaf, void *clear, int64_t clear_bytes, cudaStream_t stream);
@@ -56,11 +55,10 @@ typedef struct gsv_leaf_functions {
      * Uses neither exchange nor ticket. */
     cudaError_t (*solve_panel)(const gsv_leaf *leaf, cudaStream_t stream);
     cudaError_t (*multiply)(const gsv_leaf *leaf, cudaStream_t stream);
-    /* On devices with clusters: the blocks of rows first_block .. first_block + step_blocks - 1 of a solve,
-     * by a cluster for each group of vectors, after those before them; uses neither exchange nor ticket. And
-     * the whole product by a cluster of `cluster` thread blocks for each group, in place; uses nothing else.
-     */
-    cudaError_t (*solve_step)(const gsv_leaf *leaf, int first_block, cudaStream_t stream);
+    /* solve for many vectors: the same exchange and ticket, other kernels. */
+    cudaError_t (*solve_wide)(const gsv_leaf *leaf, cudaStream_t stream);
+    /* The whole product in place, on devices with clusters, by one of `cluster` thread blocks for each group;
+     * uses neither exchange nor partial. */
     cudaError_t (*product)(const gsv_leaf *leaf, int cluster, cudaStream_t stream);
     /* b = 0: entries [rows][columns] at b + i + j ld */
     cudaError_t (*zero)(void *b, int64_t rows, int64_t columns, int64_t ld, cudaStream_t stream);

@@ -5,6 +5,7 @@
 #include "cuda_cluster.cuh"
 #include "cuda_multiply.cuh"
 #include "cuda_panel.cuh"
+#include "cuda_wide.cuh"
 
 namespace gsv {
 
@@ -123,19 +124,17 @@ cudaError_t launch_clusters(void (*kernel)(Parameters...), int64_t blocks, int c
     return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
-template <typename T, int N>
-cudaError_t step_group(const gsv_leaf *leaf, int first_block, cudaStream_t stream) {
-    typedef cluster_shape<T, N> S;
+template <typename T, int N> cudaError_t wide_group(const gsv_leaf *leaf, cudaStream_t stream) {
     const leaf_problem<T> p = problem_of<T>(leaf);
-    return launch_clusters(solve_step_kernel<T, N>, int64_t(p.groups) * S::STEP, S::STEP, S::STEP_BYTES,
-                           stream, p, first_block);
+    return launch_overlapped(solve_wide_kernel<T, N>, int64_t(p.blocks) * p.groups, LEAF_THREADS,
+                             wide_shape<T, N>::BYTES, stream, p);
 }
 
 template <typename T, int N>
 cudaError_t product_group(const gsv_leaf *leaf, int cluster, cudaStream_t stream) {
     const leaf_problem<T> p = problem_of<T>(leaf);
     return launch_clusters(product_kernel<T, N>, int64_t(p.groups) * cluster, cluster,
-                           cluster_shape<T, N>::product_bytes((p.blocks + cluster - 1) / cluster), stream, p,
+                           product_shape<T, N>::bytes((p.blocks + cluster - 1) / cluster), stream, p,
                            cluster);
 }
 
@@ -210,17 +209,17 @@ template <typename T> struct leaf_launcher {
         }
         return cudaErrorInvalidValue;
     }
-    static cudaError_t solve_step(const gsv_leaf *leaf, int first_block, cudaStream_t stream) {
+    static cudaError_t solve_wide(const gsv_leaf *leaf, cudaStream_t stream) {
         switch (leaf->group) {
         case 8:
-            return step_group<T, 8>(leaf, first_block, stream);
+            return wide_group<T, 8>(leaf, stream);
         case 16:
             if constexpr (widest_group<T>() >= 16)
-                return step_group<T, 16>(leaf, first_block, stream);
+                return wide_group<T, 16>(leaf, stream);
             break;
         case 32:
             if constexpr (widest_group<T>() >= 32)
-                return step_group<T, 32>(leaf, first_block, stream);
+                return wide_group<T, 32>(leaf, stream);
             break;
         }
         return cudaErrorInvalidValue;
@@ -268,23 +267,23 @@ template <typename T> constexpr gsv_leaf_functions leaf_table() {
     const int groups[] = {8, 16, 32};
     const int solve[] = {solve_shape<T, 8>::BYTES, solve_shape<T, 16>::BYTES, solve_shape<T, 32>::BYTES};
     const int panel[] = {panel_shape<T, 8>::BYTES, panel_shape<T, 16>::BYTES, panel_shape<T, 32>::BYTES};
-    const int step[] = {cluster_shape<T, 8>::STEP_BYTES, cluster_shape<T, 16>::STEP_BYTES,
-                        cluster_shape<T, 32>::STEP_BYTES};
-    const int product[] = {cluster_shape<T, 8>::product_bytes(0), cluster_shape<T, 16>::product_bytes(0),
-                           cluster_shape<T, 32>::product_bytes(0)};
+    const int wide[] = {wide_shape<T, 8>::BYTES, wide_shape<T, 16>::BYTES, wide_shape<T, 32>::BYTES};
+    const int product[] = {product_shape<T, 8>::bytes(0), product_shape<T, 16>::bytes(0),
+                           product_shape<T, 32>::bytes(0)};
+    const int row[] = {product_shape<T, 8>::RESULT, product_shape<T, 16>::RESULT,
+                       product_shape<T, 32>::RESULT};
     for (int k = 0; k < 3 && groups[k] <= WIDEST; k++) {
         table.groups[k] = groups[k];
         table.solve_shared[k] = solve[k] > INVERT ? solve[k] : INVERT;
         table.panel_shared[k] = panel[k] > INVERT ? panel[k] : INVERT;
-        table.step_shared[k] = step[k] > INVERT ? step[k] : INVERT;
+        table.wide_shared[k] = wide[k] > INVERT ? wide[k] : INVERT;
         table.product_shared[k] = product[k];
-        table.product_row_shared[k] = GSV_LEAF_ROWS * groups[k] * int(sizeof(T));
+        table.product_row_shared[k] = row[k] * int(sizeof(T));
     }
-    table.step_blocks = cluster_shape<T, 8>::STEP;
     table.invert = leaf_launcher<T>::invert;
     table.solve = leaf_launcher<T>::solve;
     table.solve_panel = leaf_launcher<T>::solve_panel;
-    table.solve_step = leaf_launcher<T>::solve_step;
+    table.solve_wide = leaf_launcher<T>::solve_wide;
     table.multiply = leaf_launcher<T>::multiply;
     table.product = leaf_launcher<T>::product;
     table.zero = leaf_launcher<T>::zero;

@@ -28,16 +28,14 @@ static int64_t round_up(int64_t value, int64_t unit) {
 static int group_for(const gsv_triangular *p, const gsv_leaf_plan *plan, gsv_leaf_device device) {
     const gsv_leaf_functions *functions = gsv_leaf_functions_of(p->dtype);
     const int forced = gsv_cuda_forced_group(), solve = p->operation == GSV_SOLVE;
-    const int32_t *shared = plan->steps    ? functions->step_shared
+    const int32_t *shared = plan->wide     ? functions->wide_shared
                             : plan->serial ? functions->panel_shared
                                            : functions->solve_shared;
-    const int64_t blocks = plan->steps ? plan->steps
-                           : plan->serial
-                               ? 1
-                               : (smaller(p->order, plan->stop) + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS;
+    const int64_t blocks =
+        plan->serial ? 1 : (smaller(p->order, plan->stop) + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS;
     int group = 0;
     for (int k = 0; k < 4 && functions->groups[k] && !(solve && forced < 0); k++) {
-        const int wide = functions->groups[k], one_wave = k == 1 || plan->serial || plan->steps;
+        const int wide = functions->groups[k], one_wave = k == 1 || plan->serial;
         const int64_t groups = group ? (p->vectors + group - 1) / group : INT64_MAX;
         if (solve && shared[k] > device.shared_bytes)
             break;
@@ -87,7 +85,7 @@ static void lay_out_solve(const gsv_triangular *p, gsv_leaf_plan *plan) {
         return; /* cuBLAS needs nothing */
     const int64_t number = gsv_number_bytes(p->dtype), rows = round_up(plan->stop, GSV_LEAF_ROWS);
     const int64_t blocks = round_up(plan->inverse_order, GSV_LEAF_ROWS) / GSV_LEAF_ROWS;
-    const int exchanges = !plan->serial && !plan->steps;
+    const int exchanges = !plan->serial;
     const int two = plan->inverse_order > plan->stop && exchanges;
     plan->buffer_bytes = !exchanges ? 0 : rows * round_up(plan->panel, plan->group) * number;
     plan->inverse = 0;
@@ -132,9 +130,8 @@ gsv_leaf_plan gsv_leaf_whole_plan(const gsv_triangular *p, gsv_leaf_device devic
         plan_product(p, &plan, device);
         plan.stop = plan.cluster ? p->order : plan.stop;
     }
-    if (p->operation == GSV_SOLVE && device.clusters && gsv_cuda_has_steps(p))
-        plan.steps = gsv_leaf_functions_of(p->dtype)->step_blocks;
-    plan.serial = !plan.steps && gsv_cuda_is_serial(p);
+    plan.wide = gsv_cuda_is_wide(p);
+    plan.serial = !plan.wide && gsv_cuda_is_serial(p);
     if (plan.serial)
         plan.stop = smaller(plan.stop, GSV_PANEL_ROWS);
     if (!plan.cluster && (p->operation == GSV_SOLVE || p->vectors <= gsv_cuda_few(p)))

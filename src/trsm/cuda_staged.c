@@ -452,6 +452,7 @@ void gsv_stage_destroy(gsv_stage *stage) {
     for (int k = 0; k < 6 + GSV_TILE_RING; k++)
         if (events[k])
             cudaEventDestroy(events[k]);
+    gpusolve_set_stream(stage->inner, NULL); /* inner lives on, its stream does not */
     gsv_transfer_destroy(&stage->in);
     gsv_transfer_destroy(&stage->out);
     if (stage->compute)

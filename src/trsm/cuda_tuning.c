@@ -4,7 +4,7 @@
 
 #include "cuda_leaf.h"
 
-static _Atomic int64_t forced_stop, forced_few, forced_serial, forced_steps;
+static _Atomic int64_t forced_stop, forced_few, forced_serial, forced_wide;
 static _Atomic int forced_group, forced_cluster;
 
 void gsv_cuda_force_stop(int64_t rows) {
@@ -23,8 +23,8 @@ void gsv_cuda_force_group(int vectors) {
     atomic_store(&forced_group, vectors);
 }
 
-void gsv_cuda_force_steps(int64_t vectors) {
-    atomic_store(&forced_steps, vectors);
+void gsv_cuda_force_wide(int64_t vectors) {
+    atomic_store(&forced_wide, vectors);
 }
 
 void gsv_cuda_force_cluster(int size) {
@@ -53,8 +53,8 @@ int gsv_cuda_is_serial(const gsv_triangular *p) {
     return p->operation == GSV_SOLVE && p->vectors >= (vectors > 0 ? vectors : 768);
 }
 
-int gsv_cuda_has_steps(const gsv_triangular *p) {
-    const int64_t vectors = atomic_load(&forced_steps);
+int gsv_cuda_is_wide(const gsv_triangular *p) {
+    const int64_t vectors = atomic_load(&forced_wide);
     return p->operation == GSV_SOLVE && vectors >= 0 && p->vectors >= (vectors > 0 ? vectors : 768);
 }
 
@@ -69,7 +69,9 @@ int64_t gsv_cuda_stop(const gsv_triangular *p) {
         return rows;
     if (p->operation == GSV_MULTIPLY)
         return p->vectors <= gsv_cuda_few(p) ? 8192 : GSV_COPY_STOP;
-    if (gsv_cuda_has_steps(p) || gsv_cuda_is_serial(p))
+    if (gsv_cuda_is_wide(p))
+        return 1024;
+    if (gsv_cuda_is_serial(p))
         return 256;
     /* As many rows as give 256 tasks with groups of 16, but 1024 at least. */
     const int64_t groups = (p->vectors + 15) / 16, even = 256 / groups * 64;

@@ -133,17 +133,31 @@ gpusolve_status gsv_triangular_dispatch(gpusolve_handle *handle, const gsv_trian
     return gsv_triangular_host(handle, p, alpha);
 }
 
-gpusolve_status gsv_triangular_query(gpusolve_handle *handle, const gsv_triangular *p, size_t *bytes) {
-    *bytes = 0;
+gpusolve_status gsv_triangular_query(gpusolve_handle *handle, gsv_triangular p, const char *const names[2],
+                                     int64_t m, int64_t n, size_t *bytes) {
+    if (bytes)
+        *bytes = 0;
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    gpusolve_status status = gsv_dense_check_dtype(handle, p.dtype);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_side(handle, p.side);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, names[0], m, 0);
+    if (status == GPUSOLVE_OK && names[1])
+        status = gsv_dense_check_size(handle, names[1], n, 0);
+    if (status == GPUSOLVE_OK && !bytes)
+        status = gsv_dense_invalid(handle, "bytes: is NULL");
+    if (status != GPUSOLVE_OK)
+        return status;
+    p.order = p.side == GPUSOLVE_LEFT ? m : n;
+    p.vectors = p.side == GPUSOLVE_LEFT ? n : m;
 #ifdef GPUSOLVE_WITH_CUDA
     if (handle->backend == GPUSOLVE_BACKEND_CUDA) {
         const int previous = gsv_cuda_enter(handle->device);
-        const gpusolve_status status = gsv_triangular_cuda_workspace(handle, p, bytes);
+        status = gsv_triangular_cuda_workspace(handle, &p, bytes);
         gsv_cuda_leave(previous);
-        return status;
     }
 #endif
-    (void)handle;
-    (void)p;
-    return GPUSOLVE_OK;
+    return status;
 }

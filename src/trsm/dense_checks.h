@@ -34,7 +34,13 @@ gsv_number gsv_number_at(gpusolve_dtype dtype, const void *number);
 gpusolve_status gsv_triangular_dispatch(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha,
                                         gsv_workspace_argument workspace);
 
-/* Bytes of workspace that p is fastest with; 0 on the host. */
-gpusolve_status gsv_triangular_query(gpusolve_handle *handle, const gsv_triangular *p, size_t *bytes);
+/*
+ * A size query as the public calls make it: *bytes = 0, checks in the order dtype, side, the two sizes,
+ * bytes, then the bytes of workspace that p is fastest with; 0 on the host. p: without order and vectors,
+ * which are the sizes, exchanged on the right side. names: of the sizes; the second is NULL where there is
+ * one alone.
+ */
+gpusolve_status gsv_triangular_query(gpusolve_handle *handle, gsv_triangular p, const char *const names[2],
+                                     int64_t m, int64_t n, size_t *bytes);
 
 #endif

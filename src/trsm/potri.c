@@ -36,21 +36,10 @@ static gpusolve_status call(gpusolve_handle *handle, gpusolve_dtype dtype, gpuso
 
 gpusolve_status gpusolve_potri_workspace(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t n,
                                          size_t *bytes) {
-    if (bytes)
-        *bytes = 0;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
-    gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "n", n, 0);
-    if (status == GPUSOLVE_OK && !bytes)
-        status = gsv_dense_invalid(handle, "bytes: is NULL");
-    if (status != GPUSOLVE_OK)
-        return status;
+    static const char *const sizes[2] = {"n", NULL};
     /* the largest product of the recursion: at most n rows and half as many vectors or the other way round */
-    const gsv_triangular p = {
-        .operation = GSV_MULTIPLY, .dtype = dtype, .side = GPUSOLVE_LEFT, .order = n, .vectors = n};
-    return gsv_triangular_query(handle, &p, bytes);
+    const gsv_triangular p = {.operation = GSV_MULTIPLY, .dtype = dtype, .side = GPUSOLVE_LEFT};
+    return gsv_triangular_query(handle, p, sizes, n, n, bytes);
 }
 
 gpusolve_status gpusolve_spotri(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, float *A, int64_t lda,

@@ -47,22 +47,9 @@ static gpusolve_status solve(gpusolve_handle *handle, gpusolve_dtype dtype, gpus
 
 gpusolve_status gpusolve_potrs_workspace(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t n,
                                          int64_t nrhs, size_t *bytes) {
-    if (bytes)
-        *bytes = 0;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
-    gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "n", n, 0);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "nrhs", nrhs, 0);
-    if (status == GPUSOLVE_OK && !bytes)
-        status = gsv_dense_invalid(handle, "bytes: is NULL");
-    if (status != GPUSOLVE_OK)
-        return status;
-    const gsv_triangular p = {
-        .operation = GSV_SOLVE, .dtype = dtype, .side = GPUSOLVE_LEFT, .order = n, .vectors = nrhs};
-    return gsv_triangular_query(handle, &p, bytes);
+    static const char *const sizes[2] = {"n", "nrhs"};
+    const gsv_triangular p = {.operation = GSV_SOLVE, .dtype = dtype, .side = GPUSOLVE_LEFT};
+    return gsv_triangular_query(handle, p, sizes, n, nrhs, bytes);
 }
 
 gpusolve_status gpusolve_spotrs(gpusolve_handle *handle, gpusolve_uplo uplo, int64_t n, int64_t nrhs,

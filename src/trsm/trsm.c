@@ -16,39 +16,18 @@ static gpusolve_status call(gpusolve_handle *handle, gsv_triangular *p, int64_t 
                                                      : gsv_triangular_dispatch(handle, p, *alpha, workspace);
 }
 
-static gpusolve_status query(gpusolve_handle *handle, gsv_triangular_operation operation,
-                             gpusolve_dtype dtype, gpusolve_side side, int64_t m, int64_t n, size_t *bytes) {
-    if (bytes)
-        *bytes = 0;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
-    gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_side(handle, side);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "m", m, 0);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "n", n, 0);
-    if (status == GPUSOLVE_OK && !bytes)
-        status = gsv_dense_invalid(handle, "bytes: is NULL");
-    if (status != GPUSOLVE_OK)
-        return status;
-    const gsv_triangular p = {.operation = operation,
-                              .dtype = dtype,
-                              .side = side,
-                              .order = side == GPUSOLVE_LEFT ? m : n,
-                              .vectors = side == GPUSOLVE_LEFT ? n : m};
-    return gsv_triangular_query(handle, &p, bytes);
-}
+static const char *const sizes[2] = {"m", "n"};
 
 gpusolve_status gpusolve_trsm_workspace(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_side side,
                                         int64_t m, int64_t n, size_t *bytes) {
-    return query(handle, GSV_SOLVE, dtype, side, m, n, bytes);
+    const gsv_triangular p = {.operation = GSV_SOLVE, .dtype = dtype, .side = side};
+    return gsv_triangular_query(handle, p, sizes, m, n, bytes);
 }
 
 gpusolve_status gpusolve_trmm_workspace(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_side side,
                                         int64_t m, int64_t n, size_t *bytes) {
-    return query(handle, GSV_MULTIPLY, dtype, side, m, n, bytes);
+    const gsv_triangular p = {.operation = GSV_MULTIPLY, .dtype = dtype, .side = side};
+    return gsv_triangular_query(handle, p, sizes, m, n, bytes);
 }
 
 static gsv_number real_number(double alpha) {

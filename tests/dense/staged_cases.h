@@ -99,19 +99,11 @@ static inline void staged_check(gpusolve_staging *staging, const triangular_case
     free(after[1].values);
 }
 
-/* Every step-th of the 24 combinations, as case_some_variants. */
+/* Every step-th of case_turned's combinations. */
 static inline void staged_variants(gpusolve_staging *staging, const triangular_case *c, staged_place place_a,
                                    staged_place place_b, int step) {
     for (int variant = 0; variant < 24; variant += step) {
-        triangular_case turned = *c;
-        turned.side = variant & 1 ? GPUSOLVE_RIGHT : GPUSOLVE_LEFT;
-        turned.uplo = variant & 2 ? GPUSOLVE_UPPER : GPUSOLVE_LOWER;
-        turned.diag = variant & 4 ? GPUSOLVE_UNIT : GPUSOLVE_NON_UNIT;
-        turned.trans = (gpusolve_trans)(variant / 8);
-        if (turned.side == GPUSOLVE_RIGHT) {
-            turned.m = c->n;
-            turned.n = c->m;
-        }
+        const triangular_case turned = case_turned(c, variant);
         staged_check(staging, &turned, place_a, place_b);
     }
 }

@@ -216,20 +216,25 @@ static inline void case_check(gpusolve_handle *handle, const triangular_case *c,
     free(after.values);
 }
 
-/* case_check for every step-th of the 24 combinations of side, uplo, diag and trans. c->m is the order, c->n
- * the number of vectors. */
+/* One of the 24 combinations of side, uplo, diag and trans. c->m is the order, c->n the number of vectors. */
+static inline triangular_case case_turned(const triangular_case *c, int variant) {
+    triangular_case turned = *c;
+    turned.side = variant & 1 ? GPUSOLVE_RIGHT : GPUSOLVE_LEFT;
+    turned.uplo = variant & 2 ? GPUSOLVE_UPPER : GPUSOLVE_LOWER;
+    turned.diag = variant & 4 ? GPUSOLVE_UNIT : GPUSOLVE_NON_UNIT;
+    turned.trans = (gpusolve_trans)(variant / 8);
+    if (turned.side == GPUSOLVE_RIGHT) {
+        turned.m = c->n;
+        turned.n = c->m;
+    }
+    return turned;
+}
+
+/* case_check for every step-th of them. */
 static inline void case_some_variants(gpusolve_handle *handle, const triangular_case *c, int with_workspace,
                                       int step) {
     for (int variant = 0; variant < 24; variant += step) {
-        triangular_case turned = *c;
-        turned.side = variant & 1 ? GPUSOLVE_RIGHT : GPUSOLVE_LEFT;
-        turned.uplo = variant & 2 ? GPUSOLVE_UPPER : GPUSOLVE_LOWER;
-        turned.diag = variant & 4 ? GPUSOLVE_UNIT : GPUSOLVE_NON_UNIT;
-        turned.trans = (gpusolve_trans)(variant / 8);
-        if (turned.side == GPUSOLVE_RIGHT) {
-            turned.m = c->n;
-            turned.n = c->m;
-        }
+        const triangular_case turned = case_turned(c, variant);
         case_check(handle, &turned, with_workspace);
     }
 }
