@@ -3,7 +3,7 @@
  *
  *      gpusolve-trsm-bench [--operation trsm|trmm|potrs|potri] [--dtype sdcz] [--n N,N,...] [--nrhs R,R,...]
  *          [--variant LLNN,...] [--stop ROWS,...] [--no-peers] [--json FILE]
- *          [--group N] [--wide R] [--serial R] [--cluster C] [--few R]        cuda_tuning.h's hooks
+ *          [--group N] [--serial R] [--cluster C] [--few R]        cuda_tuning.h's hooks
  *
  * A variant is side, uplo, trans, diag as the BLAS writes them. nrhs 0 stands for n. Every time is that of
  * one call inside a CUDA graph that is replayed, in microseconds: the median of the replays. The result of
@@ -68,8 +68,6 @@ static options parse(int argc, char **argv) {
             parse_list(value, &o.stop);
         else if (!strcmp(argv[k], "--group"))
             gsv_cuda_force_group(atoi(value));
-        else if (!strcmp(argv[k], "--wide"))
-            gsv_cuda_force_wide(atoll(value));
         else if (!strcmp(argv[k], "--serial"))
             gsv_cuda_force_serial(atoll(value));
         else if (!strcmp(argv[k], "--cluster"))

@@ -3,7 +3,7 @@
  * take and the time that the device takes with everything in its memory.
  *
  *      gpusolve-staged-bench [--operation trsm|trmm] [--n N] [--nrhs R] [--memory pinned|pageable]
- *          [--device-mib M] [--pinned-mib M] [--runs K] [--json FILE]
+ *          [--device-mib M] [--pinned-mib M] [--tile ROWS] [--runs K] [--json FILE]
  *
  * Double precision, left, lower, N; nrhs 0 stands for n. Transfers alone: from pinned memory the triangle of
  * A and B to the device while B comes back, in large copies; to and from pageable memory the same bytes
@@ -24,6 +24,7 @@
 
 #include "gpusolve_dense.h"
 #include "revision.h"
+#include "trsm/staged_plan.h"
 
 enum { CHECKED = 8, MOST_RUNS = 21 };
 
@@ -231,6 +232,8 @@ static options parse(int argc, char **argv) {
             o.device_bytes = (size_t)atoll(value) << 20;
         else if (!strcmp(argv[k], "--pinned-mib"))
             o.pinned_bytes = (size_t)atoll(value) << 20;
+        else if (!strcmp(argv[k], "--tile"))
+            gsv_staged_force_tile(atoll(value));
         else if (!strcmp(argv[k], "--runs"))
             o.runs = atoi(value);
         else if (!strcmp(argv[k], "--json"))

@@ -58,17 +58,6 @@ template <typename T, int I, int N> struct fragment {
                     c[i][t][e] = 0;
     }
 
-    /* c = from, in the places of result */
-    __device__ __forceinline__ void start(const T (&from)[I][N / 8][2]) {
-#pragma unroll
-        for (int i = 0; i < I; i++)
-#pragma unroll
-            for (int t = 0; t < N / 8; t++)
-#pragma unroll
-                for (int e = 0; e < 2; e++)
-                    c[i / 2][t][2 * (i % 2) + e] = from[i][t][e];
-    }
-
     __device__ __forceinline__ void add_product(const T (&a)[I][2], const T (&x)[2][XS]) {
 #pragma unroll
         for (int i = 0; i < I / 2; i++)
@@ -101,18 +90,6 @@ template <typename R, int I, int N> struct fragment<complex<R>, I, N> {
 #pragma unroll
                 for (int e = 0; e < 4; e++)
                     re[i][t][e] = im[i][t][e] = 0;
-    }
-
-    __device__ __forceinline__ void start(const complex<R> (&from)[I][N / 8][2]) {
-#pragma unroll
-        for (int i = 0; i < I; i++)
-#pragma unroll
-            for (int t = 0; t < N / 8; t++)
-#pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    re[i / 2][t][2 * (i % 2) + e] = from[i][t][e].re;
-                    im[i / 2][t][2 * (i % 2) + e] = from[i][t][e].im;
-                }
     }
 
     __device__ __forceinline__ void add_product(const complex<R> (&a)[I][2], const complex<R> (&x)[2][XS]) {

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { GSV_LEAF_ROWS = 64, GSV_PANEL_ROWS = 512 };
+enum { GSV_LEAF_ROWS = 64, GSV_PANEL_ROWS = 256 };
 
 typedef struct gsv_leaf {
     const void *a; /* [device], like all pointers here */
@@ -45,7 +45,6 @@ typedef struct gsv_leaf_functions {
     int32_t groups[4];       /* ascending, unused ones 0 */
     int32_t solve_shared[4]; /* bytes of shared memory that invert and solve need with each */
     int32_t panel_shared[4]; /* invert and solve_panel */
-    int32_t wide_shared[4];  /* invert and solve_wide */
     int32_t product_shared[4], product_row_shared[4]; /* product: without, and for each, block of rows */
     /* Also fills `clear`, `clear_bytes` bytes (a multiple of 16) that are aligned to 16, with 0xff. Reads of
      * leaf: the triangle, inverse, substitute. */
@@ -55,8 +54,6 @@ typedef struct gsv_leaf_functions {
      * Uses neither exchange nor ticket. */
     cudaError_t (*solve_panel)(const gsv_leaf *leaf, cudaStream_t stream);
     cudaError_t (*multiply)(const gsv_leaf *leaf, cudaStream_t stream);
-    /* solve for many vectors: the same exchange and ticket, other kernels. */
-    cudaError_t (*solve_wide)(const gsv_leaf *leaf, cudaStream_t stream);
     /* The whole product in place, on devices with clusters, by one of `cluster` thread blocks for each group;
      * uses neither exchange nor partial. */
     cudaError_t (*product)(const gsv_leaf *leaf, int cluster, cudaStream_t stream);

@@ -5,26 +5,25 @@
 #include "cuda_cluster.cuh"
 #include "cuda_multiply.cuh"
 #include "cuda_panel.cuh"
-#include "cuda_wide.cuh"
 
 namespace gsv {
 
-/* to = from, both [rows][columns] */
-template <typename T>
+/* to = from, both [rows][columns], COLUMNS columns a thread */
+template <typename T, int COLUMNS>
 __global__ void __launch_bounds__(LEAF_THREADS)
     copy_block_kernel(const T *from, int64_t from_ld, T *to, int64_t to_ld, int64_t rows, int64_t columns) {
     wait_for_earlier_kernels();
     let_next_kernel_start();
     const int64_t row_blocks = (rows + LEAF_THREADS - 1) / LEAF_THREADS;
-    for (int64_t k = blockIdx.x; k < row_blocks * ((columns + 7) / 8); k += gridDim.x) {
-        const int64_t i = k % row_blocks * LEAF_THREADS + threadIdx.x, j = k / row_blocks * 8;
-        T piece[8]; /* all asked for before the first is stored */
+    for (int64_t k = blockIdx.x; k < row_blocks * ((columns + COLUMNS - 1) / COLUMNS); k += gridDim.x) {
+        const int64_t i = k % row_blocks * LEAF_THREADS + threadIdx.x, j = k / row_blocks * COLUMNS;
+        T piece[COLUMNS]; /* all asked for before the first is stored */
 #pragma unroll
-        for (int c = 0; c < 8; c++)
+        for (int c = 0; c < COLUMNS; c++)
             if (i < rows && j + c < columns)
                 piece[c] = load_panel(from + i + (j + c) * from_ld);
 #pragma unroll
-        for (int c = 0; c < 8; c++)
+        for (int c = 0; c < COLUMNS; c++)
             if (i < rows && j + c < columns)
                 to[i + (j + c) * to_ld] = piece[c];
     }
@@ -124,12 +123,6 @@ cudaError_t launch_clusters(void (*kernel)(Parameters...), int64_t blocks, int c
     return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
-template <typename T, int N> cudaError_t wide_group(const gsv_leaf *leaf, cudaStream_t stream) {
-    const leaf_problem<T> p = problem_of<T>(leaf);
-    return launch_overlapped(solve_wide_kernel<T, N>, int64_t(p.blocks) * p.groups, LEAF_THREADS,
-                             wide_shape<T, N>::BYTES, stream, p);
-}
-
 template <typename T, int N>
 cudaError_t product_group(const gsv_leaf *leaf, int cluster, cudaStream_t stream) {
     const leaf_problem<T> p = problem_of<T>(leaf);
@@ -209,21 +202,6 @@ template <typename T> struct leaf_launcher {
         }
         return cudaErrorInvalidValue;
     }
-    static cudaError_t solve_wide(const gsv_leaf *leaf, cudaStream_t stream) {
-        switch (leaf->group) {
-        case 8:
-            return wide_group<T, 8>(leaf, stream);
-        case 16:
-            if constexpr (widest_group<T>() >= 16)
-                return wide_group<T, 16>(leaf, stream);
-            break;
-        case 32:
-            if constexpr (widest_group<T>() >= 32)
-                return wide_group<T, 32>(leaf, stream);
-            break;
-        }
-        return cudaErrorInvalidValue;
-    }
     static cudaError_t product(const gsv_leaf *leaf, int cluster, cudaStream_t stream) {
         switch (leaf->group) {
         case 8:
@@ -247,10 +225,15 @@ template <typename T> struct leaf_launcher {
     }
     static cudaError_t copy(const void *from, int64_t from_ld, void *to, int64_t to_ld, int64_t rows,
                             int64_t columns, cudaStream_t stream) {
-        const int64_t pieces = (rows + LEAF_THREADS - 1) / LEAF_THREADS * ((columns + 7) / 8);
-        return launch_overlapped(copy_block_kernel<T>, pieces < 2112 ? pieces : 2112, LEAF_THREADS, 0, stream,
-                                 static_cast<const T *>(from), from_ld, static_cast<T *>(to), to_ld, rows,
-                                 columns);
+        const int64_t row_blocks = (rows + LEAF_THREADS - 1) / LEAF_THREADS;
+        const T *source = static_cast<const T *>(from);
+        T *target = static_cast<T *>(to);
+        if (row_blocks * columns <= 1056) /* few numbers: many threads */
+            return launch_overlapped(copy_block_kernel<T, 1>, row_blocks * columns, LEAF_THREADS, 0, stream,
+                                     source, from_ld, target, to_ld, rows, columns);
+        const int64_t pieces = row_blocks * ((columns + 7) / 8);
+        return launch_overlapped(copy_block_kernel<T, 8>, pieces < 2112 ? pieces : 2112, LEAF_THREADS, 0,
+                                 stream, source, from_ld, target, to_ld, rows, columns);
     }
     static cudaError_t copy_triangle(const void *from, int64_t from_ld, void *to, int64_t to_ld, int64_t n,
                                      int lower, int fill, cudaStream_t stream) {
@@ -267,7 +250,6 @@ template <typename T> constexpr gsv_leaf_functions leaf_table() {
     const int groups[] = {8, 16, 32};
     const int solve[] = {solve_shape<T, 8>::BYTES, solve_shape<T, 16>::BYTES, solve_shape<T, 32>::BYTES};
     const int panel[] = {panel_shape<T, 8>::BYTES, panel_shape<T, 16>::BYTES, panel_shape<T, 32>::BYTES};
-    const int wide[] = {wide_shape<T, 8>::BYTES, wide_shape<T, 16>::BYTES, wide_shape<T, 32>::BYTES};
     const int product[] = {product_shape<T, 8>::bytes(0), product_shape<T, 16>::bytes(0),
                            product_shape<T, 32>::bytes(0)};
     const int row[] = {product_shape<T, 8>::RESULT, product_shape<T, 16>::RESULT,
@@ -276,14 +258,12 @@ template <typename T> constexpr gsv_leaf_functions leaf_table() {
         table.groups[k] = groups[k];
         table.solve_shared[k] = solve[k] > INVERT ? solve[k] : INVERT;
         table.panel_shared[k] = panel[k] > INVERT ? panel[k] : INVERT;
-        table.wide_shared[k] = wide[k] > INVERT ? wide[k] : INVERT;
         table.product_shared[k] = product[k];
         table.product_row_shared[k] = row[k] * int(sizeof(T));
     }
     table.invert = leaf_launcher<T>::invert;
     table.solve = leaf_launcher<T>::solve;
     table.solve_panel = leaf_launcher<T>::solve_panel;
-    table.solve_wide = leaf_launcher<T>::solve_wide;
     table.multiply = leaf_launcher<T>::multiply;
     table.product = leaf_launcher<T>::product;
     table.zero = leaf_launcher<T>::zero;

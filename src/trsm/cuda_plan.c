@@ -28,9 +28,7 @@ static int64_t round_up(int64_t value, int64_t unit) {
 static int group_for(const gsv_triangular *p, const gsv_leaf_plan *plan, gsv_leaf_device device) {
     const gsv_leaf_functions *functions = gsv_leaf_functions_of(p->dtype);
     const int forced = gsv_cuda_forced_group(), solve = p->operation == GSV_SOLVE;
-    const int32_t *shared = plan->wide     ? functions->wide_shared
-                            : plan->serial ? functions->panel_shared
-                                           : functions->solve_shared;
+    const int32_t *shared = plan->serial ? functions->panel_shared : functions->solve_shared;
     const int64_t blocks =
         plan->serial ? 1 : (smaller(p->order, plan->stop) + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS;
     int group = 0;
@@ -130,10 +128,11 @@ gsv_leaf_plan gsv_leaf_whole_plan(const gsv_triangular *p, gsv_leaf_device devic
         plan_product(p, &plan, device);
         plan.stop = plan.cluster ? p->order : plan.stop;
     }
-    plan.wide = gsv_cuda_is_wide(p);
-    plan.serial = !plan.wide && gsv_cuda_is_serial(p);
+    plan.serial = gsv_cuda_is_serial(p);
     if (plan.serial)
         plan.stop = smaller(plan.stop, GSV_PANEL_ROWS);
+    if (plan.serial && group_for(p, &plan, device) == 0) /* too little shared memory */
+        plan.serial = 0;
     if (!plan.cluster && (p->operation == GSV_SOLVE || p->vectors <= gsv_cuda_few(p)))
         plan.group = group_for(p, &plan, device);
     if (plan.group == 0 && p->operation == GSV_SOLVE)

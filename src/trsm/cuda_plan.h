@@ -29,7 +29,6 @@ typedef struct gsv_leaf_device {
 typedef struct gsv_leaf_plan {
     int group;             /* vectors side by side; 0: through cuBLAS */
     int serial;            /* solve: through solve_panel */
-    int wide;              /* solve: through solve_wide */
     int cluster;           /* multiply: through product, by clusters of so many; 0: not */
     int64_t stop;          /* rows of the largest leaf */
     int64_t panel;         /* vectors at a time */

@@ -44,6 +44,7 @@ typedef struct run {
     gsv_cuda_context *cuda;
     gsv_staged_plan plan;
     int64_t number;
+    int64_t used;               /* bytes of the stage's device memory that tiles and vectors take */
     int a_direct, b_direct;     /* pinned */
     int32_t *touched, *written; /* [blocks] of this chunk */
     cudaEvent_t *final;         /* [2][blocks], where the writer works */
@@ -254,8 +255,9 @@ static gpusolve_status compute(run *r, int64_t chunk, int64_t k) {
     part.ldb = vectors_ld(r, chunk);
     part.order = gsv_staged_size(r->p, &r->plan, step->to);
     part.vectors = chunk_width(r, chunk);
-    if (step->to == step->from)
-        return gsv_triangular_cuda(s->inner, &part, step->alpha, NULL, 0);
+    if (step->to == step->from) /* what no tile and no vector needs is its workspace */
+        return gsv_triangular_cuda(s->inner, &part, step->alpha, s->memory + r->used,
+                                   (size_t)(s->bytes - r->used));
     return gsv_cuda_gemm(r->cuda->cublas, &part, part.a, vectors_on_device(r, chunk, step->from).memory,
                          part.b, part.order, gsv_staged_size(r->p, &r->plan, step->from), step->alpha,
                          step->beta, &s->inner->message);
@@ -377,6 +379,7 @@ gpusolve_status gsv_stage_run(gsv_stage *stage, const gsv_triangular *p, gsv_num
     r.b_direct = gsv_transfer_is_direct(p->b, (size_t)(p->ldb * r.number));
     status =
         gsv_staged_plan_make(p, alpha, gsv_cuda_is_device(p->a), b_on_device, stage->bytes, &r.plan, message);
+    r.used = r.plan.slots * r.plan.tile_bytes + r.plan.buffers * r.plan.buffer_bytes;
     if (status == GPUSOLVE_OK)
         status = settle(&r, run_all(&r));
     for (int64_t k = 0; r.final && k < 2 * r.plan.blocks; k++)

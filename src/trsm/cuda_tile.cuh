@@ -34,8 +34,9 @@ __device__ __forceinline__ void commit_copies() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-__device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
+/* This thread's copies have arrived, but for the PENDING groups that were committed last. */
+template <int PENDING> __device__ __forceinline__ void wait_for_copies_but() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
 template <typename T> __device__ __forceinline__ void copy_16_bytes_async(T *to, const T *from) {

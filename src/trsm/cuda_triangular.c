@@ -103,10 +103,8 @@ static gpusolve_status solve_prepared(leaf_run *run, const gsv_triangular *p, in
         leaf.next_exchange = run->memory + plan->exchange[1 - which];
     }
     run->leaves++;
-    cudaError_t (*const solve)(const gsv_leaf *, cudaStream_t) = plan->wide     ? run->functions->solve_wide
-                                                                 : plan->serial ? run->functions->solve_panel
-                                                                                : run->functions->solve;
-    return checked(solve(&leaf, run->stream), run);
+    return checked((plan->serial ? run->functions->solve_panel : run->functions->solve)(&leaf, run->stream),
+                   run);
 }
 
 static gpusolve_status solve_leaf(void *context, const gsv_triangular *p, int64_t start, int64_t size,

@@ -4,7 +4,7 @@
 
 #include "cuda_leaf.h"
 
-static _Atomic int64_t forced_stop, forced_few, forced_serial, forced_wide;
+static _Atomic int64_t forced_stop, forced_few, forced_serial;
 static _Atomic int forced_group, forced_cluster;
 
 void gsv_cuda_force_stop(int64_t rows) {
@@ -21,10 +21,6 @@ void gsv_cuda_force_serial(int64_t vectors) {
 
 void gsv_cuda_force_group(int vectors) {
     atomic_store(&forced_group, vectors);
-}
-
-void gsv_cuda_force_wide(int64_t vectors) {
-    atomic_store(&forced_wide, vectors);
 }
 
 void gsv_cuda_force_cluster(int size) {
@@ -53,14 +49,9 @@ int gsv_cuda_is_serial(const gsv_triangular *p) {
     return p->operation == GSV_SOLVE && p->vectors >= (vectors > 0 ? vectors : 768);
 }
 
-int gsv_cuda_is_wide(const gsv_triangular *p) {
-    const int64_t vectors = atomic_load(&forced_wide);
-    return p->operation == GSV_SOLVE && vectors >= 0 && p->vectors >= (vectors > 0 ? vectors : 768);
-}
-
 int gsv_cuda_has_product(const gsv_triangular *p) {
     const int size = atomic_load(&forced_cluster);
-    return size > 0 || (size == 0 && (p->order <= 1024 || (p->order <= 2048 && p->vectors <= 128)));
+    return size > 0 || (size == 0 && p->vectors <= 32 && p->order <= (p->side == GPUSOLVE_LEFT ? 512 : 1024));
 }
 
 int64_t gsv_cuda_stop(const gsv_triangular *p) {
@@ -69,8 +60,6 @@ int64_t gsv_cuda_stop(const gsv_triangular *p) {
         return rows;
     if (p->operation == GSV_MULTIPLY)
         return p->vectors <= gsv_cuda_few(p) ? 8192 : GSV_COPY_STOP;
-    if (gsv_cuda_is_wide(p))
-        return 1024;
     if (gsv_cuda_is_serial(p))
         return 256;
     /* As many rows as give 256 tasks with groups of 16, but 1024 at least. */

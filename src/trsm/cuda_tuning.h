@@ -25,9 +25,6 @@ int64_t gsv_cuda_few(const gsv_triangular *p);
 /* Does a solve go through one thread block for each group of vectors? So many of them make it so. */
 int gsv_cuda_is_serial(const gsv_triangular *p);
 
-/* Does a solve go through solve_wide? So many vectors make it so. */
-int gsv_cuda_is_wide(const gsv_triangular *p);
-
 /* Does a product go through clusters, in place, where there are any? */
 int gsv_cuda_has_product(const gsv_triangular *p);
 
@@ -39,9 +36,7 @@ void gsv_cuda_force_few(int64_t vectors);
 void gsv_cuda_force_serial(int64_t vectors);
 void gsv_cuda_force_group(int vectors);
 int gsv_cuda_forced_group(void);
-/* Vectors from which on a solve goes through solve_wide, and thread blocks of a cluster of a product; below
- * 0: never, as on a device without clusters; 0: as measured. */
-void gsv_cuda_force_wide(int64_t vectors);
+/* Thread blocks of a cluster of a product; below 0: none, as on a device without clusters; 0: as measured. */
 void gsv_cuda_force_cluster(int size);
 int gsv_cuda_forced_cluster(void);
 

@@ -116,14 +116,14 @@ static gpusolve_status leaf(void *context, const gsv_triangular *p, int64_t star
 }
 
 /*
- * Where the recursion stops. Measured with OpenBLAS on two cores of a Xeon, n = 512 to 3072, against its own
- * calls: TRSM gains 1.1 to 2 times with up to 64 vectors, more from smaller leaves the fewer there are, and
- * nothing beyond; TRMM gains 1.1 to 3 times with up to 8, and beyond 16 loses a tenth, so it is left whole.
+ * Where the recursion stops: bench/trsm/host.c's times beside OpenBLAS's own calls, n = 256 to 4096. TRSM
+ * gains 1.04 to 1.6 times with up to 128 vectors, more from smaller leaves the fewer there are; TRMM
+ * gains 1.2 to 1.6 times with up to 8, and loses a tenth beyond 16. Beyond, both are left whole.
  */
 static int64_t stop_for(const gsv_triangular *p) {
-    if (p->operation == GSV_SOLVE)
+    if (p->operation == GSV_SOLVE && p->vectors <= 128)
         return p->vectors <= 64 ? 128 : 256;
-    return p->vectors <= 8 ? 128 : p->order;
+    return p->operation == GSV_MULTIPLY && p->vectors <= 8 ? 128 : p->order;
 }
 
 gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha) {

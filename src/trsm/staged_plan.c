@@ -1,5 +1,7 @@
 #include "staged_plan.h"
 
+#include <stdatomic.h>
+
 #include "../memory.h"
 
 enum { ALIGNMENT = 256, LEAST_CHUNK = 1024 /* vectors: fewer are not worth a second chunk */ };
@@ -18,6 +20,12 @@ static int64_t round_up(int64_t value, int64_t unit) {
 
 static int64_t steps_of(int64_t blocks) {
     return blocks * (blocks + 1) / 2;
+}
+
+static _Atomic int64_t forced_tile;
+
+void gsv_staged_force_tile(int64_t rows) {
+    atomic_store(&forced_tile, rows);
 }
 
 /* ---------------------------------------------------------------------------------------------- sizes --- */
@@ -102,7 +110,7 @@ gpusolve_status gsv_staged_plan_make(const gsv_triangular *p, gsv_number alpha, 
                                      int b_on_device, int64_t device_bytes, gsv_staged_plan *plan,
                                      gsv_message *message) {
     *plan = (gsv_staged_plan){0};
-    int64_t tile = GSV_LARGEST_TILE;
+    int64_t tile = atomic_load(&forced_tile) ? atomic_load(&forced_tile) : GSV_LARGEST_TILE;
     while (tile > GSV_SMALLEST_TILE && tile / 2 >= p->order)
         tile /= 2;
     while (!try_tile(p, a_on_device, b_on_device, device_bytes, tile, plan)) {

@@ -49,6 +49,9 @@ enum { GSV_LARGEST_TILE = 1024, GSV_SMALLEST_TILE = 64, GSV_TILE_RING = 8 };
 gpusolve_status gsv_staged_plan_make(const gsv_triangular *p, gsv_number alpha, int a_on_device,
                                      int b_on_device, int64_t device_bytes, gsv_staged_plan *plan,
                                      gsv_message *message);
+/* Tuning hook: rows of the largest tile; 0: as measured. Process-wide. */
+void gsv_staged_force_tile(int64_t rows);
+
 void gsv_staged_plan_free(gsv_staged_plan *plan);
 
 /* Rows of a canonical block, and the first of them as an index of A's. */

@@ -191,53 +191,77 @@ static void check_allocation(void) {
     free(before.values);
 }
 
-/* Every width of the library's own kernels, leaves so small that they take turns with products, and cuBLAS's.
- */
-static void check_choices(void) {
+/* One setting of cuda_tuning.h's hooks, on every step-th variant; stops of 0 and of 128 rows, where leaves
+ * take turns with products. */
+static void check_choice(gpusolve_handle *handle, const triangular_case *c, int step) {
+    case_some_variants(handle, c, 1, step);
+    gsv_cuda_force_stop(128);
+    case_some_variants(handle, c, 1, step);
+    gsv_cuda_force_stop(0);
+}
+
+/* Every width of the library's own kernels, both kinds of solves, and cuBLAS's. */
+static void check_choices(int brief) {
     static const int groups[] = {8, 16, 32, -1};
     gpusolve_handle *handle = handle_on(NULL);
-    for (int k = 0; k < 4; k++)
-        for (int dtype = 0; dtype < 4; dtype++) {
+    for (int k = brief; k < 4; k += 1 + brief)
+        for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
             const triangular_case c = {
                 .dtype = (gpusolve_dtype)dtype, .m = 210, .n = 35, .alpha = 1, .ldb_padding = 1};
+            const int step = brief ? 11 : 5;
             gsv_cuda_force_group(groups[k]);
-            case_some_variants(handle, &c, 1, 5);
-            gsv_cuda_force_stop(128);
-            case_some_variants(handle, &c, 1, 5);
+            check_choice(handle, &c, step);
             gsv_cuda_force_serial(1);
-            case_some_variants(handle, &c, 1, 5);
-            gsv_cuda_force_stop(0);
-            case_some_variants(handle, &c, 0, 5);
+            check_choice(handle, &c, step);
             gsv_cuda_force_serial(0);
         }
-    for (int dtype = 0; dtype < 4; dtype++) {
+    gsv_cuda_force_group(0);
+    for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
         const triangular_case c = {.dtype = (gpusolve_dtype)dtype, .m = 75, .n = 9, .alpha = 1, .wild = 1};
         gsv_cuda_force_serial(1);
-        case_some_variants(handle, &c, 1, 5);
+        case_some_variants(handle, &c, 1, brief ? 11 : 5);
         gsv_cuda_force_serial(0);
     }
-    gsv_cuda_force_group(0);
-    for (int dtype = 0; dtype < 4; dtype++) {
-        const triangular_case c = {
-            .multiply = 1, .dtype = (gpusolve_dtype)dtype, .m = 210, .n = 35, .alpha = 1};
-        for (int few = 1; few < 100; few += 98) {
-            gsv_cuda_force_few(few);
-            case_some_variants(handle, &c, 1, 5);
-            gsv_cuda_force_stop(128);
-            case_some_variants(handle, &c, 0, 5);
-            gsv_cuda_force_stop(0);
-        }
-    }
-    gsv_cuda_force_few(0);
     gpusolve_destroy(handle);
 }
 
-int main(void) {
+/* Products by clusters of every size and width, by the kernels for few vectors, by cuBLAS. */
+static void check_products(int brief) {
+    gpusolve_handle *handle = handle_on(NULL);
+    for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
+        const triangular_case c = {.multiply = 1,
+                                   .dtype = (gpusolve_dtype)dtype,
+                                   .m = 210,
+                                   .n = 35,
+                                   .alpha = 1,
+                                   .lda_padding = dtype % 2};
+        const int step = brief ? 11 : 5;
+        for (int cluster = 1; cluster <= GSV_LARGEST_CLUSTER; cluster *= brief ? 4 : 2)
+            for (int group = 8; group <= 32; group *= 2) {
+                gsv_cuda_force_cluster(cluster);
+                gsv_cuda_force_group(group);
+                case_some_variants(handle, &c, 1, step);
+            }
+        gsv_cuda_force_group(0);
+        gsv_cuda_force_cluster(-1);
+        for (int few = 1; few < 100; few += 98) {
+            gsv_cuda_force_few(few);
+            check_choice(handle, &c, step);
+        }
+        gsv_cuda_force_few(0);
+        gsv_cuda_force_cluster(0);
+    }
+    gpusolve_destroy(handle);
+}
+
+/* `brief`: a selection of a few seconds, for compute-sanitizer. */
+int main(int argc, char **argv) {
+    const int brief = argc > 1 && strcmp(argv[1], "brief") == 0;
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2)
         return TESTING_SKIPPED;
     for (int multiply = 0; multiply < 2; multiply++)
-        for (int dtype = 0; dtype < 4; dtype++) {
+        for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
             triangular_case c = {.multiply = multiply,
                                  .dtype = (gpusolve_dtype)dtype,
                                  .side = dtype % 2 ? GPUSOLVE_LEFT : GPUSOLVE_RIGHT,
@@ -246,18 +270,26 @@ int main(void) {
                                  .m = dtype % 2 ? 700 : 5,
                                  .n = dtype % 2 ? 5 : 700,
                                  .alpha = 0.75};
-            check_capture(&c);
+            if (!brief)
+                check_capture(&c);
             check_guards(&c);
-            c.m = c.n = 260; /* many vectors: the recursion's products */
+            c.m = c.n = brief ? 100 : 260; /* many vectors: the recursion's products */
             check_guards(&c);
         }
-    for (int dtype = 0; dtype < 4; dtype++) {
-        const triangular_case c = {
+    for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
+        triangular_case c = {
             .dtype = (gpusolve_dtype)dtype, .uplo = GPUSOLVE_LOWER, .m = 400, .n = 11, .alpha = 1};
         check_nan(&c);
+        gsv_cuda_force_serial(1);
+        check_nan(&c);
+        gsv_cuda_force_serial(0);
+        c.multiply = 1;
+        check_nan(&c);
     }
-    check_choices();
+    check_choices(brief);
+    check_products(brief);
     check_first_call();
-    check_allocation();
+    if (!brief)
+        check_allocation();
     return testing_done();
 }
