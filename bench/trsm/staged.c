@@ -2,7 +2,7 @@
  * gpusolve-staged-bench: TRSM and TRMM on operands in host memory, beside the time that their transfers alone
  * take and the time that the device takes with everything in its memory.
  *
- *      gpusolve-staged-bench [--operation trsm|trmm] [--n N] [--nrhs R] [--memory pinned|pageable]
+ *      gpusolve-staged-bench [--operation trsm|trmm] [--n N] [--nrhs R] [--memory pinned|pageable|device]
  *          [--device-mib M] [--pinned-mib M] [--tile ROWS] [--runs K] [--json FILE]
  *
  * Double precision, left, lower, N; nrhs 0 stands for n. Transfers alone: from pinned memory the triangle of

@@ -43,6 +43,21 @@ __device__ __forceinline__ void mma_warp(double (&c)[4], double a0, double a1, d
 #endif
 }
 
+/* The same with sixteen terms: columns q, q + 4, q + 8, q + 12 of a, these rows of x. */
+__device__ __forceinline__ void mma_warp(double (&c)[4], const double (&low)[4], const double (&high)[4],
+                                         const double (&x)[4]) {
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, "
+        "%11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(low[0]), "d"(high[0]), "d"(low[1]), "d"(high[1]), "d"(low[2]), "d"(high[2]), "d"(low[3]),
+          "d"(high[3]), "d"(x[0]), "d"(x[1]), "d"(x[2]), "d"(x[3]));
+#else
+    mma_warp(c, low[0], high[0], low[1], high[1], x[0], x[1]);
+    mma_warp(c, low[2], high[2], low[3], high[3], x[2], x[3]);
+#endif
+}
+
 /* I rows of eight, N columns. */
 template <typename T, int I, int N> struct fragment {
     static const int XS = N / 8;
@@ -65,6 +80,20 @@ template <typename T, int I, int N> struct fragment {
             for (int t = 0; t < N / 8; t++)
                 mma_warp(c[i][t], a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], x[0][t],
                          x[1][t]);
+    }
+
+    /* sixteen columns of a at a time */
+    __device__ __forceinline__ void add_product(const T (&a)[I][4], const T (&x)[4][XS]) {
+#pragma unroll
+        for (int i = 0; i < I / 2; i++) {
+            const double low[4] = {a[2 * i][0], a[2 * i][1], a[2 * i][2], a[2 * i][3]};
+            const double high[4] = {a[2 * i + 1][0], a[2 * i + 1][1], a[2 * i + 1][2], a[2 * i + 1][3]};
+#pragma unroll
+            for (int t = 0; t < N / 8; t++) {
+                const double terms[4] = {x[0][t], x[1][t], x[2][t], x[3][t]};
+                mma_warp(c[i][t], low, high, terms);
+            }
+        }
     }
 
     __device__ __forceinline__ void result(T (&to)[I][N / 8][2]) const {
@@ -106,6 +135,23 @@ template <typename R, int I, int N> struct fragment<complex<R>, I, N> {
                 mma_warp(im[i / 2][t], a[i][0].im, a[i + 1][0].im, a[i][1].im, a[i + 1][1].im, x[0][t].re,
                          x[1][t].re);
             }
+    }
+
+    __device__ __forceinline__ void add_product(const complex<R> (&a)[I][4], const complex<R> (&x)[4][XS]) {
+#pragma unroll
+        for (int s = 0; s < 4; s += 2) {
+            complex<R> half[I][2], terms[2][XS];
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+#pragma unroll
+                for (int i = 0; i < I; i++)
+                    half[i][e] = a[i][s + e];
+#pragma unroll
+                for (int t = 0; t < XS; t++)
+                    terms[e][t] = x[s + e][t];
+            }
+            add_product(half, terms);
+        }
     }
 
     __device__ __forceinline__ void result(complex<R> (&to)[I][N / 8][2]) const {

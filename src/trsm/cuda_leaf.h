@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { GSV_LEAF_ROWS = 64, GSV_PANEL_ROWS = 256 };
+enum { GSV_LEAF_ROWS = 64, GSV_PANEL_ROWS = 512 };
 
 typedef struct gsv_leaf {
     const void *a; /* [device], like all pointers here */

@@ -44,10 +44,10 @@ typedef struct run {
     gsv_cuda_context *cuda;
     gsv_staged_plan plan;
     int64_t number;
-    int64_t used;               /* bytes of the stage's device memory that tiles and vectors take */
-    int a_direct, b_direct;     /* pinned */
-    int32_t *touched, *written; /* [blocks] of this chunk */
-    cudaEvent_t *final;         /* [2][blocks], where the writer works */
+    int64_t used;           /* bytes of the stage's device memory that tiles and vectors take */
+    int a_direct, b_direct; /* pinned */
+    int32_t *touched;       /* [blocks] of this chunk */
+    cudaEvent_t *final;     /* [2][blocks], where the writer works */
     /* the writer: blocks in the order in which they become final, chunk by chunk */
     pthread_t writer;
     pthread_mutex_t lock;
@@ -77,27 +77,40 @@ static int is_left(const run *r) {
     return r->p->side == GPUSOLVE_LEFT;
 }
 
-/* Tile T(to, from) as it lies in A; the whole square for a tile of the diagonal. */
-static gsv_block tile_on_host(const run *r, const gsv_staged_step *step) {
+static int is_transposed(const run *r) {
+    return (r->p->side == GPUSOLVE_RIGHT) != (r->p->trans != GPUSOLVE_NO_TRANS);
+}
+
+/* Where the blocks of a step begin that it reads, as an index of A's, and how many rows they have. */
+static int64_t start_of_from(const run *r, const gsv_staged_step *step) {
+    const int64_t last = step->from + step->count - 1;
+    return gsv_staged_start(r->p, &r->plan, gsv_is_forward(r->p) ? step->from : last);
+}
+
+static int64_t size_of_from(const run *r, const gsv_staged_step *step) {
+    return step->count == 1 ? gsv_staged_size(r->p, &r->plan, step->from) : step->count * r->plan.tile;
+}
+
+/* A step's tiles as they lie in A; the whole square for a tile of the diagonal. */
+static gsv_block tiles_on_host(const run *r, const gsv_staged_step *step) {
     const gsv_triangular *p = r->p;
-    const int transposed = (p->side == GPUSOLVE_RIGHT) != (p->trans != GPUSOLVE_NO_TRANS);
-    const int64_t to = gsv_staged_start(p, &r->plan, step->to),
-                  from = gsv_staged_start(p, &r->plan, step->from);
-    const int64_t to_size = gsv_staged_size(p, &r->plan, step->to),
-                  from_size = gsv_staged_size(p, &r->plan, step->from);
+    const int64_t to = gsv_staged_start(p, &r->plan, step->to), from = start_of_from(r, step);
+    const int64_t to_size = gsv_staged_size(p, &r->plan, step->to), from_size = size_of_from(r, step);
     return (gsv_block){(char *)p->a + gsv_place_in_a(p, to, from) * r->number, (size_t)(p->lda * r->number),
-                       (size_t)((transposed ? from_size : to_size) * r->number),
-                       (size_t)(transposed ? to_size : from_size)};
+                       (size_t)((is_transposed(r) ? from_size : to_size) * r->number),
+                       (size_t)(is_transposed(r) ? to_size : from_size)};
 }
 
-static int64_t tile_ld(const run *r) {
-    return r->plan.slots ? r->plan.tile : r->p->lda;
+/* On the device they lie side by side, or where A is transposed one below the other: one matrix either way.
+ */
+static int64_t tiles_ld(const run *r, const gsv_staged_step *step) {
+    return !r->plan.slots ? r->p->lda : is_transposed(r) ? step->count * r->plan.tile : r->plan.tile;
 }
 
-static char *tile_on_device(const run *r, int64_t chunk, int64_t k) {
+static char *tiles_on_device(const run *r, const gsv_staged_step *step) {
     if (!r->plan.slots)
-        return tile_on_host(r, &r->plan.step[k]).memory;
-    return r->stage->memory + gsv_staged_slot(&r->plan, chunk, k) * r->plan.tile_bytes;
+        return tiles_on_host(r, step).memory;
+    return r->stage->memory + step->slot * r->plan.tile_bytes;
 }
 
 static int64_t chunk_width(const run *r, int64_t chunk) {
@@ -223,18 +236,28 @@ static gpusolve_status end_writer(run *r, gpusolve_status status) {
 
 /* ---------------------------------------------------------------------------------------------- steps --- */
 
-static gpusolve_status bring_tile(run *r, int64_t chunk, int64_t k) {
-    if (!gsv_staged_comes(&r->plan, chunk, k))
+/* An event that was never recorded is no wait. */
+static gpusolve_status bring_tiles(run *r, int64_t chunk, const gsv_staged_step *step) {
+    if (!gsv_staged_comes(&r->plan, chunk, step))
         return GPUSOLVE_OK;
     gsv_stage *s = r->stage;
-    const gsv_block host = tile_on_host(r, &r->plan.step[k]);
-    const gsv_block device = {tile_on_device(r, chunk, k), (size_t)(r->plan.tile * r->number), host.bytes,
+    const gsv_block host = tiles_on_host(r, step);
+    const gsv_block device = {tiles_on_device(r, step), (size_t)(tiles_ld(r, step) * r->number), host.bytes,
                               host.columns};
     gpusolve_status status = GPUSOLVE_OK;
-    if (k >= r->plan.resident) /* an event that was never recorded is no wait */
-        status = wait_for(r, s->in.stream, s->used[gsv_staged_slot(&r->plan, chunk, k) - r->plan.resident]);
+    for (int64_t k = step->slot - r->plan.resident, end = k + step->count;
+         k >= 0 && k < end && status == GPUSOLVE_OK; k++)
+        status = wait_for(r, s->in.stream, s->used[k]);
     return status == GPUSOLVE_OK ? gsv_transfer_in(&s->in, &host, &device, r->a_direct, &s->inner->message)
                                  : status;
+}
+
+static gpusolve_status mark_used(run *r, const gsv_staged_step *step) {
+    gpusolve_status status = GPUSOLVE_OK;
+    for (int64_t k = step->slot - r->plan.resident, end = k + step->count;
+         r->plan.slots && k >= 0 && k < end && status == GPUSOLVE_OK; k++)
+        status = mark(r, r->stage->used[k], r->stage->compute);
+    return status;
 }
 
 static gpusolve_status bring_vectors(run *r, int64_t chunk, int64_t block) {
@@ -245,12 +268,11 @@ static gpusolve_status bring_vectors(run *r, int64_t chunk, int64_t block) {
     return gsv_transfer_in(&r->stage->in, &host, &device, r->b_direct, &r->stage->inner->message);
 }
 
-static gpusolve_status compute(run *r, int64_t chunk, int64_t k) {
-    const gsv_staged_step *step = &r->plan.step[k];
+static gpusolve_status compute(run *r, int64_t chunk, const gsv_staged_step *step) {
     gsv_stage *s = r->stage;
     gsv_triangular part = *r->p;
-    part.a = tile_on_device(r, chunk, k);
-    part.lda = tile_ld(r);
+    part.a = tiles_on_device(r, step);
+    part.lda = tiles_ld(r, step);
     part.b = vectors_on_device(r, chunk, step->to).memory;
     part.ldb = vectors_ld(r, chunk);
     part.order = gsv_staged_size(r->p, &r->plan, step->to);
@@ -258,9 +280,9 @@ static gpusolve_status compute(run *r, int64_t chunk, int64_t k) {
     if (step->to == step->from) /* what no tile and no vector needs is its workspace */
         return gsv_triangular_cuda(s->inner, &part, step->alpha, s->memory + r->used,
                                    (size_t)(s->bytes - r->used));
-    return gsv_cuda_gemm(r->cuda->cublas, &part, part.a, vectors_on_device(r, chunk, step->from).memory,
-                         part.b, part.order, gsv_staged_size(r->p, &r->plan, step->from), step->alpha,
-                         step->beta, &s->inner->message);
+    const int64_t first = gsv_is_forward(r->p) ? step->from : step->from + step->count - 1;
+    return gsv_cuda_gemm(r->cuda->cublas, &part, part.a, vectors_on_device(r, chunk, first).memory, part.b,
+                         part.order, size_of_from(r, step), step->alpha, step->beta, &s->inner->message);
 }
 
 static gpusolve_status send_vectors(run *r, int64_t chunk, int64_t block) {
@@ -292,29 +314,30 @@ static gpusolve_status free_buffer(run *r, int64_t chunk) {
     return status == GPUSOLVE_OK ? wait_for(r, s->in.stream, s->stored[buffer]) : status;
 }
 
+static gpusolve_status run_step(run *r, int64_t chunk, const gsv_staged_step *step) {
+    gsv_stage *s = r->stage;
+    gpusolve_status status = bring_vectors(r, chunk, step->to);
+    for (int64_t k = 0; k < step->count && status == GPUSOLVE_OK; k++)
+        status = bring_vectors(r, chunk, step->from + k);
+    if (status == GPUSOLVE_OK)
+        status = bring_tiles(r, chunk, step);
+    if (status == GPUSOLVE_OK)
+        status = mark(r, s->arrived, s->in.stream);
+    if (status == GPUSOLVE_OK)
+        status = wait_for(r, s->compute, s->arrived);
+    if (status == GPUSOLVE_OK)
+        status = compute(r, chunk, step);
+    if (status == GPUSOLVE_OK)
+        status = mark_used(r, step);
+    return status == GPUSOLVE_OK && step->last ? send_vectors(r, chunk, step->to) : status;
+}
+
 static gpusolve_status run_chunk(run *r, int64_t chunk) {
     gsv_stage *s = r->stage;
     gpusolve_status status = free_buffer(r, chunk);
     memset(r->touched, 0, (size_t)r->plan.blocks * sizeof *r->touched);
-    memset(r->written, 0, (size_t)r->plan.blocks * sizeof *r->written);
-    for (int64_t k = 0; k < r->plan.steps && status == GPUSOLVE_OK; k++) {
-        const gsv_staged_step *step = &r->plan.step[k];
-        status = bring_vectors(r, chunk, step->from);
-        if (status == GPUSOLVE_OK)
-            status = bring_vectors(r, chunk, step->to);
-        if (status == GPUSOLVE_OK)
-            status = bring_tile(r, chunk, k);
-        if (status == GPUSOLVE_OK)
-            status = mark(r, s->arrived, s->in.stream);
-        if (status == GPUSOLVE_OK)
-            status = wait_for(r, s->compute, s->arrived);
-        if (status == GPUSOLVE_OK)
-            status = compute(r, chunk, k);
-        if (status == GPUSOLVE_OK && r->plan.slots && k >= r->plan.resident)
-            status = mark(r, s->used[gsv_staged_slot(&r->plan, chunk, k) - r->plan.resident], s->compute);
-        if (status == GPUSOLVE_OK && ++r->written[step->to] == step->to + 1)
-            status = send_vectors(r, chunk, step->to);
-    }
+    for (int64_t k = 0; k < r->plan.steps && status == GPUSOLVE_OK; k++)
+        status = run_step(r, chunk, &r->plan.step[k]);
     if (status == GPUSOLVE_OK)
         status = mark(r, s->finished[chunk % 2], s->compute);
     return status == GPUSOLVE_OK && !has_writer(r) ? mark(r, s->stored[chunk % 2], s->out.stream) : status;
@@ -322,8 +345,7 @@ static gpusolve_status run_chunk(run *r, int64_t chunk) {
 
 static gpusolve_status run_all(run *r) {
     r->touched = gsv_malloc((size_t)r->plan.blocks, sizeof *r->touched);
-    r->written = gsv_malloc((size_t)r->plan.blocks, sizeof *r->written);
-    if (!r->touched || !r->written)
+    if (!r->touched)
         return gsv_fail(&r->stage->inner->message, GPUSOLVE_OUT_OF_MEMORY,
                         "out of host memory for a staged call");
     gpusolve_status status = gsv_cuda_context_of(r->stage->inner, &r->cuda);
@@ -388,7 +410,6 @@ gpusolve_status gsv_stage_run(gsv_stage *stage, const gsv_triangular *p, gsv_num
     gsv_free(r.final);
     gsv_free(r.queue);
     gsv_free(r.touched);
-    gsv_free(r.written);
     gsv_staged_plan_free(&r.plan);
     pthread_cond_destroy(&r.changed);
     pthread_mutex_destroy(&r.lock);

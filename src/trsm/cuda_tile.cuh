@@ -129,19 +129,19 @@ __device__ __forceinline__ void product_warp(fragment<T, 2, N> &sum, const tile_
     const T *const a_at = a.at + lane.row() * a.row + (half + lane.q) * a.column;
     const T *const v_at = v.at + (half + lane.q) * v.row + lane.g * v.column;
 #pragma unroll
-    for (int h = 0; h < 4; h++) {
-        T row[2][2], x[2][N / 8];
+    for (int h = 0; h < 2; h++) {
+        T row[2][4], x[4][N / 8];
 #pragma unroll
-        for (int s = 0; s < 2; s++) {
+        for (int s = 0; s < 4; s++) {
 #pragma unroll
             for (int u = 0; u < 2; u++) {
-                row[u][s] = a_at[8 * u * a.row + (8 * h + 4 * s) * a.column];
+                row[u][s] = a_at[8 * u * a.row + (16 * h + 4 * s) * a.column];
                 if (traits<T>::is_complex && conjugated)
                     row[u][s] = conjugate(row[u][s]);
             }
 #pragma unroll
             for (int t = 0; t < N / 8; t++)
-                x[s][t] = v_at[(8 * h + 4 * s) * v.row + 8 * t * v.column];
+                x[s][t] = v_at[(16 * h + 4 * s) * v.row + 8 * t * v.column];
         }
         sum.add_product(row, x);
     }

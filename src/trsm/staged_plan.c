@@ -18,7 +18,7 @@ static int64_t round_up(int64_t value, int64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-static int64_t steps_of(int64_t blocks) {
+static int64_t tiles_of(int64_t blocks) {
     return blocks * (blocks + 1) / 2;
 }
 
@@ -47,10 +47,9 @@ static int try_tile(const gsv_triangular *p, int a_on_device, int b_on_device, i
     const int64_t number = gsv_number_bytes(p->dtype), n = p->order, v = p->vectors;
     plan->tile = tile;
     plan->blocks = (n + tile - 1) / tile;
-    plan->steps = steps_of(plan->blocks);
     plan->tile_bytes = tile * tile * number;
-    const int64_t all = a_on_device ? 0 : plan->steps * plan->tile_bytes;
-    const int64_t least = a_on_device ? 0 : smaller(plan->steps, GSV_TILE_RING) * plan->tile_bytes;
+    const int64_t tiles = tiles_of(plan->blocks), all = a_on_device ? 0 : tiles * plan->tile_bytes;
+    const int64_t least = a_on_device ? 0 : smaller(tiles, GSV_TILE_RING) * plan->tile_bytes;
     const int64_t half = larger((v + 1) / 2, smaller(v, LEAST_CHUNK));
     plan->buffers = b_on_device ? 0 : 2;
     plan->width = v;
@@ -68,8 +67,8 @@ static int try_tile(const gsv_triangular *p, int a_on_device, int b_on_device, i
     const int64_t rest = bytes - plan->buffers * plan->buffer_bytes;
     if (rest < least)
         return 0;
-    plan->slots = a_on_device ? 0 : smaller(plan->steps, rest / plan->tile_bytes);
-    plan->resident = plan->slots == plan->steps ? plan->steps : larger(0, plan->slots - GSV_TILE_RING);
+    plan->slots = a_on_device ? 0 : smaller(tiles, rest / plan->tile_bytes);
+    plan->resident = plan->slots == tiles ? tiles : larger(0, plan->slots - GSV_TILE_RING);
     return 1;
 }
 
@@ -77,18 +76,41 @@ static int try_tile(const gsv_triangular *p, int a_on_device, int b_on_device, i
 
 typedef struct recording {
     gsv_staged_plan *plan;
-    int64_t count;
+    int64_t next_resident, next_in_ring;
+    int ring; /* residents are at their end */
 } recording;
 
 static int64_t block_of(const gsv_triangular *p, const gsv_staged_plan *plan, int64_t start, int64_t size) {
     return (gsv_is_forward(p) ? start : p->order - start - size) / plan->tile;
 }
 
+/* Slots: as many residents as there is room for, from the first step on, and then round the ring. */
+static int64_t take_slots(recording *r, int64_t count) {
+    const gsv_staged_plan *plan = r->plan;
+    if (!r->ring && r->next_resident + count <= plan->resident) {
+        r->next_resident += count;
+        return r->next_resident - count;
+    }
+    r->ring = 1;
+    r->next_in_ring =
+        round_up(r->next_in_ring, count); /* 1, 2 or 4: steps that follow one another do not meet */
+    if (r->next_in_ring + count > plan->slots - plan->resident)
+        r->next_in_ring = 0;
+    r->next_in_ring += count;
+    return plan->resident + r->next_in_ring - count;
+}
+
+static void record(recording *r, int64_t to, int64_t from, int64_t count, gsv_number alpha, gsv_number beta) {
+    r->plan->step[r->plan->steps++] = (gsv_staged_step){
+        (int32_t)to, (int32_t)from, (int32_t)count, r->plan->slots ? (int32_t)take_slots(r, count) : 0, 0,
+        alpha,       beta};
+}
+
 static gpusolve_status record_leaf(void *context, const gsv_triangular *p, int64_t start, int64_t size,
                                    gsv_number alpha) {
     recording *r = context;
-    const int32_t block = (int32_t)block_of(p, r->plan, start, size);
-    r->plan->step[r->count++] = (gsv_staged_step){block, block, alpha, {0, 0}};
+    const int64_t block = block_of(p, r->plan, start, size);
+    record(r, block, block, 1, alpha, (gsv_number){0, 0});
     return GPUSOLVE_OK;
 }
 
@@ -97,13 +119,19 @@ static gpusolve_status record_multiply(void *context, const gsv_triangular *p, i
                                        int64_t from, int64_t from_size, gsv_number alpha, gsv_number beta) {
     recording *r = context;
     const int64_t tile = r->plan->tile, first_to = block_of(p, r->plan, to, to_size),
-                  first_from = block_of(p, r->plan, from, from_size);
+                  first_from = block_of(p, r->plan, from, from_size), blocks = from_size / tile;
     const gsv_number one = {1, 0};
     for (int64_t i = 0; i * tile < to_size; i++)
-        for (int64_t j = 0; j * tile < from_size; j++)
-            r->plan->step[r->count++] = (gsv_staged_step){(int32_t)(first_to + i), (int32_t)(first_from + j),
-                                                          alpha, j == 0 ? beta : one};
+        for (int64_t j = 0; j < blocks; j += GSV_STEP_TILES)
+            record(r, first_to + i, first_from + j, smaller(GSV_STEP_TILES, blocks - j), alpha,
+                   j == 0 ? beta : one);
     return GPUSOLVE_OK;
+}
+
+/* The last step of each block, from the end. */
+static void mark_last(gsv_staged_plan *plan, int32_t *seen) {
+    for (int64_t k = plan->steps - 1; k >= 0; k--)
+        plan->step[k].last = !seen[plan->step[k].to]++;
 }
 
 gpusolve_status gsv_staged_plan_make(const gsv_triangular *p, gsv_number alpha, int a_on_device,
@@ -120,12 +148,20 @@ gpusolve_status gsv_staged_plan_make(const gsv_triangular *p, gsv_number alpha, 
                             (long long)device_bytes, GSV_TILE_RING);
         tile /= 2;
     }
-    plan->step = gsv_malloc((size_t)plan->steps, sizeof *plan->step);
-    if (!plan->step)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the steps of a staged call");
-    recording r = {plan, 0};
-    const gsv_triangular_backend backend = {&r, plan->tile, record_multiply, record_leaf};
-    return gsv_triangular_run(p, alpha, &backend);
+    plan->step = gsv_malloc((size_t)tiles_of(plan->blocks), sizeof *plan->step);
+    int32_t *seen = gsv_calloc((size_t)plan->blocks, sizeof *seen);
+    gpusolve_status status = GPUSOLVE_OK;
+    if (plan->step && seen) {
+        recording r = {.plan = plan};
+        const gsv_triangular_backend backend = {&r, plan->tile, record_multiply, record_leaf};
+        status = gsv_triangular_run(p, alpha, &backend);
+        mark_last(plan, seen);
+    } else {
+        status =
+            gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the steps of a staged call");
+    }
+    gsv_free(seen);
+    return status;
 }
 
 void gsv_staged_plan_free(gsv_staged_plan *plan) {
@@ -145,13 +181,6 @@ int64_t gsv_staged_start(const gsv_triangular *p, const gsv_staged_plan *plan, i
     return gsv_is_forward(p) ? first : p->order - first - gsv_staged_size(p, plan, block);
 }
 
-int64_t gsv_staged_slot(const gsv_staged_plan *plan, int64_t chunk, int64_t step) {
-    if (step < plan->resident)
-        return step;
-    const int64_t passing = plan->steps - plan->resident;
-    return plan->resident + (chunk * passing + step - plan->resident) % (plan->slots - plan->resident);
-}
-
-int gsv_staged_comes(const gsv_staged_plan *plan, int64_t chunk, int64_t step) {
-    return plan->slots > 0 && (chunk == 0 || step >= plan->resident);
+int gsv_staged_comes(const gsv_staged_plan *plan, int64_t chunk, const gsv_staged_step *step) {
+    return plan->slots > 0 && (chunk == 0 || step->slot >= plan->resident);
 }

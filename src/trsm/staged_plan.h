@@ -3,17 +3,19 @@
  * they are: the recursion of triangular.h, cut into tiles.
  *
  * T's rows are taken in blocks of `tile`, in canonical order, the vectors in chunks of `width`. A step is one
- * tile of T against one chunk, in the order in which the recursion reaches it:
+ * or a few neighbouring tiles of a row of T against one chunk, in the order in which the recursion reaches
+ * them:
  *
  *      to == from      the operation itself, with alpha, on block `to`
- *      otherwise       b(to) = beta b(to) + alpha T(to, from) b(from)
+ *      otherwise       b(to) = beta b(to) + alpha T(to, from ..) b(from ..), `count` blocks from `from` on
  *
  * Every tile is met once a chunk, so what a chunk needs next is known from the start: tiles and blocks of
- * vectors are asked for in the order of their first use. Block k is written k + 1 times and final then.
+ * vectors are asked for in the order of their first use.
  *
  * The device's memory: `buffers` chunks of all rows (two, so that one comes and goes while the other is
- * worked on), and tiles: the first `resident` of them come once and stay, the others come anew for each
- * chunk, through a ring of the slots that are left.
+ * worked on), and slots for tiles, neighbouring ones for the tiles of a step. The tiles of the first steps
+ * come once and stay, in the first `resident` slots; the others come anew for each chunk, through a ring of
+ * the slots that are left.
  */
 #ifndef GSV_STAGED_PLAN_H
 #define GSV_STAGED_PLAN_H
@@ -25,7 +27,9 @@ extern "C" {
 #endif
 
 typedef struct gsv_staged_step {
-    int32_t to, from; /* canonical blocks */
+    int32_t to, from, count; /* canonical blocks */
+    int32_t slot;            /* the first one of its tiles */
+    int32_t last;            /* the block `to` is final then */
     gsv_number alpha, beta;
 } gsv_staged_step;
 
@@ -40,7 +44,12 @@ typedef struct gsv_staged_plan {
     gsv_staged_step *step;
 } gsv_staged_plan;
 
-enum { GSV_LARGEST_TILE = 1024, GSV_SMALLEST_TILE = 64, GSV_TILE_RING = 8 };
+enum {
+    GSV_LARGEST_TILE = 1024,
+    GSV_SMALLEST_TILE = 64,
+    GSV_STEP_TILES = 4, /* at most: 4096 terms are enough for a product's rate */
+    GSV_TILE_RING = 8
+};
 
 /*
  * alpha != 0, the problem is not empty. device_bytes: for tiles and chunks.
@@ -58,9 +67,8 @@ void gsv_staged_plan_free(gsv_staged_plan *plan);
 int64_t gsv_staged_size(const gsv_triangular *p, const gsv_staged_plan *plan, int64_t block);
 int64_t gsv_staged_start(const gsv_triangular *p, const gsv_staged_plan *plan, int64_t block);
 
-/* Where tile `step` of chunk `chunk` lies, and whether it must be brought there first. */
-int64_t gsv_staged_slot(const gsv_staged_plan *plan, int64_t chunk, int64_t step);
-int gsv_staged_comes(const gsv_staged_plan *plan, int64_t chunk, int64_t step);
+/* Do the tiles of this step come before it is done on this chunk? */
+int gsv_staged_comes(const gsv_staged_plan *plan, int64_t chunk, const gsv_staged_step *step);
 
 #ifdef __cplusplus
 }

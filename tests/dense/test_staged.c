@@ -15,33 +15,42 @@ static void check_steps(const gsv_triangular *p, const gsv_staged_plan *plan) {
     const int64_t blocks = plan->blocks;
     int32_t *seen = calloc((size_t)(blocks * blocks), sizeof *seen), *written = calloc((size_t)blocks, 4);
     REQUIRE(seen && written);
-    CHECK(plan->steps == blocks * (blocks + 1) / 2);
     for (int64_t k = 0; k < plan->steps; k++) {
-        const int32_t to = plan->step[k].to, from = plan->step[k].from;
-        REQUIRE(0 <= from && from <= to && to < blocks);
-        CHECK(seen[to * blocks + from]++ == 0);
-        if (p->operation == GSV_SOLVE)
-            CHECK(from == to ? written[to] == to : written[from] == from + 1);
-        else
-            CHECK(from == to ? written[to] == 0 : written[from] == 0 && written[to] > 0);
-        written[to]++;
+        const gsv_staged_step *s = &plan->step[k];
+        REQUIRE(0 <= s->from && s->from <= s->to && s->to < blocks && s->count >= 1);
+        REQUIRE(s->from == s->to ? s->count == 1 : s->from + s->count <= s->to);
+        CHECK(s->count <= GSV_STEP_TILES);
+        for (int32_t from = s->from; from < s->from + s->count; from++) {
+            CHECK(seen[s->to * blocks + from]++ == 0);
+            if (p->operation == GSV_SOLVE)
+                CHECK(from == s->to ? written[from] == from : written[from] == from + 1);
+            else
+                CHECK(from == s->to ? written[from] == 0 : written[from] == 0 && written[s->to] > 0);
+        }
+        written[s->to] += s->count;
+        CHECK(s->last == (written[s->to] == s->to + 1));
     }
+    for (int64_t block = 0; block < blocks; block++)
+        CHECK(written[block] == block + 1);
     free(seen);
     free(written);
 }
 
-/* Sizes within the limit, chunks and slots enough, and no slot for two tiles at once. */
+/* Sizes within the limit, chunks and slots enough, and no slot for two steps that follow one another. */
 static void check_fits(const gsv_triangular *p, const gsv_staged_plan *plan, int64_t bytes) {
     CHECK(plan->slots * plan->tile_bytes + plan->buffers * plan->buffer_bytes <= bytes);
     CHECK((plan->chunks - 1) * plan->width < p->vectors && p->vectors <= plan->chunks * plan->width);
-    CHECK(plan->resident == plan->steps || plan->slots - plan->resident == GSV_TILE_RING);
-    for (int64_t chunk = 0; chunk < 3; chunk++)
-        for (int64_t k = 0; k < plan->steps; k++) {
-            const int64_t slot = gsv_staged_slot(plan, chunk, k);
-            CHECK(0 <= slot && slot < plan->slots && (slot < plan->resident) == (k < plan->resident));
-            CHECK(k == 0 || slot != gsv_staged_slot(plan, chunk, k - 1));
-            CHECK(gsv_staged_comes(plan, chunk, k) == (chunk == 0 || k >= plan->resident));
-        }
+    CHECK(plan->resident == plan->slots || plan->slots - plan->resident == GSV_TILE_RING);
+    int stay = 1;
+    for (int64_t k = 0; k < plan->steps; k++) {
+        const gsv_staged_step *s = &plan->step[k], *before = k ? s - 1 : NULL;
+        CHECK(0 <= s->slot && s->slot + s->count <= plan->slots);
+        CHECK(s->slot >= plan->resident || s->slot + s->count <= plan->resident);
+        CHECK(!before || s->slot >= before->slot + before->count || s->slot + s->count <= before->slot);
+        stay &= s->slot < plan->resident;
+        CHECK(stay == (s->slot < plan->resident)); /* the first steps */
+        CHECK(gsv_staged_comes(plan, 0, s) && gsv_staged_comes(plan, 1, s) == !stay);
+    }
     int64_t rows = 0;
     for (int64_t block = 0; block < plan->blocks; block++)
         rows += gsv_staged_size(p, plan, block);
