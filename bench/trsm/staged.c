@@ -40,7 +40,7 @@ enum { CHECKED = 8, MOST_RUNS = 21 };
 typedef struct options {
     const char *operation;
     int64_t n, nrhs;
-    int pinned, runs;
+    int pinned, on_device, runs; /* where the operands are; neither: pageable */
     size_t device_bytes, pinned_bytes;
     FILE *json;
 } options;
@@ -188,16 +188,18 @@ static double check(cublasHandle_t cublas, const options *o, const double *x, co
     const int n = (int)o->n, solve = strcmp(o->operation, "trsm") == 0;
     const size_t bytes = (size_t)n * 8;
     const double one = 1;
-    double *device = NULL, *before = malloc(bytes), *product = malloc(bytes), worst = 0;
+    double *device = NULL, *before = malloc(bytes), *found = malloc(bytes), *product = malloc(bytes),
+           worst = 0;
     TRY(cudaMalloc((void **)&device, bytes));
     for (int k = 0; k < CHECKED; k++) {
         const int64_t j = (o->nrhs - 1) * k / (CHECKED - 1);
         fill_column(before, n, 2, j, 1, 0);
-        TRY(cudaMemcpy(device, solve ? x + j * n : before, bytes, cudaMemcpyHostToDevice));
+        TRY(cudaMemcpy(found, x + j * n, bytes, cudaMemcpyDefault));
+        TRY(cudaMemcpy(device, solve ? found : before, bytes, cudaMemcpyHostToDevice));
         TRY(cublasDtrmm(cublas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT,
                         n, 1, &one, device_a, n, device, n, device, n));
         TRY(cudaMemcpy(product, device, bytes, cudaMemcpyDeviceToHost));
-        const double *want = solve ? before : x + j * n;
+        const double *want = solve ? before : found;
         double difference = 0, size = 0;
         for (int i = 0; i < n; i++) {
             if (!(fabs(product[i] - want[i]) <= difference))
@@ -209,6 +211,7 @@ static double check(cublasHandle_t cublas, const options *o, const double *x, co
             worst = difference / (size * DBL_EPSILON);
     }
     free(before);
+    free(found);
     free(product);
     TRY(cudaFree(device));
     return worst;
@@ -217,7 +220,7 @@ static double check(cublasHandle_t cublas, const options *o, const double *x, co
 /* ----------------------------------------------------------------------------------------------- main --- */
 
 static options parse(int argc, char **argv) {
-    options o = {"trsm", 16384, 0, 1, 5, 0, 0, NULL};
+    options o = {"trsm", 16384, 0, 1, 0, 5, 0, 0, NULL};
     for (int k = 1; k < argc; k += 2) {
         const char *value = k + 1 < argc ? argv[k + 1] : "";
         if (!strcmp(argv[k], "--operation"))
@@ -227,7 +230,7 @@ static options parse(int argc, char **argv) {
         else if (!strcmp(argv[k], "--nrhs"))
             o.nrhs = atoll(value);
         else if (!strcmp(argv[k], "--memory"))
-            o.pinned = !strcmp(value, "pinned");
+            o.pinned = !strcmp(value, "pinned"), o.on_device = !strcmp(value, "device");
         else if (!strcmp(argv[k], "--device-mib"))
             o.device_bytes = (size_t)atoll(value) << 20;
         else if (!strcmp(argv[k], "--pinned-mib"))
@@ -288,19 +291,26 @@ int main(int argc, char **argv) {
     staging_options.pinned_bytes = o.pinned_bytes;
     gpusolve_staging *staging = NULL;
     TRY(gpusolve_staging_create(handle, &staging_options, &staging));
+    const char *kind = o.on_device ? "device" : o.pinned ? "pinned" : "pageable";
+    double *operand_a = a, *operand_b = b; /* what the call sees */
+    if (o.on_device) {
+        operand_a = device_a;
+        TRY(cudaMalloc((void **)&operand_b, n * r * 8));
+        TRY(cudaMemcpy(operand_b, b, n * r * 8, cudaMemcpyHostToDevice));
+    }
     const double one = 1;
     double samples[MOST_RUNS], issued = 0, error = NAN;
     for (int k = -1; k < o.runs; k++) {
         const double begin = seconds();
         TRY((strcmp(o.operation, "trmm") == 0 ? gpusolve_trmm_staged : gpusolve_trsm_staged)(
             staging, GPUSOLVE_DOUBLE, GPUSOLVE_LEFT, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT,
-            o.n, o.nrhs, &one, a, o.n, b, o.n));
+            o.n, o.nrhs, &one, operand_a, o.n, operand_b, o.n));
         issued = 1e3 * (seconds() - begin);
         TRY(gpusolve_staging_wait(staging));
         if (k >= 0)
             samples[k] = 1e3 * (seconds() - begin);
         else
-            error = check(cublas, &o, b, device_a);
+            error = check(cublas, &o, operand_b, device_a);
     }
     const double ms = median(samples, o.runs), wall = fmax(w.transfer_ms, w.device_ms);
     printf(
@@ -308,9 +318,9 @@ int main(int argc, char **argv) {
         "%.2f ms, "
         "device alone %.2f ms, at the rate of DGEMM %.2f ms: %.3f times the larger, %.3f times the larger of "
         "transfers and DGEMM; error %.1f%s\n",
-        o.operation, o.pinned ? "pinned" : "pageable", (long long)o.n, (long long)o.nrhs, ms, samples[0],
-        samples[o.runs - 1], issued, w.transfer_ms, w.device_ms, w.gemm_ms, ms / wall,
-        ms / fmax(w.transfer_ms, w.gemm_ms), error, error < 30 ? "" : "  WRONG");
+        o.operation, kind, (long long)o.n, (long long)o.nrhs, ms, samples[0], samples[o.runs - 1], issued,
+        w.transfer_ms, w.device_ms, w.gemm_ms, ms / wall, ms / fmax(w.transfer_ms, w.gemm_ms), error,
+        error < 30 ? "" : "  WRONG");
     if (o.json) {
         fprintf(
             o.json,
@@ -319,9 +329,9 @@ int main(int argc, char **argv) {
             "%zu, "
             "\"threads\": %d, \"ms\": %.3f, \"ms_min\": %.3f, \"ms_max\": %.3f, \"transfer_ms\": %.3f, "
             "\"device_ms\": %.3f, \"gemm_ms\": %.3f, \"error\": %.3f}\n",
-            BENCH_REVISION, o.operation, (long long)o.n, (long long)o.nrhs, properties.name, driver,
-            o.pinned ? "pinned" : "pageable", o.device_bytes, omp_get_max_threads(), ms, samples[0],
-            samples[o.runs - 1], w.transfer_ms, w.device_ms, w.gemm_ms, error);
+            BENCH_REVISION, o.operation, (long long)o.n, (long long)o.nrhs, properties.name, driver, kind,
+            o.device_bytes, omp_get_max_threads(), ms, samples[0], samples[o.runs - 1], w.transfer_ms,
+            w.device_ms, w.gemm_ms, error);
         fclose(o.json);
     }
     gpusolve_staging_destroy(staging);
