@@ -81,21 +81,25 @@ static int is_transposed(const run *r) {
     return (r->p->side == GPUSOLVE_RIGHT) != (r->p->trans != GPUSOLVE_NO_TRANS);
 }
 
-/* Where the blocks of a step begin that it reads, as an index of A's, and how many rows they have. */
-static int64_t start_of_from(const run *r, const gsv_staged_step *step) {
-    const int64_t last = step->from + step->count - 1;
-    return gsv_staged_start(r->p, &r->plan, gsv_is_forward(r->p) ? step->from : last);
+/* `count` canonical blocks from `block` on: the one that lies first in A's order, where it starts as an index
+ * of A's, and how many rows they have. */
+static int64_t first_in_a(const run *r, int64_t block, int64_t count) {
+    return gsv_is_forward(r->p) ? block : block + count - 1;
 }
 
-static int64_t size_of_from(const run *r, const gsv_staged_step *step) {
-    return step->count == 1 ? gsv_staged_size(r->p, &r->plan, step->from) : step->count * r->plan.tile;
+static int64_t start_of(const run *r, int64_t block, int64_t count) {
+    return gsv_staged_start(r->p, &r->plan, first_in_a(r, block, count));
+}
+
+static int64_t size_of(const run *r, int64_t block, int64_t count) {
+    return (count - 1) * r->plan.tile + gsv_staged_size(r->p, &r->plan, block + count - 1);
 }
 
 /* A step's tiles as they lie in A; the whole square for a tile of the diagonal. */
 static gsv_block tiles_on_host(const run *r, const gsv_staged_step *step) {
     const gsv_triangular *p = r->p;
-    const int64_t to = gsv_staged_start(p, &r->plan, step->to), from = start_of_from(r, step);
-    const int64_t to_size = gsv_staged_size(p, &r->plan, step->to), from_size = size_of_from(r, step);
+    const int64_t to = start_of(r, step->to, step->rows), from = start_of(r, step->from, step->count);
+    const int64_t to_size = size_of(r, step->to, step->rows), from_size = size_of(r, step->from, step->count);
     return (gsv_block){(char *)p->a + gsv_place_in_a(p, to, from) * r->number, (size_t)(p->lda * r->number),
                        (size_t)((is_transposed(r) ? from_size : to_size) * r->number),
                        (size_t)(is_transposed(r) ? to_size : from_size)};
@@ -104,7 +108,7 @@ static gsv_block tiles_on_host(const run *r, const gsv_staged_step *step) {
 /* On the device they lie side by side, or where A is transposed one below the other: one matrix either way.
  */
 static int64_t tiles_ld(const run *r, const gsv_staged_step *step) {
-    return !r->plan.slots ? r->p->lda : is_transposed(r) ? step->count * r->plan.tile : r->plan.tile;
+    return !r->plan.slots ? r->p->lda : (is_transposed(r) ? step->count : step->rows) * r->plan.tile;
 }
 
 static char *tiles_on_device(const run *r, const gsv_staged_step *step) {
@@ -122,26 +126,27 @@ static int64_t vectors_ld(const run *r, int64_t chunk) {
     return !r->plan.buffers ? r->p->ldb : is_left(r) ? r->p->order : chunk_width(r, chunk);
 }
 
-/* A block of vectors of a chunk, on the device (where it may be the caller's own) and on the host. */
-static gsv_block vectors_at(const run *r, int64_t chunk, int64_t block, char *base, int64_t ld) {
-    const int64_t size = gsv_staged_size(r->p, &r->plan, block),
-                  start = gsv_staged_start(r->p, &r->plan, block), width = chunk_width(r, chunk);
+/* Blocks of vectors of a chunk, on the device (where they may be the caller's own) and on the host. */
+static gsv_block vectors_at(const run *r, int64_t chunk, int64_t block, int64_t count, char *base,
+                            int64_t ld) {
+    const int64_t size = size_of(r, block, count), start = start_of(r, block, count),
+                  width = chunk_width(r, chunk);
     return (gsv_block){base + (is_left(r) ? start : start * ld) * r->number, (size_t)(ld * r->number),
                        (size_t)((is_left(r) ? size : width) * r->number),
                        (size_t)(is_left(r) ? width : size)};
 }
 
-static gsv_block vectors_on_host(const run *r, int64_t chunk, int64_t block) {
+static gsv_block vectors_on_host(const run *r, int64_t chunk, int64_t block, int64_t count) {
     const int64_t first = chunk * r->plan.width;
-    return vectors_at(r, chunk, block, (char *)r->p->b + (is_left(r) ? first * r->p->ldb : first) * r->number,
-                      r->p->ldb);
+    return vectors_at(r, chunk, block, count,
+                      (char *)r->p->b + (is_left(r) ? first * r->p->ldb : first) * r->number, r->p->ldb);
 }
 
-static gsv_block vectors_on_device(const run *r, int64_t chunk, int64_t block) {
+static gsv_block vectors_on_device(const run *r, int64_t chunk, int64_t block, int64_t count) {
     if (!r->plan.buffers)
-        return vectors_on_host(r, chunk, block);
+        return vectors_on_host(r, chunk, block, count);
     char *const buffers = r->stage->memory + r->plan.slots * r->plan.tile_bytes;
-    return vectors_at(r, chunk, block, buffers + chunk % r->plan.buffers * r->plan.buffer_bytes,
+    return vectors_at(r, chunk, block, count, buffers + chunk % r->plan.buffers * r->plan.buffer_bytes,
                       vectors_ld(r, chunk));
 }
 
@@ -161,7 +166,8 @@ static void *write_blocks(void *context) {
         if (none)
             return NULL;
         const int64_t chunk = entry >> 32, block = entry & 0xffffffff;
-        const gsv_block device = vectors_on_device(r, chunk, block), host = vectors_on_host(r, chunk, block);
+        const gsv_block device = vectors_on_device(r, chunk, block, 1),
+                        host = vectors_on_host(r, chunk, block, 1);
         gpusolve_status status = gsv_cuda_check(
             cudaStreamWaitEvent(r->stage->out.stream, r->final[chunk % 2 * r->plan.blocks + block], 0),
             "cudaStreamWaitEvent", &r->writer_message);
@@ -260,11 +266,18 @@ static gpusolve_status mark_used(run *r, const gsv_staged_step *step) {
     return status;
 }
 
+/* With a block come those after it that belong to the same range of the recursion, GSV_STEP_TILES at most:
+ * the more numbers lie side by side, the faster they come. */
 static gpusolve_status bring_vectors(run *r, int64_t chunk, int64_t block) {
     if (!r->plan.buffers || r->touched[block])
         return GPUSOLVE_OK;
-    r->touched[block] = 1;
-    const gsv_block host = vectors_on_host(r, chunk, block), device = vectors_on_device(r, chunk, block);
+    int64_t aligned = 1, count = 0;
+    while (block > 0 && block % (2 * aligned) == 0 && 2 * aligned <= GSV_STEP_TILES)
+        aligned *= 2;
+    while (count < aligned && block + count < r->plan.blocks && !r->touched[block + count])
+        r->touched[block + count++] = 1;
+    const gsv_block host = vectors_on_host(r, chunk, block, count),
+                    device = vectors_on_device(r, chunk, block, count);
     return gsv_transfer_in(&r->stage->in, &host, &device, r->b_direct, &r->stage->inner->message);
 }
 
@@ -273,16 +286,16 @@ static gpusolve_status compute(run *r, int64_t chunk, const gsv_staged_step *ste
     gsv_triangular part = *r->p;
     part.a = tiles_on_device(r, step);
     part.lda = tiles_ld(r, step);
-    part.b = vectors_on_device(r, chunk, step->to).memory;
+    part.b = vectors_on_device(r, chunk, step->to, step->rows).memory;
     part.ldb = vectors_ld(r, chunk);
-    part.order = gsv_staged_size(r->p, &r->plan, step->to);
+    part.order = size_of(r, step->to, step->rows);
     part.vectors = chunk_width(r, chunk);
     if (step->to == step->from) /* what no tile and no vector needs is its workspace */
         return gsv_triangular_cuda(s->inner, &part, step->alpha, s->memory + r->used,
                                    (size_t)(s->bytes - r->used));
-    const int64_t first = gsv_is_forward(r->p) ? step->from : step->from + step->count - 1;
-    return gsv_cuda_gemm(r->cuda->cublas, &part, part.a, vectors_on_device(r, chunk, first).memory, part.b,
-                         part.order, size_of_from(r, step), step->alpha, step->beta, &s->inner->message);
+    return gsv_cuda_gemm(r->cuda->cublas, &part, part.a,
+                         vectors_on_device(r, chunk, step->from, step->count).memory, part.b, part.order,
+                         size_of(r, step->from, step->count), step->alpha, step->beta, &s->inner->message);
 }
 
 static gpusolve_status send_vectors(run *r, int64_t chunk, int64_t block) {
@@ -295,7 +308,8 @@ static gpusolve_status send_vectors(run *r, int64_t chunk, int64_t block) {
             hand_to_writer(r, chunk, block);
         return status;
     }
-    const gsv_block device = vectors_on_device(r, chunk, block), host = vectors_on_host(r, chunk, block);
+    const gsv_block device = vectors_on_device(r, chunk, block, 1),
+                    host = vectors_on_host(r, chunk, block, 1);
     gpusolve_status status = mark(r, s->left, s->compute);
     if (status == GPUSOLVE_OK)
         status = wait_for(r, s->out.stream, s->left);
@@ -316,7 +330,9 @@ static gpusolve_status free_buffer(run *r, int64_t chunk) {
 
 static gpusolve_status run_step(run *r, int64_t chunk, const gsv_staged_step *step) {
     gsv_stage *s = r->stage;
-    gpusolve_status status = bring_vectors(r, chunk, step->to);
+    gpusolve_status status = GPUSOLVE_OK;
+    for (int64_t k = 0; k < step->rows && status == GPUSOLVE_OK; k++)
+        status = bring_vectors(r, chunk, step->to + k);
     for (int64_t k = 0; k < step->count && status == GPUSOLVE_OK; k++)
         status = bring_vectors(r, chunk, step->from + k);
     if (status == GPUSOLVE_OK)
@@ -329,7 +345,9 @@ static gpusolve_status run_step(run *r, int64_t chunk, const gsv_staged_step *st
         status = compute(r, chunk, step);
     if (status == GPUSOLVE_OK)
         status = mark_used(r, step);
-    return status == GPUSOLVE_OK && step->last ? send_vectors(r, chunk, step->to) : status;
+    for (int64_t k = 0; k < step->rows && step->last && status == GPUSOLVE_OK; k++)
+        status = send_vectors(r, chunk, step->to + k);
+    return status;
 }
 
 static gpusolve_status run_chunk(run *r, int64_t chunk) {
@@ -361,8 +379,8 @@ static gpusolve_status run_all(run *r) {
 /* Nothing of the call runs any more; the first failure is the one that counts. */
 static gpusolve_status settle(const run *r, gpusolve_status status) {
     gsv_stage *s = r->stage;
-    const cudaStream_t streams[] = {s->in.stream, s->compute, s->out.stream};
-    for (int k = 0; k < 3; k++) {
+    const cudaStream_t streams[] = {s->in.stream, s->in.beside, s->compute, s->out.stream, s->out.beside};
+    for (int k = 0; k < 5; k++) {
         const cudaError_t error = cudaStreamSynchronize(streams[k]);
         if (status == GPUSOLVE_OK)
             status = checked(r, error, "a staged call");

@@ -7,6 +7,8 @@
 #include "../device.h"
 #include "../memory.h"
 
+enum { LEAST_HALVED = 4 << 20 }; /* bytes */
+
 static _Atomic int64_t countdown;
 
 void gsv_fail_transfer(int64_t k) {
@@ -33,6 +35,15 @@ gpusolve_status gsv_transfer_create(gsv_transfer *t, size_t pinned_bytes, int th
     t->slot_bytes = pinned_bytes / GSV_TRANSFER_SLOTS / 256 * 256;
     gpusolve_status status = checked(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
                                      "cudaStreamCreateWithFlags", message);
+    if (status == GPUSOLVE_OK)
+        status = checked(cudaStreamCreateWithFlags(&t->beside, cudaStreamNonBlocking),
+                         "cudaStreamCreateWithFlags", message);
+    if (status == GPUSOLVE_OK)
+        status = checked(cudaEventCreateWithFlags(&t->forked, cudaEventDisableTiming),
+                         "cudaEventCreateWithFlags", message);
+    if (status == GPUSOLVE_OK)
+        status = checked(cudaEventCreateWithFlags(&t->joined, cudaEventDisableTiming),
+                         "cudaEventCreateWithFlags", message);
     for (int k = 0; k < GSV_TRANSFER_SLOTS && status == GPUSOLVE_OK; k++)
         status = checked(cudaEventCreateWithFlags(&t->event[k], cudaEventDisableTiming),
                          "cudaEventCreateWithFlags", message);
@@ -55,6 +66,12 @@ gpusolve_status gsv_transfer_create(gsv_transfer *t, size_t pinned_bytes, int th
 void gsv_transfer_destroy(gsv_transfer *t) {
     if (t->stream)
         cudaStreamDestroy(t->stream);
+    if (t->beside)
+        cudaStreamDestroy(t->beside);
+    if (t->forked)
+        cudaEventDestroy(t->forked);
+    if (t->joined)
+        cudaEventDestroy(t->joined);
     for (int k = 0; k < GSV_TRANSFER_SLOTS; k++)
         if (t->event[k])
             cudaEventDestroy(t->event[k]);
@@ -106,22 +123,45 @@ static void copy_columns(int threads, char *to, size_t to_pitch, const char *fro
         memcpy(to + (size_t)j * to_pitch, from + (size_t)j * from_pitch, p->bytes);
 }
 
-static gpusolve_status copy_async(const gsv_transfer *t, void *to, size_t to_pitch, const void *from,
+static gpusolve_status copy_async(cudaStream_t stream, void *to, size_t to_pitch, const void *from,
                                   size_t from_pitch, size_t bytes, size_t columns, enum cudaMemcpyKind kind,
                                   gsv_message *message) {
     const char *const call =
         kind == cudaMemcpyHostToDevice ? "copying a block to the device" : "copying a block to the host";
     if (transfer_fails())
         return checked(cudaErrorUnknown, call, message);
-    return checked(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, bytes, columns, kind, t->stream), call,
+    return checked(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, bytes, columns, kind, stream), call,
                    message);
+}
+
+/* Both halves at once, after what is on the stream and before what comes. */
+static gpusolve_status copy_direct(const gsv_transfer *t, const gsv_block *to, const gsv_block *from,
+                                   enum cudaMemcpyKind kind, gsv_message *message) {
+    const size_t half = from->bytes * from->columns >= LEAST_HALVED ? from->columns / 2 : 0;
+    gpusolve_status status = GPUSOLVE_OK;
+    if (half > 0) {
+        status = checked(cudaEventRecord(t->forked, t->stream), "cudaEventRecord", message);
+        if (status == GPUSOLVE_OK)
+            status = checked(cudaStreamWaitEvent(t->beside, t->forked, 0), "cudaStreamWaitEvent", message);
+        if (status == GPUSOLVE_OK)
+            status = copy_async(t->beside, to->memory, to->pitch, from->memory, from->pitch, from->bytes,
+                                half, kind, message);
+    }
+    if (status == GPUSOLVE_OK)
+        status = copy_async(t->stream, (char *)to->memory + half * to->pitch, to->pitch,
+                            (const char *)from->memory + half * from->pitch, from->pitch, from->bytes,
+                            from->columns - half, kind, message);
+    if (status == GPUSOLVE_OK && half > 0)
+        status = checked(cudaEventRecord(t->joined, t->beside), "cudaEventRecord", message);
+    return status == GPUSOLVE_OK && half > 0
+               ? checked(cudaStreamWaitEvent(t->stream, t->joined, 0), "cudaStreamWaitEvent", message)
+               : status;
 }
 
 gpusolve_status gsv_transfer_in(gsv_transfer *t, const gsv_block *host, const gsv_block *device, int direct,
                                 gsv_message *message) {
     if (direct)
-        return copy_async(t, device->memory, device->pitch, host->memory, host->pitch, host->bytes,
-                          host->columns, cudaMemcpyHostToDevice, message);
+        return copy_direct(t, device, host, cudaMemcpyHostToDevice, message);
     gpusolve_status status = GPUSOLVE_OK;
     piece p = next_piece(host, t->slot_bytes, NULL);
     for (;; p = next_piece(host, t->slot_bytes, &p)) {
@@ -131,7 +171,7 @@ gpusolve_status gsv_transfer_in(gsv_transfer *t, const gsv_block *host, const gs
         status = checked(cudaEventSynchronize(t->event[slot]), "cudaEventSynchronize", message);
         if (status == GPUSOLVE_OK) {
             copy_columns(t->threads, pinned, p.bytes, at(host, &p), host->pitch, &p);
-            status = copy_async(t, at(device, &p), device->pitch, pinned, p.bytes, p.bytes, p.count,
+            status = copy_async(t->stream, at(device, &p), device->pitch, pinned, p.bytes, p.bytes, p.count,
                                 cudaMemcpyHostToDevice, message);
         }
         if (status == GPUSOLVE_OK)
@@ -144,8 +184,7 @@ gpusolve_status gsv_transfer_in(gsv_transfer *t, const gsv_block *host, const gs
 gpusolve_status gsv_transfer_out(gsv_transfer *t, const gsv_block *device, const gsv_block *host, int direct,
                                  gsv_message *message) {
     if (direct)
-        return copy_async(t, host->memory, host->pitch, device->memory, device->pitch, host->bytes,
-                          host->columns, cudaMemcpyDeviceToHost, message);
+        return copy_direct(t, host, device, cudaMemcpyDeviceToHost, message);
     /* `ahead` pieces are on their way while the one before them is unpacked */
     gpusolve_status status = GPUSOLVE_OK;
     piece coming = {0}, going = {0};
@@ -154,9 +193,9 @@ gpusolve_status gsv_transfer_out(gsv_transfer *t, const gsv_block *device, const
         if (!all && issued - unpacked < GSV_TRANSFER_SLOTS) {
             coming = next_piece(host, t->slot_bytes, issued ? &coming : NULL);
             const int slot = (int)(issued % GSV_TRANSFER_SLOTS);
-            status =
-                copy_async(t, t->pinned + (size_t)slot * t->slot_bytes, coming.bytes, at(device, &coming),
-                           device->pitch, coming.bytes, coming.count, cudaMemcpyDeviceToHost, message);
+            status = copy_async(t->stream, t->pinned + (size_t)slot * t->slot_bytes, coming.bytes,
+                                at(device, &coming), device->pitch, coming.bytes, coming.count,
+                                cudaMemcpyDeviceToHost, message);
             if (status == GPUSOLVE_OK)
                 status = checked(cudaEventRecord(t->event[slot], t->stream), "cudaEventRecord", message);
             issued++;

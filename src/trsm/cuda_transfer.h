@@ -12,9 +12,12 @@
 
 enum { GSV_TRANSFER_SLOTS = 4 };
 
-/* One direction. A slot is free when its event is complete (in) or its bytes are out of it (out). */
+/* One direction. Large direct copies go by halves, on two streams: a copy engine takes a matrix row by row,
+ * and short rows leave the link idle. A slot is free when its event is complete (in) or its bytes are out of
+ * it (out). */
 typedef struct gsv_transfer {
-    cudaStream_t stream;
+    cudaStream_t stream, beside;
+    cudaEvent_t forked, joined;
     int threads;
     char *pinned;
     size_t slot_bytes;

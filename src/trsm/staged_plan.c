@@ -100,38 +100,49 @@ static int64_t take_slots(recording *r, int64_t count) {
     return plan->resident + r->next_in_ring - count;
 }
 
-static void record(recording *r, int64_t to, int64_t from, int64_t count, gsv_number alpha, gsv_number beta) {
-    r->plan->step[r->plan->steps++] = (gsv_staged_step){
-        (int32_t)to, (int32_t)from, (int32_t)count, r->plan->slots ? (int32_t)take_slots(r, count) : 0, 0,
-        alpha,       beta};
+static void record(recording *r, int64_t to, int64_t rows, int64_t from, int64_t count, gsv_number alpha,
+                   gsv_number beta) {
+    r->plan->step[r->plan->steps++] =
+        (gsv_staged_step){(int32_t)to,
+                          (int32_t)rows,
+                          (int32_t)from,
+                          (int32_t)count,
+                          r->plan->slots ? (int32_t)take_slots(r, rows * count) : 0,
+                          0,
+                          alpha,
+                          beta};
 }
 
 static gpusolve_status record_leaf(void *context, const gsv_triangular *p, int64_t start, int64_t size,
                                    gsv_number alpha) {
     recording *r = context;
     const int64_t block = block_of(p, r->plan, start, size);
-    record(r, block, block, 1, alpha, (gsv_number){0, 0});
+    record(r, block, 1, block, 1, alpha, (gsv_number){0, 0});
     return GPUSOLVE_OK;
 }
 
-/* One block row after the other, so that the first can go on before the last has come. */
+/* A few block rows after the others, so that the first can go on before the last have come; one by one where
+ * tiles pass through a ring. */
 static gpusolve_status record_multiply(void *context, const gsv_triangular *p, int64_t to, int64_t to_size,
                                        int64_t from, int64_t from_size, gsv_number alpha, gsv_number beta) {
     recording *r = context;
     const int64_t tile = r->plan->tile, first_to = block_of(p, r->plan, to, to_size),
                   first_from = block_of(p, r->plan, from, from_size), blocks = from_size / tile;
+    const int64_t rows = (to_size + tile - 1) / tile,
+                  most = r->plan->slots == r->plan->resident ? GSV_STEP_TILES : 1;
     const gsv_number one = {1, 0};
-    for (int64_t i = 0; i * tile < to_size; i++)
+    for (int64_t i = 0; i < rows; i += most)
         for (int64_t j = 0; j < blocks; j += GSV_STEP_TILES)
-            record(r, first_to + i, first_from + j, smaller(GSV_STEP_TILES, blocks - j), alpha,
-                   j == 0 ? beta : one);
+            record(r, first_to + i, smaller(most, rows - i), first_from + j,
+                   smaller(GSV_STEP_TILES, blocks - j), alpha, j == 0 ? beta : one);
     return GPUSOLVE_OK;
 }
 
-/* The last step of each block, from the end. */
+/* The last step of each block, from the end: that of one block of a step is that of all. */
 static void mark_last(gsv_staged_plan *plan, int32_t *seen) {
     for (int64_t k = plan->steps - 1; k >= 0; k--)
-        plan->step[k].last = !seen[plan->step[k].to]++;
+        for (int32_t i = 0; i < plan->step[k].rows; i++)
+            plan->step[k].last = !seen[plan->step[k].to + i]++;
 }
 
 gpusolve_status gsv_staged_plan_make(const gsv_triangular *p, gsv_number alpha, int a_on_device,

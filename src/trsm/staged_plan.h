@@ -3,11 +3,12 @@
  * they are: the recursion of triangular.h, cut into tiles.
  *
  * T's rows are taken in blocks of `tile`, in canonical order, the vectors in chunks of `width`. A step is one
- * or a few neighbouring tiles of a row of T against one chunk, in the order in which the recursion reaches
- * them:
+ * tile or a rectangle of neighbouring tiles of T against one chunk, in the order in which the recursion
+ * reaches them:
  *
  *      to == from      the operation itself, with alpha, on block `to`
- *      otherwise       b(to) = beta b(to) + alpha T(to, from ..) b(from ..), `count` blocks from `from` on
+ *      otherwise       b(to ..) = beta b(to ..) + alpha T(to .., from ..) b(from ..), `rows` blocks from `to`
+ * and `count` from `from` on
  *
  * Every tile is met once a chunk, so what a chunk needs next is known from the start: tiles and blocks of
  * vectors are asked for in the order of their first use.
@@ -27,9 +28,9 @@ extern "C" {
 #endif
 
 typedef struct gsv_staged_step {
-    int32_t to, from, count; /* canonical blocks */
-    int32_t slot;            /* the first one of its tiles */
-    int32_t last;            /* the block `to` is final then */
+    int32_t to, rows, from, count; /* canonical blocks */
+    int32_t slot;                  /* the first one of its tiles */
+    int32_t last;                  /* the blocks from `to` on are final then */
     gsv_number alpha, beta;
 } gsv_staged_step;
 
@@ -47,7 +48,8 @@ typedef struct gsv_staged_plan {
 enum {
     GSV_LARGEST_TILE = 1024,
     GSV_SMALLEST_TILE = 64,
-    GSV_STEP_TILES = 4, /* at most: 4096 terms are enough for a product's rate */
+    GSV_STEP_TILES = 4, /* at most, either way: 4096 terms are enough for a product's rate, and 4096 numbers
+                         * side by side for that of a transfer */
     GSV_TILE_RING = 8
 };
 

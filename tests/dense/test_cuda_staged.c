@@ -36,6 +36,16 @@ static void check_limits(gpusolve_handle *handle) {
             }
             gpusolve_staging_destroy(staging);
         }
+    /* ten blocks of 64, 55 tiles: rectangles of 4 x 4 tiles where all of them stay, rows of 4 where not */
+    for (int64_t slots = 40; slots < 60; slots += 15) {
+        gpusolve_staging *larger = staged_new(handle, limit_for(GPUSOLVE_DOUBLE, slots, 630, 5));
+        for (int multiply = 0; multiply < 2; multiply++) {
+            const triangular_case c = {
+                .multiply = multiply, .dtype = GPUSOLVE_DOUBLE, .m = 630, .n = 18, .alpha = -1};
+            staged_variants(larger, &c, STAGED_PINNED, STAGED_PAGEABLE, 5);
+        }
+        gpusolve_staging_destroy(larger);
+    }
     gpusolve_staging *staging = staged_new(handle, 6 << 20);
     const triangular_case large = {.dtype = GPUSOLVE_DOUBLE, .m = 1500, .n = 90, .alpha = 1};
     staged_variants(staging, &large, STAGED_PINNED, STAGED_PAGEABLE, 11);

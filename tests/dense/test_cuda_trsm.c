@@ -204,8 +204,8 @@ static void check_choice(gpusolve_handle *handle, const triangular_case *c, int 
 static void check_choices(int brief) {
     static const int groups[] = {8, 16, 32, -1};
     gpusolve_handle *handle = handle_on(NULL);
-    for (int k = brief; k < 4; k += 1 + brief)
-        for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
+    for (int k = brief; k < (brief ? 2 : 4); k++)
+        for (int dtype = brief; dtype < (brief ? 2 : 4); dtype++) {
             const triangular_case c = {
                 .dtype = (gpusolve_dtype)dtype, .m = 210, .n = 35, .alpha = 1, .ldb_padding = 1};
             const int step = brief ? 11 : 5;
@@ -216,7 +216,7 @@ static void check_choices(int brief) {
             gsv_cuda_force_serial(0);
         }
     gsv_cuda_force_group(0);
-    for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
+    for (int dtype = brief; dtype < (brief ? 2 : 4); dtype++) {
         const triangular_case c = {.dtype = (gpusolve_dtype)dtype, .m = 75, .n = 9, .alpha = 1, .wild = 1};
         gsv_cuda_force_serial(1);
         case_some_variants(handle, &c, 1, brief ? 11 : 5);
@@ -228,7 +228,7 @@ static void check_choices(int brief) {
 /* Products by clusters of every size and width, by the kernels for few vectors, by cuBLAS. */
 static void check_products(int brief) {
     gpusolve_handle *handle = handle_on(NULL);
-    for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
+    for (int dtype = brief; dtype < (brief ? 2 : 4); dtype++) {
         const triangular_case c = {.multiply = 1,
                                    .dtype = (gpusolve_dtype)dtype,
                                    .m = 210,
@@ -237,7 +237,7 @@ static void check_products(int brief) {
                                    .lda_padding = dtype % 2};
         const int step = brief ? 11 : 5;
         for (int cluster = 1; cluster <= GSV_LARGEST_CLUSTER; cluster *= brief ? 4 : 2)
-            for (int group = 8; group <= 32; group *= 2) {
+            for (int group = 8; group <= 32; group *= brief ? 4 : 2) {
                 gsv_cuda_force_cluster(cluster);
                 gsv_cuda_force_group(group);
                 case_some_variants(handle, &c, 1, step);
@@ -261,7 +261,7 @@ int main(int argc, char **argv) {
     if (testing_backends(backends) < 2)
         return TESTING_SKIPPED;
     for (int multiply = 0; multiply < 2; multiply++)
-        for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
+        for (int dtype = brief; dtype < (brief ? 2 : 4); dtype++) {
             triangular_case c = {.multiply = multiply,
                                  .dtype = (gpusolve_dtype)dtype,
                                  .side = dtype % 2 ? GPUSOLVE_LEFT : GPUSOLVE_RIGHT,
@@ -276,7 +276,7 @@ int main(int argc, char **argv) {
             c.m = c.n = brief ? 100 : 260; /* many vectors: the recursion's products */
             check_guards(&c);
         }
-    for (int dtype = brief; dtype < 4; dtype += 1 + brief) {
+    for (int dtype = brief; dtype < (brief ? 2 : 4); dtype++) {
         triangular_case c = {
             .dtype = (gpusolve_dtype)dtype, .uplo = GPUSOLVE_LOWER, .m = 400, .n = 11, .alpha = 1};
         check_nan(&c);

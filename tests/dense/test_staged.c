@@ -17,18 +17,22 @@ static void check_steps(const gsv_triangular *p, const gsv_staged_plan *plan) {
     REQUIRE(seen && written);
     for (int64_t k = 0; k < plan->steps; k++) {
         const gsv_staged_step *s = &plan->step[k];
-        REQUIRE(0 <= s->from && s->from <= s->to && s->to < blocks && s->count >= 1);
-        REQUIRE(s->from == s->to ? s->count == 1 : s->from + s->count <= s->to);
-        CHECK(s->count <= GSV_STEP_TILES);
-        for (int32_t from = s->from; from < s->from + s->count; from++) {
-            CHECK(seen[s->to * blocks + from]++ == 0);
-            if (p->operation == GSV_SOLVE)
-                CHECK(from == s->to ? written[from] == from : written[from] == from + 1);
-            else
-                CHECK(from == s->to ? written[from] == 0 : written[from] == 0 && written[s->to] > 0);
+        REQUIRE(0 <= s->from && s->from <= s->to && s->rows >= 1 && s->to + s->rows <= blocks &&
+                s->count >= 1);
+        REQUIRE(s->from == s->to ? s->count == 1 && s->rows == 1 : s->from + s->count <= s->to);
+        CHECK(s->count <= GSV_STEP_TILES && s->rows <= GSV_STEP_TILES);
+        for (int32_t to = s->to; to < s->to + s->rows; to++)
+            for (int32_t from = s->from; from < s->from + s->count; from++) {
+                CHECK(seen[to * blocks + from]++ == 0);
+                if (p->operation == GSV_SOLVE)
+                    CHECK(from == to ? written[from] == from : written[from] == from + 1);
+                else
+                    CHECK(from == to ? written[from] == 0 : written[from] == 0 && written[to] > 0);
+            }
+        for (int32_t to = s->to; to < s->to + s->rows; to++) {
+            written[to] += s->count;
+            CHECK(s->last == (written[to] == to + 1));
         }
-        written[s->to] += s->count;
-        CHECK(s->last == (written[s->to] == s->to + 1));
     }
     for (int64_t block = 0; block < blocks; block++)
         CHECK(written[block] == block + 1);
@@ -44,9 +48,11 @@ static void check_fits(const gsv_triangular *p, const gsv_staged_plan *plan, int
     int stay = 1;
     for (int64_t k = 0; k < plan->steps; k++) {
         const gsv_staged_step *s = &plan->step[k], *before = k ? s - 1 : NULL;
-        CHECK(0 <= s->slot && s->slot + s->count <= plan->slots);
-        CHECK(s->slot >= plan->resident || s->slot + s->count <= plan->resident);
-        CHECK(!before || s->slot >= before->slot + before->count || s->slot + s->count <= before->slot);
+        const int32_t tiles = s->rows * s->count;
+        CHECK(0 <= s->slot && s->slot + tiles <= plan->slots);
+        CHECK(s->slot >= plan->resident || s->slot + tiles <= plan->resident);
+        CHECK(!before || s->slot >= before->slot + before->rows * before->count ||
+              s->slot + tiles <= before->slot);
         stay &= s->slot < plan->resident;
         CHECK(stay == (s->slot < plan->resident)); /* the first steps */
         CHECK(gsv_staged_comes(plan, 0, s) && gsv_staged_comes(plan, 1, s) == !stay);
