@@ -237,19 +237,6 @@ __device__ __forceinline__ void consumers_meet() {
     asm volatile("barrier.sync 1, %0;" ::"n"(int(STREAM_THREADS)) : "memory");
 }
 
-__device__ __forceinline__ void publish(float *to, float a) {
-    asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(present(a)) : "memory");
-}
-
-__device__ __forceinline__ void publish(double *to, double a) {
-    asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(to), "d"(present(a)) : "memory");
-}
-
-template <typename R> __device__ __forceinline__ void publish(complex<R> *to, complex<R> a) {
-    publish(&to->re, a.re);
-    publish(&to->im, a.im);
-}
-
 /* Poll a number that was absent a moment ago. Gives up, with a NaN, when it or anybody else has lost
  * patience. */
 template <typename T> __device__ __noinline__ T wait_for(const T *from, gsv_stream_state *state) {

@@ -1,7 +1,8 @@
 /*
  * What the dense calls promise on the device beside the answer: they can be captured and replayed on new
  * numbers, they allocate nothing, they write nothing beyond the workspace, the first call of a handle is
- * refused while its stream is captured, and no allocation that fails leaves anything behind.
+ * refused while its stream is captured, and no allocation that fails leaves anything behind. With
+ * GPUSOLVE_TEST_FEW in the environment: a selection, for compute-sanitizer.
  */
 #include "testing.h"
 
@@ -255,8 +256,8 @@ static void check_products(int brief) {
 }
 
 /* `brief`: a selection of a few seconds, for compute-sanitizer. */
-int main(int argc, char **argv) {
-    const int brief = argc > 1 && strcmp(argv[1], "brief") == 0;
+int main(void) {
+    const int brief = getenv("GPUSOLVE_TEST_FEW") != NULL;
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2)
         return TESTING_SKIPPED;
