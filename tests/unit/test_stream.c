@@ -357,7 +357,7 @@ int main(void) {
     check_matrix("grid3d:14", 0, &common);
     check_matrix("arrow:300,20,7", 0, &common);
     check_matrix("arrow:5000,0,4", 1, &common);
-        /* one front with very many children */ /* one front with very many children */
+    /* one front with very many children */ /* one front with very many children */
     check_matrix("elasticity3d:9", 0, &common);
     CHECK(check_matrix("grid3d:26", 0, &common) > 0);
     cholmod_finish(&common);
