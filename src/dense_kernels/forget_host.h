@@ -9,5 +9,7 @@
 #undef GSV_REGISTERS
 #undef GSV_FIT
 #undef GSV_CHUNK
-#undef GSV_PAIR
+#undef GSV_ROWS_FIT
+#undef GSV_GROUP
 #undef GSV_TRANS
+#undef GSV_LEAF_ROWS

@@ -4,7 +4,7 @@
  * read.
  */
 
-/* A strip of h rows and w columns that starts at p. Returns where the next one goes. */
+/* A strip or band of h rows and w columns that starts at p. Returns where the next one goes. */
 static GSV_REAL *GSV_PACK(strip)(const GSV_REAL *p, int64_t ld, int32_t h, int32_t w, GSV_REAL *to) {
     for (int32_t k = 0; k < w; k++, p += ld * (1 + GSV_COMPLEX)) {
 #if GSV_COMPLEX
@@ -22,14 +22,16 @@ static GSV_REAL *GSV_PACK(strip)(const GSV_REAL *p, int64_t ld, int32_t h, int32
     return to;
 }
 
-/* The small triangle of order h whose first diagonal entry is at p, by rows. */
+/* The small triangle of order h whose first diagonal entry is at p, by rows, each column over its diagonal
+ * entry. */
 static GSV_REAL *GSV_PACK(small)(const GSV_REAL *p, int64_t ld, int32_t h, GSV_REAL *to) {
     for (int32_t i = 0; i < h; i++) {
         for (int32_t k = 0; k < i; k++) {
             const GSV_REAL *entry = p + (i + k * ld) * (1 + GSV_COMPLEX);
-            *to++ = entry[0];
+            const GSV_REAL diagonal = p[(k + k * ld) * (1 + GSV_COMPLEX)];
+            *to++ = entry[0] / diagonal;
 #if GSV_COMPLEX
-            *to++ = entry[1];
+            *to++ = entry[1] / diagonal;
 #endif
         }
         *to++ = 1 / p[(i + i * ld) * (1 + GSV_COMPLEX)];
@@ -44,6 +46,7 @@ static GSV_REAL *GSV_PACK(small)(const GSV_REAL *p, int64_t ld, int32_t h, GSV_R
  * from j. */
 static void GSV_PACK(block)(const GSV_REAL *panel, int64_t ld, int32_t nc, int32_t m, int32_t j,
                             GSV_REAL *to) {
+    enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
     const int32_t begin = j * GSV_BLOCK, w = gsv_block_width(nc, j), end = begin + w;
     const GSV_REAL *corner = panel + (begin + begin * ld) * (1 + GSV_COMPLEX);
     to += gsv_block_start(nc, m, j) * (1 + GSV_COMPLEX);
@@ -52,11 +55,11 @@ static void GSV_PACK(block)(const GSV_REAL *panel, int64_t ld, int32_t nc, int32
         to = GSV_PACK(strip)(corner + (int64_t)i * (1 + GSV_COMPLEX), ld, h, i, to);
         to = GSV_PACK(small)(corner + (i + i * ld) * (1 + GSV_COMPLEX), ld, h, to);
     }
-    /* the strips start anew at the rows below, so both rectangles are packed alike */
+    /* the bands start anew at the rows below, so both rectangles are packed alike */
     const int32_t ends[2] = {nc - begin, nc - begin + m};
     for (int32_t piece = 0, i = end - begin; piece < 2; piece++)
         for (int32_t h; i < ends[piece]; i += h) {
-            h = ends[piece] - i < GSV_LANES ? ends[piece] - i : GSV_LANES;
+            h = ends[piece] - i < BAND ? ends[piece] - i : BAND;
             to = GSV_PACK(strip)(corner + (int64_t)i * (1 + GSV_COMPLEX), ld, h, w, to);
         }
 }

@@ -7,18 +7,20 @@
  * - own: the supernode's rows between the block's end and nc; none in the last block.
  * - below: the m rows under the supernode's columns.
  *
- * Every piece is cut into strips of `lanes` rows (32 bytes of real numbers), the last of which may be lower.
- * A strip of h rows and w columns keeps the h numbers of a column together, columns one after the other:
- * number (i, k) is strip[k h + i]. So a strip is one unbroken stream, read with one vector load a column, in
- * both sweeps. A load from a low strip runs into what follows it, which is finite (and the values end with
- * GSV_PANEL_SLACK zeros): lanes that do not exist are discarded or meet a zero.
+ * A rectangle (own, below) is cut into bands of GSV_BAND_VECTORS times `lanes` rows, where `lanes` real
+ * numbers are 32 bytes, and the last band may be lower. A band of h rows and w columns keeps the h numbers of
+ * a column together, columns one after the other: number (i, k) is band[k h + i]. So a rectangle is one
+ * unbroken stream, read up in the forward sweep and down in the backward one. A load from a low band runs
+ * into what follows it, which is finite (and the values end with GSV_PANEL_SLACK zeros): lanes that do not
+ * exist are discarded or meet a zero.
  *
- * Strip r of a triangle has lanes * r columns left of the diagonal, stored like any strip, and then its own
- * small triangle by rows, the reciprocal of the diagonal at the end of each row. Nothing above the diagonal
- * is stored.
+ * A triangle is cut into strips of `lanes` rows, stored like bands. Strip r has lanes * r columns left of the
+ * diagonal and then its own small triangle by rows: L(i, k) / L(k, k), so that a substitution waits for one
+ * multiply-add a row and for no product besides, and at the end of each row the reciprocal of the diagonal.
+ * Nothing above the diagonal is stored.
  *
- * A complex strip keeps two planes a column, h real parts and then h imaginary parts; small triangles are
- * interleaved and the imaginary place of a diagonal is 0. All sizes here are in entries.
+ * A complex strip or band keeps two planes a column, h real parts and then h imaginary parts; small triangles
+ * are interleaved and the imaginary place of a diagonal is 0. All sizes here are in entries.
  */
 #ifndef GSV_PANEL_HOST_H
 #define GSV_PANEL_HOST_H
@@ -30,7 +32,8 @@ enum {
     GSV_ROW_TILE =
         128, /* rows that a transposed product sums up before it is subtracted; a multiple of the lanes */
     GSV_PANEL_SLACK = 8, /* real numbers that may be read past the last entry */
-    GSV_STRIP_BYTES = 32
+    GSV_STRIP_BYTES = 32,
+    GSV_BAND_VECTORS = 4 /* 128 bytes of a column: two lines of the cache */
 };
 
 /* Entries of the lower triangle of order w. */

@@ -28,74 +28,66 @@ GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s) {
     return f;
 }
 
-/* Where a number stands that is moved soon: the same row, a few columns on, or where there is one column, the
- * row `next` of it. */
-GSV_INLINE const GSV_REAL *GSV_FN(soon)(const gsv_plan *plan, const int32_t *perm, const GSV_REAL *column,
-                                        const GSV_REAL *entry, int64_t row, int64_t step, int32_t c,
-                                        int32_t cols, int32_t next) {
-    if (GSV_COLUMNS > 1)
-        return c + GSV_COLUMNS_AHEAD < cols ? entry + GSV_COLUMNS_AHEAD * step : entry;
-    if (next < 0 || next >= plan->l.n)
-        return entry;
-    return column + (perm ? perm[next] : next) * row;
+/* Move `count` columns of rows [begin, end), columns of b or x from c on, GSV_ROWS_AHEAD rows asked for ahead
+ * of the one that is moved. */
+GSV_INLINE void GSV_FN(load_columns)(const gsv_host_run *run, int32_t begin, int32_t end, const int count,
+                                     int32_t c) {
+    const int32_t *perm = run->perm_in, last = run->plan->l.n - 1;
+    const int64_t row = run->b_row * GSV_PARTS, step = run->b_col * GSV_PARTS;
+    const GSV_REAL *b = (const GSV_REAL *)run->b + c * step;
+    GSV_REAL *y = (GSV_REAL *)run->y + (int64_t)begin * GSV_ROW + c;
+    for (int32_t i = begin; i < end; i++, y += GSV_ROW) {
+        const int32_t next = i + GSV_ROWS_AHEAD < last ? i + GSV_ROWS_AHEAD : last;
+        const GSV_REAL *bi = b + (perm ? perm[i] : i) * row, *soon = b + (perm ? perm[next] : next) * row;
+        for (int k = 0; k < count; k++)
+            __builtin_prefetch(soon + k * step);
+        for (int k = 0; k < count; k++)
+            for (int part = 0; part < GSV_PARTS; part++)
+                y[part * GSV_COLUMNS + k] = bi[k * step + part];
+    }
+}
+
+GSV_INLINE void GSV_FN(store_columns)(const gsv_host_run *run, int32_t begin, int32_t end, const int count,
+                                      int32_t c) {
+    const int32_t *perm = run->perm_out;
+    const int64_t row = run->x_row * GSV_PARTS, step = run->x_col * GSV_PARTS;
+    GSV_REAL *x = (GSV_REAL *)run->x + c * step;
+    const GSV_REAL *y = (const GSV_REAL *)run->y + (int64_t)begin * GSV_ROW + c;
+    for (int32_t i = begin; i < end; i++, y += GSV_ROW) {
+        const int32_t next = i + GSV_ROWS_AHEAD < end ? i + GSV_ROWS_AHEAD : end - 1;
+        GSV_REAL *xi = x + (perm ? perm[i] : i) * row, *soon = x + (perm ? perm[next] : next) * row;
+        for (int k = 0; k < count; k++)
+            __builtin_prefetch(soon + k * step, 1);
+        for (int k = 0; k < count; k++)
+            for (int part = 0; part < GSV_PARTS; part++)
+                xi[k * step + part] = y[part * GSV_COLUMNS + k];
+    }
 }
 
 /*
- * y(i) = b(perm(i)); columns that do not exist are zero. Column after column in the inner loop where b is
- * row-major, row after row where it is column-major: the rows of a supernode are neighbours in b, too, more
- * often than not.
+ * y(i) = b(perm(i)); columns that do not exist are zero. Several columns of a row at a time: the rows of a
+ * subtree are neighbours in b, too, more often than not, and a line of y is written at once.
  */
 static void GSV_FN(load_y)(const gsv_host_run *run, int32_t begin, int32_t end) {
-    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols, *perm = run->perm_in;
-    const int64_t row = run->b_row * GSV_PARTS, step = run->b_col * GSV_PARTS;
-    GSV_REAL *y = (GSV_REAL *)run->y + (int64_t)begin * GSV_ROW;
+    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols;
+    int32_t c = 0;
     if (cols < GSV_COLUMNS)
-        memset(y, 0, (size_t)(end - begin) * GSV_ROW * sizeof *y);
-    if (row < step || cols == 1) {
-        for (int32_t c = 0; c < cols; c++) {
-            const GSV_REAL *b = (const GSV_REAL *)run->b + c * step;
-            for (int32_t i = begin; i < end; i++) {
-                const GSV_REAL *bi = b + (perm ? perm[i] : i) * row;
-                __builtin_prefetch(
-                    GSV_FN(soon)(run->plan, perm, b, bi, row, step, c, cols, i + GSV_ROWS_AHEAD));
-                for (int part = 0; part < GSV_PARTS; part++)
-                    y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c] = bi[part];
-            }
-        }
-        return;
-    }
-    for (int32_t i = begin; i < end; i++) {
-        const GSV_REAL *b = (const GSV_REAL *)run->b + (perm ? perm[i] : i) * row;
-        for (int32_t c = 0; c < cols; c++)
-            for (int part = 0; part < GSV_PARTS; part++)
-                y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c] = b[c * step + part];
-    }
+        memset((GSV_REAL *)run->y + (int64_t)begin * GSV_ROW, 0,
+               (size_t)(end - begin) * GSV_ROW * sizeof(GSV_REAL));
+    for (; c + GSV_COLUMNS_AT_ONCE <= cols; c += GSV_COLUMNS_AT_ONCE)
+        GSV_FN(load_columns)(run, begin, end, GSV_COLUMNS_AT_ONCE, c);
+    for (; c < cols; c++)
+        GSV_FN(load_columns)(run, begin, end, 1, c);
 }
 
 /* x(perm(i)) = y(i), in the same order */
 static void GSV_FN(store_y)(const gsv_host_run *run, int32_t begin, int32_t end) {
-    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols, *perm = run->perm_out;
-    const int64_t row = run->x_row * GSV_PARTS, step = run->x_col * GSV_PARTS;
-    const GSV_REAL *y = (const GSV_REAL *)run->y + (int64_t)begin * GSV_ROW;
-    if (row < step || cols == 1) {
-        for (int32_t c = 0; c < cols; c++) {
-            GSV_REAL *x = (GSV_REAL *)run->x + c * step;
-            for (int32_t i = begin; i < end; i++) {
-                GSV_REAL *xi = x + (perm ? perm[i] : i) * row;
-                __builtin_prefetch(
-                    GSV_FN(soon)(run->plan, perm, x, xi, row, step, c, cols, i - GSV_ROWS_AHEAD), 1);
-                for (int part = 0; part < GSV_PARTS; part++)
-                    xi[part] = y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c];
-            }
-        }
-        return;
-    }
-    for (int32_t i = begin; i < end; i++) {
-        GSV_REAL *x = (GSV_REAL *)run->x + (perm ? perm[i] : i) * row;
-        for (int32_t c = 0; c < cols; c++)
-            for (int part = 0; part < GSV_PARTS; part++)
-                x[c * step + part] = y[(i - begin) * GSV_ROW + part * GSV_COLUMNS + c];
-    }
+    const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols;
+    int32_t c = 0;
+    for (; c + GSV_COLUMNS_AT_ONCE <= cols; c += GSV_COLUMNS_AT_ONCE)
+        GSV_FN(store_columns)(run, begin, end, GSV_COLUMNS_AT_ONCE, c);
+    for (; c < cols; c++)
+        GSV_FN(store_columns)(run, begin, end, 1, c);
 }
 
 /* y(i) = y(i) / d(i) */
@@ -136,6 +128,7 @@ GSV_INLINE void GSV_FN(assemble)(const gsv_host_run *run, int32_t s, const GSV_F
                                  int32_t to) {
     const gsv_plan *plan = run->plan;
     const int whole = from == 0 && to == f->nc + f->m;
+    GSV_REAL *below = f->u - (int64_t)f->nc * GSV_ROW;
     for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
         const int32_t c = plan->child[k];
         const int32_t *map = plan->update_map + plan->update_ptr[c];
@@ -143,11 +136,10 @@ GSV_INLINE void GSV_FN(assemble)(const gsv_host_run *run, int32_t s, const GSV_F
         int32_t i = whole ? 0 : GSV_FN(find)(map, 0, count, from);
         const int32_t end = whole ? count : GSV_FN(find)(map, i, count, to);
         const GSV_REAL *u = (const GSV_REAL *)run->u + run->tree->offset[c] * GSV_ROW;
-        for (; i < end && map[i] < f->nc; i++)
-            GSV_FN(add_row)(f->y + (int64_t)map[i] * GSV_ROW, u + (int64_t)i * GSV_ROW);
-        GSV_REAL *below = f->u - (int64_t)f->nc * GSV_ROW;
-        for (; i < end; i++)
-            GSV_FN(add_row)(below + (int64_t)map[i] * GSV_ROW, u + (int64_t)i * GSV_ROW);
+        for (; i < end; i++) { /* one loop, without a branch: there are often but four rows */
+            GSV_REAL *front = map[i] < f->nc ? f->y : below;
+            GSV_FN(add_row)(front + (int64_t)map[i] * GSV_ROW, u + (int64_t)i * GSV_ROW);
+        }
     }
 }
 
@@ -155,23 +147,51 @@ GSV_INLINE void GSV_FN(clear_rows)(GSV_REAL *u, int32_t rows) {
     memset(u, 0, (size_t)rows * GSV_ROW * sizeof *u);
 }
 
+#if GSV_COLUMNS == 1 && !GSV_COMPLEX
+#define GSV_LEAF_ROWS (GSV_BAND_VECTORS * GSV_LANES) /* a leaf of one column and fewer rows below is a line \
+                                                      */
+
+/* y = y / l, u = -L2 y. On a grid more than half of all supernodes are such leaves. */
+GSV_INLINE void GSV_FN(forward_leaf)(const GSV_FN(front) * f) {
+    const GSV_REAL x = *f->y * f->l[0];
+    *f->y = x;
+    for (int32_t i = 0; i < f->m; i++)
+        f->u[i] = GSV_FN(plus_real)(0, -f->l[1 + i], x);
+}
+
+/* y = (y - L2' x) / l */
+GSV_INLINE void GSV_FN(backward_leaf)(const gsv_host_run *run, const int32_t *rows, const GSV_FN(front) * f) {
+    const GSV_REAL *x = run->y;
+    GSV_REAL sum[GSV_LANES] = {0};
+    for (int32_t i = 0; i < f->m; i++)
+        sum[i % GSV_LANES] = GSV_FN(plus_real)(sum[i % GSV_LANES], f->l[1 + i], x[rows[i]]);
+    for (int step = 1; step < GSV_LANES; step *= 2)
+        for (int p = 0; p < GSV_LANES; p += 2 * step)
+            sum[p] += sum[p + step];
+    *f->y = (*f->y - sum[0]) * f->l[0];
+}
+#endif
+
 /* A supernode of a subtree, its rows of b in y: assemble, then block after block y = L1 \ y, later rows -= L2
  * y. */
-static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s, gsv_ahead *ahead) {
+GSV_INLINE void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s) {
     const GSV_FN(front) f = GSV_FN(front_of)(run, s);
     const int leaf = run->plan->child_ptr[s] == run->plan->child_ptr[s + 1];
-    gsv_ahead_begin(ahead, gsv_panel_size(f.nc, f.m) * GSV_PARTS * GSV_REAL_BYTES);
+#ifdef GSV_LEAF_ROWS
+    if (leaf && f.nc == 1 && f.m < GSV_LEAF_ROWS) {
+        GSV_FN(forward_leaf)(&f);
+        return;
+    }
+#endif
     if (!leaf) {
         GSV_FN(clear_rows)(f.u, f.m);
         GSV_FN(assemble)(run, s, &f, 0, f.nc + f.m);
     }
-    gsv_ahead_ask(ahead);
     const GSV_REAL *l = f.l;
     for (int32_t k = 0; k < f.nc; k += GSV_BLOCK) {
         const int32_t w = f.nc - k < GSV_BLOCK ? f.nc - k : GSV_BLOCK, own = f.nc - k - w;
         GSV_REAL *y = f.y + (int64_t)k * GSV_ROW;
         GSV_FN(solve)(l, w, y);
-        gsv_ahead_ask(ahead);
         l += gsv_triangle_size(w) * GSV_PARTS;
         if (own > 0)
             GSV_FN(apply)(l, own, w, y, y + (int64_t)w * GSV_ROW, 0);
@@ -179,24 +199,23 @@ static void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s, gsv_ah
         if (f.m > 0)
             GSV_FN(apply)(l, f.m, w, y, f.u, leaf && k == 0);
         l += (int64_t)f.m * w * GSV_PARTS;
-        gsv_ahead_ask(ahead);
     }
 }
 
 static void GSV_FN(forward_task)(const gsv_host_run *run, int32_t task) {
     const gsv_subtrees *tree = run->tree;
     const int32_t end = tree->task_ptr[task + 1], *column = run->plan->l.first_column;
-    gsv_ahead ahead = gsv_ahead_of(run, task, GSV_REAL_BYTES, 0);
     for (int32_t i = tree->task_ptr[task], loaded = i; i < end; i++) {
         if (i == loaded) { /* the rows of the next supernodes, as long as they are neighbours */
             const int32_t first = column[tree->order[i]];
             int32_t rows = 0;
-            for (; loaded < end && rows < GSV_ROWS_AT_ONCE && column[tree->order[loaded]] == first + rows;
+            for (; loaded < end && rows < GSV_ROWS_AT_ONCE / GSV_COLUMNS &&
+                   column[tree->order[loaded]] == first + rows;
                  loaded++)
                 rows = column[tree->order[loaded] + 1] - first;
             GSV_FN(load_y)(run, first, first + rows);
         }
-        GSV_FN(forward_supernode)(run, tree->order[i], &ahead);
+        GSV_FN(forward_supernode)(run, tree->order[i]);
     }
     gsv_raise(&run->signals[tree->top_blocks + task].done, run->number);
 }
@@ -245,10 +264,10 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
     }
 }
 
-/* Column block j of a supernode: y = L1' \ (D \ y - L2' x). In a task there is something to ask for; in the
- * top (ahead: NULL) the blocks to its right are awaited. */
+/* Column block j of a supernode: y = L1' \ (D \ y - L2' x), read from its last byte to its first. In the top
+ * the blocks to its right are awaited. */
 GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const GSV_FN(front) * f, int32_t j,
-                                       gsv_ahead *ahead) {
+                                       int top) {
     const int32_t blocks = gsv_block_count(f->nc), w = gsv_block_width(f->nc, j), begin = j * GSV_BLOCK;
     const int32_t *rows = run->plan->l.rows + run->plan->l.row_ptr[s] + f->nc;
     const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
@@ -257,22 +276,19 @@ GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const
     GSV_REAL *y = f->y + (int64_t)begin * GSV_ROW;
     if (run->d && (run->steps & GSV_SCALE))
         GSV_FN(scale_y)(run, f->first + begin, f->first + begin + w);
-    for (int32_t i = 0; i < f->m; i += GSV_ROW_TILE) {
-        const int32_t height = f->m - i < GSV_ROW_TILE ? f->m - i : GSV_ROW_TILE;
-        GSV_FN(apply_trans)(below + (int64_t)i * w * GSV_PARTS, height, w, run->y, rows + i, y);
+    for (int32_t end = f->m; end > 0;) {
+        const int32_t i = (end - 1) / GSV_ROW_TILE * GSV_ROW_TILE;
+        GSV_FN(apply_trans)(below + (int64_t)i * w * GSV_PARTS, end - i, w, run->y, rows + i, y);
+        end = i;
     }
     for (int32_t i = blocks - 1; i > j; i--) {
         const int64_t at = gsv_triangle_size(w) + (int64_t)(i - j - 1) * GSV_BLOCK * w;
         const GSV_REAL *x = f->y + (int64_t)i * GSV_BLOCK * GSV_ROW;
-        if (!ahead)
+        if (top)
             gsv_wait(run, &signals[i].backward);
         GSV_FN(apply_trans)(l + at * GSV_PARTS, gsv_block_width(f->nc, i), w, x, NULL, y);
     }
-    if (ahead)
-        gsv_ahead_ask(ahead);
     GSV_FN(solve_trans)(l, w, y);
-    if (ahead)
-        gsv_ahead_ask(ahead);
 }
 
 /* Wait for all that backward substitution at s reads: its parent, or for a root its own forward substitution.
@@ -291,26 +307,35 @@ static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step) {
     const GSV_FN(front) f = GSV_FN(front_of)(run, step.s);
     const int32_t begin = f.first + step.part * GSV_BLOCK;
     GSV_FN(wait_above)(run, step.s);
-    GSV_FN(backward_block)(run, step.s, &f, step.part, NULL);
+    GSV_FN(backward_block)(run, step.s, &f, step.part, 1);
     GSV_FN(store_y)(run, begin, begin + gsv_block_width(f.nc, step.part));
     gsv_raise(&run->signals[run->tree->signal[step.s] + step.part].backward, run->number);
 }
 
+GSV_INLINE void GSV_FN(backward_supernode)(const gsv_host_run *run, int32_t s, const GSV_FN(front) * f) {
+#ifdef GSV_LEAF_ROWS
+    if (f->nc == 1 && f->m < GSV_LEAF_ROWS) {
+        if (run->d && (run->steps & GSV_SCALE))
+            GSV_FN(scale_y)(run, f->first, f->first + 1);
+        GSV_FN(backward_leaf)(run, run->plan->l.rows + run->plan->l.row_ptr[s] + 1, f);
+        return;
+    }
+#endif
+    for (int32_t j = gsv_block_count(f->nc) - 1; j >= 0; j--)
+        GSV_FN(backward_block)(run, s, f, j, 0);
+}
+
 static void GSV_FN(backward_task)(const gsv_host_run *run, int32_t task) {
     const gsv_subtrees *tree = run->tree;
-    gsv_ahead ahead = gsv_ahead_of(run, task, GSV_REAL_BYTES, 1);
     int32_t solved = 0; /* rows that wait to be stored, from the last supernode's on */
     for (int32_t i = tree->task_ptr[task + 1] - 1; i >= tree->task_ptr[task]; i--) {
         const int32_t s = tree->order[i], parent = run->plan->parent[s];
         if (parent < 0 || tree->signal[parent] < tree->top_blocks)
             GSV_FN(wait_above)(run, s);
         const GSV_FN(front) f = GSV_FN(front_of)(run, s);
-        gsv_ahead_move(&ahead, (const char *)f.l);
-        gsv_ahead_begin(&ahead, gsv_panel_size(f.nc, f.m) * GSV_PARTS * GSV_REAL_BYTES);
-        for (int32_t j = gsv_block_count(f.nc) - 1; j >= 0; j--)
-            GSV_FN(backward_block)(run, s, &f, j, &ahead);
+        GSV_FN(backward_supernode)(run, s, &f);
         solved += f.nc;
-        if (solved >= GSV_ROWS_AT_ONCE || i == tree->task_ptr[task] ||
+        if (solved >= GSV_ROWS_AT_ONCE / GSV_COLUMNS || i == tree->task_ptr[task] ||
             run->plan->l.first_column[tree->order[i - 1] + 1] != f.first) {
             GSV_FN(store_y)(run, f.first, f.first + solved);
             solved = 0;

@@ -6,50 +6,55 @@
  * A vector register holds neighbouring columns of one row; numbers of L are spread to all lanes. The register
  * tile is GSV_LANES rows (or columns of L, transposed) by as many vectors as the machine has registers for.
  *
- * apply_trans follows the lanes of the one-vector kernel: every GSV_LANES-th row is summed by itself, and the
- * lanes are added in pairs. Where a row is one vector and there are many of them, all lanes' sums of a block
- * of columns stay in the first-level cache and L is passed over once, in its own order; elsewhere one lane
- * after the other is summed in registers, and loads of L are repeated from the first-level cache.
+ * apply_trans follows the lanes of the one-vector kernel: every GSV_LANES-th row is summed by itself, all
+ * lanes of a few columns of L in registers, and the lanes are added in pairs.
  */
 #define GSV_VECTORS (GSV_COLUMNS / GSV_WIDTH)             /* vectors in a row's plane */
 #define GSV_REGISTERS (GSV_VECTOR_BYTES == 64 ? 16 : 8)   /* sums held in registers */
 #define GSV_FIT (GSV_REGISTERS / (GSV_LANES * GSV_PARTS)) /* vectors of GSV_LANES rows that fit */
 #define GSV_CHUNK \
     (GSV_FIT < 1 ? 1 : GSV_FIT < GSV_VECTORS ? GSV_FIT : GSV_VECTORS) /* vectors a pass works on */
-#define GSV_PAIR (GSV_LANES * GSV_CHUNK * GSV_PARTS <= 4 ? 2 : 1)     /* strips a pass works on */
-#define GSV_TRANS \
-    (GSV_CHUNK * GSV_PARTS * 8 <= GSV_REGISTERS ? 8 : 4) /* columns of L a transposed pass works on */
+#define GSV_ROWS_FIT \
+    (GSV_REGISTERS / (GSV_LANES * GSV_CHUNK * GSV_PARTS))             /* groups of GSV_LANES rows that fit */
+#define GSV_GROUP (GSV_LANES * (GSV_ROWS_FIT > 1 ? GSV_ROWS_FIT : 1)) /* rows a pass works on */
+#if GSV_VECTORS > 1
+#define GSV_TRANS 4 /* columns of L a transposed pass works on */
+#elif GSV_LANES * GSV_PARTS * 4 <= GSV_REGISTERS
+#define GSV_TRANS 4
+#elif GSV_LANES * GSV_PARTS * 2 <= GSV_REGISTERS
+#define GSV_TRANS 2
+#else
+#define GSV_TRANS 1
+#endif
 
-/* While column k of one strip or two is worked on, ask for as many bytes, eight strips further on. */
-GSV_INLINE void GSV_FN(ask_ahead)(const GSV_REAL *l, const int strips, int32_t w, int32_t k) {
-    enum { STRIPS_AHEAD = 8 };
-    const int bytes = strips * GSV_PARTS * GSV_STRIP_BYTES;
-    const char *p =
-        (const char *)l + ((int64_t)STRIPS_AHEAD * w * GSV_PARTS * GSV_STRIP_BYTES + (int64_t)k * bytes);
-    if (bytes >= 64 || k % 2 == 0)
-        for (int line = 0; line < bytes; line += 64)
-            __builtin_prefetch(p + line, 0, 2);
+/* Ask for a cache line of L that is used soon. With several columns a processor computes for longer than its
+ * own look-ahead reaches. */
+GSV_INLINE void GSV_FN(ask)(const GSV_REAL *l, int64_t bytes) {
+    __builtin_prefetch((const char *)l + bytes, 0, 2);
 }
 
-/* u - L x for `rows` rows, row r in strip r / h, place first + r % h, the strips h high and `stride` apart.
- */
-GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h, int32_t first,
-                                   int64_t stride, int32_t w, const GSV_REAL *x, GSV_REAL *u, int fresh) {
+/* u - L x for `rows` rows from `first` on of a band or strip of h rows. */
+GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h, int32_t first, int32_t w,
+                                   const GSV_REAL *x, GSV_REAL *u, int fresh) {
+    enum { SHARE = GSV_PARTS * GSV_GROUP * GSV_REAL_BYTES };
+    const GSV_REAL *next = l + (int64_t)w * GSV_PARTS * (h + first);
+    l += first;
+    u += (int64_t)first * GSV_ROW;
     for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
-        GSV_FN(num) acc[2 * GSV_LANES][GSV_CHUNK], xk[GSV_CHUNK];
+        GSV_FN(num) acc[GSV_GROUP][GSV_CHUNK], xk[GSV_CHUNK];
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < GSV_CHUNK; v++)
                 acc[r][v] =
                     fresh ? GSV_FN(zero)() : GSV_FN(load)(u + r * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
         for (int32_t k = 0; k < w; k++) {
-            if (c == 0 && rows >= GSV_LANES)
-                GSV_FN(ask_ahead)(l, rows / GSV_LANES, w, k);
+            if (c == 0 && rows == GSV_GROUP) /* the next band, in as many parts as there are groups in one */
+                for (int line = 0; line < SHARE; line += 64)
+                    GSV_FN(ask)(next, (int64_t)k * SHARE + line);
             for (int v = 0; v < GSV_CHUNK; v++)
                 xk[v] = GSV_FN(load)(x + (int64_t)k * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
             for (int r = 0; r < rows; r++) {
-                const GSV_REAL *p =
-                    rows > GSV_LANES ? l + (r / GSV_LANES) * stride + r % GSV_LANES : l + first + r;
-                const GSV_FN(num) lk = GSV_FN(spread)(GSV_FN(load_scalar)(p + (int64_t)k * GSV_PARTS * h, h));
+                const GSV_FN(num) lk =
+                    GSV_FN(spread)(GSV_FN(load_scalar)(l + (int64_t)k * GSV_PARTS * h + r, h));
                 for (int v = 0; v < GSV_CHUNK; v++)
                     acc[r][v] = GSV_FN(minus_product)(acc[r][v], lk, xk[v]);
             }
@@ -60,67 +65,76 @@ GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h,
     }
 }
 
-GSV_INLINE void GSV_FN(apply_low)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x, GSV_REAL *u,
-                                  int fresh) {
+/* The same for all of its rows. */
+GSV_INLINE void GSV_FN(apply_band)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x, GSV_REAL *u,
+                                   int fresh) {
     int32_t i = 0;
+    for (; i + GSV_GROUP <= h; i += GSV_GROUP)
+        GSV_FN(apply_rows)(GSV_GROUP, l, h, i, w, x, u, fresh);
+#if GSV_GROUP > 8
+    if (i + 8 <= h) {
+        GSV_FN(apply_rows)(8, l, h, i, w, x, u, fresh);
+        i += 8;
+    }
+#endif
+#if GSV_GROUP > 4
+    if (i + 4 <= h) {
+        GSV_FN(apply_rows)(4, l, h, i, w, x, u, fresh);
+        i += 4;
+    }
+#endif
     for (; i + 2 <= h; i += 2)
-        GSV_FN(apply_rows)(2, l, h, i, 0, w, x, u + i * GSV_ROW, fresh);
+        GSV_FN(apply_rows)(2, l, h, i, w, x, u, fresh);
     if (i < h)
-        GSV_FN(apply_rows)(1, l, h, i, 0, w, x, u + i * GSV_ROW, fresh);
+        GSV_FN(apply_rows)(1, l, h, i, w, x, u, fresh);
 }
 
 /* u = u - L x, m rows, w columns; fresh: u is zero and not read. */
 static void GSV_FN(apply)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x, GSV_REAL *u,
                           int fresh) {
-    const int64_t stride = (int64_t)w * GSV_PARTS * GSV_LANES;
-    int32_t strips = m / GSV_LANES;
-#if GSV_COLUMNS * GSV_REAL_BYTES <= GSV_VECTOR_BYTES
-    for (; strips >= GSV_PAIR;
-         strips -= GSV_PAIR, l += GSV_PAIR * stride, u += GSV_PAIR * GSV_LANES * GSV_ROW)
-        GSV_FN(apply_rows)(GSV_PAIR * GSV_LANES, l, GSV_LANES, 0, stride, w, x, u, fresh);
-#endif
-    for (; strips > 0; strips--, l += stride, u += GSV_LANES * GSV_ROW)
-        GSV_FN(apply_rows)(GSV_LANES, l, GSV_LANES, 0, 0, w, x, u, fresh);
-    if (m % GSV_LANES)
-        GSV_FN(apply_low)(l, m % GSV_LANES, w, x, u, fresh);
+    enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
+    for (; m >= BAND; m -= BAND, l += (int64_t)w * GSV_PARTS * BAND, u += BAND * GSV_ROW)
+        GSV_FN(apply_band)(l, BAND, w, x, u, fresh);
+    if (m > 0)
+        GSV_FN(apply_band)(l, m, w, x, u, fresh);
 }
 
-/* y = acc / L(i, i) with the reciprocal that is stored */
-GSV_INLINE void GSV_FN(store_scaled)(GSV_REAL *y, GSV_FN(num) acc, GSV_REAL reciprocal) {
-    acc.re *= reciprocal;
+/* v / L(i, i) with the reciprocal that is stored */
+GSV_INLINE GSV_FN(num) GSV_FN(scaled)(GSV_FN(num) v, GSV_REAL reciprocal) {
+    v.re *= reciprocal;
 #if GSV_COMPLEX
-    acc.im *= reciprocal;
+    v.im *= reciprocal;
 #endif
-    GSV_FN(store)(y, GSV_COLUMNS, acc);
+    return v;
 }
 
-/* Small triangle of order h, by rows: y(i) = (y(i) - sum_{k < i} L(i, k) y(k)) / L(i, i) */
+/* Small triangle of order h, by rows: z(i) = y(i) - sum_{k < i} L(i, k) / L(k, k) z(k), y(i) = z(i) / L(i, i)
+ */
 GSV_INLINE void GSV_FN(solve_small)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
-    for (int32_t i = 0; i < h; i++) {
-        for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
-            GSV_FN(num) acc[GSV_CHUNK];
-            for (int v = 0; v < GSV_CHUNK; v++)
-                acc[v] = GSV_FN(load)(y + i * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
-            for (int32_t k = 0; k < i; k++) {
-                const GSV_FN(num) lk = GSV_FN(spread)(GSV_FN(load_scalar)(l + k * GSV_PARTS, 1));
-                for (int v = 0; v < GSV_CHUNK; v++)
-                    acc[v] = GSV_FN(minus_product)(
-                        acc[v], lk, GSV_FN(load)(y + k * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS));
+    for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
+        GSV_FN(num) z[GSV_LANES][GSV_CHUNK];
+        const GSV_REAL *row = l;
+        for (int32_t i = 0; i < h; i++, row += i * GSV_PARTS)
+            for (int v = 0; v < GSV_CHUNK; v++) {
+                GSV_REAL *yi = y + i * GSV_ROW + c + v * GSV_WIDTH;
+                z[i][v] = GSV_FN(load)(yi, GSV_COLUMNS);
+                for (int32_t k = 0; k < i; k++)
+                    z[i][v] = GSV_FN(minus_product)(
+                        z[i][v], GSV_FN(spread)(GSV_FN(load_scalar)(row + k * GSV_PARTS, 1)), z[k][v]);
+                GSV_FN(store)(yi, GSV_COLUMNS, GSV_FN(scaled)(z[i][v], row[i * GSV_PARTS]));
             }
-            for (int v = 0; v < GSV_CHUNK; v++)
-                GSV_FN(store_scaled)(y + i * GSV_ROW + c + v * GSV_WIDTH, acc[v], l[i * GSV_PARTS]);
-        }
-        l += (i + 1) * GSV_PARTS;
     }
 }
 
-/* Its transpose: y(i) = (y(i) - sum_{k > i} conj(L(k, i)) y(k)) / L(i, i), k falling */
+/* Its transpose: y(i) = y(i) / L(i, i) - sum_{k > i} conj(L(k, i) / L(i, i)) y(k), k falling */
 GSV_INLINE void GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
     for (int32_t i = h - 1; i >= 0; i--)
         for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
+            const GSV_REAL reciprocal = l[(i * (i + 1) / 2 + i) * GSV_PARTS];
             GSV_FN(num) acc[GSV_CHUNK];
             for (int v = 0; v < GSV_CHUNK; v++)
-                acc[v] = GSV_FN(load)(y + i * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
+                acc[v] = GSV_FN(scaled)(GSV_FN(load)(y + i * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS),
+                                        reciprocal);
             for (int32_t k = h - 1; k > i; k--) {
                 const GSV_FN(num) lk =
                     GSV_FN(spread)(GSV_FN(load_scalar)(l + (k * (k + 1) / 2 + i) * GSV_PARTS, 1));
@@ -128,9 +142,8 @@ GSV_INLINE void GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, GSV_REAL
                     acc[v] = GSV_FN(minus_conj_product)(
                         acc[v], lk, GSV_FN(load)(y + k * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS));
             }
-            const GSV_REAL reciprocal = l[(i * (i + 1) / 2 + i) * GSV_PARTS];
             for (int v = 0; v < GSV_CHUNK; v++)
-                GSV_FN(store_scaled)(y + i * GSV_ROW + c + v * GSV_WIDTH, acc[v], reciprocal);
+                GSV_FN(store)(y + i * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS, acc[v]);
         }
 }
 
@@ -146,25 +159,71 @@ static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
         const int32_t h = w - i < GSV_LANES ? w - i : GSV_LANES;
         GSV_REAL *f = y + (int64_t)i * GSV_ROW;
         if (i > 0)
-            GSV_FN(apply)(strip, h, i, y, f, 0);
+            GSV_FN(apply_band)(strip, h, i, y, f, 0);
         GSV_FN(solve_small)(strip + (int64_t)i * h * GSV_PARTS, h, f);
     }
 }
 
-/* A run of strips, met in the order of summation: full ones with a distance that may grow, and a low one. */
+/* A run of strips or bands, met in the order of summation: a low one, and then full ones of `height` rows at
+ * a distance that may grow. */
 typedef struct GSV_FN(run) {
     const GSV_REAL *full;
-    int64_t step, step_growth; /* from a full strip to the next one, in real numbers */
+    int64_t step, step_growth; /* from a full one to the next, in real numbers */
     int32_t count;
-    int32_t low_height; /* rows of the low strip, 0 if there is none */
+    int32_t low_height; /* rows of the low one, 0 if there is none */
     const GSV_REAL *low;
-    const GSV_REAL *x_full; /* the vectors' rows that the first full strip meets */
+    const GSV_REAL *x_full; /* the vectors' rows that the first full one meets */
     int64_t x_step;
     const GSV_REAL *x_low;
-    int low_first;
-    const char *ask; /* memory to ask for while this is worked on, or NULL */
+    const GSV_REAL *ask; /* memory to ask for while this is worked on, or NULL, */
+    int32_t rows;        /* and its rows */
 } GSV_FN(run);
 
+#if GSV_VECTORS == 1
+/* acc(k)(p) += conj(L(p, k)) x(p) for `columns` columns and the first `rows` of GSV_LANES rows of a strip or
+ * band of h rows. */
+GSV_INLINE void GSV_FN(sum_lanes)(const int columns, const int32_t rows, const GSV_REAL *l, int32_t h,
+                                  const GSV_REAL *x, GSV_FN(num) (*acc)[GSV_LANES]) {
+    for (int p = 0; p < GSV_LANES; p++) {
+        if (p >= rows)
+            break;
+        const GSV_FN(num) xp = GSV_FN(load)(x + p * GSV_ROW, GSV_COLUMNS);
+        for (int k = 0; k < columns; k++)
+            acc[k][p] = GSV_FN(plus_conj_product)(
+                acc[k][p], GSV_FN(spread)(GSV_FN(load_scalar)(l + k * GSV_PARTS * h + p, h)), xp);
+    }
+}
+
+/* y = y - L' x for `columns` columns of L, from column `first` of every strip on; height is the run's. All
+ * lanes at once. */
+GSV_INLINE void GSV_FN(subtract_run)(const int columns, const int height, const GSV_FN(run) * run,
+                                     int32_t first, GSV_REAL *y) {
+    GSV_FN(num) acc[GSV_TRANS][GSV_LANES];
+    for (int k = 0; k < columns; k++)
+        for (int p = 0; p < GSV_LANES; p++)
+            acc[k][p] = GSV_FN(zero)();
+    const int32_t h = run->low_height;
+    const GSV_REAL *low = run->low + (int64_t)first * GSV_PARTS * h, *x_low = run->x_low;
+    int32_t i = 0;
+    for (; i + GSV_LANES <= h; i += GSV_LANES)
+        GSV_FN(sum_lanes)(columns, GSV_LANES, low + i, h, x_low + (int64_t)i * GSV_ROW, acc);
+    if (i < h)
+        GSV_FN(sum_lanes)(columns, h - i, low + i, h, x_low + (int64_t)i * GSV_ROW, acc);
+    const GSV_REAL *l = run->full + (int64_t)first * GSV_PARTS * height, *x = run->x_full;
+    int64_t step = run->step;
+    for (int32_t t = 0; t < run->count; t++, l += step, step += run->step_growth, x += run->x_step)
+        for (i = 0; i < height; i += GSV_LANES)
+            GSV_FN(sum_lanes)(columns, GSV_LANES, l + i, height, x + (int64_t)i * GSV_ROW, acc);
+    for (int k = 0; k < columns; k++) {
+        for (int lanes = 1; lanes < GSV_LANES; lanes *= 2)
+            for (int p = 0; p < GSV_LANES; p += 2 * lanes)
+                acc[k][p] = GSV_FN(add)(acc[k][p], acc[k][p + lanes]);
+        GSV_REAL *to = y + k * GSV_ROW;
+        GSV_FN(store)(to, GSV_COLUMNS, GSV_FN(subtract)(GSV_FN(load)(to, GSV_COLUMNS), acc[k][0]));
+    }
+}
+#else
+/* acc(k) += conj(L(i, k)) x(i) for `columns` columns and one row of a strip or band of h rows. */
 GSV_INLINE void GSV_FN(sum_row)(const int columns, const GSV_REAL *l, int32_t h, const GSV_REAL *x,
                                 GSV_FN(num) (*acc)[GSV_CHUNK]) {
     GSV_FN(num) xi[GSV_CHUNK];
@@ -177,31 +236,32 @@ GSV_INLINE void GSV_FN(sum_row)(const int columns, const GSV_REAL *l, int32_t h,
     }
 }
 
-/* y = y - L' x for `columns` columns of L, from column `first` of every strip on. */
-GSV_INLINE void GSV_FN(subtract_run)(const int columns, GSV_FN(run) * run, int32_t first, GSV_REAL *y) {
+/* y = y - L' x for `columns` columns of L, from column `first` of every strip on; height is the run's. One
+ * lane after the other. */
+GSV_INLINE void GSV_FN(subtract_run)(const int columns, const int height, const GSV_FN(run) * run,
+                                     int32_t first, GSV_REAL *y) {
     for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
-        GSV_FN(num) pair[4][8][GSV_CHUNK]; /* sums of 1, 2, 4 lanes that wait for their partners */
+        GSV_FN(num) pair[4][GSV_TRANS][GSV_CHUNK]; /* sums of 1, 2, 4 lanes that wait for their partners */
+        const GSV_REAL *ask = c == 0 && run->ask ? run->ask + (int64_t)first * GSV_PARTS * run->rows : NULL;
         for (int p = 0; p < GSV_LANES; p++) {
-            GSV_FN(num) acc[8][GSV_CHUNK];
+            GSV_FN(num) acc[GSV_TRANS][GSV_CHUNK];
             for (int k = 0; k < columns; k++)
                 for (int v = 0; v < GSV_CHUNK; v++)
                     acc[k][v] = GSV_FN(zero)();
-            const GSV_REAL *low = run->low + (int64_t)first * GSV_PARTS * run->low_height + p;
-            const GSV_REAL *x_low = run->x_low + p * GSV_ROW + c;
-            if (run->low_first && p < run->low_height)
-                GSV_FN(sum_row)(columns, low, run->low_height, x_low, acc);
-            const GSV_REAL *l = run->full + (int64_t)first * GSV_PARTS * GSV_LANES + p;
+            const GSV_REAL *low = run->low + (int64_t)first * GSV_PARTS * run->low_height;
+            for (int32_t i = p; i < run->low_height; i += GSV_LANES)
+                GSV_FN(sum_row)(columns, low + i, run->low_height, run->x_low + i * GSV_ROW + c, acc);
+            const GSV_REAL *l = run->full + (int64_t)first * GSV_PARTS * height + p;
             const GSV_REAL *x = run->x_full + p * GSV_ROW + c;
             int64_t step = run->step;
-            for (int32_t t = 0; t < run->count; t++, l += step, step += run->step_growth, x += run->x_step) {
-                if (c == 0 && run->ask) { /* as many bytes as are used here */
-                    __builtin_prefetch(run->ask, 0, 2);
-                    run->ask += columns * GSV_PARTS * GSV_REAL_BYTES;
+            for (int32_t t = 0; t < run->count; t++, l += step, step += run->step_growth, x += run->x_step)
+                for (int i = 0; i < height; i += GSV_LANES) {
+                    if (ask) { /* as much as is used here */
+                        GSV_FN(ask)(ask, 0);
+                        ask += columns * GSV_PARTS;
+                    }
+                    GSV_FN(sum_row)(columns, l + i, height, x + i * GSV_ROW, acc);
                 }
-                GSV_FN(sum_row)(columns, l, GSV_LANES, x, acc);
-            }
-            if (!run->low_first && p < run->low_height)
-                GSV_FN(sum_row)(columns, low, run->low_height, x_low, acc);
             int level = 0;
             for (int lanes = p; lanes & 1; lanes >>= 1, level++)
                 for (int k = 0; k < columns; k++)
@@ -220,78 +280,78 @@ GSV_INLINE void GSV_FN(subtract_run)(const int columns, GSV_FN(run) * run, int32
             }
     }
 }
+#endif
 
-/* The same for any number of columns, from the first one on. */
-GSV_INLINE void GSV_FN(subtract_columns)(GSV_FN(run) * run, int32_t w, GSV_REAL *y) {
-    int32_t k = 0;
-    for (; k + GSV_TRANS <= w; k += GSV_TRANS)
-        GSV_FN(subtract_run)(GSV_TRANS, run, k, y + (int64_t)k * GSV_ROW);
-#if GSV_COLUMNS * GSV_REAL_BYTES <= GSV_VECTOR_BYTES
-    if (GSV_TRANS == 8 && k + 4 <= w) {
-        GSV_FN(subtract_run)(4, run, k, y + (int64_t)k * GSV_ROW);
-        k += 4;
+/* The same for any number of columns, from the last one on. */
+GSV_INLINE void GSV_FN(subtract_columns)(const int height, const GSV_FN(run) * run, int32_t w, GSV_REAL *y) {
+    int32_t k = w;
+#if GSV_TRANS >= 2
+    if (k & 1) {
+        k--;
+        GSV_FN(subtract_run)(1, height, run, k, y + (int64_t)k * GSV_ROW);
     }
 #endif
-    for (; k + 2 <= w; k += 2)
-        GSV_FN(subtract_run)(2, run, k, y + (int64_t)k * GSV_ROW);
-    if (k < w)
-        GSV_FN(subtract_run)(1, run, k, y + (int64_t)k * GSV_ROW);
+#if GSV_TRANS >= 4
+    if (k & 2) {
+        k -= 2;
+        GSV_FN(subtract_run)(2, height, run, k, y + (int64_t)k * GSV_ROW);
+    }
+#endif
+    while (k > 0) {
+        k -= GSV_TRANS;
+        GSV_FN(subtract_run)(GSV_TRANS, height, run, k, y + (int64_t)k * GSV_ROW);
+    }
 }
 
 #if GSV_VECTORS == 1 && !GSV_COMPLEX
-enum { GSV_FN(TOGETHER) = 16 / GSV_LANES }; /* strips whose vectors fit in registers */
-
-/* sums(k)(lane) += L(strip, k)(lane) x, `lanes` of them, for `strips` strips of the same height. */
-GSV_INLINE void GSV_FN(stream_strips)(const int strips, const int lanes, const GSV_REAL *l, int64_t stride,
-                                      int32_t w, const GSV_REAL *x, GSV_FN(num) (*sums)[GSV_LANES]) {
-    GSV_FN(num) xs[16];
-    for (int r = 0; r < strips; r++)
-        for (int p = 0; p < lanes; p++)
-            xs[r * GSV_LANES + p] = GSV_FN(load)(x + (r * GSV_LANES + p) * GSV_ROW, GSV_COLUMNS);
-    for (int32_t k = 0; k < w; k++) {
-        if (strips == GSV_FN(TOGETHER))
-            for (int line = 0; line < strips * GSV_STRIP_BYTES; line += 64)
-                __builtin_prefetch((const char *)(l + 2 * strips * stride) +
-                                       (int64_t)k * strips * GSV_STRIP_BYTES + line,
-                                   0, 2);
-        for (int p = 0; p < lanes; p++) {
-            GSV_FN(num) acc = sums[k][p];
-            for (int r = 0; r < strips; r++)
-                acc = GSV_FN(plus_conj_product)(
-                    acc, GSV_FN(spread)(GSV_FN(load_scalar)(l + r * stride + (int64_t)k * lanes + p, lanes)),
-                    xs[r * GSV_LANES + p]);
-            sums[k][p] = acc;
+/* sums(k)(lane) += L(band, k)(row) x(row), row after row of each lane, for a full band. */
+GSV_INLINE void GSV_FN(stream_band)(const GSV_REAL *l, int32_t w, const GSV_REAL *x,
+                                    GSV_FN(num) (*sums)[GSV_LANES]) {
+    enum { BAND = GSV_BAND_VECTORS * GSV_LANES, HALF = BAND > 16 ? 16 : BAND }; /* vectors in registers */
+    for (int half = 0; half < BAND; half += HALF) {
+        GSV_FN(num) xs[HALF];
+        for (int i = 0; i < HALF; i++)
+            xs[i] = GSV_FN(load)(x + (half + i) * GSV_ROW, GSV_COLUMNS);
+        for (int32_t k = w - 1; k >= 0; k--) {
+            for (int line = 0; line < HALF * GSV_REAL_BYTES; line += 64)
+                GSV_FN(ask)(l + half + (k - 2 * (int64_t)w) * BAND, line); /* two bands on */
+            for (int p = 0; p < GSV_LANES; p++) {
+                GSV_FN(num) acc = sums[k][p];
+                for (int i = p; i < HALF; i += GSV_LANES)
+                    acc = GSV_FN(plus_conj_product)(
+                        acc, GSV_FN(spread)(GSV_FN(load_scalar)(l + (int64_t)k * BAND + half + i, BAND)),
+                        xs[i]);
+                sums[k][p] = acc;
+            }
         }
     }
 }
 
-/* The same for a low strip. */
+/* The same for a low band. */
 GSV_INLINE void GSV_FN(stream_low)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x,
                                    GSV_FN(num) (*sums)[GSV_LANES]) {
-    for (int32_t p = 0; p < h; p++) {
-        const GSV_FN(num) xp = GSV_FN(load)(x + p * GSV_ROW, GSV_COLUMNS);
+    for (int32_t i = 0; i < h; i++) {
+        const GSV_FN(num) xi = GSV_FN(load)(x + i * GSV_ROW, GSV_COLUMNS);
         for (int32_t k = 0; k < w; k++)
-            sums[k][p] = GSV_FN(plus_conj_product)(
-                sums[k][p], GSV_FN(spread)(GSV_FN(load_scalar)(l + (int64_t)k * h + p, h)), xp);
+            sums[k][i % GSV_LANES] = GSV_FN(plus_conj_product)(
+                sums[k][i % GSV_LANES], GSV_FN(spread)(GSV_FN(load_scalar)(l + (int64_t)k * h + i, h)), xi);
     }
 }
 
-/* y = y - L' x, one pass over L in its own order, with sums in the first-level cache. */
+/* y = y - L' x, one pass over L from the last band to the first, with sums in the first-level cache. */
 GSV_INLINE void GSV_FN(stream_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
                                      GSV_REAL *y) {
-    enum { TOGETHER = GSV_FN(TOGETHER) };
+    enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
     GSV_FN(num) sums[GSV_BLOCK][GSV_LANES];
-    const int64_t stride = (int64_t)w * GSV_LANES;
-    int32_t strips = m / GSV_LANES;
+    int32_t i = m - m % BAND;
     for (int32_t k = 0; k < w; k++)
         for (int p = 0; p < GSV_LANES; p++)
             sums[k][p] = GSV_FN(zero)();
-    for (; strips >= TOGETHER;
-         strips -= TOGETHER, l += TOGETHER * stride, x += TOGETHER * GSV_LANES * GSV_ROW)
-        GSV_FN(stream_strips)(TOGETHER, GSV_LANES, l, stride, w, x, sums);
-    for (; strips > 0; strips--, l += stride, x += GSV_LANES * GSV_ROW)
-        GSV_FN(stream_strips)(1, GSV_LANES, l, stride, w, x, sums);
-    GSV_FN(stream_low)(l, m % GSV_LANES, w, x, sums);
+    GSV_FN(stream_low)(l + (int64_t)i * w, m % BAND, w, x + (int64_t)i * GSV_ROW, sums);
+    while (i > 0) {
+        i -= BAND;
+        GSV_FN(stream_band)(l + (int64_t)i * w, w, x + (int64_t)i * GSV_ROW, sums);
+    }
     for (int32_t k = 0; k < w; k++) {
         for (int step = 1; step < GSV_LANES; step *= 2)
             for (int p = 0; p < GSV_LANES; p += 2 * step)
@@ -306,6 +366,7 @@ GSV_INLINE void GSV_FN(stream_trans)(const GSV_REAL *l, int32_t m, int32_t w, co
  * is NULL. */
 static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
                                 const int32_t *rows, GSV_REAL *y) {
+    enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
     GSV_REAL copy[GSV_ROW_TILE * GSV_ROW];
     const GSV_REAL *g = rows ? copy : x;
     if (rows)
@@ -317,19 +378,20 @@ static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const G
         return;
     }
 #endif
-    const int32_t full = m / GSV_LANES;
-    const int64_t stride = (int64_t)w * GSV_PARTS * GSV_LANES;
-    const GSV_REAL *next = l + (int64_t)m * w * GSV_PARTS;
-    struct GSV_FN(run) run = {.full = l,
-                              .step = stride,
-                              .count = full,
-                              .low_height = m % GSV_LANES,
-                              .low = l + full * stride,
-                              .x_full = g,
-                              .x_step = GSV_LANES * GSV_ROW,
-                              .x_low = g + (int64_t)full * GSV_LANES * GSV_ROW,
-                              .ask = m * w < GSV_BLOCK * GSV_BLOCK ? NULL : (const char *)next};
-    GSV_FN(subtract_columns)(&run, w, y);
+    const int32_t full = m / BAND;
+    const int64_t size = (int64_t)w * GSV_PARTS * BAND;
+    const struct GSV_FN(run)
+        run = {.full = full > 0 ? l + (full - 1) * size : l,
+               .step = -size,
+               .count = full,
+               .low_height = m % BAND,
+               .low = l + full * size,
+               .x_full = full > 0 ? g + (int64_t)(full - 1) * BAND * GSV_ROW : g,
+               .x_step = -(int64_t)BAND * GSV_ROW,
+               .x_low = g + (int64_t)full * BAND * GSV_ROW,
+               .ask = m * w < GSV_BLOCK * GSV_BLOCK ? NULL : l - (int64_t)m * w * GSV_PARTS,
+               .rows = m};
+    GSV_FN(subtract_columns)(BAND, &run, w, y);
 }
 
 /* y = L1' \ y, w <= GSV_BLOCK columns: strips from the bottom up, each taking what lies below its columns. */
@@ -345,18 +407,18 @@ static void GSV_FN(solve_trans)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
         const int32_t columns = r * GSV_LANES;
         GSV_REAL *f = y + (int64_t)r * ROWS;
         if (r < full - 1 || low) {
-            struct GSV_FN(run) run = {.full = l + GSV_FN(strip_start)(full - 1),
-                                      .step = GSV_FN(strip_start)(full - 2) - GSV_FN(strip_start)(full - 1),
-                                      .step_growth = growth,
-                                      .count = full - 1 - r,
-                                      .low_height = low,
-                                      .low = l + GSV_FN(strip_start)(full),
-                                      .x_full = y + (int64_t)(full - 1) * ROWS,
-                                      .x_step = -(int64_t)ROWS,
-                                      .x_low = y + (int64_t)full * ROWS,
-                                      .low_first = 1};
-            for (int32_t k = 0; k < GSV_LANES; k += 4)
-                GSV_FN(subtract_run)(4, &run, columns + k, f + k * GSV_ROW);
+            const struct GSV_FN(run)
+                run = {.full = l + GSV_FN(strip_start)(full - 1),
+                       .step = GSV_FN(strip_start)(full - 2) - GSV_FN(strip_start)(full - 1),
+                       .step_growth = growth,
+                       .count = full - 1 - r,
+                       .low_height = low,
+                       .low = l + GSV_FN(strip_start)(full),
+                       .x_full = y + (int64_t)(full - 1) * ROWS,
+                       .x_step = -(int64_t)ROWS,
+                       .x_low = y + (int64_t)full * ROWS};
+            for (int32_t k = 0; k < GSV_LANES; k += GSV_TRANS)
+                GSV_FN(subtract_run)(GSV_TRANS, GSV_LANES, &run, columns + k, f + k * GSV_ROW);
         }
         const GSV_REAL *corner = l + GSV_FN(strip_start)(r) + (int64_t)columns * GSV_LANES * GSV_PARTS;
         GSV_FN(solve_small_trans)(corner, GSV_LANES, f);

@@ -7,13 +7,17 @@
  *      apply        u = u - L2 x          a rectangle
  *      apply_trans  y = y - L2' g         at most GSV_ROW_TILE of its rows at a time
  *
- * A vector register holds GSV_LANES rows of a strip. Every byte of L is loaded once. apply keeps four strips'
- * sums in registers: four independent chains hide the latency of the multiply-add. apply_trans keeps a
- * column's sums, one a lane, in a small array that stays in the first-level cache, passes over four strips at
- * a time and adds the lanes up at the end.
+ * A vector register holds GSV_LANES rows. Every byte of L is loaded once, apply reads a rectangle from its
+ * first byte to its last and apply_trans from the last to the first: a processor's own look-ahead follows one
+ * stream, up or down, and it is all the look-ahead there is. (Prefetch instructions made it worse, wherever
+ * they pointed: a processor drops them when it is busy, and the stream that they have touched is none to its
+ * own look-ahead. Measured on a Zen 4, one thread, a 5-point grid of a quarter of a million points: 11.3 ms
+ * with none, 13.4 with one 1 kB ahead.) apply keeps a band's sums in registers. apply_trans keeps a column's
+ * sums, one a lane, in a small array that stays in the first-level cache, and adds the lanes up at the end.
  *
- * Order of summation, the same in trsm_host.h. Forward: column after column. Backward: every GSV_LANES-th row
- * is summed, one sum for each lane, and the lanes are added in pairs, then pairs of pairs.
+ * Order of summation, the same in trsm_host.h. Forward: column after column. Backward: bands from the last to
+ * the first; in them every GSV_LANES-th row is summed, one sum for each lane; and the lanes are added in
+ * pairs, then pairs of pairs.
  */
 
 #if GSV_COMPLEX
@@ -128,27 +132,16 @@ GSV_INLINE GSV_FN(num) GSV_FN(gather)(const GSV_REAL *x, const int32_t *rows, in
     return v;
 }
 
-/* While four strips are read side by side, which the processor does not take for one stream, ask for the four
- * that follow in the order of memory: as many bytes as column k of the present ones. */
-GSV_INLINE void GSV_FN(ask_next)(const GSV_REAL *next, int32_t k) {
-    const char *p = (const char *)next + (int64_t)k * 4 * GSV_PARTS * GSV_STRIP_BYTES;
-    for (int line = 0; line < 4 * GSV_PARTS * GSV_STRIP_BYTES; line += 64)
-        __builtin_prefetch(p + line);
-}
-
 /* u - L x for `strips` full strips, the next one `stride` real numbers after the one before. */
 GSV_INLINE void GSV_FN(apply_strips)(const int strips, const GSV_REAL *l, int64_t stride,
-                                     int64_t stride_growth, int32_t w, const GSV_REAL *x, GSV_REAL *u,
-                                     int fresh) {
+                                     int64_t stride_growth, int32_t w, const GSV_REAL *x, GSV_REAL *u) {
     GSV_FN(num) acc[4];
     const GSV_REAL *strip[4];
     for (int r = 0; r < strips; r++) {
-        acc[r] = fresh ? GSV_FN(zero)() : GSV_FN(load_rows)(u + r * GSV_PARTS * GSV_LANES);
+        acc[r] = GSV_FN(load_rows)(u + r * GSV_PARTS * GSV_LANES);
         strip[r] = r ? strip[r - 1] + stride + (r - 1) * stride_growth : l;
     }
     for (int32_t k = 0; k < w; k++) {
-        if (strips == 4)
-            GSV_FN(ask_next)(l + 4 * stride, k);
         const GSV_FN(num) xk = GSV_FN(spread)(GSV_FN(load_scalar)(x + (int64_t)k * GSV_PARTS, 1));
         for (int r = 0; r < strips; r++)
             acc[r] = GSV_FN(minus_product)(
@@ -158,51 +151,67 @@ GSV_INLINE void GSV_FN(apply_strips)(const int strips, const GSV_REAL *l, int64_
         GSV_FN(store_rows)(u + r * GSV_PARTS * GSV_LANES, acc[r]);
 }
 
-GSV_INLINE void GSV_FN(apply_low)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x, GSV_REAL *u,
-                                  int fresh) {
-    GSV_FN(num) acc = fresh ? GSV_FN(zero)() : GSV_FN(load_low)(u, h);
-    for (int32_t k = 0; k < w; k++)
-        acc = GSV_FN(minus_product)(acc, GSV_FN(load)(l + (int64_t)k * GSV_PARTS * h, h),
-                                    GSV_FN(spread)(GSV_FN(load_scalar)(x + (int64_t)k * GSV_PARTS, 1)));
-    GSV_FN(store_low)(u, h, acc);
+/* u - L x for a band of h rows in `vectors` vectors, the last of which may be a part. */
+GSV_INLINE void GSV_FN(apply_band)(const int vectors, const GSV_REAL *l, int32_t h, int32_t w,
+                                   const GSV_REAL *x, GSV_REAL *u, int fresh) {
+    enum { ROW = GSV_PARTS * GSV_LANES };
+    GSV_FN(num) acc[GSV_BAND_VECTORS];
+    const int last = vectors - 1;
+    for (int v = 0; v < vectors; v++)
+        acc[v] = GSV_FN(zero)();
+    if (!fresh) {
+        for (int v = 0; v < last; v++)
+            acc[v] = GSV_FN(load_rows)(u + v * ROW);
+        acc[last] = GSV_FN(load_low)(u + last * ROW, h - last * GSV_LANES);
+    }
+    for (int32_t k = 0; k < w; k++, l += GSV_PARTS * h) {
+        const GSV_FN(num) xk = GSV_FN(spread)(GSV_FN(load_scalar)(x + (int64_t)k * GSV_PARTS, 1));
+        for (int v = 0; v < vectors; v++)
+            acc[v] = GSV_FN(minus_product)(acc[v], GSV_FN(load)(l + v * GSV_LANES, h), xk);
+    }
+    for (int v = 0; v < last; v++)
+        GSV_FN(store_rows)(u + v * ROW, acc[v]);
+    GSV_FN(store_low)(u + last * ROW, h - last * GSV_LANES, acc[last]);
 }
 
 /* u = u - L x, m rows, w columns; fresh: u is zero and not read. */
 static void GSV_FN(apply)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x, GSV_REAL *u,
                           int fresh) {
-    const int64_t stride = (int64_t)w * GSV_PARTS * GSV_LANES;
-    int32_t strips = m / GSV_LANES;
-    for (; strips >= 4; strips -= 4, l += 4 * stride, u += 4 * GSV_PARTS * GSV_LANES)
-        GSV_FN(apply_strips)(4, l, stride, 0, w, x, u, fresh);
-    if (strips & 2) {
-        GSV_FN(apply_strips)(2, l, stride, 0, w, x, u, fresh);
-        l += 2 * stride;
-        u += 2 * GSV_PARTS * GSV_LANES;
+    enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
+    for (; m >= BAND; m -= BAND, l += (int64_t)w * GSV_PARTS * BAND, u += GSV_PARTS * BAND)
+        GSV_FN(apply_band)(GSV_BAND_VECTORS, l, BAND, w, x, u, fresh);
+    switch ((m + GSV_LANES - 1) / GSV_LANES) {
+    case 0:
+        break;
+    case 1:
+        GSV_FN(apply_band)(1, l, m, w, x, u, fresh);
+        break;
+    case 2:
+        GSV_FN(apply_band)(2, l, m, w, x, u, fresh);
+        break;
+    case 3:
+        GSV_FN(apply_band)(3, l, m, w, x, u, fresh);
+        break;
+    default:
+        GSV_FN(apply_band)(4, l, m, w, x, u, fresh);
+        break;
     }
-    if (strips & 1) {
-        GSV_FN(apply_strips)(1, l, stride, 0, w, x, u, fresh);
-        l += stride;
-        u += GSV_PARTS * GSV_LANES;
-    }
-    if (m % GSV_LANES)
-        GSV_FN(apply_low)(l, m % GSV_LANES, w, x, u, fresh);
 }
 
-/* Small triangle of order h, by rows: y(i) = (y(i) - sum_{k < i} L(i, k) y(k)) / L(i, i) */
+/* Small triangle of order h, by rows: z(i) = y(i) - sum_{k < i} L(i, k) / L(k, k) z(k), y(i) = z(i) / L(i, i)
+ */
 GSV_INLINE void GSV_FN(solve_small)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
-    GSV_FN(scalar) x[GSV_LANES];
+    GSV_FN(scalar) z[GSV_LANES];
     for (int32_t i = 0; i < h; i++) {
         GSV_FN(scalar) acc = GSV_FN(load_scalar)(y + i * GSV_PARTS, 1);
         for (int32_t k = 0; k < i; k++)
-            acc = GSV_FN(scalar_minus_product)(acc, GSV_FN(load_scalar)(l + k * GSV_PARTS, 1), x[k]);
+            acc = GSV_FN(scalar_minus_product)(acc, GSV_FN(load_scalar)(l + k * GSV_PARTS, 1), z[k]);
         l += i * GSV_PARTS;
-        acc.re *= l[0];
-        y[i * GSV_PARTS] = acc.re;
+        z[i] = acc;
+        y[i * GSV_PARTS] = acc.re * l[0];
 #if GSV_COMPLEX
-        acc.im *= l[0];
-        y[i * GSV_PARTS + 1] = acc.im;
+        y[i * GSV_PARTS + 1] = acc.im * l[0];
 #endif
-        x[i] = acc;
         l += GSV_PARTS;
     }
 }
@@ -236,22 +245,24 @@ GSV_INLINE void GSV_FN(solve_low)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
     }
 }
 
-/* Its transpose: y(i) = (y(i) - sum_{k > i} conj(L(k, i)) y(k)) / L(i, i), k falling. Returns the rows as a
- * vector. */
+/* Its transpose: y(i) = y(i) / L(i, i) - sum_{k > i} conj(L(k, i) / L(i, i)) y(k), k falling. Returns the
+ * rows as a vector. */
 GSV_INLINE GSV_FN(num) GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
     GSV_FN(scalar) x[GSV_LANES];
     GSV_FN(num) all = GSV_FN(zero)();
     for (int32_t i = h - 1; i >= 0; i--) {
+        const GSV_REAL reciprocal = l[(i * (i + 1) / 2 + i) * GSV_PARTS];
         GSV_FN(scalar) acc = GSV_FN(load_scalar)(y + i * GSV_PARTS, 1);
+        acc.re *= reciprocal;
+#if GSV_COMPLEX
+        acc.im *= reciprocal;
+#endif
         for (int32_t k = h - 1; k > i; k--)
             acc = GSV_FN(scalar_minus_conj_product)(
                 acc, GSV_FN(load_scalar)(l + (k * (k + 1) / 2 + i) * GSV_PARTS, 1), x[k]);
-        const GSV_REAL reciprocal = l[(i * (i + 1) / 2 + i) * GSV_PARTS];
-        acc.re *= reciprocal;
         y[i * GSV_PARTS] = acc.re;
         all.re[i] = acc.re;
 #if GSV_COMPLEX
-        acc.im *= reciprocal;
         y[i * GSV_PARTS + 1] = acc.im;
         all.im[i] = acc.im;
 #endif
@@ -303,23 +314,23 @@ static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
             const GSV_REAL *first = l + GSV_FN(strip_start)(group);
             GSV_REAL *f = y + group * ROW;
             if (last - group == 4)
-                GSV_FN(apply_strips)(4, first, stride, growth, left, y, f, 0);
+                GSV_FN(apply_strips)(4, first, stride, growth, left, y, f);
             else
                 for (int32_t r = group; r < last; r++)
-                    GSV_FN(apply_strips)(1, l + GSV_FN(strip_start)(r), 0, 0, left, y, y + r * ROW, 0);
+                    GSV_FN(apply_strips)(1, l + GSV_FN(strip_start)(r), 0, 0, left, y, y + r * ROW);
         }
         for (int32_t r = group; r < last; r++) {
             const GSV_REAL *strip = l + GSV_FN(strip_start)(r);
             const int32_t columns = r * GSV_LANES, near = columns - left;
             if (near > 0)
-                GSV_FN(apply_strips)(1, strip + left * ROW, 0, 0, near, y + left * GSV_PARTS, y + r * ROW, 0);
+                GSV_FN(apply_strips)(1, strip + left * ROW, 0, 0, near, y + left * GSV_PARTS, y + r * ROW);
             GSV_FN(solve_small)(strip + (int64_t)columns * ROW, GSV_LANES, y + r * ROW);
         }
     }
     if (low) {
         const GSV_REAL *strip = l + GSV_FN(strip_start)(full);
         if (full)
-            GSV_FN(apply_low)(strip, low, full * GSV_LANES, y, y + full * ROW, 0);
+            GSV_FN(apply_band)(1, strip, low, full * GSV_LANES, y, y + full * ROW, 0);
         GSV_FN(solve_low)(strip + (int64_t)full * GSV_LANES * low * GSV_PARTS, low, y + full * ROW);
     }
 }
@@ -364,52 +375,74 @@ GSV_INLINE void GSV_FN(subtract_sums)(const GSV_FN(num) * sums, int32_t count, G
         GSV_FN(store_low)(y, count, GSV_FN(subtract)(GSV_FN(load_low)(y, count), total));
 }
 
-/* sums(k) += conj(L(strip, k)) x over `strips` full strips, for k < w; fresh: the sums start at zero. */
-GSV_INLINE void GSV_FN(sum_strips)(const int strips, const GSV_REAL *l, int64_t stride, int32_t w,
-                                   const GSV_FN(num) * x, GSV_FN(num) * sums, int fresh) {
-    for (int32_t k = 0; k < w; k++) {
-        if (strips == 4)
-            GSV_FN(ask_next)(l + 4 * stride, k);
+/* sums(k) += conj(L(band, k)) x for the h rows of a band in `vectors` vectors, k from w - 1 down to 0; rows
+ * that do not exist are zero in x. fresh: the sums start at zero. */
+GSV_INLINE void GSV_FN(sum_band)(const int vectors, const GSV_REAL *l, int32_t h, int32_t w,
+                                 const GSV_FN(num) * x, GSV_FN(num) * sums, int fresh) {
+    l += (int64_t)w * GSV_PARTS * h;
+    for (int32_t k = w - 1; k >= 0; k--) {
+        l -= GSV_PARTS * h;
         GSV_FN(num) acc = fresh ? GSV_FN(zero)() : sums[k];
-        for (int r = 0; r < strips; r++)
-            acc = GSV_FN(plus_conj_product)(
-                acc, GSV_FN(load)(l + r * stride + (int64_t)k * GSV_PARTS * GSV_LANES, GSV_LANES), x[r]);
+        for (int v = 0; v < vectors; v++)
+            acc = GSV_FN(plus_conj_product)(acc, GSV_FN(load)(l + v * GSV_LANES, h), x[v]);
         sums[k] = acc;
     }
 }
 
-GSV_INLINE void GSV_FN(sum_low)(const GSV_REAL *l, int32_t h, int32_t w, GSV_FN(num) x, GSV_FN(num) * sums,
-                                int fresh) {
-    for (int32_t k = 0; k < w; k++)
-        sums[k] = GSV_FN(plus_conj_product)(fresh ? GSV_FN(zero)() : sums[k],
-                                            GSV_FN(load)(l + (int64_t)k * GSV_PARTS * h, h), x);
+/* A vector of rows from i on, count of them, of x or of x(rows). */
+GSV_INLINE GSV_FN(num) GSV_FN(rows_of)(const GSV_REAL *x, const int32_t *rows, int32_t i, int32_t count) {
+    if (rows)
+        return GSV_FN(gather)(x, rows + i, count);
+    return count < GSV_LANES ? GSV_FN(load_low)(x + (int64_t)i * GSV_PARTS, count)
+                             : GSV_FN(load_rows)(x + (int64_t)i * GSV_PARTS);
 }
 
-GSV_INLINE GSV_FN(num) GSV_FN(strip_of)(const GSV_REAL *x, const int32_t *rows, int32_t i) {
-    return rows ? GSV_FN(gather)(x, rows + i, GSV_LANES) : GSV_FN(load_rows)(x + (int64_t)i * GSV_PARTS);
+/* The same for the band of rows [i, i + h). */
+GSV_INLINE void GSV_FN(sum_rows)(const int vectors, const GSV_REAL *l, int32_t h, int32_t w,
+                                 const GSV_REAL *x, const int32_t *rows, int32_t i, GSV_FN(num) * sums,
+                                 int fresh) {
+    GSV_FN(num) g[GSV_BAND_VECTORS];
+    const int last = vectors - 1;
+    for (int v = 0; v < last; v++)
+        g[v] = GSV_FN(rows_of)(x, rows, i + v * GSV_LANES, GSV_LANES);
+    g[last] = GSV_FN(rows_of)(x, rows, i + last * GSV_LANES, h - last * GSV_LANES);
+    GSV_FN(sum_band)(vectors, l, h, w, g, sums, fresh);
 }
 
 /* y = y - L' g, 1 <= m <= GSV_ROW_TILE rows, w <= GSV_BLOCK columns; g(i) is x(rows[i]), or x(i) where rows
  * is NULL. */
 static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
                                 const int32_t *rows, GSV_REAL *y) {
-    enum { ROW = GSV_PARTS * GSV_LANES };
-    GSV_FN(num) sums[GSV_BLOCK + GSV_LANES], g[4];
-    const int64_t stride = (int64_t)w * ROW;
-    const int32_t low = m % GSV_LANES, full = m - low;
-    int32_t i = 0;
-    for (; i + 4 * GSV_LANES <= full; i += 4 * GSV_LANES, l += 4 * stride) {
-        for (int r = 0; r < 4; r++)
-            g[r] = GSV_FN(strip_of)(x, rows, i + r * GSV_LANES);
-        GSV_FN(sum_strips)(4, l, stride, w, g, sums, i == 0);
+    enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
+    GSV_FN(num) sums[GSV_BLOCK + GSV_LANES];
+    const int32_t low = m % BAND;
+    int32_t i = m - low;
+    l += (int64_t)i * w * GSV_PARTS;
+    switch ((low + GSV_LANES - 1) / GSV_LANES) {
+    case 0:
+        break;
+    case 1:
+        GSV_FN(sum_rows)(1, l, low, w, x, rows, i, sums, 1);
+        break;
+    case 2:
+        GSV_FN(sum_rows)(2, l, low, w, x, rows, i, sums, 1);
+        break;
+    case 3:
+        GSV_FN(sum_rows)(3, l, low, w, x, rows, i, sums, 1);
+        break;
+    default:
+        GSV_FN(sum_rows)(4, l, low, w, x, rows, i, sums, 1);
+        break;
     }
-    for (; i < full; i += GSV_LANES, l += stride) {
-        g[0] = GSV_FN(strip_of)(x, rows, i);
-        GSV_FN(sum_strips)(1, l, stride, w, g, sums, i == 0);
+    if (!low) {
+        i -= BAND;
+        l -= (int64_t)BAND * w * GSV_PARTS;
+        GSV_FN(sum_rows)(GSV_BAND_VECTORS, l, BAND, w, x, rows, i, sums, 1);
     }
-    if (low) {
-        g[0] = rows ? GSV_FN(gather)(x, rows + i, low) : GSV_FN(load_low)(x + (int64_t)i * GSV_PARTS, low);
-        GSV_FN(sum_low)(l, low, w, g[0], sums, i == 0);
+    while (i > 0) {
+        i -= BAND;
+        l -= (int64_t)BAND * w * GSV_PARTS;
+        GSV_FN(sum_rows)(GSV_BAND_VECTORS, l, BAND, w, x, rows, i, sums, 0);
     }
     for (int r = 0; r < GSV_LANES; r++) /* the columns that fill up the last group */
         sums[w + r] = GSV_FN(zero)();
@@ -428,7 +461,7 @@ static void GSV_FN(solve_trans)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
         const GSV_REAL *strip = l + GSV_FN(strip_start)(full);
         const int32_t columns = full * GSV_LANES;
         x = GSV_FN(solve_low_trans)(strip + (int64_t)columns * low * GSV_PARTS, low, y + full * ROW);
-        GSV_FN(sum_low)(strip, low, columns, x, sums, 1);
+        GSV_FN(sum_band)(1, strip, low, columns, &x, sums, 1);
         fresh = 0;
     }
     for (int32_t r = full - 1; r >= 0; r--) {
@@ -437,7 +470,7 @@ static void GSV_FN(solve_trans)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
         if (!fresh)
             GSV_FN(subtract_sums)(sums + columns, GSV_LANES, y + r * ROW);
         x = GSV_FN(solve_small_trans)(strip + (int64_t)columns * ROW, GSV_LANES, y + r * ROW);
-        GSV_FN(sum_strips)(1, strip, 0, columns, &x, sums, fresh);
+        GSV_FN(sum_band)(1, strip, GSV_LANES, columns, &x, sums, fresh);
         fresh = 0;
     }
 }

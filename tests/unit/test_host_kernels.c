@@ -147,9 +147,9 @@ static double complex unpack(gpusolve_dtype dtype, const void *packed, int32_t n
             row -= rows;
             rows = m;
         }
-        strip = row / lanes;
-        h = rows - strip * lanes < lanes ? rows - strip * lanes : lanes;
-        at = parts * (at + (int64_t)strip * lanes * w + column * h) + row - strip * lanes;
+        const int32_t band = row / (GSV_BAND_VECTORS * lanes), first = band * GSV_BAND_VECTORS * lanes;
+        h = rows - first < GSV_BAND_VECTORS * lanes ? rows - first : GSV_BAND_VECTORS * lanes;
+        at = parts * (at + (int64_t)first * w + column * h) + row - first;
         plane = h;
     }
     const double complex re = testing_fetch((gpusolve_dtype)real, packed, at);
@@ -168,8 +168,12 @@ static void check_packing(gpusolve_dtype dtype, int32_t nc, int32_t m, uint64_t 
         for (int32_t i = k; i < nc + m; i++) {
             const double complex want = testing_fetch(dtype, panel, i + k * ld);
             const double complex got = unpack(dtype, packed, nc, m, i, k);
+            const int32_t lanes = dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? 8 : 4;
             if (i == k)
                 CHECK_BELOW(cabs(got * want - 1), 2 * testing_epsilon(dtype));
+            else if (i / GSV_BLOCK == k / GSV_BLOCK && i / lanes == k / lanes && i < nc)
+                CHECK_BELOW(cabs(got * testing_fetch(dtype, panel, k + k * ld) - want),
+                            2 * testing_epsilon(dtype) * cabs(want));
             else
                 CHECK(got == want);
         }
@@ -283,7 +287,8 @@ static void check_shape(gpusolve_dtype dtype, int w, int m, uint64_t *state) {
 int main(void) {
     static const int widths[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  11, 12,    13,
                                  15, 16, 17, 20, 23, 31, 32, 33, 47, 63, WIDEST};
-    static const int heights[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 31, 33, 66, 127, TALLEST};
+    static const int heights[] = {0,  1,  2,  3,  4,  5,  7,  8,  9,  12, 13,  15,     16,
+                                  17, 19, 21, 24, 28, 31, 32, 33, 41, 66, 127, TALLEST};
     static const int32_t panels[][2] = {{1, 0}, {7, 5}, {64, 0}, {64, 9}, {65, 1}, {129, 130}, {200, 3}};
     uint64_t state = 1;
     for (int dtype = 0; dtype < 4; dtype++) {
