@@ -205,6 +205,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     bench_peers_open(options->peers, &problem, device, threads, &peers);
     bench_report_progress(spec, "preparing");
     factor_data = bench_problem_factor(&problem);
+    factor_data.in_place = options->in_place;
     if (gpusolve_factor_create(handle, &factor_data, &base.factor)) {
         complain(&base, "importing the factor");
         failures++;

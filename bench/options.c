@@ -17,6 +17,7 @@ void bench_options_usage(void) {
           "  --backend auto|cuda|host  where to solve (auto)\n"
           "  --threads N               host threads, for gpusolve and its peers alike (all)\n"
           "  --nrhs 1,8,32             numbers of right-hand sides (1)\n"
+          "  --in-place                host: leave L in CHOLMOD's memory\n"
           "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
           "is complex)\n"
           "  --refine                  also time iterative refinement\n"
@@ -84,10 +85,13 @@ static int parse_words(const char *text, const char *const *words, unsigned *set
     }
 }
 
+enum { IN_PLACE = 'i' };
+
 int bench_options_parse(int argc, char **argv, bench_options *options) {
     enum { BACKEND = 1, THREADS, NRHS, DTYPE, REFINE, EXPLAIN, SELECT, PEERS, REPEAT, JSON, LIST, HELP };
     static const struct option known[] = {{"backend", required_argument, NULL, BACKEND},
                                           {"threads", required_argument, NULL, THREADS},
+                                          {"in-place", no_argument, NULL, IN_PLACE},
                                           {"nrhs", required_argument, NULL, NRHS},
                                           {"dtype", required_argument, NULL, DTYPE},
                                           {"refine", no_argument, NULL, REFINE},
@@ -118,6 +122,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         case THREADS:
             bad = parse_integer(optarg, 1, 4096, "", &value, &rest);
             options->threads = (int)value;
+            break;
+        case IN_PLACE:
+            options->in_place = 1;
             break;
         case NRHS:
             bad = parse_nrhs(optarg, options);

@@ -204,20 +204,30 @@ typedef struct gpusolve_factor_data {
     /* values */
     const void *x; /* [xsize] numbers of dtype; with z: the real parts alone */
     const void *z; /* NULL, or the imaginary parts [xsize] of a split-complex (zomplex) factor */
+    int in_place; /* 0 (default): x is copied. 1: x is borrowed for as long as the factor lives (see below) */
 } gpusolve_factor_data;
 
 /* clang-format off */
 #define GPUSOLVE_FACTOR_DATA_INIT                                                                            \
     {sizeof(gpusolve_factor_data), GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE, GPUSOLVE_INT32, 0, 0, NULL,      \
-     0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+     0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
 
 /*
  * Import a factor: validate everything, plan, copy the values to where the handle's backend wants them, and
  * prepare them. Blocks until the factor is ready. The caller's arrays are not needed afterwards and are never
- * written. handle  [in, host] data    [in, host] factor  [out, host] the new factor; NULL on failure
+ * written.
+ *   handle  [in, host]
+ *   data    [in, host]
+ *   factor  [out, host] the new factor; NULL on failure
  * Immutable once created: any number of threads, each with a handle of the same backend and device, may solve
  * with it at once. A simplicial factor is turned into supernodes.
+ *
+ * data->in_place = 1, for a host whose memory is too short for a second copy of L: the host backend copies no
+ * values and reads x where it is, in every solve, with the same bits. x must stay, unchanged, until the
+ * factor is destroyed or refreshed; all other arrays are copied. Solves take two to three times as long with
+ * one column and up to one and a half times with 32 (bench/README.md). Only for supernodal factors without z:
+ * GPUSOLVE_NOT_SUPPORTED. No effect on CUDA.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
                                                     gpusolve_factor **factor);
@@ -226,7 +236,8 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, con
  * Take new values on the old pattern: the plan and the memory stay. Blocks. Must not run while another thread
  * solves with the factor; on CUDA it waits for the device first. On GPUSOLVE_PATTERN_MISMATCH,
  * GPUSOLVE_NOT_FINITE and other faults of the data the factor is as before; after a fault of the device it is
- * unusable, and solves with it say so.
+ * unusable, and solves with it say so. data->in_place is as it was when the factor was created; with 1 the
+ * factor reads data->x from now on, which may be the old array with new numbers, written while nobody solved.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                                      const gpusolve_factor_data *data);

@@ -1,24 +1,26 @@
 /*
- * Template: from a column-major panel to the packed one of panel_host.h. Included once for each precision,
+ * Template: from the pieces of a column-major panel to those of the packed one of panel_host.h. Included
  * after defining GSV_REAL, GSV_LANES, GSV_COMPLEX and GSV_PACK(name). Numbers above the diagonal are not
  * read.
  */
 
-/* A strip or band of h rows and w columns that starts at p. Returns where the next one goes. */
-static GSV_REAL *GSV_PACK(strip)(const GSV_REAL *p, int64_t ld, int32_t h, int32_t w, GSV_REAL *to) {
-    for (int32_t k = 0; k < w; k++, p += ld * (1 + GSV_COMPLEX)) {
+/* h rows of a column. */
+static inline void GSV_PACK(column)(const GSV_REAL *restrict p, int32_t h, GSV_REAL *restrict to) {
 #if GSV_COMPLEX
-        for (int32_t i = 0; i < h; i++) {
-            to[i] = p[2 * i];
-            to[h + i] = p[2 * i + 1];
-        }
-        to += 2 * h;
-#else
-        for (int32_t i = 0; i < h; i++)
-            to[i] = p[i];
-        to += h;
-#endif
+    for (int32_t i = 0; i < h; i++) {
+        to[i] = p[2 * i];
+        to[h + i] = p[2 * i + 1];
     }
+#else
+    for (int32_t i = 0; i < h; i++)
+        to[i] = p[i];
+#endif
+}
+
+/* A strip of h rows and w columns that starts at p. Returns where the next one goes. */
+static inline GSV_REAL *GSV_PACK(strip)(const GSV_REAL *p, int64_t ld, int32_t h, int32_t w, GSV_REAL *to) {
+    for (int32_t k = 0; k < w; k++, p += ld * (1 + GSV_COMPLEX), to += (int64_t)h * (1 + GSV_COMPLEX))
+        GSV_PACK(column)(p, h, to);
     return to;
 }
 
@@ -42,24 +44,31 @@ static GSV_REAL *GSV_PACK(small)(const GSV_REAL *p, int64_t ld, int32_t h, GSV_R
     return to;
 }
 
-/* Block j of the panel with nc columns and nc + m rows; `to` is the panel's place, the block's own follows
- * from j. */
-static void GSV_PACK(block)(const GSV_REAL *panel, int64_t ld, int32_t nc, int32_t m, int32_t j,
-                            GSV_REAL *to) {
-    enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
-    const int32_t begin = j * GSV_BLOCK, w = gsv_block_width(nc, j), end = begin + w;
-    const GSV_REAL *corner = panel + (begin + begin * ld) * (1 + GSV_COMPLEX);
-    to += gsv_block_start(nc, m, j) * (1 + GSV_COMPLEX);
+/* The lower triangle of order w that starts at p. Returns where the next piece goes. */
+static GSV_REAL *GSV_PACK(triangle)(const GSV_REAL *p, int64_t ld, int32_t w, GSV_REAL *to) {
     for (int32_t i = 0; i < w; i += GSV_LANES) {
         const int32_t h = w - i < GSV_LANES ? w - i : GSV_LANES;
-        to = GSV_PACK(strip)(corner + (int64_t)i * (1 + GSV_COMPLEX), ld, h, i, to);
-        to = GSV_PACK(small)(corner + (i + i * ld) * (1 + GSV_COMPLEX), ld, h, to);
+        to = GSV_PACK(strip)(p + (int64_t)i * (1 + GSV_COMPLEX), ld, h, i, to);
+        to = GSV_PACK(small)(p + (i + i * ld) * (1 + GSV_COMPLEX), ld, h, to);
     }
-    /* the bands start anew at the rows below, so both rectangles are packed alike */
-    const int32_t ends[2] = {nc - begin, nc - begin + m};
-    for (int32_t piece = 0, i = end - begin; piece < 2; piece++)
-        for (int32_t h; i < ends[piece]; i += h) {
-            h = ends[piece] - i < BAND ? ends[piece] - i : BAND;
-            to = GSV_PACK(strip)(corner + (int64_t)i * (1 + GSV_COMPLEX), ld, h, w, to);
+    return to;
+}
+
+/* The rectangle of m rows and w columns that starts at p. Column after column, for that is how p is stored.
+ * Returns where the next piece goes. */
+static GSV_REAL *GSV_PACK(rectangle)(const GSV_REAL *p, int64_t ld, int32_t m, int32_t w, GSV_REAL *to) {
+    enum { BAND = GSV_BAND_VECTORS * GSV_LANES, COLUMNS_AHEAD = 4 };
+    const int32_t low = m % BAND, full = m - low;
+    GSV_REAL *last = to + (int64_t)full * w * (1 + GSV_COMPLEX);
+    for (int32_t k = 0; k < w; k++, p += ld * (1 + GSV_COMPLEX)) {
+        GSV_REAL *column = to + (int64_t)k * BAND * (1 + GSV_COMPLEX);
+        for (int32_t i = 0; i < full; i += BAND, column += (int64_t)w * BAND * (1 + GSV_COMPLEX)) {
+            for (int line = 0; line < BAND * (1 + GSV_COMPLEX); line += 64 / (int)sizeof *p)
+                __builtin_prefetch(p + (i + COLUMNS_AHEAD * ld) * (1 + GSV_COMPLEX) + line);
+            GSV_PACK(column)(p + (int64_t)i * (1 + GSV_COMPLEX), BAND, column);
         }
+        GSV_PACK(column)
+        (p + (int64_t)full * (1 + GSV_COMPLEX), low, last + (int64_t)k * low * (1 + GSV_COMPLEX));
+    }
+    return last + (int64_t)low * w * (1 + GSV_COMPLEX);
 }

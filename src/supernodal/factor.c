@@ -30,6 +30,7 @@ static gpusolve_status make_plan(const gsv_executor *executor, const gpusolve_fa
     status = gsv_plan_create(&structure, plan, message);
     if (status)
         return status;
+    plan->in_place = data->in_place;
     status = executor->plan(plan, message);
     if (status)
         gsv_plan_free(plan);
@@ -91,6 +92,10 @@ static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_
     if (gsv_import_has_d(data) != factor->has_d)
         return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH, "data->kind: is %d, but the factor is %s",
                         (int)data->kind, factor->has_d ? "L D L'" : "L L'");
+    if (data->in_place != factor->plan.in_place)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
+                        "data->in_place: is %d, but the factor was made with %d", data->in_place,
+                        factor->plan.in_place);
     return GPUSOLVE_OK;
 }
 

@@ -29,7 +29,15 @@
  * added in ascending order; no two threads write one number.
  *
  * Memory traffic. L is read once a sweep; per row of y and column: b and x once, y about four times; per row
- * of an update vector: written and read once each, mostly in the cache.
+ * of an update vector: written and read once each, mostly in the cache. Rows of b and x are moved for a large
+ * part of a subtree at a time: their permuted places are as many misses of the cache, which overlap if they
+ * come together (5-point grid of a quarter of a million points, one thread: 2.6 of 9.6 ms when each supernode
+ * moved its own, half a millisecond when a subtree does).
+ *
+ * Where L is. Packed (panel_host.h), a copy in the order of the sweeps, or with data->in_place in the
+ * caller's panels, of which each piece is packed anew, into the cache, whenever it is used: same kernels,
+ * same bits, no second L in memory, but columns of a panel are many streams and not one. bench/README.md has
+ * both. Packed is the default: its copy is paid back after a few solves.
  *
  * No BLAS is called, not even on wide supernodes. OpenBLAS's gemm sums one column in another order than many,
  * so a column would have other bits alone than among others; its threads know nothing of ours; and it is
@@ -50,9 +58,12 @@
 #include "host_selection.h"
 #include "summary.h"
 
-/* What one thread needs for a number of L, both sweeps (measured: 1 us for a thousand, alone, with one
- * column, 4.5 with 32), and the work that is worth another thread. */
-static const double NUMBER_NS = 0.85, COLUMN_NS = 0.11, GRAIN_US = 25;
+/* What one thread needs, both sweeps together: for a number of L with one column, and for each column more;
+ * for a row of the right-hand side and column; for a row of an update vector and column; for a supernode.
+ * Measured on a Zen 4 (2.6 GHz): 5-point grids, 7-point grids, shells and elasticity of 10 to 44 million
+ * numbers within a fifth, with one column and with 32. And the work that is worth another thread. */
+static const double NUMBER_NS = 0.55, COLUMN_NS = 0.075, ROW_NS = 4, UPDATE_NS = 1.5, SUPERNODE_NS = 30,
+                    GRAIN_US = 25;
 
 /* Ask for huge pages, where the system gives them to those who ask: a sweep reads far more memory than the
  * processor has small pages' addresses at hand for. Memory that was not touched yet. NULL is accepted. */
@@ -90,7 +101,8 @@ static void memory_needed(const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
     const int64_t real = (int64_t)real_bytes(dtype), number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_subtrees *tree = plan->subtrees;
     *factor_bytes = (int64_t)sizeof(gsv_host_factor) + plan->l.nsuper * (int64_t)sizeof(int64_t) +
-                    gsv_host_pack_layout(plan, dtype, NULL) * real + (has_d ? plan->l.n * real : 0);
+                    (plan->in_place ? 0 : gsv_host_pack_layout(plan, dtype, NULL) * real) +
+                    (has_d ? plan->l.n * real : 0);
     *workspace_bytes = 0;
     if (max_nrhs > 0)
         *workspace_bytes = (int64_t)sizeof(gsv_host_workspace) +
@@ -103,7 +115,7 @@ static void release(gpusolve_factor *factor) {
     if (!prepared)
         return;
     gsv_free(prepared->start);
-    gsv_free(prepared->values);
+    gsv_free(prepared->packed);
     gsv_free(prepared->d);
     gsv_free(prepared);
     factor->prepared = NULL;
@@ -111,12 +123,28 @@ static void release(gpusolve_factor *factor) {
 
 static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data) {
-    const gsv_host_factor *prepared = factor->prepared;
+    gsv_host_factor *prepared = factor->prepared;
+    if (factor->plan.in_place) {
+        gsv_host_in_place_layout(&factor->plan, data, prepared->start);
+        prepared->values = data->x;
+        return GPUSOLVE_OK;
+    }
     const gpusolve_status status =
-        gsv_host_pack(handle, data, &factor->plan, prepared->start, prepared->values);
+        gsv_host_pack(handle, data, &factor->plan, prepared->start, prepared->packed);
     if (status == GPUSOLVE_OK && prepared->d)
         gsv_import_d(data, prepared->d);
     return status;
+}
+
+/* Memory for the panels, laid out. 0, or -1 if there is none. */
+static int reserve_panels(const gpusolve_factor *factor, gsv_host_factor *prepared) {
+    const size_t bytes = real_bytes(factor->dtype);
+    if (factor->plan.in_place)
+        return 0;
+    const size_t total = (size_t)gsv_host_pack_layout(&factor->plan, factor->dtype, prepared->start);
+    prepared->values = prepared->packed = gsv_malloc(total, bytes);
+    on_huge_pages(prepared->packed, total * bytes);
+    return prepared->packed ? 0 : -1;
 }
 
 static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
@@ -126,18 +154,12 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
     factor->prepared = prepared;
     gpusolve_status status = GPUSOLVE_OUT_OF_MEMORY;
     if (prepared) {
-        const int64_t total = gsv_host_pack_layout(plan, factor->dtype, NULL);
         prepared->isa = gsv_isa_best();
-        prepared->value_bytes = total * (int64_t)real_bytes(factor->dtype);
         prepared->start = gsv_malloc((size_t)plan->l.nsuper, sizeof *prepared->start);
-        prepared->values = gsv_malloc((size_t)total, real_bytes(factor->dtype));
-        on_huge_pages(prepared->values, (size_t)total * real_bytes(factor->dtype));
         if (factor->has_d)
             prepared->d = gsv_malloc((size_t)plan->l.n, real_bytes(factor->dtype));
-        if (prepared->start && prepared->values && (prepared->d || !factor->has_d)) {
-            gsv_host_pack_layout(plan, factor->dtype, prepared->start);
+        if (prepared->start && (prepared->d || !factor->has_d) && !reserve_panels(factor, prepared))
             status = refresh(handle, factor, data);
-        }
     }
     if (status == GPUSOLVE_OUT_OF_MEMORY)
         gsv_fail(&handle->message, status, "factor: out of host memory");
@@ -268,7 +290,9 @@ static void run_on_threads(gpusolve_handle *handle, const gsv_host_sweep *sweep,
 
 /* The cost model: what a solve of so many columns, up to GSV_MAX_COLUMNS, takes on one thread. */
 static double one_thread_us(const gsv_plan *plan, int32_t cols) {
-    return 1e-3 * (double)plan->nnz_l * (NUMBER_NS + COLUMN_NS * cols);
+    const double updates = (double)plan->update_ptr[plan->l.nsuper];
+    return 1e-3 * ((double)plan->nnz_l * (NUMBER_NS + COLUMN_NS * (cols - 1)) +
+                   cols * (ROW_NS * plan->l.n + UPDATE_NS * updates) + SUPERNODE_NS * plan->l.nsuper);
 }
 
 /* Threads that a run of so many columns is worth: one for every GRAIN_US that one thread would take. */
@@ -289,7 +313,7 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         .plan = plan,
         .tree = plan->subtrees,
         .values = prepared->values,
-        .value_bytes = prepared->value_bytes,
+        .in_place = plan->in_place,
         .start = prepared->start,
         .d = prepared->d,
         .perm_in = steps & GSV_PERMUTE_IN ? plan->l.perm : NULL,
@@ -326,6 +350,8 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_subtrees *tree = factor->plan.subtrees;
     gsv_text_add(text, "%d pieces of the forest for one thread each, %d supernodes for all in %lld blocks\n",
                  (int)tree->ntasks, (int)tree->ntop, (long long)tree->nbackward);
+    if (factor->plan.in_place)
+        gsv_text_add(text, "L is read where the caller has it\n");
     gsv_text_add(text, "one thread should take %.0f us for 1 column, %.0f us for %d\n",
                  one_thread_us(&factor->plan, 1), one_thread_us(&factor->plan, GSV_MAX_COLUMNS),
                  (int)GSV_MAX_COLUMNS);

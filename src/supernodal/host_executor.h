@@ -5,11 +5,11 @@
 #include "host_run.h"
 
 typedef struct gsv_host_factor {
-    int isa;        /* lanes_host.h; tests lower it */
-    int64_t *start; /* [nsuper] each panel's place in values */
-    void *values;   /* packed panels */
-    int64_t value_bytes;
-    void *d; /* [n] real numbers, or NULL */
+    int isa;            /* lanes_host.h; tests lower it */
+    int64_t *start;     /* [nsuper] each panel's place in values */
+    void *packed;       /* panels, NULL where they stay in the caller's memory, */
+    const void *values; /* which is here then; else packed */
+    void *d;            /* [n] real numbers, or NULL */
 } gsv_host_factor;
 
 typedef struct gsv_host_workspace {

@@ -15,12 +15,12 @@
 #define GSV_LANES 8
 #define GSV_COMPLEX 0
 #define GSV_PACK(name) pack_##name##_s
-#include "../dense_kernels/pack_host.h"
+#include "../dense_kernels/pack_block_host.h"
 #undef GSV_COMPLEX
 #undef GSV_PACK
 #define GSV_COMPLEX 1
 #define GSV_PACK(name) pack_##name##_c
-#include "../dense_kernels/pack_host.h"
+#include "../dense_kernels/pack_block_host.h"
 #undef GSV_COMPLEX
 #undef GSV_PACK
 #undef GSV_LANES
@@ -30,12 +30,12 @@
 #define GSV_LANES 4
 #define GSV_COMPLEX 0
 #define GSV_PACK(name) pack_##name##_d
-#include "../dense_kernels/pack_host.h"
+#include "../dense_kernels/pack_block_host.h"
 #undef GSV_COMPLEX
 #undef GSV_PACK
 #define GSV_COMPLEX 1
 #define GSV_PACK(name) pack_##name##_z
-#include "../dense_kernels/pack_host.h"
+#include "../dense_kernels/pack_block_host.h"
 
 static int is_complex(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
@@ -98,11 +98,18 @@ static void clear_behind(const packing *p, int32_t s) {
     memset(p->values + (size_t)end * p->real_bytes, 0, (size_t)last * p->real_bytes);
 }
 
+/* The number at which the caller's panel starts. */
+static int64_t panel_start(const gpusolve_factor_data *data, int32_t s) {
+    return data->itype == GPUSOLVE_INT64 ? ((const int64_t *)data->px)[s] : ((const int32_t *)data->px)[s];
+}
+
+void gsv_host_in_place_layout(const gsv_plan *plan, const gpusolve_factor_data *data, int64_t *start) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        start[s] = panel_start(data, s) * (is_complex(data->dtype) ? 2 : 1);
+}
+
 static const void *panel_in_place(const packing *p, int32_t s) {
-    const gpusolve_factor_data *data = p->data;
-    const int64_t at =
-        data->itype == GPUSOLVE_INT64 ? ((const int64_t *)data->px)[s] : ((const int32_t *)data->px)[s];
-    return (const char *)data->x + (size_t)at * gsv_dtype_bytes(data->dtype);
+    return (const char *)p->data->x + (size_t)panel_start(p->data, s) * gsv_dtype_bytes(p->data->dtype);
 }
 
 /* A task's panels, or a block of the top, read where they are: many threads touch memory first. */

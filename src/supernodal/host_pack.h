@@ -15,4 +15,7 @@ int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t
 gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_data *data, const gsv_plan *plan,
                               const int64_t *start, void *values);
 
+/* Where the caller has each panel in data->x, in real numbers: start [nsuper]. */
+void gsv_host_in_place_layout(const gsv_plan *plan, const gpusolve_factor_data *data, int64_t *start);
+
 #endif

@@ -32,8 +32,8 @@ typedef struct gsv_signal {
 typedef struct gsv_host_run {
     const gsv_plan *plan;
     const gsv_subtrees *tree;
-    const void *values; /* packed panels */
-    int64_t value_bytes;
+    const void *values;                /* panels, packed, or as the caller has them */
+    int in_place;                      /* the latter */
     const int64_t *start;              /* [nsuper] where in values, in real numbers */
     const void *d;                     /* [n] real numbers, or NULL */
     const int32_t *perm_in, *perm_out; /* NULL: not permuted */

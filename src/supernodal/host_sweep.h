@@ -8,12 +8,15 @@
 #else
 #include "../trsm/trsm_host.h"
 #endif
+#define GSV_PACK(name) GSV_FN(pack_##name)
+#include "../dense_kernels/pack_host.h"
+#undef GSV_PACK
 
 /* Where a supernode's numbers and vectors are. */
 typedef struct GSV_FN(front) {
     int32_t first, nc, m; /* first column, columns, rows below */
-    const GSV_REAL *l;
-    GSV_REAL *y, *u; /* rows of its columns, its update vector */
+    const GSV_REAL *l;    /* its panel, packed, or the caller's (run->in_place) */
+    GSV_REAL *y, *u;      /* rows of its columns, its update vector */
 } GSV_FN(front);
 
 GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s) {
@@ -26,6 +29,93 @@ GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s) {
     f.y = (GSV_REAL *)run->y + (int64_t)f.first * GSV_ROW;
     f.u = (GSV_REAL *)run->u + run->tree->offset[s] * GSV_ROW;
     return f;
+}
+
+/*
+ * The pieces of a panel against the front's vectors. Packed panels are read where they are. Of the caller's
+ * own, column-major ones, a piece at a time is packed into a small memory that stays in the cache, and the
+ * same kernels do the rest: with the same bits.
+ */
+
+/* Entry (i, k) of the caller's panel, i >= k. */
+GSV_INLINE const GSV_REAL *GSV_FN(entry)(const GSV_FN(front) * f, int32_t i, int32_t k) {
+    return f->l + (i + k * ((int64_t)f->nc + f->m)) * GSV_PARTS;
+}
+
+/* Where packed block j keeps row i of the front, i past the block's own. */
+GSV_INLINE const GSV_REAL *GSV_FN(packed_row)(const GSV_FN(front) * f, int32_t j, int32_t i) {
+    const int32_t w = gsv_block_width(f->nc, j), end = j * GSV_BLOCK + w;
+    const int64_t at = gsv_block_start(f->nc, f->m, j);
+    return f->l + GSV_PARTS * (at + (i < f->nc ? gsv_triangle_size(w) + (int64_t)(i - end) * w
+                                               : gsv_block_below(f->nc, j) + (int64_t)(i - f->nc) * w));
+}
+
+/* y = L1 \ y, block j of the columns */
+GSV_INLINE void GSV_FN(solve_block)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j) {
+    const int32_t begin = j * GSV_BLOCK, w = gsv_block_width(f->nc, j);
+    const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
+    GSV_REAL piece[GSV_PARTS * GSV_BLOCK * (GSV_BLOCK + 1) / 2 + GSV_PANEL_SLACK];
+    if (run->in_place) {
+        memset(GSV_FN(pack_triangle)(GSV_FN(entry)(f, begin, begin), (int64_t)f->nc + f->m, w, piece), 0,
+               GSV_PANEL_SLACK * sizeof *piece);
+        l = piece;
+    }
+    GSV_FN(solve)(l, w, f->y + (int64_t)begin * GSV_ROW);
+}
+
+/* y = L1' \ y */
+GSV_INLINE void GSV_FN(solve_block_trans)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j) {
+    const int32_t begin = j * GSV_BLOCK, w = gsv_block_width(f->nc, j);
+    const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
+    GSV_REAL piece[GSV_PARTS * GSV_BLOCK * (GSV_BLOCK + 1) / 2 + GSV_PANEL_SLACK];
+    if (run->in_place) {
+        memset(GSV_FN(pack_triangle)(GSV_FN(entry)(f, begin, begin), (int64_t)f->nc + f->m, w, piece), 0,
+               GSV_PANEL_SLACK * sizeof *piece);
+        l = piece;
+    }
+    GSV_FN(solve_trans)(l, w, f->y + (int64_t)begin * GSV_ROW);
+}
+
+/* At most GSV_ROW_TILE rows of block j from row i of the front on, packed. */
+GSV_INLINE const GSV_REAL *GSV_FN(pack_tile)(const GSV_FN(front) * f, int32_t j, int32_t i, int32_t rows,
+                                             GSV_REAL *tile) {
+    GSV_REAL *end = GSV_FN(pack_rectangle)(GSV_FN(entry)(f, i, j * GSV_BLOCK), (int64_t)f->nc + f->m, rows,
+                                           gsv_block_width(f->nc, j), tile);
+    memset(end, 0, GSV_PANEL_SLACK * sizeof *end);
+    return tile;
+}
+
+enum { GSV_FN(TILE) = GSV_PARTS * GSV_ROW_TILE * GSV_BLOCK + GSV_PANEL_SLACK };
+
+/* u = u - L x, rows of block j from row i of the front on */
+GSV_INLINE void GSV_FN(apply_piece)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j, int32_t i,
+                                    int32_t rows, GSV_REAL *u, int fresh) {
+    const GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
+    const int32_t w = gsv_block_width(f->nc, j);
+    if (!run->in_place) {
+        GSV_FN(apply)(GSV_FN(packed_row)(f, j, i), rows, w, y, u, fresh);
+        return;
+    }
+    GSV_REAL tile[GSV_FN(TILE)];
+    for (int32_t k = 0; k < rows; k += GSV_ROW_TILE) {
+        const int32_t height = rows - k < GSV_ROW_TILE ? rows - k : GSV_ROW_TILE;
+        GSV_FN(apply)
+        (GSV_FN(pack_tile)(f, j, i + k, height, tile), height, w, y, u + (int64_t)k * GSV_ROW, fresh);
+    }
+}
+
+/* y = y - L' x, at most GSV_ROW_TILE rows of block j from row i of the front on; x and map as in apply_trans
+ */
+GSV_INLINE void GSV_FN(apply_piece_trans)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j,
+                                          int32_t i, int32_t rows, const GSV_REAL *x, const int32_t *map) {
+    GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
+    const int32_t w = gsv_block_width(f->nc, j);
+    if (!run->in_place) {
+        GSV_FN(apply_trans)(GSV_FN(packed_row)(f, j, i), rows, w, x, map, y);
+        return;
+    }
+    GSV_REAL tile[GSV_FN(TILE)];
+    GSV_FN(apply_trans)(GSV_FN(pack_tile)(f, j, i, rows, tile), rows, w, x, map, y);
 }
 
 /* Move `count` columns of rows [begin, end), columns of b or x from c on, GSV_ROWS_AHEAD rows asked for ahead
@@ -148,12 +238,13 @@ GSV_INLINE void GSV_FN(clear_rows)(GSV_REAL *u, int32_t rows) {
 }
 
 #if GSV_COLUMNS == 1 && !GSV_COMPLEX
-#define GSV_LEAF_ROWS (GSV_BAND_VECTORS * GSV_LANES) /* a leaf of one column and fewer rows below is a line \
-                                                      */
+#define GSV_LEAF_ROWS                                                                     \
+    (GSV_BAND_VECTORS * GSV_LANES) /* a leaf of one column and fewer rows below is a line \
+                                    */
 
 /* y = y / l, u = -L2 y. On a grid more than half of all supernodes are such leaves. */
-GSV_INLINE void GSV_FN(forward_leaf)(const GSV_FN(front) * f) {
-    const GSV_REAL x = *f->y * f->l[0];
+GSV_INLINE void GSV_FN(forward_leaf)(const gsv_host_run *run, const GSV_FN(front) * f) {
+    const GSV_REAL x = *f->y * (run->in_place ? 1 / f->l[0] : f->l[0]);
     *f->y = x;
     for (int32_t i = 0; i < f->m; i++)
         f->u[i] = GSV_FN(plus_real)(0, -f->l[1 + i], x);
@@ -168,7 +259,7 @@ GSV_INLINE void GSV_FN(backward_leaf)(const gsv_host_run *run, const int32_t *ro
     for (int step = 1; step < GSV_LANES; step *= 2)
         for (int p = 0; p < GSV_LANES; p += 2 * step)
             sum[p] += sum[p + step];
-    *f->y = (*f->y - sum[0]) * f->l[0];
+    *f->y = (*f->y - sum[0]) * (run->in_place ? 1 / f->l[0] : f->l[0]);
 }
 #endif
 
@@ -179,7 +270,7 @@ GSV_INLINE void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s) {
     const int leaf = run->plan->child_ptr[s] == run->plan->child_ptr[s + 1];
 #ifdef GSV_LEAF_ROWS
     if (leaf && f.nc == 1 && f.m < GSV_LEAF_ROWS) {
-        GSV_FN(forward_leaf)(&f);
+        GSV_FN(forward_leaf)(run, &f);
         return;
     }
 #endif
@@ -187,18 +278,13 @@ GSV_INLINE void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s) {
         GSV_FN(clear_rows)(f.u, f.m);
         GSV_FN(assemble)(run, s, &f, 0, f.nc + f.m);
     }
-    const GSV_REAL *l = f.l;
-    for (int32_t k = 0; k < f.nc; k += GSV_BLOCK) {
-        const int32_t w = f.nc - k < GSV_BLOCK ? f.nc - k : GSV_BLOCK, own = f.nc - k - w;
-        GSV_REAL *y = f.y + (int64_t)k * GSV_ROW;
-        GSV_FN(solve)(l, w, y);
-        l += gsv_triangle_size(w) * GSV_PARTS;
-        if (own > 0)
-            GSV_FN(apply)(l, own, w, y, y + (int64_t)w * GSV_ROW, 0);
-        l += (int64_t)own * w * GSV_PARTS;
+    for (int32_t j = 0, end; (end = j * GSV_BLOCK) < f.nc; j++) {
+        end += gsv_block_width(f.nc, j);
+        GSV_FN(solve_block)(run, &f, j);
+        if (end < f.nc)
+            GSV_FN(apply_piece)(run, &f, j, end, f.nc - end, f.y + (int64_t)end * GSV_ROW, 0);
         if (f.m > 0)
-            GSV_FN(apply)(l, f.m, w, y, f.u, leaf && k == 0);
-        l += (int64_t)f.m * w * GSV_PARTS;
+            GSV_FN(apply_piece)(run, &f, j, f.nc, f.m, f.u, leaf && j == 0);
     }
 }
 
@@ -236,13 +322,10 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
         GSV_FN(load_y)(run, f.first + begin, f.first + begin + w);
         GSV_FN(assemble)(run, s, &f, begin, begin + w);
         for (int32_t j = 0; j < step.part; j++) {
-            const int64_t rows = (int64_t)(step.part - j - 1) * GSV_BLOCK;
-            const int64_t at =
-                gsv_block_start(f.nc, f.m, j) + gsv_triangle_size(GSV_BLOCK) + rows * GSV_BLOCK;
             gsv_wait(run, &signals[j].forward);
-            GSV_FN(apply)(f.l + at * GSV_PARTS, w, GSV_BLOCK, f.y + (int64_t)j * GSV_BLOCK * GSV_ROW, y, 0);
+            GSV_FN(apply_piece)(run, &f, j, begin, w, y, 0);
         }
-        GSV_FN(solve)(f.l + gsv_block_start(f.nc, f.m, step.part) * GSV_PARTS, w, y);
+        GSV_FN(solve_block)(run, &f, step.part);
         gsv_raise(&signals[step.part].forward, run->number);
         return;
     }
@@ -252,10 +335,8 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
     GSV_FN(clear_rows)(u, rows);
     GSV_FN(assemble)(run, s, &f, f.nc + begin, f.nc + begin + rows);
     for (int32_t j = 0; j < blocks; j++) {
-        const int32_t w = gsv_block_width(f.nc, j);
-        const int64_t at = gsv_block_start(f.nc, f.m, j) + gsv_block_below(f.nc, j) + (int64_t)begin * w;
         gsv_wait(run, &signals[j].forward);
-        GSV_FN(apply)(f.l + at * GSV_PARTS, rows, w, f.y + (int64_t)j * GSV_BLOCK * GSV_ROW, u, 0);
+        GSV_FN(apply_piece)(run, &f, j, f.nc + begin, rows, u, 0);
     }
     const uint32_t tiles = (uint32_t)((f.m + GSV_ROW_TILE - 1) / GSV_ROW_TILE);
     if (atomic_fetch_add_explicit(&signals->tiles, 1, memory_order_acq_rel) + 1 == tiles) {
@@ -270,25 +351,21 @@ GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const
                                        int top) {
     const int32_t blocks = gsv_block_count(f->nc), w = gsv_block_width(f->nc, j), begin = j * GSV_BLOCK;
     const int32_t *rows = run->plan->l.rows + run->plan->l.row_ptr[s] + f->nc;
-    const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
-    const GSV_REAL *below = l + gsv_block_below(f->nc, j) * GSV_PARTS;
     gsv_signal *signals = run->signals + run->tree->signal[s];
-    GSV_REAL *y = f->y + (int64_t)begin * GSV_ROW;
     if (run->d && (run->steps & GSV_SCALE))
         GSV_FN(scale_y)(run, f->first + begin, f->first + begin + w);
     for (int32_t end = f->m; end > 0;) {
         const int32_t i = (end - 1) / GSV_ROW_TILE * GSV_ROW_TILE;
-        GSV_FN(apply_trans)(below + (int64_t)i * w * GSV_PARTS, end - i, w, run->y, rows + i, y);
+        GSV_FN(apply_piece_trans)(run, f, j, f->nc + i, end - i, run->y, rows + i);
         end = i;
     }
     for (int32_t i = blocks - 1; i > j; i--) {
-        const int64_t at = gsv_triangle_size(w) + (int64_t)(i - j - 1) * GSV_BLOCK * w;
-        const GSV_REAL *x = f->y + (int64_t)i * GSV_BLOCK * GSV_ROW;
         if (top)
             gsv_wait(run, &signals[i].backward);
-        GSV_FN(apply_trans)(l + at * GSV_PARTS, gsv_block_width(f->nc, i), w, x, NULL, y);
+        GSV_FN(apply_piece_trans)
+        (run, f, j, i * GSV_BLOCK, gsv_block_width(f->nc, i), f->y + (int64_t)i * GSV_BLOCK * GSV_ROW, NULL);
     }
-    GSV_FN(solve_trans)(l, w, y);
+    GSV_FN(solve_block_trans)(run, f, j);
 }
 
 /* Wait for all that backward substitution at s reads: its parent, or for a root its own forward substitution.

@@ -58,6 +58,12 @@ static gpusolve_status check_pointers(const gpusolve_factor_data *data, gsv_mess
             return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->%s: is NULL", arrays[k].name);
     if (data->z && !gsv_is_complex(data->dtype))
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->z: must be NULL for a real factor");
+    if (data->in_place != 0 && data->in_place != 1)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->in_place: is %d, not 0 or 1",
+                        data->in_place);
+    if (data->in_place && (!super || data->z))
+        return gsv_fail(message, GPUSOLVE_NOT_SUPPORTED,
+                        "data->in_place: only a supernodal factor without z can be read in place");
     return GPUSOLVE_OK;
 }
 

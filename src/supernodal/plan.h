@@ -57,6 +57,7 @@ typedef struct gsv_plan {
     int32_t *update_map; /* [update_ptr[nsuper]] position of that row in the parent's front */
     int64_t nnz_l;       /* numbers in the lower trapezoids */
     int64_t bytes;       /* host memory of the plan, with the executor's part */
+    int in_place;        /* the caller's panels stay where they are: the host executor reads them there */
     /* the executor's part, one of them */
     gsv_tiles *tiles;
     gsv_subtrees *subtrees;

@@ -17,7 +17,7 @@ static long guards_broken;
 #define GSV_COMPLEX 0
 #define GSV_PACK(name) pack_##name##_s
 #include "dense_kernels/instantiate_host.h"
-#include "dense_kernels/pack_host.h"
+#include "dense_kernels/pack_block_host.h"
 #undef GSV_LETTER
 #undef GSV_COMPLEX
 #undef GSV_PACK
@@ -26,7 +26,7 @@ static long guards_broken;
 #define GSV_COMPLEX 1
 #define GSV_PACK(name) pack_##name##_c
 #include "dense_kernels/instantiate_host.h"
-#include "dense_kernels/pack_host.h"
+#include "dense_kernels/pack_block_host.h"
 #undef GSV_LETTER
 #undef GSV_COMPLEX
 #undef GSV_PACK
@@ -39,7 +39,7 @@ static long guards_broken;
 #define GSV_COMPLEX 0
 #define GSV_PACK(name) pack_##name##_d
 #include "dense_kernels/instantiate_host.h"
-#include "dense_kernels/pack_host.h"
+#include "dense_kernels/pack_block_host.h"
 #undef GSV_LETTER
 #undef GSV_COMPLEX
 #undef GSV_PACK
@@ -48,7 +48,7 @@ static long guards_broken;
 #define GSV_COMPLEX 1
 #define GSV_PACK(name) pack_##name##_z
 #include "dense_kernels/instantiate_host.h"
-#include "dense_kernels/pack_host.h"
+#include "dense_kernels/pack_block_host.h"
 
 typedef void (*kernels)(const void *block, int w, int m, const void *y_in, const void *u_in,
                         const int32_t *rows, void *const *results);
