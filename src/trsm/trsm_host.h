@@ -373,7 +373,8 @@ static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const G
         for (int32_t i = 0; i < m; i++)
             memcpy(copy + (int64_t)i * GSV_ROW, x + (int64_t)rows[i] * GSV_ROW, GSV_ROW * sizeof *copy);
 #if GSV_VECTORS == 1 && !GSV_COMPLEX
-    if (m >= 32 && w >= 16) {
+    enum { STREAMED = 512 }; /* numbers from which on passing over L but once wins (measured: 256 to 4096) */
+    if (m * w >= STREAMED) {
         GSV_FN(stream_trans)(l, m, w, g, y);
         return;
     }
