@@ -31,8 +31,7 @@
  * Memory traffic. L is read once a sweep; per row of y and column: b and x once, y about four times; per row
  * of an update vector: written and read once each, mostly in the cache. Rows of b and x are moved for a large
  * part of a subtree at a time: their permuted places are as many misses of the cache, which overlap if they
- * come together (5-point grid of a quarter of a million points, one thread: 2.6 of 9.6 ms when each supernode
- * moved its own, half a millisecond when a subtree does).
+ * come together.
  *
  * Where L is. Packed (panel_host.h), a copy in the order of the sweeps, or with data->in_place in the
  * caller's panels, of which each piece is packed anew, into the cache, whenever it is used: same kernels,

@@ -9,10 +9,9 @@
  *
  * A vector register holds GSV_LANES rows. Every byte of L is loaded once, apply reads a rectangle from its
  * first byte to its last and apply_trans from the last to the first: a processor's own look-ahead follows one
- * stream, up or down, and it is all the look-ahead there is. (Prefetch instructions made it worse, wherever
- * they pointed: a processor drops them when it is busy, and the stream that they have touched is none to its
- * own look-ahead. Measured on a Zen 4, one thread, a 5-point grid of a quarter of a million points: 11.3 ms
- * with none, 13.4 with one 1 kB ahead.) apply keeps a band's sums in registers. apply_trans keeps a column's
+ * stream, up or down, and it is all the look-ahead there is. (Prefetch instructions made it
+ * worse, wherever they pointed: a processor drops them when it is busy, and the stream that they have touched
+ * is none to its own look-ahead.) apply keeps a band's sums in registers. apply_trans keeps a column's
  * sums, one a lane, in a small array that stays in the first-level cache, and adds the lanes up at the end.
  *
  * Order of summation, the same in trsm_host.h. Forward: column after column. Backward: bands from the last to
