@@ -1,6 +1,6 @@
 /*
- * Parts of a factor on the host: packed panels are copied as they are, for a panel's form follows from its
- * rows and columns alone; only where it stands differs.
+ * Parts of a factor on the host: panels are copied as they are, packed or in the caller's form, for either
+ * follows from a panel's rows and columns alone; only where it stands differs.
  */
 #include "host_selection.h"
 
@@ -16,24 +16,45 @@ static size_t real_bytes(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? sizeof(float) : sizeof(double);
 }
 
+/* Numbers of a panel. */
+static int64_t panel_numbers(const gsv_plan *plan, int32_t s) {
+    const int64_t nc = gsv_columns(plan, s), nr = gsv_rows(plan, s);
+    return plan->in_place ? nr * nc : gsv_panel_size(nc, nr - nc);
+}
+
+/* Where the panels go, in real numbers; start may be NULL. Returns those of all panels. */
+static int64_t place_panels(const gpusolve_factor *part, int64_t *start) {
+    const gsv_plan *plan = &part->plan;
+    if (!plan->in_place)
+        return gsv_host_pack_layout(plan, part->dtype, start);
+    const int64_t reals = (int64_t)(gsv_dtype_bytes(part->dtype) / real_bytes(part->dtype));
+    int64_t end = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        if (start)
+            start[s] = end;
+        end += reals * panel_numbers(plan, s);
+    }
+    return end;
+}
+
 /* Memory for a part, its panels' places, and zeros between and behind them. NULL: out of memory. */
 static gsv_host_factor *make_room(const gpusolve_factor *part) {
     gsv_host_factor *to = gsv_calloc(1, sizeof *to);
     if (!to)
         return NULL;
     const size_t real = real_bytes(part->dtype);
-    const size_t total = (size_t)gsv_host_pack_layout(&part->plan, part->dtype, NULL);
-    to->value_bytes = (int64_t)(total * real);
+    const size_t total = (size_t)place_panels(part, NULL);
     to->start = gsv_malloc((size_t)part->plan.l.nsuper, sizeof *to->start);
-    to->values = gsv_calloc(total, real);
+    to->packed = gsv_calloc(total, real);
+    to->values = to->packed;
     if (part->has_d)
         to->d = gsv_malloc((size_t)part->plan.l.n, real);
-    if (to->start && to->values && (to->d || !part->has_d)) {
-        gsv_host_pack_layout(&part->plan, part->dtype, to->start);
+    if (to->start && to->packed && (to->d || !part->has_d)) {
+        place_panels(part, to->start);
         return to;
     }
     gsv_free(to->start);
-    gsv_free(to->values);
+    gsv_free(to->packed);
     gsv_free(to->d);
     gsv_free(to);
     return NULL;
@@ -50,9 +71,9 @@ static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *w
     to->isa = from->isa;
     for (int32_t k = 0; k < plan->l.nsuper; k++) {
         const int32_t s = supernodes[k], nc = gsv_columns(plan, k);
-        memcpy((char *)to->values + (size_t)to->start[k] * real,
+        memcpy((char *)to->packed + (size_t)to->start[k] * real,
                (const char *)from->values + (size_t)from->start[s] * real,
-               (size_t)gsv_panel_size(nc, gsv_rows(plan, k) - nc) * number);
+               (size_t)panel_numbers(plan, k) * number);
         if (to->d)
             memcpy((char *)to->d + (size_t)plan->l.first_column[k] * real,
                    (const char *)from->d + (size_t)whole->plan.l.first_column[s] * real, (size_t)nc * real);

@@ -149,6 +149,7 @@ static gpusolve_status make_part(making *m, int p, int32_t count, unsigned steps
         gsv_reach_structure(&whole->plan, m->reach[p], to->supernodes, m->shift[p], &structure, message);
     if (!status)
         status = gsv_plan_create(&structure, &factor->plan, message);
+    factor->plan.in_place = whole->plan.in_place;
     if (!status)
         status = factor->executor->plan(&factor->plan, message);
     if (!status)
@@ -180,6 +181,9 @@ static void describe_part(gpusolve_selection *selection, int p) {
     }
     selection->executor->bytes(plan, of->factor->dtype, of->factor->has_d, selection->max_nrhs, &factor_bytes,
                                &workspace_bytes);
+    const int copied = plan->in_place && selection->executor->backend == GPUSOLVE_BACKEND_HOST;
+    for (int32_t s = 0; copied && s < plan->l.nsuper; s++) /* in place in the whole factor alone */
+        factor_bytes += number * gsv_rows(plan, s) * gsv_columns(plan, s);
     selection->info.memory_bytes += factor_bytes + workspace_bytes + number * plan->l.n * selection->max_nrhs;
 }
 

@@ -189,6 +189,14 @@ static void check_matrix(gpusolve_backend backend, int threads, const char *spec
     }
     check_refresh(&world, l);
     gpusolve_factor_destroy(world.factor);
+    if (backend == GPUSOLVE_BACKEND_HOST && kind == GPUSOLVE_SUPERNODAL_LL) { /* L stays with the caller */
+        gpusolve_factor_data data = testing_factor_data(l);
+        data.in_place = 1;
+        REQUIRE(gpusolve_factor_create(world.handle, &data, &world.factor) == GPUSOLVE_OK);
+        testing_in("%s, %d threads, %s, in place", testing_backend_name(backend), threads, spec);
+        check_system(&world, GPUSOLVE_A, &state);
+        gpusolve_factor_destroy(world.factor);
+    }
     gpusolve_destroy(world.handle);
     cholmod_free_factor(&l, common);
     cholmod_free_sparse(&a, common);
