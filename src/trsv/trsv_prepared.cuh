@@ -145,7 +145,6 @@ __global__ void __launch_bounds__(TRSV_THREADS, RESIDENT)
     typedef slab_stream<T, DEPTH> stream;
     __shared__ unsigned long long drawn;
     __shared__ T partial[2][SLAB * TRSV_WARPS];
-    let_next_kernel_start();
     wait_for_earlier_kernels();
     const int tid = threadIdx.x;
     if (tid == 0) {
@@ -190,6 +189,8 @@ __global__ void __launch_bounds__(TRSV_THREADS, RESIDENT)
         const T *next = mine + (r + 1) * stream::ROUND;
         in.run(r + 1 < change ? next : next - capacity, &state->gave_up);
     }
+    /* not sooner: its blocks would take places among this one's, and the work would be dealt out unevenly */
+    let_next_kernel_start();
     const T result = in.total_block(partial[1]);
     if (tid < SLAB && row < n) {
         publish(published + row, result);
