@@ -212,7 +212,7 @@ GPUSOLVE_API gpusolve_status gpusolve_ztrmm(gpusolve_handle *handle, gpusolve_si
 /* --------------------------------------------------- TRSM and TRMM on operands in host memory --- */
 
 /*
- * What carries calls on operands in host memory out: a part of the device's memory, pinned host memory, three
+ * What carries calls on operands in host memory out: a part of the device's memory, pinned host memory,
  * streams, two threads while a call runs, and a handle of its own. The operands are cut into tiles, which
  * come and go while others are computed with, so they may be larger than the device's memory.
  *

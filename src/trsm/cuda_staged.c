@@ -1,7 +1,7 @@
 /*
- * Three streams, one for each direction of the copy engines and one that computes. The thread that runs a
- * stage issues, step by step: what the step needs and is not there yet (in), the step (compute), and a block
- * of vectors that is final (out).
+ * Streams for each direction of the copy engines (cuda_transfer.h) and one that computes. The thread that
+ * runs a stage issues, step by step: what the step needs and is not there yet (in), the step (compute), and a
+ * block of vectors that is final (out).
  *
  * Who waits for what:
  *      a step              for all transfers issued before it
