@@ -13,3 +13,4 @@
 #undef GSV_GROUP
 #undef GSV_TRANS
 #undef GSV_LEAF_ROWS
+#undef GSV_ASIDE

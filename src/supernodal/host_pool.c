@@ -64,7 +64,7 @@ enum {
     IMPATIENT = 64,    /* and where threads outnumber processors */
     EVERYONE = 0xffff, /* asked for to go home */
     WAKES = 2,         /* sleepers that each member of a run wakes */
-    STACK_BYTES = 1 << 20
+    STACK_BYTES = 1 << 21
 };
 
 typedef struct helper {

@@ -34,8 +34,10 @@ GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s) {
 /*
  * The pieces of a panel against the front's vectors. Packed panels are read where they are. Of the caller's
  * own, column-major ones, a piece at a time is packed into a small memory that stays in the cache, and the
- * same kernels do the rest: with the same bits.
+ * same kernels do the rest: with the same bits. What has such a memory is never inlined, so that a thread's
+ * stack has room for it once at a time.
  */
+#define GSV_ASIDE static __attribute__((noinline))
 
 /* Entry (i, k) of the caller's panel, i >= k. */
 GSV_INLINE const GSV_REAL *GSV_FN(entry)(const GSV_FN(front) * f, int32_t i, int32_t k) {
@@ -50,30 +52,17 @@ GSV_INLINE const GSV_REAL *GSV_FN(packed_row)(const GSV_FN(front) * f, int32_t j
                                                : gsv_block_below(f->nc, j) + (int64_t)(i - f->nc) * w));
 }
 
-/* y = L1 \ y, block j of the columns */
-GSV_INLINE void GSV_FN(solve_block)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j) {
+/* y = L1 \ y, block j of the columns; trans: y = L1' \ y */
+GSV_ASIDE void GSV_FN(solve_aside)(const GSV_FN(front) * f, int32_t j, int trans) {
     const int32_t begin = j * GSV_BLOCK, w = gsv_block_width(f->nc, j);
-    const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
-    GSV_REAL piece[GSV_PARTS * GSV_BLOCK * (GSV_BLOCK + 1) / 2 + GSV_PANEL_SLACK];
-    if (run->in_place) {
-        memset(GSV_FN(pack_triangle)(GSV_FN(entry)(f, begin, begin), (int64_t)f->nc + f->m, w, piece), 0,
-               GSV_PANEL_SLACK * sizeof *piece);
-        l = piece;
-    }
-    GSV_FN(solve)(l, w, f->y + (int64_t)begin * GSV_ROW);
-}
-
-/* y = L1' \ y */
-GSV_INLINE void GSV_FN(solve_block_trans)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j) {
-    const int32_t begin = j * GSV_BLOCK, w = gsv_block_width(f->nc, j);
-    const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
-    GSV_REAL piece[GSV_PARTS * GSV_BLOCK * (GSV_BLOCK + 1) / 2 + GSV_PANEL_SLACK];
-    if (run->in_place) {
-        memset(GSV_FN(pack_triangle)(GSV_FN(entry)(f, begin, begin), (int64_t)f->nc + f->m, w, piece), 0,
-               GSV_PANEL_SLACK * sizeof *piece);
-        l = piece;
-    }
-    GSV_FN(solve_trans)(l, w, f->y + (int64_t)begin * GSV_ROW);
+    GSV_REAL l[GSV_PARTS * GSV_BLOCK * (GSV_BLOCK + 1) / 2 + GSV_PANEL_SLACK];
+    GSV_REAL *y = f->y + (int64_t)begin * GSV_ROW;
+    memset(GSV_FN(pack_triangle)(GSV_FN(entry)(f, begin, begin), (int64_t)f->nc + f->m, w, l), 0,
+           GSV_PANEL_SLACK * sizeof *l);
+    if (trans)
+        GSV_FN(solve_trans)(l, w, y);
+    else
+        GSV_FN(solve)(l, w, y);
 }
 
 /* At most GSV_ROW_TILE rows of block j from row i of the front on, packed. */
@@ -87,35 +76,54 @@ GSV_INLINE const GSV_REAL *GSV_FN(pack_tile)(const GSV_FN(front) * f, int32_t j,
 
 enum { GSV_FN(TILE) = GSV_PARTS * GSV_ROW_TILE * GSV_BLOCK + GSV_PANEL_SLACK };
 
-/* u = u - L x, rows of block j from row i of the front on */
-GSV_INLINE void GSV_FN(apply_piece)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j, int32_t i,
-                                    int32_t rows, GSV_REAL *u, int fresh) {
+/* u = u - L y, rows of block j from row i of the front on */
+GSV_ASIDE void GSV_FN(apply_aside)(const GSV_FN(front) * f, int32_t j, int32_t i, int32_t rows, GSV_REAL *u,
+                                   int fresh) {
     const GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
-    const int32_t w = gsv_block_width(f->nc, j);
-    if (!run->in_place) {
-        GSV_FN(apply)(GSV_FN(packed_row)(f, j, i), rows, w, y, u, fresh);
-        return;
-    }
     GSV_REAL tile[GSV_FN(TILE)];
     for (int32_t k = 0; k < rows; k += GSV_ROW_TILE) {
         const int32_t height = rows - k < GSV_ROW_TILE ? rows - k : GSV_ROW_TILE;
-        GSV_FN(apply)
-        (GSV_FN(pack_tile)(f, j, i + k, height, tile), height, w, y, u + (int64_t)k * GSV_ROW, fresh);
+        const GSV_REAL *l = GSV_FN(pack_tile)(f, j, i + k, height, tile);
+        GSV_FN(apply)(l, height, gsv_block_width(f->nc, j), y, u + (int64_t)k * GSV_ROW, fresh);
     }
 }
 
 /* y = y - L' x, at most GSV_ROW_TILE rows of block j from row i of the front on; x and map as in apply_trans
  */
+GSV_ASIDE void GSV_FN(apply_trans_aside)(const GSV_FN(front) * f, int32_t j, int32_t i, int32_t rows,
+                                         const GSV_REAL *x, const int32_t *map) {
+    GSV_REAL tile[GSV_FN(TILE)];
+    const GSV_REAL *l = GSV_FN(pack_tile)(f, j, i, rows, tile);
+    GSV_FN(apply_trans)(l, rows, gsv_block_width(f->nc, j), x, map, f->y + (int64_t)j * GSV_BLOCK * GSV_ROW);
+}
+
+GSV_INLINE void GSV_FN(solve_block)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j, int trans) {
+    const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
+    GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
+    if (run->in_place)
+        GSV_FN(solve_aside)(f, j, trans);
+    else if (trans)
+        GSV_FN(solve_trans)(l, gsv_block_width(f->nc, j), y);
+    else
+        GSV_FN(solve)(l, gsv_block_width(f->nc, j), y);
+}
+
+GSV_INLINE void GSV_FN(apply_piece)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j, int32_t i,
+                                    int32_t rows, GSV_REAL *u, int fresh) {
+    const GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
+    if (run->in_place)
+        GSV_FN(apply_aside)(f, j, i, rows, u, fresh);
+    else
+        GSV_FN(apply)(GSV_FN(packed_row)(f, j, i), rows, gsv_block_width(f->nc, j), y, u, fresh);
+}
+
 GSV_INLINE void GSV_FN(apply_piece_trans)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j,
                                           int32_t i, int32_t rows, const GSV_REAL *x, const int32_t *map) {
     GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
-    const int32_t w = gsv_block_width(f->nc, j);
-    if (!run->in_place) {
-        GSV_FN(apply_trans)(GSV_FN(packed_row)(f, j, i), rows, w, x, map, y);
-        return;
-    }
-    GSV_REAL tile[GSV_FN(TILE)];
-    GSV_FN(apply_trans)(GSV_FN(pack_tile)(f, j, i, rows, tile), rows, w, x, map, y);
+    if (run->in_place)
+        GSV_FN(apply_trans_aside)(f, j, i, rows, x, map);
+    else
+        GSV_FN(apply_trans)(GSV_FN(packed_row)(f, j, i), rows, gsv_block_width(f->nc, j), x, map, y);
 }
 
 /* Move `count` columns of rows [begin, end), columns of b or x from c on, GSV_ROWS_AHEAD rows asked for ahead
@@ -280,7 +288,7 @@ GSV_INLINE void GSV_FN(forward_supernode)(const gsv_host_run *run, int32_t s) {
     }
     for (int32_t j = 0, end; (end = j * GSV_BLOCK) < f.nc; j++) {
         end += gsv_block_width(f.nc, j);
-        GSV_FN(solve_block)(run, &f, j);
+        GSV_FN(solve_block)(run, &f, j, 0);
         if (end < f.nc)
             GSV_FN(apply_piece)(run, &f, j, end, f.nc - end, f.y + (int64_t)end * GSV_ROW, 0);
         if (f.m > 0)
@@ -325,7 +333,7 @@ static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
             gsv_wait(run, &signals[j].forward);
             GSV_FN(apply_piece)(run, &f, j, begin, w, y, 0);
         }
-        GSV_FN(solve_block)(run, &f, step.part);
+        GSV_FN(solve_block)(run, &f, step.part, 0);
         gsv_raise(&signals[step.part].forward, run->number);
         return;
     }
@@ -365,7 +373,7 @@ GSV_INLINE void GSV_FN(backward_block)(const gsv_host_run *run, int32_t s, const
         GSV_FN(apply_piece_trans)
         (run, f, j, i * GSV_BLOCK, gsv_block_width(f->nc, i), f->y + (int64_t)i * GSV_BLOCK * GSV_ROW, NULL);
     }
-    GSV_FN(solve_block_trans)(run, f, j);
+    GSV_FN(solve_block)(run, f, j, 1);
 }
 
 /* Wait for all that backward substitution at s reads: its parent, or for a root its own forward substitution.
