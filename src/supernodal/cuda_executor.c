@@ -260,6 +260,10 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
                  (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
     gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n", branches,
                  (long long)inside);
+    gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
+                 (long long)tiles->stream.supernodes, (int)tiles->stream.forward.tasks,
+                 (int)tiles->stream.backward.tasks,
+                 device->form.level_by_level || device->form.level_by_level_above ? ", not used" : "");
     gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
                  (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
                  (long long)tiles->backward.ptr[plan->nlevels], (long long)launches);

@@ -330,10 +330,11 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         cudaGetLastError();
         device->form.level_by_level = 1;
     }
-    if (status == GPUSOLVE_OK)
+    if (status == GPUSOLVE_OK) {
         status = gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)->stream_blocks(&device->form.stream_blocks),
                                 "asking what the device can run", message);
-    device->form.level_by_level_above |= status == GPUSOLVE_OK && device->form.stream_blocks == 0;
+        device->form.level_by_level_above = device->form.stream_blocks == 0;
+    }
     int touched = 0;
     if (status == GPUSOLVE_OK && data)
         status = fill_values(handle, factor, device, data, &touched);
