@@ -1,0 +1,212 @@
+/*
+ * The ring of slots in a block's shared memory, and the warp that fills it (cuda_stream.cuh): bulk copies
+ * that complete on a slot's mbarrier `full`; the readers give a slot back on its `empty`.
+ */
+#ifndef GSV_CUDA_STREAM_RING_CUH
+#define GSV_CUDA_STREAM_RING_CUH
+
+#include "cuda_gather.cuh"
+
+namespace gsv {
+
+enum { STREAM_THREADS = 128, STREAM_WARPS = STREAM_THREADS / 32, STREAM_BLOCK = STREAM_THREADS + 32 };
+
+/* A block's shared memory, in bytes. */
+template <typename T> struct stream_room {
+    static const int HEADER = 128; /* stream_header */
+    static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + 16;
+    static const int BLOCKS = sizeof(T) == 16 ? 1 : 3; /* of an SM */
+    static const int SLOTS = sizeof(T) == 16 ? 3 : 2;
+    static const int FRONT = SLOTS * SLOT;                     /* 2 x 256 numbers */
+    static const int OWN = FRONT + 2 * 256 * int(sizeof(T));   /* 2 x 128 */
+    static const int PARTIAL = OWN + 2 * 128 * int(sizeof(T)); /* 2 x 64 */
+    static const int BARRIERS = PARTIAL + 2 * 64 * int(sizeof(T));
+    static const int BYTES = BARRIERS + 2 * SLOTS * 8;
+};
+
+struct stream_header {
+    gsv_piece piece;
+    int32_t parts; /* of a wide supernode */
+    int32_t shift; /* bytes from the start of the slot's panel to the piece's first number */
+};
+
+/* -------------------------------------------------------------------------------------------- mbarriers ---
+ */
+
+__device__ __forceinline__ unsigned shared_address(const void *at) {
+    return unsigned(__cvta_generic_to_shared(at));
+}
+
+__device__ __forceinline__ void barrier_init(uint64_t *barrier, int count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count)
+                 : "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(uint64_t *barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+/* Expect so many bytes in this phase. */
+__device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes) {
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+__device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity) {
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again;\n"
+                 "}\n" ::"r"(shared_address(barrier)),
+                 "r"(parity)
+                 : "memory");
+}
+
+/* bytes and both addresses are multiples of 16. */
+__device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned bytes, uint64_t *barrier) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            shared_address(to)),
+        "l"(from), "r"(bytes), "r"(shared_address(barrier))
+        : "memory");
+}
+
+/* ----------------------------------------------------------------------------------------- the producer ---
+ */
+
+/* One copy, widened to whole units of 16 bytes; returns how many bytes. */
+struct widened {
+    const char *from;
+    unsigned bytes;
+    __device__ __forceinline__ widened(const void *start, int64_t size) {
+        const uintptr_t at = reinterpret_cast<uintptr_t>(start), end = at + size;
+        from = reinterpret_cast<const char *>(at / 16 * 16);
+        bytes = size > 0 ? unsigned((end + 15) / 16 * 16 - at / 16 * 16) : 0;
+    }
+};
+
+/* What lane `lane` of the producer copies for a piece: at most one range. */
+template <typename T, bool BACKWARD>
+__device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, const gsv_piece &p, int lane,
+                                                  char *slot, char *&to, const char *&from) {
+    char *lists = slot + stream_room<T>::HEADER, *panel = lists + GSV_PIECE_LISTS;
+    const T *panels = static_cast<const T *>(plan.panels) + p.panel;
+    widened range(nullptr, 0);
+    to = panel;
+    if (lane < 16) {
+        if (BACKWARD && p.kind == GSV_COLUMNS_PIECE) {
+            if (lane < p.count) { /* the sixteen columns, or what there is of them, of one block row */
+                const int live = p.nc - 16 * p.place < 16 ? p.nc - 16 * p.place : 16;
+                range = widened(panels + gsv_block_row_start(p.nc, p.first + lane) + 256 * p.place,
+                                live * 16 * int(sizeof(T)));
+                to = panel + lane * 256 * sizeof(T);
+            }
+        } else if (lane == 0) {
+            range = widened(panels, p.numbers * int(sizeof(T)));
+        }
+    } else if (lane < 20 && !(p.flags & GSV_PIECE_FAR)) {
+        const bool b = lane >= 18, gather = lane & 1;
+        const int rows = b ? p.b_rows : p.a_rows;
+        if (rows > 0 && !(BACKWARD && lane != 18)) {
+            if (gather)
+                range =
+                    widened(plan.gather + (b ? p.b_gather : p.a_gather), 4 * (b ? p.b_gathers : p.a_gathers));
+            else if (BACKWARD)
+                range = widened(plan.rows + p.row + p.b_first, 4 * rows);
+            else
+                range = widened(plan.gather_ptr + p.row + (b ? p.b_first : p.a_first), 4 * (rows + 1));
+            const int at = gather ? (b ? p.b_gather_at : p.a_gather_at) : (b ? p.b_ptr_at : p.a_ptr_at);
+            to = lists + at / 16 * 16;
+        }
+    }
+    from = range.from;
+    return range.bytes;
+}
+
+/* The ring of a block. */
+struct ring {
+    char *slots;
+    uint64_t *full, *empty;
+};
+
+/* The last warp's work: all pieces of all tasks that this block takes, and then one that says that it is
+ * over. Unless there is a crowd of them, a task is taken only when there is room for its first piece: who
+ * takes more than that takes them from blocks that have nothing to do. */
+template <typename T, bool BACKWARD>
+__device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &list, gsv_stream_state *state,
+                        const ring &ring) {
+    typedef stream_room<T> room;
+    constexpr int WORDS = sizeof(gsv_piece) / 8;
+    const int lane = threadIdx.x % 32;
+    int *ticket = BACKWARD ? &state->backward : &state->forward;
+    const uint64_t *pieces = reinterpret_cast<const uint64_t *>(list.piece);
+    auto words = [&](int piece) {
+        return lane < WORDS ? __ldg(pieces + int64_t(piece) * WORDS + lane) : uint64_t(0);
+    };
+    auto take = [&]() { return lane == 0 ? atomicAdd(ticket, 1) : 0; };
+    int n = 0;
+    auto wait_for_room = [&]() {
+        barrier_wait(&ring.empty[n % room::SLOTS], (n / room::SLOTS & 1) ^ 1);
+        return ring.slots + n % room::SLOTS * room::SLOT;
+    };
+    int next = 0;
+    bool ahead = false; /* next is taken, or on its way */
+    for (;;) {
+        if (!ahead) {
+            wait_for_room();
+            next = take();
+        }
+        const int task = __shfl_sync(~0u, next, 0);
+        if (task >= list.tasks)
+            break;
+        const int first = __ldg(&list.task[task]), end = __ldg(&list.task[task + 1]);
+        uint64_t word = words(first);
+        for (int at = first; at < end; at++, n++) {
+            char *slot = wait_for_room();
+            stream_header *header = reinterpret_cast<stream_header *>(slot);
+            if (lane < WORDS)
+                reinterpret_cast<uint64_t *>(&header->piece)[lane] = word;
+            __syncwarp();
+            if (at + 1 < end)
+                word = words(at + 1);
+            const gsv_piece &p = header->piece;
+            if (at == first) {
+                ahead = p.flags & GSV_PIECE_CROWD;
+                if (ahead)
+                    next = take();
+            }
+            char *to = nullptr;
+            const char *from = nullptr;
+            const unsigned bytes = range_of_lane<T, BACKWARD>(plan, p, lane, slot, to, from);
+            const unsigned total = __reduce_add_sync(~0u, bytes);
+            uint64_t *full = &ring.full[n % room::SLOTS];
+            if (lane == 0)
+                barrier_expect(full, total);
+            __syncwarp();
+            if (bytes > 0)
+                bulk_copy(to, from, bytes, full);
+            if (lane == 0) {
+                header->parts = p.node >= 0 ? plan.wide[p.node].parts : 1;
+                header->shift =
+                    int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % 16);
+                barrier_arrive(full);
+            }
+        }
+    }
+    wait_for_room();
+    if (lane == 0) {
+        reinterpret_cast<stream_header *>(ring.slots + n % room::SLOTS * room::SLOT)->piece.kind =
+            GSV_NO_PIECE;
+        barrier_arrive(&ring.full[n % room::SLOTS]);
+        int *left = BACKWARD ? &state->backward_left : &state->forward_left;
+        if (atomicAdd(left, 1) == int(gridDim.x) - 1) {
+            *left = 0;
+            *ticket = 0;
+        }
+    }
+}
+
+} // namespace gsv
+#endif
