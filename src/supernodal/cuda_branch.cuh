@@ -15,8 +15,8 @@
  *
  * Synchronisation: barriers of the block, and wait_for_vectors. No block waits for another.
  *
- * Traffic: panels, 2 to 4 bytes of lists a front row, y, x and the outside rows once. A level costs two
- * barriers and two to four shared-memory reads that depend on each other, about half a microsecond.
+ * Traffic: panels, 2 to 4 bytes of lists a front row, y, x and the outside rows once. A level costs one or
+ * two barriers and two to four shared-memory reads that depend on each other, about half a microsecond.
  */
 #ifndef GSV_CUDA_BRANCH_CUH
 #define GSV_CUDA_BRANCH_CUH

@@ -188,29 +188,18 @@ template <int NR> bool walks_stream(const gsv_sweep_form &form) {
     return NR == 1 && !form.level_by_level && !form.level_by_level_above;
 }
 
-/* What the upper tree wants to find absent, f, z and its part of u, stands side by side. */
-template <typename T>
-cudaError_t forward_stream(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
-                           const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const int tasks = plan->tiles->stream.forward.tasks;
-    if (tasks == 0)
+/* One sweep of the upper tree. */
+template <typename T, bool BACKWARD>
+cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &form,
+                          const gsv_device_vectors &vectors, cudaStream_t stream) {
+    const gsv_device_pieces &pieces = BACKWARD ? device.backward_pieces : device.forward_pieces;
+    if (pieces.tasks == 0)
         return cudaSuccess;
-    return launch_block(stream_kernel<T, false>, tasks < form.stream_blocks ? tasks : form.stream_blocks,
-                        STREAM_BLOCK, stream_room<T>::BYTES, stream, device, device.forward_pieces,
-                        static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
-                        static_cast<T *>(vectors.u), static_cast<T *>(vectors.f), vectors.state);
-}
-
-template <typename T>
-cudaError_t backward_stream(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
-                            const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const int tasks = plan->tiles->stream.backward.tasks;
-    if (tasks == 0)
-        return cudaSuccess;
-    return launch_block(stream_kernel<T, true>, tasks < form.stream_blocks ? tasks : form.stream_blocks,
-                        STREAM_BLOCK, stream_room<T>::BYTES, stream, device, device.backward_pieces,
-                        static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y),
-                        static_cast<T *>(vectors.u), static_cast<T *>(vectors.z), vectors.state);
+    const int blocks = pieces.tasks < form.stream_blocks ? pieces.tasks : form.stream_blocks;
+    return launch_block(stream_kernel<T, BACKWARD>, blocks, STREAM_BLOCK, stream_room<T>::BYTES, stream,
+                        device, pieces, static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
+                        static_cast<T *>(BACKWARD ? vectors.y : vectors.x), static_cast<T *>(vectors.u),
+                        static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state);
 }
 
 template <typename T> cudaError_t count_stream_blocks(int *blocks) {
@@ -245,7 +234,7 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, 
     cudaError_t error = branches ? forward_branches<T, NR>(plan, device, vectors, stream) : cudaSuccess;
     if constexpr (NR == 1)
         if (error == cudaSuccess && walks_stream<NR>(form))
-            return forward_stream<T>(plan, device, form, vectors, stream);
+            return launch_stream<T, false>(device, form, vectors, stream);
     for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
         level_part part =
             part_of(plan->tiles, device, form, branches, k, plan->tiles->assemble, device.assemble);
@@ -273,7 +262,7 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
     cudaError_t error = cudaSuccess;
     if constexpr (NR == 1)
         if (walks_stream<NR>(form)) {
-            error = backward_stream<T>(plan, device, form, vectors, stream);
+            error = launch_stream<T, true>(device, form, vectors, stream);
             return error == cudaSuccess && branches ? backward_branches<T, NR>(plan, device, vectors, stream)
                                                     : error;
         }

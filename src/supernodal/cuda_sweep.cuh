@@ -1,6 +1,7 @@
 /*
  * The sweeps over the tree, level by level, on panels [W; -M] (tiles.h): each level is one or two launches,
- * or a few more. The lower tree may come first, and last, in a launch of its own (cuda_branch.cuh). The
+ * or a few more. The lower tree may come first, and last, in a launch of its own (cuda_branch.cuh), and for
+ * one right-hand side the upper tree is a launch of its own too, not level by level (cuda_stream.cuh). The
  * products have three forms with the same sums: cuda_narrow.cuh, cuda_wide.cuh, and on tensor cores
  * cuda_tensor.cuh.
  *

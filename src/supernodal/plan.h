@@ -40,7 +40,7 @@ typedef struct gsv_structure {
 
 void gsv_structure_free(gsv_structure *structure); /* frees the arrays, leaves zeros */
 
-typedef struct gsv_tiles gsv_tiles;       /* the level-by-level tasks and the tiled storage: tiles.h */
+typedef struct gsv_tiles gsv_tiles; /* the device's tasks, branches and streams, and its storage: tiles.h */
 typedef struct gsv_subtrees gsv_subtrees; /* the tree dealt out to threads: subtrees.h */
 
 typedef struct gsv_plan {
