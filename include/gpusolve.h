@@ -56,7 +56,8 @@ extern "C" {
     X(GPUSOLVE_OUT_OF_DEVICE_MEMORY, 11, "out of device memory")                                   \
     X(GPUSOLVE_NO_DEVICE, 12, "no usable CUDA device")                                             \
     X(GPUSOLVE_CUDA_ERROR, 13, "a CUDA call failed")                                               \
-    X(GPUSOLVE_INTERNAL_ERROR, 14, "internal error")
+    X(GPUSOLVE_INTERNAL_ERROR, 14, "internal error")                                               \
+    X(GPUSOLVE_TIMED_OUT, 15, "a solve gave up waiting on the device: its x has NaNs")
 
 typedef enum gpusolve_status {
 #define GPUSOLVE_STATUS_ENUM(name, value, message) name = value,
@@ -260,8 +261,7 @@ typedef struct gpusolve_info {
     int64_t factor_bytes;    /* memory of the factor on the backend: device bytes for CUDA, host bytes for the
                                 host */
     int64_t prepare_bytes;   /* more memory on the backend that gpusolve_factor_create and _refresh want while
-                                they run: on CUDA buffers for the values under way, and cuBLAS, once a handle,
-                                takes some of its own */
+                                they run: on CUDA buffers for the values under way */
     int64_t plan_bytes;      /* host memory of the plan */
     int64_t workspace_bytes; /* memory of one workspace for max_nrhs columns, on the backend */
     int64_t max_nrhs;        /* the columns that workspace_bytes is for */
@@ -355,6 +355,15 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_create(gpusolve_handle *handle, 
 GPUSOLVE_API void gpusolve_workspace_destroy(gpusolve_workspace *workspace);
 
 /*
+ * Has one of the solves with this workspace that have run given up? Says so once. Does not synchronise: ask
+ * after the stream, or the graph, has.
+ *   handle     [in] of the workspace's backend and device
+ *   workspace  [in] or NULL: all that the handle has of its own
+ * GPUSOLVE_TIMED_OUT: yes, see gpusolve_solve; the host backend never does.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace);
+
+/*
  * Solve one of the nine systems: x = system \ b.
  *   handle     [in] of the factor's backend and device
  *   factor     [in]
@@ -367,6 +376,11 @@ GPUSOLVE_API void gpusolve_workspace_destroy(gpusolve_workspace *workspace);
  * graph (with a workspace of its own). With b or x in host memory the operands are staged through the
  * workspace and the call returns when x is there. Host: the call returns when x is there.
  * GPUSOLVE_TYPE_MISMATCH: dtype of b or x is not the factor's (a real b with a complex factor, say).
+ * GPUSOLVE_TIMED_OUT (CUDA): on the device every wait of one thread block for another ends, after about two
+ * seconds at the latest, with NaNs in x. A call that returns when x is there reports it itself. Of an
+ * asynchronous call the next one with this workspace that can know reports it (a solve, which has then not
+ * been run; gpusolve_refine; gpusolve_workspace_check); so of a graph. Afterwards the workspace is as good
+ * as new.
  */
 GPUSOLVE_API gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                             gpusolve_workspace *workspace, gpusolve_system system,

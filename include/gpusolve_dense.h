@@ -62,7 +62,9 @@ typedef enum gpusolve_diag { GPUSOLVE_NON_UNIT = 0, GPUSOLVE_UNIT = 1 } gpusolve
  *
  * CUDA: asynchronous on the handle's stream, one launch, can be captured into a CUDA graph. The first call
  * with a handle allocates 4 MiB on the device (under capture too), no later one allocates anything. The same
- * call gives the same bits every time. Host: CBLAS's own; returns when x is there.
+ * call gives the same bits every time. Host: CBLAS's own; returns when x is there. On the device every wait
+ * of one thread block for another ends, after about ten seconds at the latest, with NaNs in x, which are then
+ * the only sign of it: there is no status for what has not run yet, and the next call is as good as ever.
  *
  * Accuracy. Diagonal blocks are inverted where a bound computed from their numbers allows it (the rule of
  * src/trsm/panel_inverse.h) and solved with by substitution elsewhere. The residual of row i stays below

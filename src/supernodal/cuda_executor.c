@@ -11,6 +11,8 @@
  * launches go into the user's graph one by one. Nothing is allocated, and nothing waits, unless operands are
  * in host memory: then they pass through whichever of y and x is free at the time, and the call waits for the
  * result.
+ *
+ * A wait that a kernel gives up is told to the host by a word of pinned memory, which the next call reads.
  */
 #include "../memory.h"
 #include "cuda_support.h"
@@ -84,10 +86,37 @@ static void workspace_destroy(gpusolve_workspace *workspace) {
                 cudaGraphExecDestroy(state->backward[k]);
         }
         cudaFree(state->memory);
+        cudaFreeHost(state->report);
         gsv_free(state);
         workspace->state = NULL;
     }
     gsv_cuda_leave(previous);
+}
+
+/* The state that a stream's launches find, and the word that they may leave. */
+static gpusolve_status make_state(gsv_cuda_workspace *state, char *memory, gsv_message *message) {
+    void *report = NULL;
+    if (gsv_allocation_fails() || cudaHostAlloc(&report, sizeof(int), cudaHostAllocMapped) != cudaSuccess) {
+        cudaGetLastError();
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of pinned host memory: %zu bytes", sizeof(int));
+    }
+    state->report = report;
+    *state->report = 0;
+    gsv_stream_state first = {.broken = 0};
+    cudaError_t error = cudaHostGetDevicePointer((void **)&first.report, report, 0);
+    if (error == cudaSuccess)
+        error = cudaMemcpy(memory, &first, sizeof first, cudaMemcpyHostToDevice);
+    return gsv_cuda_check(error, "preparing a workspace", message);
+}
+
+static gpusolve_status workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace) {
+    const gsv_cuda_workspace *state = workspace->state;
+    volatile int *report = state->report;
+    if (!report || !*report)
+        return GPUSOLVE_OK;
+    *report = 0;
+    return gsv_fail(&handle->message, GPUSOLVE_TIMED_OUT,
+                    "a solve with this workspace gave up waiting on the device: its x has NaNs");
 }
 
 static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -111,8 +140,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     state->vectors = (gsv_device_vectors){base,       base + l.x, base + l.u,
                                           base + l.f, base + l.z, (gsv_stream_state *)(base + l.state)};
     if (status == GPUSOLVE_OK && base)
-        status = gsv_cuda_check(cudaMemset(base + l.state, 0, sizeof(gsv_stream_state)), "cudaMemset",
-                                &handle->message);
+        status = make_state(state, base + l.state, &handle->message);
     state->changes = device->form.changes;
     const int top = class_index(sweeps, workspace->max_nrhs);
     for (int k = 0; k <= top && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
@@ -220,6 +248,8 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                                             "cudaStreamIsCapturing", &handle->message);
     call.capturing = capture != cudaStreamCaptureStatusNone;
     const int on_device = call.b_on_device && call.x_on_device;
+    if (status == GPUSOLVE_OK)
+        status = workspace_check(handle, workspace);
     if (status == GPUSOLVE_OK && call.capturing && !on_device)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "%s is in host memory: a solve that is captured wants device memory",
@@ -233,6 +263,8 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     if (status == GPUSOLVE_OK && !on_device)
         status =
             gsv_cuda_check(cudaStreamSynchronize(call.stream), "waiting for the solution", &handle->message);
+    if (status == GPUSOLVE_OK && !on_device)
+        status = workspace_check(handle, workspace);
     gsv_cuda_leave(previous);
     return status;
 }
@@ -282,6 +314,7 @@ const gsv_executor gsv_cuda_executor = {
     .handle_destroy = gsv_cuda_handle_destroy,
     .workspace_create = workspace_create,
     .workspace_destroy = workspace_destroy,
+    .workspace_check = workspace_check,
     .solve = gsv_cuda_solve,
     .matrix_create = gsv_cuda_matrix_create,
     .matrix_destroy = gsv_cuda_matrix_destroy,

@@ -304,7 +304,8 @@ cudaError_t launch_load(const gsv_plan *plan, const int32_t *perm, const int32_t
         fill = static_cast<char *>(vectors.u) - static_cast<char *>(vectors.f) +
                plan->tiles->upper_updates * int64_t(sizeof(T));
     load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(
-        n, perm, inverse, from, static_cast<T *>(to), static_cast<int4 *>(vectors.f), (fill + 15) / 16);
+        n, perm, inverse, from, static_cast<T *>(to), static_cast<int4 *>(vectors.f), (fill + 15) / 16,
+        &vectors.state->broken);
     return cudaGetLastError();
 }
 

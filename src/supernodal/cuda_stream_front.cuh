@@ -24,6 +24,7 @@ template <typename T> __device__ __noinline__ T wait_for(const T *from, gsv_stre
             return not_a_number<T>();
         if (n == PATIENCE) {
             *static_cast<volatile int *>(&state->broken) = 1;
+            *static_cast<volatile int *>(state->report) = 1;
             return not_a_number<T>();
         }
         load_relaxed(from, value);

@@ -26,6 +26,7 @@ typedef struct gsv_cuda_factor {
 typedef struct gsv_cuda_workspace {
     gsv_device_vectors vectors;
     void *memory;
+    int *report;     /* [host, mapped] gsv_stream_state.report */
     int64_t changes; /* gsv_sweep_form.changes when the graphs were recorded */
     cudaGraphExec_t forward[GSV_CLASSES], backward[GSV_CLASSES];
 } gsv_cuda_workspace;

@@ -239,8 +239,10 @@ template <typename T, int NR> struct transfer {
 template <typename T, int NR>
 __global__ void __launch_bounds__(BLOCK)
     load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
-                int4 *fill, int64_t units) {
+                int4 *fill, int64_t units, int *broken) {
     typedef transfer<T, NR> transfer;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *broken = 0; /* the waits of the solve before have ended */
     for (int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x; e < units; e += int64_t(gridDim.x) * BLOCK)
         fill[e] = make_int4(-1, -1, -1, -1);
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];

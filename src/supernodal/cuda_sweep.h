@@ -79,11 +79,12 @@ typedef struct gsv_device_vectors {
     struct gsv_stream_state *state;
 } gsv_device_vectors;
 
-/* What the blocks of a stream's launch share; zeros between launches, but for broken. */
+/* What the blocks of a stream's launch share; zeros between launches, but for broken and report. */
 typedef struct gsv_stream_state {
     int forward, backward;           /* tasks taken */
     int forward_left, backward_left; /* blocks that have left */
-    int broken;                      /* somebody has lost patience: the answer has NaNs */
+    int broken;  /* somebody has lost patience: the answer has NaNs; zero again with the next load */
+    int *report; /* [host, mapped] becomes 1 with it, and stays so until the host has read it */
 } gsv_stream_state;
 
 /* A user's block of right-hand sides on the device. */

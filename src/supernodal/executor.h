@@ -115,6 +115,10 @@ typedef struct gsv_executor {
     void (*workspace_destroy)(
         gpusolve_workspace *workspace); /* frees state and refine; never reads the factor */
 
+    /* Whether a solve with the workspace that has run has given up a wait: GPUSOLVE_TIMED_OUT, once. NULL:
+     * none ever does. */
+    gpusolve_status (*workspace_check)(gpusolve_handle *handle, gpusolve_workspace *workspace);
+
     /* Run the steps on 1 <= b->cols <= workspace->max_nrhs columns; x may be b. */
     gpusolve_status (*solve)(gpusolve_handle *handle, const gpusolve_factor *factor,
                              gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,

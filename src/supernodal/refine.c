@@ -233,9 +233,12 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
     block.columns = gsv_malloc(width, sizeof *block.columns);
     block.norms = gsv_malloc(3 * width, sizeof *block.norms);
     block.mask = gsv_malloc(width, sizeof *block.mask);
-    if (block.columns && block.norms && block.mask)
+    if (block.columns && block.norms && block.mask) {
         status = refine_columns(&block, b, x, backward_error, steps);
-    else
+        if (!status && handle->executor->workspace_check)
+            status = handle->executor->workspace_check(handle, workspace);
+    }
+    if (!block.columns || !block.norms || !block.mask)
         status = gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "refine: out of host memory");
     gsv_free(block.columns);
     gsv_free(block.norms);

@@ -48,6 +48,25 @@ void gpusolve_workspace_destroy(gpusolve_workspace *workspace) {
     gsv_free(workspace);
 }
 
+gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace) {
+    if (!handle)
+        return GPUSOLVE_INVALID_ARGUMENT;
+    if (workspace && (workspace->executor != handle->executor || workspace->device != handle->device))
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                        "workspace: is of another backend or device than the handle");
+    gpusolve_status status = GPUSOLVE_OK;
+    if (!handle->executor->workspace_check)
+        return status;
+    if (workspace)
+        return handle->executor->workspace_check(handle, workspace);
+    for (int k = 0; k < GSV_OWN_WORKSPACES; k++) {
+        const gpusolve_status own =
+            handle->own[k] ? handle->executor->workspace_check(handle, handle->own[k]) : GPUSOLVE_OK;
+        status = status ? status : own;
+    }
+    return status;
+}
+
 gpusolve_status gsv_own_workspace(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t nrhs,
                                   gpusolve_workspace **workspace) {
     int64_t columns = nrhs < OWN_COLUMNS ? nrhs : OWN_COLUMNS;

@@ -178,6 +178,9 @@ static void check_workspace_calls(misuse_world *w) {
             "max_nrhs");
     REFUSED(gpusolve_workspace_create(w->handle, w->factor, 1, NULL), GPUSOLVE_INVALID_ARGUMENT, "workspace");
     gpusolve_workspace_destroy(NULL);
+    CHECK_STATUS(gpusolve_workspace_check(NULL, w->workspace), GPUSOLVE_INVALID_ARGUMENT);
+    CHECK_STATUS(gpusolve_workspace_check(w->handle, w->workspace), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_workspace_check(w->handle, NULL), GPUSOLVE_OK);
 }
 
 /* ------------------------------------------------------------------------------------------------ solve ---
@@ -325,6 +328,7 @@ static void check_other_backend(misuse_world *w) {
             "factor");
     REFUSED(gpusolve_workspace_create(w->handle, w->factor, 1, &workspace), GPUSOLVE_INVALID_ARGUMENT,
             "factor");
+    REFUSED(gpusolve_workspace_check(w->handle, w->workspace), GPUSOLVE_INVALID_ARGUMENT, "workspace");
     REFUSED(gpusolve_factor_refresh(w->handle, w->factor, &w->data), GPUSOLVE_INVALID_ARGUMENT, "factor");
     REFUSED(gpusolve_factor_info(w->handle, w->factor, 1, &info), GPUSOLVE_INVALID_ARGUMENT, "factor");
     gpusolve_factor *factor;

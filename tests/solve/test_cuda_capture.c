@@ -4,50 +4,11 @@
  * once, and operands in host memory are refused while a stream is captured. A factor that is refreshed
  * answers with the new numbers, from an old graph too.
  */
-#include "testing.h"
+#include "cuda_problem.h"
 
 #include <cuda_runtime_api.h>
 
-#include "cholmod_helpers.h"
-#include "gpusolve_cholmod.h"
-
 enum { COLUMNS = 9, STREAMS = 4 };
-
-typedef struct problem {
-    cholmod_common common;
-    cholmod_sparse *a;
-    cholmod_factor *l;
-    gpusolve_handle *handle;
-    gpusolve_factor *factor;
-    int64_t n;
-} problem;
-
-static void open_problem(problem *p, const char *spec) {
-    cholmod_start(&p->common);
-    p->a = testing_load(spec, &p->common);
-    REQUIRE(p->a);
-    p->l = testing_factorize(p->a, GPUSOLVE_SUPERNODAL_LL, &p->common);
-    REQUIRE(p->l);
-    p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
-    REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
-    p->n = (int64_t)p->l->n;
-}
-
-static void close_problem(problem *p) {
-    gpusolve_factor_destroy(p->factor);
-    gpusolve_destroy(p->handle);
-    cholmod_free_factor(&p->l, &p->common);
-    cholmod_free_sparse(&p->a, &p->common);
-    cholmod_finish(&p->common);
-}
-
-/* A block of the user's in device memory, filled from the host's. */
-static gpusolve_dense on_device(const gpusolve_dense *host) {
-    gpusolve_dense device = *host;
-    device.values = device_new(host->values, testing_block_bytes(host));
-    REQUIRE(device.values);
-    return device;
-}
 
 static size_t free_memory(void) {
     size_t available = 0, total = 0;
