@@ -6,8 +6,13 @@
 #include "cuda_support.h"
 #include "reach.h"
 
+#include <omp.h>
 #include <stddef.h>
 #include <string.h>
+
+static double milliseconds(void) {
+    return 1e3 * omp_get_wtime();
+}
 
 /* -------------------------------------------------------------------------------------------- layout --- */
 
@@ -163,11 +168,15 @@ static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_facto
                                    gsv_cuda_factor *device, const gpusolve_factor_data *data, int *touched) {
     if (factor->plan.l.n == 0)
         return GPUSOLVE_OK;
+    const double start = milliseconds();
     gpusolve_status status = gsv_cuda_upload(handle, factor, device, data, touched);
     if (status == GPUSOLVE_OK)
         status = copy_d(factor, device, data, &handle->message);
+    const double filled = milliseconds();
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_read_form(factor, device, &handle->message);
+    device->values_ms = filled - start;
+    device->form_ms = milliseconds() - filled;
     return status;
 }
 
@@ -313,6 +322,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data) {
     const int previous = gsv_cuda_enter(handle->device);
+    const double start = milliseconds();
     gsv_message *message = &handle->message;
     gpusolve_status status = GPUSOLVE_OK;
     gsv_cuda_factor *device = gsv_calloc(1, sizeof *device);
@@ -336,6 +346,8 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         device->form.level_by_level_above = device->form.stream_blocks == 0;
     }
     int touched = 0;
+    if (device)
+        device->plan_ms = milliseconds() - start;
     if (status == GPUSOLVE_OK && data)
         status = fill_values(handle, factor, device, data, &touched);
     factor->prepared = device;
@@ -351,6 +363,7 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
     int touched = 0;
     gpusolve_status status =
         gsv_cuda_check(cudaDeviceSynchronize(), "waiting for the solves before a refresh", &handle->message);
+    ((gsv_cuda_factor *)factor->prepared)->plan_ms = 0;
     if (status == GPUSOLVE_OK)
         status = fill_values(handle, factor, factor->prepared, data, &touched);
     factor->unusable = status != GPUSOLVE_OK && (touched || factor->unusable);

@@ -17,8 +17,10 @@ typedef struct gsv_cuda_factor {
     gsv_device_plan plan;
     void *memory;
     gsv_sweep_form form;
-    int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
-    int32_t **parts;              /* [nsuper] [device] gsv_node.parts of each supernode */
+    int64_t divided, substituted;       /* supernodes whose triangle is inverted in parts, and kept */
+    int32_t **parts;                    /* [nsuper] [device] gsv_node.parts of each supernode */
+    double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
+                                         * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
 
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each class of right-hand

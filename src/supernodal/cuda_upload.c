@@ -1,68 +1,100 @@
 /*
  * A factor's values on their way to the device: read from the caller's arrays, checked before, inverted on
- * arrival.
+ * arrival (panel_inverse.h).
  *
- * They travel in batches: host threads copy panels into a pinned buffer, one transfer brings the batch to the
- * device, one launch inverts its narrow panels and cuBLAS its wide ones (panel_inverse.h). Two slots let the
- * host fill one batch while the device works on the other. A panel larger than a slot's pinned buffer is a
- * batch of its own and comes through pageable memory.
+ * The lower trapezoids, packed by columns one after the other, are one row of numbers. It is cut into
+ * batches of whole panels, which are inverted together, and those into chunks. Host threads take chunks in
+ * turn and copy each into a pinned buffer that is small enough to stay in the processor's cache; a chunk is
+ * on its way while others are being filled. Of a batch, the room on the device is one of two: one is filled
+ * while the panels of the other are inverted.
+ *
+ * Order. Chunks are handed to the device in ascending order, each by the thread that has filled it, once all
+ * before it have been: `passed` counts them. A thread waits for chunks of lower number alone, so the lowest
+ * one that has not been handed over never waits, and any number of threads gets through. What ends in which
+ * place, and is computed from what, follows from the plan: the bits do not depend on timing.
+ *
+ * Traffic: the numbers are read once, cross the bus once, and are written once by the inversion.
  */
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "../memory.h"
 #include "../trsm/panel_inverse.h"
 #include "cuda_support.h"
 
-enum { SLOTS = 2, BATCH_BYTES = 16 << 20, BATCH_NARROW = 1 << 16 };
+enum {
+    CHUNK_BYTES = 1 << 20,
+    CHUNKS = 24, /* pinned buffers */
+    SLOTS = 2,   /* batches on the device */
+    BATCH_BYTES = 32 << 20,
+    BATCH_NARROW = 1 << 15, /* panels of a batch, at most */
+    BATCH_WIDE = 1 << 12
+};
+
+/* The lists of a batch: narrow panels, wide panels, and the wide ones' starts (panel_inverse.h). */
+enum {
+    STARTS = GSV_INVERT_STAGES * (BATCH_WIDE + 1),
+    WIDE_AT = BATCH_NARROW * (int)sizeof(gsv_narrow_panel),
+    STARTS_AT = WIDE_AT + BATCH_WIDE * (int)sizeof(gsv_wide_panel),
+    LIST_BYTES = STARTS_AT + STARTS * 4
+};
 
 typedef struct batch_slot {
-    void *pinned;                  /* [host] BATCH_BYTES */
-    gsv_narrow_panel *narrow_host; /* [host] pinned, BATCH_NARROW: the batch's narrow panels, */
-    gsv_narrow_panel *narrow;      /* [device] and their copy */
-    void *raw;                     /* [device] the batch as imported; of one call */
-    cudaEvent_t done;              /* the device is through with the slot */
+    char *lists_host; /* [host] pinned, LIST_BYTES */
+    char *lists;      /* [device] their copy */
+    void *raw;        /* [device] the batch as imported; of one call */
+    gsv_wide_batch wide;
+    int32_t narrow;            /* panels */
+    cudaEvent_t arrived, done; /* the batch is there; the device is through with the slot */
 } batch_slot;
 
 /* handle->scratch: what is slow to make and the same for every factor stays with the handle, so that a
  * refresh finds it there. */
 typedef struct pipeline {
-    cudaStream_t stream;
-    cublasHandle_t cublas; /* made for the first wide panel */
+    cudaStream_t transfer, inversion;
+    char *pinned; /* [host] CHUNKS of CHUNK_BYTES */
+    cudaEvent_t copied[CHUNKS];
     batch_slot slots[SLOTS];
-    /* of one call */
-    void *pageable;   /* [host] the largest panel, where it exceeds a slot */
-    void *solved;     /* [device] the largest wide panel */
-    double *scratch;  /* [device] gsv_invert_wide_scratch of the widest */
-    int64_t capacity; /* numbers of a pinned buffer */
+    /* of one call, for one batch at a time: [device] */
+    void *inverse;
+    double *sums;
 } pipeline;
 
 /* Free what belongs to one call; the device is through with it. */
 static void pipeline_close(pipeline *p) {
-    cudaStreamSynchronize(p->stream);
+    cudaStreamSynchronize(p->transfer);
+    cudaStreamSynchronize(p->inversion);
     for (int k = 0; k < SLOTS; k++) {
         cudaFree(p->slots[k].raw);
         p->slots[k].raw = NULL;
     }
-    cudaFree(p->solved);
-    p->solved = NULL;
-    cudaFree(p->scratch);
-    p->scratch = NULL;
-    gsv_free(p->pageable);
-    p->pageable = NULL;
+    cudaFree(p->inverse);
+    p->inverse = NULL;
+    cudaFree(p->sums);
+    p->sums = NULL;
+}
+
+static void destroy_event(cudaEvent_t event) {
+    if (event)
+        cudaEventDestroy(event);
 }
 
 static void pipeline_destroy(pipeline *p) {
-    if (p->stream)
+    if (p->transfer && p->inversion)
         pipeline_close(p);
     for (int k = 0; k < SLOTS; k++) {
-        cudaFreeHost(p->slots[k].pinned);
-        cudaFreeHost(p->slots[k].narrow_host);
-        cudaFree(p->slots[k].narrow);
-        if (p->slots[k].done)
-            cudaEventDestroy(p->slots[k].done);
+        cudaFreeHost(p->slots[k].lists_host);
+        cudaFree(p->slots[k].lists);
+        destroy_event(p->slots[k].arrived);
+        destroy_event(p->slots[k].done);
     }
-    if (p->cublas)
-        cublasDestroy(p->cublas);
-    if (p->stream)
-        cudaStreamDestroy(p->stream);
+    for (int k = 0; k < CHUNKS; k++)
+        destroy_event(p->copied[k]);
+    cudaFreeHost(p->pinned);
+    if (p->transfer)
+        cudaStreamDestroy(p->transfer);
+    if (p->inversion)
+        cudaStreamDestroy(p->inversion);
     gsv_free(p);
 }
 
@@ -75,27 +107,43 @@ void gsv_cuda_handle_destroy(gpusolve_handle *handle) {
     gsv_cuda_leave(previous);
 }
 
-static gpusolve_status allocate_pinned(void **memory, int64_t bytes, gsv_message *message) {
+static gpusolve_status allocate_pinned(char **memory, int64_t bytes, gsv_message *message) {
+    void *found = NULL;
     *memory = NULL;
-    if (gsv_allocation_fails() || cudaMallocHost(memory, (size_t)bytes) != cudaSuccess) {
+    if (gsv_allocation_fails() || cudaMallocHost(&found, (size_t)bytes) != cudaSuccess) {
         cudaGetLastError();
-        *memory = NULL;
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of pinned host memory: %lld bytes",
                         (long long)bytes);
     }
+    *memory = found;
     return GPUSOLVE_OK;
 }
 
-static gpusolve_status create_slot(batch_slot *slot, gsv_message *message) {
-    const int64_t narrow_bytes = BATCH_NARROW * (int64_t)sizeof(gsv_narrow_panel);
-    gpusolve_status status = allocate_pinned(&slot->pinned, BATCH_BYTES, message);
+static gpusolve_status create_event(cudaEvent_t *event, gsv_message *message) {
+    return gsv_cuda_check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate",
+                          message);
+}
+
+static gpusolve_status fill_pipeline(pipeline *p, gsv_message *message) {
+    gpusolve_status status = gsv_cuda_check(cudaStreamCreateWithFlags(&p->transfer, cudaStreamNonBlocking),
+                                            "cudaStreamCreate", message);
     if (status == GPUSOLVE_OK)
-        status = allocate_pinned((void **)&slot->narrow_host, narrow_bytes, message);
+        status = gsv_cuda_check(cudaStreamCreateWithFlags(&p->inversion, cudaStreamNonBlocking),
+                                "cudaStreamCreate", message);
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_malloc((void **)&slot->narrow, narrow_bytes, message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaEventCreateWithFlags(&slot->done, cudaEventDisableTiming),
-                                "cudaEventCreate", message);
+        status = allocate_pinned(&p->pinned, (int64_t)CHUNKS * CHUNK_BYTES, message);
+    for (int k = 0; k < CHUNKS && status == GPUSOLVE_OK; k++)
+        status = create_event(&p->copied[k], message);
+    for (int k = 0; k < SLOTS && status == GPUSOLVE_OK; k++) {
+        batch_slot *slot = &p->slots[k];
+        status = allocate_pinned(&slot->lists_host, LIST_BYTES, message);
+        if (status == GPUSOLVE_OK)
+            status = gsv_cuda_malloc((void **)&slot->lists, LIST_BYTES, message);
+        if (status == GPUSOLVE_OK)
+            status = create_event(&slot->arrived, message);
+        if (status == GPUSOLVE_OK)
+            status = create_event(&slot->done, message);
+    }
     return status;
 }
 
@@ -106,10 +154,7 @@ static gpusolve_status pipeline_of(gpusolve_handle *handle, pipeline **found) {
         pipeline *p = gsv_calloc(1, sizeof *p);
         if (!p)
             return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-        gpusolve_status status = gsv_cuda_check(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking),
-                                                "cudaStreamCreate", message);
-        for (int k = 0; k < SLOTS && status == GPUSOLVE_OK; k++)
-            status = create_slot(&p->slots[k], message);
+        const gpusolve_status status = fill_pipeline(p, message);
         if (status != GPUSOLVE_OK) {
             pipeline_destroy(p);
             return status;
@@ -120,129 +165,255 @@ static gpusolve_status pipeline_of(gpusolve_handle *handle, pipeline **found) {
     return GPUSOLVE_OK;
 }
 
-/* What the panels of a plan ask of the pipeline, in numbers. */
-typedef struct panel_sizes {
-    int64_t largest, largest_wide; /* panels, rows x columns; 0: none */
-    int64_t capacity;              /* a batch of more than one panel holds no more */
-} panel_sizes;
+/* --------------------------------------------------------------------------------------------- batches ---
+ */
 
-static panel_sizes measure_panels(const gsv_plan *plan, int64_t number) {
-    panel_sizes sizes = {0};
-    int64_t total = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        total += nr * nc;
-        if (nr * nc > sizes.largest)
-            sizes.largest = nr * nc;
-        if (nr * nc > sizes.largest_wide && !gsv_is_narrow(nr, nc))
-            sizes.largest_wide = nr * nc;
+/* Supernodes first .. last - 1, numbers begin .. end - 1 of all, chunk `chunk` and on. */
+typedef struct panel_batch {
+    int32_t first, last;
+    int64_t begin, end, chunk;
+} panel_batch;
+
+/* The device memory of a batch, for the most demanding one. */
+typedef struct batch_sizes {
+    int64_t raw, inverse, sums; /* numbers; sums: of type double */
+} batch_sizes;
+
+static int64_t trapezoid(const gsv_plan *plan, int32_t s) {
+    const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+    return nr * nc - nc * (nc - 1) / 2;
+}
+
+/* Cut all panels into batches: counts them, and writes them to `batches` unless that is NULL. */
+static int32_t cut_batches(const gsv_plan *plan, int64_t number, panel_batch *batches, batch_sizes *most) {
+    const int64_t capacity = BATCH_BYTES / number;
+    int32_t count = 0;
+    int64_t begin = 0, chunk = 0;
+    *most = (batch_sizes){0, 0, 0};
+    for (int32_t first = 0, last = 0; first < plan->l.nsuper; first = last, count++) {
+        batch_sizes size = {0, 0, 0};
+        int32_t wide = 0;
+        while (last < plan->l.nsuper) {
+            const int64_t nr = gsv_rows(plan, last), nc = gsv_columns(plan, last);
+            const int64_t raw = trapezoid(plan, last);
+            const int is_wide = !gsv_is_narrow(nr, nc);
+            const int64_t inverse = is_wide ? gsv_wide_inverse(nc) : 0;
+            if (last > first && (size.raw + raw > capacity || size.inverse + inverse > 2 * capacity ||
+                                 (is_wide ? wide == BATCH_WIDE : last - first - wide == BATCH_NARROW)))
+                break;
+            wide += is_wide;
+            size.raw += raw;
+            size.inverse += inverse;
+            size.sums += is_wide ? GSV_DIVISIONS * (3 * nc + 1) : 0;
+            last++;
+        }
+        if (batches)
+            batches[count] = (panel_batch){first, last, begin, begin + size.raw, chunk};
+        begin += size.raw;
+        chunk += (size.raw * number + CHUNK_BYTES - 1) / CHUNK_BYTES;
+        most->raw = size.raw > most->raw ? size.raw : most->raw;
+        most->inverse = size.inverse > most->inverse ? size.inverse : most->inverse;
+        most->sums = size.sums > most->sums ? size.sums : most->sums;
     }
-    sizes.capacity = BATCH_BYTES / number < total ? BATCH_BYTES / number : total;
-    return sizes;
-}
-
-static int64_t raw_bytes(const panel_sizes *sizes, int64_t number) {
-    return (sizes->largest > sizes->capacity ? sizes->largest : sizes->capacity) * number;
-}
-
-static int64_t scratch_bytes(const gsv_plan *plan, const panel_sizes *sizes) {
-    return sizes->largest_wide > 0 ? gsv_invert_wide_scratch(plan->widest) * (int64_t)sizeof(double) : 0;
+    if (batches)
+        batches[count] = (panel_batch){plan->l.nsuper, plan->l.nsuper, begin, begin, chunk};
+    return count;
 }
 
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
-    const panel_sizes sizes = measure_panels(plan, number);
-    return SLOTS * (raw_bytes(&sizes, number) + BATCH_NARROW * (int64_t)sizeof(gsv_narrow_panel)) +
-           sizes.largest_wide * number + scratch_bytes(plan, &sizes);
+    batch_sizes most;
+    cut_batches(plan, number, NULL, &most);
+    return SLOTS * (most.raw * number + LIST_BYTES) + most.inverse * number +
+           most.sums * (int64_t)sizeof(double);
+}
+
+/* ---------------------------------------------------------------------------------------------- upload ---
+ */
+
+typedef struct upload {
+    pipeline *p;
+    const gpusolve_factor *factor;
+    const gsv_cuda_factor *device;
+    const gpusolve_factor_data *data;
+    const panel_batch *batches; /* and one more, where the last one ends */
+    const int64_t *start;       /* [nsuper + 1] numbers before each panel */
+    int64_t number, chunks;
+    gsv_message *message;   /* written by the thread whose turn it is */
+    gpusolve_status status; /* so, too */
+    _Atomic int64_t taken, passed;
+    _Atomic int failed;
+} upload;
+
+static void wait_passed(upload *u, int64_t chunks) {
+    while (atomic_load_explicit(&u->passed, memory_order_acquire) < chunks)
+        sched_yield();
+}
+
+/* What the inversion must know of a batch's panels. */
+static void list_panels(const upload *u, const panel_batch *batch, batch_slot *slot) {
+    const gsv_plan *plan = &u->factor->plan;
+    gsv_narrow_panel *narrow = (gsv_narrow_panel *)slot->lists_host;
+    gsv_wide_panel *wide = (gsv_wide_panel *)(slot->lists_host + WIDE_AT);
+    gsv_wide_batch *b = &slot->wide;
+    int64_t inverse = 0, sums = 0;
+    slot->narrow = 0;
+    *b = (gsv_wide_batch){.panels = (const gsv_wide_panel *)(slot->lists + WIDE_AT),
+                          .starts = (const int32_t *)(slot->lists + STARTS_AT),
+                          .raw = slot->raw,
+                          .packed = (void *)u->device->plan.panels,
+                          .inverse = u->p->inverse,
+                          .sums = u->p->sums};
+    for (int32_t s = batch->first; s < batch->last; s++) {
+        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        const int64_t from = u->start[s] - batch->begin, to = plan->tiles->panel_ptr[s];
+        if (gsv_is_narrow(nr, nc)) {
+            narrow[slot->narrow++] = (gsv_narrow_panel){from, to, u->device->parts[s], nr, nc};
+        } else {
+            wide[b->count++] = (gsv_wide_panel){from, to, inverse, sums, u->device->parts[s], nr, nc};
+            inverse += gsv_wide_inverse(nc);
+            sums += GSV_DIVISIONS * (3 * (int64_t)nc);
+        }
+    }
+    b->k = b->sums + sums;
+    gsv_wide_plan(wide, (int32_t *)(slot->lists_host + STARTS_AT), b);
+}
+
+static cudaError_t copy_list(const upload *u, const batch_slot *slot, int64_t at, int64_t bytes) {
+    return bytes == 0 ? cudaSuccess
+                      : cudaMemcpyAsync(slot->lists + at, slot->lists_host + at, (size_t)bytes,
+                                        cudaMemcpyHostToDevice, u->p->transfer);
+}
+
+/* All chunks of the batch are on their way: then its lists, and the inversion. */
+static gpusolve_status invert_batch(const upload *u, batch_slot *slot) {
+    pipeline *p = u->p;
+    const gpusolve_dtype dtype = u->factor->dtype;
+    const gsv_wide_batch *wide = &slot->wide;
+    cudaError_t error = copy_list(u, slot, 0, slot->narrow * (int64_t)sizeof(gsv_narrow_panel));
+    if (error == cudaSuccess)
+        error = copy_list(u, slot, WIDE_AT, wide->count * (int64_t)sizeof(gsv_wide_panel));
+    if (error == cudaSuccess && wide->count > 0)
+        error = copy_list(u, slot, STARTS_AT,
+                          4 * (GSV_INVERT_DOUBLE + wide->levels) * (int64_t)(wide->count + 1));
+    if (error == cudaSuccess)
+        error = cudaEventRecord(slot->arrived, p->transfer);
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(p->inversion, slot->arrived, 0);
+    if (error != cudaSuccess)
+        return gsv_cuda_check(error, "copying panels to the device", u->message);
+    error = gsv_invert_narrow(dtype, (const gsv_narrow_panel *)slot->lists, slot->narrow, slot->raw,
+                              (void *)u->device->plan.panels, p->inversion);
+    if (error == cudaSuccess)
+        error = gsv_invert_wide(dtype, wide, p->inversion);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(slot->done, p->inversion);
+    return gsv_cuda_check(error, "inverting panels", u->message);
+}
+
+/* Numbers begin .. end - 1 of a batch into a pinned buffer. */
+static void fill_chunk(const upload *u, const panel_batch *batch, int64_t begin, int64_t end, char *to) {
+    const gsv_plan *plan = &u->factor->plan;
+    int32_t s = batch->first;
+    for (int32_t above = batch->last; above - s > 1;) { /* start[s] <= begin < start[above] */
+        const int32_t middle = s + (above - s) / 2;
+        if (u->start[middle] <= begin)
+            s = middle;
+        else
+            above = middle;
+    }
+    for (; begin < end; s++) {
+        const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), at = begin - u->start[s];
+        int64_t k = 0; /* the column that `at` is in: columns before k hold k nr - k (k - 1) / 2 */
+        for (int64_t above = nc; above - k > 1;) {
+            const int64_t middle = k + (above - k) / 2;
+            if (middle * nr - middle * (middle - 1) / 2 <= at)
+                k = middle;
+            else
+                above = middle;
+        }
+        int64_t first = at - (k * nr - k * (k - 1) / 2);
+        for (; k < nc && begin < end; k++, first = 0) {
+            const int64_t left = nr - k - first, count = left < end - begin ? left : end - begin;
+            gsv_import_column(u->data, plan, s, (int32_t)k, first, count, to);
+            to += count * u->number;
+            begin += count;
+        }
+    }
+}
+
+/* The batch that a chunk belongs to. */
+static const panel_batch *batch_of(const panel_batch *batch, int64_t chunk) {
+    while (batch[1].chunk <= chunk)
+        batch++;
+    return batch;
+}
+
+static gpusolve_status pass_chunk(const upload *u, const panel_batch *batch, int64_t chunk, int64_t begin,
+                                  int64_t end) {
+    pipeline *p = u->p;
+    const int64_t index = batch - u->batches;
+    batch_slot *slot = &p->slots[index % SLOTS];
+    cudaError_t error = cudaSuccess;
+    if (chunk == batch->chunk && index >= SLOTS)
+        error = cudaStreamWaitEvent(p->transfer, slot->done, 0);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync((char *)slot->raw + (begin - batch->begin) * u->number,
+                                p->pinned + chunk % CHUNKS * CHUNK_BYTES, (size_t)((end - begin) * u->number),
+                                cudaMemcpyHostToDevice, p->transfer);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(p->copied[chunk % CHUNKS], p->transfer);
+    const gpusolve_status status = gsv_cuda_check(error, "copying panels to the device", u->message);
+    return status == GPUSOLVE_OK && chunk + 1 == batch[1].chunk ? invert_batch(u, slot) : status;
+}
+
+/* What each thread does: chunks, until there are none left. After a failure they are only counted. */
+static void run_chunks(upload *u) {
+    pipeline *p = u->p;
+    const int64_t numbers = CHUNK_BYTES / u->number;
+    const panel_batch *batch = u->batches;
+    for (int64_t chunk; (chunk = atomic_fetch_add(&u->taken, 1)) < u->chunks;) {
+        batch = batch_of(batch, chunk);
+        const int64_t index = batch - u->batches;
+        const int64_t begin = batch->begin + (chunk - batch->chunk) * numbers;
+        const int64_t end = begin + numbers < batch->end ? begin + numbers : batch->end;
+        batch_slot *slot = &p->slots[index % SLOTS];
+        if (chunk == batch->chunk) { /* the lists of two batches before may still be on their way */
+            if (index >= SLOTS) {
+                wait_passed(u, batch[1 - SLOTS].chunk);
+                if (!u->failed)
+                    cudaEventSynchronize(slot->arrived);
+            }
+            list_panels(u, batch, slot);
+        }
+        if (chunk >= CHUNKS) {
+            wait_passed(u, chunk - CHUNKS + 1);
+            if (!u->failed)
+                cudaEventSynchronize(p->copied[chunk % CHUNKS]);
+        }
+        if (!u->failed)
+            fill_chunk(u, batch, begin, end, p->pinned + chunk % CHUNKS * CHUNK_BYTES);
+        wait_passed(u, chunk);
+        if (!u->failed) {
+            u->status = pass_chunk(u, batch, chunk, begin, end);
+            u->failed = u->status != GPUSOLVE_OK;
+        }
+        atomic_store_explicit(&u->passed, chunk + 1, memory_order_release);
+    }
 }
 
 /* Allocate for one factor. To be closed whatever the status. */
-static gpusolve_status pipeline_open(pipeline *p, const gsv_plan *plan, int64_t number,
-                                     gsv_message *message) {
-    const panel_sizes sizes = measure_panels(plan, number);
-    p->capacity = sizes.capacity;
+static gpusolve_status pipeline_open(pipeline *p, const batch_sizes *most, int64_t number,
+                                     gpusolve_dtype dtype, gsv_message *message) {
     gpusolve_status status = GPUSOLVE_OK;
     for (int k = 0; k < SLOTS && status == GPUSOLVE_OK; k++)
-        status = gsv_cuda_malloc(&p->slots[k].raw, raw_bytes(&sizes, number), message);
+        status = gsv_cuda_malloc(&p->slots[k].raw, most->raw * number, message);
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_malloc(&p->solved, sizes.largest_wide * number, message);
+        status = gsv_cuda_malloc(&p->inverse, most->inverse * number, message);
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_malloc((void **)&p->scratch, scratch_bytes(plan, &sizes), message);
-    if (status == GPUSOLVE_OK && sizes.largest > p->capacity &&
-        !(p->pageable = gsv_malloc((size_t)sizes.largest, (size_t)number)))
-        status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    if (status == GPUSOLVE_OK && sizes.largest_wide > 0 && !p->cublas &&
-        (cublasCreate(&p->cublas) != CUBLAS_STATUS_SUCCESS ||
-         cublasSetStream(p->cublas, p->stream) != CUBLAS_STATUS_SUCCESS))
-        status = gsv_fail(message, GPUSOLVE_CUDA_ERROR, "cublasCreate failed");
-    return status;
-}
-
-/* Supernodes first .. last - 1, in one slot. */
-static gpusolve_status run_batch(pipeline *p, batch_slot *slot, int32_t first, int32_t last,
-                                 const gpusolve_factor *factor, const gsv_cuda_factor *device,
-                                 const gpusolve_factor_data *data, int threads, gsv_message *message) {
-    const gsv_plan *plan = &factor->plan;
-    const int64_t number = (int64_t)gsv_dtype_bytes(factor->dtype);
-    gpusolve_status status =
-        gsv_cuda_check(cudaEventSynchronize(slot->done), "preparing the panels", message);
-    if (status != GPUSOLVE_OK)
-        return status;
-
-    /* where each panel of the batch starts in the slot: the narrow ones' list, in passing */
-    int64_t narrow = 0, size = 0;
-    for (int32_t s = first; s < last; s++) {
-        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        if (gsv_is_narrow(nr, nc))
-            slot->narrow_host[narrow++] =
-                (gsv_narrow_panel){size, plan->tiles->panel_ptr[s], device->parts[s], nr, nc};
-        size += (int64_t)nr * nc;
-    }
-    char *buffer = size > p->capacity ? p->pageable : slot->pinned;
-    if (last - first == 1) {
-        gsv_import_panel(data, plan, first, buffer);
-    } else {
-        /* px of the batch: prefix sums again, by rows x columns, so that threads need no order */
-#pragma omp parallel num_threads(threads)
-        {
-            int64_t at = 0;
-            int32_t reached = first;
-#pragma omp for schedule(static)
-            for (int32_t s = first; s < last; s++) {
-                for (; reached < s; reached++)
-                    at += (int64_t)gsv_rows(plan, reached) * gsv_columns(plan, reached);
-                gsv_import_panel(data, plan, s, buffer + at * number);
-            }
-        }
-    }
-
-    char *panels = (char *)device->plan.panels;
-    status = gsv_cuda_check(
-        cudaMemcpyAsync(slot->raw, buffer, (size_t)(size * number), cudaMemcpyHostToDevice, p->stream),
-        "copying panels to the device", message);
-    if (status == GPUSOLVE_OK && narrow > 0)
-        status = gsv_cuda_check(cudaMemcpyAsync(slot->narrow, slot->narrow_host,
-                                                (size_t)narrow * sizeof *slot->narrow, cudaMemcpyHostToDevice,
-                                                p->stream),
-                                "copying panels to the device", message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(
-            gsv_invert_narrow(factor->dtype, slot->narrow, narrow, slot->raw, panels, p->stream),
-            "inverting narrow panels", message);
-    int64_t at = 0;
-    for (int32_t s = first; s < last && status == GPUSOLVE_OK; s++) {
-        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        if (!gsv_is_narrow(nr, nc)) {
-            status = gsv_invert_wide(factor->dtype, p->cublas, (char *)slot->raw + at * number, p->solved,
-                                     p->scratch, panels + plan->tiles->panel_ptr[s] * number,
-                                     device->parts[s], nr, nc, p->stream);
-            if (status != GPUSOLVE_OK)
-                gsv_fail(message, status, "inverting the panel of supernode %d failed", (int)s);
-        }
-        at += (int64_t)nr * nc;
-    }
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaEventRecord(slot->done, p->stream), "cudaEventRecord", message);
+        status = gsv_cuda_malloc((void **)&p->sums, most->sums * (int64_t)sizeof(double), message);
+    if (status == GPUSOLVE_OK && most->inverse > 0)
+        status = gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message);
     return status;
 }
 
@@ -250,29 +421,45 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                                 const gsv_cuda_factor *device, const gpusolve_factor_data *data,
                                 int *touched) {
     const gsv_plan *plan = &factor->plan;
-    gsv_message *message = &handle->message;
-    pipeline *p = NULL;
-    gpusolve_status status = pipeline_of(handle, &p);
+    upload u = {.factor = factor,
+                .device = device,
+                .data = data,
+                .number = (int64_t)gsv_dtype_bytes(factor->dtype),
+                .message = &handle->message,
+                .status = GPUSOLVE_OK};
+    gpusolve_status status = pipeline_of(handle, &u.p);
     if (status != GPUSOLVE_OK)
         return status;
-    status = pipeline_open(p, plan, (int64_t)gsv_dtype_bytes(factor->dtype), message);
+    batch_sizes most;
+    const int32_t count = cut_batches(plan, u.number, NULL, &most);
+    panel_batch *batches = gsv_malloc((size_t)count + 1, sizeof *batches);
+    int64_t *start = gsv_malloc((size_t)plan->l.nsuper + 1, sizeof *start);
+    if (!batches || !start)
+        status = gsv_fail(u.message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK)
+        status = pipeline_open(u.p, &most, u.number, factor->dtype, u.message);
+    if (status == GPUSOLVE_OK) {
         *touched = 1;
-    int turn = 0;
-    for (int32_t first = 0, last = 0; first < plan->l.nsuper && status == GPUSOLVE_OK; first = last, turn++) {
-        int64_t size = 0;
-        while (last < plan->l.nsuper) {
-            const int64_t panel = (int64_t)gsv_rows(plan, last) * gsv_columns(plan, last);
-            if (last > first && (size + panel > p->capacity || last - first == BATCH_NARROW))
-                break;
-            size += panel;
-            last++;
+        cut_batches(plan, u.number, batches, &most);
+        start[0] = 0;
+        for (int32_t s = 0; s < plan->l.nsuper; s++)
+            start[s + 1] = start[s] + trapezoid(plan, s);
+        u.batches = batches;
+        u.start = start;
+        u.chunks = batches[count].chunk;
+        const int64_t threads = handle->threads < u.chunks ? handle->threads : u.chunks;
+#pragma omp parallel num_threads((int)threads)
+        {
+            const int previous = gsv_cuda_enter(handle->device);
+            run_chunks(&u);
+            gsv_cuda_leave(previous);
         }
-        status = run_batch(p, &p->slots[turn % SLOTS], first, last, factor, device, data, handle->threads,
-                           message);
+        status = u.status;
     }
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaStreamSynchronize(p->stream), "preparing the panels", message);
-    pipeline_close(p);
+        status = gsv_cuda_check(cudaStreamSynchronize(u.p->inversion), "preparing the panels", u.message);
+    pipeline_close(u.p);
+    gsv_free(batches);
+    gsv_free(start);
     return status;
 }

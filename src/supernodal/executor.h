@@ -35,6 +35,7 @@ struct gpusolve_factor {
     gsv_plan plan;
     void *prepared; /* the executor's: values (and index maps) where the backend wants them */
     double plan_ms, prepare_ms;
+    double check_ms;    /* of the last preparation: its data's pattern and numbers, by host threads */
     uint64_t refreshes; /* how often the values have changed */
 };
 

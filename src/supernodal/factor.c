@@ -47,6 +47,7 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
     factor->dtype = data->dtype;
     factor->has_d = gsv_import_has_d(data);
     status = gsv_import_check_values(data, &factor->plan, handle->threads, &handle->message);
+    factor->check_ms = milliseconds() - planned;
     if (!status)
         status = handle->executor->prepare(handle, factor, data);
     factor->plan_ms = planned - start;
@@ -104,17 +105,22 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
     gsv_message *message = &handle->message;
+    const double start = milliseconds();
     gpusolve_status status = gsv_check_factor_owner(handle, factor);
     if (!status)
         status = check_data(data, message);
     if (!status)
-        status = gsv_import_check_pattern(data, &factor->plan, message);
+        status = gsv_import_is_planned(data, &factor->plan, handle->threads)
+                     ? GPUSOLVE_OK
+                     : gsv_import_check_pattern(data, &factor->plan, message);
     if (!status)
         status = check_kind(factor, data, message);
     if (!status)
         status = gsv_import_check_values(data, &factor->plan, handle->threads, message);
-    if (!status)
+    if (!status) {
+        factor->check_ms = milliseconds() - start;
         status = handle->executor->refresh(handle, factor, data);
+    }
     if (!status) {
         factor->unusable = 0;
         factor->refreshes++;

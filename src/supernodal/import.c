@@ -119,6 +119,32 @@ static gpusolve_status compare_supernodal(const gpusolve_factor_data *data, cons
     return status;
 }
 
+enum { COMPARED = 1 << 14 }; /* indices that a thread compares at a time */
+
+static int same_indices(const void *array, gpusolve_itype itype, const int32_t *planned, int64_t count,
+                        int threads) {
+    int different = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : different) if (count > COMPARED)
+    for (int64_t begin = 0; begin < count; begin += COMPARED)
+        for (int64_t k = begin; k < count && k < begin + COMPARED; k++)
+            different |= gsv_index(array, itype, k) != planned[k];
+    return !different;
+}
+
+int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, int threads) {
+    const gsv_structure *l = &plan->l;
+    if (gsv_check_outline(data, NULL) || data->n == 0 || data->n != l->n || !gsv_is_supernodal(data) ||
+        data->nsuper != l->nsuper || data->ssize != l->row_ptr[l->nsuper] || !data->perm != !l->perm ||
+        !same_indices(data->super, data->itype, l->first_column, l->nsuper + (int64_t)1, threads))
+        return 0;
+    for (int64_t k = 0; k <= l->nsuper; k++)
+        if (gsv_index(data->pi, data->itype, k) != l->row_ptr[k])
+            return 0;
+    return (!l->perm || same_indices(data->perm, data->itype, l->perm, l->n, threads)) &&
+           same_indices(data->s, data->itype, l->rows, data->ssize, threads) &&
+           gsv_check_px(data, NULL) == GPUSOLVE_OK;
+}
+
 /* Every entry of column j must be among the rows of its supernode, the diagonal first; both ascend. */
 static gpusolve_status place_column(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s,
                                     int32_t j, gsv_message *message) {
@@ -197,37 +223,41 @@ static void set_one(gpusolve_dtype dtype, void *number) {
         *(double *)number = 1;
 }
 
-/* The stored entries of a simplicial column to their places among the rows[0 .. count-1] of its panel's
- * column. */
+/* Places first .. first + count - 1 of a simplicial column in its panel, whose rows from the diagonal on are
+ * `rows`: its entries where it has any, else zeros. */
 static void scatter_column(const gpusolve_factor_data *data, gsv_column_range column, const int32_t *rows,
-                           int64_t count, char *to) {
+                           int64_t first, int64_t count, char *to) {
     const size_t bytes = gsv_dtype_bytes(data->dtype);
-    if (column.count == count) { /* every place is taken */
-        copy_numbers(data, column.start, count, to);
-        return;
-    }
     memset(to, 0, (size_t)count * bytes);
     for (int64_t t = column.start, place = 0; t < column.start + column.count; t++, place++) {
         while (rows[place] != gsv_index(data->i, data->itype, t))
             place++;
-        copy_numbers(data, t, 1, to + (size_t)place * bytes);
+        if (place >= first + count)
+            break;
+        if (place >= first)
+            copy_numbers(data, t, 1, to + (size_t)(place - first) * bytes);
     }
+}
+
+void gsv_import_column(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, int32_t k,
+                       int64_t first, int64_t count, void *to) {
+    const int32_t nr = gsv_rows(plan, s);
+    const gsv_column_range column = gsv_stored_column(data, plan, s, plan->l.first_column[s] + k);
+    if (column.count == nr - k) /* every place is taken */
+        copy_numbers(data, column.start + first, count, to);
+    else
+        scatter_column(data, column, plan->l.rows + plan->l.row_ptr[s] + k, first, count, to);
+    if (first == 0 && count > 0 && gsv_import_has_d(data))
+        set_one(data->dtype, to);
 }
 
 void gsv_import_panel(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, void *panel) {
     const size_t bytes = gsv_dtype_bytes(data->dtype);
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-    const int32_t *rows = plan->l.rows + plan->l.row_ptr[s];
     for (int32_t k = 0; k < nc; k++) {
-        const gsv_column_range column = gsv_stored_column(data, plan, s, plan->l.first_column[s] + k);
-        char *top = (char *)panel + (size_t)k * (size_t)nr * bytes, *diagonal = top + (size_t)k * bytes;
+        char *top = (char *)panel + (size_t)k * (size_t)nr * bytes;
         memset(top, 0, (size_t)k * bytes);
-        if (gsv_is_supernodal(data))
-            copy_numbers(data, column.start, column.count, diagonal);
-        else
-            scatter_column(data, column, rows + k, nr - k, diagonal);
-        if (gsv_import_has_d(data))
-            set_one(data->dtype, diagonal);
+        gsv_import_column(data, plan, s, k, 0, nr - k, top + (size_t)k * bytes);
     }
 }
 

@@ -31,6 +31,12 @@ gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_struc
 gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const gsv_plan *plan,
                                          gsv_message *message);
 
+/*
+ * Are a supernodal factor's arrays, all of them, the planned ones? Then gsv_import_check_pattern would pass,
+ * and need not be asked: this takes `threads` threads, and less time. 0 says nothing.
+ */
+int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, int threads);
+
 /* Check every number that will be read: finite, diagonal of L L' real and not zero (positive), D not zero.
  * GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR, GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Uses `threads`
  * threads. */
@@ -43,6 +49,11 @@ gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const 
  * threads at once. The data has passed the checks above.
  */
 void gsv_import_panel(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, void *panel);
+
+/* Copy `count` numbers of column k of panel s, from its diagonal plus `first` rows on: a piece of what
+ * gsv_import_panel copies, as safe. */
+void gsv_import_column(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, int32_t k,
+                       int64_t first, int64_t count, void *to);
 
 /* Whether the factor has a D (L D L'), and D's n entries: real numbers of the factor's precision (float or
  * double). */

@@ -142,7 +142,7 @@ static gpusolve_status check_pi(const gpusolve_factor_data *data, gsv_message *m
 
 /* px: panels one after the other, none reaching into the next, none beyond xsize. nr and nc are below 2^31 by
  * now. */
-static gpusolve_status check_px(const gpusolve_factor_data *data, gsv_message *message) {
+gpusolve_status gsv_check_px(const gpusolve_factor_data *data, gsv_message *message) {
     int64_t start = gsv_index(data->px, data->itype, 0);
     if (start < 0)
         return gsv_fail(message, GPUSOLVE_INVALID_FACTOR, "px[0] = %lld is negative", (long long)start);
@@ -225,6 +225,11 @@ static gpusolve_status check_p(const gpusolve_factor_data *data, gsv_message *me
     return GPUSOLVE_OK;
 }
 
+gpusolve_status gsv_check_outline(const gpusolve_factor_data *data, gsv_message *message) {
+    const gpusolve_status status = check_scalars(data, message);
+    return status || data->n == 0 ? status : check_pointers(data, message);
+}
+
 gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, gsv_message *message) {
     gpusolve_status status = check_scalars(data, message);
     if (status || data->n == 0) /* nothing more to look at: with n = 0 the arrays may be NULL */
@@ -236,7 +241,7 @@ gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, gsv_message *
     if (!gsv_is_supernodal(data))
         return check_p(data, message);
     if (!(status = check_super(data, message)) && !(status = check_pi(data, message)) &&
-        !(status = check_px(data, message)))
+        !(status = gsv_check_px(data, message)))
         status = check_s(data, message);
     return status;
 }

@@ -53,6 +53,11 @@ static inline gsv_column_range gsv_stored_column(const gpusolve_factor_data *dat
  */
 gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, gsv_message *message);
 
+/* Of these checks: the scalars, and that the arrays are there; the panels' places, once super and pi have
+ * passed. */
+gpusolve_status gsv_check_outline(const gpusolve_factor_data *data, gsv_message *message);
+gpusolve_status gsv_check_px(const gpusolve_factor_data *data, gsv_message *message);
+
 /* Check the row indices of a simplicial factor's column: j first, strictly ascending, below n. Copies them to
  * rows, which holds column.count of them, unless rows is NULL. */
 gpusolve_status gsv_read_column(const gpusolve_factor_data *data, int32_t j, gsv_column_range column,

@@ -1,6 +1,8 @@
 /*
- * From panels [L1; L2] to [W; -M], W = inv(L1), M = L2 W, on the device: the triangular solve with many
- * right-hand sides X L1 = [I; -L2].
+ * From panels [L1; L2] to [W; -M], W = inv(L1), M = L2 W, on the device: all panels of a batch together.
+ *
+ * Raw panels are trapezoids packed by columns, without gaps (panel_layout.h, narrow panels): entry (i, j), i
+ * >= j, of a panel with nr rows stands at j nr - j (j - 1) / 2 + i - j. Nothing above the diagonal travels.
  *
  * Selective: where the triangle is too ill-conditioned for its inverse to be trusted, a wide panel is
  * inverted in 2, 4, ... GSV_MOST_PARTS column blocks, each with the panel [W; -M] of its own triangle and all
@@ -21,7 +23,6 @@
 #ifndef GSV_PANEL_INVERSE_H
 #define GSV_PANEL_INVERSE_H
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
 #include "../dense_kernels/panel_layout.h"
@@ -37,37 +38,91 @@ extern "C" {
  * shells (a few), s3rmt3m3 (4e3), bcsstk19 (330) and ex15 (4e5). */
 enum {
     GSV_INVERSION_LIMIT = 150,
-    GSV_DIVISIONS = 5 /* into 1, 2, 4, 8, GSV_MOST_PARTS column blocks */
+    GSV_DIVISIONS = 5,     /* into 1, 2, 4, 8, GSV_MOST_PARTS column blocks */
+    GSV_INVERT_TILE = 64,  /* rows and columns of the tiles that W and M are computed in */
+    GSV_INVERT_LEVELS = 26 /* doublings from one tile to the widest triangle, at most */
 };
 
-/* One narrow panel of a batch: nr x nc, column-major with leading dimension nr at raw + from; the result is
- * packed by columns (panel_layout.h) at panels + to. *parts [device] becomes 1, or 0 where the panel is kept
- * as [L1; -L2]. */
+/* Launches over all wide panels of a batch: the diagonal tiles; rows (32 a block) and then columns (8) of the
+ * condition's sums; tiles of the result; and for each level the tiles of the lower left blocks. */
+enum {
+    GSV_INVERT_DIAGONAL,
+    GSV_INVERT_CONDITION,
+    GSV_INVERT_RESULT,
+    GSV_INVERT_DOUBLE,
+    GSV_INVERT_STAGES = GSV_INVERT_DOUBLE + GSV_INVERT_LEVELS
+};
+
+/* One narrow panel of a batch: raw at `from`, the result at `to`, in numbers; it is packed in the same way.
+ * *parts [device] becomes 1, or 0 where the panel is kept as [L1; -L2]. */
 typedef struct gsv_narrow_panel {
     int64_t from, to;
     int32_t *parts;
     int32_t nr, nc;
 } gsv_narrow_panel;
 
-/* All panels of a batch, one warp each. batch, raw, panels: [device]. */
+/* One wide panel; its result is packed in tiles (panel_layout.h). *parts becomes the number of column blocks,
+ * 0 for a panel that is kept: [L1; -L2], L1 negated but for its diagonal. */
+typedef struct gsv_wide_panel {
+    int64_t from, to; /* numbers */
+    int64_t inverse;  /* its room in `inverse`: gsv_wide_inverse(nc) numbers */
+    int64_t sums;     /* its room in `sums`: GSV_DIVISIONS * 3 * nc */
+    int32_t *parts;
+    int32_t nr, nc;
+} gsv_wide_panel;
+
+/* The wide panels of a batch. starts says which blocks of a launch are whose: prefix sums. */
+typedef struct gsv_wide_batch {
+    int32_t count, levels;
+    const gsv_wide_panel *panels; /* [device] [count] */
+    const int32_t *starts;        /* [device] [GSV_INVERT_DOUBLE + levels][count + 1] */
+    int32_t blocks[GSV_INVERT_STAGES];
+    const void *raw; /* [device], like the following */
+    void *packed;    /* all panels */
+    void *inverse;   /* numbers */
+    double *sums;    /* numbers of type double, of all panels, and then GSV_DIVISIONS for each panel */
+    double *k;       /* those */
+} gsv_wide_batch;
+
+/* Room for the inverse of a triangle of nc columns: whole tiles. */
+static inline GSV_HOST_DEVICE int64_t gsv_wide_order(int64_t nc) {
+    return (nc + GSV_INVERT_TILE - 1) / GSV_INVERT_TILE * GSV_INVERT_TILE;
+}
+
+static inline int64_t gsv_wide_inverse(int64_t nc) {
+    return gsv_wide_order(nc) * gsv_wide_order(nc);
+}
+
+/* Doublings that a triangle of nc columns wants. */
+static inline int32_t gsv_wide_levels(int64_t nc) {
+    int32_t levels = 0;
+    while (((int64_t)GSV_INVERT_TILE << levels) < nc)
+        levels++;
+    return levels;
+}
+
+/* On the host: fill starts and batch->levels and ->blocks for panels (both [host] here; count is set). */
+void gsv_wide_plan(const gsv_wide_panel *panels, int32_t *starts, gsv_wide_batch *batch);
+
+/* All narrow panels of a batch, one warp each. batch, raw, panels: [device]. */
 cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batch, int64_t count,
                               const void *raw, void *panels, cudaStream_t stream);
 
-/* Scratch of gsv_invert_wide for nc columns, beside the solution: numbers of type double. */
-static inline int64_t gsv_invert_wide_scratch(int64_t nc) {
-    return GSV_DIVISIONS * (3 * nc + 1);
-}
+/* All wide panels of a batch, in 5 + 2 levels launches. Sets k to zero first. */
+cudaError_t gsv_invert_wide(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream);
 
-/*
- * One wide panel: cuBLAS solves on a copy, then the result is packed in tiles at `packed`; a panel that is
- * kept stands there as [L1; -L2], L1 negated but for its diagonal. raw: nr x nc, kept; solved: nr x nc
- * numbers of scratch; scratch: see above; *parts: the column blocks, 0 for a panel that is kept; all
- * [device]. The cuBLAS handle is on the same stream. Numbers above the diagonal of raw are not read.
- * GPUSOLVE_CUDA_ERROR where a launch or cuBLAS failed.
- */
-gpusolve_status gsv_invert_wide(gpusolve_dtype dtype, cublasHandle_t cublas, const void *raw, void *solved,
-                                double *scratch, void *packed, int32_t *parts, int32_t nr, int32_t nc,
-                                cudaStream_t stream);
+/* Let the current device's kernels have their shared memory: before the first gsv_invert_wide. */
+cudaError_t gsv_invert_reserve(gpusolve_dtype dtype);
+
+/* What each precision's file has (panel_inverse_d.cu and so on). */
+typedef struct gsv_invert_functions {
+    cudaError_t (*reserve)(void);
+    cudaError_t (*narrow)(const gsv_narrow_panel *batch, int64_t count, const void *raw, void *panels,
+                          cudaStream_t stream);
+    cudaError_t (*wide)(const gsv_wide_batch *batch, cudaStream_t stream);
+} gsv_invert_functions;
+
+extern const gsv_invert_functions gsv_invert_s, gsv_invert_d, gsv_invert_c, gsv_invert_z;
 
 #ifdef __cplusplus
 }

@@ -172,6 +172,7 @@ static void mangle(const mangling *m, gpusolve_factor_kind kind, gpusolve_itype 
     gsv_plan plan = plan_of(&data);
     gsv_message message = {""};
     CHECK_STATUS(gsv_import_check_pattern(&data, &plan, &message), GPUSOLVE_OK);
+    CHECK(gsv_import_is_planned(&data, &plan, 2) == (kind == GPUSOLVE_SUPERNODAL_LL));
 
     gpusolve_factor_data bad = data;
     if (m->k == SCALAR)
@@ -188,6 +189,7 @@ static void mangle(const mangling *m, gpusolve_factor_kind kind, gpusolve_itype 
     CHECK(!structure.rows && !structure.perm && !structure.first_column && !structure.row_ptr);
     message.text[0] = '\0';
     CHECK_STATUS(gsv_import_check_pattern(&bad, &plan, &message), m->status);
+    CHECK(!gsv_import_is_planned(&bad, &plan, 2));
     CHECK(strstr(message.text, m->says) != NULL);
     CHECK_STATUS(gsv_import_structure(&bad, &structure, NULL), m->status);
     gsv_plan_free(&plan);
@@ -306,11 +308,13 @@ static void test_pattern(void) {
     set_index(data.perm, data.itype, 0, 0);
     set_index(data.perm, data.itype, 1, 2);
     CHECK_STATUS(gsv_import_check_pattern(&data, &plan, &message), GPUSOLVE_PATTERN_MISMATCH);
+    CHECK(!gsv_import_is_planned(&data, &plan, 2));
     CHECK(strstr(message.text, "perm[0] = 0, but 2 was planned") != NULL);
     set_index(data.perm, data.itype, 0, 2);
     set_index(data.perm, data.itype, 1, 0);
     set_index(data.s, data.itype, 5, 4);
     CHECK_STATUS(gsv_import_check_pattern(&data, &plan, &message), GPUSOLVE_PATTERN_MISMATCH);
+    CHECK(!gsv_import_is_planned(&data, &plan, 2));
     CHECK(strstr(message.text, "s[5] = 4, but 3 was planned") != NULL);
 
     /* a simplicial factor fits where all of its entries have a place, whether the places are all taken or not
