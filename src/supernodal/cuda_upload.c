@@ -9,9 +9,10 @@
  * while the panels of the other are inverted.
  *
  * Order. Chunks are handed to the device in ascending order, each by the thread that has filled it, once all
- * before it have been: `passed` counts them. A thread waits for chunks of lower number alone, so the lowest
- * one that has not been handed over never waits, and any number of threads gets through. What ends in which
- * place, and is computed from what, follows from the plan: the bits do not depend on timing.
+ * before it have been: `passed` counts them. A thread waits for chunks of lower number alone, and for lists
+ * that the holder of one makes, so the lowest one that has not been handed over never waits, and any number
+ * of threads gets through. What ends in which place, and is computed from what, follows from the plan: the
+ * bits do not depend on timing.
  *
  * Traffic: the numbers are read once, cross the bus once, and are written once by the inversion.
  */
@@ -239,20 +240,25 @@ typedef struct upload {
     const panel_batch *batches; /* and one more, where the last one ends */
     const int64_t *start;       /* [nsuper + 1] numbers before each panel */
     int64_t number, chunks;
-    gsv_message *message;   /* written by the thread whose turn it is */
-    gpusolve_status status; /* so, too */
-    _Atomic int64_t taken, passed;
+    gsv_message *message;          /* written by the thread whose turn it is */
+    gpusolve_status status;        /* so, too */
+    _Atomic int64_t taken, passed; /* chunks */
+    _Atomic int64_t listed;        /* batches */
     _Atomic int failed;
 } upload;
 
-static void wait_passed(upload *u, int64_t chunks) {
-    while (atomic_load_explicit(&u->passed, memory_order_acquire) < chunks)
+static void wait_for(_Atomic int64_t *counter, int64_t value) {
+    while (atomic_load_explicit(counter, memory_order_acquire) < value)
         sched_yield();
 }
 
 /* What the inversion must know of a batch's panels. */
-static void list_panels(const upload *u, const panel_batch *batch, batch_slot *slot) {
+static void list_panels(upload *u, const panel_batch *batch) {
     const gsv_plan *plan = &u->factor->plan;
+    batch_slot *slot = &u->p->slots[(batch - u->batches) % SLOTS];
+    wait_for(&u->listed, batch - u->batches);      /* in order, so that the count says which are there */
+    if (batch - u->batches >= SLOTS && !u->failed) /* the lists that were there have been copied */
+        cudaEventSynchronize(slot->arrived);
     gsv_narrow_panel *narrow = (gsv_narrow_panel *)slot->lists_host;
     gsv_wide_panel *wide = (gsv_wide_panel *)(slot->lists_host + WIDE_AT);
     gsv_wide_batch *b = &slot->wide;
@@ -277,6 +283,7 @@ static void list_panels(const upload *u, const panel_batch *batch, batch_slot *s
     }
     b->k = b->sums + sums;
     gsv_wide_plan(wide, (int32_t *)(slot->lists_host + STARTS_AT), b);
+    atomic_store_explicit(&u->listed, batch - u->batches + 1, memory_order_release);
 }
 
 static cudaError_t copy_list(const upload *u, const batch_slot *slot, int64_t at, int64_t bytes) {
@@ -286,8 +293,10 @@ static cudaError_t copy_list(const upload *u, const batch_slot *slot, int64_t at
 }
 
 /* All chunks of the batch are on their way: then its lists, and the inversion. */
-static gpusolve_status invert_batch(const upload *u, batch_slot *slot) {
+static gpusolve_status invert_batch(upload *u, int64_t index) {
     pipeline *p = u->p;
+    batch_slot *slot = &p->slots[index % SLOTS];
+    wait_for(&u->listed, index + 1);
     const gpusolve_dtype dtype = u->factor->dtype;
     const gsv_wide_batch *wide = &slot->wide;
     cudaError_t error = copy_list(u, slot, 0, slot->narrow * (int64_t)sizeof(gsv_narrow_panel));
@@ -349,7 +358,7 @@ static const panel_batch *batch_of(const panel_batch *batch, int64_t chunk) {
     return batch;
 }
 
-static gpusolve_status pass_chunk(const upload *u, const panel_batch *batch, int64_t chunk, int64_t begin,
+static gpusolve_status pass_chunk(upload *u, const panel_batch *batch, int64_t chunk, int64_t begin,
                                   int64_t end) {
     pipeline *p = u->p;
     const int64_t index = batch - u->batches;
@@ -364,7 +373,7 @@ static gpusolve_status pass_chunk(const upload *u, const panel_batch *batch, int
     if (error == cudaSuccess)
         error = cudaEventRecord(p->copied[chunk % CHUNKS], p->transfer);
     const gpusolve_status status = gsv_cuda_check(error, "copying panels to the device", u->message);
-    return status == GPUSOLVE_OK && chunk + 1 == batch[1].chunk ? invert_batch(u, slot) : status;
+    return status == GPUSOLVE_OK && chunk + 1 == batch[1].chunk ? invert_batch(u, index) : status;
 }
 
 /* What each thread does: chunks, until there are none left. After a failure they are only counted. */
@@ -374,31 +383,25 @@ static void run_chunks(upload *u) {
     const panel_batch *batch = u->batches;
     for (int64_t chunk; (chunk = atomic_fetch_add(&u->taken, 1)) < u->chunks;) {
         batch = batch_of(batch, chunk);
-        const int64_t index = batch - u->batches;
         const int64_t begin = batch->begin + (chunk - batch->chunk) * numbers;
         const int64_t end = begin + numbers < batch->end ? begin + numbers : batch->end;
-        batch_slot *slot = &p->slots[index % SLOTS];
-        if (chunk == batch->chunk) { /* the lists of two batches before may still be on their way */
-            if (index >= SLOTS) {
-                wait_passed(u, batch[1 - SLOTS].chunk);
-                if (!u->failed)
-                    cudaEventSynchronize(slot->arrived);
-            }
-            list_panels(u, batch, slot);
-        }
+        if (chunk == 0)
+            list_panels(u, batch);
         if (chunk >= CHUNKS) {
-            wait_passed(u, chunk - CHUNKS + 1);
+            wait_for(&u->passed, chunk - CHUNKS + 1);
             if (!u->failed)
                 cudaEventSynchronize(p->copied[chunk % CHUNKS]);
         }
         if (!u->failed)
             fill_chunk(u, batch, begin, end, p->pinned + chunk % CHUNKS * CHUNK_BYTES);
-        wait_passed(u, chunk);
+        wait_for(&u->passed, chunk);
         if (!u->failed) {
             u->status = pass_chunk(u, batch, chunk, begin, end);
             u->failed = u->status != GPUSOLVE_OK;
         }
         atomic_store_explicit(&u->passed, chunk + 1, memory_order_release);
+        if (chunk == batch->chunk && batch[1].chunk < u->chunks)
+            list_panels(u, batch + 1); /* the next one's, and those before it are no longer wanted */
     }
 }
 
