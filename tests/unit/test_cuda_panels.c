@@ -202,7 +202,7 @@ static void check_dtype(gpusolve_dtype dtype, int few) {
                                    {20, 300},  {33, 33},   {40, 70},   {48, 96},   {63, 64},   {64, 64},
                                    {64, 200},  {65, 130},  {100, 180}, {128, 128}, {129, 400}, {150, 151},
                                    {193, 200}, {257, 260}, {330, 500}, {520, 530}};
-    static const double growths[] = {1, 1e4, 1e6, 1e12, 1e30};
+    static const double growths[] = {1, 10, 100, 1e3, 1e4, 1e6, 1e12, 1e30};
     const int count = few ? 16 : (int)(sizeof sizes / sizeof *sizes);
     panel panels[sizeof sizes / sizeof *sizes];
     int seen[GSV_MOST_PARTS + 1] = {0};
@@ -216,7 +216,7 @@ static void check_dtype(gpusolve_dtype dtype, int few) {
                 CHECK(panels[k].growth != 1 || panels[k].parts == 1);
             }
     }
-    CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] > 0 && seen[4] > 0);
+    CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] + seen[4] + seen[8] + seen[GSV_MOST_PARTS] > 0);
     for (int parts = 3; parts < GSV_MOST_PARTS; parts++)
         CHECK(parts == 4 || parts == 8 || seen[parts] == 0);
 }
