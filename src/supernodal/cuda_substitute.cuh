@@ -1,7 +1,7 @@
 /*
- * Wide supernodes whose triangle is too ill-conditioned to be inverted (panel_inverse.h says which). Their
- * panel holds [L1; -L2], L1 negated but for its diagonal, and one block does all of a supernode, block row by
- * block row:
+ * Wide supernodes whose triangle is too ill-conditioned to be inverted (cuda_panel_inverse.h says which).
+ * Their panel holds [L1; -L2], L1 negated but for its diagonal, and one block does all of a supernode, block
+ * row by block row:
  *
  *      forward    x(I) = L(I, I) \ (f(I) - sum over J < I of L(I, J) x(J))         then u = f2 - L2 x
  *      backward   y(J) = L(J, J)' \ (x(J) - sum over I > J of L(I, J)' y(I))       from the last to the first

@@ -19,8 +19,8 @@ typedef struct gsv_node {
     int64_t rows;   /* start of its rows, and of its fronts' gather_ptr */
     int64_t update; /* row of its update vector */
     int32_t first_column, nc, nr;
-    int32_t parts; /* 1: the panel holds [W; -M]; 2, 4, ...: in so many column blocks (panel_inverse.h); 0:
-                    * [L1; -L2], to be solved with (cuda_substitute.cuh) */
+    int32_t parts; /* 1: the panel holds [W; -M]; 2, 4, ...: in so many column blocks (cuda_panel_inverse.h);
+                    * 0: [L1; -L2], to be solved with (cuda_substitute.cuh) */
 } gsv_node;
 
 /* A stream of the upper tree (stream.h). */

@@ -1,6 +1,6 @@
 /*
  * A factor's values on their way to the device: read from the caller's arrays, checked before, inverted on
- * arrival (panel_inverse.h).
+ * arrival (cuda_panel_inverse.h).
  *
  * The lower trapezoids, packed by columns one after the other, are one row of numbers. It is cut into
  * batches of whole panels, which are inverted together, and those into chunks. Host threads take chunks in
@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 
 #include "../memory.h"
-#include "../trsm/panel_inverse.h"
+#include "../trsm/cuda_panel_inverse.h"
 #include "cuda_support.h"
 
 enum {
@@ -32,7 +32,7 @@ enum {
     BATCH_WIDE = 1 << 12
 };
 
-/* The lists of a batch: narrow panels, wide panels, and the wide ones' starts (panel_inverse.h). */
+/* The lists of a batch: narrow panels, wide panels, and the wide ones' starts (cuda_panel_inverse.h). */
 enum {
     STARTS = GSV_INVERT_STAGES * (BATCH_WIDE + 1),
     WIDE_AT = BATCH_NARROW * (int)sizeof(gsv_narrow_panel),

@@ -5,7 +5,7 @@
  *      inv [L11 0; L21 L22] = [W11 0; -W22 L21 W11, W22]       16 -> 32 -> 64
  *
  * A block whose inverse is not to be trusted is marked for substitution: the rule and the limit are
- * panel_inverse.h's. Rows beyond the triangle's order are those of the identity.
+ * cuda_panel_inverse.h's. Rows beyond the triangle's order are those of the identity.
  *
  * Traffic: 2 k of T read, 4 k of W written, numbers, a block. Beside that the kernel clears what the solve
  * will exchange: fills memory with ABSENT (published.cuh).
@@ -17,7 +17,7 @@
 #include "../dense_kernels/overlap.cuh"
 #include "../dense_kernels/scalar.cuh"
 #include "cuda_leaf.h"
-#include "panel_inverse.h"
+#include "cuda_panel_inverse.h"
 
 namespace gsv {
 
@@ -108,8 +108,8 @@ __device__ __forceinline__ double sum_quad(double value) {
     return value + __shfl_xor_sync(~0u, value, 2);
 }
 
-/* Is k of panel_inverse.h beyond the limit, or not a number? All threads of the block get the answer. Four
- * lanes to a row (or column) i. l and w: zeros above the diagonal. sums: 4 x 64 doubles. */
+/* Is k of cuda_panel_inverse.h beyond the limit, or not a number? All threads of the block get the answer.
+ * Four lanes to a row (or column) i. l and w: zeros above the diagonal. sums: 4 x 64 doubles. */
 template <typename T> __device__ bool too_ill_conditioned_block(const T *l, const T *w, double *sums) {
     enum { LD = leaf_tile<T>::LD };
     double *e = sums, *inverse_e = sums + 64, *t = sums + 128, *t2 = sums + 192;

@@ -12,7 +12,7 @@
 #define GSV_PANEL_NARROW_CUH
 
 #include "../dense_kernels/scalar.cuh"
-#include "panel_inverse.h"
+#include "cuda_panel_inverse.h"
 
 namespace gsv {
 
@@ -25,8 +25,8 @@ __device__ __forceinline__ double max_warp(double value) {
     return value;
 }
 
-/* k of the triangle l1 (nc x nc) with inverse w (row i at w + i ldw), as in panel_inverse.h, on every lane of
- * a warp; infinite if it is not a number. shared: 2 x 32 numbers. */
+/* k of the triangle l1 (nc x nc) with inverse w (row i at w + i ldw), as in cuda_panel_inverse.h, on every
+ * lane of a warp; infinite if it is not a number. shared: 2 x 32 numbers. */
 template <typename T>
 __device__ double condition_warp(const T *l1, const T *w, int ldw, int nc, double *shared) {
     const int lane = threadIdx.x;

@@ -1,5 +1,5 @@
 /*
- * [W; -M] of all wide panels of a batch (panel_inverse.h), W = inv(L1) and M = L2 W.
+ * [W; -M] of all wide panels of a batch (cuda_panel_inverse.h), W = inv(L1) and M = L2 W.
  *
  *      diagonal    tiles of W on the diagonal: 64 x 64, a block of threads each
  *      double      from inverses W11, W22 of h columns to those of 2 h, two launches: T = L21 W11, and then

@@ -51,7 +51,7 @@
 #include "../dense_kernels/published.cuh"
 #include "../dense_kernels/tile_product.cuh"
 #include "../dense_kernels/trsv_invert.cuh"
-#include "../trsm/panel_inverse.h"
+#include "../trsm/cuda_panel_inverse.h"
 
 namespace gsv {
 

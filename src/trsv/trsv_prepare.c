@@ -10,7 +10,7 @@
 #include <cublas_v2.h>
 
 #include "../device.h"
-#include "../trsm/panel_inverse.h"
+#include "../trsm/cuda_panel_inverse.h"
 #include "trsv_launch.h"
 #endif
 

@@ -16,7 +16,7 @@
 
 #include "dense_kernels/panel_layout.h"
 #include "device.h"
-#include "trsm/panel_inverse.h"
+#include "trsm/cuda_panel_inverse.h"
 
 typedef struct panel {
     int nr, nc;

@@ -1,5 +1,5 @@
-/* panel_inverse.h: the batch's plan, and whose kernels run. */
-#include "panel_inverse.h"
+/* cuda_panel_inverse.h: the batch's plan, and whose kernels run. */
+#include "cuda_panel_inverse.h"
 
 /* Blocks of threads that a panel has in a launch. */
 static int64_t blocks_of(const gsv_wide_panel *p, int32_t stage) {

@@ -20,8 +20,8 @@
  * no NaN is. The inverses of the diagonal blocks are the diagonal blocks of the inverse, so one inverse gives
  * the k of every division.
  */
-#ifndef GSV_PANEL_INVERSE_H
-#define GSV_PANEL_INVERSE_H
+#ifndef GSV_CUDA_PANEL_INVERSE_H
+#define GSV_CUDA_PANEL_INVERSE_H
 
 #include <cuda_runtime_api.h>
 
@@ -114,7 +114,7 @@ cudaError_t gsv_invert_wide(gpusolve_dtype dtype, const gsv_wide_batch *batch, c
 /* Let the current device's kernels have their shared memory: before the first gsv_invert_wide. */
 cudaError_t gsv_invert_reserve(gpusolve_dtype dtype);
 
-/* What each precision's file has (panel_inverse_d.cu and so on). */
+/* What each precision's file has (cuda_panel_inverse_d.cu and so on). */
 typedef struct gsv_invert_functions {
     cudaError_t (*reserve)(void);
     cudaError_t (*narrow)(const gsv_narrow_panel *batch, int64_t count, const void *raw, void *panels,
