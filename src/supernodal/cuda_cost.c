@@ -9,8 +9,6 @@
 
 static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 
-enum { MOST_OF_BRANCHES = 4 }; /* right-hand sides; with more, in double precision, tensor cores take all */
-
 typedef struct share {
     int64_t supernodes, numbers;
 } share;
@@ -44,8 +42,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
-    const int with_branches = tiles->branches.count > 0 && !device->form.level_by_level &&
-                              (factor->dtype != GPUSOLVE_DOUBLE || cost->nrhs <= MOST_OF_BRANCHES);
+    const int with_branches = tiles->branches.count > 0 && !device->form.level_by_level;
     share branches = {0}, tiny = {0}, small = {0};
     (void)handle;
     count(plan, &tiles->tiny, with_branches, &branches, &tiny);

@@ -4,6 +4,7 @@
 #define GSV_CUDA_LAUNCH_CUH
 
 #include "cuda_branch.cuh"
+#include "cuda_lower.h"
 #include "cuda_stream.cuh"
 #include "cuda_sweep.cuh"
 
@@ -140,16 +141,18 @@ cudaError_t backward_level(const gsv_device_plan &device, const gsv_device_vecto
 /* Right-hand sides that a branch's vectors hold at a time. */
 template <int NR> struct chunk_of { static const int value = NR < 4 ? 1 : 4; };
 
-/* Are the branches walked? On tensor cores a supernode a warp is faster, for its vectors fill the machine. */
-template <typename T, int NR> bool walks_branches(const gsv_plan *plan, const gsv_sweep_form &form) {
-    return plan->tiles->branches.count > 0 && !form.level_by_level && !on_tensor_cores<T, NR>::value;
+/* Are the branches walked, or are their supernodes solved level by level? */
+inline bool walks_branches(const gsv_plan *plan, const gsv_sweep_form &form) {
+    return plan->tiles->branches.count > 0 && !form.level_by_level;
 }
 
 template <typename T, int NR>
 cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device,
                              const gsv_device_vectors &vectors, cudaStream_t stream) {
-    constexpr int CHUNK = chunk_of<NR>::value;
     const gsv_branches &branches = plan->tiles->branches;
+    if constexpr (on_tensor_cores<T, NR>::value)
+        return gsv_lower_forward(&branches, &device, &vectors, NR, stream);
+    constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
     return launch_block(branch_forward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
                         device, static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
@@ -159,8 +162,10 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
 template <typename T, int NR>
 cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &device,
                               const gsv_device_vectors &vectors, cudaStream_t stream) {
-    constexpr int CHUNK = chunk_of<NR>::value;
     const gsv_branches &branches = plan->tiles->branches;
+    if constexpr (on_tensor_cores<T, NR>::value)
+        return gsv_lower_backward(&branches, &device, &vectors, NR, stream);
+    constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
     return launch_block(branch_backward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
                         device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), NR, room);
@@ -230,7 +235,7 @@ template <typename T> cudaError_t count_stream_blocks(int *blocks) {
 template <typename T, int NR>
 cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                            const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const bool branches = walks_branches<T, NR>(plan, form);
+    const bool branches = walks_branches(plan, form);
     cudaError_t error = branches ? forward_branches<T, NR>(plan, device, vectors, stream) : cudaSuccess;
     if constexpr (NR == 1)
         if (error == cudaSuccess && walks_stream<NR>(form))
@@ -258,7 +263,7 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, 
 template <typename T, int NR>
 cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                             const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const bool branches = walks_branches<T, NR>(plan, form);
+    const bool branches = walks_branches(plan, form);
     cudaError_t error = cudaSuccess;
     if constexpr (NR == 1)
         if (walks_stream<NR>(form)) {
@@ -312,9 +317,8 @@ cudaError_t launch_load(const gsv_plan *plan, const int32_t *perm, const int32_t
 template <typename T, int NR>
 cudaError_t launch_store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
                          cudaStream_t stream) {
-    store_kernel<T, NR>
-        <<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, inverse, static_cast<const T *>(from), to);
-    return cudaGetLastError();
+    return launch(store_kernel<T, NR>, transfer_blocks<T, NR>(n), 0, stream, n, inverse,
+                  static_cast<const T *>(from), to);
 }
 
 template <typename T, int NR>
@@ -337,8 +341,13 @@ template <typename T> struct launcher {
         GSV_DISPATCH_CLASS(backward_levels, nr, plan, *device, *form, *vectors, stream);
     }
     static cudaError_t reserve(const gsv_branches *branches) {
-        const cudaError_t error = reserve_branch<T, 1>(*branches);
-        return error != cudaSuccess ? error : reserve_branch<T, 4>(*branches);
+        cudaError_t error = reserve_branch<T, 1>(*branches);
+        if (error == cudaSuccess)
+            error = reserve_branch<T, 4>(*branches);
+        if constexpr (on_tensor_cores<T, 8>::value)
+            if (error == cudaSuccess)
+                error = gsv_lower_reserve(branches);
+        return error;
     }
     static cudaError_t load(const gsv_plan *plan, const int32_t *perm, const int32_t *inverse,
                             gsv_device_dense from, void *to, const gsv_device_vectors *vectors, int nr,

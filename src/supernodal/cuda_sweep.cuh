@@ -213,22 +213,38 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
 
 /*
  * Between a user's block, whose rows may be far apart or side by side, and a vector of the sweeps, NR
- * right-hand sides a row. A block of threads has 32 rows or more: neighbours in whichever of the two
- * directions the user's numbers are neighbours, and across through shared memory, so that both sides are read
- * and written in runs as long as there are.
+ * right-hand sides a row. A block of threads has ROWS rows: neighbours in whichever of the two directions the
+ * user's numbers are neighbours, and across through shared memory, so that both sides are read and written in
+ * runs as long as there are. A thread requests all of its numbers before it uses one: 32 bytes or more, for
+ * what limits both kernels is how many bytes are under way.
  */
 template <typename T, int NR> struct transfer {
-    static const int ROWS = NR >= 8 ? 32 : BLOCK / NR,
-                     STRIDE = NR > 1 ? NR + 1 : 1; /* odd, against bank conflicts */
-    static const int PER_THREAD = (ROWS * NR + BLOCK - 1) / BLOCK;
+    static const int ROWS = NR >= 32 ? 64 : NR >= 8 ? 128 : BLOCK / NR;
+    static const int STRIDE = NR > 1 ? NR + 1 : 1; /* odd, against bank conflicts */
+    static const int EACH = ROWS * NR / BLOCK;     /* numbers of a thread */
+    static const int RUN = NR * sizeof(T) < 16 || sizeof(T) > 16 ? 1 : 16 / sizeof(T);
+    static const int RUNS = (ROWS * NR / RUN + BLOCK - 1) / BLOCK; /* of a thread */
+    static_assert(ROWS * NR % BLOCK == 0 && NR % RUN == 0, "whole rows, whole runs");
 
-    /* visit(row of the block, right-hand side) for this thread's share of ROWS x NR numbers, by turns */
-    template <typename Visit> static __device__ __forceinline__ void along(bool rows, Visit visit) {
+    /* number k of this thread, by turns: neighbours are in neighbouring rows, or in one row */
+    static __device__ __forceinline__ int2 number(bool rows, int k) {
+        const int e = k * BLOCK + threadIdx.x;
+        return rows ? make_int2(e % ROWS, e / ROWS) : make_int2(e / NR, e % NR);
+    }
+
+    /* where run k of this thread begins; past the end where there are fewer runs than threads */
+    static __device__ __forceinline__ int2 run(int k) {
+        const int e = (k * BLOCK + threadIdx.x) * RUN;
+        return make_int2(e / NR, e % NR);
+    }
+
+    /* rows of the vector that the runs are in, or -1 */
+    static __device__ __forceinline__ void list_rows(int32_t n, const int32_t *inverse, int64_t first,
+                                                     int32_t (&row)[RUNS]) {
 #pragma unroll
-        for (int k = 0; k < PER_THREAD; k++) {
-            const int e = k * BLOCK + threadIdx.x;
-            if (e < ROWS * NR)
-                visit(rows ? e % ROWS : e / NR, rows ? e / ROWS : e % NR);
+        for (int k = 0; k < RUNS; k++) {
+            const int64_t i = first + run(k).x;
+            row[k] = run(k).x >= ROWS || i >= n ? -1 : inverse ? inverse[i] : int32_t(i);
         }
     }
 };
@@ -241,6 +257,7 @@ __global__ void __launch_bounds__(BLOCK)
     load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
                 int4 *fill, int64_t units, int *broken) {
     typedef transfer<T, NR> transfer;
+    wait_for_vectors(); /* the sweep may begin to read its panels */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
     for (int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x; e < units; e += int64_t(gridDim.x) * BLOCK)
@@ -248,23 +265,38 @@ __global__ void __launch_bounds__(BLOCK)
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     const T *values = static_cast<const T *>(from.values);
+    const bool rows = from.row_stride == 1;
     if (NR > 1)
         perm = nullptr;
     else
         inverse = nullptr;
-    transfer::along(from.row_stride == 1, [&](int r, int c) {
-        const int64_t i = first + r;
-        tile[r * transfer::STRIDE + c] =
-            i < n && c < from.columns
-                ? values[(perm ? perm[i] : i) * from.row_stride + c * from.column_stride]
-                : make<T>(0);
-    });
+    T value[transfer::EACH];
+#pragma unroll
+    for (int k = 0; k < transfer::EACH; k++) {
+        const int2 at = transfer::number(rows, k);
+        const int64_t i = first + at.x;
+        value[k] = i < n && at.y < from.columns
+                       ? values[(perm ? perm[i] : i) * from.row_stride + at.y * from.column_stride]
+                       : make<T>(0);
+    }
+    int32_t row[transfer::RUNS];
+    transfer::list_rows(n, inverse, first, row);
+#pragma unroll
+    for (int k = 0; k < transfer::EACH; k++) {
+        const int2 at = transfer::number(rows, k);
+        tile[at.x * transfer::STRIDE + at.y] = value[k];
+    }
     __syncthreads(); /* the tile is complete */
-    transfer::along(false, [&](int r, int c) {
-        const int64_t i = first + r;
-        if (i < n)
-            to[(inverse ? inverse[i] : i) * NR + c] = tile[r * transfer::STRIDE + c];
-    });
+#pragma unroll
+    for (int k = 0; k < transfer::RUNS; k++)
+        if (row[k] >= 0) {
+            const int2 at = transfer::run(k);
+            T run[transfer::RUN];
+#pragma unroll
+            for (int j = 0; j < transfer::RUN; j++)
+                run[j] = tile[at.x * transfer::STRIDE + at.y + j];
+            store_run(&to[int64_t(row[k]) * NR + at.y], run);
+        }
 }
 
 /* to(perm[i], c) = from(i, c): a block has rows of the user's. */
@@ -275,17 +307,31 @@ __global__ void __launch_bounds__(BLOCK)
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     T *values = static_cast<T *>(to.values);
-    transfer::along(false, [&](int r, int c) {
-        const int64_t i = first + r;
-        if (i < n)
-            tile[r * transfer::STRIDE + c] = from[(inverse ? inverse[i] : i) * NR + c];
-    });
+    int32_t row[transfer::RUNS];
+    transfer::list_rows(n, inverse, first, row);
+    wait_for_vectors();
+    T run[transfer::RUNS][transfer::RUN];
+#pragma unroll
+    for (int k = 0; k < transfer::RUNS; k++)
+        if (row[k] >= 0)
+            load_run(&from[int64_t(row[k]) * NR + transfer::run(k).y], run[k]);
+#pragma unroll
+    for (int k = 0; k < transfer::RUNS; k++)
+        if (row[k] >= 0) {
+            const int2 at = transfer::run(k);
+#pragma unroll
+            for (int j = 0; j < transfer::RUN; j++)
+                tile[at.x * transfer::STRIDE + at.y + j] = run[k][j];
+        }
     __syncthreads(); /* the tile is complete */
-    transfer::along(to.row_stride == 1, [&](int r, int c) {
-        const int64_t i = first + r;
-        if (i < n && c < to.columns)
-            values[i * to.row_stride + c * to.column_stride] = tile[r * transfer::STRIDE + c];
-    });
+    const bool rows = to.row_stride == 1;
+#pragma unroll
+    for (int k = 0; k < transfer::EACH; k++) {
+        const int2 at = transfer::number(rows, k);
+        const int64_t i = first + at.x;
+        if (i < n && at.y < to.columns)
+            values[i * to.row_stride + at.y * to.column_stride] = tile[at.x * transfer::STRIDE + at.y];
+    }
 }
 
 template <typename T, int NR>

@@ -1,0 +1,134 @@
+/* Launchers of cuda_lower.cuh: cuda_lower.h. */
+#include "cuda_lower.h"
+
+#include "cuda_launch.cuh"
+#include "cuda_lower.cuh"
+
+namespace gsv {
+
+/* Few warps a block, and many blocks: the upper levels of a branch have work for few. Measured on an H200
+ * against blocks of six and of eight warps. */
+enum { LOWER_WARPS = 4, LOWER_FEW = 800 };
+
+template <int N> struct lower_resident { static const int BLOCKS = N == 1 ? 4 : 3; }; /* an SM */
+
+/* Chunks of 8 N right-hand sides, at most nr. */
+template <int N> static int splits_of(const gsv_branches *branches, int nr) {
+    int splits = 1; /* blocks that share a branch: more than one where there are few branches */
+    while (splits < nr / (8 * N) && branches->count * int64_t(splits) < LOWER_FEW)
+        splits *= 2;
+    return splits;
+}
+
+typedef lower_room room_function(const gsv_branch &);
+
+static int most_bytes(const gsv_branches *branches, room_function *room) {
+    int most = 0;
+    for (int32_t b = 0; b < branches->count; b++) {
+        const int bytes = room(branches->branch[b]).bytes;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* A sweep is one launch, or two: branches 0 .. cut - 1, and the others, which take less shared memory. */
+struct lower_cut {
+    int32_t cut;
+    int bytes[2];
+};
+
+static int blocks_of(int bytes, int resident) {
+    const int blocks =
+        233472 / (bytes + 1024); /* an SM of an H200 has so much, and keeps some for each block */
+    return blocks >= resident ? resident : blocks > 0 ? blocks : 1;
+}
+
+/* Where the launches' blocks per SM promise most. A second launch costs as much as a block more on each. */
+static lower_cut choose_cut(const gsv_branches *branches, room_function *room, int resident) {
+    const int all = most_bytes(branches, room);
+    const double each = blocks_of(all, resident);
+    lower_cut best = {0, {all, all}};
+    double least = branches->count / each;
+    int rest = 0;
+    for (int32_t b = branches->count - 1; b > 0; b--) {
+        const int bytes = room(branches->branch[b]).bytes;
+        rest = bytes > rest ? bytes : rest;
+        const double cost = b / each + (branches->count - b) / double(blocks_of(rest, resident)) + 132;
+        if (cost < least) {
+            least = cost;
+            best = {b, {all, rest}};
+        }
+    }
+    return best;
+}
+
+template <int N>
+static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
+                                 const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+    const int splits = splits_of<N>(branches, nr);
+    const lower_cut cut = choose_cut(branches, forward_room<N>, lower_resident<N>::BLOCKS);
+    const int32_t first[] = {0, cut.cut, branches->count};
+    cudaError_t error = cudaSuccess;
+    for (int part = 0; part < 2 && error == cudaSuccess; part++)
+        if (first[part] < first[part + 1])
+            error = launch_block(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                                 int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
+                                 size_t(cut.bytes[part]), stream, *device,
+                                 static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
+                                 static_cast<double *>(vectors->u), nr, first[part], splits);
+    return error;
+}
+
+template <int N>
+static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
+                                  const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+    const int splits = splits_of<N>(branches, nr);
+    const lower_cut cut = choose_cut(branches, backward_room<N>, lower_resident<N>::BLOCKS);
+    const int32_t first[] = {0, cut.cut, branches->count};
+    cudaError_t error = cudaSuccess;
+    for (int part = 0; part < 2 && error == cudaSuccess; part++)
+        if (first[part] < first[part + 1])
+            error = launch_block(lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                                 int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
+                                 size_t(cut.bytes[part]), stream, *device,
+                                 static_cast<const double *>(vectors->x), static_cast<double *>(vectors->y),
+                                 nr, first[part], splits);
+    return error;
+}
+
+/* As much as the device has, not what these branches want: another factor's may want more. */
+template <int N> static cudaError_t lower_reserve(const gsv_branches *branches) {
+    int device = 0, most = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error == cudaSuccess &&
+        (most_bytes(branches, forward_room<N>) > most || most_bytes(branches, backward_room<N>) > most))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    return error;
+}
+
+} // namespace gsv
+
+cudaError_t gsv_lower_reserve(const gsv_branches *branches) {
+    const cudaError_t error = gsv::lower_reserve<1>(branches);
+    return error != cudaSuccess ? error : gsv::lower_reserve<2>(branches);
+}
+
+cudaError_t gsv_lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
+                              const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+    return nr == 8 ? gsv::lower_forward<1>(branches, device, vectors, nr, stream)
+                   : gsv::lower_forward<2>(branches, device, vectors, nr, stream);
+}
+
+cudaError_t gsv_lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
+                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+    return nr == 8 ? gsv::lower_backward<1>(branches, device, vectors, nr, stream)
+                   : gsv::lower_backward<2>(branches, device, vectors, nr, stream);
+}

@@ -1,0 +1,502 @@
+/*
+ * Branches (branches.h) for 8 right-hand sides or more in double precision: the subtrees of cuda_branch.cuh,
+ * a block of threads each, 8 N right-hand sides at a time, on FP64 tensor cores.
+ *
+ *      forward   level by level up: f1 = y(cols) + the children's rows, f2 = the children's rows, and then,
+ * 32 rows of a front a warp, x1 = W f1, u = f2 - M f1. x and the roots' u go to global memory, the other u
+ * stay in shared memory. Small leaves, most of all supernodes, two a warp at a time. backward  level by level
+ * down: y(cols) = [W; -M]' [x(cols); y(rows below)], eight columns a warp.
+ *
+ * Bits. The sums of cuda_tensor.cuh, term by term, and so those of one right-hand side: forward f2, then
+ * ascending k one by one; backward eight chains, the rows i of one i mod 8, as a tree.
+ *
+ * Mapping. A warp holds rows as the result of a tensor product has them: row l / 4 of eight, numbers
+ * 2 (l % 4) and one more of eight. Backward: where a level has no more units than there are warps, a warp
+ * takes eight columns, and writes when all have read; where it has more, a warp takes a node, eight columns
+ * after the other: a group reads no row of an earlier one, so that the solution takes x's place.
+ *
+ * Synchronisation: barriers of the block, and wait_for_vectors. No block waits for another, so all end.
+ *
+ * Traffic: panels and lists once for each of the `splits` blocks that share a branch; y, x, and the outside
+ * rows once. Cost: a level has one or two barriers, and what one warp takes for 32 rows of a front. The upper
+ * levels of a branch have few such units, so that on an H200 the forward sweep waits for their instructions,
+ * not for memory (an SM issues in 20 to 30 % of its cycles); the backward sweep is short of cycles (50 %).
+ */
+#ifndef GSV_CUDA_LOWER_CUH
+#define GSV_CUDA_LOWER_CUH
+
+#include "cuda_branch.cuh"
+#include "cuda_tensor.cuh"
+
+namespace gsv {
+
+enum { LOWER_TILES = GSV_FORWARD_UNIT / 8, LEAF_ROWS = 16, LEAF_COLUMNS = 8 };
+
+/* A row of vectors in shared memory: 8 N numbers, and a quarter as much again, so that the rows of a fragment
+ * are in different banks. */
+template <int N> struct lower_row { static const int NUMBERS = 8 * N, STRIDE = 10 * N; };
+
+/* Where things are in a block's shared memory, in bytes; panels begin at 0. */
+struct lower_room {
+    int lists, vector, updates, bytes;
+};
+
+template <int N> __host__ __device__ lower_room forward_room(const gsv_branch &branch) {
+    const int row = lower_row<N>::STRIDE * int(sizeof(double));
+    lower_room room;
+    room.lists = round_up_16(branch.numbers * int64_t(sizeof(double)));
+    room.vector = room.lists + 2 * branch.at[GSV_AT_BACKWARD_LEVELS];
+    room.updates = room.vector + branch.columns * row;
+    room.bytes = room.updates + (branch.updates - branch.outside_rows) * row;
+    return room;
+}
+
+/* Of the lists, the backward sweep wants those before GSV_AT_FORWARD_LEVELS, so many with what fills the last
+ * 16 bytes, and those from GSV_AT_BACKWARD_LEVELS on. */
+__host__ __device__ inline int early_lists(const gsv_branch &branch) {
+    return (branch.at[GSV_AT_FORWARD_LEVELS] + 7) / 8 * 8;
+}
+
+template <int N> __host__ __device__ lower_room backward_room(const gsv_branch &branch) {
+    const int row = lower_row<N>::STRIDE * int(sizeof(double));
+    lower_room room;
+    room.lists = round_up_16(branch.numbers * int64_t(sizeof(double)));
+    room.vector =
+        room.lists + 2 * (early_lists(branch) + branch.at[GSV_AT_END] - branch.at[GSV_AT_BACKWARD_LEVELS]);
+    room.updates = room.bytes = room.vector + (branch.columns + branch.outside_rows) * row;
+    return room;
+}
+
+/* Begin to copy 16 bytes to shared memory. */
+__device__ __forceinline__ void begin_copy_16(void *to, const void *from) {
+    asm volatile(
+        "cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
+        "l"(from)
+        : "memory");
+}
+
+template <int WARPS> __device__ __forceinline__ void begin_copy_bytes(char *to, const void *from, int bytes) {
+    for (int at = 16 * threadIdx.x; at < bytes; at += 16 * 32 * WARPS)
+        begin_copy_16(to + at, static_cast<const char *>(from) + at);
+}
+
+/* --------------------------------------------------------------------------------------------- forward ---
+ */
+
+/* What the warps of a block share in the forward sweep of one chunk of right-hand sides. */
+struct forward_branch {
+    const double *panels;
+    double *f, *updates;
+    const uint16_t *gather_ptr, *gather;
+    const uint32_t *outside_update;
+    double *x, *u; /* of the branch's first column, and of all update vectors, of the chunk */
+    int outside, nrhs;
+    bool refuse;
+};
+
+template <int N> using lower_tile = double[N][2]; /* eight rows of a warp */
+
+/* Rows i of a tile to where they belong: x(cols), or the update vector. */
+template <int N>
+__device__ __forceinline__ void put_row(const forward_branch &b, const gsv_branch_node &node, int64_t root,
+                                        int i, lower_tile<N> &acc) {
+    const int c = threadIdx.x % 4 * 2;
+    if (b.refuse)
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            acc[n][0] = acc[n][1] = not_a_number<double>();
+    double *to = &b.updates[(node.update - b.outside + i - node.nc) * lower_row<N>::STRIDE];
+    if (i < node.nc)
+        to = &b.x[int64_t(node.column + i) * b.nrhs];
+    else if (root >= 0)
+        to = &b.u[(root + i - node.nc) * b.nrhs];
+    if (i < node.nr)
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            store_run(to + 8 * n + c, acc[n]);
+}
+
+/* A front of at most LEAF_ROWS rows and LEAF_COLUMNS columns without children, no root: its numbers,
+ * requested before they are used. */
+template <int N> struct small_leaf {
+    gsv_branch_node node;
+    double a[2][2], b[2][N];
+
+    static __device__ __forceinline__ bool is(const gsv_branch_node &node, int outside) {
+        return node.nr <= LEAF_ROWS && node.nc <= LEAF_COLUMNS && node.update >= outside;
+    }
+
+    __device__ __forceinline__ void request(const forward_branch &branch) {
+        const int lane = threadIdx.x % 32, row = lane / 4, part = lane % 4, nr = node.nr, nc = node.nc;
+        const double *column = branch.panels + node.panel + gsv_narrow_column(nr, part) + row;
+        const double *v = branch.f + (node.column + part) * lower_row<N>::STRIDE + row;
+#pragma unroll
+        for (int s = 0; s < 2; s++) {
+            const int k = 4 * s + part;
+#pragma unroll
+            for (int m = 0; m < 2; m++) {
+                const int i = 8 * m + row;
+                a[s][m] = k < nc && i >= k && i < nr ? column[8 * m] : 0;
+            }
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                b[s][n] = k < nc ? v[4 * s * lower_row<N>::STRIDE + 8 * n] : 0;
+            column += 4 * nr - 4 * part - 10; /* to column 4 + part */
+        }
+    }
+
+    __device__ __forceinline__ void finish(const forward_branch &branch) {
+        const int row = threadIdx.x % 32 / 4, c = threadIdx.x % 4 * 2;
+        double acc[2][N][2];
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                acc[m][n][0] = acc[m][n][1] = 0;
+#pragma unroll
+                for (int s = 0; s < 2; s++)
+                    multiply_add_warp(acc[m][n], a[s][m], b[s][n]);
+                if (branch.refuse)
+                    acc[m][n][0] = acc[m][n][1] = not_a_number<double>();
+            }
+        const int nc = node.nc, nr = node.nr;
+        double *to = branch.updates + (node.update - branch.outside + row - nc) * lower_row<N>::STRIDE + c;
+        double *x = branch.x + int64_t(node.column + row) * branch.nrhs + c;
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            if (row < nc)
+                store_run(x + 8 * n, acc[0][n]);
+            else if (row < nr)
+                store_run(to + 8 * n, acc[0][n]);
+            if (8 + row < nr)
+                store_run(to + 8 * lower_row<N>::STRIDE + 8 * n, acc[1][n]);
+        }
+    }
+};
+
+/* Rows begin .. end - 1 of the 32 from `first` on: what the children owe them, added to acc, child by child.
+ */
+template <int N>
+__device__ __forceinline__ void gather_rows_warp(const forward_branch &b, const gsv_branch_node &node,
+                                                 int first, int begin, int end,
+                                                 lower_tile<N> (&acc)[LOWER_TILES]) {
+    const int row = threadIdx.x % 32 / 4, from = threadIdx.x % 4 * 2 - b.outside * lower_row<N>::STRIDE;
+    const uint16_t *ptr = b.gather_ptr + node.gather + first + row;
+    int at[LOWER_TILES], last[LOWER_TILES];
+    bool more = false;
+#pragma unroll
+    for (int m = 0; m < LOWER_TILES; m++) {
+        const int i = first + 8 * m + row;
+        at[m] = last[m] = 0;
+        if (i >= begin && i < end) {
+            at[m] = ptr[8 * m];
+            last[m] = ptr[8 * m + 1];
+        }
+        more |= at[m] < last[m];
+    }
+    while (more) {
+        more = false;
+#pragma unroll
+        for (int m = 0; m < LOWER_TILES; m++)
+            if (at[m] < last[m]) {
+                const double *term = &b.updates[b.gather[at[m]] * lower_row<N>::STRIDE + from];
+#pragma unroll
+                for (int n = 0; n < N; n++) {
+                    const double2 two = *reinterpret_cast<const double2 *>(term + 8 * n);
+                    acc[m][n][0] += two.x;
+                    acc[m][n][1] += two.y;
+                }
+                at[m]++;
+                more |= at[m] < last[m];
+            }
+    }
+}
+
+/* f(cols) += what the children owe: rows 0 .. nc - 1, all in the front's first 32. Leaves zeros in their acc.
+ */
+template <int N>
+__device__ __forceinline__ void add_to_columns_warp(const forward_branch &b, const gsv_branch_node &node,
+                                                    int end, lower_tile<N> (&acc)[LOWER_TILES]) {
+    const int row = threadIdx.x % 32 / 4, c = threadIdx.x % 4 * 2, nc = node.nc;
+    double *f = &b.f[(node.column + row) * lower_row<N>::STRIDE + c];
+#pragma unroll
+    for (int m = 0; m < LOWER_TILES; m++)
+        if (8 * m + row < nc)
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                load_run(f + 8 * m * lower_row<N>::STRIDE + 8 * n, acc[m][n]);
+    gather_rows_warp<N>(b, node, 0, 0, end, acc);
+#pragma unroll
+    for (int m = 0; m < LOWER_TILES; m++)
+        if (8 * m + row < nc)
+#pragma unroll
+            for (int n = 0; n < N; n++) {
+                store_run(f + 8 * m * lower_row<N>::STRIDE + 8 * n, acc[m][n]);
+                acc[m][n][0] = acc[m][n][1] = 0;
+            }
+}
+
+/* TILES tiles of rows from `first` on: acc += [W; -M] f(cols). */
+template <int N, int TILES>
+__device__ __forceinline__ void multiply_rows_warp(const forward_branch &b, const gsv_branch_node &node,
+                                                   int first, lower_tile<N> (&acc)[LOWER_TILES]) {
+    const int lane = threadIdx.x % 32, row = lane / 4, part = lane % 4, nr = node.nr, nc = node.nc;
+    const double *column = b.panels + node.panel + gsv_narrow_column(nr, part) + first + row;
+    const double *v = b.f + (node.column + part) * lower_row<N>::STRIDE + row;
+#pragma unroll 2
+    for (int s = 0; s < nc; s += 4) {
+        const int k = s + part;
+        const unsigned rows = k < nc ? nr - k : 0; /* of column k */
+        double f[N];
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            f[n] = k < nc ? v[8 * n] : 0;
+#pragma unroll
+        for (int m = 0; m < TILES; m++) {
+            const double a = unsigned(first + row - k + 8 * m) < rows ? column[8 * m] : 0;
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                multiply_add_warp(acc[m][n], a, f[n]);
+        }
+        column += 4 * nr - 4 * k - 10; /* to column k + 4 */
+        v += 4 * lower_row<N>::STRIDE;
+    }
+}
+
+/* 32 rows of a front from `first` on. begin: the first row whose children's rows are not added yet. */
+template <int N>
+__device__ __forceinline__ void forward_unit_warp(const forward_branch &b, const gsv_branch_node &node,
+                                                  int first, int begin) {
+    const bool is_root = node.update < b.outside && node.nr > node.nc;
+    const int64_t root = is_root ? int64_t(__ldg(b.outside_update + node.update)) : -1;
+    lower_tile<N> acc[LOWER_TILES];
+#pragma unroll
+    for (int m = 0; m < LOWER_TILES; m++)
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            acc[m][n][0] = acc[m][n][1] = 0;
+    if (begin == 0 && node.gather != GSV_NO_GATHER)
+        add_to_columns_warp<N>(b, node, node.nr, acc);
+    else if (node.gather != GSV_NO_GATHER)
+        gather_rows_warp<N>(b, node, first, begin, node.nr, acc);
+    __syncwarp(); /* f(cols) is complete; the multiplications are the warp's */
+    if (node.nr - first <= 16)
+        multiply_rows_warp<N, 2>(b, node, first, acc);
+    else
+        multiply_rows_warp<N, LOWER_TILES>(b, node, first, acc);
+#pragma unroll
+    for (int m = 0; m < LOWER_TILES; m++)
+        if (first + 8 * m < node.nr)
+            put_row<N>(b, node, root, first + 8 * m + threadIdx.x % 32 / 4, acc[m]);
+}
+
+template <int N, int WARPS, int RESIDENT>
+__global__ void __launch_bounds__(32 * WARPS, RESIDENT)
+    lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs,
+                         int first_branch, int splits) {
+    constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
+    extern __shared__ int4 shared[];
+    char *memory = reinterpret_cast<char *>(shared);
+    const int which = first_branch + blockIdx.x / splits;
+    const gsv_branch &branch = plan.branches[which];
+    const lower_room room = forward_room<N>(branch);
+    begin_copy_bytes<WARPS>(memory, static_cast<const double *>(plan.panels) + branch.panel, room.lists);
+    begin_copy_bytes<WARPS>(memory + room.lists, plan.branch_lists + branch.lists, room.vector - room.lists);
+    const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
+    const gsv_branch_node *nodes = reinterpret_cast<const gsv_branch_node *>(lists);
+    const uint16_t *level_nodes = lists + branch.at[GSV_AT_LEVEL_NODES];
+    const uint16_t *level_units = lists + branch.at[GSV_AT_FORWARD_LEVELS];
+    const uint16_t *units = lists + branch.at[GSV_AT_FORWARD_UNITS];
+    const int warp = threadIdx.x / 32, columns = branch.columns, levels = branch.levels;
+    const int64_t first_column = branch.first_column;
+    forward_branch b;
+    b.panels = reinterpret_cast<const double *>(memory);
+    b.f = reinterpret_cast<double *>(memory + room.vector);
+    b.updates = reinterpret_cast<double *>(memory + room.updates);
+    b.gather_ptr = lists + branch.at[GSV_AT_GATHER_PTR];
+    b.gather = lists + branch.at[GSV_AT_GATHER];
+    b.outside_update = plan.outside_update + branch.outside;
+    b.outside = branch.outside_rows;
+    b.nrhs = nrhs;
+    b.refuse = plan.branch_refuse[which]; /* this kernel cannot (cuda_sweep.cuh) */
+    wait_for_vectors();
+
+    for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {
+        const double *from = y + first_column * nrhs + c0;
+        for (int e = threadIdx.x; e < columns * (CHUNK / 2); e += 32 * WARPS) {
+            const int i = e / (CHUNK / 2), c = e % (CHUNK / 2) * 2;
+            begin_copy_16(&b.f[i * STRIDE + c], from + int64_t(i) * nrhs + c);
+        }
+        b.x = x + first_column * nrhs + c0;
+        b.u = u + c0;
+        end_copies();
+        __syncthreads(); /* panels, lists and f are there; nobody reads the updates of the chunk before */
+        const int leaves = level_units[1];
+        for (int k = warp; k < leaves; k += 2 * WARPS) {
+            small_leaf<N> one, two;
+            const bool second = k + WARPS < leaves;
+            one.node = nodes[units[2 * k]];
+            two.node = nodes[units[2 * (second ? k + WARPS : k)]];
+            const bool small_one = small_leaf<N>::is(one.node, b.outside);
+            const bool small_two = small_leaf<N>::is(two.node, b.outside);
+            if (small_one)
+                one.request(b);
+            if (small_two)
+                two.request(b);
+            if (small_one)
+                one.finish(b);
+            else
+                forward_unit_warp<N>(b, one.node, units[2 * k + 1], 0);
+            if (small_two && second)
+                two.finish(b);
+            else if (second)
+                forward_unit_warp<N>(b, two.node, units[2 * (k + WARPS) + 1], 0);
+        }
+        __syncthreads(); /* the leaves' updates are complete */
+        for (int level = 1; level < levels; level++) {
+            const int begin = level_units[level], end = level_units[level + 1];
+            /* where every node is one unit, its warp adds to its columns too */
+            const bool alone = end - begin == level_nodes[level + 1] - level_nodes[level];
+            if (!alone) {
+                for (int k = level_nodes[level] + warp; k < level_nodes[level + 1]; k += WARPS) {
+                    const gsv_branch_node node = nodes[k];
+                    lower_tile<N> acc[LOWER_TILES];
+                    add_to_columns_warp<N>(b, node, node.nc, acc);
+                }
+                __syncthreads(); /* f of the level is complete */
+            }
+            for (int k = begin + warp; k < end; k += WARPS) {
+                const gsv_branch_node node = nodes[units[2 * k]];
+                forward_unit_warp<N>(b, node, units[2 * k + 1], alone ? 0 : node.nc);
+            }
+            __syncthreads(); /* the level's updates are complete; after the last one f may be written */
+        }
+    }
+}
+
+/* -------------------------------------------------------------------------------------------- backward ---
+ */
+
+/* Columns first .. first + 7 of a node: their sums. */
+template <int N>
+__device__ __forceinline__ void backward_group_warp(const double *panels, const gsv_branch_node &node,
+                                                    int first, const double *solution, const uint16_t *below,
+                                                    lower_tile<N> &total) {
+    const int lane = threadIdx.x % 32, part = lane % 4, nr = node.nr, nc = node.nc;
+    const int j = first + lane / 4, rows = j < nc ? nr : 0;
+    const double *a = panels + node.panel + gsv_narrow_column(nr, j < nc ? j : 0);
+    const double *v = solution + lane / 4;
+    double acc[8][N][2];
+#pragma unroll
+    for (int e = 0; e < 8 * N * 2; e++)
+        (&acc[0][0][0])[e] = 0;
+    for (int i = first + 8 * part; i - 8 * part < nr; i += 32) {
+        const uint16_t *list = below + node.below + i - nc;
+        double left[8], right[8][N];
+#pragma unroll
+        for (int p = 0; p < 8; p++) {
+            int row = node.column + i + p;
+            if (i + p >= nc && i + p < nr)
+                row = list[p];
+            left[p] = i + p >= j && i + p < rows ? a[i + p] : 0;
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                right[p][n] = i + p < nr ? v[row * lower_row<N>::STRIDE + 8 * n] : 0;
+        }
+#pragma unroll
+        for (int p = 0; p < 8; p++)
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                multiply_add_warp(acc[p][n], left[p], right[p][n]);
+    }
+#pragma unroll
+    for (int n = 0; n < N; n++)
+#pragma unroll
+        for (int c = 0; c < 2; c++) {
+            double kinds[8];
+#pragma unroll
+            for (int p = 0; p < 8; p++)
+                kinds[p] = acc[p][n][c];
+            total[n][c] = add_eight(kinds);
+        }
+}
+
+template <int N, int WARPS, int RESIDENT>
+__global__ void __launch_bounds__(32 * WARPS, RESIDENT)
+    lower_backward_kernel(gsv_device_plan plan, const double *x, double *y, int nrhs, int first_branch,
+                          int splits) {
+    constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
+    extern __shared__ int4 shared[];
+    char *memory = reinterpret_cast<char *>(shared);
+    const int which = first_branch + blockIdx.x / splits;
+    const gsv_branch &branch = plan.branches[which];
+    const lower_room room = backward_room<N>(branch);
+    const int early = early_lists(branch), late = branch.at[GSV_AT_BACKWARD_LEVELS];
+    begin_copy_bytes<WARPS>(memory, static_cast<const double *>(plan.panels) + branch.panel, room.lists);
+    begin_copy_bytes<WARPS>(memory + room.lists, plan.branch_lists + branch.lists, 2 * early);
+    begin_copy_bytes<WARPS>(memory + room.lists + 2 * early, plan.branch_lists + branch.lists + late,
+                            2 * (branch.at[GSV_AT_END] - late));
+    const double *panels = reinterpret_cast<const double *>(memory);
+    const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
+    const gsv_branch_node *nodes = reinterpret_cast<const gsv_branch_node *>(lists);
+    const uint16_t *level_nodes = lists + branch.at[GSV_AT_LEVEL_NODES];
+    const uint16_t *level_units = lists + early;
+    const uint16_t *units = lists + early + branch.at[GSV_AT_BACKWARD_UNITS] - late;
+    const uint16_t *below = lists + early + branch.at[GSV_AT_BELOW] - late;
+    double *solution = reinterpret_cast<double *>(memory + room.vector);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int columns = branch.columns, outside = branch.outside_rows;
+    const bool refuse = plan.branch_refuse[which];
+    const int32_t *outside_row = plan.outside_row + branch.outside;
+    const int64_t first_column = branch.first_column;
+    wait_for_vectors();
+
+    for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {
+        for (int e = threadIdx.x; e < (columns + outside) * (CHUNK / 2); e += 32 * WARPS) {
+            const int i = e / (CHUNK / 2), c = e % (CHUNK / 2) * 2;
+            const double *from =
+                i < columns ? x + (first_column + i) * nrhs : y + int64_t(outside_row[i - columns]) * nrhs;
+            begin_copy_16(&solution[i * STRIDE + c], from + c0 + c);
+        }
+        end_copies();
+        __syncthreads(); /* panels, lists, x and the outside rows are there */
+        auto finish = [&](const gsv_branch_node &node, int first, lower_tile<N> &total) {
+            const int j = node.column + first + lane / 4, c = lane % 4 * 2;
+            if (first + lane / 4 < node.nc)
+#pragma unroll
+                for (int n = 0; n < N; n++) {
+                    if (refuse)
+                        total[n][0] = total[n][1] = not_a_number<double>();
+                    store_run(&solution[j * STRIDE + 8 * n + c], total[n]);
+                    store_run(&y[(first_column + j) * nrhs + c0 + 8 * n + c], total[n]);
+                }
+        };
+        for (int level = branch.levels - 1; level >= 0; level--) {
+            const int begin = level_units[level], count = level_units[level + 1] - begin;
+            lower_tile<N> total;
+            if (count <= WARPS) {
+                const int k = begin + (warp < count ? warp : 0), first = units[2 * k + 1];
+                const bool active = warp < count && first % 8 == 0;
+                const gsv_branch_node node = nodes[units[2 * k]];
+                if (active)
+                    backward_group_warp<N>(panels, node, first, solution, below, total);
+                __syncthreads(); /* all of the level's x has been read */
+                if (active)
+                    finish(node, first, total);
+            } else {
+                for (int k = level_nodes[level] + warp; k < level_nodes[level + 1]; k += WARPS) {
+                    const gsv_branch_node node = nodes[k];
+                    for (int first = 0; first < node.nc; first += 8) {
+                        backward_group_warp<N>(panels, node, first, solution, below, total);
+                        __syncwarp(); /* the group's x has been read */
+                        finish(node, first, total);
+                    }
+                }
+            }
+            __syncthreads(); /* the level's solution is there; after the last one, nobody reads any more */
+        }
+    }
+}
+
+} // namespace gsv
+#endif

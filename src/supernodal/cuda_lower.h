@@ -1,0 +1,27 @@
+/*
+ * The branches for 8 right-hand sides or more in double precision: the launchers of cuda_lower.cuh, apart
+ * from those of cuda_launch.cuh, for their kernels are one for all classes.
+ */
+#ifndef GSV_CUDA_LOWER_H
+#define GSV_CUDA_LOWER_H
+
+#include "cuda_sweep.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if it has less than
+ * these branches want. */
+cudaError_t gsv_lower_reserve(const gsv_branches *branches);
+
+/* The branches' part of a sweep: one launch on the stream. nr: 8, 16 or 32. */
+cudaError_t gsv_lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
+                              const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+cudaError_t gsv_lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
+                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
