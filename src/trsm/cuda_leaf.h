@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-enum { GSV_LEAF_ROWS = 64, GSV_PANEL_ROWS = 512 };
+enum { GSV_LEAF_ROWS = 64, GSV_PANEL_ROWS = 256, GSV_TALL_PANEL_ROWS = 512 };
 
 typedef struct gsv_leaf {
     const void *a; /* [device], like all pointers here */
@@ -42,16 +42,17 @@ typedef struct gsv_leaf {
 } gsv_leaf;
 
 typedef struct gsv_leaf_functions {
-    int32_t groups[4];       /* ascending, unused ones 0 */
-    int32_t solve_shared[4]; /* bytes of shared memory that invert and solve need with each */
-    int32_t panel_shared[4]; /* invert and solve_panel */
+    int32_t groups[4];         /* ascending, unused ones 0 */
+    int32_t solve_shared[4];   /* bytes of shared memory that invert and solve need with each */
+    int32_t panel_shared[4];   /* invert and solve_panel */
+    int32_t tall_panel_shared; /* the same with groups[0] and more than GSV_PANEL_ROWS rows */
     int32_t product_shared[4], product_row_shared[4]; /* product: without, and for each, block of rows */
     /* Also fills `clear`, `clear_bytes` bytes (a multiple of 16) that are aligned to 16, with 0xff. Reads of
      * leaf: the triangle, inverse, substitute. */
     cudaError_t (*invert)(const gsv_leaf *leaf, void *clear, int64_t clear_bytes, cudaStream_t stream);
     cudaError_t (*solve)(const gsv_leaf *leaf, cudaStream_t stream);
-    /* The same with one thread block for all rows of a group: for many vectors, and GSV_PANEL_ROWS at most.
-     * Uses neither exchange nor ticket. */
+    /* The same with one thread block for all rows of a group: for many vectors, and GSV_PANEL_ROWS at
+     * most, with groups[0] GSV_TALL_PANEL_ROWS. Uses neither exchange nor ticket. */
     cudaError_t (*solve_panel)(const gsv_leaf *leaf, cudaStream_t stream);
     cudaError_t (*multiply)(const gsv_leaf *leaf, cudaStream_t stream);
     /* The whole product in place, on devices with clusters, by one of `cluster` thread blocks for each group;

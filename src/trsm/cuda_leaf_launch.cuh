@@ -92,8 +92,12 @@ template <typename T, int N> cudaError_t solve_group(const gsv_leaf *leaf, cudaS
 
 template <typename T, int N> cudaError_t panel_group(const gsv_leaf *leaf, cudaStream_t stream) {
     const leaf_problem<T> p = problem_of<T>(leaf);
-    return launch_overlapped(solve_panel_kernel<T, N>, p.groups, LEAF_THREADS, panel_shape<T, N>::BYTES,
-                             stream, p);
+    if constexpr (N == 8)
+        if (p.blocks * GSV_LEAF_ROWS > GSV_PANEL_ROWS)
+            return launch_overlapped(solve_panel_kernel<T, N, GSV_TALL_PANEL_ROWS>, p.groups, LEAF_THREADS,
+                                     panel_shape<T, N, GSV_TALL_PANEL_ROWS>::BYTES, stream, p);
+    return launch_overlapped(solve_panel_kernel<T, N, GSV_PANEL_ROWS>, p.groups, LEAF_THREADS,
+                             panel_shape<T, N, GSV_PANEL_ROWS>::BYTES, stream, p);
 }
 
 /* launch_overlapped in clusters of `cluster` thread blocks. */
@@ -249,7 +253,9 @@ template <typename T> constexpr gsv_leaf_functions leaf_table() {
     constexpr int INVERT = invert_shared<T>::BYTES, WIDEST = widest_group<T>();
     const int groups[] = {8, 16, 32};
     const int solve[] = {solve_shape<T, 8>::BYTES, solve_shape<T, 16>::BYTES, solve_shape<T, 32>::BYTES};
-    const int panel[] = {panel_shape<T, 8>::BYTES, panel_shape<T, 16>::BYTES, panel_shape<T, 32>::BYTES};
+    const int panel[] = {panel_shape<T, 8, GSV_PANEL_ROWS>::BYTES, panel_shape<T, 16, GSV_PANEL_ROWS>::BYTES,
+                         panel_shape<T, 32, GSV_PANEL_ROWS>::BYTES};
+    const int tall = panel_shape<T, 8, GSV_TALL_PANEL_ROWS>::BYTES;
     const int product[] = {product_shape<T, 8>::bytes(0), product_shape<T, 16>::bytes(0),
                            product_shape<T, 32>::bytes(0)};
     const int row[] = {product_shape<T, 8>::RESULT, product_shape<T, 16>::RESULT,
@@ -261,6 +267,7 @@ template <typename T> constexpr gsv_leaf_functions leaf_table() {
         table.product_shared[k] = product[k];
         table.product_row_shared[k] = row[k] * int(sizeof(T));
     }
+    table.tall_panel_shared = tall > INVERT ? tall : INVERT;
     table.invert = leaf_launcher<T>::invert;
     table.solve = leaf_launcher<T>::solve;
     table.solve_panel = leaf_launcher<T>::solve_panel;

@@ -12,7 +12,7 @@
  *
  * Synchronisation: a barrier a tile, two more a block.
  * Traffic: T and W once for each group, from L2, which bounds the rate with N = 8; b once in, once out.
- * Limits: shared memory bounds the leaf, GSV_PANEL_ROWS.
+ * Limits: a leaf has ROWS rows at most, which shared memory bounds; the fewer, the more slots for tiles.
  */
 #ifndef GSV_CUDA_PANEL_CUH
 #define GSV_CUDA_PANEL_CUH
@@ -22,22 +22,23 @@
 
 namespace gsv {
 
-template <typename T, int N> struct panel_shape : tile_shape<T, N> {
+template <typename T, int N, int ROWS> struct panel_shape : tile_shape<T, N> {
     typedef tile_shape<T, N> base;
-    static const int OTHERS = (GSV_PANEL_ROWS + 2 * GSV_LEAF_ROWS) * base::LD;
+    static const int OTHERS = (ROWS + 2 * GSV_LEAF_ROWS) * base::LD;
     static const int FIT = (227 * 1024 / int(sizeof(T)) - OTHERS) / base::TILE;
-    static const int SLOTS = FIT < 2 ? 2 : FIT < 5 ? FIT : 5;
+    static const int MOST = sizeof(T) == 4 ? 5 : 4; /* double, n = 8192: 1.709 ms with 4, 1.717 with 5 */
+    static const int SLOTS = FIT < 2 ? 2 : FIT < MOST ? FIT : MOST;
     static const int BYTES = (OTHERS + SLOTS * base::TILE) * int(sizeof(T));
 };
 
-template <typename T, int N>
+template <typename T, int N, int ROWS>
 __global__ void __launch_bounds__(LEAF_THREADS, 1)
     solve_panel_kernel(const __grid_constant__ leaf_problem<T> p) {
-    typedef panel_shape<T, N> S;
+    typedef panel_shape<T, N, ROWS> S;
     enum { LD = S::LD, SLOTS = S::SLOTS };
     extern __shared__ __align__(16) unsigned char shared[];
     T *const tiles = reinterpret_cast<T *>(shared), *const xs = tiles + SLOTS * S::TILE;
-    T *const part = xs + GSV_PANEL_ROWS * LD, *const rs = part + GSV_LEAF_ROWS * LD;
+    T *const part = xs + ROWS * LD, *const rs = part + GSV_LEAF_ROWS * LD;
     const leaf_lane lane;
     const bool owner = lane.warp < 4; /* of 16 rows' results */
     T c[2][N / 8][2], b[2][N / 8][2];

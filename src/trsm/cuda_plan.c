@@ -37,6 +37,8 @@ static int group_for(const gsv_triangular *p, const gsv_leaf_plan *plan, gsv_lea
         const int64_t groups = group ? (p->vectors + group - 1) / group : INT64_MAX;
         if (solve && shared[k] > device.shared_bytes)
             break;
+        if (group && plan->serial && plan->stop > GSV_PANEL_ROWS)
+            break;
         if (group && forced > 0 && wide > forced)
             break;
         if (group && forced == 0 && solve && blocks * groups <= (one_wave ? 132 : 512))
@@ -130,7 +132,10 @@ gsv_leaf_plan gsv_leaf_whole_plan(const gsv_triangular *p, gsv_leaf_device devic
     }
     plan.serial = gsv_cuda_is_serial(p);
     if (plan.serial)
-        plan.stop = smaller(plan.stop, GSV_PANEL_ROWS);
+        plan.stop =
+            smaller(plan.stop, gsv_leaf_functions_of(p->dtype)->tall_panel_shared <= device.shared_bytes
+                                   ? GSV_TALL_PANEL_ROWS
+                                   : GSV_PANEL_ROWS);
     if (plan.serial && group_for(p, &plan, device) == 0) /* too little shared memory */
         plan.serial = 0;
     if (!plan.cluster && (p->operation == GSV_SOLVE || p->vectors <= gsv_cuda_few(p)))

@@ -61,7 +61,7 @@ int64_t gsv_cuda_stop(const gsv_triangular *p) {
     if (p->operation == GSV_MULTIPLY)
         return p->vectors <= gsv_cuda_few(p) ? 8192 : GSV_COPY_STOP;
     if (gsv_cuda_is_serial(p)) /* n = 512: 44 us in two launches, 41 in four */
-        return p->order <= 512 ? 512 : 256;
+        return p->order <= 512 && p->vectors <= 132 * 8 ? 512 : 256;
     /* As many rows as give 256 tasks with groups of 16, but 1024 at least. */
     const int64_t groups = (p->vectors + 15) / 16, even = 256 / groups * 64;
     int64_t stop = 1024;

@@ -1,6 +1,8 @@
 /* op(A) x = b with device pointers: the handle's device memory, made by its first call, and the launch. */
 #include "trsv_launch.h"
 
+#include <stdatomic.h>
+
 #include "../handle.h"
 #include "../memory.h"
 #include "../device.h"
@@ -48,6 +50,12 @@ static cudaError_t initialise(const trsv_memory *memory) {
     return error;
 }
 
+static _Atomic int forced_split;
+
+void gsv_trsv_force_split(int from) {
+    atomic_store(&forced_split, from);
+}
+
 static gpusolve_status create(gpusolve_handle *handle) {
     trsv_memory *memory = gsv_calloc(1, sizeof *memory);
     if (!memory)
@@ -93,6 +101,8 @@ gpusolve_status gsv_trsv_cuda(gpusolve_handle *handle, const gsv_trsv *p) {
         }
         memory->ready[p->dtype] = 1;
     }
-    return gsv_cuda_check(launches[p->dtype](p, &memory->scratch, (cudaStream_t)handle->stream),
-                          "launching TRSV", &handle->message);
+    gsv_trsv_scratch scratch = memory->scratch;
+    scratch.split_from = atomic_load(&forced_split);
+    return gsv_cuda_check(launches[p->dtype](p, &scratch, (cudaStream_t)handle->stream), "launching TRSV",
+                          &handle->message);
 }

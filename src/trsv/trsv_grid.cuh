@@ -1,7 +1,7 @@
 /*
  * x = inv(A) b, A lower triangular of order n, for n of more than a few blocks: one launch, one block of
- * threads for each NB rows, two for each of the last rows of large triangles. Upper triangles and transposes
- * are the same with other strides (trsv_problem).
+ * threads for each NB rows, several for each of the last rows of large triangles. Upper triangles and
+ * transposes are the same with other strides (trsv_problem).
  *
  * Algorithm. Hogg's globally synchronised TRSV, with other hand-overs. A block draws its number from a
  * counter, and with it a row k of tiles, then
@@ -16,30 +16,33 @@
  * numbers that lie in registers. A W that the judge refuses is not used: then warp 0 solves with A(k, k) by
  * substitution.
  *
- * A row from split_from on has two numbers. The block with the first one reads every second tile but those
- * next to the diagonal, publishes its sums and ends; the other one does all the rest and adds them before
- * step 3. Such rows begin when others have ended, and one SM alone reads too slowly to catch up.
+ * A row from split.from on has several numbers. Each but the last is for a run of tiles, from the left: its
+ * block publishes their sum and ends. The block with the last number has the tiles up to the diagonal, does
+ * all the rest, and adds those sums before step 3. Such rows begin when others have ended, and one SM alone
+ * reads too slowly to catch up; and runs keep all SMs reading until little is left to read.
  *
  * Mapping. 256 threads. Step 2 without transposition: a warp reads 32 rows of a column, coalesced, and has E
  * columns of a tile; its sums are a row's, one a lane. Transposed: a warp reads 32 columns of a row,
  * coalesced, and has E rows; its sums are of E rows, one column a lane, and are added over the lanes once, at
  * the end. Steps 3 and 4: see row_share. Tiles in shared memory are column-major in both cases.
  *
- * Synchronisation. x, and the sums of first blocks behind it, travel through `published` (published.cuh: the
+ * Synchronisation. x, and the sums of runs behind it, travel through `published` (published.cuh: the
  * data is the flag), which a block polls for itself (step 2: warp by warp). Blocks draw ascending numbers and
  * wait for lower ones alone, and whoever has a number runs: no wait can be for ever, in whichever order
  * blocks are started and however few fit on the device. Two buffers take turns: a launch publishes in one and
  * empties what the launch before it has left in the other, so no launch has to wait for its own cleaning and
  * the host resets nothing between replays. The block with the last number sets the counter up for the next
- * launch: nobody will draw again in this one.
+ * launch: nobody will draw again in this one. The next launch may begin when all have drawn, so that it draws
+ * while this one is still at work; all else it does afterwards.
  *
- * Traffic. A tile is asked for, into L2, `ahead` tiles before it is requested: blocks that wait for x fill
- * the memory's idle time, and a block that starts late catches up at the speed of L2.
+ * Traffic. A row's own block asks for a tile, into L2, `ahead` tiles before it is requested: blocks that wait
+ * for x fill the memory's idle time, and a block that starts late catches up at the speed of L2. Runs do not:
+ * what they multiply with is there.
  *
  * Bits. Every sum has one order, whatever the order in which blocks run.
  *
- * Limits. split_from is of account with SPLIT alone, which takes more instructions: it is for large n. blocks
- * and the rows with two, NB numbers each, must fit into a buffer; split_from > OWN_TILES.
+ * Limits. `split` is of account with SPLIT alone, which takes more instructions: it is for large n. NB
+ * numbers for each block of threads must fit into a buffer; split.from >= split.least >= 3.
  *
  * Cost. The triangle once: n (n + NB) / 2 numbers. Per block 2/3 NB^3 operations for W and NB^3 for F, beside
  * the reading.
@@ -81,10 +84,52 @@ template <typename T> __device__ __forceinline__ T conjugate_if(bool conj, T a) 
     return a;
 }
 
-/* A row that two blocks read is the second one's alone in its last tiles. */
-enum { OWN_TILES = 8 };
+/* Rows from `from` on are read by several blocks: one for each whole run of `run` tiles that leaves `least`
+ * for the row's own. */
+struct trsv_split {
+    int from, run, least;
+};
 
-enum { DEPTH = 2 }; /* tiles of a block in registers or on their way there */
+/* What a number stands for: part `part` of the `parts` that row k is cut into, the row's own block being part
+ * `parts`; `before` parts belong to rows above it. */
+struct trsv_task {
+    int k, part, parts, before;
+};
+
+inline __host__ __device__ int trsv_parts(const trsv_split &split, int k) {
+    return k < split.from ? 0 : (k - split.least) / split.run;
+}
+
+/* Numbers for all of `blocks` rows. */
+inline int trsv_all_tasks(const trsv_split &split, int blocks) {
+    int tasks = blocks;
+    for (int k = split.from; k < blocks; k++)
+        tasks += trsv_parts(split, k);
+    return tasks;
+}
+
+/* Row by row, a row's own block last. Rows with as many parts are passed over at a time. */
+inline __host__ __device__ trsv_task trsv_task_of(const trsv_split &split, int number) {
+    trsv_task task = {number, 0, 0, 0};
+    int left = number - split.from;
+    if (left < 0)
+        return task;
+    for (task.k = split.from;;) {
+        task.parts = trsv_parts(split, task.k);
+        const int rows = split.least + (task.parts + 1) * split.run - task.k, mine = left / (task.parts + 1);
+        if (mine < rows) {
+            task.part = left % (task.parts + 1);
+            task.k += mine;
+            task.before += mine * task.parts;
+            return task;
+        }
+        left -= rows * (task.parts + 1);
+        task.before += rows * task.parts;
+        task.k += rows;
+    }
+}
+
+enum { DEPTH = 2 }; /* tiles in registers or on their way there */
 
 /* Numbers of shared memory that trsv_grid_kernel wants. */
 template <typename T, int NB> struct trsv_shared {
@@ -166,14 +211,13 @@ template <typename T, int NB, bool TRANS> struct trsv_stream {
         x = published + (TRANS ? column : column + lane % E);
         live = TRANS ? min(max(p.n - row, 0), E) : row < p.n ? E : 0;
     }
-    /* The tile after the next is `step` further on. */
-    __device__ __forceinline__ void request(int step, T (&a)[E], T (&v)[1]) {
+    __device__ __forceinline__ void request(T (&a)[E], T (&v)[1]) {
 #pragma unroll
         for (int e = 0; e < E; e++)
             a[e] = e < live ? load_panel(from + e * inner) : make<T>(0);
         load_published(x, v);
-        from += step * outer;
-        x += step * NB;
+        from += outer;
+        x += NB;
     }
     __device__ __forceinline__ void move(int tiles) {
         from += tiles * outer;
@@ -253,10 +297,41 @@ __device__ __forceinline__ void prefetch_tile_block(const trsv_problem<T> &p, in
         asm volatile("prefetch.global.L2 [%0];" ::"l"(p.a + i * p.row_stride + c * p.column_stride));
 }
 
+/* acc += the `count` tiles from `in` on, each requested DEPTH tiles before its numbers of x are waited for,
+ * and asked for, into L2, `ahead` tiles before that if ASK. Tile i is (k, first + i). */
+template <typename T, int NB, bool TRANS, bool ASK>
+__device__ __forceinline__ void
+stream_tiles_block(const trsv_problem<T> &p, trsv_stream<T, NB, TRANS> &in, int k, int first, int count,
+                   int ahead, T *own, unsigned *gave_up, T (&acc)[trsv_stream<T, NB, TRANS>::ACC]) {
+    typedef trsv_stream<T, NB, TRANS> stream;
+    T a[DEPTH][stream::E], v[DEPTH][1];
+    const T *x = in.x;
+    if (ASK)
+        for (int i = DEPTH; i < min(ahead, count); i++)
+            prefetch_tile_block<T, NB, TRANS>(p, k, first + i);
+#pragma unroll
+    for (int h = 0; h < DEPTH; h++)
+        if (h < count)
+            in.request(a[h], v[h]);
+#pragma unroll 1
+    for (int i = 0; i < count; i += DEPTH)
+#pragma unroll
+        for (int h = 0; h < DEPTH; h++)
+            if (i + h < count) {
+                if (ASK && i + h + ahead < count)
+                    prefetch_tile_block<T, NB, TRANS>(p, k, first + i + h + ahead);
+                wait_published_warp(x, v[h], 0, gave_up);
+                in.use(a[h], v[h][0], p.conj, own + (h & 1) * stream::E, acc);
+                if (i + h + DEPTH < count)
+                    in.request(a[h], v[h]);
+                x += NB;
+            }
+}
+
 template <typename T, int NB, bool TRANS, bool SPLIT>
 __global__ void __launch_bounds__(TRSV_THREADS, 1)
     trsv_grid_kernel(trsv_problem<T> p, trsv_state *state, T *buffers, int64_t capacity, int blocks,
-                     int split_from, int fold_from, int ahead) {
+                     trsv_split split, int fold_from, int ahead) {
     typedef typename traits<T>::real real;
     typedef row_share<NB> share;
     typedef trsv_stream<T, NB, TRANS> stream;
@@ -266,22 +341,23 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
     T *all = s + TILE, *own = all + (threadIdx.x >> 5) * NB, *y = all + TRSV_WARPS * NB, *partial = y + NB;
     real *scratch = reinterpret_cast<real *>(partial + TRSV_THREADS);
     __shared__ unsigned long long drawn;
-    let_next_kernel_start();
-    wait_for_earlier_kernels();
-
     if (threadIdx.x == 0) {
         const unsigned long long number = atomicAdd(&state->counter, 1ull);
-        if (unsigned(number) == gridDim.x - 1) /* the last: nobody draws any more */
+        if (unsigned(number) == gridDim.x - 1) { /* the last: nobody draws any more */
             *(volatile unsigned long long *)&state->counter = ((number >> 32) + 1) << 32;
+            __threadfence(); /* before the next launch draws */
+        }
         drawn = number;
     }
     __syncthreads(); /* the number is there */
-    const int task = int(unsigned(drawn)), turn = int(drawn >> 32) & 1,
-              over = SPLIT ? max(task - split_from, 0) : 0;
-    const int k = task - (over + 1) / 2;
-    const bool is_split = SPLIT && task >= split_from, helps = is_split && over % 2 == 0;
+    let_next_kernel_start();
+    wait_for_earlier_kernels();
+    const int task = int(unsigned(drawn)), turn = int(drawn >> 32) & 1;
+    const trsv_task what = SPLIT ? trsv_task_of(split, task) : trsv_task{task, 0, 0, 0};
+    const int k = what.k;
+    const bool helps = SPLIT && what.part < what.parts;
     const int tid = threadIdx.x, row = share::row();
-    T *published = buffers + turn * capacity, *helped = published + int64_t(blocks + k - split_from) * NB;
+    T *published = buffers + turn * capacity, *parts = published + int64_t(blocks + what.before) * NB;
 
     T far[share::E], m[share::E], near[share::E]; /* A(k, k-2), W, and F or A(k, k-1) */
     if (!helps) {
@@ -295,6 +371,7 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
         if (k > 0)
             beside.store(s, p.conj);
     }
+    const int first = SPLIT ? what.part * split.run : 0, count = helps ? split.run : k - 2 - first;
     T b = make<T>(0);
     if (tid < NB && k * NB + tid < p.n)
         b = p.x[int64_t(k * NB + tid) * p.x_stride];
@@ -319,38 +396,15 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
     }
     if (k > 2) {
         stream in(p, k, published);
-        T acc[stream::ACC], a[DEPTH][stream::E], v[DEPTH][1];
+        T acc[stream::ACC];
 #pragma unroll
         for (int i = 0; i < stream::ACC; i++)
             acc[i] = make<T>(0);
-        /* Tile i of this block's: of a row that two blocks read, 1, 3, .. both - 1, or 0, 2, .. both - 2 and
-         * all from there on. */
-        const int both = is_split ? (k - OWN_TILES) & ~1 : 0, first = helps ? 1 : 0;
-        const int count = helps ? both / 2 : k - 2 - both / 2;
-        const auto tile = [=](int i) { return i < both / 2 ? 2 * i + first : i + both / 2; };
-        const auto step = [=](int i) { return i < both / 2 ? 2 : 1; }; /* from tile i to tile i + 1 */
+        in.move(first);
         if (helps)
-            in.move(1);
-        const T *x = in.x;
-        for (int i = DEPTH; i < min(ahead, count); i++)
-            prefetch_tile_block<T, NB, TRANS>(p, k, tile(i));
-#pragma unroll
-        for (int h = 0; h < DEPTH; h++)
-            if (h < count)
-                in.request(step(h), a[h], v[h]);
-#pragma unroll 1
-        for (int i = 0; i < count; i += DEPTH)
-#pragma unroll
-            for (int h = 0; h < DEPTH; h++)
-                if (i + h < count) {
-                    if (i + h + ahead < count)
-                        prefetch_tile_block<T, NB, TRANS>(p, k, tile(i + h + ahead));
-                    wait_published_warp(x, v[h], 0, &state->gave_up);
-                    in.use(a[h], v[h][0], p.conj, own + (h & 1) * stream::E, acc);
-                    if (i + h + DEPTH < count)
-                        in.request(step(i + h + DEPTH), a[h], v[h]);
-                    x += step(i + h) * NB;
-                }
+            stream_tiles_block<T, NB, TRANS, false>(p, in, k, first, count, 0, own, &state->gave_up, acc);
+        else
+            stream_tiles_block<T, NB, TRANS, true>(p, in, k, first, count, ahead, own, &state->gave_up, acc);
         if constexpr (TRANS) {
             int base = 0;
             reduce_lanes<T, stream::E, 16>::run(acc, tid & 31, base);
@@ -360,20 +414,32 @@ __global__ void __launch_bounds__(TRSV_THREADS, 1)
             partial[in.group * NB + in.part * 32 + (tid & 31)] =
                 add(add(acc[0], acc[1]), add(acc[2], acc[3]));
         }
+        constexpr int GROUPS = TRSV_WARPS / stream::PARTS;
+        if (SPLIT && !helps && what.parts > 0) { /* a group of warps adds every GROUPS-th of the parts */
+            T sum = make<T>(0);
+#pragma unroll 1
+            for (int q = in.group; q < what.parts; q += GROUPS) {
+                const T *from = parts + q * NB + in.part * 32 + (tid & 31);
+                T other[1];
+                load_published(from, other);
+                wait_published_warp(from, other, 0, &state->gave_up);
+                sum = add(sum, other[0]);
+            }
+            __syncwarp(); /* all have done with this warp's numbers of x */
+            own[tid & 31] = sum;
+        }
         __syncthreads(); /* the partial sums are complete */
         if (tid < NB) {
             T sum = partial[tid];
 #pragma unroll
-            for (int i = 1; i < (TRANS ? stream::PARTS : TRSV_WARPS / stream::PARTS); i++)
+            for (int i = 1; i < (TRANS ? stream::PARTS : GROUPS); i++)
                 sum = add(sum, partial[i * NB + tid]);
-            if (helps) {
-                publish(helped + tid, sum);
-            } else if (is_split) {
-                T other[1];
-                load_published(helped + tid, other);
-                wait_published_warp(helped + tid, other, 0, &state->gave_up);
-                sum = add(sum, other[0]);
-            }
+            if (helps)
+                publish(parts + what.part * NB + tid, sum);
+            else if (SPLIT && what.parts > 0)
+#pragma unroll
+                for (int i = 0; i < GROUPS; i++)
+                    sum = add(sum, all[(i * stream::PARTS + tid / 32) * NB + tid % 32]);
             b = add(b, negate(sum));
         }
         if (helps)

@@ -16,9 +16,10 @@ template <typename T> struct trsv_shape {
     static const int FOLD_FROM = sizeof(T) == 16 ? 6 : sizeof(T) == 4 ? 14 : traits<T>::is_complex ? 16 : 7;
 };
 
-/* Tiles that are asked for, into L2, before they are requested into registers; the first row that two blocks
- * read: a block that begins when others have ended cannot read its row alone in the time that is left. */
-enum { AHEAD = 4, SPLIT_FROM = 145 };
+/* Tiles that are asked for, into L2, before they are requested into registers; which rows several blocks
+ * read, and how (trsv_split): a block that begins when others have ended cannot read its row alone in the
+ * time that is left. */
+enum { AHEAD = 4, SPLIT_FROM = 145, SPLIT_RUN = 48, SPLIT_LEAST = 48 };
 
 /* Up to here the prepared form asks for W ahead; larger ones are bound by memory from the start. */
 enum { PREFETCHED_SLABS = 1024 };
@@ -69,15 +70,22 @@ cudaError_t launch_trsv(const trsv_problem<T> &p, const gsv_trsv_scratch *scratc
     const int64_t capacity = scratch->capacity / int64_t(sizeof(T));
     trsv_state *state = static_cast<trsv_state *>(scratch->state);
     T *buffers = static_cast<T *>(scratch->buffers);
-    const int tasks = 2 * blocks - SPLIT_FROM;
-    /* but not double complex transposed: 745 us become 836 at n = 16384 */
-    constexpr bool PAYS = !(TRANS && sizeof(T) == 16);
-    if (PAYS && blocks > SPLIT_FROM && int64_t(tasks) * NB <= capacity)
+    const int forced = scratch->split_from;
+    trsv_split split = {forced ? forced : int(SPLIT_FROM), forced ? 2 : int(SPLIT_RUN),
+                        forced ? 3 : int(SPLIT_LEAST)};
+    int tasks = trsv_all_tasks(split, blocks);
+    while (int64_t(tasks) * NB > capacity) { /* fewer parts of more tiles, in the end none */
+        split.run *= 2;
+        tasks = trsv_all_tasks(split, blocks);
+    }
+    /* but not double complex: 767 us become 850 at n = 16384, transposed 753 and 1107 */
+    constexpr bool PAYS = sizeof(T) < 16;
+    if ((PAYS || forced) && tasks > blocks)
         return launch_allowed(trsv_grid_kernel<T, NB, TRANS, true>, tasks, TRSV_THREADS,
-                              trsv_shared<T, NB>::BYTES, stream, p, state, buffers, capacity, blocks,
-                              SPLIT_FROM, shape::FOLD_FROM, AHEAD);
+                              trsv_shared<T, NB>::BYTES, stream, p, state, buffers, capacity, blocks, split,
+                              shape::FOLD_FROM, AHEAD);
     return launch_allowed(trsv_grid_kernel<T, NB, TRANS, false>, blocks, TRSV_THREADS,
-                          trsv_shared<T, NB>::BYTES, stream, p, state, buffers, capacity, blocks, blocks,
+                          trsv_shared<T, NB>::BYTES, stream, p, state, buffers, capacity, blocks, split,
                           shape::FOLD_FROM, AHEAD);
 }
 

@@ -16,7 +16,12 @@ extern "C" {
 typedef struct gsv_trsv_scratch {
     void *state, *buffers;
     int64_t capacity;
+    int split_from; /* not 0: gsv_trsv_force_split */
 } gsv_trsv_scratch;
+
+/* Tuning hook, process-wide: block rows from this one on (at least 3) are read by several blocks of threads,
+ * one for every two tiles; 0: as measured. */
+void gsv_trsv_force_split(int from);
 
 enum { GSV_TRSV_STATE_BYTES = 64 };
 

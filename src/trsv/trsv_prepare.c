@@ -139,7 +139,7 @@ static gpusolve_status prepare_cuda(gpusolve_handle *handle, gpusolve_trsv *prep
         with.scratch = scratch;
         with.condition = with.scratch + 2 * square;
         prepared->scratch =
-            (gsv_trsv_scratch){prepared->vectors, (char *)prepared->vectors + 256, 2 * vector};
+            (gsv_trsv_scratch){prepared->vectors, (char *)prepared->vectors + 256, 2 * vector, 0};
         status = gsv_cuda_check(cudaMemsetAsync(prepared->vectors, 0, 256, with.stream), "cudaMemsetAsync",
                                 message);
     }

@@ -57,27 +57,23 @@ template <typename T, int DEPTH> struct slab_stream {
         for (int r = 0; r < ROWS; r++)
             sum[r] = make<T>(0);
     }
-    /* to: this thread's number of the vector in that round. */
-    __device__ __forceinline__ void request(int i, const T *to) {
+    __device__ __forceinline__ void request_numbers(int i) {
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
             a[i][r] = make<T>(0);
-        x[i][0] = make<T>(0);
-        if (i * COLUMNS < left) {
+        if (i * COLUMNS < left)
             load_panel_run(from + i * (COLUMNS * SLAB), a[i]);
+    }
+    /* to: this thread's number of the vector in that round. */
+    __device__ __forceinline__ void request_vector(int i, const T *to) {
+        x[i][0] = make<T>(0);
+        if (i * COLUMNS < left)
             load_published(to + i * COLUMNS, x[i]);
-        }
     }
     __device__ __forceinline__ void requested(const T *to) {
         from += ROUND * SLAB;
         left -= ROUND;
         vector = to;
-    }
-    __device__ __forceinline__ void request_round(const T *to) {
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            request(i, to);
-        requested(to);
     }
     /* sum += the round at hand; ask for the next. */
     __device__ __forceinline__ void run(const T *next, unsigned *gave_up) {
@@ -87,7 +83,8 @@ template <typename T, int DEPTH> struct slab_stream {
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 sum[r] = multiply_add(sum[r], a[i][r], x[i][0]);
-            request(i, next);
+            request_numbers(i);
+            request_vector(i, next);
         }
         requested(next);
     }
@@ -145,12 +142,13 @@ __global__ void __launch_bounds__(TRSV_THREADS, RESIDENT)
     typedef slab_stream<T, DEPTH> stream;
     __shared__ unsigned long long drawn;
     __shared__ T partial[2][SLAB * TRSV_WARPS];
-    wait_for_earlier_kernels();
     const int tid = threadIdx.x;
     if (tid == 0) {
         const unsigned long long number = atomicAdd(&state->counter, 1ull);
-        if (unsigned(number) == unsigned(slabs - 1)) /* the last: nobody draws any more */
+        if (unsigned(number) == unsigned(slabs - 1)) { /* the last: nobody draws any more */
             *(volatile unsigned long long *)&state->counter = ((number >> 32) + 1) << 32;
+            __threadfence(); /* before the next launch draws */
+        }
         drawn = number;
     }
     __syncthreads(); /* the number is there */
@@ -161,7 +159,15 @@ __global__ void __launch_bounds__(TRSV_THREADS, RESIDENT)
     const int rounds = (end + stream::ROUND - 1) / stream::ROUND, change = before / stream::ROUND;
 
     stream in(slab, end);
-    in.request_round(change == 0 ? mine - capacity : mine);
+#pragma unroll
+    for (int i = 0; i < stream::AHEAD; i++)
+        in.request_numbers(i);
+    /* what comes before was written by gpusolve_trsv_prepare, which waited, or is this kernel's alone */
+    wait_for_earlier_kernels();
+#pragma unroll
+    for (int i = 0; i < stream::AHEAD; i++)
+        in.request_vector(i, change == 0 ? mine - capacity : mine);
+    in.requested(change == 0 ? mine - capacity : mine);
     T b = make<T>(0);
     if (tid < SLAB && row < n)
         b = x[int64_t(row) * x_stride];

@@ -207,8 +207,11 @@ static void check_choices(int brief) {
     gpusolve_handle *handle = handle_on(NULL);
     for (int k = brief; k < (brief ? 2 : 4); k++)
         for (int dtype = brief; dtype < (brief ? 2 : 4); dtype++) {
-            const triangular_case c = {
-                .dtype = (gpusolve_dtype)dtype, .m = 210, .n = 35, .alpha = 1, .ldb_padding = 1};
+            const triangular_case c = {.dtype = (gpusolve_dtype)dtype,
+                                       .m = brief ? 150 : 210,
+                                       .n = brief ? 19 : 35,
+                                       .alpha = 1,
+                                       .ldb_padding = 1};
             const int step = brief ? 11 : 5;
             gsv_cuda_force_group(groups[k]);
             check_choice(handle, &c, step);
@@ -232,8 +235,8 @@ static void check_products(int brief) {
     for (int dtype = brief; dtype < (brief ? 2 : 4); dtype++) {
         const triangular_case c = {.multiply = 1,
                                    .dtype = (gpusolve_dtype)dtype,
-                                   .m = 210,
-                                   .n = 35,
+                                   .m = brief ? 150 : 210,
+                                   .n = brief ? 19 : 35,
                                    .alpha = 1,
                                    .lda_padding = dtype % 2};
         const int step = brief ? 11 : 5;

@@ -11,6 +11,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "trsv/trsv_launch.h"
+
 enum { STREAMS = 4 };
 
 static int few;    /* GPUSOLVE_TEST_FEW */
@@ -197,6 +199,21 @@ static void check_nan(gpusolve_dtype dtype, gpusolve_trans trans, int64_t n, int
     forget(&d);
 }
 
+/* Everything, in kernels as they are for this split. */
+static void check_all(int split_from) {
+    gsv_trsv_force_split(split_from);
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (int trans = 0; trans < 2; trans++) {
+            if (split_from == 0)
+                check_capture((gpusolve_dtype)dtype, (gpusolve_trans)trans, 100);
+            check_capture((gpusolve_dtype)dtype, (gpusolve_trans)trans, few ? 330 : 700);
+            check_nan((gpusolve_dtype)dtype, (gpusolve_trans)trans, 50, 17);
+            check_nan((gpusolve_dtype)dtype, (gpusolve_trans)trans, few ? 300 : 500, 200);
+        }
+    check_sequence();
+    check_streams(few ? 200 : 900);
+}
+
 int main(void) {
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
@@ -205,14 +222,7 @@ int main(void) {
     }
     few = getenv("GPUSOLVE_TEST_FEW") != NULL;
     rounds = few ? 2 : 20;
-    for (int dtype = 0; dtype < 4; dtype++)
-        for (int trans = 0; trans < 2; trans++) {
-            check_capture((gpusolve_dtype)dtype, (gpusolve_trans)trans, 100);
-            check_capture((gpusolve_dtype)dtype, (gpusolve_trans)trans, few ? 330 : 700);
-            check_nan((gpusolve_dtype)dtype, (gpusolve_trans)trans, 50, 17);
-            check_nan((gpusolve_dtype)dtype, (gpusolve_trans)trans, few ? 300 : 500, 200);
-        }
-    check_sequence();
-    check_streams(few ? 200 : 900);
+    check_all(0);
+    check_all(4);
     return testing_done();
 }
