@@ -13,7 +13,7 @@ namespace gsv {
 template <typename T> struct trsv_shape {
     static const int NB = sizeof(T) == 16 ? 32 : 64, SMALL = sizeof(T) == 16 ? 64 : 128;
     /* The first block row that has time to make F: that takes longer without FP64 tensor cores. */
-    static const int FOLD_FROM = sizeof(T) == 16 ? 6 : sizeof(T) == 4 ? 14 : traits<T>::is_complex ? 16 : 7;
+    static const int FOLD_FROM = sizeof(T) == 16 ? 6 : traits<T>::is_complex || sizeof(T) == 4 ? 16 : 9;
 };
 
 /* Tiles that are asked for, into L2, before they are requested into registers; which rows several blocks
