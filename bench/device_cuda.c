@@ -18,7 +18,8 @@ static void release(void *memory) {
 }
 
 static int upload(void *to, const void *from, size_t bytes) {
-    return cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice) != cudaSuccess;
+    return cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice) != cudaSuccess ||
+           cudaStreamSynchronize(cudaStreamLegacy) != cudaSuccess; /* the copy may end after its call */
 }
 
 static int download(void *to, const void *from, size_t bytes) {

@@ -27,6 +27,16 @@ gpusolve_status gsv_cuda_malloc(void **memory, int64_t bytes, gsv_message *messa
     return gsv_cuda_check(error, call, message);
 }
 
+cudaError_t gsv_cuda_fill(void *memory, const void *from, size_t bytes) {
+    const cudaError_t error = cudaMemcpy(memory, from, bytes, cudaMemcpyHostToDevice);
+    return error == cudaSuccess ? cudaStreamSynchronize(cudaStreamLegacy) : error;
+}
+
+cudaError_t gsv_cuda_clear(void *memory, size_t bytes) {
+    const cudaError_t error = cudaMemset(memory, 0, bytes);
+    return error == cudaSuccess ? cudaStreamSynchronize(cudaStreamLegacy) : error;
+}
+
 int gsv_cuda_enter(int device) {
     int previous = device;
     cudaGetDevice(&previous);

@@ -18,6 +18,12 @@ gpusolve_status gsv_cuda_check(cudaError_t error, const char *call, gsv_message 
  */
 gpusolve_status gsv_cuda_malloc(void **memory, int64_t bytes, gsv_message *message);
 
+/* Fill device memory from pageable host memory, or with zeros. Both have happened when they return, for
+ * streams of every kind: cudaMemcpy and cudaMemset may return earlier, and only the legacy stream and those
+ * that wait for it come after them. */
+cudaError_t gsv_cuda_fill(void *memory, const void *from, size_t bytes);
+cudaError_t gsv_cuda_clear(void *memory, size_t bytes);
+
 /* Make a device current, and the one before again. Each public call of the CUDA executor is between the two.
  */
 int gsv_cuda_enter(int device);

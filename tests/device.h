@@ -12,6 +12,10 @@ extern "C" {
 
 /* Allocated on the current device and filled from host memory; NULL on failure, never NULL for 0 bytes. */
 void *device_new(const void *host, size_t bytes);
+/* Fill device memory from the host, or with one byte. Done when they return, for streams of every kind. 0 on
+ * success. */
+int device_write(void *device, const void *host, size_t bytes);
+int device_fill(void *device, int byte, size_t bytes);
 /* Waits for the default stream's work, then copies to the host. 0 on success. */
 int device_read(void *host, const void *device, size_t bytes);
 void device_delete(void *device);

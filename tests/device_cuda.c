@@ -7,11 +7,22 @@ void *device_new(const void *host, size_t bytes) {
     void *device = NULL;
     if (cudaMalloc(&device, bytes ? bytes : 1) != cudaSuccess)
         return NULL;
-    if (cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice) != cudaSuccess) {
+    if (device_write(device, host, bytes) != 0) {
         cudaFree(device);
         return NULL;
     }
     return device;
+}
+
+/* cudaMemcpy and cudaMemset may return before the device's memory has changed. */
+int device_write(void *device, const void *host, size_t bytes) {
+    return cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice) != cudaSuccess ||
+           cudaStreamSynchronize(cudaStreamLegacy) != cudaSuccess;
+}
+
+int device_fill(void *device, int byte, size_t bytes) {
+    return cudaMemset(device, byte, bytes) != cudaSuccess ||
+           cudaStreamSynchronize(cudaStreamLegacy) != cudaSuccess;
 }
 
 int device_read(void *host, const void *device, size_t bytes) {

@@ -105,7 +105,7 @@ static gpusolve_status make_state(gsv_cuda_workspace *state, char *memory, gsv_m
     gsv_stream_state first = {.broken = 0};
     cudaError_t error = cudaHostGetDevicePointer((void **)&first.report, report, 0);
     if (error == cudaSuccess)
-        error = cudaMemcpy(memory, &first, sizeof first, cudaMemcpyHostToDevice);
+        error = gsv_cuda_fill(memory, &first, sizeof first);
     return gsv_cuda_check(error, "preparing a workspace", message);
 }
 

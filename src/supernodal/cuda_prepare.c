@@ -102,8 +102,7 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
     if (!d)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     gsv_import_d(data, d);
-    const cudaError_t error =
-        cudaMemcpy((void *)device->plan.d, d, (size_t)l.size[D], cudaMemcpyHostToDevice);
+    const cudaError_t error = gsv_cuda_fill((void *)device->plan.d, d, (size_t)l.size[D]);
     gsv_free(d);
     return gsv_cuda_check(error, "copying D to the device", message);
 }
@@ -155,9 +154,8 @@ gpusolve_status gsv_cuda_read_form(const gpusolve_factor *factor, gsv_cuda_facto
             read_node(plan, &nodes[i], device, refuse);
     }
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(
-            cudaMemcpy(base + l.start[REFUSE], refuse, (size_t)l.size[REFUSE], cudaMemcpyHostToDevice),
-            "copying the branches to the device", message);
+        status = gsv_cuda_check(gsv_cuda_fill(base + l.start[REFUSE], refuse, (size_t)l.size[REFUSE]),
+                                "copying the branches to the device", message);
     gsv_free(nodes);
     gsv_free(refuse);
     return status;
@@ -288,7 +286,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
         if (from[k] && l.size[k] > 0)
-            error = cudaMemcpy(base + l.start[k], from[k], (size_t)l.size[k], cudaMemcpyHostToDevice);
+            error = gsv_cuda_fill(base + l.start[k], from[k], (size_t)l.size[k]);
     free_copy(&copy);
     device->plan = (gsv_device_plan){
         .tiny = (const gsv_node *)(base + l.start[TINY]),
@@ -332,7 +330,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&device->memory, bytes, message);
     if (status == GPUSOLVE_OK) /* branches are copied with the gaps between panels */
-        status = gsv_cuda_check(cudaMemset(device->memory, 0, (size_t)bytes), "cudaMemset", message);
+        status = gsv_cuda_check(gsv_cuda_clear(device->memory, (size_t)bytes), "cudaMemset", message);
     if (status == GPUSOLVE_OK)
         status = copy_plan(factor, device, message);
     if (status == GPUSOLVE_OK &&

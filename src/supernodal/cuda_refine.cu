@@ -198,12 +198,11 @@ gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix 
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&state->values, value_bytes, message);
     if (status == GPUSOLVE_OK) {
-        cudaError_t error =
-            cudaMemcpy(state->row_ptr, row_ptr, (size_t(matrix->n) + 1) * 8, cudaMemcpyHostToDevice);
+        cudaError_t error = gsv_cuda_fill(state->row_ptr, row_ptr, (size_t(matrix->n) + 1) * 8);
         if (error == cudaSuccess && matrix->nnz > 0)
-            error = cudaMemcpy(state->columns, columns, size_t(matrix->nnz) * 4, cudaMemcpyHostToDevice);
+            error = gsv_cuda_fill(state->columns, columns, size_t(matrix->nnz) * 4);
         if (error == cudaSuccess && matrix->nnz > 0)
-            error = cudaMemcpy(state->values, values, size_t(value_bytes), cudaMemcpyHostToDevice);
+            error = gsv_cuda_fill(state->values, values, size_t(value_bytes));
         status = gsv_cuda_check(error, "copying the matrix to the device", message);
     }
     gsv_cuda_leave(previous);

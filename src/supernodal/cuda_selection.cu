@@ -109,8 +109,8 @@ static gpusolve_status copy_panels(gpusolve_handle *handle, const gpusolve_facto
                                  : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
     if (status == GPUSOLVE_OK) {
         list_pieces(whole, supernodes, part, list);
-        status = gsv_cuda_check(cudaMemcpy(memory, list, size_t(bytes), cudaMemcpyHostToDevice),
-                                "copying a list to the device", message);
+        status = gsv_cuda_check(gsv_cuda_fill(memory, list, size_t(bytes)), "copying a list to the device",
+                                message);
     }
     if (status == GPUSOLVE_OK) {
         copy_pieces<<<unsigned(count), BLOCK>>>(static_cast<const piece *>(memory));
@@ -146,8 +146,7 @@ static gpusolve_status allocate(gpusolve_handle *handle, const void *from, size_
     const int previous = gsv_cuda_enter(handle->device);
     gpusolve_status status = gsv_cuda_malloc(memory, int64_t(bytes), &handle->message);
     if (status == GPUSOLVE_OK && from && bytes > 0)
-        status = gsv_cuda_check(cudaMemcpy(*memory, from, bytes, cudaMemcpyHostToDevice), "copying rows",
-                                &handle->message);
+        status = gsv_cuda_check(gsv_cuda_fill(*memory, from, bytes), "copying rows", &handle->message);
     gsv_cuda_leave(previous);
     return status;
 }

@@ -56,8 +56,7 @@ static void check_capture(const triangular_case *c) {
     for (uint64_t seed = 2; seed < 5; seed++) {
         const gpusolve_dense before = case_b(c, seed), expected = case_b(c, seed);
         CHECK_STATUS(case_run(other, c, &a, &expected, 1), GPUSOLVE_OK);
-        REQUIRE(cudaMemcpy(device_b, before.values, testing_block_bytes(&before), cudaMemcpyHostToDevice) ==
-                cudaSuccess);
+        REQUIRE(device_write(device_b, before.values, testing_block_bytes(&before)) == 0);
         CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
         REQUIRE(device_read(b.values, device_b, testing_block_bytes(&b)) == 0);
         CHECK(testing_same_bits(&b, 0, &expected, 0, c->n));

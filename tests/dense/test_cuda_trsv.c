@@ -98,7 +98,7 @@ static void check_capture(gpusolve_dtype dtype, gpusolve_trans trans, int64_t n)
     trsv_case *c = &d.c;
     for (int64_t i = 0; i < n; i++)
         testing_store(dtype, c->x, i, 2 * c->b[i]);
-    CHECK(cudaMemcpy(d.b, c->x, c->x_bytes, cudaMemcpyHostToDevice) == cudaSuccess);
+    CHECK(device_write(d.b, c->x, c->x_bytes) == 0);
     for (size_t k = 0; k < reals; k++)
         if (testing_epsilon(dtype) > 1e-10)
             ((float *)d.expected)[k] *= 2;

@@ -87,7 +87,7 @@ static void check_load(const problem *p, int64_t cols) {
     void *memory = NULL;
     REQUIRE(cudaStreamCreateWithFlags(&load, cudaStreamNonBlocking) == cudaSuccess);
     REQUIRE(cudaMalloc(&memory, LOAD_BYTES) == cudaSuccess);
-    REQUIRE(cudaMemset(memory, 0, LOAD_BYTES) == cudaSuccess);
+    REQUIRE(device_fill(memory, 0, LOAD_BYTES) == 0);
     solve_often(&t, load, memory);
     CHECK(cudaStreamSynchronize(load) == cudaSuccess);
     cudaFree(memory);

@@ -42,7 +42,7 @@ static void check_capture(const char *spec) {
                  GPUSOLVE_OK);
     REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
     REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
-    CHECK(cudaMemset(device_x.values, 0xff, testing_block_bytes(&x)) == cudaSuccess);
+    CHECK(device_fill(device_x.values, 0xff, testing_block_bytes(&x)) == 0);
     for (int round = 0; round < 3; round++)
         CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
     CHECK(cudaStreamSynchronize(stream) == cudaSuccess);

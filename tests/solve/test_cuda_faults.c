@@ -57,8 +57,7 @@ static void lose_task(const world *w, const gpusolve_workspace *workspace, int b
     REQUIRE((backward ? tiles->stream.backward.tasks : tiles->stream.forward.tasks) > 1);
     char *at = (char *)state->vectors.state +
                (backward ? offsetof(gsv_stream_state, backward) : offsetof(gsv_stream_state, forward));
-    REQUIRE(cudaStreamSynchronize(w->stream) == cudaSuccess &&
-            cudaMemcpy(at, &one, sizeof one, cudaMemcpyHostToDevice) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(w->stream) == cudaSuccess && device_write(at, &one, sizeof one) == 0);
 }
 
 static int count_nans(const gpusolve_dense *x) {
@@ -106,7 +105,7 @@ static void check_next_solve(world *w) {
     CHECK_STATUS(solve_on_device(w), GPUSOLVE_OK);
     fetch(w);
     CHECK(count_nans(&w->x) > 0);
-    CHECK(cudaMemset(w->device_x.values, 0x11, testing_block_bytes(&w->x)) == cudaSuccess);
+    CHECK(device_fill(w->device_x.values, 0x11, testing_block_bytes(&w->x)) == 0);
     CHECK_STATUS(solve_on_device(w), GPUSOLVE_TIMED_OUT);
     fetch(w);
     for (size_t k = 0; k < testing_block_bytes(&w->x); k++)

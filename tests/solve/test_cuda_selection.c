@@ -63,9 +63,8 @@ static void capture(selection_world *w) {
 }
 
 static void replay(selection_world *w) {
-    REQUIRE(cudaMemcpy(w->device_b.values, w->b.values, testing_block_bytes(&w->b), cudaMemcpyHostToDevice) ==
-            cudaSuccess);
-    REQUIRE(cudaMemset(w->device_x.values, 0xff, testing_block_bytes(&w->x)) == cudaSuccess);
+    REQUIRE(device_write(w->device_b.values, w->b.values, testing_block_bytes(&w->b)) == 0);
+    REQUIRE(device_fill(w->device_x.values, 0xff, testing_block_bytes(&w->x)) == 0);
     CHECK(cudaGraphLaunch(w->exec, w->stream) == cudaSuccess &&
           cudaStreamSynchronize(w->stream) == cudaSuccess);
     CHECK(device_read(w->x.values, w->device_x.values, testing_block_bytes(&w->x)) == 0);
