@@ -345,7 +345,9 @@ typedef struct gpusolve_dense {
 
 /*
  * A workspace holds all that a solve writes: one for each solve that is under way at the same time.
- *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs
+ *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs. On CUDA a workspace for
+ *              more than 32 has room for the next multiple of 64, and for 256 at most: wider blocks
+ *              are taken 256 at a time
  *   workspace  [out, host] NULL on failure
  * It serves the factor it was made for and no other (GPUSOLVE_INVALID_ARGUMENT); destroy it before or after
  * the factor, once the solves that use it are done.
@@ -367,14 +369,22 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * Solve one of the nine systems: x = system \ b.
  *   handle     [in] of the factor's backend and device
  *   factor     [in]
- *   workspace  [in] made for this factor, or NULL: the handle's own, which the first call with this factor
- * creates (later calls allocate nothing unless nrhs has grown) system     which system b          [in]  n x
- * nrhs, the factor's dtype; nrhs = 0 is a quick return x          [out] n x nrhs; may be b itself (same
- * values, order and ld), else must not overlap it Every column gets the same bits whatever its neighbours are
- * and however often it is solved. CUDA: with b and x in device memory (both) the call is asynchronous on the
- * handle's stream, allocates nothing, copies nothing to or from the host, and can be captured into a CUDA
- * graph (with a workspace of its own). With b or x in host memory the operands are staged through the
- * workspace and the call returns when x is there. Host: the call returns when x is there.
+ *   workspace  [in] made for this factor, or NULL: the handle's own, for up to 32 columns at a time,
+ *              which the first call with this factor creates (later calls allocate nothing unless
+ *              nrhs has grown)
+ *   system     which system
+ *   b          [in] n x nrhs, the factor's dtype; nrhs = 0 is a quick return
+ *   x          [out] n x nrhs; may be b itself (same values, order and ld), else must not overlap it
+ *
+ * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there
+ * are two sets of bits: more than 32 columns in a workspace for more than 32 are summed in an order of their
+ * own, for the sake of a multiple of the speed; fewer columns, and any number in a workspace for up to 32,
+ * keep to the other.
+ *
+ * CUDA: with b and x in device memory (both) the call is asynchronous on the handle's stream, allocates
+ * nothing, copies nothing to or from the host, and can be captured into a CUDA graph (with a workspace of its
+ * own). With b or x in host memory the operands are staged through the workspace and the call returns when x
+ * is there. Host: the call returns when x is there.
  * GPUSOLVE_TYPE_MISMATCH: dtype of b or x is not the factor's (a real b with a complex factor, say).
  * GPUSOLVE_TIMED_OUT (CUDA): on the device every wait of one thread block for another ends, after about two
  * seconds at the latest, with NaNs in x. A call that returns when x is there reports it itself. Of an

@@ -38,10 +38,22 @@ static int64_t launches(const gsv_plan *plan, const gsv_sweep_form *form, int wi
     return count;
 }
 
+/* The launches of both sweeps for many right-hand sides. */
+static int64_t launches_of_many(const gsv_plan *plan, const gsv_sweep_form *form) {
+    const gsv_many_list *list = plan->tiles->many.list;
+    int64_t count = plan->tiles->branches.count > 0 ? 2 : 0;
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        for (int l = 0; l < GSV_MANY_LISTS; l++)
+            if (list[l].ptr[k] < list[l].ptr[k + 1])
+                count += l == GSV_MANY_ASSEMBLIES ? 1 : form->passes[k];
+    return count;
+}
+
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
+    const int many = cost->nrhs > GSV_FEW_COLUMNS && gsv_cuda_takes_many(device);
     const int with_branches = tiles->branches.count > 0 && !device->form.level_by_level;
     share branches = {0}, tiny = {0}, small = {0};
     (void)handle;
@@ -53,6 +65,10 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
         cost->launches = (branches.supernodes > 0 ? 2 : 0) + (tiles->stream.supernodes > 0 ? 2 : 0);
+    } else if (many) {
+        gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
+                     factor->dtype);
+        cost->launches = launches_of_many(plan, &device->form);
     } else {
         gsv_cost_add(cost, "warp", tiny.supernodes, tiny.numbers, factor->dtype);
         gsv_cost_add(cost, "few warps", small.supernodes, small.numbers, factor->dtype);

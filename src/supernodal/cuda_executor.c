@@ -7,7 +7,8 @@
  *      store   x = P' y
  *
  * All on the handle's stream. The sweeps of a workspace are recorded as CUDA graphs when it is created, one
- * for each class of right-hand sides (1, 4, 8, 16, 32 side by side); while the stream is being captured their
+ * for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with more, multiples of 64 up to 256 by
+ * kernels of their own, cuda_many.cuh); while the stream is being captured their
  * launches go into the user's graph one by one. Nothing is allocated, and nothing waits, unless operands are
  * in host memory: then they pass through whichever of y and x is free at the time, and the call waits for the
  * result.
@@ -30,23 +31,43 @@ static int class_index(const gsv_sweep_functions *sweeps, int64_t columns) {
     return k;
 }
 
+/* Groups of right-hand sides for kernels of their own: so many side by side at most. */
+static int most_groups(int64_t max_nrhs) {
+    const int64_t groups = (max_nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS;
+    if (max_nrhs <= GSV_FEW_COLUMNS)
+        return 0;
+    return groups < GSV_MANY_GROUPS ? (int)groups : GSV_MANY_GROUPS;
+}
+
+int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
+    return device->many_fits && !device->form.substitute && !device->form.level_by_level;
+}
+
 /* ------------------------------------------------------------------------------------------ workspace --- */
 
 typedef struct workspace_layout {
-    int64_t x, state, f, z, u, bytes; /* starts, in bytes; y starts at 0 */
+    int64_t x, state, f, z, u, partial, bytes; /* starts, in bytes; y starts at 0 */
 } workspace_layout;
 
 static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    const gsv_many *many = &plan->tiles->many;
     const int64_t row = number * sweeps->classes[class_index(sweeps, max_nrhs)];
-    const int64_t sizes[] = {plan->l.n * row,          plan->l.n * row,
-                             sizeof(gsv_stream_state), plan->tiles->stream.published * number,
-                             plan->l.n * number,       plan->update_ptr[plan->l.nsuper] * row};
-    int64_t start[7] = {0};
-    for (int k = 0; k < 6; k++)
+    const int64_t wide = number * GSV_MANY_COLUMNS * most_groups(max_nrhs);
+    const int64_t updates = plan->update_ptr[plan->l.nsuper] * row;
+    const int64_t sizes[] = {plan->l.n * (wide ? wide : row),
+                             plan->l.n * (wide ? wide : row),
+                             sizeof(gsv_stream_state),
+                             plan->tiles->stream.published * number,
+                             plan->l.n * number,
+                             many->updates * wide > updates ? many->updates * wide : updates,
+                             many->slots * GSV_MANY_ROWS * wide};
+    int64_t start[8] = {0};
+    for (int k = 0; k < 7; k++)
         start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
-    return (workspace_layout){start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0};
+    return (workspace_layout){
+        start[1], start[2], start[3], start[4], start[5], start[6], max_nrhs > 0 ? start[7] : 0};
 }
 
 static void count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
@@ -55,20 +76,44 @@ static void count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, i
     *workspace_bytes = make_workspace_layout(plan, dtype, max_nrhs).bytes;
 }
 
+/* How wide the vectors of a run are: groups > 0, many right-hand sides; or a class. */
+typedef struct width {
+    int groups, k;
+} width;
+
+/* The launches of one sweep. */
+static cudaError_t launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
+                                const gsv_cuda_workspace *work, width wide, int backward,
+                                cudaStream_t stream) {
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
+    const gsv_many_functions *many = gsv_cuda_many(dtype);
+    if (wide.groups > 0)
+        return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &device->form,
+                                                           &work->many, wide.groups, stream);
+    return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &device->form, &work->vectors,
+                                                           sweeps->classes[wide.k], stream);
+}
+
+/* Where the graph of a sweep is. */
+static cudaGraphExec_t *graph_of(gsv_cuda_workspace *work, width wide, int backward) {
+    if (wide.groups > 0)
+        return &(backward ? work->many_backward : work->many_forward)[wide.groups - 1];
+    return &(backward ? work->backward : work->forward)[wide.k];
+}
+
 /* Record one sweep. */
-static cudaError_t record(gsv_sweep_function *sweep, const gsv_plan *plan, const gsv_cuda_factor *device,
-                          const gsv_device_vectors *vectors, int nr, cudaStream_t stream,
-                          cudaGraphExec_t *exec) {
+static cudaError_t record(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
+                          gsv_cuda_workspace *work, width wide, int backward, cudaStream_t stream) {
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (error != cudaSuccess)
         return error;
-    const cudaError_t launched = sweep(plan, &device->plan, &device->form, vectors, nr, stream);
+    const cudaError_t launched = launch_sweep(plan, device, dtype, work, wide, backward, stream);
     error = cudaStreamEndCapture(stream, &graph);
     if (launched != cudaSuccess)
         error = launched;
     if (error == cudaSuccess)
-        error = cudaGraphInstantiate(exec, graph, 0);
+        error = cudaGraphInstantiate(graph_of(work, wide, backward), graph, 0);
     if (graph)
         cudaGraphDestroy(graph);
     return error;
@@ -79,12 +124,12 @@ static void workspace_destroy(gpusolve_workspace *workspace) {
     gsv_cuda_refine_release(workspace);
     gsv_cuda_workspace *state = workspace->state;
     if (state) {
-        for (int k = 0; k < GSV_CLASSES; k++) {
-            if (state->forward[k])
-                cudaGraphExecDestroy(state->forward[k]);
-            if (state->backward[k])
-                cudaGraphExecDestroy(state->backward[k]);
-        }
+        for (int k = 0; k < GSV_CLASSES + GSV_MANY_GROUPS; k++)
+            for (int backward = 0; backward < 2; backward++) {
+                const width wide = {k < GSV_CLASSES ? 0 : k - GSV_CLASSES + 1, k};
+                if (*graph_of(state, wide, backward))
+                    cudaGraphExecDestroy(*graph_of(state, wide, backward));
+            }
         cudaFree(state->memory);
         cudaFreeHost(state->report);
         gsv_free(state);
@@ -139,16 +184,17 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     char *base = state->memory;
     state->vectors = (gsv_device_vectors){base,       base + l.x, base + l.u,
                                           base + l.f, base + l.z, (gsv_stream_state *)(base + l.state)};
+    state->many = (gsv_many_vectors){base, base + l.x, base + l.u, base + l.partial};
     if (status == GPUSOLVE_OK && base)
         status = make_state(state, base + l.state, &handle->message);
     state->changes = device->form.changes;
-    const int top = class_index(sweeps, workspace->max_nrhs);
-    for (int k = 0; k <= top && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
-        cudaError_t error = record(sweeps->forward, plan, device, &state->vectors, sweeps->classes[k], stream,
-                                   &state->forward[k]);
+    const int classes = class_index(sweeps, workspace->max_nrhs) + 1;
+    const int groups = gsv_cuda_takes_many(device) ? most_groups(workspace->max_nrhs) : 0;
+    for (int k = 0; k < classes + groups && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
+        const width wide = {k < classes ? 0 : k - classes + 1, k};
+        cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
         if (error == cudaSuccess)
-            error = record(sweeps->backward, plan, device, &state->vectors, sweeps->classes[k], stream,
-                           &state->backward[k]);
+            error = record(plan, device, factor->dtype, state, wide, 1, stream);
         status = gsv_cuda_check(error, "recording the sweeps", &handle->message);
     }
     if (stream)
@@ -165,27 +211,48 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
 typedef struct solve_call {
     const gpusolve_factor *factor;
     const gsv_cuda_factor *device;
-    const gsv_cuda_workspace *work;
+    gsv_cuda_workspace *work;
     const gsv_sweep_functions *sweeps;
+    const gsv_many_functions *many;
     cudaStream_t stream;
     unsigned steps;
     int capturing, b_on_device, x_on_device;
 } solve_call;
 
-static cudaError_t run_sweep(const solve_call *call, gsv_sweep_function *sweep, cudaGraphExec_t exec,
-                             int nr) {
+static cudaError_t run_sweep(const solve_call *call, width wide, int backward) {
     /* After a refresh a triangle may want more launches than the graphs have. */
     if (call->capturing || call->work->changes != call->device->form.changes)
-        return sweep(&call->factor->plan, &call->device->plan, &call->device->form, &call->work->vectors, nr,
-                     call->stream);
-    return cudaGraphLaunch(exec, call->stream);
+        return launch_sweep(&call->factor->plan, call->device, call->factor->dtype, call->work, wide,
+                            backward, call->stream);
+    return cudaGraphLaunch(*graph_of(call->work, wide, backward), call->stream);
 }
 
-/* Columns of one class. b and x are views of these columns. */
-static cudaError_t solve_columns(const solve_call *call, const gpusolve_dense *b, const gpusolve_dense *x) {
-    const gsv_sweep_functions *sweeps = call->sweeps;
-    const int k = class_index(sweeps, b->cols), nr = sweeps->classes[k];
+static cudaError_t load(const solve_call *call, width wide, const int32_t *perm, const int32_t *inverse,
+                        gsv_device_dense from, void *to) {
+    if (wide.groups > 0)
+        return call->many->load(call->factor->plan.l.n, inverse, from, to, wide.groups, call->stream);
+    return call->sweeps->load(&call->factor->plan, perm, inverse, from, to, &call->work->vectors,
+                              call->sweeps->classes[wide.k], call->stream);
+}
+
+static cudaError_t store(const solve_call *call, width wide, const int32_t *inverse, const void *from,
+                         gsv_device_dense to) {
     const int32_t n = call->factor->plan.l.n;
+    return wide.groups > 0
+               ? call->many->store(n, inverse, from, to, wide.groups, call->stream)
+               : call->sweeps->store(n, inverse, from, to, call->sweeps->classes[wide.k], call->stream);
+}
+
+static cudaError_t scale(const solve_call *call, width wide, void *v) {
+    const int32_t n = call->factor->plan.l.n;
+    const void *d = call->device->plan.d;
+    return wide.groups > 0 ? call->many->scale(n, d, v, wide.groups, call->stream)
+                           : call->sweeps->scale(n, d, v, call->sweeps->classes[wide.k], call->stream);
+}
+
+/* Columns of one run. b and x are views of these columns. */
+static cudaError_t solve_columns(const solve_call *call, width wide, const gpusolve_dense *b,
+                                 const gpusolve_dense *x) {
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
     const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
     const int32_t *inverse_out = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
@@ -200,16 +267,15 @@ static cudaError_t solve_columns(const solve_call *call, const gpusolve_dense *b
         from = gsv_cuda_packed(b, other);
     }
     if (error == cudaSuccess)
-        error = sweeps->load(&call->factor->plan, perm, inverse_in, from, current, &call->work->vectors, nr,
-                             call->stream);
+        error = load(call, wide, perm, inverse_in, from, current);
     if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
-        error = run_sweep(call, sweeps->forward, call->work->forward[k], nr);
+        error = run_sweep(call, wide, 0);
         current = call->work->vectors.x;
     }
     if (error == cudaSuccess && (call->steps & GSV_SCALE) && call->device->plan.d)
-        error = sweeps->scale(n, call->device->plan.d, current, nr, call->stream);
+        error = scale(call, wide, current);
     if (error == cudaSuccess && (call->steps & GSV_BACKWARD)) {
-        error = run_sweep(call, sweeps->backward, call->work->backward[k], nr);
+        error = run_sweep(call, wide, 1);
         current = call->work->vectors.y;
     }
     if (error != cudaSuccess)
@@ -217,7 +283,7 @@ static cudaError_t solve_columns(const solve_call *call, const gpusolve_dense *b
 
     other = current == call->work->vectors.y ? call->work->vectors.x : call->work->vectors.y;
     const gsv_device_dense to = call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, other);
-    error = sweeps->store(n, inverse_out, current, to, nr, call->stream);
+    error = store(call, wide, inverse_out, current, to);
     if (error == cudaSuccess && !call->x_on_device)
         error = gsv_cuda_copy_block(x, other, cudaMemcpyDeviceToHost, call->stream);
     return error;
@@ -239,6 +305,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                        .device = factor->prepared,
                        .work = workspace->state,
                        .sweeps = gsv_cuda_sweeps(factor->dtype),
+                       .many = gsv_cuda_many(factor->dtype),
                        .stream = (cudaStream_t)handle->stream,
                        .steps = steps,
                        .b_on_device = gsv_cuda_is_device(b->values),
@@ -254,11 +321,16 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "%s is in host memory: a solve that is captured wants device memory",
                           call.b_on_device ? "x" : "b");
-    const int64_t most = call.sweeps->classes[class_index(call.sweeps, workspace->max_nrhs)];
+    const int64_t columns = call.sweeps->classes[class_index(call.sweeps, workspace->max_nrhs)];
+    const int groups = most_groups(workspace->max_nrhs);
+    const int many = groups > 0 && b->cols > GSV_FEW_COLUMNS && gsv_cuda_takes_many(call.device);
+    const int64_t most = many ? GSV_MANY_COLUMNS * groups : columns;
     for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += most) {
         const int64_t count = b->cols - first < most ? b->cols - first : most;
         const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
-        status = gsv_cuda_check(solve_columns(&call, &b_part, &x_part), "solving", &handle->message);
+        const width wide = {many ? (int)((count + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS) : 0,
+                            many ? 0 : class_index(call.sweeps, count)};
+        status = gsv_cuda_check(solve_columns(&call, wide, &b_part, &x_part), "solving", &handle->message);
     }
     if (status == GPUSOLVE_OK && !on_device)
         status =

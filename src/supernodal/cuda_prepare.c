@@ -35,7 +35,8 @@ enum {
     FORWARD_TASKS,
     BACKWARD_PIECES,
     BACKWARD_TASKS,
-    PERM,
+    MANY, /* GSV_MANY_LISTS of them */
+    PERM = MANY + GSV_MANY_LISTS,
     INVERSE,
     D,
     PANELS,
@@ -82,6 +83,8 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [D] = has_d ? n * (complex ? number / 2 : number) : 0,
                     [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
+    for (int k = 0; k < GSV_MANY_LISTS; k++)
+        l.size[MANY + k] = tiles->many.list[k].ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
     for (int k = 0; k < PARTS; k++)
         l.start[k + 1] = (l.start[k] + l.size[k] + 255) / 256 * 256;
     return l;
@@ -283,6 +286,10 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [PERM] = plan->l.perm,
         [INVERSE] = plan->l.perm ? copy.inverse : NULL,
     };
+    for (int k = 0; k < GSV_MANY_LISTS; k++) {
+        from[MANY + k] = plan->tiles->many.list[k].task;
+        device->many.list[k] = (const gsv_many_task *)(base + l.start[MANY + k]);
+    }
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
         if (from[k] && l.size[k] > 0)
@@ -342,6 +349,11 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         status = gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)->stream_blocks(&device->form.stream_blocks),
                                 "asking what the device can run", message);
         device->form.level_by_level_above = device->form.stream_blocks == 0;
+    }
+    if (status == GPUSOLVE_OK) {
+        device->many_fits =
+            gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches) == cudaSuccess;
+        cudaGetLastError();
     }
     int touched = 0;
     if (device)

@@ -44,6 +44,20 @@ const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
     return &gsv_sweep_z;
 }
 
+const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return &gsv_many_s;
+    case GPUSOLVE_DOUBLE:
+        return &gsv_many_d;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return &gsv_many_c;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        break;
+    }
+    return &gsv_many_z;
+}
+
 gpusolve_status gsv_cuda_probe(int *device, char *name, size_t name_bytes, gsv_message *message) {
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../device.h"
+#include "cuda_many.h"
 #include "cuda_sweep.h"
 #include "executor.h"
 
@@ -17,6 +18,8 @@ typedef struct gsv_cuda_factor {
     gsv_device_plan plan;
     void *memory;
     gsv_sweep_form form;
+    gsv_device_many many;
+    int many_fits;                      /* the device can run the kernels for many right-hand sides */
     int64_t divided, substituted;       /* supernodes whose triangle is inverted in parts, and kept */
     int32_t **parts;                    /* [nsuper] [device] gsv_node.parts of each supernode */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
@@ -31,6 +34,8 @@ typedef struct gsv_cuda_workspace {
     int *report;     /* [host, mapped] gsv_stream_state.report */
     int64_t changes; /* gsv_sweep_form.changes when the graphs were recorded */
     cudaGraphExec_t forward[GSV_CLASSES], backward[GSV_CLASSES];
+    gsv_many_vectors many;
+    cudaGraphExec_t many_forward[GSV_MANY_GROUPS], many_backward[GSV_MANY_GROUPS];
 } gsv_cuda_workspace;
 
 /* A user's block with its strides, and the same block without padding, at `values`. */
@@ -43,6 +48,7 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
 
 /* The launchers of a precision. */
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
+const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
 
 /* cuda_prepare.c. With data NULL the values are left to the caller, who calls gsv_cuda_read_form when they
  * are there: it reads how the triangles were inverted, and tells the branches and the form. */
@@ -64,7 +70,9 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
-/* cuda_executor.c */
+/* cuda_executor.c. Can a factor be solved with by the kernels for many right-hand sides? Not if a triangle is
+ * kept for substitution, or was inverted in parts in a branch. */
+int gsv_cuda_takes_many(const gsv_cuda_factor *device);
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x);

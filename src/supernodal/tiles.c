@@ -24,6 +24,7 @@ void gsv_tiles_free(gsv_tiles *tiles) {
     gsv_free(tiles->gather_ptr);
     gsv_free(tiles->gather);
     gsv_free(tiles->update_place);
+    gsv_many_free(&tiles->many);
     gsv_stream_free(&tiles->stream);
     gsv_branches_free(&tiles->branches);
     gsv_free(tiles->tiny.ptr);
@@ -48,18 +49,25 @@ static void place_panels(const gsv_plan *plan, gsv_tiles *tiles) {
     tiles->panel_ptr[plan->l.nsuper] = end;
 }
 
-/* Update vectors of the upper tree, and then the branches'. */
+/* Is s in a branch, and if so, its root? */
+static int place_of(const gsv_plan *plan, const gsv_branches *branches, int32_t s) {
+    const int32_t b = branches->of[s], parent = plan->parent[s];
+    return b < 0 ? 0 : parent < 0 || branches->of[parent] != b ? 1 : 2;
+}
+
+/* Update vectors of the upper tree, then those of the branches' roots, then the others. */
 static void place_updates(const gsv_plan *plan, gsv_tiles *tiles) {
-    int64_t end = 0;
-    for (int in_branch = 0; in_branch < 2; in_branch++) {
+    int64_t end[3] = {0};
+    for (int where = 0; where < 3; where++) {
+        end[where] = where > 0 ? end[where - 1] : 0;
         for (int32_t s = 0; s < plan->l.nsuper; s++)
-            if ((tiles->branches.of[s] >= 0) == in_branch) {
-                tiles->update_place[s] = end;
-                end += plan->update_ptr[s + 1] - plan->update_ptr[s];
+            if (place_of(plan, &tiles->branches, s) == where) {
+                tiles->update_place[s] = end[where];
+                end[where] += plan->update_ptr[s + 1] - plan->update_ptr[s];
             }
-        if (!in_branch)
-            tiles->upper_updates = end;
     }
+    tiles->upper_updates = end[0];
+    tiles->shared_updates = end[1];
 }
 
 /* The inverse of update_map, by counting: children are visited in ascending order, so contributions ascend
@@ -259,6 +267,8 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
     status = gsv_branches_fill(plan, tiles->panel_ptr, tiles->update_place, &tiles->branches, message);
     if (status == GPUSOLVE_OK)
         status = gsv_stream_create(plan, &tiles->stream, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_many_create(plan, &tiles->many, message);
     if (status != GPUSOLVE_OK) {
         plan->tiles = NULL;
         gsv_tiles_free(tiles);
@@ -269,6 +279,6 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
                           tiles->backward.ptr[plan->nlevels];
     plan->bytes += (int64_t)sizeof *tiles + 8 * (2 * nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
                    8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + tiles->stream.bytes +
-                   (int64_t)sizeof(gsv_task) * tasks;
+                   tiles->many.bytes + (int64_t)sizeof(gsv_task) * tasks;
     return GPUSOLVE_OK;
 }

@@ -153,6 +153,18 @@ static void check_example(gpusolve_backend backend, const example *e) {
             CHECK_BELOW(ours, 10 * fmax(best, DBL_EPSILON / 2)); /* less than half an eps is luck */
         }
     }
+    /* and the kernels for many, which a workspace as wide asks for */
+    const gpusolve_dense many = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
+    gpusolve_workspace *workspace = NULL;
+    REQUIRE(gpusolve_workspace_create(handle, factor, COLUMNS, &workspace) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(handle, factor, workspace, GPUSOLVE_A, &b, &many), GPUSOLVE_OK);
+    gpusolve_workspace_destroy(workspace);
+    for (int j = 0; j < COLUMNS; j++) {
+        substitute(n, l, values + j * n, reference);
+        const double best = backward_error(n, l, norm_a, reference, values + j * n);
+        const double ours = backward_error(n, l, norm_a, (const double *)many.values + j * n, values + j * n);
+        CHECK_BELOW(ours, 10 * fmax(best, DBL_EPSILON / 2));
+    }
     const gpusolve_dense alone = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, 1, 0);
     for (int j = 0; j < COLUMNS; j += 11) {
         gpusolve_dense column = b;
@@ -163,6 +175,7 @@ static void check_example(gpusolve_backend backend, const example *e) {
     }
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);
+    free(many.values);
     free(alone.values);
     free(b.values);
     free(x.values);

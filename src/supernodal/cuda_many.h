@@ -1,0 +1,53 @@
+/*
+ * The sweeps for many right-hand sides on the device: one table of functions for each precision. The kernels
+ * and what they do are in cuda_many.cuh.
+ */
+#ifndef GSV_CUDA_MANY_H
+#define GSV_CUDA_MANY_H
+
+#include "cuda_sweep.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Device pointers, read-only during a solve. */
+typedef struct gsv_device_many {
+    const gsv_many_task *list[GSV_MANY_LISTS];
+} gsv_device_many;
+
+/*
+ * What a solve writes. Row i of each holds the right-hand sides of `groups` GSV_MANY_COLUMNS side by side.
+ *   y, x      [n] as in gsv_device_vectors
+ *   u         [gsv_many.updates] update vectors
+ *   partial   [gsv_many.slots][GSV_MANY_ROWS] partial sums
+ */
+typedef struct gsv_many_vectors {
+    void *y, *x, *u, *partial;
+} gsv_many_vectors;
+
+typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *device,
+                                   const gsv_device_many *many, const gsv_sweep_form *form,
+                                   const gsv_many_vectors *vectors, int groups, cudaStream_t stream);
+
+typedef struct gsv_many_functions {
+    /* One sweep over all levels, in launches on the stream; the form neither substitutes nor takes the
+     * branches level by level. */
+    gsv_many_sweep *forward, *backward;
+    /* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if the device has
+     * less. */
+    cudaError_t (*reserve)(const gsv_branches *branches);
+    /* As in gsv_sweep_functions. */
+    cudaError_t (*load)(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int groups,
+                        cudaStream_t stream);
+    cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int groups,
+                         cudaStream_t stream);
+    cudaError_t (*scale)(int32_t n, const void *d, void *v, int groups, cudaStream_t stream);
+} gsv_many_functions;
+
+extern const gsv_many_functions gsv_many_s, gsv_many_d, gsv_many_c, gsv_many_z;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,364 @@
+/*
+ * Branches (branches.h) for many right-hand sides in double precision: the walks of cuda_branch.cuh on FP64
+ * tensor cores.
+ *
+ *      forward    [x1; u] = [W; -M] f1 + [0; f2]        backward   y1 = [W; -M]' [x1; y(rows below)]
+ *
+ * A block of eight warps has a branch, and all or some of the right-hand sides: its panels and lists stay in
+ * shared memory, and so do the vectors of as many columns as fit beside them, C, a multiple of 8, in the same
+ * room for every block, so that two blocks share an SM whatever the branches are like.
+ *
+ *   forward   level by level up: a warp adds to f of a node's own columns what its children owe; then it
+ * takes 32 rows of a front and eight or sixteen right-hand sides: the sums begin as what the children owe
+ *             these rows, and take the products in ascending k. x goes to global memory, u to shared memory,
+ *             the roots' in the end to global memory.
+ *   backward  level by level down: a warp takes a node, up to 32 columns, and eight or sixteen right-hand
+ *             sides; the solution replaces x.
+ *
+ * Fragments of m8n8k4, in lane l = 4 g + q: a row g, term q; v term q, column g; sums row g, columns 2 q and
+ * 2 q + 1. Rows of vectors are C + 4 numbers apart, so that the four terms of a fragment are in different
+ * banks.
+ *
+ * Bits: every sum takes its terms one after the other in one order (tensor_product.cuh), whatever C is.
+ *
+ * Synchronisation: barriers of the block, two a level; wait_for_vectors. No block waits for another.
+ *
+ * Traffic: panels and lists once a block, y, x and the outside rows once. Shared memory: a multiplication of
+ * 8 x 8 x 4 reads 32 to 96 numbers.
+ */
+#ifndef GSV_CUDA_MANY_BRANCH_CUH
+#define GSV_CUDA_MANY_BRANCH_CUH
+
+#include "../dense_kernels/tensor_product.cuh"
+#include "cuda_branch.cuh"
+#include "cuda_many.h"
+
+namespace gsv {
+
+enum {
+    MANY_BRANCH_ROOM = 112 * 1024, /* bytes of shared memory: two blocks an SM */
+    MANY_BRANCH_PAD = 4,
+    MANY_BRANCH_MOST = 64 /* right-hand sides at a time */
+};
+
+/* Rows of vectors that a block has in shared memory. */
+inline __host__ __device__ int many_branch_rows(const gsv_branch &branch) {
+    return branch.columns + branch.updates;
+}
+
+/* Where vectors begin, in bytes. */
+inline __host__ __device__ int many_branch_vectors(const gsv_branch &branch) {
+    return round_up_16(branch.numbers * int64_t(sizeof(double))) + round_up_16(branch.at[GSV_AT_END] * 2);
+}
+
+/* What a block needs at least. */
+inline int many_branch_bytes(const gsv_branches &branches) {
+    int most = MANY_BRANCH_ROOM;
+    for (int32_t b = 0; b < branches.count; b++) {
+        const gsv_branch &branch = branches.branch[b];
+        const int bytes = many_branch_vectors(branch) +
+                          many_branch_rows(branch) * (8 + MANY_BRANCH_PAD) * int(sizeof(double));
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* A block's branch, and where its things are in shared memory. */
+struct many_walk {
+    const gsv_branch &branch;
+    const double *panels;
+    const uint16_t *lists;
+    const gsv_branch_node *nodes;
+    double *vectors;
+    int stride, width; /* of a row of vectors: numbers from row to row, and right-hand sides at most */
+    int begin, end;    /* right-hand sides of the block */
+
+    /* Begins to copy panels and lists. columns: right-hand sides of all blocks of a branch, `splits`. */
+    __device__ __forceinline__ many_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
+                                         int splits)
+        : branch(plan.branches[blockIdx.x / splits]) {
+        const int list = round_up_16(branch.numbers * int64_t(sizeof(double)));
+        panels = reinterpret_cast<const double *>(memory);
+        lists = reinterpret_cast<const uint16_t *>(memory + list);
+        nodes = reinterpret_cast<const gsv_branch_node *>(lists);
+        vectors = reinterpret_cast<double *>(memory + many_branch_vectors(branch));
+        begin_copy_block(memory, static_cast<const double *>(plan.panels) + branch.panel, list);
+        begin_copy_block(memory + list, plan.branch_lists + branch.lists,
+                         round_up_16(branch.at[GSV_AT_END] * 2));
+        const int each = columns / splits;
+        begin = blockIdx.x % splits * each;
+        end = begin + each;
+        const int fit =
+            (room - many_branch_vectors(branch)) / int(sizeof(double)) / many_branch_rows(branch) -
+            MANY_BRANCH_PAD;
+        const int most = fit < MANY_BRANCH_MOST ? fit / 8 * 8 : MANY_BRANCH_MOST;
+        const int chunks = (each + most - 1) / most;
+        width = ((each + chunks - 1) / chunks + 7) / 8 * 8;
+        stride = width + MANY_BRANCH_PAD;
+    }
+
+    __device__ __forceinline__ double *row(int i) const {
+        return vectors + i * stride;
+    }
+};
+
+/* visit(row, right-hand side) for rows x c numbers, two a thread. */
+template <typename Visit> __device__ __forceinline__ void many_rows_block(int rows, int c, Visit visit) {
+#pragma unroll 4
+    for (int i = threadIdx.x / 16; i < rows; i += BRANCH_BLOCK / 16)
+        for (int k = threadIdx.x % 16 * 2; k < c; k += 32)
+            visit(i, k);
+}
+
+__device__ __forceinline__ void begin_copy_pair(double *to, const double *from) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
+                 "l"(from)
+                 : "memory");
+}
+
+/* f(own columns of a node) += what its children owe, by a warp. */
+__device__ __forceinline__ void many_gather_warp(const many_walk &walk, const gsv_branch_node &node,
+                                                 int columns) {
+    const uint16_t *ptr = walk.lists + walk.branch.at[GSV_AT_GATHER_PTR] + node.gather;
+    const uint16_t *gather = walk.lists + walk.branch.at[GSV_AT_GATHER];
+    const int lane = threadIdx.x % 32;
+    for (int i = lane / 8; i < node.nc; i += 4) {
+        const int begin = ptr[i], end = ptr[i + 1];
+        if (begin == end)
+            continue;
+        for (int c = lane % 8 * 2; c < columns; c += 16) {
+            double2 *to = reinterpret_cast<double2 *>(walk.row(node.column + i) + c);
+            double2 sum = *to;
+            for (int g = begin; g < end; g++) {
+                const double2 term =
+                    *reinterpret_cast<const double2 *>(walk.row(walk.branch.columns + gather[g]) + c);
+                sum.x += term.x;
+                sum.y += term.y;
+            }
+            *to = sum;
+        }
+    }
+}
+
+/* Rows first .. first + 31 of a front, N times eight right-hand sides from c on, by a warp. */
+template <int N>
+__device__ __forceinline__ void many_forward_unit(const many_walk &walk, const gsv_branch_node &node,
+                                                  int first, int c, bool leaf, bool refuse, double *x,
+                                                  int columns) {
+    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
+    double sum[4][N][2];
+#pragma unroll
+    for (int m = 0; m < 4; m++)
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            sum[m][n][0] = sum[m][n][1] = 0;
+    if (!leaf) {
+        const uint16_t *ptr = walk.lists + walk.branch.at[GSV_AT_GATHER_PTR] + node.gather;
+        const uint16_t *gather = walk.lists + walk.branch.at[GSV_AT_GATHER];
+#pragma unroll
+        for (int m = 0; m < 4; m++) {
+            const int i = first + 8 * m + g;
+            if (i < nc || i >= nr)
+                continue;
+            const int end = ptr[i + 1];
+            for (int k = ptr[i]; k < end; k++) {
+                const double *from = walk.row(walk.branch.columns + gather[k]) + c + 2 * q;
+#pragma unroll
+                for (int n = 0; n < N; n++) {
+                    const double2 term = *reinterpret_cast<const double2 *>(from + 8 * n);
+                    sum[m][n][0] += term.x;
+                    sum[m][n][1] += term.y;
+                }
+            }
+        }
+        __syncwarp(); /* the multiplications are the warp's */
+    }
+    const int last = first + 32 < nc ? first + 32 : nc; /* terms */
+    const double *v = walk.row(node.column) + c + g;
+    int at = node.panel + gsv_narrow_column(nr, q) + first + g;
+#pragma unroll 2
+    for (int k0 = 0; k0 < last; k0 += 4) {
+        const int k = k0 + q;
+        double b[N], a[4];
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            b[n] = k < nc ? v[k * walk.stride + 8 * n] : 0;
+#pragma unroll
+        for (int m = 0; m < 4; m++) {
+            const int i = first + 8 * m + g;
+            a[m] = k < nc && i >= k && i < nr ? walk.panels[at + 8 * m] : 0;
+        }
+        at += 4 * nr - 4 * k - 10; /* to column k + 4 */
+#pragma unroll
+        for (int m = 0; m < 4; m++)
+            if (first + 8 * m < nr)
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    multiply_add_warp(sum[m][n], a[m], b[n]);
+    }
+#pragma unroll
+    for (int m = 0; m < 4; m++) {
+        const int i = first + 8 * m + g;
+        if (i >= nr)
+            continue;
+        double *to = i < nc ? x + int64_t(node.column + i) * columns + c + 2 * q
+                            : walk.row(walk.branch.columns + node.update + i - nc) + c + 2 * q;
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            if (refuse)
+                sum[m][n][0] = sum[m][n][1] = not_a_number<double>();
+            store_run(to + 8 * n, sum[m][n]);
+        }
+    }
+}
+
+/* Units begin .. end - 1 of a level's, times c right-hand sides, dealt out to warps: visit(unit, right-hand
+ * side, tiles of eight), two tiles at a time where there is enough for all warps. */
+template <typename Visit>
+__device__ __forceinline__ void many_deal_block(int begin, int end, int c, Visit visit) {
+    const int warp = threadIdx.x / 32, tiles = c / 8, pairs = (tiles + 1) / 2, units = end - begin;
+    const bool two = units * pairs >= BRANCH_WARPS;
+    const int parts = two ? pairs : tiles;
+    for (int k = warp; k < units * parts; k += BRANCH_WARPS) {
+        const int unit = begin + k / parts, tile = k % parts * (two ? 2 : 1);
+        visit(unit, 8 * tile, two && tile + 1 < tiles ? 2 : 1);
+    }
+}
+
+/* splits: blocks of a branch; RESIDENT blocks an SM. */
+template <int RESIDENT>
+__global__ void __launch_bounds__(BRANCH_BLOCK, RESIDENT)
+    many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
+                               int splits, int room) {
+    extern __shared__ int4 shared[];
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits);
+    const gsv_branch &branch = walk.branch;
+    const uint16_t *level_nodes = walk.lists + branch.at[GSV_AT_LEVEL_NODES];
+    const uint16_t *level_units = walk.lists + branch.at[GSV_AT_FORWARD_LEVELS];
+    const uint16_t *units = walk.lists + branch.at[GSV_AT_FORWARD_UNITS];
+    const bool refuse = plan.branch_refuse[blockIdx.x / splits]; /* this kernel cannot (cuda_sweep.cuh) */
+    const int own = branch.columns, levels = branch.levels, outside = branch.outside_rows;
+    const uint32_t *outside_update = plan.outside_update + branch.outside;
+    wait_for_vectors();
+    for (int c0 = walk.begin; c0 < walk.end; c0 += walk.width) {
+        const int c = walk.end - c0 < walk.width ? walk.end - c0 : walk.width;
+        const double *from = y + int64_t(branch.first_column) * columns + c0;
+        double *to = x + int64_t(branch.first_column) * columns + c0;
+        many_rows_block(
+            own, c, [&](int i, int k) { begin_copy_pair(walk.row(i) + k, from + int64_t(i) * columns + k); });
+        end_copies();
+        __syncthreads(); /* panels, lists and f are there */
+        for (int level = 0; level < levels; level++) {
+            if (level > 0) {
+                for (int k = level_nodes[level] + threadIdx.x / 32; k < level_nodes[level + 1];
+                     k += BRANCH_WARPS)
+                    many_gather_warp(walk, walk.nodes[k], c);
+                __syncthreads(); /* f of the level is complete */
+            }
+            many_deal_block(level_units[level], level_units[level + 1], c, [&](int unit, int tile, int n) {
+                const gsv_branch_node node = walk.nodes[units[2 * unit]];
+                const int first = units[2 * unit + 1];
+                if (n == 2)
+                    many_forward_unit<2>(walk, node, first, tile, level == 0, refuse, to, columns);
+                else
+                    many_forward_unit<1>(walk, node, first, tile, level == 0, refuse, to, columns);
+            });
+            __syncthreads(); /* the level's updates are complete */
+        }
+        many_rows_block(outside, c, [&](int i, int k) {
+            *reinterpret_cast<double2 *>(u + int64_t(outside_update[i]) * columns + c0 + k) =
+                *reinterpret_cast<const double2 *>(walk.row(own + i) + k);
+        });
+        __syncthreads(); /* f and the updates may go */
+    }
+}
+
+/* A node, N times eight right-hand sides from c on, by a warp: own rows of the vectors, x, become the
+ * solution. */
+template <int N>
+__device__ __forceinline__ void many_backward_node(const many_walk &walk, const gsv_branch_node &node, int c,
+                                                   bool refuse, double *y, int columns) {
+    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
+    const uint16_t *below = walk.lists + walk.branch.at[GSV_AT_BELOW] + node.below;
+    double sum[4][N][2];
+    int at[4]; /* row q of this lane's column of each tile */
+#pragma unroll
+    for (int m = 0; m < 4; m++) {
+        at[m] = node.panel + gsv_narrow_column(nr, 8 * m + g) + q;
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            sum[m][n][0] = sum[m][n][1] = 0;
+    }
+#pragma unroll 2
+    for (int i0 = 0; i0 < nr; i0 += 4) {
+        const int i = i0 + q;
+        const double *v = walk.row(i < nc ? node.column + i : i < nr ? below[i - nc] : 0) + c + g;
+        double b[N];
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            b[n] = i < nr ? v[8 * n] : 0;
+#pragma unroll
+        for (int m = 0; m < 4; m++) {
+            const int j = 8 * m + g;
+            if (8 * m < nc) {
+                const double a = j < nc && i >= j && i < nr ? walk.panels[at[m] + i0] : 0;
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    multiply_add_warp(sum[m][n], a, b[n]);
+            }
+        }
+    }
+    __syncwarp(); /* x has been read by all lanes */
+#pragma unroll
+    for (int m = 0; m < 4; m++) {
+        const int j = 8 * m + g;
+        if (j >= nc)
+            continue;
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            if (refuse)
+                sum[m][n][0] = sum[m][n][1] = not_a_number<double>();
+            store_run(walk.row(node.column + j) + c + 8 * n + 2 * q, sum[m][n]);
+            store_run(y + int64_t(node.column + j) * columns + c + 8 * n + 2 * q, sum[m][n]);
+        }
+    }
+}
+
+template <int RESIDENT>
+__global__ void __launch_bounds__(BRANCH_BLOCK, RESIDENT)
+    many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
+                                int room) {
+    extern __shared__ int4 shared[];
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits);
+    const gsv_branch &branch = walk.branch;
+    const uint16_t *level_nodes = walk.lists + branch.at[GSV_AT_LEVEL_NODES];
+    const bool refuse = plan.branch_refuse[blockIdx.x / splits]; /* this kernel cannot (cuda_sweep.cuh) */
+    const int own = branch.columns, outside = branch.outside_rows;
+    const int32_t *outside_row = plan.outside_row + branch.outside;
+    wait_for_vectors();
+    for (int c0 = walk.begin; c0 < walk.end; c0 += walk.width) {
+        const int c = walk.end - c0 < walk.width ? walk.end - c0 : walk.width;
+        const double *from = x + int64_t(branch.first_column) * columns + c0;
+        double *to = y + int64_t(branch.first_column) * columns + c0;
+        many_rows_block(
+            own, c, [&](int i, int k) { begin_copy_pair(walk.row(i) + k, from + int64_t(i) * columns + k); });
+        many_rows_block(outside, c, [&](int i, int k) {
+            begin_copy_pair(walk.row(own + i) + k, y + int64_t(outside_row[i]) * columns + c0 + k);
+        });
+        end_copies();
+        __syncthreads(); /* panels, lists, x and the outside rows are there */
+        for (int level = branch.levels - 1; level >= 0; level--) {
+            many_deal_block(level_nodes[level], level_nodes[level + 1], c, [&](int k, int tile, int n) {
+                const gsv_branch_node node = walk.nodes[k];
+                if (n == 2)
+                    many_backward_node<2>(walk, node, tile, refuse, to, columns);
+                else
+                    many_backward_node<1>(walk, node, tile, refuse, to, columns);
+            });
+            __syncthreads(); /* the level's solution is there; after the last: the vectors may go */
+        }
+    }
+}
+
+} // namespace gsv
+#endif

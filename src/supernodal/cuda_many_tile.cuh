@@ -1,0 +1,219 @@
+/*
+ * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x GSV_MANY_COLUMNS sums over a range of
+ * terms, by a block of eight warps.
+ *
+ *      forward    c = A v          A: rows of the panel, v: rows of y
+ *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
+ *
+ * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
+ * A, 128 x 16, and sixteen rows of v. A warp has 32 x 32 of the sums, in the fragments of the tensor cores
+ * (fragment.cuh), which take the terms in ascending order.
+ *
+ * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
+ * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
+ * runs by eight numbers, read different banks; sixteen bytes stay together.
+ *
+ * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
+ * Shared memory traffic of it: 16 KB + 8 KB in, and by each warp (32 + 32) x 16 numbers out, for 128 x 64 x
+ * 16 multiply-adds.
+ */
+#ifndef GSV_CUDA_MANY_TILE_CUH
+#define GSV_CUDA_MANY_TILE_CUH
+
+#include "../dense_kernels/fragment.cuh"
+#include "cuda_gather.cuh"
+#include "cuda_many.h"
+#include "cuda_wide.cuh"
+
+namespace gsv {
+
+template <typename T> struct many_shape {
+    static const int ROWS = GSV_MANY_ROWS, COLUMNS = GSV_MANY_COLUMNS, DEPTH = GSV_TILE, STAGES = 3;
+    static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS, STAGE = A + V; /* numbers */
+    static const int CHUNK = 16 / int(sizeof(T));                          /* numbers of a copy */
+    static const int V_COPIES = V / CHUNK / BLOCK;                         /* of a thread */
+    static const int BYTES = STAGES * STAGE * int(sizeof(T));
+    static const int RESIDENT = traits<T>::is_complex ? 1 : 2; /* blocks of an SM, by registers */
+};
+
+/* Where number p of run k is, in its run. */
+__device__ __forceinline__ int swizzle(int p, int k) {
+    return p ^ 4 * (k & 3);
+}
+
+/* Begin to copy BYTES, or zeros, to shared memory. */
+template <int BYTES> __device__ __forceinline__ void begin_copy(void *to, const void *from, bool there) {
+    const unsigned shared = unsigned(__cvta_generic_to_shared(to));
+    const int bytes = there ? BYTES : 0;
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES),
+                     "r"(bytes)
+                     : "memory");
+}
+
+__device__ __forceinline__ void commit_copies() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* All but the youngest LEFT groups of this thread's copies have arrived. */
+template <int LEFT> __device__ __forceinline__ void wait_for_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
+}
+
+/* What a tile is about. Of the supernode's columns, those of one column block (cuda_wide.cuh) take part. */
+struct many_tile {
+    gsv_node node;
+    column_block block;
+    int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
+    int columns;           /* numbers of a row of the vectors */
+    int c0;                /* right-hand sides c0 .. c0 + GSV_MANY_COLUMNS - 1 */
+};
+
+/* Brings stage after stage. One for all steps of a tile, for rows of v are asked for a step ahead. */
+template <typename T, bool BACKWARD> struct many_stream {
+    typedef many_shape<T> shape;
+    const many_tile &tile;
+    const T *panel, *own, *below; /* backward: v of rows before and behind the column block's end */
+    const int32_t *rows;
+    int32_t row[shape::V_COPIES]; /* of the next step; -1: none */
+    bool narrow;
+
+    __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile, const T *own,
+                                           const T *below)
+        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), own(own), below(below),
+          rows(plan.rows + tile.node.rows), narrow(gsv_is_narrow(tile.node.nr, tile.node.nc)) {
+        ask(0);
+    }
+
+    __device__ __forceinline__ void ask(int step) {
+        constexpr int PER_ROW = shape::COLUMNS / shape::CHUNK;
+#pragma unroll
+        for (int k = 0; k < shape::V_COPIES; k++) {
+            const int i = tile.begin + step * shape::DEPTH + (k * BLOCK + int(threadIdx.x)) / PER_ROW;
+            row[k] = i >= tile.end ? -1 : BACKWARD ? rows[i] : tile.node.first_column + i;
+        }
+    }
+
+    __device__ __forceinline__ void bring(T *stage, int step) {
+        constexpr int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK;
+        const int term = tile.begin + step * shape::DEPTH;
+        T *v = stage + shape::A;
+#pragma unroll
+        for (int k = 0; k < shape::V_COPIES; k++) {
+            const int e = k * BLOCK + int(threadIdx.x), at = e / PER_ROW, c = e % PER_ROW * CHUNK;
+            const T *from = own;
+            if (BACKWARD && row[k] >= tile.node.first_column + tile.block.end)
+                from = below;
+            from += int64_t(row[k] < 0 ? 0 : row[k]) * tile.columns + tile.c0 + c;
+            begin_copy<16>(v + at * shape::COLUMNS + swizzle(c, at), from, row[k] >= 0);
+        }
+        ask(step + 1);
+        if (narrow)
+            bring_narrow(stage, term);
+        else
+            bring_wide(stage, term);
+    }
+
+    __device__ __forceinline__ void bring_wide(T *a, int term) {
+        constexpr int CHUNK = shape::CHUNK, PER_RUN = GSV_TILE / CHUNK, COPIES = shape::A / CHUNK / BLOCK;
+        const int nr = tile.node.nr, nc = tile.node.nc;
+#pragma unroll
+        for (int k = 0; k < COPIES; k++) {
+            const int e = k * BLOCK + int(threadIdx.x), p = e % PER_RUN * CHUNK, run = e / PER_RUN;
+            /* a run is a column's numbers of a block row */
+            const int block_row = BACKWARD ? term / GSV_TILE : tile.first / GSV_TILE + run / shape::DEPTH;
+            const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
+            const bool there = column < tile.block.end && column < gsv_block_row_columns(nc, block_row) &&
+                               GSV_TILE * block_row < nr && (BACKWARD || column < tile.end);
+            const T *from = panel + gsv_block_row_start(nc, block_row) + GSV_TILE * int64_t(column) + p;
+            begin_copy<16>(a + run * GSV_TILE + swizzle(p, BACKWARD ? run : run % shape::DEPTH),
+                           there ? from : panel, there);
+        }
+    }
+
+    /* The same from a panel that is packed by columns, number by number. */
+    __device__ __forceinline__ void bring_narrow(T *a, int term) {
+        const int nr = tile.node.nr, nc = tile.node.nc;
+#pragma unroll
+        for (int k = 0; k < shape::A / BLOCK; k++) {
+            const int e = k * BLOCK + int(threadIdx.x), p = e % GSV_TILE;
+            const int run =
+                BACKWARD ? e / GSV_TILE : e / shape::ROWS + e % shape::ROWS / GSV_TILE * shape::DEPTH;
+            const int i = BACKWARD ? term + p : tile.first + run / shape::DEPTH * GSV_TILE + p;
+            const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
+            const bool there = i < nr && column <= i && column < (BACKWARD ? nc : tile.end);
+            begin_copy<int(sizeof(T))>(a + run * GSV_TILE + swizzle(p, BACKWARD ? run : run % shape::DEPTH),
+                                       there ? panel + gsv_narrow_column(nr, column) + i : panel, there);
+        }
+    }
+};
+
+/* This warp's 32 x 32 of a tile's sums begin there. */
+__device__ __forceinline__ int many_warp_row() {
+    return threadIdx.x / 64 * 32;
+}
+__device__ __forceinline__ int many_warp_column() {
+    return threadIdx.x / 32 % 2 * 32;
+}
+
+template <typename T, bool BACKWARD>
+__device__ __forceinline__ void many_multiply_warp(const T *stage, fragment<T, 4, 32> &sums) {
+    typedef many_shape<T> shape;
+    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
+    const int r0 = many_warp_row(), c0 = many_warp_column();
+    const T *v = stage + shape::A;
+#pragma unroll
+    for (int k0 = 0; k0 < shape::DEPTH; k0 += 8) {
+        T a[4][2], x[2][4];
+#pragma unroll
+        for (int s = 0; s < 2; s++) {
+            const int k = k0 + 4 * s + q;
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const int r = r0 + 8 * i + g;
+                if (BACKWARD)
+                    a[i][s] = conjugate(stage[r * GSV_TILE + swizzle(k, r)]);
+                else
+                    a[i][s] = stage[(r / GSV_TILE * shape::DEPTH + k) * GSV_TILE + swizzle(r % GSV_TILE, k)];
+            }
+#pragma unroll
+            for (int t = 0; t < 4; t++)
+                x[s][t] = v[k * shape::COLUMNS + swizzle(c0 + 8 * t + g, k)];
+        }
+        sums.add_product(a, x);
+    }
+}
+
+/* All terms of a tile. Ends without a barrier: shared memory is still being read. */
+template <typename T, bool BACKWARD>
+__device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
+                                                   const T *own, const T *below, T *shared,
+                                                   fragment<T, 4, 32> &sums) {
+    typedef many_shape<T> shape;
+    const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
+    /* rows or columns behind the last one: nothing to multiply */
+    const bool idle = tile.first + many_warp_row() >= (BACKWARD ? tile.block.end : tile.node.nr);
+    many_stream<T, BACKWARD> stream(plan, tile, own, below);
+    sums.clear();
+    for (int step = 0; step < shape::STAGES - 1; step++) {
+        if (step < steps)
+            stream.bring(shared + step * shape::STAGE, step);
+        commit_copies();
+    }
+    for (int step = 0; step < steps; step++) {
+        wait_for_copies<shape::STAGES - 2>();
+        __syncthreads(); /* the stage is there; the one that is brought next has been read by all */
+        const int next = step + shape::STAGES - 1;
+        if (next < steps)
+            stream.bring(shared + next % shape::STAGES * shape::STAGE, next);
+        commit_copies();
+        if (!idle)
+            many_multiply_warp<T, BACKWARD>(shared + step % shape::STAGES * shape::STAGE, sums);
+    }
+}
+
+} // namespace gsv
+#endif

@@ -1,0 +1,320 @@
+/*
+ * More than 32 right-hand sides on the device, in a workspace made for as many: kernels of their own, whose
+ * sums have another order. All systems against the operator itself; the same bits for a column wherever it
+ * stands, in either order, in blocks of any width above 32; capture, refinement, and the order of fewer
+ * columns kept.
+ */
+#include "testing.h"
+
+#include <cuda_runtime_api.h>
+
+#include "cholmod_helpers.h"
+#include "gpusolve_cholmod.h"
+
+enum { COLUMNS = 300 };
+
+typedef struct subject {
+    const char *spec;
+    gpusolve_factor_kind kind;
+    int single; /* the factor rounded to single precision */
+} subject;
+
+static const subject subjects[] = {
+    {"elasticity3d:4", GPUSOLVE_SUPERNODAL_LL, 0}, {"elasticity3d:4", GPUSOLVE_SUPERNODAL_LL, 1},
+    {"grid2d:17", GPUSOLVE_SUPERNODAL_LL, 0},      {"grid2d:17", GPUSOLVE_SIMPLICIAL_LDL, 1},
+    {"grid3d:7@c", GPUSOLVE_SUPERNODAL_LL, 0},     {"grid3d:7@c", GPUSOLVE_SUPERNODAL_LL, 1},
+    {"grid3d:6@c", GPUSOLVE_SIMPLICIAL_LDL, 0},
+};
+
+typedef struct problem {
+    cholmod_sparse *a;
+    cholmod_factor *l;
+    testing_explicit e;
+    float *rounded;
+    gpusolve_handle *handle;
+    gpusolve_factor *factor;
+    gpusolve_workspace *workspace; /* for all columns */
+    gpusolve_dtype dtype;
+    int64_t n;
+} problem;
+
+static void round_numbers(problem *p, gpusolve_factor_data *data) {
+    const size_t parts = p->l->xtype == CHOLMOD_REAL ? 1 : 2;
+    const size_t numbers = (p->l->is_super ? p->l->xsize : p->l->nzmax) * parts;
+    p->rounded = malloc(numbers * sizeof *p->rounded);
+    REQUIRE(p->rounded != NULL);
+    for (size_t k = 0; k < numbers; k++)
+        p->rounded[k] = (float)((const double *)p->l->x)[k];
+    data->dtype = parts == 1 ? GPUSOLVE_FLOAT : GPUSOLVE_COMPLEX_FLOAT;
+    data->x = p->rounded;
+    for (int k = 0; k < p->e.p[p->e.n]; k++)
+        p->e.x[k] = CMPLX((float)creal(p->e.x[k]), (float)cimag(p->e.x[k]));
+    for (int j = 0; j < p->e.n; j++)
+        p->e.d[j] = (float)p->e.d[j];
+}
+
+static problem open_problem(const subject *s, int64_t max_nrhs, cholmod_common *common) {
+    problem p = {0};
+    p.a = testing_load(s->spec, common);
+    REQUIRE(p.a != NULL);
+    p.l = testing_factorize(p.a, s->kind, common);
+    REQUIRE(p.l != NULL && p.l->minor == p.l->n);
+    REQUIRE(testing_explicit_create(p.l, p.a, common, &p.e) == 0);
+    gpusolve_factor_data data = testing_factor_data(p.l);
+    if (s->single)
+        round_numbers(&p, &data);
+    p.dtype = data.dtype;
+    p.n = (int64_t)p.l->n;
+    p.handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    REQUIRE(gpusolve_factor_create(p.handle, &data, &p.factor) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, max_nrhs, &p.workspace) == GPUSOLVE_OK);
+    return p;
+}
+
+static void close_problem(problem *p, cholmod_common *common) {
+    gpusolve_workspace_destroy(p->workspace);
+    gpusolve_factor_destroy(p->factor);
+    gpusolve_destroy(p->handle);
+    testing_explicit_free(&p->e);
+    cholmod_free_factor(&p->l, common);
+    cholmod_free_sparse(&p->a, common);
+    free(p->rounded);
+}
+
+/* norm(M x - b) / (norm(M) norm(x) eps) of column j */
+static double ratio_of(const problem *p, gpusolve_system system, const gpusolve_dense *x,
+                       const gpusolve_dense *b, int64_t j) {
+    double complex *column = malloc(2 * (size_t)p->n * sizeof *column);
+    REQUIRE(column != NULL);
+    double complex *y = column + p->n;
+    double r = 0, norm_x = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        column[i] = testing_get(x, i, j);
+        norm_x = fmax(norm_x, cabs(column[i]));
+    }
+    testing_multiply(&p->e, system, column, y);
+    for (int64_t i = 0; i < p->n; i++) {
+        const double difference = cabs(y[i] - testing_get(b, i, j));
+        r = difference <= r || isnan(r) ? r : difference;
+    }
+    free(column);
+    return r == 0 ? 0 : r / (testing_norm(&p->e, system) * norm_x * testing_epsilon(p->dtype));
+}
+
+/* Columns first .. first + cols - 1 again, in some other way: the bits of the answer. */
+static void check_columns(const problem *p, gpusolve_workspace *workspace, gpusolve_system system,
+                          const gpusolve_dense *b, const gpusolve_dense *expected, int64_t first,
+                          int64_t cols, gpusolve_order order, int in_place, int on_device) {
+    const gpusolve_dense from = testing_block(p->dtype, order, p->n, cols, 3);
+    gpusolve_dense to = testing_block(p->dtype, in_place ? order : GPUSOLVE_COL_MAJOR, p->n, cols, 1);
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = 0; i < p->n; i++)
+            testing_set(&from, i, j, testing_get(b, i, first + j));
+    const gpusolve_dense *x = in_place ? &from : &to;
+    CHECK_STATUS(testing_solve(p->handle, p->factor, workspace, system, &from, x, on_device), GPUSOLVE_OK);
+    CHECK(testing_padding_untouched(x));
+    CHECK(testing_same_bits(x, 0, expected, first, cols));
+    free(from.values);
+    free(to.values);
+}
+
+static void check_system(const problem *p, const subject *s, gpusolve_system system) {
+    static const int64_t widths[] = {33, 63, 64, 65, 100, 128, 129, 256, 257};
+    const gpusolve_dense b = testing_block(p->dtype, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(p->dtype, GPUSOLVE_ROW_MAJOR, p->n, COLUMNS, 5);
+    const gpusolve_dense few = testing_block(p->dtype, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    testing_fill(&b, 29);
+    testing_in("%s, kind %d, single %d, system %d", s->spec, (int)s->kind, s->single, (int)system);
+    CHECK_STATUS(testing_solve(p->handle, p->factor, p->workspace, system, &b, &x, 1), GPUSOLVE_OK);
+    CHECK(testing_padding_untouched(&x));
+    for (int64_t j = 0; j < COLUMNS; j++)
+        CHECK_BELOW(ratio_of(p, system, &x, &b, j), 30);
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+        const int64_t cols = widths[w];
+        gpusolve_workspace *workspace;
+        testing_in("%s, kind %d, single %d, system %d, nrhs %d", s->spec, (int)s->kind, s->single,
+                   (int)system, (int)cols);
+        REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
+        check_columns(p, p->workspace, system, &b, &x, COLUMNS - cols, cols, GPUSOLVE_COL_MAJOR, 0, 1);
+        check_columns(p, p->workspace, system, &b, &x, COLUMNS - cols, cols, GPUSOLVE_ROW_MAJOR, 1, 0);
+        check_columns(p, workspace, system, &b, &x, 0, cols, GPUSOLVE_ROW_MAJOR, 0, 1);
+        check_columns(p, workspace, system, &b, &x, 1, cols, GPUSOLVE_COL_MAJOR, 1, 1);
+        gpusolve_workspace_destroy(workspace);
+    }
+    /* up to 32, in any workspace, and any number in one that is made for 32 or in the handle's own */
+    testing_in("%s, kind %d, single %d, system %d, few", s->spec, (int)s->kind, s->single, (int)system);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, system, &b, &few), GPUSOLVE_OK);
+    check_columns(p, NULL, system, &b, &few, 17, 1, GPUSOLVE_COL_MAJOR, 0, 1);
+    check_columns(p, NULL, system, &b, &few, 3, 100, GPUSOLVE_ROW_MAJOR, 0, 0);
+    check_columns(p, p->workspace, system, &b, &few, 8, 32, GPUSOLVE_ROW_MAJOR, 0, 1);
+    check_columns(p, p->workspace, system, &b, &few, 5, 1, GPUSOLVE_COL_MAJOR, 0, 1);
+    free(b.values);
+    free(x.values);
+    free(few.values);
+}
+
+/* Every kind of tile: against the answer of few columns, at most so far away as its own error may be. */
+static void check_large(const char *spec, cholmod_common *common) {
+    const subject s = {spec, GPUSOLVE_SUPERNODAL_LL, 0};
+    enum { SOME = 70 };
+    problem p = {0};
+    testing_in("%s", spec);
+    p.a = testing_load(spec, common);
+    REQUIRE(p.a != NULL);
+    p.l = testing_factorize(p.a, s.kind, common);
+    REQUIRE(p.l != NULL && p.l->minor == p.l->n);
+    p.handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    p.n = (int64_t)p.l->n;
+    p.dtype = p.l->xtype == CHOLMOD_REAL ? GPUSOLVE_DOUBLE : GPUSOLVE_COMPLEX_DOUBLE;
+    REQUIRE(gpusolve_cholmod_import(p.handle, p.l, &p.factor) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &p.workspace) == GPUSOLVE_OK);
+    const double norm = testing_sparse_norm(p.a);
+    const gpusolve_dense b = testing_block(p.dtype, GPUSOLVE_ROW_MAJOR, p.n, SOME, 0);
+    const gpusolve_dense x = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, SOME, 0);
+    double complex *column = malloc(2 * (size_t)p.n * sizeof *column);
+    REQUIRE(column != NULL);
+    testing_fill(&b, 31);
+    for (int on_device = 0; on_device < 2; on_device++) {
+        CHECK_STATUS(testing_solve(p.handle, p.factor, p.workspace, GPUSOLVE_A, &b, &x, on_device),
+                     GPUSOLVE_OK);
+        for (int64_t j = 0; j < SOME; j++) {
+            for (int64_t i = 0; i < p.n; i++) {
+                column[i] = testing_get(&x, i, j);
+                column[p.n + i] = testing_get(&b, i, j);
+            }
+            CHECK_BELOW(testing_backward_error(p.a, norm, column, column + p.n), 30 * DBL_EPSILON);
+        }
+        for (int repeat = 0; repeat < 10; repeat++)
+            check_columns(&p, p.workspace, GPUSOLVE_A, &b, &x, 0, SOME, GPUSOLVE_COL_MAJOR, 0, 1);
+    }
+    check_columns(&p, p.workspace, GPUSOLVE_A, &b, &x, 20, 40, GPUSOLVE_COL_MAJOR, 0, 1);
+    free(column);
+    free(b.values);
+    free(x.values);
+    gpusolve_workspace_destroy(p.workspace);
+    gpusolve_factor_destroy(p.factor);
+    gpusolve_destroy(p.handle);
+    cholmod_free_factor(&p.l, common);
+    cholmod_free_sparse(&p.a, common);
+}
+
+/* A solve of 300 columns in a graph, and again after a refresh: 4 A has the factor 2 L. */
+static void check_capture(cholmod_common *common) {
+    const subject s = {"grid2d:40", GPUSOLVE_SUPERNODAL_LL, 0};
+    testing_in("capture");
+    problem p = open_problem(&s, COLUMNS, common);
+    const gpusolve_dense b = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    const gpusolve_dense expected = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    testing_fill(&b, 1);
+    gpusolve_dense device_b = b, device_x = x;
+    device_b.values = device_new(b.values, testing_block_bytes(&b));
+    device_x.values = device_new(x.values, testing_block_bytes(&x));
+    REQUIRE(device_b.values && device_x.values);
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_STATUS(gpusolve_set_stream(p.handle, stream), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, p.workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, p.workspace, GPUSOLVE_A, &device_b, &device_x),
+                 GPUSOLVE_OK);
+    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+    for (int refreshed = 0; refreshed < 2; refreshed++) {
+        for (int round = 0; round < 3; round++)
+            CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
+        CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+        CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
+        CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
+        for (size_t k = 0; k < p.l->xsize; k++)
+            ((double *)p.l->x)[k] *= 2;
+        CHECK_STATUS(gpusolve_cholmod_refresh(p.handle, p.factor, p.l), GPUSOLVE_OK);
+        for (int64_t k = 0; k < p.n * COLUMNS; k++)
+            ((double *)expected.values)[k] /= 4;
+    }
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    device_delete(device_b.values);
+    device_delete(device_x.values);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+    close_problem(&p, common);
+    cudaStreamDestroy(stream);
+}
+
+/* Refinement and a selection of many columns, and the workspace that the query announces. */
+static void check_others(cholmod_common *common) {
+    const subject s = {"elasticity3d:6", GPUSOLVE_SUPERNODAL_LL, 0};
+    enum { SOME = 100, ROWS = 2 };
+    testing_in("refinement, selection, query");
+    problem p = open_problem(&s, SOME, common);
+    const gpusolve_matrix_data data = testing_matrix_data(p.a);
+    gpusolve_matrix *matrix;
+    REQUIRE(gpusolve_matrix_create(p.handle, &data, &matrix) == GPUSOLVE_OK);
+    const gpusolve_dense b = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, SOME, 0);
+    const gpusolve_dense x = testing_block(p.dtype, GPUSOLVE_ROW_MAJOR, p.n, SOME, 0);
+    testing_fill(&b, 3);
+    double errors[SOME];
+    CHECK_STATUS(gpusolve_refine(p.handle, p.factor, matrix, p.workspace, &b, &x, NULL, errors, NULL),
+                 GPUSOLVE_OK);
+    for (int j = 0; j < SOME; j++)
+        CHECK_BELOW(errors[j], 2 * DBL_EPSILON);
+    gpusolve_matrix_destroy(matrix);
+
+    const int64_t rows[ROWS] = {7, 3};
+    gpusolve_selection *selection;
+    REQUIRE(gpusolve_selection_create(p.handle, p.factor, GPUSOLVE_A, p.n, NULL, ROWS, rows, SOME,
+                                      &selection) == GPUSOLVE_OK);
+    const gpusolve_dense part = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, ROWS, SOME, 0);
+    CHECK_STATUS(gpusolve_solve_selected(p.handle, p.factor, selection, &b, &part), GPUSOLVE_OK);
+    for (int64_t j = 0; j < SOME; j++) {
+        double largest = 0;
+        for (int64_t i = 0; i < p.n; i++)
+            largest = fmax(largest, cabs(testing_get(&x, i, j)));
+        for (int64_t r = 0; r < ROWS; r++)
+            CHECK_BELOW(cabs(testing_get(&part, r, j) - testing_get(&x, rows[r], j)) / largest, 1e-9);
+    }
+    gpusolve_selection_destroy(selection);
+
+    /* what a workspace takes: y, x, the update rows that are shared, a multiple of 64 columns wide */
+    gpusolve_info narrow = {.size = sizeof narrow}, wide = {.size = sizeof wide},
+                  full = {.size = sizeof full};
+    CHECK_STATUS(gpusolve_factor_info(p.handle, p.factor, 65, &narrow), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_factor_info(p.handle, p.factor, 128, &wide), GPUSOLVE_OK);
+    CHECK(narrow.workspace_bytes == wide.workspace_bytes);
+    CHECK(wide.workspace_bytes >= 2 * 128 * p.n * (int64_t)sizeof(double));
+    CHECK_STATUS(gpusolve_factor_info(p.handle, p.factor, 256, &wide), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_factor_info(p.handle, p.factor, 4000, &full), GPUSOLVE_OK);
+    CHECK(wide.workspace_bytes == full.workspace_bytes); /* bounded */
+    free(b.values);
+    free(x.values);
+    free(part.values);
+    close_problem(&p, common);
+}
+
+int main(void) {
+    gpusolve_backend backends[2];
+    cholmod_common common;
+    if (testing_backends(backends) < 2) {
+        printf("no CUDA device\n");
+        return TESTING_SKIPPED;
+    }
+    cholmod_start(&common);
+    for (size_t k = 0; k < sizeof subjects / sizeof subjects[0]; k++) {
+        problem p = open_problem(&subjects[k], COLUMNS, &common);
+        for (int system = 0; system < 9; system++)
+            check_system(&p, &subjects[k], (gpusolve_system)system);
+        close_problem(&p, &common);
+    }
+    check_large("grid2d:60", &common);
+    check_large("grid3d:12@c", &common);
+    check_large("grid3d:16", &common);
+    check_large("elasticity3d:9", &common);
+    check_capture(&common);
+    check_others(&common);
+    cholmod_finish(&common);
+    return testing_done();
+}

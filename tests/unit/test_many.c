@@ -1,0 +1,307 @@
+/*
+ * The device's tasks for many right-hand sides (many.h), run here as the kernels run them. Numbers are
+ * integers modulo 2^64, so that both sweeps must agree with the plan's own maps to the last bit: every term
+ * of every sum once, every partial sum added once, nothing read before it is written.
+ */
+#include "testing.h"
+
+#include <cholmod.h>
+
+#include "cholmod_helpers.h"
+#include "memory.h"
+#include "supernodal/import.h"
+#include "supernodal/tiles.h"
+
+/* Entry (i, j) of the panel of supernode s: something arbitrary. */
+static uint64_t entry(int32_t s, int32_t i, int32_t j) {
+    uint64_t x =
+        (uint64_t)s * 0x9e3779b97f4a7c15u + ((uint64_t)i * 65536 + (uint64_t)j) * 0xc2b2ae3d27d4eb4fu;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9u;
+    return x ^ x >> 32;
+}
+
+/* One right-hand side, the vectors of the sweeps, and which of their rows are complete. */
+typedef struct run {
+    const gsv_plan *plan;
+    int32_t *supernode[3]; /* of each kind, by place */
+    uint64_t *y, *x, *u, *z, *partial;
+    char *u_there, *partial_there;
+} run;
+
+static int32_t supernode_of_task(const run *r, const gsv_many_task *task) {
+    return r->supernode[task->node >> GSV_MANY_KIND][task->node & ((1 << GSV_MANY_KIND) - 1)];
+}
+
+static void *zeros(int64_t count, size_t size) {
+    void *memory = calloc((size_t)count + 1, size);
+    REQUIRE(memory);
+    return memory;
+}
+
+static void list_supernodes(run *r) {
+    const gsv_plan *plan = r->plan;
+    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
+    for (int kind = 0; kind < 3; kind++)
+        r->supernode[kind] = zeros(plan->l.nsuper, sizeof(int32_t));
+    for (int kind = 0; kind < 2; kind++)
+        memcpy(r->supernode[kind], lists[kind]->supernode,
+               (size_t)lists[kind]->ptr[plan->nlevels] * sizeof(int32_t));
+    int32_t wide = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
+            r->supernode[GSV_MANY_WIDE][wide++] = s;
+}
+
+/* What the children owe front row i of supernode s, by the device's lists. */
+static uint64_t gathered(const run *r, int32_t s, int32_t i) {
+    const gsv_tiles *tiles = r->plan->tiles;
+    const int64_t row = r->plan->l.row_ptr[s] + i;
+    uint64_t sum = 0;
+    for (uint32_t g = tiles->gather_ptr[row]; g < tiles->gather_ptr[row + 1]; g++) {
+        CHECK(tiles->gather[g] < r->plan->tiles->many.updates || tiles->branches.of[s] >= 0);
+        CHECK(r->u_there[tiles->gather[g]]);
+        sum += r->u[tiles->gather[g]];
+    }
+    return sum;
+}
+
+static void put_forward(run *r, int32_t s, int32_t i, uint64_t sum) {
+    const int32_t nc = gsv_columns(r->plan, s);
+    if (i < nc) {
+        r->x[r->plan->l.first_column[s] + i] = sum;
+        return;
+    }
+    const int64_t at = r->plan->tiles->update_place[s] + i - nc;
+    CHECK(!r->u_there[at]);
+    r->u[at] = sum + gathered(r, s, i);
+    r->u_there[at] = 1;
+}
+
+/* A supernode of a branch, by itself. */
+static void forward_alone(run *r, int32_t s) {
+    const int32_t nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
+    uint64_t *f = r->y + r->plan->l.first_column[s];
+    for (int32_t j = 0; j < nc; j++)
+        f[j] += gathered(r, s, j);
+    for (int32_t i = 0; i < nr; i++) {
+        uint64_t sum = 0;
+        for (int32_t k = 0; k < nc && k <= i; k++)
+            sum += entry(s, i, k) * f[k];
+        put_forward(r, s, i, sum);
+    }
+}
+
+static uint64_t solution(const run *r, int32_t s, int32_t i) {
+    const int32_t row = r->plan->l.rows[r->plan->l.row_ptr[s] + i];
+    return i < gsv_columns(r->plan, s) ? r->x[row] : r->z[row];
+}
+
+static void backward_alone(run *r, int32_t s) {
+    for (int32_t j = 0; j < gsv_columns(r->plan, s); j++) {
+        uint64_t sum = 0;
+        for (int32_t i = j; i < gsv_rows(r->plan, s); i++)
+            sum += entry(s, i, j) * solution(r, s, i);
+        r->z[r->plan->l.first_column[s] + j] = sum;
+    }
+}
+
+/* Row or column k of a tile, or nothing. */
+static void finish(run *r, int32_t s, int32_t k, int backward, uint64_t sum) {
+    if (k >= (backward ? gsv_columns(r->plan, s) : gsv_rows(r->plan, s)))
+        return;
+    if (backward)
+        r->z[r->plan->l.first_column[s] + k] = sum;
+    else
+        put_forward(r, s, k, sum);
+}
+
+static void run_tile(run *r, const gsv_many_task *task, int backward) {
+    const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
+    CHECK(r->plan->tiles->branches.of[s] < 0);
+    CHECK(task->first % GSV_MANY_ROWS == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
+    for (int32_t e = 0; e < GSV_MANY_ROWS; e++) {
+        const int32_t at = task->first + e;
+        uint64_t sum = 0;
+        for (int32_t k = task->begin; k < task->end; k++) {
+            const int32_t i = backward ? k : at, j = backward ? at : k;
+            if (i < nr && j < nc && j <= i)
+                sum += entry(s, i, j) * (backward ? solution(r, s, i) : r->y[r->plan->l.first_column[s] + j]);
+        }
+        if (task->slot >= 0) {
+            CHECK(task->slot < r->plan->tiles->many.slots);
+            r->partial[(int64_t)task->slot * GSV_MANY_ROWS + e] = sum;
+            r->partial_there[task->slot]++;
+        } else {
+            finish(r, s, at, backward, sum);
+        }
+    }
+}
+
+static void run_sum(run *r, const gsv_many_task *task, int backward) {
+    CHECK(task->slots > 1);
+    for (int32_t k = 0; k < task->slots; k++) {
+        CHECK(r->partial_there[task->slot + k] == (char)GSV_MANY_ROWS);
+        r->partial_there[task->slot + k] = 0;
+    }
+    for (int32_t e = 0; e < GSV_MANY_ROWS; e++) {
+        uint64_t sum = 0;
+        for (int32_t k = 0; k < task->slots; k++)
+            sum += r->partial[(int64_t)(task->slot + k) * GSV_MANY_ROWS + e];
+        finish(r, supernode_of_task(r, task), task->first + e, backward, sum);
+    }
+}
+
+static void run_assembly(run *r, const gsv_many_task *task) {
+    const int32_t s = supernode_of_task(r, task);
+    CHECK(task->end - task->first <= GSV_MANY_ASSEMBLE && task->end <= gsv_columns(r->plan, s));
+    for (int32_t i = task->first; i < task->end; i++)
+        r->y[r->plan->l.first_column[s] + i] += gathered(r, s, i);
+}
+
+/* One sweep's launches of a level, in order. */
+static void run_level(run *r, int32_t level, int backward) {
+    const gsv_many *many = &r->plan->tiles->many;
+    for (int k = backward ? GSV_MANY_BACKWARD : GSV_MANY_ASSEMBLIES;
+         k <= (backward ? GSV_MANY_BACKWARD_SUMS : GSV_MANY_FORWARD_SUMS); k++) {
+        const gsv_many_list *list = &many->list[k];
+        for (int64_t t = list->ptr[level]; t < list->ptr[level + 1]; t++) {
+            const gsv_many_task *task = &list->task[t];
+            CHECK(r->plan->level[supernode_of_task(r, task)] == level);
+            if (k == GSV_MANY_ASSEMBLIES)
+                run_assembly(r, task);
+            else if (k == GSV_MANY_FORWARD || k == GSV_MANY_BACKWARD)
+                run_tile(r, task, backward);
+            else
+                run_sum(r, task, backward);
+            if (t > list->ptr[level] && (k == GSV_MANY_FORWARD || k == GSV_MANY_BACKWARD))
+                CHECK(task[-1].end - task[-1].begin >= task->end - task->begin); /* the longest first */
+        }
+    }
+}
+
+static run start(const gsv_plan *plan) {
+    run r = {.plan = plan};
+    list_supernodes(&r);
+    r.y = zeros(plan->l.n, 8);
+    r.x = zeros(plan->l.n, 8);
+    r.z = zeros(plan->l.n, 8);
+    r.u = zeros(plan->update_ptr[plan->l.nsuper], 8);
+    r.u_there = zeros(plan->update_ptr[plan->l.nsuper], 1);
+    r.partial = zeros(plan->tiles->many.slots * GSV_MANY_ROWS, 8);
+    r.partial_there = zeros(plan->tiles->many.slots, 1);
+    for (int32_t i = 0; i < plan->l.n; i++)
+        r.y[i] = entry(-1, i, 7);
+    return r;
+}
+
+static void stop(run *r) {
+    for (int kind = 0; kind < 3; kind++)
+        free(r->supernode[kind]);
+    free(r->y);
+    free(r->x);
+    free(r->z);
+    free(r->u);
+    free(r->u_there);
+    free(r->partial);
+    free(r->partial_there);
+}
+
+static void check_plan(const gsv_plan *plan) {
+    run tasks = start(plan), alone = start(plan);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        forward_alone(&alone, s);
+        if (plan->tiles->branches.of[s] >= 0)
+            forward_alone(&tasks, s);
+    }
+    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
+        backward_alone(&alone, s);
+    for (int32_t level = 0; level < plan->nlevels; level++)
+        run_level(&tasks, level, 0);
+    for (int32_t level = plan->nlevels - 1; level >= 0; level--)
+        run_level(&tasks, level, 1);
+    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
+        if (plan->tiles->branches.of[s] >= 0)
+            backward_alone(&tasks, s);
+    for (int32_t i = 0; i < plan->l.n; i++)
+        CHECK(tasks.x[i] == alone.x[i] && tasks.z[i] == alone.z[i]);
+    /* what the upper tree and the branches' roots write stands before what branches keep */
+    CHECK(plan->tiles->many.updates >= plan->tiles->upper_updates);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t b = plan->tiles->branches.of[s], parent = plan->parent[s];
+        const int shared = b < 0 || parent < 0 || plan->tiles->branches.of[parent] != b;
+        const int64_t rows = plan->update_ptr[s + 1] - plan->update_ptr[s];
+        if (rows > 0)
+            CHECK((plan->tiles->update_place[s] + rows <= plan->tiles->many.updates) == shared);
+    }
+    stop(&tasks);
+    stop(&alone);
+}
+
+static void check_structure(gsv_structure *structure, int64_t slots) {
+    gsv_message message;
+    gsv_plan plan;
+    REQUIRE(gsv_plan_create(structure, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_tiles_create(&plan, &message) == GPUSOLVE_OK);
+    check_plan(&plan);
+    CHECK(plan.tiles->many.slots >= slots);
+    gsv_plan_free(&plan);
+}
+
+static void check_matrix(const char *spec, int64_t slots, cholmod_common *common) {
+    testing_in("%s", spec);
+    cholmod_sparse *a = testing_load(spec, common);
+    REQUIRE(a != NULL);
+    cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
+    REQUIRE(l != NULL);
+    const int32_t *super = l->super, *pi = l->pi, *rows = l->s;
+    gsv_structure structure = {.n = (int32_t)l->n, .nsuper = (int32_t)l->nsuper};
+    structure.first_column = gsv_malloc(l->nsuper + 1, sizeof(int32_t));
+    structure.row_ptr = gsv_malloc(l->nsuper + 1, sizeof(int64_t));
+    structure.rows = gsv_malloc((size_t)pi[l->nsuper], sizeof(int32_t));
+    REQUIRE(structure.first_column && structure.row_ptr && structure.rows);
+    for (size_t s = 0; s <= l->nsuper; s++) {
+        structure.first_column[s] = super[s];
+        structure.row_ptr[s] = pi[s];
+    }
+    memcpy(structure.rows, rows, (size_t)pi[l->nsuper] * sizeof *rows);
+    check_structure(&structure, slots);
+    cholmod_free_factor(&l, common);
+    cholmod_free_sparse(&a, common);
+}
+
+/* One supernode of nr rows and nc columns: a forest of roots below it. */
+static void check_panel(int32_t nr, int32_t nc) {
+    testing_in("%d x %d", (int)nr, (int)nc);
+    gsv_structure structure = {.n = nr, .nsuper = 1 + (nr > nc)};
+    structure.first_column = gsv_malloc(3, sizeof(int32_t));
+    structure.row_ptr = gsv_malloc(3, sizeof(int64_t));
+    structure.rows = gsv_malloc(2 * (size_t)nr, sizeof(int32_t));
+    REQUIRE(structure.first_column && structure.row_ptr && structure.rows);
+    structure.first_column[0] = 0;
+    structure.first_column[1] = nc;
+    structure.first_column[2] = nr;
+    structure.row_ptr[0] = 0;
+    structure.row_ptr[1] = nr;
+    structure.row_ptr[2] = 2 * (int64_t)nr - nc;
+    for (int32_t i = 0; i < nr; i++)
+        structure.rows[i] = i;
+    for (int32_t i = nc; i < nr; i++)
+        structure.rows[nr + i - nc] = i;
+    check_structure(&structure, 0);
+}
+
+int main(void) {
+    static const int32_t sizes[] = {1, 15, 16, 17, 127, 128, 129, 255, 256, 257, 400, 700};
+    cholmod_common common;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (size_t j = 0; j <= i; j++)
+            check_panel(sizes[i], sizes[j]);
+    cholmod_start(&common);
+    check_matrix("grid2d:30", 0, &common);
+    check_matrix("grid2d:100", 0, &common);
+    check_matrix("elasticity3d:8", 1, &common); /* some tiles are cut */
+    check_matrix("grid3d:16", 1, &common);
+    cholmod_finish(&common);
+    return testing_done();
+}
