@@ -45,7 +45,7 @@ static int64_t launches_of_many(const gsv_plan *plan, const gsv_sweep_form *form
     for (int32_t k = 0; k < plan->nlevels; k++)
         for (int l = 0; l < GSV_MANY_LISTS; l++)
             if (list[l].ptr[k] < list[l].ptr[k + 1])
-                count += l == GSV_MANY_ASSEMBLIES ? 1 : form->passes[k];
+                count += l <= GSV_MANY_ASSEMBLIES ? 1 : form->passes[k];
     return count;
 }
 

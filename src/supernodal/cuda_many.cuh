@@ -11,11 +11,11 @@
  *
  * - Branches (branches.h): a block walks a branch for a few right-hand sides at a time, all of its vectors in
  *   shared memory (cuda_many_branch.cuh).
- * - The upper tree: level by level. Forward, a launch adds to y(own columns) what the children owe; the next
- *   has the tiles of all supernodes of the level (cuda_many_tile.cuh), which write x(own columns) and u, the
- *   children's rows added as they go; where the tiles' terms are cut (many.h) a third adds the partial sums.
- *   Backward, tiles and sums likewise. A level whose triangles are inverted in parts repeats all but the
- *   first for each part.
+ * - The upper tree: level by level. Forward, a launch solves the narrow supernodes (cuda_many_narrow.cuh) and
+ * adds to y(own columns) of the others what the children owe; the next has these others' tiles
+ * (cuda_many_tile.cuh), which write x(own columns) and u, the children's rows added as they go; where the
+ * tiles' terms are cut (many.h) a third adds the partial sums. Backward, tiles and sums likewise. A level
+ * whose triangles are inverted in parts repeats all but the first for each part.
  *
  * Order: a launch begins while the one before it ends, and waits in wait_for_vectors() for all of it. No
  * block waits for another.
@@ -31,69 +31,24 @@
 #ifndef GSV_CUDA_MANY_CUH
 #define GSV_CUDA_MANY_CUH
 
-#include "cuda_many_tile.cuh"
+#include "cuda_many_narrow.cuh"
 
 namespace gsv {
 
-__device__ __forceinline__ gsv_node many_node(const gsv_device_plan &plan, int32_t node) {
-    const int kind = node >> GSV_MANY_KIND, at = node & ((1 << GSV_MANY_KIND) - 1);
-    return (kind == GSV_MANY_TINY ? plan.tiny : kind == GSV_MANY_SMALL ? plan.small : plan.wide)[at];
-}
-
-/* sum += what the children owe a row: right-hand sides c and c + 1 of each of N runs, `apart` apart. */
-template <typename T, int N>
-__device__ __forceinline__ void many_gather(const gsv_device_plan &plan, const T *u, int64_t row, int columns,
-                                            int c, int apart, T (&sum)[N][2]) {
-    const uint32_t end = plan.gather_ptr[row + 1];
-    for (uint32_t g = plan.gather_ptr[row]; g < end; g++) {
-        const T *from = u + int64_t(plan.gather[g]) * columns + c;
-#pragma unroll
-        for (int t = 0; t < N; t++) {
-            T term[2];
-            load_run(from + t * apart, term);
-            sum[t][0] = add(sum[t][0], term[0]);
-            sum[t][1] = add(sum[t][1], term[1]);
-        }
-    }
-}
-
-/* y(own columns) += what the children owe. A block: 32 rows, two of a row's numbers a thread. */
-template <typename T>
-__global__ void __launch_bounds__(BLOCK)
-    many_assemble_kernel(gsv_device_plan plan, const gsv_many_task *tasks, int groups, T *y, const T *u) {
-    const gsv_many_task task = tasks[blockIdx.x / groups];
-    const gsv_node node = many_node(plan, task.node);
-    const int columns = groups * GSV_MANY_COLUMNS;
-    const int c = blockIdx.x % groups * GSV_MANY_COLUMNS + threadIdx.x % 32 * 2;
-    wait_for_vectors();
-#pragma unroll
-    for (int r = 0; r < GSV_MANY_ASSEMBLE; r += BLOCK_WARPS) {
-        const int i = task.first + r + threadIdx.x / 32;
-        if (i >= task.end || plan.gather_ptr[node.rows + i] == plan.gather_ptr[node.rows + i + 1])
-            continue;
-        T *to = y + int64_t(node.first_column + i) * columns + c, sum[1][2];
-        load_run(to, sum[0]);
-        many_gather(plan, u, node.rows + i, columns, c, 0, sum);
-        store_run(to, sum[0]);
-    }
-}
-
 /*
  * Row i of a forward tile: N runs of two right-hand sides from c on, `apart` apart. Own columns of the column
- * block are x; those of blocks to come have the product added to y; rows below have it added to u, which
- * begins as what the children owe.
+ * block are x; those of blocks to come have the product added to y; rows below are u, and what the children
+ * owe has been added, or, in passes to come, u is there.
  */
 template <typename T, int N>
-__device__ __forceinline__ void many_finish_forward(const gsv_device_plan &plan, const many_tile &tile, int i,
-                                                    int c, int apart, T *y, T *x, T *u, T (&sum)[N][2]) {
+__device__ __forceinline__ void many_finish_forward(const many_tile &tile, int i, int c, int apart, T *y,
+                                                    T *x, T *u, T (&sum)[N][2]) {
     const gsv_node &node = tile.node;
     if (i < tile.block.first || i >= node.nr)
         return;
     T *to = i < tile.block.end ? x + int64_t(node.first_column + i) * tile.columns
             : i < node.nc      ? y + int64_t(node.first_column + i) * tile.columns
                                : u + (node.update + i - node.nc) * tile.columns;
-    if (i >= node.nc && tile.block.first == 0)
-        many_gather(plan, u, node.rows + i, tile.columns, c, apart, sum);
 #pragma unroll
     for (int t = 0; t < N; t++) {
         T *at = to + c + t * apart;
@@ -130,16 +85,15 @@ __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, c
     many_tile tile = {node,
                       block,
                       task.first,
-                      task.begin,
-                      task.end,
+                      task.begin > block.first ? task.begin : block.first,
+                      backward || task.end < block.end ? task.end : block.end,
                       groups * GSV_MANY_COLUMNS,
-                      int(blockIdx.x) % groups * GSV_MANY_COLUMNS};
-    if (backward) {
-        tile.begin = tile.begin > block.first ? tile.begin : block.first;
-    } else {
-        tile.begin = tile.begin > block.first ? tile.begin : block.first;
-        tile.end = tile.end < block.end ? tile.end : block.end;
-    }
+                      int(blockIdx.x) % groups * GSV_MANY_COLUMNS,
+                      0,
+                      0};
+    const int corner = task.first + GSV_MANY_ROWS < node.nc ? task.first + GSV_MANY_ROWS : node.nc;
+    tile.inside = backward ? (corner + GSV_TILE - 1) / GSV_TILE * GSV_TILE - GSV_TILE : tile.begin;
+    tile.inside_end = backward || tile.end < task.first + GSV_TILE ? tile.end : task.first + GSV_TILE;
     return tile;
 }
 
@@ -149,6 +103,14 @@ __device__ __forceinline__ bool many_is_concerned(const many_tile &tile, bool ba
            (!backward || tile.first < tile.block.end);
 }
 
+/* What the children owe row i, where the tile is to add it. */
+__device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, const many_tile &tile,
+                                                   int i) {
+    if (i < tile.node.nc || i >= tile.node.nr || tile.block.first > 0)
+        return {0, 0, {0, 0}};
+    return many_children_of(plan, tile.node.rows + i);
+}
+
 /* The tiles of a level. partial: partial sums of the tiles that are cut. */
 template <typename T, bool BACKWARD>
 __global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
@@ -156,11 +118,14 @@ __global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
                      T *partial, wide_pass turn) {
     extern __shared__ int4 shared[];
     __shared__ alignas(16) char memory[sizeof(many_tile)]; /* what all threads know alike: not in registers */
+    __shared__ many_children children[BACKWARD ? 1 : GSV_MANY_ROWS];
     const gsv_many_task &task = tasks[blockIdx.x / groups];
     many_tile &tile = *reinterpret_cast<many_tile *>(memory);
     if (threadIdx.x == 0)
         tile = many_tile_of(plan, task, turn, BACKWARD, groups);
     __syncthreads(); /* the tile is there */
+    if (!BACKWARD && task.slot < 0 && threadIdx.x < GSV_MANY_ROWS)
+        children[threadIdx.x] = many_owed(plan, tile, tile.first + int(threadIdx.x));
     wait_for_vectors();
     if (!many_is_concerned(tile, BACKWARD))
         return;
@@ -170,24 +135,36 @@ __global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
     sums.result(result);
     const int lane = threadIdx.x % 32, r = many_warp_row() + lane / 4;
     const int c = tile.c0 + many_warp_column() + 2 * (lane % 4);
+    if (task.slot >= 0) {
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const int row = r + 8 * i;
-        if (task.slot >= 0) {
-            T *to = partial + (int64_t(task.slot) * GSV_MANY_ROWS + row) * tile.columns + c;
+        for (int i = 0; i < 4; i++) {
+            T *to = partial + (int64_t(task.slot) * GSV_MANY_ROWS + r + 8 * i) * tile.columns + c;
 #pragma unroll
             for (int t = 0; t < 4; t++)
                 store_run(to + 8 * t, result[i][t]);
-        } else if (BACKWARD)
-            many_finish_backward(tile, tile.first + row, c, 8, y, result[i]);
-        else
-            many_finish_forward(plan, tile, tile.first + row, c, 8, y, x, u, result[i]);
+        }
+        return;
+    }
+    if (BACKWARD) {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            many_finish_backward(tile, tile.first + r + 8 * i, c, 8, y, result[i]);
+        return;
+    }
+    __syncthreads(); /* the children's lists are there, if the product has no steps */
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+        T(&two)[2][4][2] = *reinterpret_cast<T(*)[2][4][2]>(&result[i]);
+        const many_children owed[2] = {children[r + 8 * i], children[r + 8 * i + 8]};
+        many_add_children(plan, u, owed, tile.columns, c, 8, two);
+        many_finish_forward(tile, tile.first + r + 8 * i, c, 8, y, x, u, two[0]);
+        many_finish_forward(tile, tile.first + r + 8 * i + 8, c, 8, y, x, u, two[1]);
     }
 }
 
-enum { MANY_SUM_ROWS = 16 }; /* rows of a block of many_sum_kernel */
+enum { MANY_SUM_ROWS = 8 }; /* rows of a block of many_sum_kernel */
 
-/* Adds the partial sums of the tiles that are cut. A block: sixteen rows of a tile, two of a row's numbers a
+/* Adds the partial sums of the tiles that are cut. A block: eight rows of a tile, two of a row's numbers a
  * thread. */
 template <typename T, bool BACKWARD>
 __global__ void __launch_bounds__(BLOCK)
@@ -202,9 +179,9 @@ __global__ void __launch_bounds__(BLOCK)
         return;
 #pragma unroll
     for (int r = 0; r < MANY_SUM_ROWS; r += BLOCK_WARPS) {
-        const int row = share * MANY_SUM_ROWS + r + threadIdx.x / 32;
+        const int row = share * MANY_SUM_ROWS + r + threadIdx.x / 32, i = tile.first + row;
         const T *from = partial + (int64_t(task.slot) * GSV_MANY_ROWS + row) * tile.columns + c;
-        T sum[1][2];
+        T sums[1][1][2], (&sum)[1][2] = sums[0];
         load_run(from, sum[0]);
 #pragma unroll 4
         for (int k = 1; k < task.slots; k++) {
@@ -214,9 +191,12 @@ __global__ void __launch_bounds__(BLOCK)
             sum[0][1] = add(sum[0][1], term[1]);
         }
         if (BACKWARD)
-            many_finish_backward(tile, tile.first + row, c, 0, y, sum);
-        else
-            many_finish_forward(plan, tile, tile.first + row, c, 0, y, x, u, sum);
+            many_finish_backward(tile, i, c, 0, y, sum);
+        else {
+            const many_children owed[1] = {many_owed(plan, tile, i)};
+            many_add_children(plan, u, owed, tile.columns, c, 0, sums);
+            many_finish_forward(tile, i, c, 0, y, x, u, sum);
+        }
     }
 }
 

@@ -36,9 +36,11 @@
 namespace gsv {
 
 enum {
-    MANY_BRANCH_ROOM = 112 * 1024, /* bytes of shared memory: two blocks an SM */
+    MANY_BRANCH_BLOCK = 512,
+    MANY_BRANCH_WARPS = MANY_BRANCH_BLOCK / 32,
+    MANY_BRANCH_ROOM = 226 * 1024, /* bytes of shared memory: all of an SM's */
     MANY_BRANCH_PAD = 4,
-    MANY_BRANCH_MOST = 64 /* right-hand sides at a time */
+    MANY_BRANCH_MOST = 128 /* right-hand sides at a time */
 };
 
 /* Rows of vectors that a block has in shared memory. */
@@ -63,6 +65,15 @@ inline int many_branch_bytes(const gsv_branches &branches) {
     return most;
 }
 
+/* Begin to copy bytes, a multiple of 16 on multiples of 16, to shared memory. */
+__device__ __forceinline__ void many_begin_copy_block(void *to, const void *from, int bytes) {
+    const unsigned shared = unsigned(__cvta_generic_to_shared(to));
+    for (int at = 16 * threadIdx.x; at < bytes; at += 16 * MANY_BRANCH_BLOCK)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + at),
+                     "l"(static_cast<const char *>(from) + at)
+                     : "memory");
+}
+
 /* A block's branch, and where its things are in shared memory. */
 struct many_walk {
     const gsv_branch &branch;
@@ -82,9 +93,9 @@ struct many_walk {
         lists = reinterpret_cast<const uint16_t *>(memory + list);
         nodes = reinterpret_cast<const gsv_branch_node *>(lists);
         vectors = reinterpret_cast<double *>(memory + many_branch_vectors(branch));
-        begin_copy_block(memory, static_cast<const double *>(plan.panels) + branch.panel, list);
-        begin_copy_block(memory + list, plan.branch_lists + branch.lists,
-                         round_up_16(branch.at[GSV_AT_END] * 2));
+        many_begin_copy_block(memory, static_cast<const double *>(plan.panels) + branch.panel, list);
+        many_begin_copy_block(memory + list, plan.branch_lists + branch.lists,
+                              round_up_16(branch.at[GSV_AT_END] * 2));
         const int each = columns / splits;
         begin = blockIdx.x % splits * each;
         end = begin + each;
@@ -97,6 +108,11 @@ struct many_walk {
         stride = width + MANY_BRANCH_PAD;
     }
 
+    /* Right-hand sides of the chunk that begins at c0. */
+    __device__ __forceinline__ int columns_at(int c0) const {
+        return c0 >= end ? 0 : end - c0 < width ? end - c0 : width;
+    }
+
     __device__ __forceinline__ double *row(int i) const {
         return vectors + i * stride;
     }
@@ -105,7 +121,7 @@ struct many_walk {
 /* visit(row, right-hand side) for rows x c numbers, two a thread. */
 template <typename Visit> __device__ __forceinline__ void many_rows_block(int rows, int c, Visit visit) {
 #pragma unroll 4
-    for (int i = threadIdx.x / 16; i < rows; i += BRANCH_BLOCK / 16)
+    for (int i = threadIdx.x / 16; i < rows; i += MANY_BRANCH_BLOCK / 16)
         for (int k = threadIdx.x % 16 * 2; k < c; k += 32)
             visit(i, k);
 }
@@ -114,6 +130,19 @@ __device__ __forceinline__ void begin_copy_pair(double *to, const double *from) 
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
                  "l"(from)
                  : "memory");
+}
+
+/* Begin to bring the rows of the nodes begin .. end - 1, c right-hand sides: `from` is those of the branch's
+ * first column. A warp takes a node. */
+__device__ __forceinline__ void many_begin_nodes_block(const many_walk &walk, int begin, int end, int c,
+                                                       const double *from, int columns) {
+    const int lane = threadIdx.x % 32;
+    for (int k = begin + int(threadIdx.x) / 32; k < end; k += MANY_BRANCH_WARPS) {
+        const int first = walk.nodes[k].column, nc = walk.nodes[k].nc;
+        for (int i = first + lane / 8; i < first + nc; i += 4)
+            for (int e = lane % 8 * 2; e < c; e += 16)
+                begin_copy_pair(walk.row(i) + e, from + int64_t(i) * columns + e);
+    }
 }
 
 /* f(own columns of a node) += what its children owe, by a warp. */
@@ -217,9 +246,9 @@ __device__ __forceinline__ void many_forward_unit(const many_walk &walk, const g
 template <typename Visit>
 __device__ __forceinline__ void many_deal_block(int begin, int end, int c, Visit visit) {
     const int warp = threadIdx.x / 32, tiles = c / 8, pairs = (tiles + 1) / 2, units = end - begin;
-    const bool two = units * pairs >= BRANCH_WARPS;
+    const bool two = units * pairs >= MANY_BRANCH_WARPS;
     const int parts = two ? pairs : tiles;
-    for (int k = warp; k < units * parts; k += BRANCH_WARPS) {
+    for (int k = warp; k < units * parts; k += MANY_BRANCH_WARPS) {
         const int unit = begin + k / parts, tile = k % parts * (two ? 2 : 1);
         visit(unit, 8 * tile, two && tile + 1 < tiles ? 2 : 1);
     }
@@ -227,7 +256,7 @@ __device__ __forceinline__ void many_deal_block(int begin, int end, int c, Visit
 
 /* splits: blocks of a branch; RESIDENT blocks an SM. */
 template <int RESIDENT>
-__global__ void __launch_bounds__(BRANCH_BLOCK, RESIDENT)
+__global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
                                int splits, int room) {
     extern __shared__ int4 shared[];
@@ -240,18 +269,19 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, RESIDENT)
     const int own = branch.columns, levels = branch.levels, outside = branch.outside_rows;
     const uint32_t *outside_update = plan.outside_update + branch.outside;
     wait_for_vectors();
+    const double *from = y + int64_t(branch.first_column) * columns;
+    many_rows_block(own, walk.width, [&](int i, int k) {
+        begin_copy_pair(walk.row(i) + k, from + int64_t(i) * columns + walk.begin + k);
+    });
     for (int c0 = walk.begin; c0 < walk.end; c0 += walk.width) {
-        const int c = walk.end - c0 < walk.width ? walk.end - c0 : walk.width;
-        const double *from = y + int64_t(branch.first_column) * columns + c0;
+        const int c = walk.columns_at(c0), next = walk.columns_at(c0 + walk.width);
         double *to = x + int64_t(branch.first_column) * columns + c0;
-        many_rows_block(
-            own, c, [&](int i, int k) { begin_copy_pair(walk.row(i) + k, from + int64_t(i) * columns + k); });
         end_copies();
-        __syncthreads(); /* panels, lists and f are there */
+        __syncthreads(); /* panels, lists and f are there; the updates may go */
         for (int level = 0; level < levels; level++) {
             if (level > 0) {
                 for (int k = level_nodes[level] + threadIdx.x / 32; k < level_nodes[level + 1];
-                     k += BRANCH_WARPS)
+                     k += MANY_BRANCH_WARPS)
                     many_gather_warp(walk, walk.nodes[k], c);
                 __syncthreads(); /* f of the level is complete */
             }
@@ -263,13 +293,14 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, RESIDENT)
                 else
                     many_forward_unit<1>(walk, node, first, tile, level == 0, refuse, to, columns);
             });
-            __syncthreads(); /* the level's updates are complete */
+            __syncthreads(); /* the level's updates are complete, and nobody reads its f any more */
+            many_begin_nodes_block(walk, level_nodes[level], level_nodes[level + 1], next,
+                                   from + c0 + walk.width, columns);
         }
         many_rows_block(outside, c, [&](int i, int k) {
             *reinterpret_cast<double2 *>(u + int64_t(outside_update[i]) * columns + c0 + k) =
                 *reinterpret_cast<const double2 *>(walk.row(own + i) + k);
         });
-        __syncthreads(); /* f and the updates may go */
     }
 }
 
@@ -325,7 +356,7 @@ __device__ __forceinline__ void many_backward_node(const many_walk &walk, const 
 }
 
 template <int RESIDENT>
-__global__ void __launch_bounds__(BRANCH_BLOCK, RESIDENT)
+__global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
     many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
                                 int room) {
     extern __shared__ int4 shared[];
@@ -335,19 +366,26 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, RESIDENT)
     const bool refuse = plan.branch_refuse[blockIdx.x / splits]; /* this kernel cannot (cuda_sweep.cuh) */
     const int own = branch.columns, outside = branch.outside_rows;
     const int32_t *outside_row = plan.outside_row + branch.outside;
+    end_copies();
+    __syncthreads(); /* panels and lists are there */
     wait_for_vectors();
     for (int c0 = walk.begin; c0 < walk.end; c0 += walk.width) {
-        const int c = walk.end - c0 < walk.width ? walk.end - c0 : walk.width;
+        const int c = walk.columns_at(c0);
         const double *from = x + int64_t(branch.first_column) * columns + c0;
         double *to = y + int64_t(branch.first_column) * columns + c0;
-        many_rows_block(
-            own, c, [&](int i, int k) { begin_copy_pair(walk.row(i) + k, from + int64_t(i) * columns + k); });
         many_rows_block(outside, c, [&](int i, int k) {
             begin_copy_pair(walk.row(own + i) + k, y + int64_t(outside_row[i]) * columns + c0 + k);
         });
-        end_copies();
-        __syncthreads(); /* panels, lists, x and the outside rows are there */
+        many_begin_nodes_block(walk, level_nodes[1], level_nodes[branch.levels], c, from, columns);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        many_begin_nodes_block(walk, 0, level_nodes[1], c, from, columns);
+        asm volatile("cp.async.commit_group;\n\tcp.async.wait_group 1;" ::: "memory");
+        __syncthreads(); /* the outside rows and x of all levels but the lowest are there */
         for (int level = branch.levels - 1; level >= 0; level--) {
+            if (level == 0) {
+                end_copies();
+                __syncthreads(); /* x of the lowest level is there */
+            }
             many_deal_block(level_nodes[level], level_nodes[level + 1], c, [&](int k, int tile, int n) {
                 const gsv_branch_node node = walk.nodes[k];
                 if (n == 2)

@@ -10,8 +10,13 @@
 
 namespace gsv {
 
-/* From so many branches on, a block takes two groups of right-hand sides: its panels are there once. */
-enum { FEW_BRANCHES = 1024 };
+/* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. */
+inline int many_splits(int32_t branches, int groups) {
+    int splits = 1;
+    while (branches * splits < 1024 && 2 * splits <= groups && groups % (2 * splits) == 0)
+        splits *= 2;
+    return splits;
+}
 
 template <typename T> struct many_launcher {
     typedef typename traits<T>::real real;
@@ -36,7 +41,20 @@ template <typename T> struct many_launcher {
             tasks_of(plan, many, BACKWARD ? GSV_MANY_BACKWARD : GSV_MANY_FORWARD, k, &tiles);
         const gsv_many_task *sum =
             tasks_of(plan, many, BACKWARD ? GSV_MANY_BACKWARD_SUMS : GSV_MANY_FORWARD_SUMS, k, &sums);
+        int64_t narrows, assemblies = 0;
+        const gsv_many_task *narrow = tasks_of(plan, many, GSV_MANY_NARROWS, k, &narrows),
+                            *assembly = nullptr;
         cudaError_t error = cudaSuccess;
+        if (BACKWARD && narrows > 0)
+            error =
+                launch_allowed(many_narrow_backward_kernel<T>, narrows * groups, BLOCK,
+                               size_t(many_narrow_room<T>::BACKWARD), stream, *device, narrow, groups, x, y);
+        if (!BACKWARD)
+            assembly = tasks_of(plan, many, GSV_MANY_ASSEMBLIES, k, &assemblies);
+        if (narrows + assemblies > 0 && !BACKWARD)
+            error = launch_allowed(many_first_kernel<T>, (narrows + assemblies) * groups, BLOCK,
+                                   narrows > 0 ? size_t(many_narrow_room<T>::FORWARD) : 0, stream, *device,
+                                   narrow, int(narrows), assembly, groups, y, x, u);
         wide_pass turn = {0, form->passes[k]};
         for (; tiles > 0 && turn.pass < turn.passes && error == cudaSuccess; turn.pass++) {
             error = launch_allowed(many_tile_kernel<T, BACKWARD>, tiles * groups, BLOCK,
@@ -60,13 +78,13 @@ template <typename T> struct many_launcher {
             return cudaSuccess;
         if constexpr (on_tensor_cores<T, 8>::value) {
             const int room = many_branch_bytes(branches);
-            const int splits = groups % 2 == 0 && branches.count >= FEW_BRANCHES ? groups / 2 : groups;
+            const int splits = many_splits(branches.count, groups);
             const int64_t blocks = int64_t(branches.count) * splits;
             if (BACKWARD)
-                return launch_allowed(many_branch_backward_kernel<2>, blocks, BRANCH_BLOCK, size_t(room),
+                return launch_allowed(many_branch_backward_kernel<1>, blocks, MANY_BRANCH_BLOCK, size_t(room),
                                       stream, *device, x, y, columns, splits, room);
-            return launch_allowed(many_branch_forward_kernel<2>, blocks, BRANCH_BLOCK, size_t(room), stream,
-                                  *device, y, x, u, columns, splits, room);
+            return launch_allowed(many_branch_forward_kernel<1>, blocks, MANY_BRANCH_BLOCK, size_t(room),
+                                  stream, *device, y, x, u, columns, splits, room);
         } else {
             const branch_room room = make_branch_room<T, 4>(branches);
             if (BACKWARD)
@@ -80,17 +98,9 @@ template <typename T> struct many_launcher {
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
                                const gsv_device_many *many, const gsv_sweep_form *form,
                                const gsv_many_vectors *v, int groups, cudaStream_t stream) {
-        T *y = static_cast<T *>(v->y), *u = static_cast<T *>(v->u);
         cudaError_t error = branches<false>(plan, device, v, groups, stream);
-        for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
-            int64_t count;
-            const gsv_many_task *tasks = tasks_of(plan, many, GSV_MANY_ASSEMBLIES, k, &count);
-            if (count > 0)
-                error = launch_allowed(many_assemble_kernel<T>, count * groups, BLOCK, 0, stream, *device,
-                                       tasks, groups, y, u);
-            if (error == cudaSuccess)
-                error = level<false>(plan, device, many, form, v, groups, k, stream);
-        }
+        for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++)
+            error = level<false>(plan, device, many, form, v, groups, k, stream);
         return error;
     }
 
@@ -109,14 +119,20 @@ template <typename T> struct many_launcher {
         if (error == cudaSuccess)
             error =
                 allow_shared(reinterpret_cast<const void *>(many_tile_kernel<T, true>), many_shape<T>::BYTES);
+        if (error == cudaSuccess)
+            error = allow_shared(reinterpret_cast<const void *>(many_first_kernel<T>),
+                                 many_narrow_room<T>::FORWARD);
+        if (error == cudaSuccess)
+            error = allow_shared(reinterpret_cast<const void *>(many_narrow_backward_kernel<T>),
+                                 many_narrow_room<T>::BACKWARD);
         if (error != cudaSuccess)
             return error;
         const void *kernels[2];
         size_t room;
         if constexpr (on_tensor_cores<T, 8>::value) {
             room = size_t(many_branch_bytes(*branches));
-            kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel<2>);
-            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel<2>);
+            kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel<1>);
+            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel<1>);
         } else {
             room = size_t(make_branch_room<T, 4>(*branches).bytes);
             kernels[0] = reinterpret_cast<const void *>(branch_forward_kernel<T, 4>);

@@ -25,6 +25,10 @@
 #include "cuda_many.h"
 #include "cuda_wide.cuh"
 
+#ifndef GSV_MANY_STEP
+#define GSV_MANY_STEP 8
+#endif
+
 namespace gsv {
 
 template <typename T> struct many_shape {
@@ -70,26 +74,49 @@ struct many_tile {
     int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + GSV_MANY_COLUMNS - 1 */
+    /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
+     * they are numbers of full tiles. */
+    int inside, inside_end;
 };
 
-/* Brings stage after stage. One for all steps of a tile, for rows of v are asked for a step ahead. */
+/*
+ * Brings stage after stage. A thread has the same few copies of every stage, whose places advance from stage
+ * to stage: inside a panel that is all there is to compute. At its edges, in the triangle, and
+ * in a narrow panel, every copy is looked up (`bring_edge`). Backward, rows of v are asked for a step ahead.
+ */
 template <typename T, bool BACKWARD> struct many_stream {
     typedef many_shape<T> shape;
+    static const int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK, PER_RUN = GSV_TILE / CHUNK;
+    static const int COPIES = shape::A / CHUNK / BLOCK, STARTS = BACKWARD ? 1 : COPIES;
+    static_assert(BLOCK / PER_RUN % GSV_TILE == 0, "the copies of a thread are of one column of their tiles");
     const many_tile &tile;
     const T *panel, *own, *below; /* backward: v of rows before and behind the column block's end */
     const int32_t *rows;
+    uint32_t start[STARTS];       /* of the next stage's copies, from the panel on, in units of 16 bytes */
+    uint32_t there;               /* bit k: copy k is of rows, or columns, that the panel has */
     int32_t row[shape::V_COPIES]; /* of the next step; -1: none */
-    bool narrow;
 
     __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile, const T *own,
                                            const T *below)
         : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), own(own), below(below),
-          rows(plan.rows + tile.node.rows), narrow(gsv_is_narrow(tile.node.nr, tile.node.nc)) {
+          rows(plan.rows + tile.node.rows), there(0) {
+        const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
+        const int column = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
+#pragma unroll
+        for (int k = 0; k < COPIES; k++) {
+            const int at = run + k * (BLOCK / PER_RUN);
+            const int block_row = (BACKWARD ? tile.begin : tile.first + at) / GSV_TILE;
+            if (k < STARTS)
+                start[k] = uint32_t(
+                    (gsv_block_row_start(tile.node.nc, block_row) + GSV_TILE * int64_t(column) + p) / CHUNK);
+            there |=
+                uint32_t(BACKWARD ? tile.first + at < tile.block.end : GSV_TILE * block_row < tile.node.nr)
+                << k;
+        }
         ask(0);
     }
 
     __device__ __forceinline__ void ask(int step) {
-        constexpr int PER_ROW = shape::COLUMNS / shape::CHUNK;
 #pragma unroll
         for (int k = 0; k < shape::V_COPIES; k++) {
             const int i = tile.begin + step * shape::DEPTH + (k * BLOCK + int(threadIdx.x)) / PER_ROW;
@@ -98,12 +125,11 @@ template <typename T, bool BACKWARD> struct many_stream {
     }
 
     __device__ __forceinline__ void bring(T *stage, int step) {
-        constexpr int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK;
         const int term = tile.begin + step * shape::DEPTH;
         T *v = stage + shape::A;
 #pragma unroll
         for (int k = 0; k < shape::V_COPIES; k++) {
-            const int e = k * BLOCK + int(threadIdx.x), at = e / PER_ROW, c = e % PER_ROW * CHUNK;
+            const int at = (k * BLOCK + int(threadIdx.x)) / PER_ROW, c = threadIdx.x % PER_ROW * CHUNK;
             const T *from = own;
             if (BACKWARD && row[k] >= tile.node.first_column + tile.block.end)
                 from = below;
@@ -111,42 +137,37 @@ template <typename T, bool BACKWARD> struct many_stream {
             begin_copy<16>(v + at * shape::COLUMNS + swizzle(c, at), from, row[k] >= 0);
         }
         ask(step + 1);
-        if (narrow)
-            bring_narrow(stage, term);
-        else
-            bring_wide(stage, term);
+        const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
+        T *to = stage + run * GSV_TILE + swizzle(p, BACKWARD ? run : run % shape::DEPTH);
+        if (term >= tile.inside && term + shape::DEPTH <= tile.inside_end) {
+#pragma unroll
+            for (int k = 0; k < COPIES; k++) {
+                const T *from = panel + int64_t(start[BACKWARD ? 0 : k]) * CHUNK;
+                if (BACKWARD)
+                    from += k * (BLOCK / PER_RUN) * GSV_TILE;
+                begin_copy<16>(to + k * (BLOCK / PER_RUN) * GSV_TILE, from, there >> k & 1);
+            }
+        } else
+            bring_edge(stage, term);
+#pragma unroll
+        for (int k = 0; k < STARTS; k++)
+            start[k] += uint32_t(
+                (BACKWARD ? gsv_block_row_columns(tile.node.nc, term / GSV_TILE) : shape::DEPTH) * PER_RUN);
     }
 
-    __device__ __forceinline__ void bring_wide(T *a, int term) {
-        constexpr int CHUNK = shape::CHUNK, PER_RUN = GSV_TILE / CHUNK, COPIES = shape::A / CHUNK / BLOCK;
+    __device__ __forceinline__ void bring_edge(T *a, int term) {
         const int nr = tile.node.nr, nc = tile.node.nc;
-#pragma unroll
+#pragma unroll 1
         for (int k = 0; k < COPIES; k++) {
             const int e = k * BLOCK + int(threadIdx.x), p = e % PER_RUN * CHUNK, run = e / PER_RUN;
             /* a run is a column's numbers of a block row */
             const int block_row = BACKWARD ? term / GSV_TILE : tile.first / GSV_TILE + run / shape::DEPTH;
             const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
-            const bool there = column < tile.block.end && column < gsv_block_row_columns(nc, block_row) &&
-                               GSV_TILE * block_row < nr && (BACKWARD || column < tile.end);
+            const bool here = column < tile.block.end && column < gsv_block_row_columns(nc, block_row) &&
+                              GSV_TILE * block_row < nr && (BACKWARD || column < tile.end);
             const T *from = panel + gsv_block_row_start(nc, block_row) + GSV_TILE * int64_t(column) + p;
             begin_copy<16>(a + run * GSV_TILE + swizzle(p, BACKWARD ? run : run % shape::DEPTH),
-                           there ? from : panel, there);
-        }
-    }
-
-    /* The same from a panel that is packed by columns, number by number. */
-    __device__ __forceinline__ void bring_narrow(T *a, int term) {
-        const int nr = tile.node.nr, nc = tile.node.nc;
-#pragma unroll
-        for (int k = 0; k < shape::A / BLOCK; k++) {
-            const int e = k * BLOCK + int(threadIdx.x), p = e % GSV_TILE;
-            const int run =
-                BACKWARD ? e / GSV_TILE : e / shape::ROWS + e % shape::ROWS / GSV_TILE * shape::DEPTH;
-            const int i = BACKWARD ? term + p : tile.first + run / shape::DEPTH * GSV_TILE + p;
-            const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
-            const bool there = i < nr && column <= i && column < (BACKWARD ? nc : tile.end);
-            begin_copy<int(sizeof(T))>(a + run * GSV_TILE + swizzle(p, BACKWARD ? run : run % shape::DEPTH),
-                                       there ? panel + gsv_narrow_column(nr, column) + i : panel, there);
+                           here ? from : panel, here);
         }
     }
 };
@@ -159,33 +180,52 @@ __device__ __forceinline__ int many_warp_column() {
     return threadIdx.x / 32 % 2 * 32;
 }
 
-template <typename T, bool BACKWARD>
-__device__ __forceinline__ void many_multiply_warp(const T *stage, fragment<T, 4, 32> &sums) {
+/* Where a lane's numbers of a stage are: a few places, and constants from there. */
+template <typename T, bool BACKWARD> struct many_lane {
     typedef many_shape<T> shape;
-    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
-    const int r0 = many_warp_row(), c0 = many_warp_column();
-    const T *v = stage + shape::A;
+    int a[BACKWARD ? 4 : 2], v[2];
+
+    __device__ __forceinline__ many_lane() {
+        const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
 #pragma unroll
-    for (int k0 = 0; k0 < shape::DEPTH; k0 += 8) {
-        T a[4][2], x[2][4];
+        for (int h = 0; h < 2; h++)
+            v[h] = shape::A + q * shape::COLUMNS + many_warp_column() + swizzle(8 * h + g, q);
 #pragma unroll
-        for (int s = 0; s < 2; s++) {
-            const int k = k0 + 4 * s + q;
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const int r = r0 + 8 * i + g;
-                if (BACKWARD)
-                    a[i][s] = conjugate(stage[r * GSV_TILE + swizzle(k, r)]);
-                else
-                    a[i][s] = stage[(r / GSV_TILE * shape::DEPTH + k) * GSV_TILE + swizzle(r % GSV_TILE, k)];
-            }
-#pragma unroll
-            for (int t = 0; t < 4; t++)
-                x[s][t] = v[k * shape::COLUMNS + swizzle(c0 + 8 * t + g, k)];
-        }
-        sums.add_product(a, x);
+        for (int h = 0; h < (BACKWARD ? 4 : 2); h++)
+            a[h] = BACKWARD ? (many_warp_row() + g) * GSV_TILE + swizzle(4 * h, g) + q
+                            : (many_warp_row() + q) * GSV_TILE + swizzle(8 * h + g, q);
     }
-}
+
+    /* Row 8 i + g of the warp's, term 4 s + q. */
+    __device__ __forceinline__ T a_of(const T *stage, int i, int s) const {
+        if (BACKWARD)
+            return conjugate(stage[a[s] + 8 * i * GSV_TILE]);
+        return stage[a[i % 2] + (i / 2 * shape::DEPTH + 4 * s) * GSV_TILE];
+    }
+
+    /* Term 4 s + q, right-hand side 8 t + g of the warp's. */
+    __device__ __forceinline__ T v_of(const T *stage, int s, int t) const {
+        return stage[v[t % 2] + 4 * s * shape::COLUMNS + t / 2 * 16];
+    }
+
+    __device__ __forceinline__ void multiply_warp(const T *stage, fragment<T, 4, 32> &sums) const {
+        constexpr int TERMS = GSV_MANY_STEP; /* of a multiplication */
+#pragma unroll
+        for (int s0 = 0; s0 < shape::DEPTH / 4; s0 += TERMS / 4) {
+            T at[4][TERMS / 4], x[TERMS / 4][4];
+#pragma unroll
+            for (int s = 0; s < TERMS / 4; s++) {
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    at[i][s] = a_of(stage, i, s0 + s);
+#pragma unroll
+                for (int t = 0; t < 4; t++)
+                    x[s][t] = v_of(stage, s0 + s, t);
+            }
+            sums.add_product(at, x);
+        }
+    }
+};
 
 /* All terms of a tile. Ends without a barrier: shared memory is still being read. */
 template <typename T, bool BACKWARD>
@@ -197,6 +237,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
     /* rows or columns behind the last one: nothing to multiply */
     const bool idle = tile.first + many_warp_row() >= (BACKWARD ? tile.block.end : tile.node.nr);
     many_stream<T, BACKWARD> stream(plan, tile, own, below);
+    const many_lane<T, BACKWARD> lane;
     sums.clear();
     for (int step = 0; step < shape::STAGES - 1; step++) {
         if (step < steps)
@@ -211,7 +252,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
             stream.bring(shared + next % shape::STAGES * shape::STAGE, next);
         commit_copies();
         if (!idle)
-            many_multiply_warp<T, BACKWARD>(shared + step % shape::STAGES * shape::STAGE, sums);
+            lane.multiply_warp(shared + step % shape::STAGES * shape::STAGE, sums);
     }
 }
 

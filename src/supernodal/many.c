@@ -45,6 +45,11 @@ static int32_t round_up(int32_t a) {
     return (a + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
 }
 
+/* Is a supernode solved in tiles? */
+static bool is_tiled(const builder *b, int32_t s) {
+    return b->tiles->branches.of[s] < 0 && !gsv_is_narrow(gsv_rows(b->plan, s), gsv_columns(b->plan, s));
+}
+
 /* Terms of the tile that begins at row or column `first`: from *begin to *end. */
 static void terms(int32_t nr, int32_t nc, bool backward, int32_t first, int32_t *begin, int32_t *end) {
     *begin = backward ? first : 0;
@@ -57,7 +62,7 @@ static void choose_lengths(builder *b) {
     int64_t *total = b->slots; /* [2 nlevels] */
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        for (int sweep = 0; sweep < 2 && b->tiles->branches.of[s] < 0; sweep++)
+        for (int sweep = 0; sweep < 2 && is_tiled(b, s); sweep++)
             for (int32_t first = 0; first < (sweep ? nc : nr); first += GSV_MANY_ROWS) {
                 int32_t begin, end;
                 terms(nr, nc, sweep, first, &begin, &end);
@@ -118,10 +123,13 @@ static void add_all(builder *b) {
     for (int32_t k = 0; k < 2 * b->plan->nlevels; k++)
         b->slots[k] = 0;
     for (int32_t s = 0; s < b->plan->l.nsuper; s++)
-        if (b->tiles->branches.of[s] < 0) {
+        if (is_tiled(b, s)) {
             add_assemblies(b, s);
             add_tiles(b, s, false);
             add_tiles(b, s, true);
+        } else if (b->tiles->branches.of[s] < 0) {
+            append(b, GSV_MANY_NARROWS, b->plan->level[s],
+                   (gsv_many_task){b->node[s], 0, 0, gsv_rows(b->plan, s), -1, 0});
         }
 }
 

@@ -8,7 +8,7 @@
  * range is a task, its partial sums have a slot of their own, and a sum task adds them in ascending order.
  * The cuts follow from the level alone, not from the number of columns: so do the bits of a column.
  *
- * Branches (branches.h) have kernels of their own. All else of the tree is here, narrow supernodes, too.
+ * Branches (branches.h) have kernels of their own, and so have the narrow supernodes above them.
  */
 #ifndef GSV_MANY_H
 #define GSV_MANY_H
@@ -20,14 +20,14 @@ extern "C" {
 #endif
 
 enum {
-    GSV_FEW_COLUMNS = 32,   /* right-hand sides up to here have other kernels */
-    GSV_MANY_ROWS = 128,    /* of a tile */
-    GSV_MANY_COLUMNS = 64,  /* right-hand sides of a tile: vectors are a multiple of it wide */
-    GSV_MANY_GROUPS = 4,    /* so many times at most */
-    GSV_MANY_TERMS = 256,   /* a tile of no more terms than that is not cut */
-    GSV_MANY_TASKS = 132,   /* a level with so many tasks of equal length is not cut further */
-    GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
-    GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place in the list of that kind */
+    GSV_FEW_COLUMNS = 32,  /* right-hand sides up to here have other kernels */
+    GSV_MANY_ROWS = 128,   /* of a tile */
+    GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide */
+    GSV_MANY_GROUPS = 4,   /* so many times at most */
+    GSV_MANY_TERMS = 256,  /* a tile of no more terms than that is not cut */
+    GSV_MANY_TASKS = 132,  /* a level with so many tasks of equal length is not cut further */
+    GSV_MANY_ASSEMBLE = 8, /* rows of an assemble task */
+    GSV_MANY_KIND = 29     /* node = kind << GSV_MANY_KIND | place in the list of that kind */
 };
 
 enum { GSV_MANY_TINY, GSV_MANY_SMALL, GSV_MANY_WIDE };
@@ -47,7 +47,8 @@ typedef struct gsv_many_list {
 } gsv_many_list;
 
 enum {
-    GSV_MANY_ASSEMBLIES, /* rows of own columns += what the children owe: of supernodes with children */
+    GSV_MANY_NARROWS,    /* narrow supernodes: whole, a task each, in both sweeps */
+    GSV_MANY_ASSEMBLIES, /* the others: rows of own columns += what the children owe, if there are children */
     GSV_MANY_FORWARD,
     GSV_MANY_FORWARD_SUMS,
     GSV_MANY_BACKWARD,

@@ -118,7 +118,7 @@ static void finish(run *r, int32_t s, int32_t k, int backward, uint64_t sum) {
 
 static void run_tile(run *r, const gsv_many_task *task, int backward) {
     const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
-    CHECK(r->plan->tiles->branches.of[s] < 0);
+    CHECK(r->plan->tiles->branches.of[s] < 0 && !gsv_is_narrow(nr, nc));
     CHECK(task->first % GSV_MANY_ROWS == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
     for (int32_t e = 0; e < GSV_MANY_ROWS; e++) {
         const int32_t at = task->first + e;
@@ -162,6 +162,12 @@ static void run_assembly(run *r, const gsv_many_task *task) {
 /* One sweep's launches of a level, in order. */
 static void run_level(run *r, int32_t level, int backward) {
     const gsv_many *many = &r->plan->tiles->many;
+    const gsv_many_list *narrows = &many->list[GSV_MANY_NARROWS];
+    for (int64_t t = narrows->ptr[level]; t < narrows->ptr[level + 1]; t++) {
+        const int32_t s = supernode_of_task(r, &narrows->task[t]);
+        CHECK(gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)) && r->plan->level[s] == level);
+        (backward ? backward_alone : forward_alone)(r, s);
+    }
     for (int k = backward ? GSV_MANY_BACKWARD : GSV_MANY_ASSEMBLIES;
          k <= (backward ? GSV_MANY_BACKWARD_SUMS : GSV_MANY_FORWARD_SUMS); k++) {
         const gsv_many_list *list = &many->list[k];
