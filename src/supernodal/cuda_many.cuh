@@ -20,10 +20,11 @@
  * Order: a launch begins while the one before it ends, and waits in wait_for_vectors() for all of it. No
  * block waits for another.
  *
- * Bits. The sums have a fixed order: terms ascend, range after range, on the tensor cores; children in the
- * order of gsv_tiles.gather. It depends on the plan alone, so a column has the same bits wherever it stands
- * and whatever stands beside it. But it is not the order of cuda_sweep.cuh, where a sum has sixteen chains:
- * that many sums of a 32 x 32 tile do not fit into a warp's registers.
+ * Bits. The sums have a fixed order: sixteen terms after sixteen, range after range (cuda_many_tile.cuh; one
+ * by one in narrow supernodes and branches); children in the order of gsv_tiles.gather. It depends on the
+ * plan alone, so a column has the same bits wherever it stands and whatever stands beside it. But it is not
+ * the order of cuda_sweep.cuh, where a sum has sixteen chains: that many sums of a 32 x 32 tile do not fit
+ * into a warp's registers.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
  * columns at a time, by cuda_sweep.cuh.

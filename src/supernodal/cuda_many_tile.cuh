@@ -7,11 +7,19 @@
  *
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
  * A, 128 x 16, and sixteen rows of v. A warp has 32 x 32 of the sums, in the fragments of the tensor cores
- * (fragment.cuh), which take the terms in ascending order.
+ * (fragment.cuh).
+ *
+ * Order. Sixteen terms are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a tree, and
+ * their sum is added to the total: not one chain of thousands of terms, each rounded at the size of the
+ * total. An inverse of an ill-conditioned triangle makes such totals large before they cancel: one chain has
+ * up to twice the error that test_condition.c allows, this order what the sixteen chains of cuda_wide.cuh
+ * have there (where k is almost GSV_INVERSION_LIMIT they have less). It costs four additions on sixteen
+ * multiply-adds, next to the tensor cores. In single precision, summed in double, terms ascend in one chain.
  *
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
  * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
- * runs by eight numbers, read different banks; sixteen bytes stay together.
+ * runs by eight numbers, read different banks; sixteen bytes stay together. The runs of a stage that are a
+ * chain's terms stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
  * Shared memory traffic of it: 16 KB + 8 KB in, and by each warp (32 + 32) x 16 numbers out, for 128 x 64 x
@@ -25,10 +33,6 @@
 #include "cuda_many.h"
 #include "cuda_wide.cuh"
 
-#ifndef GSV_MANY_STEP
-#define GSV_MANY_STEP 8
-#endif
-
 namespace gsv {
 
 template <typename T> struct many_shape {
@@ -38,11 +42,26 @@ template <typename T> struct many_shape {
     static const int V_COPIES = V / CHUNK / BLOCK;                         /* of a thread */
     static const int BYTES = STAGES * STAGE * int(sizeof(T));
     static const int RESIDENT = traits<T>::is_complex ? 1 : 2; /* blocks of an SM, by registers */
+    static const bool CHAINS = sizeof(typename traits<T>::real) == sizeof(double); /* see Order */
 };
 
 /* Where number p of run k is, in its run. */
 __device__ __forceinline__ int swizzle(int p, int k) {
     return p ^ 4 * (k & 3);
+}
+
+/* Which of sixteen runs term k is, so that chain after chain can be read: the terms k, k + 4, k + 8, k + 12
+ * side by side. */
+template <typename T> __device__ __forceinline__ int many_place(int k) {
+    return many_shape<T>::CHAINS ? k % 4 * 4 + k / 4 : k;
+}
+
+/* Backward, a run of the panel is sixteen terms: where term p of run k is. Two doubles stay side by side, and
+ * are read together. */
+template <typename T> __device__ __forceinline__ int many_place_in_run(int p, int k) {
+    if constexpr (many_shape<T>::CHAINS && !traits<T>::is_complex)
+        return p ^ 2 * (k & 1);
+    return swizzle(many_place<T>(p), k);
 }
 
 /* Begin to copy BYTES, or zeros, to shared memory. */
@@ -124,6 +143,14 @@ template <typename T, bool BACKWARD> struct many_stream {
         }
     }
 
+    /* Where number p of run `run` of the panel goes. */
+    static __device__ __forceinline__ int place_in_stage(int run, int p) {
+        if (BACKWARD)
+            return run * GSV_TILE + many_place_in_run<T>(p, run);
+        const int place = many_place<T>(run % shape::DEPTH);
+        return (run / shape::DEPTH * shape::DEPTH + place) * GSV_TILE + swizzle(p, place);
+    }
+
     __device__ __forceinline__ void bring(T *stage, int step) {
         const int term = tile.begin + step * shape::DEPTH;
         T *v = stage + shape::A;
@@ -134,11 +161,12 @@ template <typename T, bool BACKWARD> struct many_stream {
             if (BACKWARD && row[k] >= tile.node.first_column + tile.block.end)
                 from = below;
             from += int64_t(row[k] < 0 ? 0 : row[k]) * tile.columns + tile.c0 + c;
-            begin_copy<16>(v + at * shape::COLUMNS + swizzle(c, at), from, row[k] >= 0);
+            const int place = many_place<T>(at);
+            begin_copy<16>(v + place * shape::COLUMNS + swizzle(c, place), from, row[k] >= 0);
         }
         ask(step + 1);
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
-        T *to = stage + run * GSV_TILE + swizzle(p, BACKWARD ? run : run % shape::DEPTH);
+        T *to = stage + place_in_stage(run, p);
         if (term >= tile.inside && term + shape::DEPTH <= tile.inside_end) {
 #pragma unroll
             for (int k = 0; k < COPIES; k++) {
@@ -166,11 +194,27 @@ template <typename T, bool BACKWARD> struct many_stream {
             const bool here = column < tile.block.end && column < gsv_block_row_columns(nc, block_row) &&
                               GSV_TILE * block_row < nr && (BACKWARD || column < tile.end);
             const T *from = panel + gsv_block_row_start(nc, block_row) + GSV_TILE * int64_t(column) + p;
-            begin_copy<16>(a + run * GSV_TILE + swizzle(p, BACKWARD ? run : run % shape::DEPTH),
-                           here ? from : panel, here);
+            begin_copy<16>(a + place_in_stage(run, p), here ? from : panel, here);
         }
     }
 };
+
+/* c = a x: a 16 x 4, x 4 x 8, fragments as in mma_warp. */
+__device__ __forceinline__ void first_product_warp(double (&c)[4], double a0, double a1, double x) {
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %7, %7, "
+        "%7};"
+        : "=d"(c[0]), "=d"(c[1]), "=d"(c[2]), "=d"(c[3])
+        : "d"(a0), "d"(a1), "d"(x), "d"(0.0));
+#else
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %4};"
+        : "=d"(c[0]), "=d"(c[1])
+        : "d"(a0), "d"(x), "d"(0.0));
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %4};"
+        : "=d"(c[2]), "=d"(c[3])
+        : "d"(a1), "d"(x), "d"(0.0));
+#endif
+}
 
 /* This warp's 32 x 32 of a tile's sums begin there. */
 __device__ __forceinline__ int many_warp_row() {
@@ -180,10 +224,50 @@ __device__ __forceinline__ int many_warp_column() {
     return threadIdx.x / 32 % 2 * 32;
 }
 
+/* sum += a x over sixteen terms, 16 x 8 sums: four chains of four, a[c] and x[c] of chain c, as a tree. */
+__device__ __forceinline__ void add_chains_warp(double (&sum)[4], const double (&a)[4][2],
+                                                const double (&x)[4]) {
+    double chain[4][4];
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+        first_product_warp(chain[c], a[c][0], a[c][1], x[c]);
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+        sum[e] += (chain[0][e] + chain[2][e]) + (chain[1][e] + chain[3][e]);
+}
+
+__device__ __forceinline__ void add_chains_warp(fragment<double, 4, 32> &sums, int i, int t,
+                                                const double (&a)[4][2], const double (&x)[4]) {
+    add_chains_warp(sums.c[i][t], a, x);
+}
+
+__device__ __forceinline__ void add_chains_warp(fragment<complex<double>, 4, 32> &sums, int i, int t,
+                                                const complex<double> (&a)[4][2],
+                                                const complex<double> (&x)[4]) {
+    double re[4][2], im[4][2], x_re[4], x_im[4], minus[4];
+#pragma unroll
+    for (int c = 0; c < 4; c++) {
+        x_re[c] = x[c].re;
+        x_im[c] = x[c].im;
+        minus[c] = -x[c].im;
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            re[c][r] = a[c][r].re;
+            im[c][r] = a[c][r].im;
+        }
+    }
+    add_chains_warp(sums.re[i][t], re, x_re);
+    add_chains_warp(sums.re[i][t], im, minus);
+    add_chains_warp(sums.im[i][t], re, x_im);
+    add_chains_warp(sums.im[i][t], im, x_re);
+}
+
 /* Where a lane's numbers of a stage are: a few places, and constants from there. */
 template <typename T, bool BACKWARD> struct many_lane {
     typedef many_shape<T> shape;
-    int a[BACKWARD ? 4 : 2], v[2];
+    static const bool PAIRS = BACKWARD && shape::CHAINS && !traits<T>::is_complex; /* of terms, together */
+    static const int PLACES = PAIRS || !BACKWARD ? 2 : 4;
+    int a[PLACES], v[2];
 
     __device__ __forceinline__ many_lane() {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
@@ -191,38 +275,75 @@ template <typename T, bool BACKWARD> struct many_lane {
         for (int h = 0; h < 2; h++)
             v[h] = shape::A + q * shape::COLUMNS + many_warp_column() + swizzle(8 * h + g, q);
 #pragma unroll
-        for (int h = 0; h < (BACKWARD ? 4 : 2); h++)
-            a[h] = BACKWARD ? (many_warp_row() + g) * GSV_TILE + swizzle(4 * h, g) + q
-                            : (many_warp_row() + q) * GSV_TILE + swizzle(8 * h + g, q);
+        for (int h = 0; h < PLACES; h++)
+            a[h] = PAIRS      ? (many_warp_row() + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
+                   : BACKWARD ? (many_warp_row() + g) * GSV_TILE + swizzle(4 * h, g) + q
+                              : (many_warp_row() + q) * GSV_TILE + swizzle(8 * h + g, q);
     }
 
-    /* Row 8 i + g of the warp's, term 4 s + q. */
+    /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where there are chains. */
     __device__ __forceinline__ T a_of(const T *stage, int i, int s) const {
         if (BACKWARD)
             return conjugate(stage[a[s] + 8 * i * GSV_TILE]);
         return stage[a[i % 2] + (i / 2 * shape::DEPTH + 4 * s) * GSV_TILE];
     }
 
-    /* Term 4 s + q, right-hand side 8 t + g of the warp's. */
+    /* That term, right-hand side 8 t + g of the warp's. */
     __device__ __forceinline__ T v_of(const T *stage, int s, int t) const {
         return stage[v[t % 2] + 4 * s * shape::COLUMNS + t / 2 * 16];
     }
 
-    __device__ __forceinline__ void multiply_warp(const T *stage, fragment<T, 4, 32> &sums) const {
-        constexpr int TERMS = GSV_MANY_STEP; /* of a multiplication */
+    /* Rows 8 i + g and 8 (i + 1) + g of all chains. */
+    __device__ __forceinline__ void chains_of(const T *stage, int i, T (&to)[4][2]) const {
 #pragma unroll
-        for (int s0 = 0; s0 < shape::DEPTH / 4; s0 += TERMS / 4) {
-            T at[4][TERMS / 4], x[TERMS / 4][4];
+        for (int r = 0; r < 2; r++)
+            if constexpr (PAIRS) {
 #pragma unroll
-            for (int s = 0; s < TERMS / 4; s++) {
+                for (int h = 0; h < 2; h++) {
+                    const double2 two =
+                        *reinterpret_cast<const double2 *>(stage + a[h] + 8 * (i + r) * GSV_TILE);
+                    to[2 * h][r] = two.x;
+                    to[2 * h + 1][r] = two.y;
+                }
+            } else {
 #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    at[i][s] = a_of(stage, i, s0 + s);
-#pragma unroll
-                for (int t = 0; t < 4; t++)
-                    x[s][t] = v_of(stage, s0 + s, t);
+                for (int s = 0; s < 4; s++)
+                    to[s][r] = a_of(stage, i + r, s);
             }
-            sums.add_product(at, x);
+    }
+
+    __device__ __forceinline__ void multiply_warp(const T *stage, fragment<T, 4, 32> &sums) const {
+        if constexpr (shape::CHAINS) {
+#pragma unroll
+            for (int i = 0; i < 4; i += 2) {
+                T rows[4][2];
+                if (i > 0)
+                    __syncwarp(); /* the rows of both halves at a time do not fit into registers */
+                chains_of(stage, i, rows);
+#pragma unroll
+                for (int t = 0; t < 4; t++) {
+                    T x[4];
+#pragma unroll
+                    for (int s = 0; s < 4; s++)
+                        x[s] = v_of(stage, s, t);
+                    add_chains_warp(sums, i / 2, t, rows, x);
+                }
+            }
+        } else {
+#pragma unroll
+            for (int s0 = 0; s0 < shape::DEPTH / 4; s0 += 2) {
+                T rows[4][2], x[2][4];
+#pragma unroll
+                for (int s = 0; s < 2; s++) {
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        rows[i][s] = a_of(stage, i, s0 + s);
+#pragma unroll
+                    for (int t = 0; t < 4; t++)
+                        x[s][t] = v_of(stage, s0 + s, t);
+                }
+                sums.add_product(rows, x);
+            }
         }
     }
 };
