@@ -11,10 +11,10 @@
  *
  * Order. Sixteen terms are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a tree, and
  * their sum is added to the total: not one chain of thousands of terms, each rounded at the size of the
- * total. An inverse of an ill-conditioned triangle makes such totals large before they cancel: one chain has
- * up to twice the error that test_condition.c allows, this order what the sixteen chains of cuda_wide.cuh
- * have there (where k is almost GSV_INVERSION_LIMIT they have less). It costs four additions on sixteen
- * multiply-adds, next to the tensor cores. In single precision, summed in double, terms ascend in one chain.
+ * total. The inverse of an ill-conditioned triangle makes totals large before they cancel: one chain loses
+ * more than test_condition.c allows, and this order about as much as the sixteen chains of cuda_wide.cuh.
+ * It costs four additions on sixteen multiply-adds, next to the tensor cores. In single precision, summed in
+ * double, terms ascend in one chain.
  *
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
  * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
