@@ -5,8 +5,6 @@
 
 #include "cuda_branch.cuh"
 #include "cuda_lower.h"
-#include "cuda_overlap.cuh"
-#include "cuda_pipe.h"
 #include "cuda_stream.cuh"
 #include "cuda_sweep.cuh"
 
@@ -29,6 +27,23 @@ namespace gsv {
         break;                                   \
     }                                            \
     return cudaErrorInvalidValue
+
+/* Launch so that the kernel may begin while the one before it on the stream ends (wait_for_vectors). */
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch_block(void (*kernel)(Parameters...), int64_t blocks, int block, size_t shared,
+                         cudaStream_t stream, Arguments... arguments) {
+    cudaLaunchAttribute overlap = {};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(unsigned(blocks));
+    config.blockDim = dim3(unsigned(block));
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
 
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared, cudaStream_t stream,
@@ -86,13 +101,8 @@ template <kernel_mode MODE> int64_t blocks_of(const level_part &part) {
            blocks_for<level_shape<MODE>::TINY>(part.tiny_count);
 }
 
-/* Do the wide supernodes' tasks of a level go through the pipeline? */
-template <typename T, int NR> bool walks_pipe(const gsv_sweep_form &form) {
-    return on_tensor_cores<T, NR>::value && form.pipe_blocks > 0 && !form.substitute;
-}
-
 template <typename T, int NR, kernel_mode MODE>
-cudaError_t forward_level(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+cudaError_t forward_level(const gsv_plan *plan, const gsv_device_plan &device,
                           const gsv_device_vectors &vectors, int32_t k, const level_part &part,
                           cudaStream_t stream) {
     T *y = static_cast<T *>(vectors.y), *x = static_cast<T *>(vectors.x), *u = static_cast<T *>(vectors.u);
@@ -108,26 +118,21 @@ cudaError_t forward_level(const gsv_plan *plan, const gsv_device_plan &device, c
     cudaError_t error = cudaSuccess;
     wide_pass turn = part.turn;
     for (; turn.pass < turn.passes && error == cudaSuccess; turn.pass++)
-        if (walks_pipe<T, NR>(form))
-            error = launch_pipe_forward(plan->tiles, device, form, vectors, k, turn, part.leaf, NR, stream);
-        else
-            error = launch(forward_wide_kernel<T, NR, MODE == SUBSTITUTE>, list.ptr[k + 1] - list.ptr[k],
-                           forward_bytes<T, NR>(), stream, device, y, x, u, device.forward + list.ptr[k],
-                           turn, part.leaf);
+        error = launch(forward_wide_kernel<T, NR, MODE == SUBSTITUTE>, list.ptr[k + 1] - list.ptr[k],
+                       forward_bytes<T, NR>(), stream, device, y, x, u, device.forward + list.ptr[k], turn,
+                       part.leaf);
     return error;
 }
 
 template <typename T, int NR, kernel_mode MODE>
-cudaError_t backward_level(const gsv_device_plan &device, const gsv_sweep_form &form,
-                           const gsv_device_vectors &vectors, level_part part, cudaStream_t stream) {
+cudaError_t backward_level(const gsv_device_plan &device, const gsv_device_vectors &vectors, level_part part,
+                           cudaStream_t stream) {
     const T *x = static_cast<const T *>(vectors.x);
     T *y = static_cast<T *>(vectors.y);
     cudaError_t error = cudaSuccess;
-    const bool piped = walks_pipe<T, NR>(form) && part.task_count > 0;
     do {
-        error = piped ? launch_pipe_backward(device, form, vectors, part, MODE == FEW, NR, stream)
-                      : launch(backward_kernel<T, NR, MODE>, blocks_of<MODE>(part),
-                               part.task_count > 0 ? backward_bytes<T, NR>() : 0, stream, device, x, y, part);
+        error = launch(backward_kernel<T, NR, MODE>, blocks_of<MODE>(part),
+                       part.task_count > 0 ? backward_bytes<T, NR>() : 0, stream, device, x, y, part);
         part.small_count = part.tiny_count = 0; /* the first pass solved them */
     } while (error == cudaSuccess && ++part.turn.pass < part.turn.passes);
     return error;
@@ -242,13 +247,13 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, 
             part.task_count = 0; /* nothing to assemble */
         switch (mode_of(form, part)) {
         case MANY:
-            error = forward_level<T, NR, MANY>(plan, device, form, vectors, k, part, stream);
+            error = forward_level<T, NR, MANY>(plan, device, vectors, k, part, stream);
             break;
         case FEW:
-            error = forward_level<T, NR, FEW>(plan, device, form, vectors, k, part, stream);
+            error = forward_level<T, NR, FEW>(plan, device, vectors, k, part, stream);
             break;
         case SUBSTITUTE:
-            error = forward_level<T, NR, SUBSTITUTE>(plan, device, form, vectors, k, part, stream);
+            error = forward_level<T, NR, SUBSTITUTE>(plan, device, vectors, k, part, stream);
             break;
         }
     }
@@ -268,21 +273,18 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
         }
     for (int32_t k = plan->nlevels - 1; k >= 0 && error == cudaSuccess; k--) {
         const level_part part =
-            walks_pipe<T, NR>(form)
-                ? part_of(plan->tiles, device, form, branches, k, plan->tiles->pipe_backward,
-                          device.pipe_backward)
-                : part_of(plan->tiles, device, form, branches, k, plan->tiles->backward, device.backward);
+            part_of(plan->tiles, device, form, branches, k, plan->tiles->backward, device.backward);
         if (blocks_of<MANY>(part) == 0)
             continue;
         switch (mode_of(form, part)) {
         case MANY:
-            error = backward_level<T, NR, MANY>(device, form, vectors, part, stream);
+            error = backward_level<T, NR, MANY>(device, vectors, part, stream);
             break;
         case FEW:
-            error = backward_level<T, NR, FEW>(device, form, vectors, part, stream);
+            error = backward_level<T, NR, FEW>(device, vectors, part, stream);
             break;
         case SUBSTITUTE:
-            error = backward_level<T, NR, SUBSTITUTE>(device, form, vectors, part, stream);
+            error = backward_level<T, NR, SUBSTITUTE>(device, vectors, part, stream);
             break;
         }
     }
@@ -328,12 +330,6 @@ cudaError_t launch_scale(int32_t n, const void *d, void *v, cudaStream_t stream)
 }
 
 template <typename T> struct launcher {
-    static cudaError_t pipe_blocks(int *blocks) {
-        *blocks = 0;
-        if constexpr (on_tensor_cores<T, 8>::value)
-            return count_pipe_blocks(blocks);
-        return cudaSuccess;
-    }
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
                                const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
                                cudaStream_t stream) {
@@ -372,7 +368,6 @@ template <typename T> struct launcher {
     extern "C" const gsv_sweep_functions name = {                                                            \
         {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
         gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::count_stream_blocks<type>,         \
-        gsv::launcher<type>::pipe_blocks,                                                                    \
         gsv::launcher<type>::reserve,                                                                        \
         gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}
 /* clang-format on */

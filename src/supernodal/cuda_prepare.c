@@ -26,9 +26,6 @@ enum {
     ASSEMBLE,
     FORWARD,
     BACKWARD,
-    PIPE_TILES,
-    PIPE_FORWARD,
-    PIPE_BACKWARD,
     BRANCHES,
     LISTS,
     REFUSE,
@@ -55,17 +52,12 @@ static int64_t piece_bytes(const gsv_piece_list *list) {
     return list->task[list->tasks] * (int64_t)sizeof(gsv_piece);
 }
 
-static int64_t task_bytes(const gsv_plan *plan, const gsv_task_list *list) {
-    return list->ptr[plan->nlevels] * (int64_t)sizeof(gsv_task);
-}
-
 static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], n = plan->l.n;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_branches *branches = &tiles->branches;
     const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
-    const int piped = dtype == GPUSOLVE_DOUBLE;
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
     layout l = {.size = {
                     [ROWS] = rows * 4,
@@ -74,12 +66,9 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [TINY] = tiny * (int64_t)sizeof(gsv_node),
                     [SMALL] = small * (int64_t)sizeof(gsv_node),
                     [WIDE] = (nsuper - tiny - small) * (int64_t)sizeof(gsv_node),
-                    [ASSEMBLE] = task_bytes(plan, &tiles->assemble),
-                    [FORWARD] = task_bytes(plan, &tiles->forward),
-                    [BACKWARD] = task_bytes(plan, &tiles->backward),
-                    [PIPE_TILES] = piped ? task_bytes(plan, &tiles->pipe_tiles) : 0,
-                    [PIPE_FORWARD] = piped ? task_bytes(plan, &tiles->pipe_forward) : 0,
-                    [PIPE_BACKWARD] = piped ? task_bytes(plan, &tiles->pipe_backward) : 0,
+                    [ASSEMBLE] = tiles->assemble.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
+                    [FORWARD] = tiles->forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
+                    [BACKWARD] = tiles->backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
                     [LISTS] = branches->nlists * 2,
                     [REFUSE] = branches->count * 4,
@@ -207,12 +196,10 @@ static void place_node(const gsv_plan *plan, int32_t s, gsv_node *list, char *de
     parts[s] = (int32_t *)(device_list + k * (int64_t)sizeof(gsv_node) + offsetof(gsv_node, parts));
 }
 
-enum { TASK_LISTS = 6 };
-
 /* Staging for the parts that the device has in another form than the plan. */
 typedef struct plan_copy {
     gsv_node *tiny, *small, *wide;
-    gsv_task *tasks[TASK_LISTS];
+    gsv_task *tasks[3];
     int32_t *wide_index; /* [nsuper] */
     int32_t *inverse;    /* [n] of perm */
 } plan_copy;
@@ -221,7 +208,7 @@ static void free_copy(plan_copy *copy) {
     gsv_free(copy->tiny);
     gsv_free(copy->small);
     gsv_free(copy->wide);
-    for (int k = 0; k < TASK_LISTS; k++)
+    for (int k = 0; k < 3; k++)
         gsv_free(copy->tasks[k]);
     gsv_free(copy->wide_index);
     gsv_free(copy->inverse);
@@ -231,9 +218,7 @@ static void free_copy(plan_copy *copy) {
  */
 static int make_copy(const gsv_plan *plan, const layout *l, void *memory, int32_t **parts, plan_copy *copy) {
     const gsv_tiles *tiles = plan->tiles;
-    const gsv_task_list *lists[TASK_LISTS] = {&tiles->assemble,     &tiles->forward,
-                                              &tiles->backward,     &tiles->pipe_tiles,
-                                              &tiles->pipe_forward, &tiles->pipe_backward};
+    const gsv_task_list *lists[3] = {&tiles->assemble, &tiles->forward, &tiles->backward};
     copy->tiny = gsv_malloc((size_t)l->size[TINY], 1);
     copy->small = gsv_malloc((size_t)l->size[SMALL], 1);
     copy->wide = gsv_malloc((size_t)l->size[WIDE], 1);
@@ -253,7 +238,7 @@ static int make_copy(const gsv_plan *plan, const layout *l, void *memory, int32_
             copy->wide_index[s] = wide;
             place_node(plan, s, copy->wide, (char *)memory + l->start[WIDE], wide++, parts);
         }
-    for (int list = 0; list < TASK_LISTS; list++) {
+    for (int list = 0; list < 3; list++) {
         const int64_t count = lists[list]->ptr[plan->nlevels];
         gsv_task *tasks = copy->tasks[list] = gsv_malloc((size_t)count, sizeof *tasks);
         if (!tasks)
@@ -290,9 +275,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [ASSEMBLE] = copy.tasks[0],
         [FORWARD] = copy.tasks[1],
         [BACKWARD] = copy.tasks[2],
-        [PIPE_TILES] = copy.tasks[3],
-        [PIPE_FORWARD] = copy.tasks[4],
-        [PIPE_BACKWARD] = copy.tasks[5],
         [BRANCHES] = branches->branch,
         [LISTS] = branches->lists,
         [OUTSIDE_ROW] = branches->outside_row,
@@ -323,9 +305,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .assemble = (const gsv_task *)(base + l.start[ASSEMBLE]),
         .forward = (const gsv_task *)(base + l.start[FORWARD]),
         .backward = (const gsv_task *)(base + l.start[BACKWARD]),
-        .pipe_tiles = (const gsv_task *)(base + l.start[PIPE_TILES]),
-        .pipe_forward = (const gsv_task *)(base + l.start[PIPE_FORWARD]),
-        .pipe_backward = (const gsv_task *)(base + l.start[PIPE_BACKWARD]),
         .branches = (const gsv_branch *)(base + l.start[BRANCHES]),
         .branch_lists = (const uint16_t *)(base + l.start[LISTS]),
         .branch_refuse = (const int32_t *)(base + l.start[REFUSE]),
@@ -376,9 +355,6 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
             gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches) == cudaSuccess;
         cudaGetLastError();
     }
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)->pipe_blocks(&device->form.pipe_blocks),
-                                "asking what the device can run", message);
     int touched = 0;
     if (device)
         device->plan_ms = milliseconds() - start;

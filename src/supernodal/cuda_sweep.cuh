@@ -66,15 +66,15 @@ struct level_part {
     bool leaf; /* no supernode of the level has children */
 };
 
-/* So many blocks of OF warps for count supernodes, each with WARPS warps. */
-template <int WARPS, int OF = BLOCK_WARPS> __host__ __device__ __forceinline__ int blocks_for(int count) {
-    return (count + OF / WARPS - 1) / (OF / WARPS);
+/* So many blocks for count supernodes, each with WARPS warps. */
+template <int WARPS> __host__ __device__ __forceinline__ int blocks_for(int count) {
+    return (count + BLOCK_WARPS / WARPS - 1) / (BLOCK_WARPS / WARPS);
 }
 
 /* This warp's supernode of a list, block `block` of those that the list takes; NULL past its end. */
-template <int WARPS, int OF = BLOCK_WARPS>
+template <int WARPS>
 __device__ __forceinline__ const gsv_node *node_of_warp(const gsv_node *list, int count, int block) {
-    const int k = block * (OF / WARPS) + threadIdx.x / (32 * WARPS);
+    const int k = block * (BLOCK_WARPS / WARPS) + threadIdx.x / (32 * WARPS);
     return k < count ? &list[k] : nullptr;
 }
 
@@ -172,34 +172,14 @@ __device__ __forceinline__ void backward_task(const gsv_device_plan &plan, const
         backward_wide<T, NR>(plan, task, node, block, x, y, shared);
 }
 
-/* The narrow supernodes of a level of the backward sweep, in blocks of OF warps. */
-template <typename T, int NR, kernel_mode MODE, int OF>
-__device__ __forceinline__ void backward_narrow_level(const gsv_device_plan &plan, const T *x, T *y,
-                                                      const level_part &part, int block) {
-    constexpr int SMALL = level_shape<MODE>::SMALL, TINY = level_shape<MODE>::TINY;
-    const gsv_node *node = nullptr;
-    if (block < blocks_for<SMALL, OF>(part.small_count)) {
-        node = node_of_warp<SMALL, OF>(part.small, part.small_count, block);
-        if (node)
-            backward_node<T, NR, SMALL, MODE == SUBSTITUTE>(plan, *node, x, y);
-        else
-            wait_for_vectors();
-        return;
-    }
-    block -= blocks_for<SMALL, OF>(part.small_count);
-    node = node_of_warp<TINY, OF>(part.tiny, part.tiny_count, block);
-    if (node)
-        backward_node<T, NR, TINY, MODE == SUBSTITUTE>(plan, *node, x, y);
-    else
-        wait_for_vectors();
-}
-
 /* A level of the backward sweep: wide tasks on the first blocks, for they are the longest. */
 template <typename T, int NR, kernel_mode MODE>
 __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     backward_kernel(gsv_device_plan plan, const T *x, T *y, level_part part) {
+    constexpr int SMALL = level_shape<MODE>::SMALL, TINY = level_shape<MODE>::TINY;
     extern __shared__ int4 shared[];
-    const int block = blockIdx.x;
+    int block = blockIdx.x;
+    const gsv_node *node = nullptr;
     if (block < part.task_count) {
         const gsv_task task = part.tasks[block];
         const gsv_node wide = plan.wide[task.supernode];
@@ -212,7 +192,21 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
             wait_for_vectors();
         return;
     }
-    backward_narrow_level<T, NR, MODE, BLOCK_WARPS>(plan, x, y, part, block - part.task_count);
+    block -= part.task_count;
+    if (block < blocks_for<SMALL>(part.small_count)) {
+        node = node_of_warp<SMALL>(part.small, part.small_count, block);
+        if (node)
+            backward_node<T, NR, SMALL, MODE == SUBSTITUTE>(plan, *node, x, y);
+        else
+            wait_for_vectors();
+        return;
+    }
+    block -= blocks_for<SMALL>(part.small_count);
+    node = node_of_warp<TINY>(part.tiny, part.tiny_count, block);
+    if (node)
+        backward_node<T, NR, TINY, MODE == SUBSTITUTE>(plan, *node, x, y);
+    else
+        wait_for_vectors();
 }
 
 /* ----------------------------------------------------------------------------------- in, out, scaling --- */

@@ -37,10 +37,9 @@ typedef struct gsv_device_plan {
     const int32_t *rows;                 /* [rows] */
     const uint32_t *gather_ptr;          /* [rows + 1] */
     const uint32_t *gather;              /* [update rows] */
-    /* task.supernode counts wide supernodes; the last three are there in double precision alone */
-    const gsv_task *assemble, *forward, *backward, *pipe_tiles, *pipe_forward, *pipe_backward;
-    const int32_t *perm, *inverse; /* [n] or NULL; perm[inverse[i]] = i */
-    const gsv_branch *branches;    /* [count] */
+    const gsv_task *assemble, *forward, *backward; /* task.supernode counts wide supernodes */
+    const int32_t *perm, *inverse;                 /* [n] or NULL; perm[inverse[i]] = i */
+    const gsv_branch *branches;                    /* [count] */
     const uint16_t *branch_lists;
     const int32_t *branch_refuse; /* [count] 1: a triangle of the branch is kept for substitution */
     const int32_t *outside_row;
@@ -61,7 +60,6 @@ typedef struct gsv_sweep_form {
     int level_by_level_above; /* the upper tree, also for one right-hand side: a node has no parts, or one of
                                * few columns has several, or the device cannot run the stream's kernels */
     int stream_blocks;        /* blocks of those kernels that the device runs at a time */
-    int pipe_blocks;          /* those of cuda_pipe.cuh; 0: none, or another precision than double */
     uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;
 } gsv_sweep_form;
@@ -108,8 +106,6 @@ typedef struct gsv_sweep_functions {
     gsv_sweep_function *forward, *backward;
     /* Blocks of the stream's kernels that the current device runs at a time; 0: it cannot. */
     cudaError_t (*stream_blocks)(int *blocks);
-    /* The same for the pipeline's kernels. */
-    cudaError_t (*pipe_blocks)(int *blocks);
     /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the
      * device has less. */
     cudaError_t (*reserve)(const gsv_branches *branches);

@@ -44,7 +44,6 @@ struct wide_pass {
 struct column_block {
     int first, end;
     bool refuse;
-    column_block() = default;
     __device__ __forceinline__ column_block(const gsv_node &node, wide_pass turn, bool backward)
         : refuse(node.parts == 0 || node.parts > turn.passes) {
         const int parts = refuse ? 1 : node.parts, part = backward ? parts - 1 - turn.pass : turn.pass;

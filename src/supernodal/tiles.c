@@ -15,9 +15,8 @@ int64_t gsv_panel_size(int64_t nr, int64_t nc) {
 void gsv_tiles_free(gsv_tiles *tiles) {
     if (!tiles)
         return;
-    gsv_task_list *lists[] = {&tiles->assemble,   &tiles->forward,      &tiles->backward,
-                              &tiles->pipe_tiles, &tiles->pipe_forward, &tiles->pipe_backward};
-    for (int k = 0; k < 6; k++) {
+    gsv_task_list *lists[] = {&tiles->assemble, &tiles->forward, &tiles->backward};
+    for (int k = 0; k < 3; k++) {
         gsv_free(lists[k]->ptr);
         gsv_free(lists[k]->task);
     }
@@ -100,40 +99,18 @@ typedef struct cut {
     int32_t per_task; /* units of one task */
 } cut;
 
-static int32_t block_rows(int32_t nr) {
-    return (nr + GSV_TILE - 1) / GSV_TILE;
-}
-
-static cut cut_assemble(int32_t nr, int32_t nc, int64_t crowd) {
+static cut cut_assemble(int32_t nr, int32_t nc) {
     (void)nc;
-    (void)crowd;
     return (cut){nr, GSV_ASSEMBLE_ROWS};
 }
 
-static cut cut_forward(int32_t nr, int32_t nc, int64_t crowd) {
-    (void)crowd;
-    return (cut){block_rows(nr), nc <= GSV_WARP_TILE_COLUMNS ? GSV_TILES_PER_TASK : 1};
+static cut cut_forward(int32_t nr, int32_t nc) {
+    return (cut){(nr + GSV_TILE - 1) / GSV_TILE, nc <= GSV_WARP_TILE_COLUMNS ? GSV_TILES_PER_TASK : 1};
 }
 
-static cut cut_backward(int32_t nr, int32_t nc, int64_t crowd) {
+static cut cut_backward(int32_t nr, int32_t nc) {
     (void)nr;
-    (void)crowd;
     return (cut){(nc + GSV_BACKWARD_COLUMNS - 1) / GSV_BACKWARD_COLUMNS, 1};
-}
-
-static cut cut_pipe_tiles(int32_t nr, int32_t nc, int64_t crowd) {
-    (void)crowd;
-    return (cut){nc <= GSV_WARP_TILE_COLUMNS ? block_rows(nr) : 0, GSV_PIPE_WARPS};
-}
-
-static cut cut_pipe_forward(int32_t nr, int32_t nc, int64_t crowd) {
-    return (cut){nc > GSV_WARP_TILE_COLUMNS ? block_rows(nr) : 0, crowd > GSV_PIPE_CROWDED ? 2 : 1};
-}
-
-static cut cut_pipe_backward(int32_t nr, int32_t nc, int64_t crowd) {
-    (void)nr;
-    (void)crowd;
-    return (cut){block_rows(nc), 1};
 }
 
 /* After filling, cursor k stands where level k ends: shift, so that it says where level k starts. */
@@ -143,16 +120,8 @@ static void cursors_to_starts(int64_t *ptr, int32_t nlevels) {
     ptr[0] = 0;
 }
 
-/* How many block rows the supernodes of more than GSV_WARP_TILE_COLUMNS columns have in each level. */
-static void count_block_rows(const gsv_plan *plan, int64_t *crowd) {
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (gsv_columns(plan, s) > GSV_WARP_TILE_COLUMNS)
-            crowd[plan->level[s]] += block_rows(gsv_rows(plan, s));
-}
-
-/* Sort the wide supernodes' tasks by level; in a level by supernode and place. crowd: as counted above. */
-static bool list_tasks(const gsv_plan *plan, const int64_t *crowd, gsv_task_list *list,
-                       cut (*cut_of)(int32_t nr, int32_t nc, int64_t crowd)) {
+/* Sort the wide supernodes' tasks by level; in a level by supernode and place. */
+static bool list_tasks(const gsv_plan *plan, gsv_task_list *list, cut (*cut_of)(int32_t nr, int32_t nc)) {
     list->ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->ptr);
     if (!list->ptr)
         return false;
@@ -162,7 +131,7 @@ static bool list_tasks(const gsv_plan *plan, const int64_t *crowd, gsv_task_list
             const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
             if (gsv_is_narrow(nr, nc))
                 continue;
-            const cut c = cut_of(nr, nc, crowd[plan->level[s]]);
+            const cut c = cut_of(nr, nc);
             const int32_t tasks = (c.units + c.per_task - 1) / c.per_task;
             int64_t *at = &next[plan->level[s] + (pass == 0)];
             for (int32_t t = 0; pass == 1 && t < tasks; t++) {
@@ -193,10 +162,6 @@ static int64_t cost_forward(const gsv_plan *plan, const gsv_task *task) {
 static int64_t cost_backward(const gsv_plan *plan, const gsv_task *task) {
     const int32_t first = GSV_BACKWARD_COLUMNS * task->first;
     return gsv_rows(plan, task->supernode) - first / GSV_TILE * GSV_TILE;
-}
-
-static int64_t cost_pipe_backward(const gsv_plan *plan, const gsv_task *task) {
-    return gsv_rows(plan, task->supernode) - GSV_TILE * (int64_t)task->first;
 }
 
 typedef struct costed_task {
@@ -267,23 +232,6 @@ static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_
     return true;
 }
 
-static bool list_all_tasks(const gsv_plan *plan, gsv_tiles *tiles) {
-    int64_t *crowd = gsv_calloc((size_t)plan->nlevels, sizeof *crowd);
-    if (crowd)
-        count_block_rows(plan, crowd);
-    const bool listed = crowd && list_tasks(plan, crowd, &tiles->assemble, cut_assemble) &&
-                        list_tasks(plan, crowd, &tiles->forward, cut_forward) &&
-                        list_tasks(plan, crowd, &tiles->backward, cut_backward) &&
-                        list_tasks(plan, crowd, &tiles->pipe_tiles, cut_pipe_tiles) &&
-                        list_tasks(plan, crowd, &tiles->pipe_forward, cut_pipe_forward) &&
-                        list_tasks(plan, crowd, &tiles->pipe_backward, cut_pipe_backward);
-    gsv_free(crowd);
-    return listed && sort_tasks(plan, &tiles->forward, cost_forward) &&
-           sort_tasks(plan, &tiles->backward, cost_backward) &&
-           sort_tasks(plan, &tiles->pipe_forward, cost_forward) &&
-           sort_tasks(plan, &tiles->pipe_backward, cost_pipe_backward);
-}
-
 gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
     if (updates >= UINT32_MAX)
@@ -303,7 +251,12 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
     tiles->update_place = gsv_malloc((size_t)nsuper, sizeof *tiles->update_place);
     if (!tiles->panel_ptr || !tiles->update_place || !tiles->gather_ptr || !tiles->gather ||
         !list_narrow(plan, &tiles->branches, &tiles->tiny, true) ||
-        !list_narrow(plan, &tiles->branches, &tiles->small, false) || !list_all_tasks(plan, tiles)) {
+        !list_narrow(plan, &tiles->branches, &tiles->small, false) ||
+        !list_tasks(plan, &tiles->assemble, cut_assemble) ||
+        !list_tasks(plan, &tiles->forward, cut_forward) ||
+        !list_tasks(plan, &tiles->backward, cut_backward) ||
+        !sort_tasks(plan, &tiles->forward, cost_forward) ||
+        !sort_tasks(plan, &tiles->backward, cost_backward)) {
         gsv_tiles_free(tiles);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
@@ -323,10 +276,9 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
     }
     const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
     const int64_t tasks = tiles->assemble.ptr[plan->nlevels] + tiles->forward.ptr[plan->nlevels] +
-                          tiles->backward.ptr[plan->nlevels] + tiles->pipe_tiles.ptr[plan->nlevels] +
-                          tiles->pipe_forward.ptr[plan->nlevels] + tiles->pipe_backward.ptr[plan->nlevels];
+                          tiles->backward.ptr[plan->nlevels];
     plan->bytes += (int64_t)sizeof *tiles + 8 * (2 * nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
-                   8 * 10 * (plan->nlevels + 1) + tiles->branches.bytes + tiles->stream.bytes +
+                   8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + tiles->stream.bytes +
                    tiles->many.bytes + (int64_t)sizeof(gsv_task) * tasks;
     return GPUSOLVE_OK;
 }

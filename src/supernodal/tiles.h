@@ -30,14 +30,12 @@ enum {
     GSV_WARP_TILE_COLUMNS = 64, /* up to here a forward tile is a warp's, above a block's */
     GSV_TILES_PER_TASK = 8,     /* warps of a block */
     GSV_ASSEMBLE_ROWS = 64,     /* rows of an assemble task */
-    GSV_BACKWARD_COLUMNS = 8,   /* columns of a backward task */
-    GSV_PIPE_WARPS = 16,        /* warps of a block of cuda_pipe.cuh, */
-    GSV_PIPE_CROWDED =
-        264 /* which takes two block rows a task in levels of more: two for each SM of an H200 */
+    GSV_BACKWARD_COLUMNS = 8    /* columns of a backward task */
 };
 
-/* One task. assemble: rows first .. first + count - 1 of the front; forward: block rows; backward: columns
- * GSV_BACKWARD_COLUMNS first and on, or GSV_TILE first and on (pipe_backward), count 1. */
+/* One task. assemble: rows first .. first + count - 1 of the front; forward: block rows;
+ * backward:
+ * columns GSV_BACKWARD_COLUMNS first and on, count 1. */
 typedef struct gsv_task {
     int32_t supernode, first, count;
 } gsv_task;
@@ -70,9 +68,6 @@ struct gsv_tiles {
     gsv_stream stream;
     gsv_task_list assemble, forward, backward; /* of wide supernodes */
     gsv_many many;
-    /* Once more for 8 right-hand sides and more in double precision (cuda_pipe.cuh), where supernodes of at
-     * most GSV_WARP_TILE_COLUMNS columns have forward tasks of their own, GSV_PIPE_WARPS block rows each. */
-    gsv_task_list pipe_tiles, pipe_forward, pipe_backward;
 };
 
 /* Numbers that a panel takes. */
