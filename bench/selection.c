@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpusolve_selection.h"
+
 /* Blocks on the host and on the device: b and x with the selected rows, and all of x. */
 typedef struct selected_case {
     gpusolve_handle *handle;

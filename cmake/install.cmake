@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gpusolve")
 
-install(FILES include/gpusolve.h include/gpusolve_cholmod.h include/gpusolve_dense.h
+install(FILES include/gpusolve.h include/gpusolve_cholmod.h include/gpusolve_dense.h include/gpusolve_selection.h
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS gpusolve EXPORT gpusolveTargets DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT gpusolveTargets NAMESPACE gpusolve:: DESTINATION "${package_dir}")

@@ -7,7 +7,7 @@
  *
  *      gpusolve_create            one handle a thread: backend, device, stream, threads, last error
  *      gpusolve_factor_create     import a factor once: validated, planned, copied, prepared; immutable
- * afterwards gpusolve_solve             as often as wanted, from any number of threads with a handle each
+ *      gpusolve_solve             as often as wanted, from any number of threads with a handle each
  *
  * CHOLMOD's users include gpusolve_cholmod.h, which turns a cholmod_factor into the arrays described here.
  *
@@ -396,67 +396,6 @@ GPUSOLVE_API gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpuso
                                             gpusolve_workspace *workspace, gpusolve_system system,
                                             const gpusolve_dense *b, const gpusolve_dense *x);
 
-/* ------------------------------------------------------------------------------------------- selection ---
- */
-
-/*
- * Sparse right-hand sides and parts of solutions: some rows of b may be nonzero, some rows of x are wanted,
- * the same ones for solve after solve. A selection knows which part of the tree that takes: forward
- * substitution the supernodes between the rows of b and the roots, backward substitution those between the
- * roots and the rows of x. It holds a copy of their numbers and, like a workspace, all that a solve writes:
- * one for each solve that is under way at the same time.
- */
-typedef struct gpusolve_selection gpusolve_selection;
-
-/*
- * Prune the tree, copy its part of the factor.
- *   system     one that solves with L or L': A, LDLt, LD, DLt, L or Lt (others: GPUSOLVE_NOT_SUPPORTED)
- *   b_count    how many rows of b
- *   b_rows     [in, host] [b_count] which: each once, in any order; b is zero in all others.
- *              NULL: all n of them
- *   x_count    how many rows of x
- *   x_rows     [in, host] [x_count] which, in any order, also more than once.
- *              NULL: all n of them
- *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs
- *   selection  [out, host] NULL on failure
- * Rows are counted as the system counts its b and x: as those of A for A, in the factor's order otherwise.
- * Blocks. It serves the factor it was made for; destroy it before or after the factor, once the solves that
- * use it are done.
- */
-GPUSOLVE_API gpusolve_status gpusolve_selection_create(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                                       gpusolve_system system, int64_t b_count,
-                                                       const int64_t *b_rows, int64_t x_count,
-                                                       const int64_t *x_rows, int64_t max_nrhs,
-                                                       gpusolve_selection **selection);
-GPUSOLVE_API void gpusolve_selection_destroy(gpusolve_selection *selection);
-
-typedef struct gpusolve_selection_info {
-    size_t size;                 /* sizeof(gpusolve_selection_info), set by the caller */
-    int64_t forward_supernodes;  /* that forward substitution walks, */
-    int64_t forward_bytes;       /* and their stored lower trapezoids */
-    int64_t backward_supernodes; /* the same of backward substitution */
-    int64_t backward_bytes;
-    int64_t memory_bytes; /* on the backend, of the selection */
-} gpusolve_selection_info;
-
-/* What there is of the tree, to be compared with gpusolve_info. */
-GPUSOLVE_API gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle,
-                                                         const gpusolve_selection *selection,
-                                                         gpusolve_selection_info *info);
-
-/*
- * x = system \ b, of what the selection selects.
- *   selection  [in] made for this factor. The first solve after a refresh copies the numbers anew: it blocks,
- *              and cannot be captured
- *   b          [in] b_count x nrhs: row k is row b_rows[k] of b
- *   x          [out] x_count x nrhs: row k is row x_rows[k] of x; may be b itself (same values, order and ld)
- * The numbers are those of gpusolve_solve, bit for bit but for the sign of zeros. Otherwise as
- * gpusolve_solve.
- */
-GPUSOLVE_API gpusolve_status gpusolve_solve_selected(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                                     gpusolve_selection *selection, const gpusolve_dense *b,
-                                                     const gpusolve_dense *x);
-
 /* ---------------------------------------------------------------------------------------------- refine ---
  */
 
@@ -506,12 +445,16 @@ typedef struct gpusolve_refine_options {
  * Iterative refinement in the factor's precision: until done, r = b - A x, x = x + A \ r, column by column.
  * The backward error of a column is norm(b - A x, inf) / (norm(A, inf) norm(x, inf) + norm(b, inf)); it never
  * grows: a correction that made it worse is taken back. A column of zeros in b gives zeros and the error 0.
- *   matrix          [in] the A that was factorised, of the factor's dtype and order n, on the handle's
- * backend workspace       [in] as in gpusolve_solve; NULL: the handle's own b, x            [in] [in,out] as
- * in gpusolve_solve, but x must not be b options         [in, host] NULL for the defaults backward_error
- * [out, host] nrhs numbers, or NULL. NaN where b, x or the factor led to one steps           [out, host] nrhs
- * counts of the corrections kept, or NULL Blocks until x is there, on either backend (the stopping test is
- * made on the host). Vectors are allocated in the call's workspace on first use.
+ *   matrix          [in] the A that was factorised, of the factor's dtype and order, on the handle's
+ *                   backend
+ *   workspace       [in] as in gpusolve_solve; NULL: the handle's own
+ *   b, x            [in] [in,out] as in gpusolve_solve, but x must not be b
+ *   options         [in, host] NULL for the defaults
+ *   backward_error  [out, host] nrhs numbers, or NULL. NaN where b, x or the factor led to one
+ *   steps           [out, host] nrhs counts of the corrections kept, or NULL
+ *
+ * Blocks until x is there, on either backend (the stopping test is made on the host). Vectors are allocated
+ * in the call's workspace on first use.
  */
 GPUSOLVE_API gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                              const gpusolve_matrix *matrix, gpusolve_workspace *workspace,

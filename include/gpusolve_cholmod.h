@@ -181,10 +181,12 @@ static inline gpusolve_status gpusolve_cholmod_describe_(const cholmod_factor *L
 /*
  * gpusolve_factor_create of a cholmod_factor: supernodal L L', or simplicial L L' or L D L', packed or not,
  * its columns in any order; real, complex or zomplex; of either itype; double, and single where CHOLMOD has
- * it. L       [in, host] numeric; unchanged, not needed afterwards factor  [out, host] the new factor; NULL
- * on failure GPUSOLVE_NOT_POSITIVE_DEFINITE: L->minor < L->n. GPUSOLVE_INVALID_FACTOR: L is symbolic, or its
- * arrays are not a factor's. GPUSOLVE_NOT_SUPPORTED: itype CHOLMOD_INTLONG; dtype. Else as
- * gpusolve_factor_create.
+ * it.
+ *   L       [in, host] numeric; unchanged, not needed afterwards
+ *   factor  [out, host] the new factor; NULL on failure
+ *
+ * GPUSOLVE_NOT_POSITIVE_DEFINITE: L->minor < L->n. GPUSOLVE_INVALID_FACTOR: L is symbolic, or its arrays are
+ * not a factor's. GPUSOLVE_NOT_SUPPORTED: itype CHOLMOD_INTLONG; dtype. Else as gpusolve_factor_create.
  */
 static inline gpusolve_status gpusolve_cholmod_import(gpusolve_handle *handle, const cholmod_factor *L,
                                                       gpusolve_factor **factor) {
@@ -225,8 +227,9 @@ static inline gpusolve_status gpusolve_cholmod_query(gpusolve_handle *handle, co
 
 /*
  * gpusolve_matrix_create of a cholmod_sparse: packed or not, sorted or not; its lower triangle (stype < 0),
- * its upper (stype > 0) or all of it (stype 0). A       [in, host] square, with numbers matrix  [out, host]
- * NULL on failure
+ * its upper (stype > 0) or all of it (stype 0).
+ *   A       [in, host] square, with numbers
+ *   matrix  [out, host] NULL on failure
  */
 static inline gpusolve_status gpusolve_cholmod_matrix(gpusolve_handle *handle, const cholmod_sparse *A,
                                                       gpusolve_matrix **matrix) {
@@ -439,11 +442,14 @@ static inline cholmod_dense *gpusolve_cholmod_solve_status(int sys, cholmod_fact
 
 /*
  * Solve one system once, in the shape of cholmod_solve: X = sys \ B. Imports L anew in every call and keeps
- * nothing, so it never answers from old numbers; who solves more than once imports once. sys     CHOLMOD_A ..
- * CHOLMOD_Pt L       [in, host] as in gpusolve_cholmod_import B       [in, host] n x nrhs, any leading
- * dimension: real with a real L; complex or zomplex with a complex or zomplex L. Unlike cholmod_solve, which
- * mixes them, real with complex is refused. Common  [in,out] its itype must be L's. Allocates X and, for a
- * zomplex B, a copy of it Returns X, to be freed with cholmod_free_dense (cholmod_l_free_dense for
+ * nothing, so it never answers from old numbers; who solves more than once imports once.
+ *   sys     CHOLMOD_A .. CHOLMOD_Pt
+ *   L       [in, host] as in gpusolve_cholmod_import
+ *   B       [in, host] n x nrhs, any leading dimension: real with a real L; complex or zomplex with a complex
+ *           or zomplex L. Unlike cholmod_solve, which mixes them, real with complex is refused
+ *   Common  [in, out] its itype must be L's. Allocates X and, for a zomplex B, a copy of it
+ *
+ * Returns X, to be freed with cholmod_free_dense (cholmod_l_free_dense for
  * CHOLMOD_LONG), of B's precision: real, or complex, or zomplex where Common->prefer_zomplex says so, like
  * cholmod_solve's. Runs on the default backend. On failure returns NULL, sets Common->status
  * (CHOLMOD_INVALID, _OUT_OF_MEMORY, _TOO_LARGE, _NOT_POSDEF, _GPU_PROBLEM) and calls Common->error_handler,

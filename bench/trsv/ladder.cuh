@@ -3,12 +3,13 @@
  * each one idea above the one before. They stay to be measured beside the library's; none is called by it.
  *
  *   shared     one block, n <= 128: A in shared memory at once; a diagonal block of 32 by one warp, then the
- * rows below by a thread each (Hogg's shared-memory variant) register-a one block, n <= 128: A in registers,
- * columns dealt to warps in turn, a barrier a column (his variant A) register-b the same, columns dealt in
- * blocks of 16: a barrier a block (his variant B) launch     two launches for each 128 columns: `shared`,
- * then the rows below (launch-synchronised) global     one launch, a block for each 32 rows, drawn from a
- * counter; the solution is awaited through a counter with release and acquire (globally synchronised, no
- * inversion, no prefetch)
+ *              rows below by a thread each (Hogg's shared-memory variant)
+ *   register-a one block, n <= 128: A in registers, columns dealt to warps in turn, a barrier a column (his
+ *              variant A)
+ *   register-b the same, columns dealt in blocks of 16: a barrier a block (his variant B)
+ *   launch     two launches for each 128 columns: `shared`, then the rows below (launch-synchronised)
+ *   global     one launch, a block for each 32 rows, drawn from a counter; the solution is awaited through a
+ *              counter with release and acquire (globally synchronised, no inversion, no prefetch)
  */
 #ifndef GPUSOLVE_BENCH_TRSV_LADDER_CUH
 #define GPUSOLVE_BENCH_TRSV_LADDER_CUH

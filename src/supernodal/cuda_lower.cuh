@@ -2,10 +2,10 @@
  * Branches (branches.h) for 8 right-hand sides or more in double precision: the subtrees of cuda_branch.cuh,
  * a block of threads each, 8 N right-hand sides at a time, on FP64 tensor cores.
  *
- *      forward   level by level up: f1 = y(cols) + the children's rows, f2 = the children's rows, and then,
- * 32 rows of a front a warp, x1 = W f1, u = f2 - M f1. x and the roots' u go to global memory, the other u
- * stay in shared memory. Small leaves, most of all supernodes, two a warp at a time. backward  level by level
- * down: y(cols) = [W; -M]' [x(cols); y(rows below)], eight columns a warp.
+ *      forward   level by level up: f1 = y(cols) + the children's rows, f2 = the children's rows; then
+ *                x1 = W f1 and u = f2 - M f1, 32 rows of a front a warp. x and the roots' u go to global
+ *                memory, the other u stay in shared memory. Small leaves, most of all supernodes, two a warp
+ *      backward  level by level down: y(cols) = [W; -M]' [x(cols); y(rows below)], eight columns a warp
  *
  * Bits. The sums of cuda_tensor.cuh, term by term, and so those of one right-hand side: forward f2, then
  * ascending k one by one; backward eight chains, the rows i of one i mod 8, as a tree.
@@ -25,47 +25,12 @@
 #ifndef GSV_CUDA_LOWER_CUH
 #define GSV_CUDA_LOWER_CUH
 
-#include "cuda_branch.cuh"
+#include "cuda_lower_room.cuh"
 #include "cuda_tensor.cuh"
 
 namespace gsv {
 
 enum { LOWER_TILES = GSV_FORWARD_UNIT / 8, LEAF_ROWS = 16, LEAF_COLUMNS = 8 };
-
-/* A row of vectors in shared memory: 8 N numbers, and a quarter as much again, so that the rows of a fragment
- * are in different banks. */
-template <int N> struct lower_row { static const int NUMBERS = 8 * N, STRIDE = 10 * N; };
-
-/* Where things are in a block's shared memory, in bytes; panels begin at 0. */
-struct lower_room {
-    int lists, vector, updates, bytes;
-};
-
-template <int N> __host__ __device__ lower_room forward_room(const gsv_branch &branch) {
-    const int row = lower_row<N>::STRIDE * int(sizeof(double));
-    lower_room room;
-    room.lists = round_up_16(branch.numbers * int64_t(sizeof(double)));
-    room.vector = room.lists + 2 * branch.at[GSV_AT_BACKWARD_LEVELS];
-    room.updates = room.vector + branch.columns * row;
-    room.bytes = room.updates + (branch.updates - branch.outside_rows) * row;
-    return room;
-}
-
-/* Of the lists, the backward sweep wants those before GSV_AT_FORWARD_LEVELS, so many with what fills the last
- * 16 bytes, and those from GSV_AT_BACKWARD_LEVELS on. */
-__host__ __device__ inline int early_lists(const gsv_branch &branch) {
-    return (branch.at[GSV_AT_FORWARD_LEVELS] + 7) / 8 * 8;
-}
-
-template <int N> __host__ __device__ lower_room backward_room(const gsv_branch &branch) {
-    const int row = lower_row<N>::STRIDE * int(sizeof(double));
-    lower_room room;
-    room.lists = round_up_16(branch.numbers * int64_t(sizeof(double)));
-    room.vector =
-        room.lists + 2 * (early_lists(branch) + branch.at[GSV_AT_END] - branch.at[GSV_AT_BACKWARD_LEVELS]);
-    room.updates = room.bytes = room.vector + (branch.columns + branch.outside_rows) * row;
-    return room;
-}
 
 /* Begin to copy 16 bytes to shared memory. */
 __device__ __forceinline__ void begin_copy_16(void *to, const void *from) {

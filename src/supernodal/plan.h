@@ -8,10 +8,11 @@
  * and from the update vectors of its children, solves with the triangle L1, and leaves in its own update
  * vector (nr - nc rows) what its ancestors are owed:
  *
- *      f = [b(cols); 0] + sum over children c of scatter(u_c)      update_map says where in f each row of u_c
- * goes x1 = L1 \ f1,   u = f2 - L2 x1
+ *      f = [b(cols); 0] + sum over children c of scatter(u_c)
+ *      x1 = L1 \ f1,   u = f2 - L2 x1
  *
- * and backward substitution reads the ancestors' solution through `rows`:
+ * (update_map says where in f each row of u_c goes), and backward substitution reads the ancestors' solution
+ * through `rows`:
  *
  *      x1 = L1' \ (y1 - L2' x(rows below))
  *

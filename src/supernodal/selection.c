@@ -14,6 +14,7 @@
 
 #include "../memory.h"
 #include "checks.h"
+#include "gpusolve_selection.h"
 #include "many.h"
 #include "reach.h"
 

@@ -13,8 +13,9 @@ extern "C" {
  *
  *      triangular      TRSM or TRMM
  *      copy_triangle   to = from in the triangle uplo, order n; from == NULL: the identity; fill: zeros
- * elsewhere rank_k          the triangle uplo of c = a' a + beta c (trans) or a a' + beta c, c of order n, a
- * having k rows or columns
+ *                      elsewhere
+ *      rank_k          the triangle uplo of c = a' a + beta c (trans) or a a' + beta c, c of order n, a
+ *                      having k rows or columns
  *
  * tile: tile_order x tile_order numbers of scratch, where the backend works.
  */

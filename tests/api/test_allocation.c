@@ -7,6 +7,7 @@
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
+#include "gpusolve_selection.h"
 #include "memory.h"
 
 enum { MOST_ALLOCATIONS = 10000, COLUMNS = 3 };

@@ -10,6 +10,7 @@
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
+#include "gpusolve_selection.h"
 
 enum { COLUMNS = 300 };
 

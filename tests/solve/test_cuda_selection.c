@@ -9,6 +9,7 @@
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
+#include "gpusolve_selection.h"
 
 enum { COLUMNS = 9, B_ROWS = 3, X_ROWS = 5 };
 

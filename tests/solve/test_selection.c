@@ -6,6 +6,7 @@
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
+#include "gpusolve_selection.h"
 #include "memory.h"
 
 typedef struct selection_world {
