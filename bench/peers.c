@@ -13,7 +13,8 @@ static const struct {
     int mode;
 } kinds[BENCH_PEERS] = {
     {&bench_cholmod_solver, 0},
-    {&bench_pardiso_solver, 0},
+    {&bench_pardiso_solver, BENCH_PARDISO_TWO_LEVELS},
+    {&bench_pardiso_solver, BENCH_PARDISO_ONE_LEVEL},
 #ifdef GPUSOLVE_WITH_CUDA
     {&bench_cusparse_solver, 0},
 #else
@@ -25,8 +26,9 @@ static const struct {
     {&bench_cudss_solver, BENCH_CUDSS_REFINE},
 };
 
-const char *const bench_peer_names[] = {
-    "cholmod", "pardiso", "cusparse", "cudss", "cudss:fp32", "cudss:deterministic", "cudss:refine2", NULL};
+const char *const bench_peer_names[] = {"cholmod", "pardiso",    "pardiso:one-level",   "cusparse",
+                                        "cudss",   "cudss:fp32", "cudss:deterministic", "cudss:refine2",
+                                        NULL};
 
 int bench_solver_explain(bench_solver_facts *facts, const char *format, ...) {
     va_list arguments;

@@ -8,6 +8,7 @@
 enum { /* in the order of their names */
        BENCH_CHOLMOD,
        BENCH_PARDISO,
+       BENCH_PARDISO_ONE,
        BENCH_CUSPARSE,
        BENCH_CUDSS,
        BENCH_CUDSS_FP32,

@@ -26,8 +26,8 @@ void bench_report_progress(const char *name, const char *what) {
 }
 
 void bench_report_heading(const bench_device *device, const char *device_name, const bench_options *options) {
-    static const char *const titles[BENCH_PEERS] = {"CHOLMOD ms", "PARDISO ms", "cuSPARSE ms", "cuDSS ms",
-                                                    "FP32 ms",    "determ. ms", "refine2 ms"};
+    static const char *const titles[BENCH_PEERS] = {"CHOLMOD ms", "PARDISO ms", "one level ms", "cuSPARSE ms",
+                                                    "cuDSS ms",   "FP32 ms",    "determ. ms",   "refine2 ms"};
 
     printf("gpusolve %s (%s) on %s%s%s, reading %.0f GB/s\n", gpusolve_version(), BENCH_REVISION, device_name,
            device->driver[0] ? ", driver " : "", device->driver, 1e-9 * device->bandwidth);

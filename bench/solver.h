@@ -32,6 +32,9 @@ extern const bench_solver bench_pardiso_solver;  /* pardiso.c */
 extern const bench_solver bench_cusparse_solver; /* cusparse.c */
 extern const bench_solver bench_cudss_solver;    /* cudss.c */
 
+/* Modes of bench_pardiso_solver: levels of its scheduling. */
+enum { BENCH_PARDISO_TWO_LEVELS, BENCH_PARDISO_ONE_LEVEL };
+
 /* Modes of bench_cudss_solver. */
 enum {
     BENCH_CUDSS_DEFAULT,

@@ -77,9 +77,11 @@ static void test_absent(void) {
     testing_in("no library");
     setenv("GPUSOLVE_CUDSS", "/nonexistent/libcudss.so.1", 1);
     setenv("GPUSOLVE_MKL", "/nonexistent/libmkl_rt.so.3", 1);
-    bench_peers_open(1u << BENCH_CUDSS | 1u << BENCH_PARDISO, &problem, &device, 1, &peers);
+    bench_peers_open(1u << BENCH_CUDSS | 1u << BENCH_PARDISO | 1u << BENCH_PARDISO_ONE, &problem, &device, 1,
+                     &peers);
     CHECK(!strncmp(peers.peer[BENCH_CUDSS].absent, "not found", 9));
     CHECK(!strncmp(peers.peer[BENCH_PARDISO].absent, "not found", 9));
+    CHECK(!strncmp(peers.peer[BENCH_PARDISO_ONE].absent, "not found", 9));
     CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
     write_record(&peers, text, sizeof text);
     CHECK(strstr(text, "\"cudss\": {\"absent\": \"not found: ") != NULL);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/table, bench/plot and bench/compare on records made up here: test_scripts.py BENCH-FOLDER"""
+"""bench/table, bench/plot, bench/host/plot and bench/compare on records made up here: test_scripts.py BENCH-FOLDER"""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ BENCH = Path(sys.argv.pop(1))
 
 def record(matrix, nrhs, us, peers):
     return {"matrix": matrix, "nrhs": nrhs, "solve_us": us, "wall_us": 10.0, "dtype": "d", "device": "a device", "backend": "cuda",
-            "threads": 1, "peers": peers}
+            "threads": 1, "wall_fraction": 10.0 / us, "peers": peers}
 
 
 RECORDS = [
@@ -72,6 +72,20 @@ class Scripts(unittest.TestCase):
         self.assertIn("nrhs 1 over cudss: geometric mean 3.00, least 3.00, 1 matrices", done.stdout)
         self.assertNotIn("nrhs 32 over cudss", done.stdout)
         self.assertEqual(self.run_script("compare", "--least", "4").returncode, 1)
+
+    def test_faster_mode(self):
+        modes = [{"pardiso": {"solve_us": 60.0}, "pardiso:one-level": {"solve_us": 40.0}},
+                 {"pardiso": {"solve_us": 90.0}, "pardiso:one-level": {"solve_us": 360.0}}]
+        self.file.write_text("".join(json.dumps(record("m%d" % i, 1, 10.0, m)) + "\n" for i, m in enumerate(modes)))
+        done = self.run_script("compare")
+        self.assertIn("over the faster pardiso: geometric mean 6.00, least 4.00, 2 matrices", done.stdout)
+        self.assertIn("over pardiso: geometric mean 7.35, least 6.00, 2 matrices", done.stdout)
+        output = Path(self.folder.name) / "host.svg"
+        done = self.run_script("host/plot", "--output", output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        words = [text.firstChild.data for text in xml.dom.minidom.parse(str(output)).getElementsByTagName("text")]
+        self.assertEqual([word for word in words if word in ("4.0", "6.0", "9.0", "36.0")], ["4.0", "9.0"])
+        self.assertEqual(words.count("pardiso"), 1)
 
 
 if __name__ == "__main__":
