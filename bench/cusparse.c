@@ -236,8 +236,7 @@ static int make_triangles(cusparse *s, const bench_problem *problem, bench_solve
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------- solve ---
- */
+/* ---------------------------------------------------------------------------------------------- solve --- */
 
 /* Forget one number of right-hand sides. */
 static void unbind(cusparse *s) {

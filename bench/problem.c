@@ -26,8 +26,7 @@ double bench_problem_epsilon(const bench_problem *problem) {
     return is_single(problem) ? (double)FLT_EPSILON : DBL_EPSILON;
 }
 
-/* ------------------------------------------------------------------------------------------- factorise ---
- */
+/* ------------------------------------------------------------------------------------------ factorise --- */
 
 static void *round_to_single(const double *from, size_t count) {
     float *to = malloc((count ? count : 1) * sizeof *to);
@@ -229,8 +228,7 @@ const double *bench_problem_upper(const bench_problem *problem, double **owned) 
     return *owned;
 }
 
-/* ----------------------------------------------------------------------------------------------- check ---
- */
+/* ---------------------------------------------------------------------------------------------- check --- */
 
 static void put(const bench_problem *problem, void *values, size_t k, double value) {
     if (is_single(problem))

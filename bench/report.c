@@ -88,8 +88,7 @@ void bench_report_explanation(const bench_record *record) {
                stored > 0 ? 100 * (double)cost->tier[i].bytes / stored : 0);
 }
 
-/* ------------------------------------------------------------------------------------------------ JSON ---
- */
+/* ----------------------------------------------------------------------------------------------- JSON --- */
 
 static void put_string(FILE *file, const char *key, const char *text) {
     fprintf(file, "\"%s\": \"", key);

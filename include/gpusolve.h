@@ -37,8 +37,7 @@ extern "C" {
 #define GPUSOLVE_VERSION_MINOR 1
 #define GPUSOLVE_VERSION_PATCH 0
 
-/* ---------------------------------------------------------------------------------------------- status ---
- */
+/* --------------------------------------------------------------------------------------------- status --- */
 
 /* X(name, value, message): every status. Values are pinned; new ones are appended. */
 #define GPUSOLVE_STATUS_LIST(X)                                                                    \
@@ -72,8 +71,7 @@ GPUSOLVE_API const char *gpusolve_status_message(gpusolve_status status);
 /* "0.1.0", of the library that was loaded. */
 GPUSOLVE_API const char *gpusolve_version(void);
 
-/* ----------------------------------------------------------------------------------------------- types ---
- */
+/* ---------------------------------------------------------------------------------------------- types --- */
 
 typedef enum gpusolve_dtype { /* what one number is; complex numbers are interleaved (re, im) */
                               GPUSOLVE_FLOAT = 0,
@@ -111,8 +109,7 @@ typedef struct gpusolve_factor gpusolve_factor;
 typedef struct gpusolve_workspace gpusolve_workspace;
 typedef struct gpusolve_matrix gpusolve_matrix;
 
-/* ---------------------------------------------------------------------------------------------- handle ---
- */
+/* --------------------------------------------------------------------------------------------- handle --- */
 
 typedef struct gpusolve_options {
     size_t size;              /* sizeof(gpusolve_options); set by GPUSOLVE_OPTIONS_INIT */
@@ -160,8 +157,7 @@ GPUSOLVE_API const char *gpusolve_get_device_name(const gpusolve_handle *handle)
  * a workspace is shared between them. No effect on the host backend. */
 GPUSOLVE_API gpusolve_status gpusolve_set_stream(gpusolve_handle *handle, void *stream);
 
-/* ---------------------------------------------------------------------------------------------- factor ---
- */
+/* --------------------------------------------------------------------------------------------- factor --- */
 
 typedef enum gpusolve_factor_kind {
     GPUSOLVE_SUPERNODAL_LL = 0, /* dense panels by supernode: L L' */
@@ -328,8 +324,7 @@ typedef struct gpusolve_cost {
 GPUSOLVE_API gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                   int64_t nrhs, double bytes_per_s, gpusolve_cost *cost);
 
-/* ----------------------------------------------------------------------------------------------- solve ---
- */
+/* ---------------------------------------------------------------------------------------------- solve --- */
 
 /* A dense block of right-hand sides or solutions: entry (i, j) is values[i + j ld] (column-major) or
  * values[i ld + j] (row-major). [host] or, with the CUDA backend, [host or device]: which of the two is
@@ -396,8 +391,7 @@ GPUSOLVE_API gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpuso
                                             gpusolve_workspace *workspace, gpusolve_system system,
                                             const gpusolve_dense *b, const gpusolve_dense *x);
 
-/* ---------------------------------------------------------------------------------------------- refine ---
- */
+/* --------------------------------------------------------------------------------------------- refine --- */
 
 typedef enum gpusolve_format { GPUSOLVE_CSC = 0, GPUSOLVE_CSR = 1 } gpusolve_format;
 

@@ -7,8 +7,7 @@
 
 #include "gpusolve_cholmod.h"
 
-/* -------------------------------------------------------------------------------------------- sparse A ---
- */
+/* ------------------------------------------------------------------------------------------- sparse A --- */
 
 cholmod_sparse *testing_sparse(const gsm_matrix *matrix, cholmod_common *common) {
     size_t n = (size_t)matrix->n, nnz = (size_t)matrix->nnz;
@@ -117,8 +116,7 @@ double testing_backward_error(const cholmod_sparse *a, double norm_a, const doub
     return r == 0 ? 0 : r / (norm_a * norm_x + norm_b);
 }
 
-/* --------------------------------------------------------------------------------------------- factors ---
- */
+/* -------------------------------------------------------------------------------------------- factors --- */
 
 gpusolve_factor_data testing_factor_data(const cholmod_factor *l) {
     gpusolve_factor_data data;
@@ -195,8 +193,7 @@ void testing_explicit_free(testing_explicit *e) {
     memset(e, 0, sizeof *e);
 }
 
-/* ------------------------------------------------------------------------------------------- operators ---
- */
+/* ------------------------------------------------------------------------------------------ operators --- */
 
 static void multiply_l(const testing_explicit *e, const double complex *x, double complex *y) {
     for (int i = 0; i < e->n; i++)

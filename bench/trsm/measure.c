@@ -95,8 +95,7 @@ static int workspace_for(gpusolve_handle *handle, const bench_call *call, int dt
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------------------- checks ---
- */
+/* --------------------------------------------------------------------------------------------- checks --- */
 
 /* Largest part of count numbers of got - want and of want, NaN if there is one. */
 static void compare_parts(int dtype, const void *got, const void *want, size_t count, double *difference,
@@ -161,8 +160,7 @@ static int check(bench_machine *machine, const bench_call *call, int dtype, doub
     return ratio_of(dtype, bench_memory.b, bench_memory.other, ld, columns, ratio);
 }
 
-/* ------------------------------------------------------------------------------------------------- run ---
- */
+/* ------------------------------------------------------------------------------------------------ run --- */
 
 static int restore(bench_machine *machine, const bench_call *call, int dtype) {
     const size_t n = (size_t)call->n, columns = is(call, "potri") ? n : (size_t)call->nrhs;

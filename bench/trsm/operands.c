@@ -74,8 +74,7 @@ int bench_capture(bench_machine *machine) {
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------------- operands ---
- */
+/* ------------------------------------------------------------------------------------------- operands --- */
 
 static int reserve(size_t bytes) {
     if (bytes <= bench_memory.bytes)

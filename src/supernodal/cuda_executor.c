@@ -205,8 +205,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------- solve ---
- */
+/* ---------------------------------------------------------------------------------------------- solve --- */
 
 typedef struct solve_call {
     const gpusolve_factor *factor;
@@ -341,8 +340,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     return status;
 }
 
-/* --------------------------------------------------------------------------------------------- summary ---
- */
+/* -------------------------------------------------------------------------------------------- summary --- */
 
 static void summary(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_plan *plan = &factor->plan;

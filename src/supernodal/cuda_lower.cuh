@@ -45,8 +45,7 @@ template <int WARPS> __device__ __forceinline__ void begin_copy_bytes(char *to, 
         begin_copy_16(to + at, static_cast<const char *>(from) + at);
 }
 
-/* --------------------------------------------------------------------------------------------- forward ---
- */
+/* -------------------------------------------------------------------------------------------- forward --- */
 
 /* What the warps of a block share in the forward sweep of one chunk of right-hand sides. */
 struct forward_branch {
@@ -339,8 +338,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     }
 }
 
-/* -------------------------------------------------------------------------------------------- backward ---
- */
+/* ------------------------------------------------------------------------------------------- backward --- */
 
 /* Columns first .. first + 7 of a node: their sums. */
 template <int N>

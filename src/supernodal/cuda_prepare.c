@@ -181,8 +181,7 @@ static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_facto
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------- interface ---
- */
+/* ------------------------------------------------------------------------------------------ interface --- */
 
 /* Node k of a list on the host, and where the device will have its switch. */
 static void place_node(const gsv_plan *plan, int32_t s, gsv_node *list, char *device_list, int64_t k,

@@ -179,8 +179,7 @@ gpusolve_dense internal_dense(const gpusolve_workspace *workspace, void *values,
 
 } // namespace gsv
 
-/* -------------------------------------------------------------------------------------------- the matrix ---
- */
+/* ----------------------------------------------------------------------------------------- the matrix --- */
 
 gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
                                        const int64_t *row_ptr, const int32_t *columns, const void *values) {
@@ -224,8 +223,7 @@ void gsv_cuda_matrix_destroy(gpusolve_matrix *matrix) {
     gsv_cuda_leave(previous);
 }
 
-/* ------------------------------------------------------------------------------------------- the vectors ---
- */
+/* ---------------------------------------------------------------------------------------- the vectors --- */
 
 gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace) {
     if (workspace->refine)
@@ -302,8 +300,7 @@ gpusolve_status gsv_cuda_refine_store(gpusolve_handle *handle, gpusolve_workspac
     return gsv_cuda_check(error, "copying the refined solution", &handle->message);
 }
 
-/* --------------------------------------------------------------------------------------------- the steps ---
- */
+/* ------------------------------------------------------------------------------------------ the steps --- */
 
 gpusolve_status gsv_cuda_refine_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                       gpusolve_workspace *workspace, int64_t cols, int first) {

@@ -48,8 +48,7 @@ static __global__ void __launch_bounds__(BLOCK)
     }
 }
 
-/* ---------------------------------------------------------------------------------------------- panels ---
- */
+/* --------------------------------------------------------------------------------------------- panels --- */
 
 static int64_t count_pieces(int64_t bytes) {
     return (bytes + PIECE - 1) / PIECE;
@@ -139,8 +138,7 @@ static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *w
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ rows ---
- */
+/* ----------------------------------------------------------------------------------------------- rows --- */
 
 static gpusolve_status allocate(gpusolve_handle *handle, const void *from, size_t bytes, void **memory) {
     const int previous = gsv_cuda_enter(handle->device);

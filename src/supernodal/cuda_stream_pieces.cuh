@@ -9,8 +9,7 @@
 
 namespace gsv {
 
-/* --------------------------------------------------------------------------------------------- forward ---
- */
+/* -------------------------------------------------------------------------------------------- forward --- */
 
 /* Columns of a narrow supernode, two rows a thread. acc goes on from piece to piece. */
 template <typename T>
@@ -274,8 +273,7 @@ __device__ __forceinline__ void row_forward_published(stream_block<T> &block, co
     block.release();
 }
 
-/* -------------------------------------------------------------------------------------------- backward ---
- */
+/* ------------------------------------------------------------------------------------------- backward --- */
 
 /* Columns of a narrow supernode, four a warp at a time, eight lanes a column. */
 template <typename T>

@@ -30,8 +30,7 @@ struct stream_header {
     int32_t shift; /* bytes from the start of the slot's panel to the piece's first number */
 };
 
-/* -------------------------------------------------------------------------------------------- mbarriers ---
- */
+/* ------------------------------------------------------------------------------------------ mbarriers --- */
 
 __device__ __forceinline__ unsigned shared_address(const void *at) {
     return unsigned(__cvta_generic_to_shared(at));
@@ -73,8 +72,7 @@ __device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned b
         : "memory");
 }
 
-/* ----------------------------------------------------------------------------------------- the producer ---
- */
+/* --------------------------------------------------------------------------------------- the producer --- */
 
 /* One copy, widened to whole units of 16 bytes; returns how many bytes. */
 struct widened {

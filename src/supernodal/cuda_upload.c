@@ -166,8 +166,7 @@ static gpusolve_status pipeline_of(gpusolve_handle *handle, pipeline **found) {
     return GPUSOLVE_OK;
 }
 
-/* --------------------------------------------------------------------------------------------- batches ---
- */
+/* -------------------------------------------------------------------------------------------- batches --- */
 
 /* Supernodes first .. last - 1, numbers begin .. end - 1 of all, chunk `chunk` and on. */
 typedef struct panel_batch {
@@ -229,8 +228,7 @@ int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
            most.sums * (int64_t)sizeof(double);
 }
 
-/* ---------------------------------------------------------------------------------------------- upload ---
- */
+/* --------------------------------------------------------------------------------------------- upload --- */
 
 typedef struct upload {
     pipeline *p;

@@ -246,9 +246,8 @@ GSV_INLINE void GSV_FN(clear_rows)(GSV_REAL *u, int32_t rows) {
 }
 
 #if GSV_COLUMNS == 1 && !GSV_COMPLEX
-#define GSV_LEAF_ROWS                                                                     \
-    (GSV_BAND_VECTORS * GSV_LANES) /* a leaf of one column and fewer rows below is a line \
-                                    */
+/* A leaf of one column and fewer rows below is a line. */
+#define GSV_LEAF_ROWS (GSV_BAND_VECTORS * GSV_LANES)
 
 /* y = y / l, u = -L2 y. On a grid more than half of all supernodes are such leaves. */
 GSV_INLINE void GSV_FN(forward_leaf)(const gsv_host_run *run, const GSV_FN(front) * f) {

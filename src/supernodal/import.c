@@ -18,8 +18,7 @@ int gsv_import_has_d(const gpusolve_factor_data *data) {
     return data->kind == GPUSOLVE_SIMPLICIAL_LDL;
 }
 
-/* --------------------------------------------------------------------------------------------- structure ---
- */
+/* ------------------------------------------------------------------------------------------ structure --- */
 
 static void copy_indices(int32_t *to, const void *from, gpusolve_itype itype, int64_t count) {
     for (int64_t k = 0; k < count; k++)
@@ -82,8 +81,7 @@ gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_struc
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------- pattern ---
- */
+/* -------------------------------------------------------------------------------------------- pattern --- */
 
 static gpusolve_status compare(const char *name, int64_t k, int64_t got, int64_t planned,
                                gsv_message *message) {
@@ -190,8 +188,7 @@ gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------ values ---
- */
+/* --------------------------------------------------------------------------------------------- values --- */
 
 /* to[k] = number `start + k` of the caller's, complex numbers interleaved. */
 static void copy_numbers(const gpusolve_factor_data *data, int64_t start, int64_t count, void *to) {

@@ -52,8 +52,7 @@ static gpusolve_status no_memory(const making *m) {
     return gsv_fail(&m->handle->message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
 }
 
-/* -------------------------------------------------------------------------------------------- arguments ---
- */
+/* ------------------------------------------------------------------------------------------ arguments --- */
 
 /* Check the caller's rows. NULL stands for all. */
 static gpusolve_status check_rows(gpusolve_handle *handle, const char *name, int32_t n, int64_t count,
@@ -125,8 +124,7 @@ static gpusolve_status read_rows(making *m, unsigned steps, const int64_t *b_row
     return GPUSOLVE_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------ parts ---
- */
+/* ---------------------------------------------------------------------------------------------- parts --- */
 
 /* Part p: the supernodes that its reach has marked, `count` of them. */
 static gpusolve_status make_part(making *m, int p, int32_t count, unsigned steps) {
@@ -215,8 +213,7 @@ static gpusolve_status make_parts(making *m, unsigned steps) {
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------- lists ---
- */
+/* ---------------------------------------------------------------------------------------------- lists --- */
 
 /* Where part p has column j of L, or -1. */
 static int32_t place_in(const making *m, int p, int32_t j) {
@@ -275,8 +272,7 @@ static gpusolve_status make_lists(making *m) {
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------- interface ---
- */
+/* ------------------------------------------------------------------------------------------ interface --- */
 
 gpusolve_status gpusolve_selection_create(gpusolve_handle *handle, const gpusolve_factor *factor,
                                           gpusolve_system system, int64_t b_count, const int64_t *b_rows,

@@ -178,8 +178,7 @@ static gpusolve_status multiply(void *context, const gsv_triangular *p, int64_t 
                          run->message);
 }
 
-/* ------------------------------------------------------------------------------------------- interface ---
- */
+/* ------------------------------------------------------------------------------------------ interface --- */
 
 gpusolve_status gsv_triangular_cuda_workspace(gpusolve_handle *handle, const gsv_triangular *p,
                                               size_t *bytes) {

@@ -148,8 +148,7 @@ __global__ void __launch_bounds__(PRODUCT_THREADS, product_shape<T>::BLOCKS)
                     *panel.w(top + j1 + 8 * t + e, middle + i1 + 8 * u) = result[u][t][e];
 }
 
-/* ------------------------------------------------------------------------------------------- condition ---
- */
+/* ------------------------------------------------------------------------------------------ condition --- */
 
 enum { CONDITION_THREADS = 256 };
 
@@ -236,8 +235,7 @@ __device__ __forceinline__ int32_t trusted_parts(const double *k) {
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------------------- result ---
- */
+/* --------------------------------------------------------------------------------------------- result --- */
 
 /* Entry (i, j) of a triangle that is inverted in parts: of its column block's inverse, or, below that, minus
  * the sum over m of L(i, m) W(m, j), m in the column block. One thread; rare, and not fast. */
@@ -311,8 +309,7 @@ __global__ void __launch_bounds__(PRODUCT_THREADS, product_shape<T>::BLOCKS)
             }
 }
 
-/* ------------------------------------------------------------------------------------------- launchers ---
- */
+/* ------------------------------------------------------------------------------------------ launchers --- */
 
 template <typename T> cudaError_t reserve_wide() {
     cudaError_t error = cudaFuncSetAttribute(

@@ -180,8 +180,7 @@ void gsv_staged_plan_free(gsv_staged_plan *plan) {
     plan->step = NULL;
 }
 
-/* ---------------------------------------------------------------------------------------------- places ---
- */
+/* --------------------------------------------------------------------------------------------- places --- */
 
 int64_t gsv_staged_size(const gsv_triangular *p, const gsv_staged_plan *plan, int64_t block) {
     return smaller(plan->tile, p->order - block * plan->tile);

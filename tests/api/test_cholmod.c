@@ -265,8 +265,7 @@ static void test_refusals(cholmod_common *common) {
     cholmod_free_sparse(&c, common);
 }
 
-/* ------------------------------------------------------------------------------------- the factor's life ---
- */
+/* ---------------------------------------------------------------------------------- the factor's life --- */
 
 static void expect_import(gpusolve_handle *handle, const cholmod_factor *l, gpusolve_status expected,
                           const char *says) {
@@ -367,8 +366,7 @@ static void test_refresh(gpusolve_handle *handle, int super, cholmod_common *com
     cholmod_free_sparse(&a, common);
 }
 
-/* ------------------------------------------------------------------------------------------ A and dense ---
- */
+/* ---------------------------------------------------------------------------------------- A and dense --- */
 
 /* A from its lower triangle, its upper, or all of it, packed or not, refines to the same backward error. */
 static void test_matrix(gpusolve_handle *handle, cholmod_common *common) {

@@ -169,8 +169,7 @@ static void check_forms(const expectation *expected, const double complex *dense
         }
 }
 
-/* ------------------------------------------------------------------------------------------------ faults ---
- */
+/* --------------------------------------------------------------------------------------------- faults --- */
 
 static void check_refused(gpusolve_handle *handle, const gpusolve_matrix_data *data, gpusolve_status status,
                           const char *word) {

@@ -24,8 +24,7 @@ typedef struct misuse_world { /* good arguments to make one wrong in */
 
 static void *const somewhere = (void *)(uintptr_t)64; /* what an output must not keep when a call fails */
 
-/* ---------------------------------------------------------------------------------- handle and statuses ---
- */
+/* -------------------------------------------------------------------------------- handle and statuses --- */
 
 static void check_statuses(void) {
     testing_in("statuses");
@@ -84,8 +83,7 @@ static void check_handles(void) {
     gpusolve_destroy(handle);
 }
 
-/* ----------------------------------------------------------------------------------------------- factor ---
- */
+/* --------------------------------------------------------------------------------------------- factor --- */
 
 static void check_factor_calls(misuse_world *w) {
     gpusolve_factor *factor = somewhere;
@@ -183,8 +181,7 @@ static void check_workspace_calls(misuse_world *w) {
     CHECK_STATUS(gpusolve_workspace_check(w->handle, NULL), GPUSOLVE_OK);
 }
 
-/* ------------------------------------------------------------------------------------------------ solve ---
- */
+/* ---------------------------------------------------------------------------------------------- solve --- */
 
 typedef gpusolve_status (*operand_call)(const misuse_world *w, const gpusolve_dense *b,
                                         const gpusolve_dense *x);
@@ -267,8 +264,7 @@ static void check_solve_calls(misuse_world *w) {
             "b->rows");
 }
 
-/* ----------------------------------------------------------------------------------------------- refine ---
- */
+/* --------------------------------------------------------------------------------------------- refine --- */
 
 static void check_refine_options(misuse_world *w) {
     gpusolve_refine_options options;
@@ -314,8 +310,7 @@ static void check_refine_calls(misuse_world *w) {
     gpusolve_matrix_destroy(NULL);
 }
 
-/* -------------------------------------------------------------------------------- one backend's objects ---
- */
+/* ------------------------------------------------------------------------------ one backend's objects --- */
 
 static void check_other_backend(misuse_world *w) {
     if (!w->other_backend)

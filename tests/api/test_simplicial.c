@@ -30,8 +30,7 @@ static int64_t check_conversion(const gpusolve_factor_data *data) {
     return stored;
 }
 
-/* ------------------------------------------------------------------------------------------- CHOLMOD's ---
- */
+/* ------------------------------------------------------------------------------------------ CHOLMOD's --- */
 
 /* FNV-1a over everything that L owns. */
 static uint64_t hash(uint64_t state, const void *memory, size_t bytes) {
@@ -155,8 +154,7 @@ static void test_updated(cholmod_common *common) {
     cholmod_free_sparse(&a, common);
 }
 
-/* ------------------------------------------------------------------------------------- made-up columns ---
- */
+/* ------------------------------------------------------------------------------------ made-up columns --- */
 
 typedef struct pattern {
     int32_t n, *p, *i;

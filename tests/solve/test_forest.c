@@ -22,8 +22,7 @@ static void check_info(gpusolve_handle *handle, const gpusolve_factor *factor, i
     free(text);
 }
 
-/* ------------------------------------------------------------------------------------------------ n = 0 ---
- */
+/* ---------------------------------------------------------------------------------------------- n = 0 --- */
 
 static void check_empty(gpusolve_backend backend, gpusolve_factor_kind kind, gpusolve_dtype dtype) {
     testing_in("%s, n = 0, kind %d, dtype %d", testing_backend_name(backend), (int)kind, (int)dtype);
@@ -59,8 +58,7 @@ static void check_empty(gpusolve_backend backend, gpusolve_factor_kind kind, gpu
     gpusolve_destroy(handle);
 }
 
-/* ------------------------------------------------------------------------------------------------ n = 1 ---
- */
+/* ---------------------------------------------------------------------------------------------- n = 1 --- */
 
 static void check_one(gpusolve_backend backend, gpusolve_factor_kind kind) {
     testing_in("%s, n = 1, kind %d", testing_backend_name(backend), (int)kind);
@@ -92,8 +90,7 @@ static void check_one(gpusolve_backend backend, gpusolve_factor_kind kind) {
     gpusolve_destroy(handle);
 }
 
-/* --------------------------------------------------------------------------------------------- matrices ---
- */
+/* ------------------------------------------------------------------------------------------- matrices --- */
 
 static void check_solution(gpusolve_handle *handle, const gpusolve_factor *factor, const testing_explicit *e,
                            gpusolve_dtype dtype, gpusolve_system system, int64_t nrhs, int on_device) {

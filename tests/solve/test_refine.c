@@ -97,8 +97,7 @@ static void check_reported(const refine_case *refine, const gpusolve_dense *x, c
         CHECK_BELOW(fabs(true_error(refine, x, b, j) - errors[j]), 1e-3 * errors[j] + 20 * DBL_EPSILON);
 }
 
-/* ------------------------------------------------------------------------------------------ convergence ---
- */
+/* ---------------------------------------------------------------------------------------- convergence --- */
 
 static void check_convergence(gpusolve_backend backend, const char *spec, int on_device,
                               cholmod_common *common) {
@@ -152,8 +151,7 @@ static void check_convergence(gpusolve_backend backend, const char *spec, int on
     free_case(&refine, common);
 }
 
-/* --------------------------------------------------------------------------------------- special columns ---
- */
+/* ------------------------------------------------------------------------------------ special columns --- */
 
 /* A column that is good enough is not touched while its neighbours are worked on. */
 static void check_frozen(gpusolve_backend backend, cholmod_common *common) {
@@ -251,8 +249,7 @@ static void check_odd_columns(gpusolve_backend backend, int solve_first, cholmod
     free_case(&refine, common);
 }
 
-/* ----------------------------------------------------------------------------------- layouts and widths ---
- */
+/* --------------------------------------------------------------------------------- layouts and widths --- */
 
 /* The same bits whatever the order, the padding, the workspace, the threads, or where the operands are. */
 static void check_layouts(gpusolve_backend backend, cholmod_common *common) {

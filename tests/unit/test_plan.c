@@ -12,8 +12,7 @@
 #include "supernodal/import.h"
 #include "supernodal/tiles.h"
 
-/* ------------------------------------------------------------------------------------------------ tree ---
- */
+/* ----------------------------------------------------------------------------------------------- tree --- */
 
 static int find(const int32_t *list, int32_t count, int32_t value) {
     for (int32_t k = 0; k < count; k++)
@@ -58,8 +57,7 @@ static void check_tree(const gsv_plan *plan) {
     CHECK(plan->nnz_l == nnz);
 }
 
-/* ----------------------------------------------------------------------------------------------- tasks ---
- */
+/* ---------------------------------------------------------------------------------------------- tasks --- */
 
 /* Where entry (i, j) of a wide panel stands. */
 static int64_t wide_place(int32_t nc, int32_t i, int32_t j) {
@@ -319,8 +317,7 @@ static void check_solution(const gsv_plan *plan, const gpusolve_factor_data *dat
     free(solution);
 }
 
-/* ----------------------------------------------------------------------------------------------- cases ---
- */
+/* ---------------------------------------------------------------------------------------------- cases --- */
 
 static void check_matrix(const char *spec, cholmod_common *common) {
     testing_in("%s", spec);
