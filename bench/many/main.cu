@@ -98,7 +98,7 @@ void make_plan(int nr, int nc, gsv_plan *plan) {
     for (int i = nc; i < nr; i++)
         structure.rows[nr + i - nc] = i;
     TRY(gsv_plan_create(&structure, plan, &message));
-    TRY(gsv_tiles_create(plan, &message));
+    TRY(gsv_tiles_create(plan, 1, &message));
 }
 
 void report(const char *kernel, const char *sweep, int nr, int nc, int columns, double us) {

@@ -4,6 +4,7 @@
 #include "../memory.h"
 #include "tiles.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,7 +181,6 @@ static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, const in
         if (plan->level[first + k] >= branch->levels)
             branch->levels = (uint16_t)(plan->level[first + k] + 1);
     int32_t outside = 0;
-    branch->outside = branches->noutside;
     for (int32_t k = count - 1; k >= 0; k--) {
         const int32_t parent = plan->parent[first + k];
         w->root[k] = parent >= 0 && parent < branch->end ? w->root[parent - first] : (uint16_t)k;
@@ -190,8 +190,8 @@ static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, const in
             const int32_t s = first + k, nc = gsv_columns(plan, s), nr = gsv_rows(plan, s);
             w->outside[k] = (uint16_t)outside;
             for (int32_t i = nc; i < nr; i++, outside++) {
-                branches->outside_row[branches->noutside] = plan->l.rows[plan->l.row_ptr[s] + i];
-                branches->outside_update[branches->noutside++] = (uint32_t)(update_place[s] + i - nc);
+                branches->outside_row[branch->outside + outside] = plan->l.rows[plan->l.row_ptr[s] + i];
+                branches->outside_update[branch->outside + outside] = (uint32_t)(update_place[s] + i - nc);
             }
         }
     branch->outside_rows = branch->updates = (uint16_t)outside;
@@ -360,36 +360,60 @@ static void raise(int32_t *most, int32_t value) {
     *most = value > *most ? value : *most;
 }
 
-gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
-                                  gsv_branches *branches, gsv_message *message) {
-    int64_t lists = 0, outside = 0; /* at most */
-    for (int32_t b = 0; b < branches->count; b++)
-        for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++) {
+/* Where each branch's outside rows begin, and its lists if they were as long as they can be. */
+static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches) {
+    int64_t lists = 0;
+    for (int32_t b = 0; b < branches->count; b++) {
+        gsv_branch *branch = &branches->branch[b];
+        branch->lists = lists;
+        branch->outside = branches->noutside;
+        for (int32_t s = branch->first; s < branch->end; s++) {
             const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
             lists +=
                 8 + 3 + 2 * (nr / GSV_FORWARD_UNIT + nc / GSV_BACKWARD_UNIT + 2) + nr + 1 + 2 * updates + 24;
-            outside += plan->parent[s] < 0 || plan->parent[s] >= branches->branch[b].end ? updates : 0;
+            branches->noutside += plan->parent[s] < 0 || plan->parent[s] >= branch->end ? updates : 0;
         }
-    work *w = gsv_malloc(1, sizeof *w);
-    branches->lists = gsv_malloc((size_t)lists, sizeof *branches->lists);
-    branches->outside_row = gsv_malloc((size_t)outside, sizeof *branches->outside_row);
-    branches->outside_update = gsv_malloc((size_t)outside, sizeof *branches->outside_update);
-    if (!w || !branches->lists || !branches->outside_row || !branches->outside_update) {
-        gsv_free(w);
-        return out_of_memory(message);
     }
+    return lists;
+}
+
+/* Move the lists together, and note the longest. */
+static void close_gaps(gsv_branches *branches) {
     for (int32_t b = 0; b < branches->count; b++) {
         gsv_branch *branch = &branches->branch[b];
-        fill_branch(plan, panel_ptr, update_place, branches, branch, w);
+        const int32_t length = branch->at[GSV_AT_END];
+        memmove(branches->lists + branches->nlists, branches->lists + branch->lists,
+                (size_t)length * sizeof *branches->lists);
         branch->lists = branches->nlists;
-        memcpy(branches->lists + branches->nlists, w->list, (size_t)w->length * sizeof *w->list);
-        branches->nlists += w->length;
+        branches->nlists += length;
         raise(&branches->most_numbers, branch->numbers);
         raise(&branches->most_vector, branch->columns + branch->outside_rows);
         raise(&branches->most_updates, branch->updates);
-        raise(&branches->most_lists, w->length);
+        raise(&branches->most_lists, length);
     }
-    gsv_free(w);
+}
+
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
+                                  int threads, gsv_branches *branches, gsv_message *message) {
+    const int64_t lists = reserve_lists(plan, branches);
+    if (threads > branches->count)
+        threads = branches->count > 0 ? branches->count : 1;
+    work *works = gsv_malloc((size_t)threads, sizeof *works);
+    branches->lists = gsv_malloc((size_t)lists, sizeof *branches->lists);
+    branches->outside_row = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_row);
+    branches->outside_update = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_update);
+    if (!works || !branches->lists || !branches->outside_row || !branches->outside_update) {
+        gsv_free(works);
+        return out_of_memory(message);
+    }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (int32_t b = 0; b < branches->count; b++) {
+        work *w = &works[omp_get_thread_num()];
+        fill_branch(plan, panel_ptr, update_place, branches, &branches->branch[b], w);
+        memcpy(branches->lists + branches->branch[b].lists, w->list, (size_t)w->length * sizeof *w->list);
+    }
+    gsv_free(works);
+    close_gaps(branches);
     if (branches->count > 1) /* the longest first */
         qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_numbers);
     for (int32_t b = 0; b < branches->count; b++)

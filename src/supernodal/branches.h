@@ -93,10 +93,9 @@ typedef struct gsv_branches {
 
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */
 gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message);
-/* The rest, once panels and update vectors have their places: panel_ptr [nsuper + 1], update_place [nsuper].
- */
+/* The rest, once panels and update vectors have their places: panel_ptr [nsuper + 1], update_place [nsuper]. */
 gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
-                                  gsv_branches *branches, gsv_message *message);
+                                  int threads, gsv_branches *branches, gsv_message *message);
 void gsv_branches_free(gsv_branches *branches); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

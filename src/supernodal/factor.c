@@ -21,7 +21,7 @@ static gpusolve_status check_data(const gpusolve_factor_data *data, gsv_message 
 }
 
 /* Structure and plan, the executor's part included. Leaves nothing behind on failure. */
-static gpusolve_status make_plan(const gsv_executor *executor, const gpusolve_factor_data *data,
+static gpusolve_status make_plan(const gpusolve_handle *handle, const gpusolve_factor_data *data,
                                  gsv_plan *plan, gsv_message *message) {
     gsv_structure structure;
     gpusolve_status status = gsv_import_structure(data, &structure, message);
@@ -31,7 +31,7 @@ static gpusolve_status make_plan(const gsv_executor *executor, const gpusolve_fa
     if (status)
         return status;
     plan->in_place = data->in_place;
-    status = executor->plan(plan, message);
+    status = handle->executor->plan(plan, handle->threads, message);
     if (status)
         gsv_plan_free(plan);
     return status;
@@ -40,7 +40,7 @@ static gpusolve_status make_plan(const gsv_executor *executor, const gpusolve_fa
 static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                    const gpusolve_factor_data *data) {
     double start = milliseconds();
-    gpusolve_status status = make_plan(handle->executor, data, &factor->plan, &handle->message);
+    gpusolve_status status = make_plan(handle, data, &factor->plan, &handle->message);
     if (status)
         return status;
     double planned = milliseconds();
@@ -179,7 +179,7 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
 
     gsv_plan plan;
     double start = milliseconds();
-    status = make_plan(handle->executor, data, &plan, &handle->message);
+    status = make_plan(handle, data, &plan, &handle->message);
     if (status)
         return status;
     status = gsv_check_max_nrhs(&plan, data->dtype, 0, max_nrhs, &handle->message);

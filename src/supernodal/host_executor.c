@@ -84,7 +84,8 @@ static size_t real_bytes(gpusolve_dtype dtype) {
 
 /* ------------------------------------------------------------------------------------ plan and factor --- */
 
-static gpusolve_status plan_subtrees(gsv_plan *plan, gsv_message *message) {
+static gpusolve_status plan_subtrees(gsv_plan *plan, int threads, gsv_message *message) {
+    (void)threads; /* short, and in one go */
     const gpusolve_status status = gsv_subtrees_create(plan, &plan->subtrees, message);
     if (status == GPUSOLVE_OK)
         plan->bytes += plan->subtrees->bytes;

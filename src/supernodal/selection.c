@@ -151,7 +151,7 @@ static gpusolve_status make_part(making *m, int p, int32_t count, unsigned steps
         status = gsv_plan_create(&structure, &factor->plan, message);
     factor->plan.in_place = whole->plan.in_place;
     if (!status)
-        status = factor->executor->plan(&factor->plan, message);
+        status = factor->executor->plan(&factor->plan, m->handle->threads, message);
     if (!status)
         status = factor->executor->selection->extract(m->handle, whole, to->supernodes, factor);
     if (!status)

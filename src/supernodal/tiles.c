@@ -70,27 +70,48 @@ static void place_updates(const gsv_plan *plan, gsv_tiles *tiles) {
     tiles->shared_updates = end[1];
 }
 
-/* The inverse of update_map, by counting: children are visited in ascending order, so contributions ascend
- * too. */
-static void invert_updates(const gsv_plan *plan, gsv_tiles *tiles) {
-    const int32_t nsuper = plan->l.nsuper;
-    const int64_t rows = plan->l.row_ptr[nsuper];
-    uint32_t *next = tiles->gather_ptr + 1;
-    for (int32_t s = 0; s < nsuper; s++)
-        if (plan->parent[s] >= 0)
-            for (int64_t u = plan->update_ptr[s]; u < plan->update_ptr[s + 1]; u++)
-                next[plan->l.row_ptr[plan->parent[s]] + plan->update_map[u]]++;
-    uint32_t start = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        const uint32_t count = next[i];
-        next[i] = start;
-        start += count;
+static int64_t updates_of(const gsv_plan *plan, int32_t s) {
+    return plan->update_ptr[s + 1] - plan->update_ptr[s];
+}
+
+/* What the rows of front s are owed, by counting; ptr[0] is where their lists begin, ptr[i] = 0 else. Children
+ * are visited in ascending order, so contributions ascend too. */
+static void invert_front(const gsv_plan *plan, int32_t s, gsv_tiles *tiles) {
+    uint32_t *ptr = tiles->gather_ptr + plan->l.row_ptr[s], begin = ptr[0];
+    const int32_t nr = gsv_rows(plan, s);
+    const int32_t *children = plan->child + plan->child_ptr[s];
+    const int32_t count = plan->child_ptr[s + 1] - plan->child_ptr[s];
+    for (int32_t c = 0; c < count; c++) {
+        const int32_t *map = plan->update_map + plan->update_ptr[children[c]];
+        for (int64_t u = 0; u < updates_of(plan, children[c]); u++)
+            if (map[u] + 1 < nr)
+                ptr[map[u] + 1]++;
     }
+    for (int32_t i = 1; i < nr; i++)
+        ptr[i] += ptr[i - 1];
+    for (int32_t c = 0; c < count; c++) {
+        const int32_t *map = plan->update_map + plan->update_ptr[children[c]];
+        for (int64_t u = 0; u < updates_of(plan, children[c]); u++)
+            tiles->gather[ptr[map[u]]++] = (uint32_t)(tiles->update_place[children[c]] + u);
+    }
+    for (int32_t i = nr - 1; i > 0; i--) /* ptr[i] stands where row i ends */
+        ptr[i] = ptr[i - 1];
+    ptr[0] = begin;
+}
+
+/* The inverse of update_map, front by front. */
+static void invert_updates(const gsv_plan *plan, int threads, gsv_tiles *tiles) {
+    const int32_t nsuper = plan->l.nsuper;
+    uint32_t owed = 0;
+    for (int32_t s = 0; s < nsuper; s++) {
+        tiles->gather_ptr[plan->l.row_ptr[s]] = owed;
+        for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++)
+            owed += (uint32_t)updates_of(plan, plan->child[c]);
+    }
+    tiles->gather_ptr[plan->l.row_ptr[nsuper]] = owed;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
     for (int32_t s = 0; s < nsuper; s++)
-        if (plan->parent[s] >= 0)
-            for (int64_t u = plan->update_ptr[s]; u < plan->update_ptr[s + 1]; u++)
-                tiles->gather[next[plan->l.row_ptr[plan->parent[s]] + plan->update_map[u]]++] =
-                    (uint32_t)(tiles->update_place[s] + u - plan->update_ptr[s]);
+        invert_front(plan, s, tiles);
 }
 
 /* Calls of list_tasks: how a wide supernode is cut. */
@@ -232,7 +253,7 @@ static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_
     return true;
 }
 
-gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
+gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *message) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
     if (updates >= UINT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE, "the update vectors have %lld rows, %lld is the limit",
@@ -262,9 +283,10 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_message *message) {
     }
     place_panels(plan, tiles);
     place_updates(plan, tiles);
-    invert_updates(plan, tiles);
+    invert_updates(plan, threads, tiles);
     plan->tiles = tiles;
-    status = gsv_branches_fill(plan, tiles->panel_ptr, tiles->update_place, &tiles->branches, message);
+    status =
+        gsv_branches_fill(plan, tiles->panel_ptr, tiles->update_place, threads, &tiles->branches, message);
     if (status == GPUSOLVE_OK)
         status = gsv_stream_create(plan, &tiles->stream, message);
     if (status == GPUSOLVE_OK)

@@ -224,7 +224,7 @@ static void check_matrix(const char *spec, int some, cholmod_common *common) {
     gsv_message message;
     REQUIRE(gsv_import_structure(&data, &structure, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_plan_create(&structure, &plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
     CHECK((plan.tiles->branches.count > 0) == some);
     check_choice(&plan);
     const size_t n = (size_t)plan.l.n + 1, updates = (size_t)plan.update_ptr[plan.l.nsuper] + 1;

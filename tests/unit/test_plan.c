@@ -319,6 +319,38 @@ static void check_solution(const gsv_plan *plan, const gpusolve_factor_data *dat
 
 /* ---------------------------------------------------------------------------------------------- cases --- */
 
+static int same(const void *a, const void *b, int64_t count, size_t size) {
+    return count == 0 || memcmp(a, b, (size_t)count * size) == 0;
+}
+
+/* What several threads fill in is the same with any number of them. */
+static void check_threads(const gsv_plan *plan, const gpusolve_factor_data *data) {
+    static const int counts[] = {1, 3, 7};
+    for (int k = 0; k < 3; k++) {
+        gsv_structure structure;
+        gsv_plan other;
+        gsv_message message;
+        REQUIRE(gsv_import_structure(data, &structure, &message) == GPUSOLVE_OK);
+        REQUIRE(gsv_plan_create(&structure, &other, &message) == GPUSOLVE_OK);
+        REQUIRE(gsv_tiles_create(&other, counts[k], &message) == GPUSOLVE_OK);
+        const gsv_tiles *a = plan->tiles, *b = other.tiles;
+        CHECK(same(a->gather_ptr, b->gather_ptr, plan->l.row_ptr[plan->l.nsuper] + 1, sizeof *a->gather_ptr));
+        CHECK(same(a->gather, b->gather, plan->update_ptr[plan->l.nsuper], sizeof *a->gather));
+        const gsv_branches *x = &a->branches, *y = &b->branches;
+        CHECK(x->count == y->count && x->nlists == y->nlists && x->noutside == y->noutside);
+        CHECK(same(x->lists, y->lists, x->nlists, sizeof *x->lists));
+        CHECK(same(x->outside_row, y->outside_row, x->noutside, sizeof *x->outside_row));
+        CHECK(same(x->outside_update, y->outside_update, x->noutside, sizeof *x->outside_update));
+        for (int32_t i = 0; i < x->count; i++) {
+            const gsv_branch *p = &x->branch[i], *q = &y->branch[i];
+            CHECK(p->first == q->first && p->end == q->end && p->lists == q->lists);
+            CHECK(p->outside == q->outside && p->updates == q->updates && p->levels == q->levels);
+            CHECK(memcmp(p->at, q->at, sizeof p->at) == 0);
+        }
+        gsv_plan_free(&other);
+    }
+}
+
 static void check_matrix(const char *spec, cholmod_common *common) {
     testing_in("%s", spec);
     cholmod_sparse *a = testing_load(spec, common);
@@ -332,13 +364,14 @@ static void check_matrix(const char *spec, cholmod_common *common) {
     gsv_message message;
     REQUIRE(gsv_import_structure(&data, &structure, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_plan_create(&structure, &plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
     check_tree(&plan);
     check_storage(&plan);
     check_cover(&plan, 0);
     check_cover(&plan, 1);
     check_gather(&plan);
     check_solution(&plan, &data, a);
+    check_threads(&plan, &data);
     gsv_plan_free(&plan);
     CHECK(gsv_live_allocations() == live);
     cholmod_free_factor(&l, common);
