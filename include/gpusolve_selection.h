@@ -26,7 +26,8 @@ typedef struct gpusolve_selection gpusolve_selection;
  *   x_count    how many rows of x
  *   x_rows     [in, host] [x_count] which, in any order, also more than once.
  *              NULL: all n of them
- *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs
+ *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs, and of 32 at most: so the
+ *              sums are those of the whole factor
  *   selection  [out, host] NULL on failure
  * Rows are counted as the system counts its b and x: as those of A for A, in the factor's order otherwise.
  * Blocks. It serves the factor it was made for; destroy it before or after the factor, once the solves that

@@ -297,6 +297,7 @@ int main(int argc, char **argv) {
         operand_a = device_a;
         TRY(cudaMalloc((void **)&operand_b, n * r * 8));
         TRY(cudaMemcpy(operand_b, b, n * r * 8, cudaMemcpyHostToDevice));
+        TRY(cudaDeviceSynchronize()); /* the copy may end after its call, and staging does not wait for it */
     }
     const double one = 1;
     double samples[MOST_RUNS], issued = 0, error = NAN;

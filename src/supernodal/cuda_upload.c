@@ -179,11 +179,6 @@ typedef struct batch_sizes {
     int64_t raw, inverse, sums; /* numbers; sums: of type double */
 } batch_sizes;
 
-static int64_t trapezoid(const gsv_plan *plan, int32_t s) {
-    const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-    return nr * nc - nc * (nc - 1) / 2;
-}
-
 /* Cut all panels into batches: counts them, and writes them to `batches` unless that is NULL. */
 static int32_t cut_batches(const gsv_plan *plan, int64_t number, panel_batch *batches, batch_sizes *most) {
     const int64_t capacity = BATCH_BYTES / number;
@@ -195,7 +190,7 @@ static int32_t cut_batches(const gsv_plan *plan, int64_t number, panel_batch *ba
         int32_t wide = 0;
         while (last < plan->l.nsuper) {
             const int64_t nr = gsv_rows(plan, last), nc = gsv_columns(plan, last);
-            const int64_t raw = trapezoid(plan, last);
+            const int64_t raw = gsv_trapezoid(plan, last);
             const int is_wide = !gsv_is_narrow(nr, nc);
             const int64_t inverse = is_wide ? gsv_wide_inverse(nc) : 0;
             if (last > first && (size.raw + raw > capacity || size.inverse + inverse > 2 * capacity ||
@@ -444,7 +439,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
         cut_batches(plan, u.number, batches, &most);
         start[0] = 0;
         for (int32_t s = 0; s < plan->l.nsuper; s++)
-            start[s + 1] = start[s] + trapezoid(plan, s);
+            start[s + 1] = start[s] + gsv_trapezoid(plan, s);
         u.batches = batches;
         u.start = start;
         u.chunks = batches[count].chunk;

@@ -13,7 +13,7 @@ typedef struct builder {
     gsv_many *many;
     int32_t *node;    /* [nsuper] what gsv_many_task.node is for each */
     int32_t *longest; /* [2][nlevels] terms of a task at most, forward and backward */
-    int64_t *slots;   /* [2] taken in the level at work */
+    int64_t *slots;   /* [2][nlevels] taken so far in each level; before that, the terms of its tiles */
     bool fill;        /* count, then fill */
 } builder;
 

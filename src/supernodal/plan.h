@@ -72,6 +72,17 @@ static inline int32_t gsv_rows(const gsv_plan *plan, int32_t s) {
     return (int32_t)(plan->l.row_ptr[s + 1] - plan->l.row_ptr[s]);
 }
 
+/* Rows of its update vector. */
+static inline int64_t gsv_updates(const gsv_plan *plan, int32_t s) {
+    return plan->update_ptr[s + 1] - plan->update_ptr[s];
+}
+
+/* Numbers of a supernode's lower trapezoid. */
+static inline int64_t gsv_trapezoid(const gsv_plan *plan, int32_t s) {
+    const int64_t nc = gsv_columns(plan, s);
+    return nc * gsv_rows(plan, s) - nc * (nc - 1) / 2;
+}
+
 /*
  * Take over the structure (also on failure: it is freed then) and build the tree and the maps.
  * GPUSOLVE_INVALID_FACTOR: rows of a supernode that its parent does not have; the message names them.

@@ -13,17 +13,13 @@ enum {
     UPDATE_COST = 4      /* what a row of an update vector costs, in numbers */
 };
 
-static int64_t rows_below(const gsv_plan *plan, int32_t s) {
-    return plan->update_ptr[s + 1] - plan->update_ptr[s];
-}
-
 static int64_t cost_of(const gsv_plan *plan, int32_t s) {
-    const int64_t m = rows_below(plan, s);
+    const int64_t m = gsv_updates(plan, s);
     return gsv_panel_size(gsv_columns(plan, s), m) + UPDATE_COST * m + SUPERNODE_COST;
 }
 
 static int32_t tiles_below(const gsv_plan *plan, int32_t s) {
-    return (int32_t)((rows_below(plan, s) + GSV_ROW_TILE - 1) / GSV_ROW_TILE);
+    return (int32_t)((gsv_updates(plan, s) + GSV_ROW_TILE - 1) / GSV_ROW_TILE);
 }
 
 /* cost[s] = cost of the subtree under s. Returns the weight above which a subtree is cut. */
@@ -78,14 +74,14 @@ static void stack_updates(const gsv_plan *plan, gsv_subtrees *t, int32_t begin, 
     for (int32_t i = begin; i < end; i++) {
         const int32_t s = t->order[i], odd = depth[s] & 1;
         for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++)
-            stack->height[!odd] -= rows_below(plan, plan->child[k]);
+            stack->height[!odd] -= gsv_updates(plan, plan->child[k]);
         if (i == end - 1) { /* the root's outlives the subtree */
             t->offset[s] = t->update_rows;
-            t->update_rows += rows_below(plan, s);
+            t->update_rows += gsv_updates(plan, s);
             return;
         }
         t->offset[s] = odd ? ~stack->height[1] : stack->height[0];
-        stack->height[odd] += rows_below(plan, s);
+        stack->height[odd] += gsv_updates(plan, s);
         if (stack->height[odd] > stack->highest[odd])
             stack->highest[odd] = stack->height[odd];
     }
@@ -153,7 +149,7 @@ static void list_top(const gsv_plan *plan, gsv_subtrees *t, const int64_t *cost,
         t->top_blocks += blocks;
         t->nforward += blocks + tiles_below(plan, s);
         t->offset[s] = t->update_rows;
-        t->update_rows += rows_below(plan, s);
+        t->update_rows += gsv_updates(plan, s);
     }
     t->nbackward = t->top_blocks;
     for (int32_t i = 0; i < begin; i++)

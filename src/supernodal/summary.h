@@ -23,12 +23,6 @@ void gsv_text_add(gsv_text *text, const char *format, ...) __attribute__((format
 void gsv_cost_add(gpusolve_cost *cost, const char *name, int64_t supernodes, int64_t numbers,
                   gpusolve_dtype dtype);
 
-/* Numbers of a supernode's lower trapezoid. */
-static inline int64_t gsv_trapezoid(const gsv_plan *plan, int32_t s) {
-    const int64_t nc = gsv_columns(plan, s);
-    return nc * gsv_rows(plan, s) - nc * (nc - 1) / 2;
-}
-
 #ifdef __cplusplus
 }
 #endif

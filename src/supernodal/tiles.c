@@ -63,15 +63,11 @@ static void place_updates(const gsv_plan *plan, gsv_tiles *tiles) {
         for (int32_t s = 0; s < plan->l.nsuper; s++)
             if (place_of(plan, &tiles->branches, s) == where) {
                 tiles->update_place[s] = end[where];
-                end[where] += plan->update_ptr[s + 1] - plan->update_ptr[s];
+                end[where] += gsv_updates(plan, s);
             }
     }
     tiles->upper_updates = end[0];
     tiles->shared_updates = end[1];
-}
-
-static int64_t updates_of(const gsv_plan *plan, int32_t s) {
-    return plan->update_ptr[s + 1] - plan->update_ptr[s];
 }
 
 /* What the rows of front s are owed, by counting; ptr[0] is where their lists begin, ptr[i] = 0 else. Children
@@ -83,7 +79,7 @@ static void invert_front(const gsv_plan *plan, int32_t s, gsv_tiles *tiles) {
     const int32_t count = plan->child_ptr[s + 1] - plan->child_ptr[s];
     for (int32_t c = 0; c < count; c++) {
         const int32_t *map = plan->update_map + plan->update_ptr[children[c]];
-        for (int64_t u = 0; u < updates_of(plan, children[c]); u++)
+        for (int64_t u = 0; u < gsv_updates(plan, children[c]); u++)
             if (map[u] + 1 < nr)
                 ptr[map[u] + 1]++;
     }
@@ -91,7 +87,7 @@ static void invert_front(const gsv_plan *plan, int32_t s, gsv_tiles *tiles) {
         ptr[i] += ptr[i - 1];
     for (int32_t c = 0; c < count; c++) {
         const int32_t *map = plan->update_map + plan->update_ptr[children[c]];
-        for (int64_t u = 0; u < updates_of(plan, children[c]); u++)
+        for (int64_t u = 0; u < gsv_updates(plan, children[c]); u++)
             tiles->gather[ptr[map[u]]++] = (uint32_t)(tiles->update_place[children[c]] + u);
     }
     for (int32_t i = nr - 1; i > 0; i--) /* ptr[i] stands where row i ends */
@@ -106,7 +102,7 @@ static void invert_updates(const gsv_plan *plan, int threads, gsv_tiles *tiles) 
     for (int32_t s = 0; s < nsuper; s++) {
         tiles->gather_ptr[plan->l.row_ptr[s]] = owed;
         for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++)
-            owed += (uint32_t)updates_of(plan, plan->child[c]);
+            owed += (uint32_t)gsv_updates(plan, plan->child[c]);
     }
     tiles->gather_ptr[plan->l.row_ptr[nsuper]] = owed;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
