@@ -22,7 +22,7 @@
  *
  * Bits. The sums have a fixed order: sixteen terms after sixteen, range after range (cuda_many_tile.cuh; one
  * by one in narrow supernodes and branches); children in the order of gsv_tiles.gather. It depends on the
- * plan alone, so a column has the same bits wherever it stands and whatever stands beside it. But it is not
+ * factor alone, so a column has the same bits wherever it stands and whatever stands beside it. But it is not
  * the order of cuda_sweep.cuh, where a sum has sixteen chains: that many sums of a 32 x 32 tile do not fit
  * into a warp's registers.
  *
@@ -112,8 +112,9 @@ __device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, 
     return many_children_of(plan, tile.node.rows + i);
 }
 
-/* The tiles of a level. partial: partial sums of the tiles that are cut. */
-template <typename T, bool BACKWARD>
+/* The tiles of a level. partial: partial sums of the tiles that are cut. DIVIDED: some triangle of the level
+ * is inverted in parts (cuda_many_tile.cuh). */
+template <typename T, bool BACKWARD, bool DIVIDED>
 __global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
     many_tile_kernel(gsv_device_plan plan, const gsv_many_task *tasks, int groups, T *y, T *x, T *u,
                      T *partial, wide_pass turn) {
@@ -131,7 +132,8 @@ __global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
     if (!many_is_concerned(tile, BACKWARD))
         return;
     fragment<T, 4, 32> sums;
-    many_product_block<T, BACKWARD>(plan, tile, BACKWARD ? x : y, y, reinterpret_cast<T *>(shared), sums);
+    many_product_block<T, BACKWARD, DIVIDED>(plan, tile, BACKWARD ? x : y, y, reinterpret_cast<T *>(shared),
+                                             sums);
     T result[4][4][2];
     sums.result(result);
     const int lane = threadIdx.x % 32, r = many_warp_row() + lane / 4;

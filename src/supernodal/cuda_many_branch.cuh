@@ -145,26 +145,40 @@ __device__ __forceinline__ void many_begin_nodes_block(const many_walk &walk, in
     }
 }
 
-/* f(own columns of a node) += what its children owe, by a warp. */
-__device__ __forceinline__ void many_gather_warp(const many_walk &walk, const gsv_branch_node &node,
-                                                 int columns) {
+/* f(own columns of a node) += what its children owe, by a warp: the four rows of part `part` of so many, and
+ * so on. */
+__device__ __forceinline__ void many_gather_warp(const many_walk &walk, const gsv_branch_node &node, int part,
+                                                 int parts, int columns) {
     const uint16_t *ptr = walk.lists + walk.branch.at[GSV_AT_GATHER_PTR] + node.gather;
     const uint16_t *gather = walk.lists + walk.branch.at[GSV_AT_GATHER];
     const int lane = threadIdx.x % 32;
-    for (int i = lane / 8; i < node.nc; i += 4) {
+    for (int i = 4 * part + lane / 8; i < node.nc; i += 4 * parts) {
         const int begin = ptr[i], end = ptr[i + 1];
         if (begin == end)
             continue;
-        for (int c = lane % 8 * 2; c < columns; c += 16) {
-            double2 *to = reinterpret_cast<double2 *>(walk.row(node.column + i) + c);
-            double2 sum = *to;
+        for (int c = lane % 8 * 2; c < columns; c += 32) { /* two runs of two at the same time */
+            double *to = walk.row(node.column + i) + c;
+            const int runs = c + 16 < columns ? 2 : 1;
+            double sum[2][2] = {{0, 0}, {0, 0}};
+#pragma unroll
+            for (int r = 0; r < 2; r++)
+                if (r < runs)
+                    load_run(to + 16 * r, sum[r]);
             for (int g = begin; g < end; g++) {
-                const double2 term =
-                    *reinterpret_cast<const double2 *>(walk.row(walk.branch.columns + gather[g]) + c);
-                sum.x += term.x;
-                sum.y += term.y;
+                const double *from = walk.row(walk.branch.columns + gather[g]) + c;
+#pragma unroll
+                for (int r = 0; r < 2; r++)
+                    if (r < runs) {
+                        double term[2];
+                        load_run(from + 16 * r, term);
+                        sum[r][0] += term[0];
+                        sum[r][1] += term[1];
+                    }
             }
-            *to = sum;
+#pragma unroll
+            for (int r = 0; r < 2; r++)
+                if (r < runs)
+                    store_run(to + 16 * r, sum[r]);
         }
     }
 }
@@ -184,21 +198,33 @@ __device__ __forceinline__ void many_forward_unit(const many_walk &walk, const g
     if (!leaf) {
         const uint16_t *ptr = walk.lists + walk.branch.at[GSV_AT_GATHER_PTR] + node.gather;
         const uint16_t *gather = walk.lists + walk.branch.at[GSV_AT_GATHER];
+        int at[4], count[4], most = 0;
 #pragma unroll
         for (int m = 0; m < 4; m++) {
             const int i = first + 8 * m + g;
-            if (i < nc || i >= nr)
-                continue;
-            const int end = ptr[i + 1];
-            for (int k = ptr[i]; k < end; k++) {
-                const double *from = walk.row(walk.branch.columns + gather[k]) + c + 2 * q;
+            const bool owed = i >= nc && i < nr;
+            at[m] = owed ? ptr[i] : 0;
+            count[m] = owed ? ptr[i + 1] - at[m] : 0;
+            most = count[m] > most ? count[m] : most;
+        }
+        for (int k = 0; k < most; k++) { /* the reads of all rows at the same time */
+            double2 term[4][N];
 #pragma unroll
-                for (int n = 0; n < N; n++) {
-                    const double2 term = *reinterpret_cast<const double2 *>(from + 8 * n);
-                    sum[m][n][0] += term.x;
-                    sum[m][n][1] += term.y;
+            for (int m = 0; m < 4; m++)
+                if (k < count[m]) {
+                    const double *from = walk.row(walk.branch.columns + gather[at[m] + k]) + c + 2 * q;
+#pragma unroll
+                    for (int n = 0; n < N; n++)
+                        term[m][n] = *reinterpret_cast<const double2 *>(from + 8 * n);
                 }
-            }
+#pragma unroll
+            for (int m = 0; m < 4; m++)
+                if (k < count[m])
+#pragma unroll
+                    for (int n = 0; n < N; n++) {
+                        sum[m][n][0] += term[m][n].x;
+                        sum[m][n][1] += term[m][n].y;
+                    }
         }
         __syncwarp(); /* the multiplications are the warp's */
     }
@@ -280,9 +306,12 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
         __syncthreads(); /* panels, lists and f are there; the updates may go */
         for (int level = 0; level < levels; level++) {
             if (level > 0) {
-                for (int k = level_nodes[level] + threadIdx.x / 32; k < level_nodes[level + 1];
-                     k += MANY_BRANCH_WARPS)
-                    many_gather_warp(walk, walk.nodes[k], c);
+                const int begin = level_nodes[level], nodes = level_nodes[level + 1] - begin;
+                const int parts = nodes >= MANY_BRANCH_WARPS      ? 1
+                                  : 8 * nodes > MANY_BRANCH_WARPS ? MANY_BRANCH_WARPS / nodes
+                                                                  : 8;
+                for (int k = threadIdx.x / 32; k < nodes * parts; k += MANY_BRANCH_WARPS)
+                    many_gather_warp(walk, walk.nodes[begin + k / parts], k % parts, parts, c);
                 __syncthreads(); /* f of the level is complete */
             }
             many_deal_block(level_units[level], level_units[level + 1], c, [&](int unit, int tile, int n) {
@@ -320,7 +349,7 @@ __device__ __forceinline__ void many_backward_node(const many_walk &walk, const 
         for (int n = 0; n < N; n++)
             sum[m][n][0] = sum[m][n][1] = 0;
     }
-#pragma unroll 2
+#pragma unroll 4
     for (int i0 = 0; i0 < nr; i0 += 4) {
         const int i = i0 + q;
         const double *v = walk.row(i < nc ? node.column + i : i < nr ? below[i - nc] : 0) + c + g;

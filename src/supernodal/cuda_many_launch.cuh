@@ -57,9 +57,10 @@ template <typename T> struct many_launcher {
                                    narrow, int(narrows), assembly, groups, y, x, u);
         wide_pass turn = {0, form->passes[k]};
         for (; tiles > 0 && turn.pass < turn.passes && error == cudaSuccess; turn.pass++) {
-            error = launch_allowed(many_tile_kernel<T, BACKWARD>, tiles * groups, BLOCK,
-                                   size_t(many_shape<T>::BYTES), stream, *device, tile, groups, y, x, u,
-                                   partial, turn);
+            error = launch_allowed(turn.passes > 1 ? many_tile_kernel<T, BACKWARD, many_shape<T>::CHAINS>
+                                                   : many_tile_kernel<T, BACKWARD, false>,
+                                   tiles * groups, BLOCK, size_t(many_shape<T>::BYTES), stream, *device, tile,
+                                   groups, y, x, u, partial, turn);
             if (error == cudaSuccess && sums > 0)
                 error = launch_allowed(many_sum_kernel<T, BACKWARD>, sums * groups * SHARES, BLOCK, 0, stream,
                                        *device, sum, groups, y, x, u, partial, turn);
@@ -114,11 +115,15 @@ template <typename T> struct many_launcher {
     }
 
     static cudaError_t reserve(const gsv_branches *branches) {
-        cudaError_t error =
-            allow_shared(reinterpret_cast<const void *>(many_tile_kernel<T, false>), many_shape<T>::BYTES);
-        if (error == cudaSuccess)
-            error =
-                allow_shared(reinterpret_cast<const void *>(many_tile_kernel<T, true>), many_shape<T>::BYTES);
+        const void *tiles[] = {
+            reinterpret_cast<const void *>(many_tile_kernel<T, false, false>),
+            reinterpret_cast<const void *>(many_tile_kernel<T, true, false>),
+            reinterpret_cast<const void *>(many_tile_kernel<T, false, many_shape<T>::CHAINS>),
+            reinterpret_cast<const void *>(many_tile_kernel<T, true, many_shape<T>::CHAINS>),
+        };
+        cudaError_t error = cudaSuccess;
+        for (int k = 0; k < 4 && error == cudaSuccess; k++)
+            error = allow_shared(tiles[k], many_shape<T>::BYTES);
         if (error == cudaSuccess)
             error = allow_shared(reinterpret_cast<const void *>(many_first_kernel<T>),
                                  many_narrow_room<T>::FORWARD);

@@ -2,10 +2,11 @@
  * Narrow supernodes of the upper tree for many right-hand sides: a block of eight warps has one supernode,
  * its panel in shared memory as it is stored, packed by columns, and GSV_MANY_COLUMNS right-hand sides.
  *
- *      forward   f1 = y(own columns) + what the children owe them, in shared memory; then a warp takes 32
- * rows of the front and eight right-hand sides: [x1; u] = [W; -M] f1 + [0; what the children owe] backward  a
- * warp takes all columns, at most 32, and eight right-hand sides: y1 = [W; -M]' [x1; y(rows below)], the
- * vectors straight from global memory, for no other warp reads them
+ *   forward   f1 = y(own columns) + what the children owe them, in shared memory; then [x1; u] = [W; -M] f1 +
+ *             [0; what the children owe], 32 rows of the front and sixteen right-hand sides a warp (complex:
+ *             eight). What children owe several rows is read at the same time: latency is what this costs.
+ *   backward  y1 = [W; -M]' [x1; y(rows below)], all columns, at most 32, and eight right-hand sides a warp,
+ *             the vectors straight from global memory, for no other warp reads them
  *
  * All number types: the fragments of m8n8k4 (tensor_product.cuh), four real products for a complex one, and
  * single precision widened, as in fragment.cuh. In lane l = 4 g + q: a row g, term q; v term q, column g;
@@ -59,7 +60,7 @@ template <typename T> struct many_narrow_room {
     static const int F1 = GSV_NARROW_COLUMNS * STRIDE;
     static const int FORWARD = (F1 + GSV_NARROW_ENTRIES) * int(sizeof(T)),
                      BACKWARD = GSV_NARROW_ENTRIES * int(sizeof(T));
-    static const int RESIDENT = traits<T>::is_complex ? 2 : 3; /* blocks of an SM, by registers */
+    static const int FORWARD_RESIDENT = 2, BACKWARD_RESIDENT = 3; /* blocks of an SM, by registers */
 };
 
 /* Begin to bring the panel. */
@@ -77,7 +78,9 @@ template <typename T>
 __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node,
                                                           int columns, int c0, const T *y, T *x, T *u,
                                                           T *shared) {
-    constexpr int STRIDE = many_narrow_room<T>::STRIDE;
+    /* right-hand sides of a warp, by eight; rows whose children are read at the same time */
+    constexpr int STRIDE = many_narrow_room<T>::STRIDE, N = traits<T>::is_complex ? 1 : 2;
+    constexpr int ROWS = 4, OWN = 4;
     __shared__ many_children children[GSV_NARROW_ROWS];
     T *f1 = shared, *panel = shared + many_narrow_room<T>::F1;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
@@ -87,57 +90,86 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
         children[threadIdx.x] = many_children_of(plan, node.rows + threadIdx.x);
     __syncthreads(); /* the children's lists are there */
     wait_for_vectors();
-    for (int i = warp; i < nc; i += BLOCK_WARPS) {
-        T sum[1][1][2];
-        load_run(y + int64_t(node.first_column + i) * columns + c0 + 2 * lane, sum[0][0]);
-        const many_children owed[1] = {children[i]};
+    for (int i0 = warp; i0 < nc; i0 += OWN * BLOCK_WARPS) {
+        T sum[OWN][1][2];
+        many_children owed[OWN];
+#pragma unroll
+        for (int r = 0; r < OWN; r++) {
+            const int i = i0 + r * BLOCK_WARPS;
+            owed[r] = {0, 0, {0, 0}};
+            if (i < nc) {
+                owed[r] = children[i];
+                load_run(y + int64_t(node.first_column + i) * columns + c0 + 2 * lane, sum[r][0]);
+            }
+        }
         many_add_children(plan, u, owed, columns, c0 + 2 * lane, 0, sum);
-        if (node.parts != 1)
-            sum[0][0][0] = sum[0][0][1] = not_a_number<T>(); /* this kernel cannot (cuda_sweep.cuh) */
-        store_run(f1 + i * STRIDE + 2 * lane, sum[0][0]);
+#pragma unroll
+        for (int r = 0; r < OWN; r++) {
+            const int i = i0 + r * BLOCK_WARPS;
+            if (node.parts != 1)
+                sum[r][0][0] = sum[r][0][1] = not_a_number<T>(); /* this kernel cannot (cuda_sweep.cuh) */
+            if (i < nc)
+                store_run(f1 + i * STRIDE + 2 * lane, sum[r][0]);
+        }
     }
     wait_for_copies<0>();
     __syncthreads(); /* f1 and the panel are there */
-    const int units = (nr + 31) / 32 * (GSV_MANY_COLUMNS / 8);
+    constexpr int PARTS = GSV_MANY_COLUMNS / (8 * N);
+    const int units = (nr + 31) / 32 * PARTS;
     for (int unit = warp; unit < units; unit += BLOCK_WARPS) {
-        const int first = unit / (GSV_MANY_COLUMNS / 8) * 32, c = unit % (GSV_MANY_COLUMNS / 8) * 8;
+        const int first = unit / PARTS * 32, c = unit % PARTS * 8 * N;
         const int last = first + 32 < nc ? first + 32 : nc; /* terms */
-        many_sums<T> sums[4];
+        many_sums<T> sums[4][N];
 #pragma unroll
         for (int m = 0; m < 4; m++)
-            sums[m].clear();
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                sums[m][n].clear();
         int at = gsv_narrow_column(nr, q) + first + g;
         for (int k0 = 0; k0 < last; k0 += 4) {
             const int k = k0 + q;
-            const T v = k < nc ? f1[k * STRIDE + c + g] : make<T>(0);
+            T v[N];
+#pragma unroll
+            for (int n = 0; n < N; n++)
+                v[n] = k < nc ? f1[k * STRIDE + c + 8 * n + g] : make<T>(0);
 #pragma unroll
             for (int m = 0; m < 4; m++) {
                 const int i = first + 8 * m + g;
-                if (first + 8 * m < nr)
-                    sums[m].add_product(k < nc && i >= k && i < nr ? panel[at + 8 * m] : make<T>(0), v);
+                if (first + 8 * m >= nr)
+                    continue;
+                const T a = k < nc && i >= k && i < nr ? panel[at + 8 * m] : make<T>(0);
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    sums[m][n].add_product(a, v[n]);
             }
             at += 4 * nr - 4 * k - 10; /* to column k + 4 */
         }
         const int place = c0 + c + 2 * q;
 #pragma unroll
-        for (int m = 0; m < 4; m += 2) {
-            T sum[2][1][2];
-            many_children owed[2] = {{0, 0, {0, 0}}, {0, 0, {0, 0}}};
+        for (int m = 0; m < 4; m += ROWS) {
+            T sum[ROWS][N][2];
+            many_children owed[ROWS];
 #pragma unroll
-            for (int e = 0; e < 2; e++) {
+            for (int e = 0; e < ROWS; e++) {
                 const int i = first + 8 * (m + e) + g;
-                sums[m + e].result(sum[e][0]);
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    sums[m + e][n].result(sum[e][n]);
+                owed[e] = {0, 0, {0, 0}};
                 if (i >= nc && i < nr)
                     owed[e] = children[i];
             }
-            many_add_children(plan, u, owed, columns, place, 0, sum);
+            many_add_children(plan, u, owed, columns, place, 8, sum);
 #pragma unroll
-            for (int e = 0; e < 2; e++) {
+            for (int e = 0; e < ROWS; e++) {
                 const int i = first + 8 * (m + e) + g;
-                if (i < nr)
-                    store_run(i < nc ? x + int64_t(node.first_column + i) * columns + place
-                                     : u + (node.update + i - nc) * columns + place,
-                              sum[e][0]);
+                if (i >= nr)
+                    continue;
+                T *to = i < nc ? x + int64_t(node.first_column + i) * columns + place
+                               : u + (node.update + i - nc) * columns + place;
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    store_run(to + 8 * n, sum[e][n]);
             }
         }
         __syncwarp(); /* the multiplications are the warp's */
@@ -164,7 +196,7 @@ __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan
         sums[m].clear();
         at[m] = gsv_narrow_column(nr, 8 * m + g) + q;
     }
-#pragma unroll 4
+#pragma unroll 8
     for (int i0 = 0; i0 < nr; i0 += 4) {
         const int i = i0 + q;
         T v = make<T>(0);
@@ -191,7 +223,7 @@ __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan
 
 /* The narrow supernodes of a level, forward: first blocks; and the assemble tasks of the others. */
 template <typename T>
-__global__ void __launch_bounds__(BLOCK, many_narrow_room<T>::RESIDENT)
+__global__ void __launch_bounds__(BLOCK, many_narrow_room<T>::FORWARD_RESIDENT)
     many_first_kernel(gsv_device_plan plan, const gsv_many_task *narrow, int count,
                       const gsv_many_task *assemblies, int groups, T *y, T *x, T *u) {
     extern __shared__ int4 shared[];
@@ -205,7 +237,7 @@ __global__ void __launch_bounds__(BLOCK, many_narrow_room<T>::RESIDENT)
 }
 
 template <typename T>
-__global__ void __launch_bounds__(BLOCK, many_narrow_room<T>::RESIDENT)
+__global__ void __launch_bounds__(BLOCK, many_narrow_room<T>::BACKWARD_RESIDENT)
     many_narrow_backward_kernel(gsv_device_plan plan, const gsv_many_task *narrow, int groups, const T *x,
                                 T *y) {
     extern __shared__ int4 shared[];

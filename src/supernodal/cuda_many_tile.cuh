@@ -9,12 +9,13 @@
  * A, 128 x 16, and sixteen rows of v. A warp has 32 x 32 of the sums, in the fragments of the tensor cores
  * (fragment.cuh).
  *
- * Order. Sixteen terms are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a tree, and
- * their sum is added to the total: not one chain of thousands of terms, each rounded at the size of the
- * total. The inverse of an ill-conditioned triangle makes totals large before they cancel: one chain loses
- * more than test_condition.c allows, and this order about as much as the sixteen chains of cuda_wide.cuh.
- * It costs four additions on sixteen multiply-adds, next to the tensor cores. In single precision, summed in
- * double, terms ascend in one chain.
+ * Order. Sixteen terms are summed by themselves, and their sum is added to the total: not one chain of
+ * thousands of terms, each rounded at the size of the total. The inverse of an ill-conditioned triangle makes
+ * totals large before they cancel. In a level that has a triangle so ill-conditioned that it is inverted in
+ * parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a
+ * tree: about as accurate as the sixteen chains of cuda_wide.cuh (test_condition.c). Elsewhere they are one
+ * chain, for the tensor cores do not hide the additions. In single precision, summed in double, all terms are
+ * one chain.
  *
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
  * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
@@ -224,26 +225,42 @@ __device__ __forceinline__ int many_warp_column() {
     return threadIdx.x / 32 % 2 * 32;
 }
 
-/* sum += a x over sixteen terms, 16 x 8 sums: four chains of four, a[c] and x[c] of chain c, as a tree. */
-__device__ __forceinline__ void add_chains_warp(double (&sum)[4], const double (&a)[4][2],
-                                                const double (&x)[4]) {
-    double chain[4][4];
+/* sum += a x over sixteen terms, 16 x 8 sums, a[c] and x[c] of the terms c, c + 4, c + 8, c + 12: as four
+ * chains and a tree, or as one chain. */
+template <bool DIVIDED>
+__device__ __forceinline__ void add_run_warp(double (&sum)[4], const double (&a)[4][2],
+                                             const double (&x)[4]) {
+    double run[4];
+    if constexpr (DIVIDED) {
+        double chain[4][4];
 #pragma unroll
-    for (int c = 0; c < 4; c++)
-        first_product_warp(chain[c], a[c][0], a[c][1], x[c]);
+        for (int c = 0; c < 4; c++)
+            first_product_warp(chain[c], a[c][0], a[c][1], x[c]);
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            run[e] = (chain[0][e] + chain[2][e]) + (chain[1][e] + chain[3][e]);
+    } else {
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            run[e] = 0;
+        mma_warp(run, a[0][0], a[0][1], a[1][0], a[1][1], x[0], x[1]);
+        mma_warp(run, a[2][0], a[2][1], a[3][0], a[3][1], x[2], x[3]);
+    }
 #pragma unroll
     for (int e = 0; e < 4; e++)
-        sum[e] += (chain[0][e] + chain[2][e]) + (chain[1][e] + chain[3][e]);
+        sum[e] += run[e];
 }
 
-__device__ __forceinline__ void add_chains_warp(fragment<double, 4, 32> &sums, int i, int t,
-                                                const double (&a)[4][2], const double (&x)[4]) {
-    add_chains_warp(sums.c[i][t], a, x);
+template <bool DIVIDED>
+__device__ __forceinline__ void add_runs_warp(fragment<double, 4, 32> &sums, int i, int t,
+                                              const double (&a)[4][2], const double (&x)[4]) {
+    add_run_warp<DIVIDED>(sums.c[i][t], a, x);
 }
 
-__device__ __forceinline__ void add_chains_warp(fragment<complex<double>, 4, 32> &sums, int i, int t,
-                                                const complex<double> (&a)[4][2],
-                                                const complex<double> (&x)[4]) {
+template <bool DIVIDED>
+__device__ __forceinline__ void add_runs_warp(fragment<complex<double>, 4, 32> &sums, int i, int t,
+                                              const complex<double> (&a)[4][2],
+                                              const complex<double> (&x)[4]) {
     double re[4][2], im[4][2], x_re[4], x_im[4], minus[4];
 #pragma unroll
     for (int c = 0; c < 4; c++) {
@@ -256,10 +273,10 @@ __device__ __forceinline__ void add_chains_warp(fragment<complex<double>, 4, 32>
             im[c][r] = a[c][r].im;
         }
     }
-    add_chains_warp(sums.re[i][t], re, x_re);
-    add_chains_warp(sums.re[i][t], im, minus);
-    add_chains_warp(sums.im[i][t], re, x_im);
-    add_chains_warp(sums.im[i][t], im, x_re);
+    add_run_warp<DIVIDED>(sums.re[i][t], re, x_re);
+    add_run_warp<DIVIDED>(sums.re[i][t], im, minus);
+    add_run_warp<DIVIDED>(sums.im[i][t], re, x_im);
+    add_run_warp<DIVIDED>(sums.im[i][t], im, x_re);
 }
 
 /* Where a lane's numbers of a stage are: a few places, and constants from there. */
@@ -312,6 +329,7 @@ template <typename T, bool BACKWARD> struct many_lane {
             }
     }
 
+    template <bool DIVIDED>
     __device__ __forceinline__ void multiply_warp(const T *stage, fragment<T, 4, 32> &sums) const {
         if constexpr (shape::CHAINS) {
 #pragma unroll
@@ -322,11 +340,13 @@ template <typename T, bool BACKWARD> struct many_lane {
                 chains_of(stage, i, rows);
 #pragma unroll
                 for (int t = 0; t < 4; t++) {
+                    if (!DIVIDED && t > 0)
+                        __syncwarp(); /* nor do more runs at a time */
                     T x[4];
 #pragma unroll
                     for (int s = 0; s < 4; s++)
                         x[s] = v_of(stage, s, t);
-                    add_chains_warp(sums, i / 2, t, rows, x);
+                    add_runs_warp<DIVIDED>(sums, i / 2, t, rows, x);
                 }
             }
         } else {
@@ -349,7 +369,7 @@ template <typename T, bool BACKWARD> struct many_lane {
 };
 
 /* All terms of a tile. Ends without a barrier: shared memory is still being read. */
-template <typename T, bool BACKWARD>
+template <typename T, bool BACKWARD, bool DIVIDED>
 __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
                                                    const T *own, const T *below, T *shared,
                                                    fragment<T, 4, 32> &sums) {
@@ -373,7 +393,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
             stream.bring(shared + next % shape::STAGES * shape::STAGE, next);
         commit_copies();
         if (!idle)
-            lane.multiply_warp(shared + step % shape::STAGES * shape::STAGE, sums);
+            lane.template multiply_warp<DIVIDED>(shared + step % shape::STAGES * shape::STAGE, sums);
     }
 }
 
