@@ -32,24 +32,31 @@ __device__ __forceinline__ void multiply_add_warp(double (&c)[2], double a, doub
 /*
  * Chains first and first + 1 of a tile of 16 rows: chain g has the terms k = g, g + KG, g + 2 KG, ... A
  * warp's; acc: chain, upper or lower eight rows, fragment of right-hand sides.
+ *
+ * What limits it is how long numbers take to arrive. A warp requests the tile's numbers of GROUP steps while
+ * it multiplies those of the GROUP before, and the vectors' of all GROUP before it waits for one.
  */
 template <int NR, int KG> struct tensor_tile {
-    static const int N = NR / 8;
+    static const int N = NR / 8, STEP = 4 * KG, GROUP = NR >= 32 ? 1 : 2;
     const double *tile;
     int columns, k;
-    double ahead[2][2];
+    double ahead[GROUP][2][2];
 
     __device__ __forceinline__ tensor_tile(const double *from, int columns, int first)
         : tile(from + threadIdx.x % 32 / 4), columns(columns), k(first + KG * (threadIdx.x % 4)) {
-        request(k);
+        request();
     }
 
-    __device__ __forceinline__ void request(int at) {
+    __device__ __forceinline__ void request() {
+        const double *from = tile + 16 * int64_t(k);
 #pragma unroll
-        for (int g = 0; g < 2; g++)
+        for (int s = 0; s < GROUP; s++)
 #pragma unroll
-            for (int m = 0; m < 2; m++)
-                ahead[g][m] = at + g < columns ? load_panel(tile + 16 * int64_t(at + g) + 8 * m) : 0;
+            for (int g = 0; g < 2; g++)
+#pragma unroll
+                for (int m = 0; m < 2; m++)
+                    ahead[s][g][m] =
+                        k + s * STEP + g < columns ? load_panel(from + 16 * (s * STEP + g) + 8 * m) : 0;
     }
 
     /* v: [columns][NR]. Ends with acc = the sums of the two chains. */
@@ -57,28 +64,32 @@ template <int NR, int KG> struct tensor_tile {
 #pragma unroll
         for (int e = 0; e < 2 * 2 * N * 2; e++)
             (&acc[0][0][0][0])[e] = 0;
-        const int column = threadIdx.x % 32 / 4;
-        const int steps = (columns - k + KG * (threadIdx.x % 4) + 4 * KG - 1) / (4 * KG); /* of the warp */
-        for (int step = 0; step < steps; step++, k += 4 * KG) {
-            double a[2][2], b[2][N];
+        v += threadIdx.x % 32 / 4;
+        /* lanes begin up to three k of their chain apart, and all take so many steps */
+        for (int left = columns - k + KG * (threadIdx.x % 4); left > 0; left -= GROUP * STEP) {
+            double a[GROUP][2][2], b[GROUP][2][N];
+            const double *from = v + int64_t(k) * NR;
 #pragma unroll
-            for (int g = 0; g < 2; g++)
+            for (int s = 0; s < GROUP; s++)
 #pragma unroll
-                for (int n = 0; n < N; n++)
-                    b[g][n] = k + g < columns ? v[int64_t(k + g) * NR + 8 * n + column] : 0;
-#pragma unroll
-            for (int g = 0; g < 2; g++)
-#pragma unroll
-                for (int m = 0; m < 2; m++)
-                    a[g][m] = ahead[g][m];
-            request(k + 4 * KG);
-#pragma unroll
-            for (int g = 0; g < 2; g++)
-#pragma unroll
-                for (int m = 0; m < 2; m++)
+                for (int g = 0; g < 2; g++)
 #pragma unroll
                     for (int n = 0; n < N; n++)
-                        multiply_add_warp(acc[g][m][n], a[g][m], b[g][n]);
+                        b[s][g][n] = k + s * STEP + g < columns ? from[(s * STEP + g) * NR + 8 * n] : 0;
+#pragma unroll
+            for (int e = 0; e < GROUP * 4; e++)
+                (&a[0][0][0])[e] = (&ahead[0][0][0])[e];
+            k += GROUP * STEP;
+            request();
+#pragma unroll
+            for (int s = 0; s < GROUP; s++)
+#pragma unroll
+                for (int g = 0; g < 2; g++)
+#pragma unroll
+                    for (int m = 0; m < 2; m++)
+#pragma unroll
+                        for (int n = 0; n < N; n++)
+                            multiply_add_warp(acc[g][m][n], a[s][g][m], b[s][g][n]);
         }
     }
 };

@@ -54,7 +54,9 @@ template <kernel_mode MODE> struct level_shape {
 /* Blocks of a kernel that an SM shall hold: what its registers allow without spilling. */
 template <typename T, int NR> constexpr int resident() {
     constexpr int bytes = NR * int(sizeof(T)) * (traits<T>::is_complex ? 4 : 1);
-    return bytes <= 4 ? 4 : bytes <= 32 ? 3 : bytes <= 128 || on_tensor_cores<T, NR>::value ? 2 : 1;
+    if (on_tensor_cores<T, NR>::value)
+        return NR == 8 ? 3 : 2; /* three spill a little, and are faster: there is more under way */
+    return bytes <= 4 ? 4 : bytes <= 32 ? 3 : bytes <= 128 ? 2 : 1;
 }
 
 /* The part of a level that one launch is about. */

@@ -181,6 +181,15 @@ __device__ void forward_warp_tiles_tensor(const gsv_device_plan &plan, const gsv
                                    gsv_block_row_start(node.nc, block_row) + GSV_TILE * block.first,
                                columns_of(node, block, block_row), 0);
     wait_for_vectors();
+    result_row<double, NR, 2> result[2][N];
+    auto request = [&](int m, int n) {
+        result[m][n].request(node, block, y, x, u, GSV_TILE * block_row + 8 * m + lane / 4,
+                             8 * n + 2 * (lane % 4), leaf);
+    };
+    if (N == 1) { /* more do not fit in registers */
+        request(0, 0);
+        request(1, 0);
+    }
     double acc[2][2][N][2];
     product.run(y + int64_t(node.first_column + block.first) * NR, acc);
 #pragma unroll
@@ -188,8 +197,9 @@ __device__ void forward_warp_tiles_tensor(const gsv_device_plan &plan, const gsv
 #pragma unroll
         for (int n = 0; n < N; n++) {
             double sum[2] = {acc[0][m][n][0] + acc[1][m][n][0], acc[0][m][n][1] + acc[1][m][n][1]};
-            finish_row<double, NR, 2>(node, block, y, x, u, GSV_TILE * block_row + 8 * m + lane / 4,
-                                      8 * n + 2 * (lane % 4), leaf, sum);
+            if (N > 1)
+                request(m, n);
+            result[m][n].finish(block, sum);
         }
 }
 
@@ -250,60 +260,92 @@ __device__ void forward_block_tile(const gsv_device_plan &plan, const gsv_task &
                     GSV_TILE * block.first,
                 columns_of(node, block, task.first));
     wait_for_vectors();
-    T sum[row::RUN];
-    product.run(y + int64_t(node.first_column + block.first) * NR, partial, sum);
+    result_row<T, NR, row::RUN> result;
     const int e = threadIdx.x * row::RUN;
     if (row::has_result())
-        finish_row<T, NR, row::RUN>(node, block, y, x, u, GSV_TILE * task.first + e / NR, e % NR, leaf, sum);
+        result.request(node, block, y, x, u, GSV_TILE * task.first + e / NR, e % NR, leaf);
+    T sum[row::RUN];
+    product.run(y + int64_t(node.first_column + block.first) * NR, partial, sum);
+    if (row::has_result())
+        result.finish(block, sum);
+}
+
+/*
+ * How a backward task's panel comes through shared memory, in stages of GROUP steps, a step eight block rows.
+ * Eight columns of a block row are contiguous, and one warp copies them; the four rows that a chain takes at
+ * a time are in four block rows. Columns and block rows are padded so that the eight lanes that read at the
+ * same time, two columns in four block rows, are in different banks.
+ */
+template <int NR> struct backward_stage {
+    static const int GROUP = NR >= 32 ? 1 : 2, STAGES = 4 / GROUP;
+    static const int COLUMN = GSV_TILE + 2, TILE = 8 * COLUMN + 2; /* numbers */
+    static const int ROWS = 8 * GSV_TILE; /* of a step, in whose places their lists are */
+    static const int PANEL_BYTES = GROUP * 8 * TILE * 8, BYTES = PANEL_BYTES + GROUP * ROWS * 4;
+    static_assert(STAGES * BYTES <= 48 * 1024, "what a launch may have without asking");
+};
+
+/* Begin to copy 16 bytes that are read once, or 4, to shared memory; zeros if they are not there. */
+template <int BYTES> __device__ __forceinline__ void begin_copy(void *to, const void *from, bool there) {
+    const unsigned shared = unsigned(__cvta_generic_to_shared(to)), bytes = there ? BYTES : 0;
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(from), "r"(bytes)
+                     : "memory");
 }
 
 /*
  * A backward task: eight columns of a wide supernode. A chain is row r of the tiles of every other block row;
- * warp w has the chains r = 4 (w mod 4) .. + 3 of half w / 4. What a warp multiplies is read by no other
- * warp, so it comes straight from global memory. The chains meet in shared memory, in the order of
- * reduce_lanes: 2 x 2 x 4 x 8 x NR numbers and then fewer.
+ * warp w has the chains r = 4 (w mod 4) .. + 3 of half w / 4. The panel comes through shared memory, so that
+ * whole lines are read; what a warp multiplies it with is read by no other warp and comes straight from
+ * global memory. The chains meet in shared memory, in the order of reduce_lanes: 2 x 2 x 4 x 8 x NR numbers
+ * and then fewer.
  */
 template <int NR>
 __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task &task, const gsv_node &node,
                                      const column_block &block, const double *x, double *y, double *shared) {
     constexpr int N = NR / 8, CHAINS = 4, LANE = CHAINS * N * 2;
+    typedef backward_stage<NR> stage;
+    constexpr int GROUP = stage::GROUP, STAGES = stage::STAGES;
     const int first_column = GSV_BACKWARD_COLUMNS * task.first;
     if (first_column < block.first || first_column >= block.end) {
         wait_for_vectors();
         return;
     }
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, half = warp / 4, quarter = warp % 4;
-    const int column = first_column + lane / 4, nr = node.nr, nc = node.nc;
-    const int last = (nr + GSV_TILE - 1) / GSV_TILE, r = 4 * quarter;
-    const double *panel = static_cast<const double *>(plan.panels) + node.panel + 16 * int64_t(column) + r;
+    const int column = first_column + lane / 4, nr = node.nr, nc = node.nc, r = 4 * quarter;
+    const int last = (nr + GSV_TILE - 1) / GSV_TILE, top = first_column / GSV_TILE;
+    const double *panel =
+        static_cast<const double *>(plan.panels) + node.panel + GSV_TILE * int64_t(first_column);
     const int32_t *rows = plan.rows + node.rows;
-    const int top = first_column / GSV_TILE;
-    int at = last - 1 - half - 2 * (lane % 4); /* this lane's block row: the last ones first */
+    char *memory = reinterpret_cast<char *>(shared);
 
-    double a[CHAINS];
-    int32_t row[CHAINS];
-    auto request = [&]() {
+    /* Block row k of a step, of half k mod 2, counts from the last one that the steps before have left. */
+    auto block_row = [&](int step, int k) { return last - 1 - 8 * step - k; };
+    auto bring = [&](int number) {
+        char *to = memory + number % STAGES * stage::BYTES;
 #pragma unroll
-        for (int p = 0; p < CHAINS; p++) {
-            a[p] = 0;
-            row[p] = -1;
-        }
-        if (at >= top) {
-            if (column < nc) {
-                const double2 *from = reinterpret_cast<const double2 *>(panel + gsv_block_row_start(nc, at));
-                const double2 low = __ldg(from), high = __ldg(from + 1);
-                a[0] = low.x;
-                a[1] = low.y;
-                a[2] = high.x;
-                a[3] = high.y;
+        for (int s = 0; s < GROUP; s++) {
+            const int step = GROUP * number + s, mine = block_row(step, warp);
+            const double *from = panel + (mine >= top ? gsv_block_row_start(nc, mine) : 0);
+            double *tile = reinterpret_cast<double *>(to) + (8 * s + warp) * stage::TILE;
+#pragma unroll
+            for (int e = 2 * lane; e < 8 * GSV_TILE; e += 64)
+                begin_copy<16>(tile + e / GSV_TILE * stage::COLUMN + e % GSV_TILE, from + e,
+                               mine >= top && first_column + e / GSV_TILE < nc);
+            if (threadIdx.x < stage::ROWS) {
+                const int i = GSV_TILE * block_row(step, threadIdx.x / GSV_TILE) + threadIdx.x % GSV_TILE;
+                const bool there = i >= GSV_TILE * top && i < nr;
+                begin_copy<4>(to + stage::PANEL_BYTES + (s * stage::ROWS + threadIdx.x) * 4,
+                              rows + (there ? i : 0), there);
             }
-#pragma unroll
-            for (int p = 0; p < CHAINS; p++)
-                if (GSV_TILE * at + r + p < nr)
-                    row[p] = rows[GSV_TILE * at + r + p];
         }
+        asm volatile("cp.async.commit_group;" ::: "memory");
     };
-    request();
+#pragma unroll
+    for (int number = 0; number < STAGES - 1; number++)
+        bring(number);
     wait_for_vectors();
 
     double acc[CHAINS][N][2];
@@ -311,24 +353,42 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
     for (int e = 0; e < LANE; e++)
         (&acc[0][0][0])[e] = 0;
     const int end = node.first_column + block.end; /* rows before it read x: y is for them to write */
-    for (int step = half; step < last - top; step += 8) {
-        double b[CHAINS][N], now[CHAINS];
+    const int stages = (last - top + 8 * GROUP - 1) / (8 * GROUP);
+    for (int number = 0; number < stages; number++) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+        __syncthreads(); /* the stage is complete, and nobody reads the one before */
+        const char *from = memory + number % STAGES * stage::BYTES;
+        const int k = half + 2 * (lane % 4);
+        double b[GROUP][CHAINS][N];
 #pragma unroll
-        for (int p = 0; p < CHAINS; p++) {
-            const double *from = (row[p] < end ? x : y) + int64_t(row[p]) * NR + lane / 4;
-            now[p] = a[p];
+        for (int s = 0; s < GROUP; s++) {
+            const int first = GSV_TILE * block_row(GROUP * number + s, k) + r;
+            const int4 four = *reinterpret_cast<const int4 *>(from + stage::PANEL_BYTES +
+                                                              (s * stage::ROWS + GSV_TILE * k + r) * 4);
+            const int32_t row[CHAINS] = {four.x, four.y, four.z, four.w};
 #pragma unroll
-            for (int n = 0; n < N; n++)
-                b[p][n] = row[p] >= 0 ? from[8 * n] : 0;
+            for (int p = 0; p < CHAINS; p++) {
+                const double *vector = (row[p] < end ? x : y) + int64_t(row[p]) * NR + lane / 4;
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    b[s][p][n] = first >= GSV_TILE * top && first + p < nr ? vector[8 * n] : 0;
+            }
         }
-        at -= 8;
-        request();
+        bring(number + STAGES - 1);
 #pragma unroll
-        for (int p = 0; p < CHAINS; p++)
+        for (int s = 0; s < GROUP; s++) {
+            const double *tile = reinterpret_cast<const double *>(from) + (8 * s + k) * stage::TILE;
+            double a[CHAINS];
+            load_run(tile + lane / 4 * stage::COLUMN + r, a);
 #pragma unroll
-            for (int n = 0; n < N; n++)
-                multiply_add_warp(acc[p][n], now[p], b[p][n]);
+            for (int p = 0; p < CHAINS; p++)
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    multiply_add_warp(acc[p][n], a[p], b[s][p][n]);
+        }
     }
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads(); /* nobody reads or fills a stage: shared memory is free */
 
     /* chains 8 apart are quarters 2 apart, chains 4 apart the quarters that are left; a lane's numbers LANE +
      * 2 apart, against bank conflicts */
@@ -380,7 +440,9 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
 
 /* Bytes of shared memory of a backward task. */
 template <int NR> constexpr int backward_tensor_bytes() {
-    return 4 * 32 * (4 * (NR / 8) * 2 + 2) * int(sizeof(double));
+    constexpr int sums = 4 * 32 * (4 * (NR / 8) * 2 + 2) * int(sizeof(double)),
+                  stages = backward_stage<NR>::STAGES * backward_stage<NR>::BYTES;
+    return sums > stages ? sums : stages;
 }
 
 } // namespace gsv

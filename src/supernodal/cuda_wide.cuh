@@ -53,30 +53,40 @@ struct column_block {
     }
 };
 
-/* Where result row i, right-hand side c, of a wide supernode goes: into x, onto what the rows of the column
- * blocks to come have in y, or onto what is in u. */
-template <typename T, int NR, int N>
-__device__ __forceinline__ void finish_row(const gsv_node &node, const column_block &block, T *y, T *x, T *u,
-                                           int i, int c, bool leaf, T (&sum)[N]) {
-    if (block.refuse)
+/*
+ * Result row i, right-hand sides c and on, of a wide supernode: it goes into x, or onto what the rows of the
+ * column blocks to come have in y, or onto what is in u. What is there already is requested before the
+ * product, which takes as long as it does to arrive.
+ */
+template <typename T, int NR, int N> struct result_row {
+    T *to, there[N];
+
+    __device__ __forceinline__ void request(const gsv_node &node, const column_block &block, T *y, T *x, T *u,
+                                            int i, int c, bool leaf) {
+        bool adds = false;
+        to = nullptr;
+        if (i < block.end) {
+            to = &x[int64_t(node.first_column + i) * NR + c];
+        } else if (i < node.nr) {
+            to = i < node.nc ? &y[int64_t(node.first_column + i) * NR + c]
+                             : &u[(node.update + i - node.nc) * NR + c];
+            adds = !leaf || i < node.nc || block.first > 0;
+        }
 #pragma unroll
         for (int j = 0; j < N; j++)
-            sum[j] = not_a_number<T>();
-    if (i < block.end) {
-        store_run(&x[int64_t(node.first_column + i) * NR + c], sum);
-    } else if (i < node.nr) {
-        T *to = i < node.nc ? &y[int64_t(node.first_column + i) * NR + c]
-                            : &u[(node.update + i - node.nc) * NR + c];
-        if (!leaf || i < node.nc || block.first > 0) {
-            T f[N];
-            load_run(to, f);
-#pragma unroll
-            for (int j = 0; j < N; j++)
-                sum[j] = add(f[j], sum[j]);
-        }
-        store_run(to, sum);
+            there[j] = make<T>(0);
+        if (adds)
+            load_run(to, there);
     }
-}
+
+    __device__ __forceinline__ void finish(const column_block &block, T (&sum)[N]) {
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            sum[j] = block.refuse ? not_a_number<T>() : add(there[j], sum[j]);
+        if (to)
+            store_run(to, sum);
+    }
+};
 
 /* How many columns of the column block are in a block row. */
 __device__ __forceinline__ int columns_of(const gsv_node &node, const column_block &block, int block_row) {
@@ -107,9 +117,12 @@ __device__ void forward_warp_tiles(const gsv_device_plan &plan, const gsv_task &
         for (int j = 0; j < CT; j++)
             acc[i][j] = add(acc[i][j], shuffle_xor(acc[i][j], 16));
         /* the two halves of the warp hold the same sums: they take the rows by turns */
-        if (RT == 1 ? lane < 16 : i % 2 == lane / 16)
-            finish_row<T, NR, CT>(node, block, y, x, u, GSV_TILE * block_row + member % (16 / RT) * RT + i,
-                                  member / (16 / RT) * CT, leaf, acc[i]);
+        if (RT == 1 ? lane < 16 : i % 2 == lane / 16) {
+            result_row<T, NR, CT> result;
+            result.request(node, block, y, x, u, GSV_TILE * block_row + member % (16 / RT) * RT + i,
+                           member / (16 / RT) * CT, leaf);
+            result.finish(block, acc[i]);
+        }
     }
 }
 
