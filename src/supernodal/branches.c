@@ -170,8 +170,8 @@ static void give_places(work *w, int32_t start, int32_t count) {
 }
 
 /* Nodes level by level, supernodes ascending in a level; roots and outside rows. */
-static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
-                        gsv_branches *branches, gsv_branch *branch, work *w) {
+static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
+                        gsv_branch *branch, work *w) {
     const int32_t first = branch->first, count = branch->end - first;
     branch->panel = panel_ptr[first];
     branch->first_column = plan->l.first_column[first];
@@ -189,10 +189,8 @@ static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, const in
         if (w->root[k] == k) {
             const int32_t s = first + k, nc = gsv_columns(plan, s), nr = gsv_rows(plan, s);
             w->outside[k] = (uint16_t)outside;
-            for (int32_t i = nc; i < nr; i++, outside++) {
+            for (int32_t i = nc; i < nr; i++, outside++)
                 branches->outside_row[branch->outside + outside] = plan->l.rows[plan->l.row_ptr[s] + i];
-                branches->outside_update[branch->outside + outside] = (uint32_t)(update_place[s] + i - nc);
-            }
         }
     branch->outside_rows = branch->updates = (uint16_t)outside;
 
@@ -332,11 +330,11 @@ static void list_below(const gsv_plan *plan, gsv_branch *branch, work *w) {
 }
 
 /* The lists of one branch, in w->list. */
-static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
-                        gsv_branches *branches, gsv_branch *branch, work *w) {
+static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
+                        gsv_branch *branch, work *w) {
     const int32_t count = branch->end - branch->first;
     w->length = 0;
-    place_nodes(plan, panel_ptr, update_place, branches, branch, w);
+    place_nodes(plan, panel_ptr, branches, branch, w);
     place_updates(plan, branch, w);
     open_list(w, branch, GSV_AT_NODES);
     w->length += count * (int32_t)(sizeof(gsv_branch_node) / sizeof(uint16_t)); /* copied below */
@@ -393,23 +391,22 @@ static void close_gaps(gsv_branches *branches) {
     }
 }
 
-gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
-                                  int threads, gsv_branches *branches, gsv_message *message) {
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, int threads,
+                                  gsv_branches *branches, gsv_message *message) {
     const int64_t lists = reserve_lists(plan, branches);
     if (threads > branches->count)
         threads = branches->count > 0 ? branches->count : 1;
     work *works = gsv_malloc((size_t)threads, sizeof *works);
     branches->lists = gsv_malloc((size_t)lists, sizeof *branches->lists);
     branches->outside_row = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_row);
-    branches->outside_update = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_update);
-    if (!works || !branches->lists || !branches->outside_row || !branches->outside_update) {
+    if (!works || !branches->lists || !branches->outside_row) {
         gsv_free(works);
         return out_of_memory(message);
     }
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
     for (int32_t b = 0; b < branches->count; b++) {
         work *w = &works[omp_get_thread_num()];
-        fill_branch(plan, panel_ptr, update_place, branches, &branches->branch[b], w);
+        fill_branch(plan, panel_ptr, branches, &branches->branch[b], w);
         memcpy(branches->lists + branches->branch[b].lists, w->list, (size_t)w->length * sizeof *w->list);
     }
     gsv_free(works);
@@ -420,7 +417,7 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
         for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++)
             branches->of[s] = b;
     branches->bytes = branches->count * (int64_t)sizeof *branches->branch + 2 * branches->nlists +
-                      8 * branches->noutside + 4 * (int64_t)plan->l.nsuper;
+                      4 * branches->noutside + 4 * (int64_t)plan->l.nsuper;
     return GPUSOLVE_OK;
 }
 
@@ -428,7 +425,6 @@ void gsv_branches_free(gsv_branches *branches) {
     gsv_free(branches->branch);
     gsv_free(branches->lists);
     gsv_free(branches->outside_row);
-    gsv_free(branches->outside_update);
     gsv_free(branches->of);
     *branches = (gsv_branches){0};
 }

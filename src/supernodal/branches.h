@@ -83,9 +83,9 @@ typedef struct gsv_branches {
     int64_t nlists;
     uint16_t *lists; /* [nlists] */
     int64_t noutside;
-    int32_t *outside_row;     /* [noutside] row of L */
-    uint32_t *outside_update; /* [noutside] row of the update vectors: its root's */
-    int32_t *of;              /* [nsuper] the branch that a supernode is in, or -1 */
+    int32_t *outside_row; /* [noutside] row of L; its row of the update vectors, its root's, is
+                           * gsv_tiles.upper_updates and so many more */
+    int32_t *of;          /* [nsuper] the branch that a supernode is in, or -1 */
     /* the most of any branch: what a block must have room for */
     int32_t most_numbers, most_vector, most_updates, most_lists; /* vector: columns + outside rows */
     int64_t bytes;                                               /* memory of all this */
@@ -93,9 +93,9 @@ typedef struct gsv_branches {
 
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */
 gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message);
-/* The rest, once panels and update vectors have their places: panel_ptr [nsuper + 1], update_place [nsuper]. */
-gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, const int64_t *update_place,
-                                  int threads, gsv_branches *branches, gsv_message *message);
+/* The rest, once panels have their places: panel_ptr [nsuper + 1]. */
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, int threads,
+                                  gsv_branches *branches, gsv_message *message);
 void gsv_branches_free(gsv_branches *branches); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, CHUNK == 1 ? 5 : 2)
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int columns = branch.columns, levels = branch.levels, outside = branch.outside_rows;
     const bool refuse = plan.branch_refuse[blockIdx.x]; /* this kernel cannot (cuda_sweep.cuh) */
-    const uint32_t *outside_update = plan.outside_update + branch.outside;
+    T *shared_updates = u + (plan.outside_update + branch.outside) * nrhs;
     y += int64_t(branch.first_column) * nrhs;
     x += int64_t(branch.first_column) * nrhs;
     wait_for_vectors();
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, CHUNK == 1 ? 5 : 2)
             __syncthreads(); /* the level's updates are complete */
         }
         for (int e = threadIdx.x; e < outside * CHUNK; e += BRANCH_BLOCK)
-            u[int64_t(outside_update[e / CHUNK]) * nrhs + c0 + e % CHUNK] =
+            shared_updates[int64_t(e / CHUNK) * nrhs + c0 + e % CHUNK] =
                 updates[e / CHUNK * STRIDE + e % CHUNK];
     }
 }

@@ -28,7 +28,8 @@ static int64_t launches(const gsv_plan *plan, const gsv_sweep_form *form, int wi
     const gsv_tiles *tiles = plan->tiles;
     int64_t count = with_branches ? 2 : 0;
     for (int32_t k = 0; k < plan->nlevels; k++) {
-        const int64_t narrow = with_branches ? tiles->tiny.outside[k] + tiles->small.outside[k]
+        const int64_t narrow = with_branches ? tiles->tiny.outside[k + 1] - tiles->tiny.outside[k] +
+                                                   tiles->small.outside[k + 1] - tiles->small.outside[k]
                                              : tiles->tiny.ptr[k + 1] - tiles->tiny.ptr[k] +
                                                    tiles->small.ptr[k + 1] - tiles->small.ptr[k];
         const int wide = tiles->forward.ptr[k] < tiles->forward.ptr[k + 1];

@@ -352,7 +352,9 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
     for (int32_t k = 0; k < plan->nlevels; k++) {
         const int64_t narrow =
             tiles->tiny.ptr[k + 1] - tiles->tiny.ptr[k] + tiles->small.ptr[k + 1] - tiles->small.ptr[k];
-        const int64_t outside = branches > 0 ? tiles->tiny.outside[k] + tiles->small.outside[k] : narrow;
+        const int64_t outside = branches > 0 ? tiles->tiny.outside[k + 1] - tiles->tiny.outside[k] +
+                                                   tiles->small.outside[k + 1] - tiles->small.outside[k]
+                                             : narrow;
         const int wide = tiles->forward.ptr[k] < tiles->forward.ptr[k + 1];
         inside += narrow - outside;
         if (wide || outside > 0)

@@ -58,7 +58,13 @@ enum {
 
 /* The supernodes of level k that its launches are to solve. */
 inline int32_t count_of(const gsv_supernode_list &list, bool branches, int32_t k) {
-    return int32_t(branches ? list.outside[k] : list.ptr[k + 1] - list.ptr[k]);
+    const int64_t *ptr = branches ? list.outside : list.ptr;
+    return int32_t(ptr[k + 1] - ptr[k]);
+}
+
+/* Where their nodes begin: with branches, the device has those outside alone. */
+inline int64_t start_of(const gsv_supernode_list &list, bool branches, int32_t k) {
+    return branches ? list.outside[k] : list.ptr[k];
 }
 
 /* Shared memory of the wide supernodes' tasks, in bytes: also of those that substitute. */
@@ -79,9 +85,9 @@ template <typename T, int NR> constexpr int backward_bytes() {
 inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device, const gsv_sweep_form &form,
                           bool branches, int32_t k, const gsv_task_list &list, const gsv_task *tasks) {
     level_part part;
-    part.small = device.small + tiles->small.ptr[k];
+    part.small = device.small + start_of(tiles->small, branches, k);
     part.small_count = count_of(tiles->small, branches, k);
-    part.tiny = device.tiny + tiles->tiny.ptr[k];
+    part.tiny = device.tiny + start_of(tiles->tiny, branches, k);
     part.tiny_count = count_of(tiles->tiny, branches, k);
     part.tasks = tasks + list.ptr[k];
     part.task_count = int32_t(list.ptr[k + 1] - list.ptr[k]);

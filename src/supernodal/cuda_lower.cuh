@@ -52,8 +52,8 @@ struct forward_branch {
     const double *panels;
     double *f, *updates;
     const uint16_t *gather_ptr, *gather;
-    const uint32_t *outside_update;
-    double *x, *u; /* of the branch's first column, and of all update vectors, of the chunk */
+    int64_t outside_update; /* row of the update vectors of its first outside row */
+    double *x, *u;          /* of the branch's first column, and of all update vectors, of the chunk */
     int outside, nrhs;
     bool refuse;
 };
@@ -232,7 +232,7 @@ template <int N>
 __device__ __forceinline__ void forward_unit_warp(const forward_branch &b, const gsv_branch_node &node,
                                                   int first, int begin) {
     const bool is_root = node.update < b.outside && node.nr > node.nc;
-    const int64_t root = is_root ? int64_t(__ldg(b.outside_update + node.update)) : -1;
+    const int64_t root = is_root ? b.outside_update + node.update : -1;
     lower_tile<N> acc[LOWER_TILES];
 #pragma unroll
     for (int m = 0; m < LOWER_TILES; m++)

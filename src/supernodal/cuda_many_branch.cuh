@@ -293,7 +293,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
     const uint16_t *units = walk.lists + branch.at[GSV_AT_FORWARD_UNITS];
     const bool refuse = plan.branch_refuse[blockIdx.x / splits]; /* this kernel cannot (cuda_sweep.cuh) */
     const int own = branch.columns, levels = branch.levels, outside = branch.outside_rows;
-    const uint32_t *outside_update = plan.outside_update + branch.outside;
+    double *shared_updates = u + (plan.outside_update + branch.outside) * columns;
     wait_for_vectors();
     const double *from = y + int64_t(branch.first_column) * columns;
     many_rows_block(own, walk.width, [&](int i, int k) {
@@ -327,7 +327,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
                                    from + c0 + walk.width, columns);
         }
         many_rows_block(outside, c, [&](int i, int k) {
-            *reinterpret_cast<double2 *>(u + int64_t(outside_update[i]) * columns + c0 + k) =
+            *reinterpret_cast<double2 *>(shared_updates + int64_t(i) * columns + c0 + k) =
                 *reinterpret_cast<const double2 *>(walk.row(own + i) + k);
         });
     }

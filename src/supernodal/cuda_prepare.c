@@ -4,10 +4,8 @@
  */
 #include "../memory.h"
 #include "cuda_support.h"
-#include "reach.h"
 
 #include <omp.h>
-#include <stddef.h>
 #include <string.h>
 
 static double milliseconds(void) {
@@ -30,7 +28,6 @@ enum {
     LISTS,
     REFUSE,
     OUTSIDE_ROW,
-    OUTSIDE_UPDATE,
     FORWARD_PIECES,
     FORWARD_TASKS,
     BACKWARD_PIECES,
@@ -53,19 +50,20 @@ static int64_t piece_bytes(const gsv_piece_list *list) {
 }
 
 static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], n = plan->l.n;
+    const int64_t nsuper = plan->l.nsuper, n = plan->l.n;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_branches *branches = &tiles->branches;
-    const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
+    const int64_t rows = tiles->upper_rows;
+    const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
     layout l = {.size = {
                     [ROWS] = rows * 4,
                     [GATHER_PTR] = (rows + 1) * 4,
-                    [GATHER] = plan->update_ptr[nsuper] * 4,
-                    [TINY] = tiny * (int64_t)sizeof(gsv_node),
-                    [SMALL] = small * (int64_t)sizeof(gsv_node),
-                    [WIDE] = (nsuper - tiny - small) * (int64_t)sizeof(gsv_node),
+                    [GATHER] = (int64_t)tiles->gather_ptr[rows] * 4,
+                    [TINY] = tiles->tiny.outside[plan->nlevels] * (int64_t)sizeof(gsv_node),
+                    [SMALL] = tiles->small.outside[plan->nlevels] * (int64_t)sizeof(gsv_node),
+                    [WIDE] = (nsuper - narrow) * (int64_t)sizeof(gsv_node),
                     [ASSEMBLE] = tiles->assemble.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [FORWARD] = tiles->forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [BACKWARD] = tiles->backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
@@ -73,7 +71,6 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [LISTS] = branches->nlists * 2,
                     [REFUSE] = branches->count * 4,
                     [OUTSIDE_ROW] = branches->noutside * 4,
-                    [OUTSIDE_UPDATE] = branches->noutside * 4,
                     [FORWARD_PIECES] = piece_bytes(&tiles->stream.forward),
                     [FORWARD_TASKS] = (tiles->stream.forward.tasks + (int64_t)1) * 4,
                     [BACKWARD_PIECES] = piece_bytes(&tiles->stream.backward),
@@ -110,72 +107,22 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
     return gsv_cuda_check(error, "copying D to the device", message);
 }
 
-/* What node i has come out as: count it, and widen the form of the sweeps to what it wants. */
-static void read_node(const gsv_plan *plan, const gsv_node *node, gsv_cuda_factor *device, int32_t *refuse) {
-    gsv_sweep_form *form = &device->form;
-    if (node->parts == 1)
-        return;
-    const int32_t s = gsv_supernode_of(plan, node->first_column);
-    uint8_t *passes = &form->passes[plan->level[s]];
-    device->divided += node->parts > 1;
-    device->substituted += node->parts == 0;
-    if (*passes < node->parts || (node->parts == 0 && !form->substitute))
-        form->changes++;
-    *passes = node->parts > *passes ? (uint8_t)node->parts : *passes;
-    form->substitute |= node->parts == 0;
-    if (node->parts == 0 || node->nc <= GSV_WARP_TILE_COLUMNS) {
-        form->changes += !form->level_by_level_above;
-        form->level_by_level_above = 1;
-    }
-    if (plan->tiles->branches.of[s] >= 0) {
-        refuse[plan->tiles->branches.of[s]] = 1;
-        form->changes += !form->level_by_level;
-        form->level_by_level = 1;
-    }
-}
-
-gpusolve_status gsv_cuda_read_form(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                   gsv_message *message) {
-    const gsv_plan *plan = &factor->plan;
-    const layout l = make_layout(plan, factor->dtype, factor->has_d);
-    const int parts[] = {TINY, SMALL, WIDE};
-    char *base = device->memory;
-    int64_t most = 0;
-    for (int k = 0; k < 3; k++)
-        most = l.size[parts[k]] > most ? l.size[parts[k]] : most;
-    gsv_node *nodes = gsv_malloc((size_t)most, 1);
-    int32_t *refuse = gsv_calloc((size_t)l.size[REFUSE], 1);
-    gpusolve_status status =
-        nodes && refuse ? GPUSOLVE_OK
-                        : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    device->divided = device->substituted = 0;
-    for (int k = 0; k < 3 && status == GPUSOLVE_OK; k++) {
-        const size_t bytes = (size_t)l.size[parts[k]];
-        status = gsv_cuda_check(cudaMemcpy(nodes, base + l.start[parts[k]], bytes, cudaMemcpyDeviceToHost),
-                                "reading the nodes", message);
-        for (size_t i = 0; i < bytes / sizeof *nodes && status == GPUSOLVE_OK; i++)
-            read_node(plan, &nodes[i], device, refuse);
-    }
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(gsv_cuda_fill(base + l.start[REFUSE], refuse, (size_t)l.size[REFUSE]),
-                                "copying the branches to the device", message);
-    gsv_free(nodes);
-    gsv_free(refuse);
-    return status;
-}
-
 /* All panels and D. *touched is set before the first number on the device changes. */
-static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                   gsv_cuda_factor *device, const gpusolve_factor_data *data, int *touched) {
+static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *factor, gsv_cuda_factor *device,
+                                   const gpusolve_factor_data *data, int *touched) {
     if (factor->plan.l.n == 0)
         return GPUSOLVE_OK;
     const double start = milliseconds();
-    gpusolve_status status = gsv_cuda_upload(handle, factor, device, data, touched);
+    int32_t *parts = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *parts);
+    if (!parts)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    gpusolve_status status = gsv_cuda_upload(handle, factor, device, data, parts, touched);
     if (status == GPUSOLVE_OK)
         status = copy_d(factor, device, data, &handle->message);
     const double filled = milliseconds();
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_read_form(factor, device, &handle->message);
+        status = gsv_cuda_place_nodes(factor, device, parts, &handle->message);
+    gsv_free(parts);
     device->values_ms = filled - start;
     device->form_ms = milliseconds() - filled;
     return status;
@@ -183,60 +130,34 @@ static gpusolve_status fill_values(gpusolve_handle *handle, const gpusolve_facto
 
 /* ------------------------------------------------------------------------------------------ interface --- */
 
-/* Node k of a list on the host, and where the device will have its switch. */
-static void place_node(const gsv_plan *plan, int32_t s, gsv_node *list, char *device_list, int64_t k,
-                       int32_t **parts) {
-    list[k] = (gsv_node){.panel = plan->tiles->panel_ptr[s],
-                         .rows = plan->l.row_ptr[s],
-                         .update = plan->tiles->update_place[s],
-                         .first_column = plan->l.first_column[s],
-                         .nc = gsv_columns(plan, s),
-                         .nr = gsv_rows(plan, s)};
-    parts[s] = (int32_t *)(device_list + k * (int64_t)sizeof(gsv_node) + offsetof(gsv_node, parts));
-}
-
 /* Staging for the parts that the device has in another form than the plan. */
 typedef struct plan_copy {
-    gsv_node *tiny, *small, *wide;
     gsv_task *tasks[3];
     int32_t *wide_index; /* [nsuper] */
     int32_t *inverse;    /* [n] of perm */
 } plan_copy;
 
 static void free_copy(plan_copy *copy) {
-    gsv_free(copy->tiny);
-    gsv_free(copy->small);
-    gsv_free(copy->wide);
     for (int k = 0; k < 3; k++)
         gsv_free(copy->tasks[k]);
     gsv_free(copy->wide_index);
     gsv_free(copy->inverse);
 }
 
-/* Nodes by kind, and tasks that name their supernode by its place among the wide ones. Zero if out of memory.
- */
-static int make_copy(const gsv_plan *plan, const layout *l, void *memory, int32_t **parts, plan_copy *copy) {
+/* Tasks that name their supernode by its place among the wide ones. Zero if out of memory. */
+static int make_copy(const gsv_plan *plan, plan_copy *copy) {
     const gsv_tiles *tiles = plan->tiles;
     const gsv_task_list *lists[3] = {&tiles->assemble, &tiles->forward, &tiles->backward};
-    copy->tiny = gsv_malloc((size_t)l->size[TINY], 1);
-    copy->small = gsv_malloc((size_t)l->size[SMALL], 1);
-    copy->wide = gsv_malloc((size_t)l->size[WIDE], 1);
     copy->wide_index = gsv_malloc((size_t)plan->l.nsuper, sizeof *copy->wide_index);
     copy->inverse = gsv_malloc((size_t)plan->l.n, sizeof *copy->inverse);
-    if (!copy->tiny || !copy->small || !copy->wide || !copy->wide_index || !copy->inverse)
+    if (!copy->wide_index || !copy->inverse)
         return 0;
     for (int32_t i = 0; i < plan->l.n && plan->l.perm; i++)
         copy->inverse[plan->l.perm[i]] = i;
-    for (int64_t k = 0; k < tiles->tiny.ptr[plan->nlevels]; k++)
-        place_node(plan, tiles->tiny.supernode[k], copy->tiny, (char *)memory + l->start[TINY], k, parts);
-    for (int64_t k = 0; k < tiles->small.ptr[plan->nlevels]; k++)
-        place_node(plan, tiles->small.supernode[k], copy->small, (char *)memory + l->start[SMALL], k, parts);
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s))) {
-            copy->wide_index[s] = wide;
-            place_node(plan, s, copy->wide, (char *)memory + l->start[WIDE], wide++, parts);
-        }
+        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
+            copy->wide_index[s] = wide++;
     for (int list = 0; list < 3; list++) {
         const int64_t count = lists[list]->ptr[plan->nlevels];
         gsv_task *tasks = copy->tasks[list] = gsv_malloc((size_t)count, sizeof *tasks);
@@ -258,17 +179,15 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     char *base = device->memory;
     plan_copy copy = {0};
     device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
+    device->upper[0] = (gsv_node *)(base + l.start[TINY]);
+    device->upper[1] = (gsv_node *)(base + l.start[SMALL]);
     device->form.passes = gsv_malloc((size_t)plan->nlevels, sizeof *device->form.passes);
-    if (!device->parts || !device->form.passes || !make_copy(plan, &l, base, device->parts, &copy)) {
+    if (!device->parts || !device->form.passes || !make_copy(plan, &copy)) {
         free_copy(&copy);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
     memset(device->form.passes, 1, (size_t)plan->nlevels * sizeof *device->form.passes);
     const void *from[PARTS] = {
-        [TINY] = copy.tiny,
-        [SMALL] = copy.small,
-        [WIDE] = copy.wide,
-        [ROWS] = plan->l.rows,
         [GATHER_PTR] = plan->tiles->gather_ptr,
         [GATHER] = plan->tiles->gather,
         [ASSEMBLE] = copy.tasks[0],
@@ -277,7 +196,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [BRANCHES] = branches->branch,
         [LISTS] = branches->lists,
         [OUTSIDE_ROW] = branches->outside_row,
-        [OUTSIDE_UPDATE] = branches->outside_update,
         [FORWARD_PIECES] = plan->tiles->stream.forward.piece,
         [FORWARD_TASKS] = plan->tiles->stream.forward.task,
         [BACKWARD_PIECES] = plan->tiles->stream.backward.piece,
@@ -293,6 +211,8 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
         if (from[k] && l.size[k] > 0)
             error = gsv_cuda_fill(base + l.start[k], from[k], (size_t)l.size[k]);
+    if (error == cudaSuccess && l.size[ROWS] > 0)
+        error = gsv_cuda_put_rows(plan, 0, base + l.start[ROWS]);
     free_copy(&copy);
     device->plan = (gsv_device_plan){
         .tiny = (const gsv_node *)(base + l.start[TINY]),
@@ -308,7 +228,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .branch_lists = (const uint16_t *)(base + l.start[LISTS]),
         .branch_refuse = (const int32_t *)(base + l.start[REFUSE]),
         .outside_row = (const int32_t *)(base + l.start[OUTSIDE_ROW]),
-        .outside_update = (const uint32_t *)(base + l.start[OUTSIDE_UPDATE]),
+        .outside_update = (uint32_t)plan->tiles->upper_updates,
         .perm = plan->l.perm ? (const int32_t *)(base + l.start[PERM]) : NULL,
         .inverse = plan->l.perm ? (const int32_t *)(base + l.start[INVERSE]) : NULL,
         .forward_pieces = {(const gsv_piece *)(base + l.start[FORWARD_PIECES]),
@@ -386,6 +306,8 @@ void gsv_cuda_release(gpusolve_factor *factor) {
         return;
     const int previous = gsv_cuda_enter(factor->device);
     cudaFree(device->memory);
+    cudaFree(device->lists);
+    gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);
     gsv_free(device->form.passes);
     gsv_free(device);

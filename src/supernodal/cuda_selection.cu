@@ -17,9 +17,7 @@ enum { BLOCK = 256, PIECE = 1 << 18, MOST_COLUMNS = 65535 };
 struct piece {
     const char *from;
     char *to;
-    int64_t words;             /* of four bytes */
-    const int32_t *parts_from; /* gsv_node.parts of the panel, with its first piece; else NULL */
-    int32_t *parts_to;
+    int64_t words; /* of four bytes */
 };
 
 static __global__ void __launch_bounds__(BLOCK) copy_pieces(const piece *pieces) {
@@ -28,8 +26,6 @@ static __global__ void __launch_bounds__(BLOCK) copy_pieces(const piece *pieces)
     int32_t *to = reinterpret_cast<int32_t *>(p.to);
     for (int64_t i = threadIdx.x; i < p.words; i += BLOCK)
         to[i] = from[i];
-    if (p.parts_to && threadIdx.x == 0)
-        *p.parts_to = *p.parts_from;
 }
 
 /* to(t(k), c) = f(k) < 0 ? 0 : from(f(k), c); W is a word as long as a number. */
@@ -57,12 +53,11 @@ static int64_t count_pieces(int64_t bytes) {
 /* Pieces of one run of bytes from list[at] on; returns where the next ones go. */
 static int64_t cut(const char *from, char *to, int64_t bytes, piece *list, int64_t at) {
     for (int64_t done = 0; done < bytes; done += PIECE)
-        list[at++] = piece{from + done, to + done, (bytes - done < PIECE ? bytes - done : PIECE) / 4, nullptr,
-                           nullptr};
+        list[at++] = piece{from + done, to + done, (bytes - done < PIECE ? bytes - done : PIECE) / 4};
     return at;
 }
 
-/* All that the part takes over: of each supernode its panel, how that was inverted, and its columns of D. */
+/* The numbers that the part takes over: of each supernode its panel, and its columns of D. */
 static int64_t list_pieces(const gpusolve_factor *whole, const int32_t *supernodes,
                            const gpusolve_factor *part, piece *list) {
     const gsv_cuda_factor *from = static_cast<const gsv_cuda_factor *>(whole->prepared);
@@ -73,7 +68,7 @@ static int64_t list_pieces(const gpusolve_factor *whole, const int32_t *supernod
     int64_t at = 0;
     for (int32_t k = 0; k < plan->l.nsuper; k++) {
         const int32_t s = supernodes[k], nc = gsv_columns(plan, k);
-        const int64_t bytes = gsv_panel_size(gsv_rows(plan, k), nc) * number, first = at;
+        const int64_t bytes = gsv_panel_size(gsv_rows(plan, k), nc) * number;
         if (!list) {
             at += count_pieces(bytes) + (part->has_d ? count_pieces(nc * real) : 0);
             continue;
@@ -82,8 +77,6 @@ static int64_t list_pieces(const gpusolve_factor *whole, const int32_t *supernod
             cut(static_cast<const char *>(from->plan.panels) + whole->plan.tiles->panel_ptr[s] * number,
                 static_cast<char *>(const_cast<void *>(to->plan.panels)) + plan->tiles->panel_ptr[k] * number,
                 bytes, list, at);
-        list[first].parts_from = from->parts[s];
-        list[first].parts_to = to->parts[k];
         if (part->has_d)
             at = cut(static_cast<const char *>(from->plan.d) + whole->plan.l.first_column[s] * real,
                      static_cast<char *>(const_cast<void *>(to->plan.d)) + plan->l.first_column[k] * real,
@@ -122,6 +115,22 @@ static gpusolve_status copy_panels(gpusolve_handle *handle, const gpusolve_facto
     return status;
 }
 
+/* Its triangles are as they are in the whole. */
+static gpusolve_status place_nodes(const gpusolve_factor *whole, const int32_t *supernodes,
+                                   gpusolve_factor *part, gsv_message *message) {
+    const gsv_cuda_factor *from = static_cast<const gsv_cuda_factor *>(whole->prepared);
+    const int32_t nsuper = part->plan.l.nsuper;
+    int32_t *parts = static_cast<int32_t *>(gsv_malloc(size_t(nsuper), sizeof *parts));
+    if (!parts)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
+    for (int32_t k = 0; k < nsuper; k++)
+        parts[k] = from->parts[supernodes[k]];
+    const gpusolve_status status =
+        gsv_cuda_place_nodes(part, static_cast<gsv_cuda_factor *>(part->prepared), parts, message);
+    gsv_free(parts);
+    return status;
+}
+
 static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *whole,
                                const int32_t *supernodes, gpusolve_factor *part) {
     const int previous = gsv_cuda_enter(handle->device);
@@ -133,7 +142,7 @@ static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *w
     if (status == GPUSOLVE_OK)
         status = copy_panels(handle, whole, supernodes, part);
     if (status == GPUSOLVE_OK && part->plan.l.n > 0)
-        status = gsv_cuda_read_form(part, static_cast<gsv_cuda_factor *>(part->prepared), &handle->message);
+        status = place_nodes(whole, supernodes, part, &handle->message);
     gsv_cuda_leave(previous);
     return status;
 }

@@ -8,20 +8,26 @@
 #include "cuda_many.h"
 #include "cuda_sweep.h"
 #include "executor.h"
+#include "upload_plan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* factor->prepared: one allocation on the device, divided. */
+/* factor->prepared: one allocation on the device, divided, and sometimes another. */
 typedef struct gsv_cuda_factor {
     gsv_device_plan plan;
     void *memory;
+    gsv_node *upper[2]; /* [device] tiny and small nodes in no branch */
+    void *lists;        /* [device] of all supernodes, if they are wanted (cuda_nodes.c) */
+    int64_t lists_bytes;
     gsv_sweep_form form;
     gsv_device_many many;
     int many_fits;                      /* the device can run the kernels for many right-hand sides */
     int64_t divided, substituted;       /* supernodes whose triangle is inverted in parts, and kept */
-    int32_t **parts;                    /* [nsuper] [device] gsv_node.parts of each supernode */
+    int32_t *parts;                     /* [nsuper] how each triangle is inverted: gsv_node.parts */
+    int placed;                         /* the nodes on the device say so */
+    gsv_upload_plan *upload;            /* made by the first upload */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
@@ -50,20 +56,26 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
 const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
 
-/* cuda_prepare.c. With data NULL the values are left to the caller, who calls gsv_cuda_read_form when they
- * are there: it reads how the triangles were inverted, and tells the branches and the form. */
+/* cuda_nodes.c. How the triangles are inverted, parts [nsuper] [host], is known: tell the nodes, the branches
+ * and the form. */
+gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const int32_t *parts,
+                                     gsv_message *message);
+/* The rows of the upper tree's fronts, or of all, to the device; cudaErrorMemoryAllocation: on the host. */
+cudaError_t gsv_cuda_put_rows(const gsv_plan *plan, int all, void *to);
+
+/* cuda_prepare.c. With data NULL the values are left to the caller, who calls gsv_cuda_place_nodes when they
+ * are there. */
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
-gpusolve_status gsv_cuda_read_form(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                   gsv_message *message);
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data);
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data);
 void gsv_cuda_release(gpusolve_factor *factor);
 
-/* cuda_upload.c: fill all panels. *touched is set before the first number on the device changes. */
+/* cuda_upload.c: fill all panels; parts [nsuper] [host] says how their triangles are inverted. *touched is set
+ * before the first number on the device changes. */
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                const gsv_cuda_factor *device, const gpusolve_factor_data *data,
+                                gsv_cuda_factor *device, const gpusolve_factor_data *data, int32_t *parts,
                                 int *touched);
 /* Device memory that an upload uses, in bytes. The lists of narrow panels stay with the handle, the rest is
  * given back. */

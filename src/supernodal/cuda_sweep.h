@@ -16,7 +16,7 @@ extern "C" {
 /* What a kernel wants to know of a supernode, in one read. */
 typedef struct gsv_node {
     int64_t panel;  /* start of its panel */
-    int64_t rows;   /* start of its rows, and of its fronts' gather_ptr */
+    int64_t rows;   /* start of its rows, and of its front's gather_ptr */
     int64_t update; /* row of its update vector */
     int32_t first_column, nc, nr;
     int32_t parts; /* 1: the panel holds [W; -M]; 2, 4, ...: in so many column blocks (cuda_panel_inverse.h);
@@ -43,7 +43,7 @@ typedef struct gsv_device_plan {
     const uint16_t *branch_lists;
     const int32_t *branch_refuse; /* [count] 1: a triangle of the branch is kept for substitution */
     const int32_t *outside_row;
-    const uint32_t *outside_update;
+    uint32_t outside_update; /* row of the update vectors of the first outside row; the others follow */
     gsv_device_pieces forward_pieces, backward_pieces;
     const void *panels; /* numbers */
     const void *d;      /* [n] real numbers, or NULL */

@@ -2,8 +2,7 @@
  * A factor's values on their way to the device: read from the caller's arrays, checked before, inverted on
  * arrival (cuda_panel_inverse.h).
  *
- * The lower trapezoids, packed by columns one after the other, are one row of numbers. It is cut into
- * batches of whole panels, which are inverted together, and those into chunks. Host threads take chunks in
+ * All numbers go in batches of whole panels, and those in chunks (upload_plan.h). Host threads take chunks in
  * turn and copy each into a pinned buffer that is small enough to stay in the processor's cache; a chunk is
  * on its way while others are being filled. Of a batch, the room on the device is one of two: one is filled
  * while the panels of the other are inverted.
@@ -24,19 +23,15 @@
 #include "cuda_support.h"
 
 enum {
-    CHUNK_BYTES = 1 << 20,
     CHUNKS = 24, /* pinned buffers */
-    SLOTS = 2,   /* batches on the device */
-    BATCH_BYTES = 32 << 20,
-    BATCH_NARROW = 1 << 15, /* panels of a batch, at most */
-    BATCH_WIDE = 1 << 12
+    SLOTS = 2    /* batches on the device */
 };
 
 /* The lists of a batch: narrow panels, wide panels, and the wide ones' starts (cuda_panel_inverse.h). */
 enum {
-    STARTS = GSV_INVERT_STAGES * (BATCH_WIDE + 1),
-    WIDE_AT = BATCH_NARROW * (int)sizeof(gsv_narrow_panel),
-    STARTS_AT = WIDE_AT + BATCH_WIDE * (int)sizeof(gsv_wide_panel),
+    STARTS = GSV_INVERT_STAGES * (GSV_BATCH_WIDE + 1),
+    WIDE_AT = GSV_BATCH_NARROW * (int)sizeof(gsv_narrow_panel),
+    STARTS_AT = WIDE_AT + GSV_BATCH_WIDE * (int)sizeof(gsv_wide_panel),
     LIST_BYTES = STARTS_AT + STARTS * 4
 };
 
@@ -53,26 +48,22 @@ typedef struct batch_slot {
  * refresh finds it there. */
 typedef struct pipeline {
     cudaStream_t transfer, inversion;
-    char *pinned; /* [host] CHUNKS of CHUNK_BYTES */
+    char *pinned; /* [host] CHUNKS of GSV_CHUNK_BYTES */
     cudaEvent_t copied[CHUNKS];
     batch_slot slots[SLOTS];
-    /* of one call, for one batch at a time: [device] */
-    void *inverse;
+    /* of one call: [device] one allocation, which the slots' raw is in too */
+    void *room;
+    void *inverse; /* for one batch at a time */
     double *sums;
+    int32_t *parts; /* [nsuper] gsv_node.parts */
 } pipeline;
 
 /* Free what belongs to one call; the device is through with it. */
 static void pipeline_close(pipeline *p) {
     cudaStreamSynchronize(p->transfer);
     cudaStreamSynchronize(p->inversion);
-    for (int k = 0; k < SLOTS; k++) {
-        cudaFree(p->slots[k].raw);
-        p->slots[k].raw = NULL;
-    }
-    cudaFree(p->inverse);
-    p->inverse = NULL;
-    cudaFree(p->sums);
-    p->sums = NULL;
+    cudaFree(p->room);
+    p->room = NULL;
 }
 
 static void destroy_event(cudaEvent_t event) {
@@ -132,7 +123,7 @@ static gpusolve_status fill_pipeline(pipeline *p, gsv_message *message) {
         status = gsv_cuda_check(cudaStreamCreateWithFlags(&p->inversion, cudaStreamNonBlocking),
                                 "cudaStreamCreate", message);
     if (status == GPUSOLVE_OK)
-        status = allocate_pinned(&p->pinned, (int64_t)CHUNKS * CHUNK_BYTES, message);
+        status = allocate_pinned(&p->pinned, (int64_t)CHUNKS * GSV_CHUNK_BYTES, message);
     for (int k = 0; k < CHUNKS && status == GPUSOLVE_OK; k++)
         status = create_event(&p->copied[k], message);
     for (int k = 0; k < SLOTS && status == GPUSOLVE_OK; k++) {
@@ -168,59 +159,30 @@ static gpusolve_status pipeline_of(gpusolve_handle *handle, pipeline **found) {
 
 /* -------------------------------------------------------------------------------------------- batches --- */
 
-/* Supernodes first .. last - 1, numbers begin .. end - 1 of all, chunk `chunk` and on. */
-typedef struct panel_batch {
-    int32_t first, last;
-    int64_t begin, end, chunk;
-} panel_batch;
+/* Where things are in a pipeline's room, in bytes. */
+typedef struct room_layout {
+    int64_t inverse, sums, parts, bytes; /* raw, SLOTS times, begins at 0 */
+    int64_t raw;                         /* of one slot */
+} room_layout;
 
-/* The device memory of a batch, for the most demanding one. */
-typedef struct batch_sizes {
-    int64_t raw, inverse, sums; /* numbers; sums: of type double */
-} batch_sizes;
+static int64_t round_up(int64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
 
-/* Cut all panels into batches: counts them, and writes them to `batches` unless that is NULL. */
-static int32_t cut_batches(const gsv_plan *plan, int64_t number, panel_batch *batches, batch_sizes *most) {
-    const int64_t capacity = BATCH_BYTES / number;
-    int32_t count = 0;
-    int64_t begin = 0, chunk = 0;
-    *most = (batch_sizes){0, 0, 0};
-    for (int32_t first = 0, last = 0; first < plan->l.nsuper; first = last, count++) {
-        batch_sizes size = {0, 0, 0};
-        int32_t wide = 0;
-        while (last < plan->l.nsuper) {
-            const int64_t nr = gsv_rows(plan, last), nc = gsv_columns(plan, last);
-            const int64_t raw = gsv_trapezoid(plan, last);
-            const int is_wide = !gsv_is_narrow(nr, nc);
-            const int64_t inverse = is_wide ? gsv_wide_inverse(nc) : 0;
-            if (last > first && (size.raw + raw > capacity || size.inverse + inverse > 2 * capacity ||
-                                 (is_wide ? wide == BATCH_WIDE : last - first - wide == BATCH_NARROW)))
-                break;
-            wide += is_wide;
-            size.raw += raw;
-            size.inverse += inverse;
-            size.sums += is_wide ? GSV_DIVISIONS * (3 * nc + 1) : 0;
-            last++;
-        }
-        if (batches)
-            batches[count] = (panel_batch){first, last, begin, begin + size.raw, chunk};
-        begin += size.raw;
-        chunk += (size.raw * number + CHUNK_BYTES - 1) / CHUNK_BYTES;
-        most->raw = size.raw > most->raw ? size.raw : most->raw;
-        most->inverse = size.inverse > most->inverse ? size.inverse : most->inverse;
-        most->sums = size.sums > most->sums ? size.sums : most->sums;
-    }
-    if (batches)
-        batches[count] = (panel_batch){plan->l.nsuper, plan->l.nsuper, begin, begin, chunk};
-    return count;
+static room_layout make_room(const gsv_batch_sizes *most, int64_t number, int32_t nsuper) {
+    room_layout l;
+    l.raw = round_up(most->raw * number);
+    l.inverse = SLOTS * l.raw;
+    l.sums = l.inverse + round_up(most->inverse * number);
+    l.parts = l.sums + round_up(most->sums * (int64_t)sizeof(double));
+    l.bytes = l.parts + nsuper * (int64_t)sizeof(int32_t);
+    return l;
 }
 
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
-    batch_sizes most;
-    cut_batches(plan, number, NULL, &most);
-    return SLOTS * (most.raw * number + LIST_BYTES) + most.inverse * number +
-           most.sums * (int64_t)sizeof(double);
+    const gsv_batch_sizes most = gsv_upload_sizes(plan, number);
+    return SLOTS * (int64_t)LIST_BYTES + make_room(&most, number, plan->l.nsuper).bytes;
 }
 
 /* --------------------------------------------------------------------------------------------- upload --- */
@@ -230,8 +192,8 @@ typedef struct upload {
     const gpusolve_factor *factor;
     const gsv_cuda_factor *device;
     const gpusolve_factor_data *data;
-    const panel_batch *batches; /* and one more, where the last one ends */
-    const int64_t *start;       /* [nsuper + 1] numbers before each panel */
+    const gsv_panel_batch *batches; /* of the gsv_upload_plan */
+    const int64_t *start;
     int64_t number, chunks;
     gsv_message *message;          /* written by the thread whose turn it is */
     gpusolve_status status;        /* so, too */
@@ -246,7 +208,7 @@ static void wait_for(_Atomic int64_t *counter, int64_t value) {
 }
 
 /* What the inversion must know of a batch's panels. */
-static void list_panels(upload *u, const panel_batch *batch) {
+static void list_panels(upload *u, const gsv_panel_batch *batch) {
     const gsv_plan *plan = &u->factor->plan;
     batch_slot *slot = &u->p->slots[(batch - u->batches) % SLOTS];
     wait_for(&u->listed, batch - u->batches);      /* in order, so that the count says which are there */
@@ -267,9 +229,9 @@ static void list_panels(upload *u, const panel_batch *batch) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         const int64_t from = u->start[s] - batch->begin, to = plan->tiles->panel_ptr[s];
         if (gsv_is_narrow(nr, nc)) {
-            narrow[slot->narrow++] = (gsv_narrow_panel){from, to, u->device->parts[s], nr, nc};
+            narrow[slot->narrow++] = (gsv_narrow_panel){from, to, u->p->parts + s, nr, nc};
         } else {
-            wide[b->count++] = (gsv_wide_panel){from, to, inverse, sums, u->device->parts[s], nr, nc};
+            wide[b->count++] = (gsv_wide_panel){from, to, inverse, sums, u->p->parts + s, nr, nc};
             inverse += gsv_wide_inverse(nc);
             sums += GSV_DIVISIONS * (3 * (int64_t)nc);
         }
@@ -314,7 +276,7 @@ static gpusolve_status invert_batch(upload *u, int64_t index) {
 }
 
 /* Numbers begin .. end - 1 of a batch into a pinned buffer. */
-static void fill_chunk(const upload *u, const panel_batch *batch, int64_t begin, int64_t end, char *to) {
+static void fill_chunk(const upload *u, const gsv_panel_batch *batch, int64_t begin, int64_t end, char *to) {
     const gsv_plan *plan = &u->factor->plan;
     int32_t s = batch->first;
     for (int32_t above = batch->last; above - s > 1;) { /* start[s] <= begin < start[above] */
@@ -345,13 +307,13 @@ static void fill_chunk(const upload *u, const panel_batch *batch, int64_t begin,
 }
 
 /* The batch that a chunk belongs to. */
-static const panel_batch *batch_of(const panel_batch *batch, int64_t chunk) {
+static const gsv_panel_batch *batch_of(const gsv_panel_batch *batch, int64_t chunk) {
     while (batch[1].chunk <= chunk)
         batch++;
     return batch;
 }
 
-static gpusolve_status pass_chunk(upload *u, const panel_batch *batch, int64_t chunk, int64_t begin,
+static gpusolve_status pass_chunk(upload *u, const gsv_panel_batch *batch, int64_t chunk, int64_t begin,
                                   int64_t end) {
     pipeline *p = u->p;
     const int64_t index = batch - u->batches;
@@ -361,8 +323,8 @@ static gpusolve_status pass_chunk(upload *u, const panel_batch *batch, int64_t c
         error = cudaStreamWaitEvent(p->transfer, slot->done, 0);
     if (error == cudaSuccess)
         error = cudaMemcpyAsync((char *)slot->raw + (begin - batch->begin) * u->number,
-                                p->pinned + chunk % CHUNKS * CHUNK_BYTES, (size_t)((end - begin) * u->number),
-                                cudaMemcpyHostToDevice, p->transfer);
+                                p->pinned + chunk % CHUNKS * GSV_CHUNK_BYTES,
+                                (size_t)((end - begin) * u->number), cudaMemcpyHostToDevice, p->transfer);
     if (error == cudaSuccess)
         error = cudaEventRecord(p->copied[chunk % CHUNKS], p->transfer);
     const gpusolve_status status = gsv_cuda_check(error, "copying panels to the device", u->message);
@@ -372,8 +334,8 @@ static gpusolve_status pass_chunk(upload *u, const panel_batch *batch, int64_t c
 /* What each thread does: chunks, until there are none left. After a failure they are only counted. */
 static void run_chunks(upload *u) {
     pipeline *p = u->p;
-    const int64_t numbers = CHUNK_BYTES / u->number;
-    const panel_batch *batch = u->batches;
+    const int64_t numbers = GSV_CHUNK_BYTES / u->number;
+    const gsv_panel_batch *batch = u->batches;
     for (int64_t chunk; (chunk = atomic_fetch_add(&u->taken, 1)) < u->chunks;) {
         batch = batch_of(batch, chunk);
         const int64_t begin = batch->begin + (chunk - batch->chunk) * numbers;
@@ -386,7 +348,7 @@ static void run_chunks(upload *u) {
                 cudaEventSynchronize(p->copied[chunk % CHUNKS]);
         }
         if (!u->failed)
-            fill_chunk(u, batch, begin, end, p->pinned + chunk % CHUNKS * CHUNK_BYTES);
+            fill_chunk(u, batch, begin, end, p->pinned + chunk % CHUNKS * GSV_CHUNK_BYTES);
         wait_for(&u->passed, chunk);
         if (!u->failed) {
             u->status = pass_chunk(u, batch, chunk, begin, end);
@@ -399,22 +361,25 @@ static void run_chunks(upload *u) {
 }
 
 /* Allocate for one factor. To be closed whatever the status. */
-static gpusolve_status pipeline_open(pipeline *p, const batch_sizes *most, int64_t number,
+static gpusolve_status pipeline_open(pipeline *p, const gsv_batch_sizes *most, int64_t number, int32_t nsuper,
                                      gpusolve_dtype dtype, gsv_message *message) {
-    gpusolve_status status = GPUSOLVE_OK;
-    for (int k = 0; k < SLOTS && status == GPUSOLVE_OK; k++)
-        status = gsv_cuda_malloc(&p->slots[k].raw, most->raw * number, message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_malloc(&p->inverse, most->inverse * number, message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_malloc((void **)&p->sums, most->sums * (int64_t)sizeof(double), message);
+    const room_layout l = make_room(most, number, nsuper);
+    gpusolve_status status = gsv_cuda_malloc(&p->room, l.bytes, message);
+    if (status == GPUSOLVE_OK) {
+        char *base = p->room;
+        for (int k = 0; k < SLOTS; k++)
+            p->slots[k].raw = base + k * l.raw;
+        p->inverse = base + l.inverse;
+        p->sums = (double *)(base + l.sums);
+        p->parts = (int32_t *)(base + l.parts);
+    }
     if (status == GPUSOLVE_OK && most->inverse > 0)
         status = gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message);
     return status;
 }
 
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                const gsv_cuda_factor *device, const gpusolve_factor_data *data,
+                                gsv_cuda_factor *device, const gpusolve_factor_data *data, int32_t *parts,
                                 int *touched) {
     const gsv_plan *plan = &factor->plan;
     upload u = {.factor = factor,
@@ -426,23 +391,15 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     gpusolve_status status = pipeline_of(handle, &u.p);
     if (status != GPUSOLVE_OK)
         return status;
-    batch_sizes most;
-    const int32_t count = cut_batches(plan, u.number, NULL, &most);
-    panel_batch *batches = gsv_malloc((size_t)count + 1, sizeof *batches);
-    int64_t *start = gsv_malloc((size_t)plan->l.nsuper + 1, sizeof *start);
-    if (!batches || !start)
-        status = gsv_fail(u.message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    if (status == GPUSOLVE_OK)
-        status = pipeline_open(u.p, &most, u.number, factor->dtype, u.message);
+    if (!device->upload && !(device->upload = gsv_upload_plan_create(plan, u.number)))
+        return gsv_fail(u.message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    const gsv_upload_plan *way = device->upload;
+    status = pipeline_open(u.p, &way->most, u.number, plan->l.nsuper, factor->dtype, u.message);
     if (status == GPUSOLVE_OK) {
         *touched = 1;
-        cut_batches(plan, u.number, batches, &most);
-        start[0] = 0;
-        for (int32_t s = 0; s < plan->l.nsuper; s++)
-            start[s + 1] = start[s] + gsv_trapezoid(plan, s);
-        u.batches = batches;
-        u.start = start;
-        u.chunks = batches[count].chunk;
+        u.batches = way->batches;
+        u.start = way->start;
+        u.chunks = way->batches[way->count].chunk;
         const int64_t threads = handle->threads < u.chunks ? handle->threads : u.chunks;
 #pragma omp parallel num_threads((int)threads)
         {
@@ -454,8 +411,10 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     }
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamSynchronize(u.p->inversion), "preparing the panels", u.message);
+    if (status == GPUSOLVE_OK) /* to pageable memory: it is there when the call returns */
+        status = gsv_cuda_check(
+            cudaMemcpy(parts, u.p->parts, (size_t)plan->l.nsuper * sizeof *parts, cudaMemcpyDeviceToHost),
+            "reading how the triangles are inverted", u.message);
     pipeline_close(u.p);
-    gsv_free(batches);
-    gsv_free(start);
     return status;
 }

@@ -33,7 +33,8 @@ struct gpusolve_factor {
     int has_d;
     int unusable; /* a refresh broke off half-way */
     gsv_plan plan;
-    void *prepared; /* the executor's: values (and index maps) where the backend wants them */
+    void *prepared;     /* the executor's: values (and index maps) where the backend wants them */
+    int64_t more_bytes; /* memory on the backend that the numbers made necessary, beside what `bytes` says */
     double plan_ms, prepare_ms;
     double check_ms;    /* of the last preparation: its data's pattern and numbers, by host threads */
     uint64_t refreshes; /* how often the values have changed */

@@ -203,6 +203,7 @@ gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_fac
     if (status)
         return status;
     fill_info(factor->executor, &factor->plan, factor->dtype, factor->has_d, max_nrhs, info);
+    info->factor_bytes += factor->more_bytes;
     info->plan_ms = factor->plan_ms;
     info->prepare_ms = factor->prepare_ms;
     return GPUSOLVE_OK;

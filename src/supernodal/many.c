@@ -28,9 +28,14 @@ void gsv_many_free(gsv_many *many) {
 static void name_nodes(builder *b) {
     const gsv_plan *plan = b->plan;
     const gsv_supernode_list *lists[] = {&b->tiles->tiny, &b->tiles->small};
-    for (int kind = GSV_MANY_TINY; kind <= GSV_MANY_SMALL; kind++)
-        for (int64_t k = 0; k < lists[kind]->ptr[plan->nlevels]; k++)
-            b->node[lists[kind]->supernode[k]] = kind << GSV_MANY_KIND | (int32_t)k;
+    for (int kind = GSV_MANY_TINY; kind <= GSV_MANY_SMALL; kind++) {
+        const gsv_supernode_list *list = lists[kind];
+        for (int32_t level = 0; level < plan->nlevels; level++)
+            for (int64_t k = list->outside[level]; k < list->outside[level + 1]; k++) {
+                const int32_t s = list->supernode[list->ptr[level] + k - list->outside[level]];
+                b->node[s] = kind << GSV_MANY_KIND | (int32_t)k;
+            }
+    }
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))

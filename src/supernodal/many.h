@@ -27,7 +27,7 @@ enum {
     GSV_MANY_TERMS = 256,  /* a tile of no more terms than that is not cut */
     GSV_MANY_TASKS = 132,  /* a level with so many tasks of equal length is not cut further */
     GSV_MANY_ASSEMBLE = 8, /* rows of an assemble task */
-    GSV_MANY_KIND = 29     /* node = kind << GSV_MANY_KIND | place in the list of that kind */
+    GSV_MANY_KIND = 29     /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
 };
 
 enum { GSV_MANY_TINY, GSV_MANY_SMALL, GSV_MANY_WIDE };

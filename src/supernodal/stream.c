@@ -67,7 +67,7 @@ static void add_piece(writer *w, gsv_piece piece) {
 
 static gsv_piece piece_of(const gsv_plan *plan, int32_t s, int kind, int32_t node) {
     return (gsv_piece){.panel = plan->tiles->panel_ptr[s],
-                       .row = plan->l.row_ptr[s],
+                       .row = plan->tiles->row_place[s],
                        .update = (uint32_t)plan->tiles->update_place[s],
                        .first_column = plan->l.first_column[s],
                        .nr = gsv_rows(plan, s),

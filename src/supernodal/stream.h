@@ -51,7 +51,7 @@ enum {
 
 typedef struct gsv_piece {
     int64_t panel;                /* first number of the piece; GSV_COLUMNS_PIECE: of the panel */
-    int64_t row;                  /* of the supernode's first row, counted over all fronts */
+    int64_t row;                  /* of the supernode's first row: gsv_tiles.row_place */
     uint32_t update, published;   /* rows of its update vector, and of its published front */
     int32_t first_column, nr, nc; /* of the supernode */
     int32_t node;                 /* among the wide supernodes; -1: narrow */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 int64_t gsv_panel_size(int64_t nr, int64_t nc) {
     if (gsv_is_narrow(nr, nc))
@@ -21,6 +22,7 @@ void gsv_tiles_free(gsv_tiles *tiles) {
         gsv_free(lists[k]->task);
     }
     gsv_free(tiles->panel_ptr);
+    gsv_free(tiles->row_place);
     gsv_free(tiles->gather_ptr);
     gsv_free(tiles->gather);
     gsv_free(tiles->update_place);
@@ -49,6 +51,27 @@ static void place_panels(const gsv_plan *plan, gsv_tiles *tiles) {
     tiles->panel_ptr[plan->l.nsuper] = end;
 }
 
+/* Fronts of the upper tree, then those in branches. */
+static void place_rows(const gsv_plan *plan, gsv_tiles *tiles) {
+    int64_t end = 0;
+    for (int inside = 0; inside < 2; inside++) {
+        for (int32_t s = 0; s < plan->l.nsuper; s++)
+            if ((tiles->branches.of[s] >= 0) == inside) {
+                tiles->row_place[s] = end;
+                end += gsv_rows(plan, s);
+            }
+        if (!inside)
+            tiles->upper_rows = end;
+    }
+}
+
+void gsv_tiles_list_rows(const gsv_plan *plan, int all, int32_t *rows) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (all || plan->tiles->branches.of[s] < 0)
+            memcpy(rows + plan->tiles->row_place[s], plan->l.rows + plan->l.row_ptr[s],
+                   (size_t)gsv_rows(plan, s) * sizeof *rows);
+}
+
 /* Is s in a branch, and if so, its root? */
 static int place_of(const gsv_plan *plan, const gsv_branches *branches, int32_t s) {
     const int32_t b = branches->of[s], parent = plan->parent[s];
@@ -73,7 +96,7 @@ static void place_updates(const gsv_plan *plan, gsv_tiles *tiles) {
 /* What the rows of front s are owed, by counting; ptr[0] is where their lists begin, ptr[i] = 0 else. Children
  * are visited in ascending order, so contributions ascend too. */
 static void invert_front(const gsv_plan *plan, int32_t s, gsv_tiles *tiles) {
-    uint32_t *ptr = tiles->gather_ptr + plan->l.row_ptr[s], begin = ptr[0];
+    uint32_t *ptr = tiles->gather_ptr + tiles->row_place[s], begin = ptr[0];
     const int32_t nr = gsv_rows(plan, s);
     const int32_t *children = plan->child + plan->child_ptr[s];
     const int32_t count = plan->child_ptr[s + 1] - plan->child_ptr[s];
@@ -99,11 +122,14 @@ static void invert_front(const gsv_plan *plan, int32_t s, gsv_tiles *tiles) {
 static void invert_updates(const gsv_plan *plan, int threads, gsv_tiles *tiles) {
     const int32_t nsuper = plan->l.nsuper;
     uint32_t owed = 0;
-    for (int32_t s = 0; s < nsuper; s++) {
-        tiles->gather_ptr[plan->l.row_ptr[s]] = owed;
-        for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++)
-            owed += (uint32_t)gsv_updates(plan, plan->child[c]);
-    }
+    for (int inside = 0; inside < 2; inside++)
+        for (int32_t s = 0; s < nsuper; s++) {
+            if ((tiles->branches.of[s] >= 0) != inside)
+                continue;
+            tiles->gather_ptr[tiles->row_place[s]] = owed;
+            for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++)
+                owed += (uint32_t)gsv_updates(plan, plan->child[c]);
+        }
     tiles->gather_ptr[plan->l.row_ptr[nsuper]] = owed;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
     for (int32_t s = 0; s < nsuper; s++)
@@ -221,7 +247,7 @@ static bool sort_tasks(const gsv_plan *plan, gsv_task_list *list,
 static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_supernode_list *list,
                         bool tiny) {
     list->ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->ptr);
-    list->outside = gsv_calloc((size_t)plan->nlevels, sizeof *list->outside);
+    list->outside = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->outside);
     if (!list->ptr || !list->outside)
         return false;
     int64_t *next = list->ptr;
@@ -232,14 +258,16 @@ static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_
                 continue;
             if (pass == 0) {
                 next[plan->level[s] + 1]++;
-                list->outside[plan->level[s]] += branches->of[s] < 0;
+                list->outside[plan->level[s] + 1] += branches->of[s] < 0;
             } else if ((pass == 1) == (branches->of[s] < 0)) {
                 list->supernode[next[plan->level[s]]++] = s;
             }
         }
         if (pass == 0) {
-            for (int32_t k = 0; k < plan->nlevels; k++)
+            for (int32_t k = 0; k < plan->nlevels; k++) {
                 next[k + 1] += next[k];
+                list->outside[k + 1] += list->outside[k];
+            }
             list->supernode = gsv_malloc((size_t)next[plan->nlevels], sizeof *list->supernode);
             if (!list->supernode)
                 return false;
@@ -263,11 +291,12 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *messa
         return status;
     }
     tiles->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *tiles->panel_ptr);
+    tiles->row_place = gsv_malloc((size_t)nsuper, sizeof *tiles->row_place);
     tiles->gather_ptr = gsv_calloc((size_t)rows + 1, sizeof *tiles->gather_ptr);
     tiles->gather = gsv_malloc((size_t)updates, sizeof *tiles->gather);
     tiles->update_place = gsv_malloc((size_t)nsuper, sizeof *tiles->update_place);
-    if (!tiles->panel_ptr || !tiles->update_place || !tiles->gather_ptr || !tiles->gather ||
-        !list_narrow(plan, &tiles->branches, &tiles->tiny, true) ||
+    if (!tiles->panel_ptr || !tiles->update_place || !tiles->row_place || !tiles->gather_ptr ||
+        !tiles->gather || !list_narrow(plan, &tiles->branches, &tiles->tiny, true) ||
         !list_narrow(plan, &tiles->branches, &tiles->small, false) ||
         !list_tasks(plan, &tiles->assemble, cut_assemble) ||
         !list_tasks(plan, &tiles->forward, cut_forward) ||
@@ -278,11 +307,11 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *messa
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
     place_panels(plan, tiles);
+    place_rows(plan, tiles);
     place_updates(plan, tiles);
     invert_updates(plan, threads, tiles);
     plan->tiles = tiles;
-    status =
-        gsv_branches_fill(plan, tiles->panel_ptr, tiles->update_place, threads, &tiles->branches, message);
+    status = gsv_branches_fill(plan, tiles->panel_ptr, threads, &tiles->branches, message);
     if (status == GPUSOLVE_OK)
         status = gsv_stream_create(plan, &tiles->stream, message);
     if (status == GPUSOLVE_OK)
@@ -295,7 +324,7 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *messa
     const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
     const int64_t tasks = tiles->assemble.ptr[plan->nlevels] + tiles->forward.ptr[plan->nlevels] +
                           tiles->backward.ptr[plan->nlevels];
-    plan->bytes += (int64_t)sizeof *tiles + 8 * (2 * nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
+    plan->bytes += (int64_t)sizeof *tiles + 8 * (3 * nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
                    8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + tiles->stream.bytes +
                    tiles->many.bytes + (int64_t)sizeof(gsv_task) * tasks;
     return GPUSOLVE_OK;

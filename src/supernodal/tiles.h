@@ -50,14 +50,18 @@ typedef struct gsv_task_list {
  * others, both ascending. */
 typedef struct gsv_supernode_list {
     int64_t *ptr;     /* [nlevels + 1] */
-    int64_t *outside; /* [nlevels] how many of the level are in no branch: the first ones */
+    int64_t *outside; /* [nlevels + 1] of those in no branch, outside[k] are in lower levels */
     int32_t *supernode;
 } gsv_supernode_list;
 
 struct gsv_tiles {
     int64_t
         *panel_ptr; /* [nsuper + 1] start of each panel, in numbers; wide ones on a multiple of GSV_TILE */
-    uint32_t *gather_ptr;  /* [rows + 1] front row row_ptr[s] + i is owed gather[gather_ptr[.]] .. */
+    int64_t
+        *row_place; /* [nsuper] the device's first row of each front: those of the upper tree first, in 0 ..
+                            * upper_rows - 1, then those in branches */
+    int64_t upper_rows;
+    uint32_t *gather_ptr;  /* [rows + 1] front row row_place[s] + i is owed gather[gather_ptr[.]] .. */
     int64_t *update_place; /* [nsuper] the device's first row of each update vector: those of the upper tree
                             * first, in 0 .. upper_updates - 1, then those that branches leave it, before
                             * shared_updates, then what branches keep to themselves */
@@ -76,6 +80,9 @@ int64_t gsv_panel_size(int64_t nr, int64_t nc);
 /* Builds plan->tiles. GPUSOLVE_TOO_LARGE: the update vectors have 2^32 rows or more. */
 gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *message);
 void gsv_tiles_free(gsv_tiles *tiles); /* NULL is accepted */
+
+/* The fronts' rows at their places: of the upper tree, rows [upper_rows], or of all supernodes. */
+void gsv_tiles_list_rows(const gsv_plan *plan, int all, int32_t *rows);
 
 #ifdef __cplusplus
 }

@@ -61,7 +61,7 @@ static void check_choice(const gsv_plan *plan) {
         for (int32_t k = 0; k < plan->nlevels; k++)
             for (int64_t t = lists[which]->ptr[k]; t < lists[which]->ptr[k + 1]; t++)
                 CHECK((branches->of[lists[which]->supernode[t]] < 0) ==
-                      (t - lists[which]->ptr[k] < lists[which]->outside[k]));
+                      (t - lists[which]->ptr[k] < lists[which]->outside[k + 1] - lists[which]->outside[k]));
 }
 
 /* Both sweeps over the whole tree by the plan's maps: x, u and the solution y. */
@@ -173,7 +173,7 @@ static void walk_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
     }
     CHECK(rows == all_rows);
     for (int32_t k = 0; k < branch->outside_rows; k++)
-        CHECK(u[k] == v->u[branches->outside_update[branch->outside + k]]);
+        CHECK(u[k] == v->u[plan->tiles->upper_updates + branch->outside + k]);
     free(f);
     free(u);
     free(read);

@@ -44,9 +44,10 @@ static void list_supernodes(run *r) {
     const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
     for (int kind = 0; kind < 3; kind++)
         r->supernode[kind] = zeros(plan->l.nsuper, sizeof(int32_t));
-    for (int kind = 0; kind < 2; kind++)
-        memcpy(r->supernode[kind], lists[kind]->supernode,
-               (size_t)lists[kind]->ptr[plan->nlevels] * sizeof(int32_t));
+    for (int kind = 0; kind < 2; kind++) /* those in no branch, level by level */
+        for (int32_t k = 0; k < plan->nlevels; k++)
+            memcpy(r->supernode[kind] + lists[kind]->outside[k], lists[kind]->supernode + lists[kind]->ptr[k],
+                   (size_t)(lists[kind]->outside[k + 1] - lists[kind]->outside[k]) * sizeof(int32_t));
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
@@ -56,7 +57,7 @@ static void list_supernodes(run *r) {
 /* What the children owe front row i of supernode s, by the device's lists. */
 static uint64_t gathered(const run *r, int32_t s, int32_t i) {
     const gsv_tiles *tiles = r->plan->tiles;
-    const int64_t row = r->plan->l.row_ptr[s] + i;
+    const int64_t row = tiles->row_place[s] + i;
     uint64_t sum = 0;
     for (uint32_t g = tiles->gather_ptr[row]; g < tiles->gather_ptr[row + 1]; g++) {
         CHECK(tiles->gather[g] < r->plan->tiles->many.updates || tiles->branches.of[s] >= 0);

@@ -167,13 +167,20 @@ static void check_gather(const gsv_plan *plan) {
                 CHECK((tiles->update_place[s] + k < tiles->upper_updates) == (tiles->branches.of[s] < 0));
                 owner[tiles->update_place[s] + k] = s;
             }
+    for (int inside = 0, done = 0; inside < 2; inside++) /* the upper tree's fronts, and then the others */
+        for (int32_t s = 0; s < plan->l.nsuper; s++)
+            if ((tiles->branches.of[s] >= 0) == inside) {
+                CHECK(tiles->row_place[s] == done);
+                done += gsv_rows(plan, s);
+                CHECK(inside == (done > tiles->upper_rows));
+            }
     int64_t listed = 0, owed = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         owed += nr - nc;
         for (int32_t i = 0; i < nr; i++) {
             CHECK(assembled[plan->l.row_ptr[s] + i] == !gsv_is_narrow(nr, nc));
-            const uint32_t *ptr = tiles->gather_ptr + plan->l.row_ptr[s] + i;
+            const uint32_t *ptr = tiles->gather_ptr + tiles->row_place[s] + i;
             listed += ptr[1] - ptr[0];
             for (uint32_t k = ptr[0]; k < ptr[1]; k++) {
                 const int32_t c = owner[tiles->gather[k]];
@@ -210,7 +217,7 @@ static void invert_panel(const gsv_plan *plan, int32_t s, const double *l, doubl
 }
 
 static double owed_to(const gsv_plan *plan, int32_t s, int32_t i, const double *u) {
-    const uint32_t *ptr = plan->tiles->gather_ptr + plan->l.row_ptr[s] + i;
+    const uint32_t *ptr = plan->tiles->gather_ptr + plan->tiles->row_place[s] + i;
     double sum = 0;
     for (uint32_t k = ptr[0]; k < ptr[1]; k++)
         sum += u[plan->tiles->gather[k]];
@@ -335,12 +342,12 @@ static void check_threads(const gsv_plan *plan, const gpusolve_factor_data *data
         REQUIRE(gsv_tiles_create(&other, counts[k], &message) == GPUSOLVE_OK);
         const gsv_tiles *a = plan->tiles, *b = other.tiles;
         CHECK(same(a->gather_ptr, b->gather_ptr, plan->l.row_ptr[plan->l.nsuper] + 1, sizeof *a->gather_ptr));
+        CHECK(same(a->row_place, b->row_place, plan->l.nsuper, sizeof *a->row_place));
         CHECK(same(a->gather, b->gather, plan->update_ptr[plan->l.nsuper], sizeof *a->gather));
         const gsv_branches *x = &a->branches, *y = &b->branches;
         CHECK(x->count == y->count && x->nlists == y->nlists && x->noutside == y->noutside);
         CHECK(same(x->lists, y->lists, x->nlists, sizeof *x->lists));
         CHECK(same(x->outside_row, y->outside_row, x->noutside, sizeof *x->outside_row));
-        CHECK(same(x->outside_update, y->outside_update, x->noutside, sizeof *x->outside_update));
         for (int32_t i = 0; i < x->count; i++) {
             const gsv_branch *p = &x->branch[i], *q = &y->branch[i];
             CHECK(p->first == q->first && p->end == q->end && p->lists == q->lists);

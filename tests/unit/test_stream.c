@@ -71,6 +71,7 @@ static void reference(const gsv_plan *plan, const vectors *v) {
 typedef struct walk {
     const gsv_plan *plan;
     const vectors *v;
+    int32_t *rows; /* of the upper tree, as on the device */
     uint32_t lists[GSV_PIECE_LISTS / 4];
     unsigned char *done; /* forward: update places; backward: columns */
     unsigned char *x_done;
@@ -110,7 +111,7 @@ static uint64_t gather(walk *w, const gsv_piece *p, int b, int32_t k) {
 
 static int32_t supernode_at(const gsv_plan *plan, const gsv_piece *p) {
     int32_t s = 0;
-    while (plan->l.row_ptr[s] != p->row)
+    while (plan->tiles->branches.of[s] >= 0 || plan->tiles->row_place[s] != p->row)
         s++;
     return s;
 }
@@ -133,7 +134,7 @@ static void check_piece(walk *w, const gsv_piece *p, int backward) {
     if (p->flags & GSV_PIECE_FAR)
         return;
     if (backward) {
-        bring(w, plan->l.rows, p->row + p->b_first, p->b_rows, p->b_ptr_at);
+        bring(w, w->rows, p->row + p->b_first, p->b_rows, p->b_ptr_at);
     } else {
         if (p->a_rows > 0)
             bring(w, tiles->gather_ptr, p->row + p->a_first, p->a_rows + 1, p->a_ptr_at);
@@ -268,11 +269,12 @@ static void walk_backward(walk *w) {
             if (!narrow)
                 CHECK(p->count * 256 <= GSV_PIECE_NUMBERS);
             for (int32_t i = top; i < bottom; i++) {
-                int32_t row = plan->l.rows[p->row + i];
+                int32_t row = w->rows[p->row + i];
                 if (!(p->flags & GSV_PIECE_FAR) && (!narrow || k == list->task[t])) {
                     CHECK(i - top < p->b_rows);
                     CHECK((int32_t)w->lists[p->b_ptr_at / 4 + i - top] == row);
                 }
+                CHECK(row == plan->l.rows[plan->l.row_ptr[s] + i]);
                 CHECK(i < p->nc || w->done[row]);
                 const uint64_t v = i < p->nc ? w->v->x[p->first_column + i] : w->v->y[row];
                 for (int32_t j = left; j < right && j <= i; j++)
@@ -305,8 +307,13 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     const size_t n = (size_t)plan.l.n + 1, updates = (size_t)plan.update_ptr[plan.l.nsuper] + 1;
     const vectors v = {calloc((size_t)plan.tiles->panel_ptr[plan.l.nsuper] + 1, 8), calloc(n, 8),
                        calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
-    walk w = {.plan = &plan, .v = &v, .done = calloc(updates, 1), .x_done = calloc(n, 1)};
-    REQUIRE(v.panels && v.b && v.x && v.u && v.y && w.done && w.x_done);
+    walk w = {.plan = &plan,
+              .v = &v,
+              .rows = malloc(((size_t)plan.tiles->upper_rows + 1) * sizeof(int32_t)),
+              .done = calloc(updates, 1),
+              .x_done = calloc(n, 1)};
+    REQUIRE(v.panels && v.b && v.x && v.u && v.y && w.rows && w.done && w.x_done);
+    gsv_tiles_list_rows(&plan, 0, w.rows);
     for (int32_t s = 0; s < plan.l.nsuper; s++)
         for (int32_t j = 0; j < gsv_columns(&plan, s); j++)
             for (int32_t i = j; i < gsv_rows(&plan, s); i++)
@@ -331,6 +338,7 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     for (int32_t i = 0; i < plan.l.n; i++)
         CHECK(w.done[i] == w.x_done[i]);
     CHECK((upper > 0) == (w.pieces > 0));
+    free(w.rows);
     free(w.done);
     free(w.x_done);
     free(v.panels);
