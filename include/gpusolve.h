@@ -255,7 +255,9 @@ typedef struct gpusolve_info {
     int64_t widest_supernode; /* columns */
     int64_t update_rows;      /* rows below the diagonal blocks, all supernodes together */
     int64_t factor_bytes;    /* memory of the factor on the backend: device bytes for CUDA, host bytes for the
-                                host */
+                                host. On CUDA a triangle low in the tree that is too ill-conditioned to be
+                                inverted makes more lists necessary, as large as L's pattern, of which
+                                gpusolve_factor_info knows and gpusolve_query cannot */
     int64_t prepare_bytes;   /* more memory on the backend that gpusolve_factor_create and _refresh want while
                                 they run: on CUDA buffers for the values under way */
     int64_t plan_bytes;      /* host memory of the plan */

@@ -4,6 +4,7 @@
  * 8192 57.5 TFLOP/s, taken for the other precisions too; from block to block, one way, where the data itself
  * is the flag 0.42 us, and from one node of a graph to the next 0.50: 0.45 for a hop.
  */
+#include "cuda_lower.h"
 #include "cuda_support.h"
 #include "summary.h"
 
@@ -24,14 +25,23 @@ static void count(const gsv_plan *plan, const gsv_supernode_list *list, int with
     }
 }
 
-static int64_t launches(const gsv_plan *plan, const gsv_sweep_form *form, int with_branches) {
+int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
+    const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
-    int64_t count = with_branches ? 2 : 0;
+    const gsv_sweep_form *form = &((const gsv_cuda_factor *)factor->prepared)->form;
+    const int with_branches = tiles->branches.count > 0 && !form->level_by_level;
+    const gsv_supernode_list *lists[] = {&tiles->tiny, &tiles->small};
+    int64_t count = 0;
+    if (with_branches && factor->dtype == GPUSOLVE_DOUBLE && nrhs > 4) /* the classes of cuda_lower.h */
+        count = gsv_lower_launches(&tiles->branches, nrhs <= 8 ? 8 : 32);
+    else if (with_branches)
+        count = 2;
     for (int32_t k = 0; k < plan->nlevels; k++) {
-        const int64_t narrow = with_branches ? tiles->tiny.outside[k + 1] - tiles->tiny.outside[k] +
-                                                   tiles->small.outside[k + 1] - tiles->small.outside[k]
-                                             : tiles->tiny.ptr[k + 1] - tiles->tiny.ptr[k] +
-                                                   tiles->small.ptr[k + 1] - tiles->small.ptr[k];
+        int64_t narrow = 0;
+        for (int l = 0; l < 2; l++) {
+            const int64_t *ptr = with_branches ? lists[l]->outside : lists[l]->ptr;
+            narrow += ptr[k + 1] - ptr[k];
+        }
         const int wide = tiles->forward.ptr[k] < tiles->forward.ptr[k + 1];
         if (wide || narrow > 0)
             count += 1 + form->passes[k] + (wide ? form->passes[k] : 0);
@@ -75,7 +85,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
         gsv_cost_add(cost, "few warps", small.supernodes, small.numbers, factor->dtype);
         gsv_cost_add(cost, "many blocks", plan->l.nsuper - narrow,
                      plan->nnz_l - branches.numbers - tiny.numbers - small.numbers, factor->dtype);
-        cost->launches = launches(plan, &device->form, with_branches);
+        cost->launches = gsv_cuda_launches(factor, cost->nrhs);
     }
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;

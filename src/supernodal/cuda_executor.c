@@ -348,18 +348,10 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_cuda_factor *device = factor->prepared;
     const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
     const int branches = device->form.level_by_level ? 0 : tiles->branches.count;
-    int64_t launches = branches > 0 ? 2 : 0, inside = 0;
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        const int64_t narrow =
-            tiles->tiny.ptr[k + 1] - tiles->tiny.ptr[k] + tiles->small.ptr[k + 1] - tiles->small.ptr[k];
-        const int64_t outside = branches > 0 ? tiles->tiny.outside[k + 1] - tiles->tiny.outside[k] +
-                                                   tiles->small.outside[k + 1] - tiles->small.outside[k]
-                                             : narrow;
-        const int wide = tiles->forward.ptr[k] < tiles->forward.ptr[k + 1];
-        inside += narrow - outside;
-        if (wide || outside > 0)
-            launches += 1 + device->form.passes[k] + (wide ? device->form.passes[k] : 0);
-    }
+    const int64_t of_8 = gsv_cuda_launches(factor, 8), of_32 = gsv_cuda_launches(factor, 32);
+    int64_t inside = 0;
+    for (int32_t s = 0; s < plan->l.nsuper && branches > 0; s++)
+        inside += tiles->branches.of[s] >= 0;
     gsv_text_add(text, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld of many blocks\n",
                  (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
     gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n", branches,
@@ -370,7 +362,7 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
                  device->form.level_by_level || device->form.level_by_level_above ? ", not used" : "");
     gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
                  (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
-                 (long long)tiles->backward.ptr[plan->nlevels], (long long)launches);
+                 (long long)tiles->backward.ptr[plan->nlevels], (long long)(of_8 > of_32 ? of_8 : of_32));
     gsv_text_add(text,
                  "prepared: %.2f ms numbers checked, %.2f plan copied, %.2f numbers moved and inverted, %.2f "
                  "form read\n",

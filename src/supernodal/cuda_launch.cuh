@@ -3,6 +3,7 @@
 #ifndef GSV_CUDA_LAUNCH_CUH
 #define GSV_CUDA_LAUNCH_CUH
 
+#include "../dense_kernels/overlap.cuh"
 #include "cuda_branch.cuh"
 #include "cuda_lower.h"
 #include "cuda_stream.cuh"
@@ -28,27 +29,12 @@ namespace gsv {
     }                                            \
     return cudaErrorInvalidValue
 
-/* Launch so that the kernel may begin while the one before it on the stream ends (wait_for_vectors). */
-template <typename... Parameters, typename... Arguments>
-cudaError_t launch_block(void (*kernel)(Parameters...), int64_t blocks, int block, size_t shared,
-                         cudaStream_t stream, Arguments... arguments) {
-    cudaLaunchAttribute overlap = {};
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(unsigned(blocks));
-    config.blockDim = dim3(unsigned(block));
-    config.dynamicSmemBytes = shared;
-    config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-}
-
+/* Blocks of BLOCK threads, which may begin while the kernel before them on the stream ends (wait_for_vectors).
+ */
 template <typename... Parameters, typename... Arguments>
 cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared, cudaStream_t stream,
                    Arguments... arguments) {
-    return launch_block(kernel, blocks, BLOCK, shared, stream, arguments...);
+    return launch_allowed(kernel, blocks, BLOCK, shared, stream, arguments...);
 }
 
 enum {
@@ -160,9 +146,9 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
         return gsv_lower_forward(&branches, &device, &vectors, NR, stream);
     constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
-    return launch_block(branch_forward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
-                        device, static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
-                        static_cast<T *>(vectors.u), NR, room);
+    return launch_allowed(branch_forward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
+                          device, static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
+                          static_cast<T *>(vectors.u), NR, room);
 }
 
 template <typename T, int NR>
@@ -173,25 +159,17 @@ cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &devic
         return gsv_lower_backward(&branches, &device, &vectors, NR, stream);
     constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
-    return launch_block(branch_backward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
-                        device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), NR, room);
+    return launch_allowed(branch_backward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
+                          device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), NR, room);
 }
 
-/* As much as the device has, not what these branches want: another factor's may want more. */
 template <typename T, int CHUNK> cudaError_t reserve_branch(const gsv_branches &branches) {
-    int device = 0, most = 0;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error == cudaSuccess && make_branch_room<T, CHUNK>(branches).bytes > most)
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(branch_forward_kernel<T, CHUNK>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, most);
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(branch_backward_kernel<T, CHUNK>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, most);
-    return error;
+    const size_t bytes = size_t(make_branch_room<T, CHUNK>(branches).bytes);
+    const cudaError_t error =
+        allow_shared(reinterpret_cast<const void *>(branch_forward_kernel<T, CHUNK>), bytes);
+    return error == cudaSuccess
+               ? allow_shared(reinterpret_cast<const void *>(branch_backward_kernel<T, CHUNK>), bytes)
+               : error;
 }
 
 /* Is the upper tree a stream? For one right-hand side. */
@@ -207,10 +185,10 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
     if (pieces.tasks == 0)
         return cudaSuccess;
     const int blocks = pieces.tasks < form.stream_blocks ? pieces.tasks : form.stream_blocks;
-    return launch_block(stream_kernel<T, BACKWARD>, blocks, STREAM_BLOCK, stream_room<T>::BYTES, stream,
-                        device, pieces, static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
-                        static_cast<T *>(BACKWARD ? vectors.y : vectors.x), static_cast<T *>(vectors.u),
-                        static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state);
+    return launch_allowed(stream_kernel<T, BACKWARD>, blocks, STREAM_BLOCK, stream_room<T>::BYTES, stream,
+                          device, pieces, static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
+                          static_cast<T *>(BACKWARD ? vectors.y : vectors.x), static_cast<T *>(vectors.u),
+                          static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state);
 }
 
 template <typename T> cudaError_t count_stream_blocks(int *blocks) {
@@ -225,11 +203,9 @@ template <typename T> cudaError_t count_stream_blocks(int *blocks) {
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (error != cudaSuccess || major < 9 || most < stream_room<T>::BYTES)
         return error;
-    error = cudaFuncSetAttribute(stream_kernel<T, false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 stream_room<T>::BYTES);
+    error = allow_shared(reinterpret_cast<const void *>(stream_kernel<T, false>), stream_room<T>::BYTES);
     if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(stream_kernel<T, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     stream_room<T>::BYTES);
+        error = allow_shared(reinterpret_cast<const void *>(stream_kernel<T, true>), stream_room<T>::BYTES);
     if (error == cudaSuccess)
         error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, stream_kernel<T, true>, STREAM_BLOCK,
                                                               stream_room<T>::BYTES);

@@ -62,6 +62,12 @@ static lower_cut choose_cut(const gsv_branches *branches, room_function *room, i
     return best;
 }
 
+template <int N> static int lower_launches(const gsv_branches *branches) {
+    const lower_cut forward = choose_cut(branches, forward_room<N>, lower_resident<N>::BLOCKS),
+                    backward = choose_cut(branches, backward_room<N>, lower_resident<N>::BLOCKS);
+    return 2 + (forward.cut > 0) + (backward.cut > 0);
+}
+
 template <int N>
 static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
                                  const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
@@ -71,11 +77,11 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
     cudaError_t error = cudaSuccess;
     for (int part = 0; part < 2 && error == cudaSuccess; part++)
         if (first[part] < first[part + 1])
-            error = launch_block(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                                 int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
-                                 size_t(cut.bytes[part]), stream, *device,
-                                 static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
-                                 static_cast<double *>(vectors->u), nr, first[part], splits);
+            error = launch_allowed(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                                   int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
+                                   size_t(cut.bytes[part]), stream, *device,
+                                   static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
+                                   static_cast<double *>(vectors->u), nr, first[part], splits);
     return error;
 }
 
@@ -88,33 +94,30 @@ static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device
     cudaError_t error = cudaSuccess;
     for (int part = 0; part < 2 && error == cudaSuccess; part++)
         if (first[part] < first[part + 1])
-            error = launch_block(lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                                 int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
-                                 size_t(cut.bytes[part]), stream, *device,
-                                 static_cast<const double *>(vectors->x), static_cast<double *>(vectors->y),
-                                 nr, first[part], splits);
+            error = launch_allowed(lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                                   int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
+                                   size_t(cut.bytes[part]), stream, *device,
+                                   static_cast<const double *>(vectors->x), static_cast<double *>(vectors->y),
+                                   nr, first[part], splits);
     return error;
 }
 
-/* As much as the device has, not what these branches want: another factor's may want more. */
 template <int N> static cudaError_t lower_reserve(const gsv_branches *branches) {
-    int device = 0, most = 0;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error == cudaSuccess &&
-        (most_bytes(branches, forward_room<N>) > most || most_bytes(branches, backward_room<N>) > most))
-        error = cudaErrorInvalidValue;
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, most);
-    if (error == cudaSuccess)
-        error = cudaFuncSetAttribute(lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize, most);
-    return error;
+    const cudaError_t error = allow_shared(
+        reinterpret_cast<const void *>(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>),
+        size_t(most_bytes(branches, forward_room<N>)));
+    return error != cudaSuccess
+               ? error
+               : allow_shared(reinterpret_cast<const void *>(
+                                  lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>),
+                              size_t(most_bytes(branches, backward_room<N>)));
 }
 
 } // namespace gsv
+
+int gsv_lower_launches(const gsv_branches *branches, int nr) {
+    return nr == 8 ? gsv::lower_launches<1>(branches) : gsv::lower_launches<2>(branches);
+}
 
 cudaError_t gsv_lower_reserve(const gsv_branches *branches) {
     const cudaError_t error = gsv::lower_reserve<1>(branches);

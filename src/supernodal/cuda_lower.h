@@ -15,11 +15,13 @@ extern "C" {
  * these branches want. */
 cudaError_t gsv_lower_reserve(const gsv_branches *branches);
 
-/* The branches' part of a sweep: one launch on the stream. nr: 8, 16 or 32. */
+/* The branches' part of a sweep: one launch on the stream, or two. nr: 8, 16 or 32. */
 cudaError_t gsv_lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
 cudaError_t gsv_lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+/* Launches of both sweeps. */
+int gsv_lower_launches(const gsv_branches *branches, int nr);
 
 #ifdef __cplusplus
 }

@@ -5,12 +5,7 @@
 #include "../memory.h"
 #include "cuda_support.h"
 
-#include <omp.h>
 #include <string.h>
-
-static double milliseconds(void) {
-    return 1e3 * omp_get_wtime();
-}
 
 /* -------------------------------------------------------------------------------------------- layout --- */
 
@@ -112,19 +107,19 @@ static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *fac
                                    const gpusolve_factor_data *data, int *touched) {
     if (factor->plan.l.n == 0)
         return GPUSOLVE_OK;
-    const double start = milliseconds();
+    const double start = gsv_milliseconds();
     int32_t *parts = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *parts);
     if (!parts)
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     gpusolve_status status = gsv_cuda_upload(handle, factor, device, data, parts, touched);
     if (status == GPUSOLVE_OK)
         status = copy_d(factor, device, data, &handle->message);
-    const double filled = milliseconds();
+    const double filled = gsv_milliseconds();
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_place_nodes(factor, device, parts, &handle->message);
     gsv_free(parts);
     device->values_ms = filled - start;
-    device->form_ms = milliseconds() - filled;
+    device->form_ms = gsv_milliseconds() - filled;
     return status;
 }
 
@@ -246,7 +241,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data) {
     const int previous = gsv_cuda_enter(handle->device);
-    const double start = milliseconds();
+    const double start = gsv_milliseconds();
     gsv_message *message = &handle->message;
     gpusolve_status status = GPUSOLVE_OK;
     gsv_cuda_factor *device = gsv_calloc(1, sizeof *device);
@@ -276,7 +271,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     }
     int touched = 0;
     if (device)
-        device->plan_ms = milliseconds() - start;
+        device->plan_ms = gsv_milliseconds() - start;
     if (status == GPUSOLVE_OK && data)
         status = fill_values(handle, factor, device, data, &touched);
     factor->prepared = device;

@@ -89,7 +89,9 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x);
 
-/* cuda_cost.c */
+/* cuda_cost.c. The launches of both sweeps where the upper tree goes level by level, for nrhs right-hand sides
+ * or the 32 of them that have a class of their own. */
+int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs);
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
 
 /* cuda_selection.cu */

@@ -25,6 +25,8 @@ enum {
     GSV_PERMUTE_OUT = 16 /* x(perm(i)) = y(i), else x = y */
 };
 
+double gsv_milliseconds(void); /* a clock (factor.c) */
+
 struct gpusolve_factor {
     const struct gsv_executor *executor;
     int device;

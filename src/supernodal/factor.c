@@ -11,7 +11,7 @@
 #include "../memory.h"
 #include "checks.h"
 
-static double milliseconds(void) {
+double gsv_milliseconds(void) {
     return 1e3 * omp_get_wtime();
 }
 
@@ -39,19 +39,19 @@ static gpusolve_status make_plan(const gpusolve_handle *handle, const gpusolve_f
 
 static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                    const gpusolve_factor_data *data) {
-    double start = milliseconds();
+    double start = gsv_milliseconds();
     gpusolve_status status = make_plan(handle, data, &factor->plan, &handle->message);
     if (status)
         return status;
-    double planned = milliseconds();
+    double planned = gsv_milliseconds();
     factor->dtype = data->dtype;
     factor->has_d = gsv_import_has_d(data);
     status = gsv_import_check_values(data, &factor->plan, handle->threads, &handle->message);
-    factor->check_ms = milliseconds() - planned;
+    factor->check_ms = gsv_milliseconds() - planned;
     if (!status)
         status = handle->executor->prepare(handle, factor, data);
     factor->plan_ms = planned - start;
-    factor->prepare_ms = milliseconds() - planned;
+    factor->prepare_ms = gsv_milliseconds() - planned;
     if (status)
         gsv_plan_free(&factor->plan);
     return status;
@@ -105,7 +105,7 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
     gsv_message *message = &handle->message;
-    const double start = milliseconds();
+    const double start = gsv_milliseconds();
     gpusolve_status status = gsv_check_factor_owner(handle, factor);
     if (!status)
         status = check_data(data, message);
@@ -118,7 +118,7 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
     if (!status)
         status = gsv_import_check_values(data, &factor->plan, handle->threads, message);
     if (!status) {
-        factor->check_ms = milliseconds() - start;
+        factor->check_ms = gsv_milliseconds() - start;
         status = handle->executor->refresh(handle, factor, data);
     }
     if (!status) {
@@ -178,14 +178,14 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
         return status;
 
     gsv_plan plan;
-    double start = milliseconds();
+    double start = gsv_milliseconds();
     status = make_plan(handle, data, &plan, &handle->message);
     if (status)
         return status;
     status = gsv_check_max_nrhs(&plan, data->dtype, 0, max_nrhs, &handle->message);
     if (!status) {
         fill_info(handle->executor, &plan, data->dtype, gsv_import_has_d(data), max_nrhs, info);
-        info->plan_ms = milliseconds() - start;
+        info->plan_ms = gsv_milliseconds() - start;
     }
     gsv_plan_free(&plan);
     return status;
