@@ -367,6 +367,8 @@ gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle, const gpuso
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "info->size: is %zu, must be %zu",
                         info->size, sizeof *info);
     *info = selection->info;
+    for (int p = 0; p < selection->parts; p++)
+        info->memory_bytes += selection->part[p].factor->more_bytes;
     return GPUSOLVE_OK;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/table, bench/plot, bench/host/plot and bench/compare on records made up here: test_scripts.py BENCH-FOLDER"""
+"""bench/table, bench/plot, bench/host/plot, bench/prepare/table and bench/compare on records made up here: test_scripts.py BENCH-FOLDER"""
 
 import json
 import subprocess
@@ -72,6 +72,20 @@ class Scripts(unittest.TestCase):
         self.assertIn("nrhs 1 over cudss: geometric mean 3.00, least 3.00, 1 matrices", done.stdout)
         self.assertNotIn("nrhs 32 over cudss", done.stdout)
         self.assertEqual(self.run_script("compare", "--least", "4").returncode, 1)
+
+    def test_prepare_table(self):
+        first = {"matrix": "first", "stored_bytes": 55e6, "factor_bytes": 58e6, "transfer_ms": 1.0, "flops_ms": 0.25,
+                 "target_ms": 2.25, "refresh_ms": 9.0, "create_ms": 20.0, "plan_ms": 5.0}
+        again = dict(first, refresh_ms=2.7)
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in (first, dict(first, matrix="second"), again)))
+        done = self.run_script("prepare/table")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[2:], [
+            "| first | 55 | 1.0 | 0.2 | 2.2 | 2.7 | 1.20 | 20.0 | 5.0 | 1.055 |",
+            "| second | 55 | 1.0 | 0.2 | 2.2 | 9.0 | 4.00 | 20.0 | 5.0 | 1.055 |",
+        ])
+        self.file.write_text("")
+        self.assertNotEqual(self.run_script("prepare/table").returncode, 0)
 
     def test_faster_mode(self):
         modes = [{"pardiso": {"solve_us": 60.0}, "pardiso:one-level": {"solve_us": 40.0}},
