@@ -118,6 +118,7 @@ static int fill(example *e) {
     e->data.pi = l->pi;
     e->data.px = l->px;
     e->data.s = l->s;
+    e->data.perm = l->Perm; /* counts in the factor's memory */
     e->data.x = e->x;
     return 0;
 }

@@ -363,10 +363,11 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
     gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
                  (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
                  (long long)tiles->backward.ptr[plan->nlevels], (long long)(of_8 > of_32 ? of_8 : of_32));
-    gsv_text_add(text,
-                 "prepared: %.2f ms numbers checked, %.2f plan copied, %.2f numbers moved and inverted, %.2f "
-                 "form read\n",
-                 factor->check_ms, device->plan_ms, device->values_ms, device->form_ms);
+    gsv_text_add(
+        text,
+        "prepared: %.2f ms pattern compared, %.2f plan copied, %.2f numbers checked, moved and inverted, "
+        "%.2f nodes placed\n",
+        factor->check_ms, device->plan_ms, device->values_ms, device->form_ms);
     gsv_text_add(text, "inverted in parts: %lld supernodes; kept for substitution: %lld\n",
                  (long long)device->divided, (long long)device->substituted);
 }
@@ -376,6 +377,7 @@ const gsv_executor gsv_cuda_executor = {
     .plan = gsv_tiles_create,
     .bytes = count_bytes,
     .prepare_bytes = gsv_cuda_upload_bytes,
+    .checks_numbers = 1,
     .prepare = gsv_cuda_prepare,
     .refresh = gsv_cuda_refresh,
     .release = gsv_cuda_release,

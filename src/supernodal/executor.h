@@ -38,7 +38,7 @@ struct gpusolve_factor {
     void *prepared;     /* the executor's: values (and index maps) where the backend wants them */
     int64_t more_bytes; /* memory on the backend that the numbers made necessary, beside what `bytes` says */
     double plan_ms, prepare_ms;
-    double check_ms;    /* of the last preparation: its data's pattern and numbers, by host threads */
+    double check_ms; /* of the last preparation: its data's pattern, and numbers unless the executor does */
     uint64_t refreshes; /* how often the values have changed */
 };
 
@@ -104,6 +104,8 @@ typedef struct gsv_executor {
                   int64_t *factor_bytes, int64_t *workspace_bytes);
     /* Memory on the backend that prepare and refresh want besides, while they run; NULL: none. */
     int64_t (*prepare_bytes)(const gsv_plan *plan, gpusolve_dtype dtype);
+    /* prepare and refresh check the numbers (gsv_import_check_values), before they touch a value. */
+    int checks_numbers;
     /* Allocate and fill factor->prepared (NULL on failure) from checked data; returns when it is ready. */
     gpusolve_status (*prepare)(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data);

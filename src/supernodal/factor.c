@@ -46,7 +46,8 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
     double planned = gsv_milliseconds();
     factor->dtype = data->dtype;
     factor->has_d = gsv_import_has_d(data);
-    status = gsv_import_check_values(data, &factor->plan, handle->threads, &handle->message);
+    if (!handle->executor->checks_numbers)
+        status = gsv_import_check_values(data, &factor->plan, handle->threads, &handle->message);
     factor->check_ms = gsv_milliseconds() - planned;
     if (!status)
         status = handle->executor->prepare(handle, factor, data);
@@ -115,7 +116,7 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
                      : gsv_import_check_pattern(data, &factor->plan, message);
     if (!status)
         status = check_kind(factor, data, message);
-    if (!status)
+    if (!status && !handle->executor->checks_numbers)
         status = gsv_import_check_values(data, &factor->plan, handle->threads, message);
     if (!status) {
         factor->check_ms = gsv_milliseconds() - start;

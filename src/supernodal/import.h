@@ -43,6 +43,10 @@ int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan
 gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
                                         gsv_message *message);
 
+/* The same of a supernodal factor's numbers start .. start + count - 1 of x, in one column, whose diagonal is
+ * the first of them or not there: whether nothing is wrong. */
+int gsv_import_check_run(const gpusolve_factor_data *data, int64_t start, int64_t count, int diagonal);
+
 /*
  * Copy panel s, nr x nc, column-major with leading dimension nr, complex numbers interleaved, zeros above the
  * diagonal and where a simplicial factor has no entry; a unit diagonal for L D L'. Safe to call from many

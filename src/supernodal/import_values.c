@@ -61,6 +61,18 @@ static int is_good(column_state state, int has_d) {
     return state.finite && state.im == 0 && (has_d ? state.re != 0 : state.re > 0);
 }
 
+int gsv_import_check_run(const gpusolve_factor_data *data, int64_t start, int64_t count, int diagonal) {
+    const int single = gsv_is_single(data->dtype);
+    const int64_t width = gsv_is_complex(data->dtype) && !data->z ? 2 : 1;
+    const int finite = all_finite(data->x, single, width * start, width * count) &&
+                       (!data->z || all_finite(data->z, single, start, count));
+    if (!diagonal)
+        return finite;
+    const double im = data->z ? real_at(data->z, single, start)
+                              : (width == 2 ? real_at(data->x, single, 2 * start + 1) : 0);
+    return is_good((column_state){finite, real_at(data->x, single, width * start), im}, 0);
+}
+
 static gpusolve_status name_fault(column_state state, int has_d, int32_t j, gsv_message *message) {
     const char *name = has_d ? "D" : "L";
     if (!state.finite)

@@ -6,7 +6,7 @@
 #ifndef GSV_UPLOAD_PLAN_H
 #define GSV_UPLOAD_PLAN_H
 
-#include "plan.h"
+#include "import.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,23 +25,31 @@ typedef struct gsv_panel_batch {
     int64_t begin, end, chunk;
 } gsv_panel_batch;
 
-/* The device memory of a batch, for the most demanding one. */
-typedef struct gsv_batch_sizes {
+/* The device memory of a batch, for the most demanding one, and how many there are. */
+typedef struct gsv_upload_sizes {
     int64_t raw, inverse, sums; /* numbers; sums: of type double (cuda_panel_inverse.h) */
-} gsv_batch_sizes;
+    int32_t batches;
+} gsv_upload_sizes;
 
 typedef struct gsv_upload_plan {
-    gsv_batch_sizes most;
-    int32_t count;
+    gsv_upload_sizes most;
+    int32_t count;            /* of batches */
     gsv_panel_batch *batches; /* [count + 1] the last one is where the others end */
     int64_t *start;           /* [nsuper + 1] numbers before each panel */
 } gsv_upload_plan;
 
 /* number: bytes of one. */
-gsv_batch_sizes gsv_upload_sizes(const gsv_plan *plan, int64_t number);
+gsv_upload_sizes gsv_upload_most(const gsv_plan *plan, int64_t number);
 /* NULL: out of memory. */
 gsv_upload_plan *gsv_upload_plan_create(const gsv_plan *plan, int64_t number);
 void gsv_upload_plan_free(gsv_upload_plan *plan); /* NULL is accepted */
+
+/* Numbers begin .. end - 1 of all, which are in a batch, from the caller's arrays to `to`. */
+void gsv_upload_pack(const gsv_upload_plan *way, const gsv_plan *plan, const gpusolve_factor_data *data,
+                     const gsv_panel_batch *batch, int64_t begin, int64_t end, char *to);
+/* Whether nothing is wrong with them (gsv_import_check_values), where they are; supernodal factors only. */
+int gsv_upload_check(const gsv_upload_plan *way, const gsv_plan *plan, const gpusolve_factor_data *data,
+                     const gsv_panel_batch *batch, int64_t begin, int64_t end);
 
 #ifdef __cplusplus
 }

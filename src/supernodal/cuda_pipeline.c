@@ -1,0 +1,139 @@
+/* What an upload works with: cuda_pipeline.h. */
+#include "cuda_pipeline.h"
+
+#include "../memory.h"
+
+void gsv_pipeline_close(gsv_pipeline *p) {
+    cudaStreamSynchronize(p->transfer);
+    cudaStreamSynchronize(p->inversion);
+    cudaFree(p->room);
+    p->room = NULL;
+}
+
+static void destroy_event(cudaEvent_t event) {
+    if (event)
+        cudaEventDestroy(event);
+}
+
+static void pipeline_destroy(gsv_pipeline *p) {
+    if (p->transfer && p->inversion)
+        gsv_pipeline_close(p);
+    for (int k = 0; k < GSV_HOST_LISTS; k++)
+        cudaFreeHost(p->lists[k]);
+    for (int k = 0; k < GSV_MOST_SLOTS; k++) {
+        destroy_event(p->slots[k].arrived);
+        destroy_event(p->slots[k].done);
+    }
+    for (int k = 0; k < GSV_CHUNKS; k++)
+        destroy_event(p->copied[k]);
+    cudaFreeHost(p->pinned);
+    if (p->transfer)
+        cudaStreamDestroy(p->transfer);
+    if (p->inversion)
+        cudaStreamDestroy(p->inversion);
+    gsv_free(p);
+}
+
+void gsv_cuda_handle_destroy(gpusolve_handle *handle) {
+    if (!handle->scratch)
+        return;
+    const int previous = gsv_cuda_enter(handle->device);
+    pipeline_destroy(handle->scratch);
+    handle->scratch = NULL;
+    gsv_cuda_leave(previous);
+}
+
+static gpusolve_status allocate_pinned(char **memory, int64_t bytes, gsv_message *message) {
+    void *found = NULL;
+    *memory = NULL;
+    if (gsv_allocation_fails() || cudaMallocHost(&found, (size_t)bytes) != cudaSuccess) {
+        cudaGetLastError();
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of pinned host memory: %lld bytes",
+                        (long long)bytes);
+    }
+    *memory = found;
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status create_event(cudaEvent_t *event, gsv_message *message) {
+    return gsv_cuda_check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate",
+                          message);
+}
+
+static gpusolve_status fill_pipeline(gsv_pipeline *p, gsv_message *message) {
+    gpusolve_status status = gsv_cuda_check(cudaStreamCreateWithFlags(&p->transfer, cudaStreamNonBlocking),
+                                            "cudaStreamCreate", message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(cudaStreamCreateWithFlags(&p->inversion, cudaStreamNonBlocking),
+                                "cudaStreamCreate", message);
+    if (status == GPUSOLVE_OK)
+        status = allocate_pinned(&p->pinned, (int64_t)GSV_CHUNKS * GSV_CHUNK_BYTES, message);
+    for (int k = 0; k < GSV_CHUNKS && status == GPUSOLVE_OK; k++)
+        status = create_event(&p->copied[k], message);
+    for (int k = 0; k < GSV_HOST_LISTS && status == GPUSOLVE_OK; k++)
+        status = allocate_pinned(&p->lists[k], GSV_LIST_BYTES, message);
+    for (int k = 0; k < GSV_MOST_SLOTS && status == GPUSOLVE_OK; k++) {
+        gsv_batch_slot *slot = &p->slots[k];
+        status = create_event(&slot->arrived, message);
+        if (status == GPUSOLVE_OK)
+            status = create_event(&slot->done, message);
+    }
+    return status;
+}
+
+gpusolve_status gsv_pipeline_of(gpusolve_handle *handle, gsv_pipeline **found) {
+    gsv_message *message = &handle->message;
+    if (!handle->scratch) {
+        gsv_pipeline *p = gsv_calloc(1, sizeof *p);
+        if (!p)
+            return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+        const gpusolve_status status = fill_pipeline(p, message);
+        if (status != GPUSOLVE_OK) {
+            pipeline_destroy(p);
+            return status;
+        }
+        handle->scratch = p;
+    }
+    *found = handle->scratch;
+    return GPUSOLVE_OK;
+}
+
+static int64_t round_up(int64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper) {
+    gsv_room l = {.raw = round_up(most->raw * number)};
+    const int64_t fit = GSV_MOST_SLOTS * (int64_t)GSV_BATCH_BYTES / (l.raw > 0 ? l.raw : 1);
+    l.slots = fit > most->batches ? most->batches : (int)fit;
+    l.slots = l.slots < 2 ? 2 : l.slots > GSV_MOST_SLOTS ? GSV_MOST_SLOTS : l.slots;
+    l.lists = l.slots * l.raw;
+    l.inverse = l.lists + l.slots * round_up(GSV_LIST_BYTES);
+    l.sums = l.inverse + round_up(most->inverse * number);
+    l.parts = l.sums + round_up(most->sums * (int64_t)sizeof(double));
+    l.bytes = l.parts + nsuper * (int64_t)sizeof(int32_t);
+    return l;
+}
+
+int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    const gsv_upload_sizes most = gsv_upload_most(plan, number);
+    return gsv_upload_room(&most, number, plan->l.nsuper).bytes;
+}
+
+gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
+                                  gsv_message *message) {
+    const gpusolve_status status = gsv_cuda_malloc(&p->room, l->bytes, message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    char *base = p->room;
+    for (int k = 0; k < l->slots; k++) {
+        p->slots[k].raw = base + k * l->raw;
+        p->slots[k].lists = base + l->lists + k * round_up(GSV_LIST_BYTES);
+    }
+    p->inverse = base + l->inverse;
+    p->sums = (double *)(base + l->sums);
+    p->parts = (int32_t *)(base + l->parts);
+    return wide ? gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message)
+                : GPUSOLVE_OK;
+}
