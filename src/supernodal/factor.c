@@ -24,10 +24,10 @@ static gpusolve_status check_data(const gpusolve_factor_data *data, gsv_message 
 static gpusolve_status make_plan(const gpusolve_handle *handle, const gpusolve_factor_data *data,
                                  gsv_plan *plan, gsv_message *message) {
     gsv_structure structure;
-    gpusolve_status status = gsv_import_structure(data, &structure, message);
+    gpusolve_status status = gsv_import_structure(data, handle->threads, &structure, message);
     if (status)
         return status;
-    status = gsv_plan_create(&structure, plan, message);
+    status = gsv_plan_create(&structure, handle->threads, plan, message);
     if (status)
         return status;
     plan->in_place = data->in_place;

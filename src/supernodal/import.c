@@ -20,23 +20,26 @@ int gsv_import_has_d(const gpusolve_factor_data *data) {
 
 /* ------------------------------------------------------------------------------------------ structure --- */
 
-static void copy_indices(int32_t *to, const void *from, gpusolve_itype itype, int64_t count) {
+enum { MANY_INDICES = 1 << 16 }; /* from here on several threads copy or compare */
+
+static void copy_indices(int32_t *to, const void *from, gpusolve_itype itype, int64_t count, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static) if (count > MANY_INDICES)
     for (int64_t k = 0; k < count; k++)
         to[k] = (int32_t)gsv_index(from, itype, k);
 }
 
-static gpusolve_status supernodal_structure(const gpusolve_factor_data *data, gsv_structure *structure,
-                                            gsv_message *message) {
+static gpusolve_status supernodal_structure(const gpusolve_factor_data *data, int threads,
+                                            gsv_structure *structure, gsv_message *message) {
     structure->nsuper = (int32_t)data->nsuper;
     structure->first_column = gsv_malloc((size_t)data->nsuper + 1, sizeof *structure->first_column);
     structure->row_ptr = gsv_malloc((size_t)data->nsuper + 1, sizeof *structure->row_ptr);
     structure->rows = gsv_malloc((size_t)data->ssize, sizeof *structure->rows);
     if (!structure->first_column || !structure->row_ptr || !structure->rows)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the factor's row indices");
-    copy_indices(structure->first_column, data->super, data->itype, data->nsuper + 1);
+    copy_indices(structure->first_column, data->super, data->itype, data->nsuper + 1, threads);
     for (int64_t k = 0; k <= data->nsuper; k++)
         structure->row_ptr[k] = gsv_index(data->pi, data->itype, k);
-    copy_indices(structure->rows, data->s, data->itype, data->ssize);
+    copy_indices(structure->rows, data->s, data->itype, data->ssize, threads);
     return GPUSOLVE_OK;
 }
 
@@ -50,32 +53,32 @@ static gpusolve_status empty_structure(gsv_structure *structure, gsv_message *me
     return GPUSOLVE_OK;
 }
 
-static gpusolve_status copy_perm(const gpusolve_factor_data *data, gsv_structure *structure,
+static gpusolve_status copy_perm(const gpusolve_factor_data *data, int threads, gsv_structure *structure,
                                  gsv_message *message) {
     if (!data->perm || data->n == 0)
         return GPUSOLVE_OK;
     structure->perm = gsv_malloc((size_t)data->n, sizeof *structure->perm);
     if (!structure->perm)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the permutation");
-    copy_indices(structure->perm, data->perm, data->itype, data->n);
+    copy_indices(structure->perm, data->perm, data->itype, data->n, threads);
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_structure *structure,
+gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, int threads, gsv_structure *structure,
                                      gsv_message *message) {
     memset(structure, 0, sizeof *structure);
-    gpusolve_status status = gsv_check_fields(data, message);
+    gpusolve_status status = gsv_check_fields(data, threads, message);
     if (status)
         return status;
     structure->n = (int32_t)data->n;
     if (data->n == 0)
         status = empty_structure(structure, message);
     else if (gsv_is_supernodal(data))
-        status = supernodal_structure(data, structure, message);
+        status = supernodal_structure(data, threads, structure, message);
     else
         status = gsv_simplicial_structure(data, structure, message);
     if (!status)
-        status = copy_perm(data, structure, message);
+        status = copy_perm(data, threads, structure, message);
     if (status)
         gsv_structure_free(structure);
     return status;
@@ -117,15 +120,14 @@ static gpusolve_status compare_supernodal(const gpusolve_factor_data *data, cons
     return status;
 }
 
-enum { COMPARED = 1 << 14 }; /* indices that a thread compares at a time */
-
 static int same_indices(const void *array, gpusolve_itype itype, const int32_t *planned, int64_t count,
                         int threads) {
     int different = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : different) if (count > COMPARED)
-    for (int64_t begin = 0; begin < count; begin += COMPARED)
-        for (int64_t k = begin; k < count && k < begin + COMPARED; k++)
-            different |= gsv_index(array, itype, k) != planned[k];
+#pragma omp parallel for num_threads(threads) schedule(static) \
+    reduction(|                                                \
+              : different) if (count > MANY_INDICES)
+    for (int64_t k = 0; k < count; k++)
+        different |= gsv_index(array, itype, k) != planned[k];
     return !different;
 }
 
@@ -172,7 +174,7 @@ static gpusolve_status place_column(const gpusolve_factor_data *data, const gsv_
 gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const gsv_plan *plan,
                                          gsv_message *message) {
     const gsv_structure *l = &plan->l;
-    gpusolve_status status = gsv_check_fields(data, message);
+    gpusolve_status status = gsv_check_fields(data, 1, message);
     if (status)
         return status;
     if (data->n != l->n)

@@ -15,12 +15,12 @@ extern "C" {
 size_t gsv_dtype_bytes(gpusolve_dtype dtype);
 
 /*
- * Check every field but the numbers and make the structure. A simplicial pattern is grouped into supernodes:
+ * Check every field but the numbers and make the structure, with so many threads. A simplicial pattern is grouped into supernodes:
  * fundamental ones, then children merged into parents where few explicit zeros result.
  * Statuses: GPUSOLVE_INVALID_ARGUMENT, _INVALID_FACTOR, _NOT_POSITIVE_DEFINITE, _TOO_LARGE, _OUT_OF_MEMORY;
  * the message names the field. Nothing is allocated on failure.
  */
-gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_structure *structure,
+gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, int threads, gsv_structure *structure,
                                      gsv_message *message);
 
 /*

@@ -165,31 +165,43 @@ gpusolve_status gsv_check_px(const gpusolve_factor_data *data, gsv_message *mess
     return GPUSOLVE_OK;
 }
 
-/* s: a supernode's own columns, then rows strictly ascending below them. */
-static gpusolve_status check_s(const gpusolve_factor_data *data, gsv_message *message) {
-    for (int64_t k = 0; k < data->nsuper; k++) {
-        const int64_t first = gsv_index(data->super, data->itype, k);
-        const int64_t nc = gsv_index(data->super, data->itype, k + 1) - first;
-        const int64_t start = gsv_index(data->pi, data->itype, k);
-        const int64_t end = gsv_index(data->pi, data->itype, k + 1);
-        int64_t last = first - 1;
-        for (int64_t t = start; t < end; t++) {
-            const int64_t row = gsv_index(data->s, data->itype, t);
-            if (t < start + nc && row != first + (t - start))
-                return gsv_fail(message, GPUSOLVE_INVALID_FACTOR,
-                                "s[%lld] = %lld is not column %lld of supernode %lld", (long long)t,
-                                (long long)row, (long long)(first + (t - start)), (long long)k);
-            if (row <= last)
-                return gsv_fail(message, GPUSOLVE_INVALID_FACTOR,
-                                "s[%lld] = %lld is not above s[%lld] = %lld in supernode %lld", (long long)t,
-                                (long long)row, (long long)(t - 1), (long long)last, (long long)k);
-            if (row >= data->n)
-                return gsv_fail(message, GPUSOLVE_INVALID_FACTOR, "s[%lld] = %lld is not below n = %lld",
-                                (long long)t, (long long)row, (long long)data->n);
-            last = row;
-        }
+/* s: supernode k's own columns, then rows strictly ascending below them; message NULL: say nothing. */
+static gpusolve_status check_rows(const gpusolve_factor_data *data, int64_t k, gsv_message *message) {
+    const int64_t first = gsv_index(data->super, data->itype, k);
+    const int64_t nc = gsv_index(data->super, data->itype, k + 1) - first;
+    const int64_t start = gsv_index(data->pi, data->itype, k);
+    const int64_t end = gsv_index(data->pi, data->itype, k + 1);
+    int64_t last = first - 1;
+    for (int64_t t = start; t < end; t++) {
+        const int64_t row = gsv_index(data->s, data->itype, t);
+        if (t < start + nc && row != first + (t - start))
+            return gsv_fail(message, GPUSOLVE_INVALID_FACTOR,
+                            "s[%lld] = %lld is not column %lld of supernode %lld", (long long)t,
+                            (long long)row, (long long)(first + (t - start)), (long long)k);
+        if (row <= last)
+            return gsv_fail(message, GPUSOLVE_INVALID_FACTOR,
+                            "s[%lld] = %lld is not above s[%lld] = %lld in supernode %lld", (long long)t,
+                            (long long)row, (long long)(t - 1), (long long)last, (long long)k);
+        if (row >= data->n)
+            return gsv_fail(message, GPUSOLVE_INVALID_FACTOR, "s[%lld] = %lld is not below n = %lld",
+                            (long long)t, (long long)row, (long long)data->n);
+        last = row;
     }
     return GPUSOLVE_OK;
+}
+
+enum { MANY_ROWS = 1 << 16 }; /* from here on several threads check them */
+
+/* All supernodes'. The first one at fault is named, whoever meets it. */
+static gpusolve_status check_s(const gpusolve_factor_data *data, int threads, gsv_message *message) {
+    int64_t first = data->nsuper;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256) \
+    reduction(min                                                    \
+              : first) if (data->ssize > MANY_ROWS)
+    for (int64_t k = 0; k < data->nsuper; k++)
+        if (k < first && check_rows(data, k, NULL) != GPUSOLVE_OK)
+            first = k;
+    return first == data->nsuper ? GPUSOLVE_OK : check_rows(data, first, message);
 }
 
 /* p and nz: columns in any order (only with nz), inside p[n] <= xsize, no more entries than that in all. */
@@ -230,7 +242,7 @@ gpusolve_status gsv_check_outline(const gpusolve_factor_data *data, gsv_message 
     return status || data->n == 0 ? status : check_pointers(data, message);
 }
 
-gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, gsv_message *message) {
+gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, int threads, gsv_message *message) {
     gpusolve_status status = check_scalars(data, message);
     if (status || data->n == 0) /* nothing more to look at: with n = 0 the arrays may be NULL */
         return status;
@@ -242,7 +254,7 @@ gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, gsv_message *
         return check_p(data, message);
     if (!(status = check_super(data, message)) && !(status = check_pi(data, message)) &&
         !(status = gsv_check_px(data, message)))
-        status = check_s(data, message);
+        status = check_s(data, threads, message);
     return status;
 }
 

@@ -10,7 +10,13 @@
 #include "subtrees.h"
 #include "tiles.h"
 
+#include <omp.h>
 #include <string.h>
+
+enum {
+    MANY_ROWS = 1 << 16, /* of all fronts: from here on several threads plan, */
+    MOST_THREADS = 4     /* so many, for each wants memory for all rows */
+};
 
 void gsv_structure_free(gsv_structure *structure) {
     gsv_free(structure->first_column);
@@ -35,11 +41,13 @@ void gsv_plan_free(gsv_plan *plan) {
 
 /* parent(s) = the supernode that holds the first row below s; owner[j] = the supernode of column j (scratch).
  */
-static void find_parents(gsv_plan *plan, int32_t *owner) {
+static void find_parents(gsv_plan *plan, int threads, int32_t *owner) {
     const gsv_structure *l = &plan->l;
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int32_t s = 0; s < l->nsuper; s++)
         for (int32_t j = l->first_column[s]; j < l->first_column[s + 1]; j++)
             owner[j] = s;
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int32_t s = 0; s < l->nsuper; s++)
         plan->parent[s] = gsv_rows(plan, s) > gsv_columns(plan, s)
                               ? owner[l->rows[l->row_ptr[s] + gsv_columns(plan, s)]]
@@ -73,37 +81,52 @@ static void find_children_and_levels(gsv_plan *plan) {
     }
 }
 
-/* update_map: position[row] is the row's place in the front of the parent at hand, valid where seen[row] ==
- * parent. */
-static gpusolve_status map_updates(gsv_plan *plan, int32_t *position, int32_t *seen, gsv_message *message) {
+/* update_map of the children of p. position[row] is the row's place in p's front where there is one, and any
+ * number where there is none. The child with a row that p does not have, or -1; *lost is that row. */
+static int32_t map_children(const gsv_plan *plan, int32_t p, int32_t *position, int32_t *lost) {
     const gsv_structure *l = &plan->l;
-    for (int32_t j = 0; j < l->n; j++)
-        seen[j] = -1;
-    for (int32_t p = 0; p < l->nsuper; p++) {
-        if (plan->child_ptr[p] == plan->child_ptr[p + 1])
-            continue;
-        const int32_t *front = l->rows + l->row_ptr[p];
-        const int32_t nr = gsv_rows(plan, p);
-        for (int32_t i = 0; i < nr; i++) {
-            position[front[i]] = i;
-            seen[front[i]] = p;
-        }
-        for (int32_t k = plan->child_ptr[p]; k < plan->child_ptr[p + 1]; k++) {
-            const int32_t c = plan->child[k];
-            const int32_t *below = l->rows + l->row_ptr[c] + gsv_columns(plan, c);
-            int32_t *map = plan->update_map + plan->update_ptr[c];
-            const int64_t count = plan->update_ptr[c + 1] - plan->update_ptr[c];
-            for (int64_t i = 0; i < count; i++) {
-                if (seen[below[i]] != p)
-                    return gsv_fail(
-                        message, GPUSOLVE_INVALID_FACTOR,
-                        "row %d of supernode %d is not among the rows of its parent, supernode %d",
-                        (int)below[i], (int)c, (int)p);
-                map[i] = position[below[i]];
+    const int32_t *front = l->rows + l->row_ptr[p];
+    const int32_t nr = gsv_rows(plan, p);
+    if (plan->child_ptr[p] == plan->child_ptr[p + 1])
+        return -1;
+    for (int32_t i = 0; i < nr; i++)
+        position[front[i]] = i;
+    for (int32_t k = plan->child_ptr[p]; k < plan->child_ptr[p + 1]; k++) {
+        const int32_t c = plan->child[k];
+        const int32_t *below = l->rows + l->row_ptr[c] + gsv_columns(plan, c);
+        int32_t *map = plan->update_map + plan->update_ptr[c];
+        const int64_t count = gsv_updates(plan, c);
+        for (int64_t i = 0; i < count; i++) {
+            map[i] = position[below[i]];
+            if (map[i] >= nr || front[map[i]] != below[i]) {
+                *lost = below[i];
+                return c;
             }
         }
     }
-    return GPUSOLVE_OK;
+    return -1;
+}
+
+/* position: [threads][n]. The first parent at fault is named, whoever meets it. */
+static gpusolve_status map_updates(gsv_plan *plan, int threads, int32_t *position, gsv_message *message) {
+    const int32_t nsuper = plan->l.nsuper;
+    const size_t n = (size_t)plan->l.n;
+    int32_t first = nsuper, lost = 0;
+#pragma omp parallel num_threads(threads) reduction(min : first)
+    {
+        int32_t *own = position + n * (size_t)omp_get_thread_num(), row;
+        memset(own, 0, n * sizeof *own);
+#pragma omp for schedule(dynamic, 256)
+        for (int32_t p = 0; p < nsuper; p++)
+            if (p < first && map_children(plan, p, own, &row) >= 0)
+                first = p;
+    }
+    if (first == nsuper)
+        return GPUSOLVE_OK;
+    const int32_t c = map_children(plan, first, position, &lost);
+    return gsv_fail(message, GPUSOLVE_INVALID_FACTOR,
+                    "row %d of supernode %d is not among the rows of its parent, supernode %d", (int)lost,
+                    (int)c, (int)first);
 }
 
 static void count_sizes(gsv_plan *plan) {
@@ -120,14 +143,18 @@ static void count_sizes(gsv_plan *plan) {
         16 * (nsuper + 1);
 }
 
-gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_plan *plan, gsv_message *message) {
+gpusolve_status gsv_plan_create(gsv_structure *structure, int threads, gsv_plan *plan, gsv_message *message) {
     memset(plan, 0, sizeof *plan);
     plan->l = *structure;
     memset(structure, 0, sizeof *structure);
 
     const size_t nsuper = (size_t)plan->l.nsuper, n = (size_t)plan->l.n;
+    if (threads > MOST_THREADS)
+        threads = MOST_THREADS;
+    if (plan->l.row_ptr[nsuper] < MANY_ROWS)
+        threads = 1;
     gpusolve_status status = GPUSOLVE_OUT_OF_MEMORY;
-    int32_t *scratch = gsv_malloc(2 * n, sizeof *scratch);
+    int32_t *scratch = gsv_malloc((size_t)threads * n, sizeof *scratch);
     plan->parent = gsv_malloc(nsuper, sizeof *plan->parent);
     plan->child_ptr = gsv_calloc(nsuper + 1, sizeof *plan->child_ptr);
     plan->child = gsv_malloc(nsuper, sizeof *plan->child);
@@ -139,9 +166,9 @@ gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_plan *plan, gsv_me
     plan->update_map = gsv_malloc((size_t)plan->update_ptr[nsuper], sizeof *plan->update_map);
     if (!plan->update_map)
         goto done;
-    find_parents(plan, scratch);
+    find_parents(plan, threads, scratch);
     find_children_and_levels(plan);
-    status = map_updates(plan, scratch, scratch + n, message);
+    status = map_updates(plan, threads, scratch, message);
 
 done:
     gsv_free(scratch);

@@ -84,10 +84,11 @@ static inline int64_t gsv_trapezoid(const gsv_plan *plan, int32_t s) {
 }
 
 /*
- * Take over the structure (also on failure: it is freed then) and build the tree and the maps.
+ * Take over the structure (also on failure: it is freed then) and build the tree and the maps, which are the
+ * same with any number of threads.
  * GPUSOLVE_INVALID_FACTOR: rows of a supernode that its parent does not have; the message names them.
  */
-gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_plan *plan, gsv_message *message);
+gpusolve_status gsv_plan_create(gsv_structure *structure, int threads, gsv_plan *plan, gsv_message *message);
 void gsv_plan_free(gsv_plan *plan);
 
 #ifdef __cplusplus

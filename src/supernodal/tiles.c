@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MANY_ROWS = 1 << 16 }; /* of all fronts: from here on several threads plan */
+
 int64_t gsv_panel_size(int64_t nr, int64_t nc) {
     if (gsv_is_narrow(nr, nc))
         return nr * nc - nc * (nc - 1) / 2;
@@ -277,6 +279,50 @@ static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_
     return true;
 }
 
+/* What follows from the branches at once; false: out of memory. */
+static bool fill_lists(const gsv_plan *plan, int threads, gsv_tiles *tiles) {
+    const int most = plan->l.row_ptr[plan->l.nsuper] < MANY_ROWS ? 1 : threads < 5 ? threads : 5;
+    bool narrow = false, assemble = false, forward = false, backward = false;
+#pragma omp parallel sections num_threads(most)
+    {
+#pragma omp section
+        place_updates(plan, tiles);
+#pragma omp section
+        narrow = list_narrow(plan, &tiles->branches, &tiles->tiny, true) &&
+                 list_narrow(plan, &tiles->branches, &tiles->small, false);
+#pragma omp section
+        forward =
+            list_tasks(plan, &tiles->forward, cut_forward) && sort_tasks(plan, &tiles->forward, cost_forward);
+#pragma omp section
+        backward = list_tasks(plan, &tiles->backward, cut_backward) &&
+                   sort_tasks(plan, &tiles->backward, cost_backward);
+#pragma omp section
+        {
+            assemble = list_tasks(plan, &tiles->assemble, cut_assemble);
+            place_panels(plan, tiles);
+            place_rows(plan, tiles);
+        }
+    }
+    return narrow && assemble && forward && backward;
+}
+
+/* The stream and the tiles for many right-hand sides, which know nothing of each other. */
+static gpusolve_status make_sweeps(gsv_plan *plan, int threads, gsv_message *message) {
+    gpusolve_status stream = GPUSOLVE_OK, many = GPUSOLVE_OK;
+    gsv_message other = {{0}};
+    const int most = threads < 2 || plan->l.row_ptr[plan->l.nsuper] < MANY_ROWS ? 1 : 2;
+#pragma omp parallel sections num_threads(most)
+    {
+#pragma omp section
+        stream = gsv_stream_create(plan, &plan->tiles->stream, message);
+#pragma omp section
+        many = gsv_many_create(plan, &plan->tiles->many, &other);
+    }
+    if (stream == GPUSOLVE_OK && many != GPUSOLVE_OK && message)
+        *message = other;
+    return stream != GPUSOLVE_OK ? stream : many;
+}
+
 gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *message) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
     if (updates >= UINT32_MAX)
@@ -296,26 +342,15 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *messa
     tiles->gather = gsv_malloc((size_t)updates, sizeof *tiles->gather);
     tiles->update_place = gsv_malloc((size_t)nsuper, sizeof *tiles->update_place);
     if (!tiles->panel_ptr || !tiles->update_place || !tiles->row_place || !tiles->gather_ptr ||
-        !tiles->gather || !list_narrow(plan, &tiles->branches, &tiles->tiny, true) ||
-        !list_narrow(plan, &tiles->branches, &tiles->small, false) ||
-        !list_tasks(plan, &tiles->assemble, cut_assemble) ||
-        !list_tasks(plan, &tiles->forward, cut_forward) ||
-        !list_tasks(plan, &tiles->backward, cut_backward) ||
-        !sort_tasks(plan, &tiles->forward, cost_forward) ||
-        !sort_tasks(plan, &tiles->backward, cost_backward)) {
+        !tiles->gather || !fill_lists(plan, threads, tiles)) {
         gsv_tiles_free(tiles);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
-    place_panels(plan, tiles);
-    place_rows(plan, tiles);
-    place_updates(plan, tiles);
     invert_updates(plan, threads, tiles);
     plan->tiles = tiles;
     status = gsv_branches_fill(plan, tiles->panel_ptr, threads, &tiles->branches, message);
     if (status == GPUSOLVE_OK)
-        status = gsv_stream_create(plan, &tiles->stream, message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_many_create(plan, &tiles->many, message);
+        status = make_sweeps(plan, threads, message);
     if (status != GPUSOLVE_OK) {
         plan->tiles = NULL;
         gsv_tiles_free(tiles);

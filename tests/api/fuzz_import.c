@@ -104,7 +104,7 @@ static void use(const gpusolve_factor_data *data, gsv_structure *structure, cons
     gsv_plan plan;
     gsv_message message = {""};
     CHECK(structure_is_sound(structure));
-    gpusolve_status status = gsv_plan_create(structure, &plan, &message);
+    gpusolve_status status = gsv_plan_create(structure, 1, &plan, &message);
     if (status) {
         CHECK(status == GPUSOLVE_INVALID_FACTOR && message.text[0]);
         seen->refused[status]++;
@@ -137,7 +137,7 @@ static void try_one(const gpusolve_factor_data *from, const gsv_plan *healthy, u
     gsv_structure structure;
     gsv_message message = {""};
     const int64_t live = gsv_live_allocations();
-    const gpusolve_status status = gsv_import_structure(&data, &structure, &message);
+    const gpusolve_status status = gsv_import_structure(&data, 1, &structure, &message);
     seen->tried++;
     if (status == GPUSOLVE_OK)
         use(&data, &structure, healthy, seen);

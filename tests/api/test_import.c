@@ -183,7 +183,7 @@ static void mangle(const mangling *m, gpusolve_factor_kind kind, gpusolve_itype 
         set_index(*array_named(&bad, m->field), itype, m->k, m->value);
 
     gsv_structure structure;
-    CHECK_STATUS(gsv_import_structure(&bad, &structure, &message), m->status);
+    CHECK_STATUS(gsv_import_structure(&bad, 2, &structure, &message), m->status);
     testing_check(strstr(message.text, m->says) != NULL, __FILE__, __LINE__, "\"%s\" does not say \"%s\"",
                   message.text, m->says);
     CHECK(!structure.rows && !structure.perm && !structure.first_column && !structure.row_ptr);
@@ -191,7 +191,7 @@ static void mangle(const mangling *m, gpusolve_factor_kind kind, gpusolve_itype 
     CHECK_STATUS(gsv_import_check_pattern(&bad, &plan, &message), m->status);
     CHECK(!gsv_import_is_planned(&bad, &plan, 2));
     CHECK(strstr(message.text, m->says) != NULL);
-    CHECK_STATUS(gsv_import_structure(&bad, &structure, NULL), m->status);
+    CHECK_STATUS(gsv_import_structure(&bad, 2, &structure, NULL), m->status);
     gsv_plan_free(&plan);
     CHECK(gsv_live_allocations() == live);
     free_factor(&data);
@@ -218,10 +218,10 @@ static void test_fields(void) {
     }
     testing_in("fields");
     gsv_structure structure;
-    CHECK_STATUS(gsv_import_structure(NULL, &structure, NULL), GPUSOLVE_INVALID_ARGUMENT);
+    CHECK_STATUS(gsv_import_structure(NULL, 2, &structure, NULL), GPUSOLVE_INVALID_ARGUMENT);
     gpusolve_factor_data data = small_factor(GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_INT32, GPUSOLVE_DOUBLE, 0, 0);
     data.z = data.x;
-    CHECK_STATUS(gsv_import_structure(&data, &structure, NULL), GPUSOLVE_INVALID_ARGUMENT);
+    CHECK_STATUS(gsv_import_structure(&data, 2, &structure, NULL), GPUSOLVE_INVALID_ARGUMENT);
     data.z = NULL;
     free_factor(&data);
 }
@@ -240,7 +240,7 @@ static void test_overlap(void) {
     data.x = ones;
     gsv_structure structure;
     gsv_message message = {""};
-    CHECK_STATUS(gsv_import_structure(&data, &structure, &message), GPUSOLVE_INVALID_FACTOR);
+    CHECK_STATUS(gsv_import_structure(&data, 2, &structure, &message), GPUSOLVE_INVALID_FACTOR);
     CHECK(strstr(message.text, "they overlap") != NULL);
 }
 
@@ -366,7 +366,7 @@ static void test_out_of_memory(void) {
             gsv_message message = {""};
             testing_in("kind %d, allocation %d fails", kind, ++k);
             gsv_fail_allocation(k);
-            status = gsv_import_structure(&data, &structure, &message);
+            status = gsv_import_structure(&data, 2, &structure, &message);
             gsv_fail_allocation(0);
             CHECK(status == GPUSOLVE_OK || strstr(message.text, "memory"));
             if (!status)

@@ -222,8 +222,8 @@ static void check_matrix(const char *spec, int some, cholmod_common *common) {
     gsv_structure structure;
     gsv_plan plan;
     gsv_message message;
-    REQUIRE(gsv_import_structure(&data, &structure, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_plan_create(&structure, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_import_structure(&data, 2, &structure, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&structure, 2, &plan, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
     CHECK((plan.tiles->branches.count > 0) == some);
     check_choice(&plan);

@@ -248,7 +248,7 @@ static void check_plan(const gsv_plan *plan) {
 static void check_structure(gsv_structure *structure, int64_t slots) {
     gsv_message message;
     gsv_plan plan;
-    REQUIRE(gsv_plan_create(structure, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(structure, 2, &plan, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
     check_plan(&plan);
     CHECK(plan.tiles->many.slots >= slots);

@@ -301,8 +301,8 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     gsv_structure structure;
     gsv_plan plan;
     gsv_message message;
-    REQUIRE(gsv_import_structure(&data, &structure, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_plan_create(&structure, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_import_structure(&data, 2, &structure, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&structure, 2, &plan, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
     const size_t n = (size_t)plan.l.n + 1, updates = (size_t)plan.update_ptr[plan.l.nsuper] + 1;
     const vectors v = {calloc((size_t)plan.tiles->panel_ptr[plan.l.nsuper] + 1, 8), calloc(n, 8),

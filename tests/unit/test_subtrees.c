@@ -72,7 +72,7 @@ static gsv_plan make_plan(tree_shape shape, int32_t nsuper, int32_t widest, uint
     gsv_free(count);
     gsv_plan plan;
     gsv_message message;
-    REQUIRE(gsv_plan_create(&l, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&l, 2, &plan, &message) == GPUSOLVE_OK);
     return plan;
 }
 
