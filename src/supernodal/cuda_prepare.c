@@ -102,7 +102,7 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
     return gsv_cuda_check(error, "copying D to the device", message);
 }
 
-/* All panels and D. *touched is set before the first number on the device changes. */
+/* All panels and D, as gsv_cuda_upload says. */
 static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *factor, gsv_cuda_factor *device,
                                    const gpusolve_factor_data *data, int *touched) {
     if (factor->plan.l.n == 0)
@@ -269,11 +269,10 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
             gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches) == cudaSuccess;
         cudaGetLastError();
     }
-    int touched = 0;
     if (device)
         device->plan_ms = gsv_milliseconds() - start;
     if (status == GPUSOLVE_OK && data)
-        status = fill_values(handle, factor, device, data, &touched);
+        status = fill_values(handle, factor, device, data, NULL);
     factor->prepared = device;
     if (status != GPUSOLVE_OK)
         gsv_cuda_release(factor);

@@ -72,8 +72,9 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
                                  const gpusolve_factor_data *data);
 void gsv_cuda_release(gpusolve_factor *factor);
 
-/* cuda_upload.c: fill all panels; parts [nsuper] [host] says how their triangles are inverted. *touched is set
- * before the first number on the device changes. */
+/* cuda_upload.c: fill all panels; parts [nsuper] [host] says how their triangles are inverted. Numbers that are no good
+ * are refused. Unless touched is NULL, no number on the device changes before all are known to be good, and then
+ * *touched is set; else what there is on the device is no factor if this fails. */
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 gsv_cuda_factor *device, const gpusolve_factor_data *data, int32_t *parts,
                                 int *touched);

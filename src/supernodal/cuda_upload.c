@@ -7,10 +7,11 @@
  * on its way while others are being filled. Of a batch, the room on the device is one of a few slots: some are
  * filled while the panels of another are inverted.
  *
- * Check. No panel of the factor changes before all numbers are known to be good. The copy leaves the threads
- * time, for the bus is slower than they are: a thread checks what it has copied, while it is in its cache, and
- * where it would wait, pieces from the end, so that the two meet. Up to then batches are left in their slots. Of
- * a simplicial factor the numbers are checked before the first is copied.
+ * Check. A thread checks what it has copied, while it is in its cache. In a refresh no panel changes before all
+ * numbers are known to be good, and batches are left in their slots until then. So that this is soon, and the
+ * bus is slower than the threads, one that waits for a buffer checks pieces from the end meanwhile, and all do
+ * once there is no slot left. Not while they wait for their turn: others would wait for them. Of a simplicial
+ * factor the numbers are checked before the first is copied.
  *
  * Order. Chunks are handed to the device in ascending order, each by the thread that has filled it, once all
  * before it have been: `passed` counts them. A thread waits for chunks of lower number, for checks, which wait
@@ -47,6 +48,8 @@ typedef struct upload {
     int64_t arrived, inverted; /* batches that are on their way with their lists, and through the inversion */
     int *touched;
     /* checks: */
+    int gated;                        /* no panel may change before all are done */
+    _Atomic int at_gate;              /* the chunk whose turn it is waits for that */
     _Atomic unsigned char *claimed;   /* [chunks PIECES] some thread checks this piece, or has */
     _Atomic int64_t unchecked, claim; /* pieces; the one below it is the next to be claimed from the end */
     _Atomic int fault;
@@ -84,7 +87,7 @@ static int check_piece(upload *u, int64_t piece) {
 
 /* Check the last piece that nobody has claimed; 0 if there is none that a chunk's holder will not check. */
 static int check_some(upload *u) {
-    while (u->unchecked > 0) {
+    while (u->gated && u->unchecked > 0) {
         const int64_t piece = atomic_fetch_sub(&u->claim, 1) - 1;
         if (piece < PIECES * u->taken)
             return 0;
@@ -96,7 +99,7 @@ static int check_some(upload *u) {
 
 static void wait_for(upload *u, _Atomic int64_t *counter, int64_t value) {
     while (atomic_load_explicit(counter, memory_order_acquire) < value)
-        if (!check_some(u))
+        if (!u->at_gate || !check_some(u))
             sched_yield();
 }
 
@@ -175,15 +178,18 @@ static cudaError_t invert_batch(const upload *u, int64_t index) {
     return error == cudaSuccess ? cudaEventRecord(slot->done, p->inversion) : error;
 }
 
-/* Invert what has arrived, if all numbers have been checked; with `wait`, once they have. */
+/* Invert what has arrived, if it may be; with `wait`, once it may. */
 static gpusolve_status invert_arrived(upload *u, int wait) {
-    while (wait && u->unchecked > 0 && !u->failed)
+    u->at_gate = wait && u->gated;
+    while (u->at_gate && u->unchecked > 0 && !u->failed)
         if (!check_some(u))
             sched_yield();
+    u->at_gate = 0;
+    const int open = !u->gated || u->unchecked == 0;
     cudaError_t error = cudaSuccess;
-    for (; u->unchecked == 0 && !u->failed && u->inverted < u->arrived && error == cudaSuccess;
-         u->inverted++) {
-        *u->touched = 1;
+    for (; open && !u->failed && u->inverted < u->arrived && error == cudaSuccess; u->inverted++) {
+        if (u->gated)
+            *u->touched = 1;
         error = invert_batch(u, u->inverted);
     }
     return gsv_cuda_check(error, "inverting panels", u->message);
@@ -217,7 +223,9 @@ static void wait_for_buffer(upload *u, int64_t chunk) {
     cudaEvent_t copied = u->p->copied[chunk % GSV_CHUNKS];
     if (chunk < GSV_CHUNKS)
         return;
-    wait_for(u, &u->passed, chunk - GSV_CHUNKS + 1);
+    while (u->passed < chunk - GSV_CHUNKS + 1)
+        if (!check_some(u))
+            sched_yield();
     while (!u->failed && cudaEventQuery(copied) == cudaErrorNotReady)
         if (!check_some(u)) {
             cudaEventSynchronize(copied);
@@ -305,6 +313,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                 .message = message,
                 .status = GPUSOLVE_OK,
                 .touched = touched,
+                .gated = touched != NULL,
                 .unchecked = on_the_way ? PIECES * chunks : 0,
                 .claim = PIECES * chunks,
                 .claimed = gsv_calloc((size_t)(PIECES * chunks), 1)};
