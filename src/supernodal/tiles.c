@@ -82,17 +82,20 @@ static int place_of(const gsv_plan *plan, const gsv_branches *branches, int32_t 
 
 /* Update vectors of the upper tree, then those of the branches' roots, then the others. */
 static void place_updates(const gsv_plan *plan, gsv_tiles *tiles) {
-    int64_t end[3] = {0};
-    for (int where = 0; where < 3; where++) {
-        end[where] = where > 0 ? end[where - 1] : 0;
-        for (int32_t s = 0; s < plan->l.nsuper; s++)
-            if (place_of(plan, &tiles->branches, s) == where) {
-                tiles->update_place[s] = end[where];
-                end[where] += gsv_updates(plan, s);
-            }
+    int64_t rows[3] = {0}, end[3];
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int where = place_of(plan, &tiles->branches, s);
+        tiles->update_place[s] = where; /* until the next loop */
+        rows[where] += gsv_updates(plan, s);
     }
-    tiles->upper_updates = end[0];
-    tiles->shared_updates = end[1];
+    end[0] = 0;
+    end[1] = tiles->upper_updates = rows[0];
+    end[2] = tiles->shared_updates = rows[0] + rows[1];
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int64_t where = tiles->update_place[s];
+        tiles->update_place[s] = end[where];
+        end[where] += gsv_updates(plan, s);
+    }
 }
 
 /* What the rows of front s are owed, by counting; ptr[0] is where their lists begin, ptr[i] = 0 else. Children

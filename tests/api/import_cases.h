@@ -183,8 +183,8 @@ static inline gsv_plan plan_of(const gpusolve_factor_data *data) {
     gsv_structure structure;
     gsv_plan plan;
     gsv_message message = {""};
-    REQUIRE(testing_check(gsv_import_structure(data, 2, &structure, &message) == GPUSOLVE_OK, __FILE__, __LINE__,
-                          "%s", message.text));
+    REQUIRE(testing_check(gsv_import_structure(data, 2, &structure, &message) == GPUSOLVE_OK, __FILE__,
+                          __LINE__, "%s", message.text));
     CHECK(structure_is_sound(&structure));
     REQUIRE(testing_check(gsv_plan_create(&structure, 2, &plan, &message) == GPUSOLVE_OK, __FILE__, __LINE__,
                           "%s", message.text));
