@@ -105,8 +105,8 @@ static int64_t round_up(int64_t bytes) {
 gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper) {
     gsv_room l = {.raw = round_up(most->raw * number)};
     const int64_t fit = GSV_MOST_SLOTS * (int64_t)GSV_BATCH_BYTES / (l.raw > 0 ? l.raw : 1);
-    l.slots = fit > most->batches ? most->batches : (int)fit;
-    l.slots = l.slots < 2 ? 2 : l.slots > GSV_MOST_SLOTS ? GSV_MOST_SLOTS : l.slots;
+    l.slots = fit < 2 ? 2 : fit < GSV_MOST_SLOTS ? (int)fit : GSV_MOST_SLOTS;
+    l.slots = most->batches < l.slots ? most->batches : l.slots;
     l.lists = l.slots * l.raw;
     l.inverse = l.lists + l.slots * round_up(GSV_LIST_BYTES);
     l.sums = l.inverse + round_up(most->inverse * number);

@@ -10,7 +10,7 @@
 
 enum {
     GSV_CHUNKS = 24,    /* pinned buffers */
-    GSV_MOST_SLOTS = 8, /* batches on the device, fewer where some are large; two at least */
+    GSV_MOST_SLOTS = 8, /* batches on the device; fewer, but two, where some are large */
     GSV_HOST_LISTS = 2  /* batches whose lists the host has */
 };
 

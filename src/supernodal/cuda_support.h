@@ -78,8 +78,7 @@ void gsv_cuda_release(gpusolve_factor *factor);
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 gsv_cuda_factor *device, const gpusolve_factor_data *data, int32_t *parts,
                                 int *touched);
-/* Device memory that an upload uses, in bytes. The lists of narrow panels stay with the handle, the rest is
- * given back. */
+/* Device memory that an upload uses, in bytes. It is given back. */
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
