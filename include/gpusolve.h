@@ -116,11 +116,13 @@ typedef struct gpusolve_options {
     gpusolve_backend backend; /* default AUTO */
     int device;               /* CUDA device ordinal, or -1: the calling thread's current device (default) */
     int threads;              /* host threads, at most 1024, or 0: as many as OpenMP takes (default) */
-    void *stream; /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
+    void *stream;  /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
+    int same_bits; /* CUDA, workspaces that this handle makes: not 0: a column's bits do not depend on how many
+                    * columns are solved at a time (gpusolve_solve says what they cost); 0 (default) */
 } gpusolve_options;
 
 #define GPUSOLVE_OPTIONS_INIT \
-    { sizeof(gpusolve_options), GPUSOLVE_BACKEND_AUTO, -1, 0, NULL }
+    { sizeof(gpusolve_options), GPUSOLVE_BACKEND_AUTO, -1, 0, NULL, 0 }
 
 /*
  * Create a handle. A handle serves one thread at a time; it is cheap, so have one for each thread. On the

@@ -65,6 +65,7 @@ gpusolve_status gpusolve_create(gpusolve_handle **handle, const gpusolve_options
     gpusolve_handle *created = gsv_calloc(1, sizeof *created);
     if (!created)
         return GPUSOLVE_OUT_OF_MEMORY;
+    created->same_bits = options->same_bits != 0;
     created->threads = options->threads ? options->threads : omp_get_max_threads();
     status = options->backend == GPUSOLVE_BACKEND_HOST ? GPUSOLVE_NO_DEVICE : use_cuda(created, options);
     if (status && options->backend == GPUSOLVE_BACKEND_CUDA) {

@@ -20,6 +20,7 @@ struct gpusolve_handle {
     int device;   /* CUDA ordinal, or -1 on the host */
     int threads;  /* host threads, >= 1 */
     void *stream; /* cudaStream_t */
+    int same_bits;
     char device_name[128];
     void *scratch; /* the executor's, kept from one prepare to the next; NULL at first */
     void *trsv;    /* the device memory of gpusolve_?trsv, or NULL */

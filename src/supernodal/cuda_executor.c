@@ -189,7 +189,9 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
         status = make_state(state, base + l.state, &handle->message);
     state->changes = device->form.changes;
     const int classes = class_index(sweeps, workspace->max_nrhs) + 1;
-    const int groups = gsv_cuda_takes_many(device) ? most_groups(workspace->max_nrhs) : 0;
+    state->same_bits = handle->same_bits;
+    const int groups =
+        gsv_cuda_takes_many(device) && !state->same_bits ? most_groups(workspace->max_nrhs) : 0;
     for (int k = 0; k < classes + groups && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const width wide = {k < classes ? 0 : k - classes + 1, k};
         cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
@@ -321,7 +323,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                           "%s is in host memory: a solve that is captured wants device memory",
                           call.b_on_device ? "x" : "b");
     const int64_t columns = call.sweeps->classes[class_index(call.sweeps, workspace->max_nrhs)];
-    const int groups = most_groups(workspace->max_nrhs);
+    const int groups = call.work->same_bits ? 0 : most_groups(workspace->max_nrhs);
     const int many = groups > 0 && b->cols > GSV_FEW_COLUMNS && gsv_cuda_takes_many(call.device);
     const int64_t most = many ? GSV_MANY_COLUMNS * groups : columns;
     for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += most) {

@@ -39,6 +39,7 @@ typedef struct gsv_cuda_workspace {
     void *memory;
     int *report;     /* [host, mapped] gsv_stream_state.report */
     int64_t changes; /* gsv_sweep_form.changes when the graphs were recorded */
+    int same_bits;   /* gpusolve_options.same_bits of the handle that made it */
     cudaGraphExec_t forward[GSV_CLASSES], backward[GSV_CLASSES];
     gsv_many_vectors many;
     cudaGraphExec_t many_forward[GSV_MANY_GROUPS], many_backward[GSV_MANY_GROUPS];

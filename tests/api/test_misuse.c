@@ -42,7 +42,7 @@ static void check_statuses(void) {
 }
 
 static void check_refused_options(size_t size, int backend, int device, int threads) {
-    gpusolve_options options = {size, (gpusolve_backend)backend, device, threads, NULL};
+    gpusolve_options options = {size, (gpusolve_backend)backend, device, threads, NULL, 0};
     gpusolve_handle *handle = somewhere;
     CHECK_STATUS(gpusolve_create(&handle, &options), GPUSOLVE_INVALID_ARGUMENT);
     CHECK(handle == NULL);

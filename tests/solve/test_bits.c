@@ -1,7 +1,7 @@
 /*
  * The same column has the same bits: however often it is solved, alone or among others, wherever it stands,
- * in either order, with any workspace for up to 32 columns (test_cuda_many.c is about wider ones), on any
- * number of host threads, and from a factor imported again.
+ * in either order, with any workspace for up to 32 columns (test_cuda_many.c is about wider ones) or for more
+ * if the handle is told so, on any number of host threads, and from a factor imported again.
  */
 #include "testing.h"
 
@@ -58,12 +58,28 @@ static void check_widths(const bits_case *bits, gpusolve_handle *handle, const g
     }
 }
 
+/* A handle whose workspaces give all widths the same bits, more than 32 columns too; on the host all do. */
+static void check_same_bits(const bits_case *bits, const gpusolve_factor *factor) {
+    static const int64_t widths[] = {4, 8, 16, 32, 33, COLUMNS};
+    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
+    options.backend = bits->backend;
+    options.same_bits = 1;
+    gpusolve_handle *handle;
+    REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+        check_columns(bits, handle, factor, COLUMNS, 0, widths[w], GPUSOLVE_COL_MAJOR, 0);
+        check_columns(bits, handle, factor, widths[w], 0, COLUMNS, GPUSOLVE_ROW_MAJOR, 0);
+    }
+    gpusolve_destroy(handle);
+}
+
 static void check_case(const bits_case *bits) {
     gpusolve_handle *handle = testing_handle(bits->backend, 2);
     gpusolve_factor *factor, *again;
     REQUIRE(gpusolve_cholmod_import(handle, bits->l, &factor) == GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve(handle, factor, NULL, bits->system, &bits->b, &bits->x), GPUSOLVE_OK);
     check_widths(bits, handle, factor);
+    check_same_bits(bits, factor);
     REQUIRE(gpusolve_cholmod_import(handle, bits->l, &again) == GPUSOLVE_OK);
     check_columns(bits, handle, again, 0, 0, COLUMNS, GPUSOLVE_COL_MAJOR, 0);
     gpusolve_factor_destroy(again);
