@@ -1,5 +1,6 @@
 #include "selection.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,31 @@ static int same_number(gpusolve_dtype dtype, const char *a, const char *b) {
     return 1;
 }
 
+/* To rounding, each column held against its largest number. A NaN is not close to anything. */
+static int is_close(const selected_case *c) {
+    const double *x = (const double *)c->host_x, *whole = (const double *)c->host_whole;
+
+    for (int64_t j = 0; j < c->x.cols; j++) {
+        double largest = 0, difference = 0;
+
+        for (int64_t k = 0; k < c->x.rows; k++) {
+            const double expected = whole[j * c->whole.ld + c->row[k]];
+            const double off = fabs(x[j * c->x.ld + k] - expected);
+
+            largest = fmax(largest, fabs(expected));
+            difference = off <= difference ? difference : off;
+        }
+        if (!(difference <= 1e-10 * largest))
+            return 0;
+    }
+    return 1;
+}
+
 static int compare(const selected_case *c, size_t number) {
+    /* gpusolve_selection.h says when they are the same to rounding alone */
+    if (gpusolve_get_backend(c->handle) == GPUSOLVE_BACKEND_CUDA && c->x.dtype == GPUSOLVE_DOUBLE &&
+        c->x.cols > 4 && c->x.cols <= 16)
+        return is_close(c);
     for (int64_t j = 0; j < c->x.cols; j++)
         for (int64_t k = 0; k < c->x.rows; k++)
             if (!same_number(c->x.dtype, c->host_x + (size_t)(j * c->x.ld + k) * number,

@@ -49,10 +49,13 @@ static inline GSV_HOST_DEVICE int32_t gsv_block_row_columns(int32_t nc, int32_t 
     return diagonal < nc ? diagonal : nc;
 }
 
-/* Columns of each of the column blocks of a triangle that is inverted in parts: whole tiles, the last block
- * has what is left, and late ones may be empty. */
+/* Columns of each of the column blocks of a triangle that is inverted in parts: whole tiles, and whole groups
+ * of four of them where a block is not much smaller; the last block has what is left, and late ones may be
+ * empty. */
 static inline GSV_HOST_DEVICE int32_t gsv_part_columns(int32_t nc, int32_t parts) {
-    return ((nc + parts - 1) / parts + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
+    const int32_t share = (nc + parts - 1) / parts;
+    const int32_t unit = share > 2 * GSV_TILE ? 4 * GSV_TILE : GSV_TILE;
+    return (share + unit - 1) / unit * unit;
 }
 
 /* Start of a block row in a wide panel. */

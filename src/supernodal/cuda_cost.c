@@ -72,7 +72,9 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     count(plan, &tiles->small, with_branches, &branches, &small);
     const int64_t narrow = branches.supernodes + tiny.supernodes + small.supernodes;
     gsv_cost_add(cost, "branch", branches.supernodes, branches.numbers, factor->dtype);
-    if (cost->nrhs == 1 && !device->form.level_by_level && !device->form.level_by_level_above) {
+    const int block = cost->nrhs > GSV_BLOCK_MORE && cost->nrhs <= GSV_BLOCK_COLUMNS &&
+                      gsv_cuda_sweeps(factor->dtype)->block_class > 0 && !device->form.level_by_level_blocks;
+    if ((cost->nrhs == 1 || block) && !device->form.level_by_level && !device->form.level_by_level_above) {
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
         cost->launches = (branches.supernodes > 0 ? 2 : 0) + (tiles->stream.supernodes > 0 ? 2 : 0);

@@ -46,7 +46,7 @@ int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
 /* ------------------------------------------------------------------------------------------ workspace --- */
 
 typedef struct workspace_layout {
-    int64_t x, state, f, z, u, partial, bytes; /* starts, in bytes; y starts at 0 */
+    int64_t x, state, f, partial, bytes; /* starts, in bytes; y starts at 0 */
 } workspace_layout;
 
 static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
@@ -54,20 +54,34 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_many *many = &plan->tiles->many;
     const int64_t row = number * sweeps->classes[class_index(sweeps, max_nrhs)];
+    const gsv_stream *upper = &plan->tiles->stream;
     const int64_t wide = number * GSV_MANY_COLUMNS * most_groups(max_nrhs);
-    const int64_t updates = plan->update_ptr[plan->l.nsuper] * row;
-    const int64_t sizes[] = {plan->l.n * (wide ? wide : row),
-                             plan->l.n * (wide ? wide : row),
-                             sizeof(gsv_stream_state),
-                             plan->tiles->stream.published * number,
-                             plan->l.n * number,
-                             many->updates * wide > updates ? many->updates * wide : updates,
-                             many->slots * GSV_MANY_ROWS * wide};
-    int64_t start[8] = {0};
-    for (int k = 0; k < 7; k++)
+    const int64_t updates = plan->update_ptr[plan->l.nsuper];
+    const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
+    const int64_t streamed = (upper->published + upper->columns + updates) * few;
+    const int64_t rows = streamed > updates * row ? streamed : updates * row;
+    const int64_t sizes[] = {
+        plan->l.n * (wide ? wide : row), plan->l.n * (wide ? wide : row), sizeof(gsv_stream_state),
+        many->updates * wide > rows ? many->updates * wide : rows, many->slots * GSV_MANY_ROWS * wide};
+    int64_t start[6] = {0};
+    for (int k = 0; k < 5; k++)
         start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
-    return (workspace_layout){
-        start[1], start[2], start[3], start[4], start[5], start[6], max_nrhs > 0 ? start[7] : 0};
+    return (workspace_layout){start[1], start[2], start[3], start[4], max_nrhs > 0 ? start[5] : 0};
+}
+
+/* f, z and u stand one after the other, with rows of nr numbers; f and z where the upper tree can be a
+ * stream. */
+static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype, const workspace_layout *l,
+                                     char *base, int nr) {
+    const int64_t row = (int64_t)gsv_dtype_bytes(dtype) * nr;
+    const int streamed = nr <= GSV_BLOCK_COLUMNS;
+    char *f = base + l->f, *z = f + (streamed ? plan->tiles->stream.published * row : 0);
+    return (gsv_device_vectors){.y = base,
+                                .x = base + l->x,
+                                .f = f,
+                                .z = z,
+                                .u = z + (streamed ? plan->tiles->stream.columns * row : 0),
+                                .state = (gsv_stream_state *)(base + l->state)};
 }
 
 static void count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
@@ -90,8 +104,8 @@ static cudaError_t launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *dev
     if (wide.groups > 0)
         return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &device->form,
                                                            &work->many, wide.groups, stream);
-    return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &device->form, &work->vectors,
-                                                           sweeps->classes[wide.k], stream);
+    return (backward ? sweeps->backward : sweeps->forward)(
+        plan, &device->plan, &device->form, &work->vectors[wide.k], sweeps->classes[wide.k], stream);
 }
 
 /* Where the graph of a sweep is. */
@@ -182,9 +196,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
         status = gsv_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate",
                                 &handle->message);
     char *base = state->memory;
-    state->vectors = (gsv_device_vectors){base,       base + l.x, base + l.u,
-                                          base + l.f, base + l.z, (gsv_stream_state *)(base + l.state)};
-    state->many = (gsv_many_vectors){base, base + l.x, base + l.u, base + l.partial};
+    state->many = (gsv_many_vectors){base, base + l.x, base + l.f, base + l.partial};
     if (status == GPUSOLVE_OK && base)
         status = make_state(state, base + l.state, &handle->message);
     state->changes = device->form.changes;
@@ -192,6 +204,8 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     state->same_bits = handle->same_bits;
     const int groups =
         gsv_cuda_takes_many(device) && !state->same_bits ? most_groups(workspace->max_nrhs) : 0;
+    for (int k = 0; k < classes; k++)
+        state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, sweeps->classes[k]);
     for (int k = 0; k < classes + groups && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const width wide = {k < classes ? 0 : k - classes + 1, k};
         cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
@@ -232,8 +246,8 @@ static cudaError_t load(const solve_call *call, width wide, const int32_t *perm,
                         gsv_device_dense from, void *to) {
     if (wide.groups > 0)
         return call->many->load(call->factor->plan.l.n, inverse, from, to, wide.groups, call->stream);
-    return call->sweeps->load(&call->factor->plan, perm, inverse, from, to, &call->work->vectors,
-                              call->sweeps->classes[wide.k], call->stream);
+    return call->sweeps->load(&call->factor->plan, &call->device->form, perm, inverse, from, to,
+                              &call->work->vectors[wide.k], call->sweeps->classes[wide.k], call->stream);
 }
 
 static cudaError_t store(const solve_call *call, width wide, const int32_t *inverse, const void *from,
@@ -258,8 +272,9 @@ static cudaError_t solve_columns(const solve_call *call, width wide, const gpuso
     const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
     const int32_t *inverse_out = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
     const int backward_only = (call->steps & GSV_BACKWARD) && !(call->steps & GSV_FORWARD);
-    void *current = backward_only ? call->work->vectors.x : call->work->vectors.y;
-    void *other = backward_only ? call->work->vectors.y : call->work->vectors.x;
+    const gsv_device_vectors *vectors = &call->work->vectors[0]; /* x and y are all classes' */
+    void *current = backward_only ? vectors->x : vectors->y;
+    void *other = backward_only ? vectors->y : vectors->x;
     cudaError_t error = cudaSuccess;
 
     gsv_device_dense from = gsv_cuda_dense(b);
@@ -271,18 +286,18 @@ static cudaError_t solve_columns(const solve_call *call, width wide, const gpuso
         error = load(call, wide, perm, inverse_in, from, current);
     if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
         error = run_sweep(call, wide, 0);
-        current = call->work->vectors.x;
+        current = vectors->x;
     }
     if (error == cudaSuccess && (call->steps & GSV_SCALE) && call->device->plan.d)
         error = scale(call, wide, current);
     if (error == cudaSuccess && (call->steps & GSV_BACKWARD)) {
         error = run_sweep(call, wide, 1);
-        current = call->work->vectors.y;
+        current = vectors->y;
     }
     if (error != cudaSuccess)
         return error;
 
-    other = current == call->work->vectors.y ? call->work->vectors.x : call->work->vectors.y;
+    other = current == vectors->y ? vectors->x : vectors->y;
     const gsv_device_dense to = call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, other);
     error = store(call, wide, inverse_out, current, to);
     if (error == cudaSuccess && !call->x_on_device)

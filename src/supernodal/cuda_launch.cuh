@@ -4,6 +4,7 @@
 #define GSV_CUDA_LAUNCH_CUH
 
 #include "../dense_kernels/overlap.cuh"
+#include "cuda_block_stream.cuh"
 #include "cuda_branch.cuh"
 #include "cuda_lower.h"
 #include "cuda_stream.cuh"
@@ -172,28 +173,78 @@ template <typename T, int CHUNK> cudaError_t reserve_branch(const gsv_branches &
                : error;
 }
 
-/* Is the upper tree a stream? For one right-hand side. */
-template <int NR> bool walks_stream(const gsv_sweep_form &form) {
-    return NR == 1 && !form.level_by_level && !form.level_by_level_above;
+/* The classes for which the upper tree can be a stream. */
+template <typename T, int NR> struct has_stream {
+    static const bool value = NR == 1 || (on_tensor_cores<T, NR>::value && NR <= GSV_BLOCK_COLUMNS);
+};
+
+template <int NR> constexpr int class_index() {
+    return NR == 1 ? 0 : NR == 4 ? 1 : NR == 8 ? 2 : NR == 16 ? 3 : 4;
+}
+
+/* Is the upper tree a stream? */
+template <typename T, int NR> bool walks_stream(const gsv_sweep_form &form) {
+    return has_stream<T, NR>::value && !form.level_by_level && !form.level_by_level_above &&
+           !(NR > 1 && form.level_by_level_blocks) && form.stream_blocks[class_index<NR>()] > 0;
+}
+
+template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {
+    if constexpr (NR == 1)
+        return stream_kernel<T, BACKWARD>;
+    else
+        return block_stream_kernel<NR, BACKWARD>;
+}
+
+template <typename T, int NR> constexpr int stream_threads() {
+    if constexpr (NR == 1)
+        return STREAM_BLOCK;
+    else
+        return block_room<NR>::THREADS + 32;
+}
+
+template <typename T, int NR> constexpr int stream_bytes() {
+    if constexpr (NR == 1)
+        return stream_room<T>::BYTES;
+    else
+        return block_room<NR>::BYTES;
 }
 
 /* One sweep of the upper tree. */
-template <typename T, bool BACKWARD>
+template <typename T, int NR, bool BACKWARD>
 cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &form,
                           const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const gsv_device_pieces &pieces = BACKWARD ? device.backward_pieces : device.forward_pieces;
+    const gsv_device_pieces &pieces = NR == 1    ? BACKWARD ? device.backward_pieces : device.forward_pieces
+                                      : BACKWARD ? device.block_backward
+                                                 : device.block_forward;
+    const int most = form.stream_blocks[class_index<NR>()];
     if (pieces.tasks == 0)
         return cudaSuccess;
-    const int blocks = pieces.tasks < form.stream_blocks ? pieces.tasks : form.stream_blocks;
-    return launch_allowed(stream_kernel<T, BACKWARD>, blocks, STREAM_BLOCK, stream_room<T>::BYTES, stream,
-                          device, pieces, static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
+    return launch_allowed(stream_kernel_of<T, NR, BACKWARD>(), pieces.tasks < most ? pieces.tasks : most,
+                          stream_threads<T, NR>(), stream_bytes<T, NR>(), stream, device, pieces,
+                          static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
                           static_cast<T *>(BACKWARD ? vectors.y : vectors.x), static_cast<T *>(vectors.u),
                           static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state);
 }
 
+/* Blocks of one class's kernels that an SM runs at a time. */
+template <typename T, int NR> cudaError_t count_blocks(int most, int *each) {
+    constexpr int bytes = stream_bytes<T, NR>();
+    *each = 0;
+    if (most < bytes)
+        return cudaSuccess;
+    cudaError_t error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, false>()), bytes);
+    if (error == cudaSuccess)
+        error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, true>()), bytes);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(each, stream_kernel_of<T, NR, true>(),
+                                                              stream_threads<T, NR>(), bytes);
+    return error;
+}
+
 template <typename T> cudaError_t count_stream_blocks(int *blocks) {
-    int device = 0, most = 0, processors = 0, major = 0, each = 0;
-    *blocks = 0;
+    int device = 0, most = 0, processors = 0, major = 0;
+    for (int k = 0; k < GSV_CLASSES; k++)
+        blocks[k] = 0;
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
@@ -201,16 +252,17 @@ template <typename T> cudaError_t count_stream_blocks(int *blocks) {
         error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    if (error != cudaSuccess || major < 9 || most < stream_room<T>::BYTES)
+    if (error != cudaSuccess || major < 9)
         return error;
-    error = allow_shared(reinterpret_cast<const void *>(stream_kernel<T, false>), stream_room<T>::BYTES);
-    if (error == cudaSuccess)
-        error = allow_shared(reinterpret_cast<const void *>(stream_kernel<T, true>), stream_room<T>::BYTES);
-    if (error == cudaSuccess)
-        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, stream_kernel<T, true>, STREAM_BLOCK,
-                                                              stream_room<T>::BYTES);
-    if (error == cudaSuccess)
-        *blocks = each * processors;
+    error = count_blocks<T, 1>(most, &blocks[0]);
+    if constexpr (has_stream<T, 8>::value) {
+        if (error == cudaSuccess)
+            error = count_blocks<T, 8>(most, &blocks[class_index<8>()]);
+        if (error == cudaSuccess)
+            error = count_blocks<T, 16>(most, &blocks[class_index<16>()]);
+    }
+    for (int k = 0; k < GSV_CLASSES; k++)
+        blocks[k] *= processors;
     return error;
 }
 
@@ -219,9 +271,9 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, 
                            const gsv_device_vectors &vectors, cudaStream_t stream) {
     const bool branches = walks_branches(plan, form);
     cudaError_t error = branches ? forward_branches<T, NR>(plan, device, vectors, stream) : cudaSuccess;
-    if constexpr (NR == 1)
-        if (error == cudaSuccess && walks_stream<NR>(form))
-            return launch_stream<T, false>(device, form, vectors, stream);
+    if constexpr (has_stream<T, NR>::value)
+        if (error == cudaSuccess && walks_stream<T, NR>(form))
+            return launch_stream<T, NR, false>(device, form, vectors, stream);
     for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
         level_part part =
             part_of(plan->tiles, device, form, branches, k, plan->tiles->assemble, device.assemble);
@@ -247,9 +299,9 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
                             const gsv_device_vectors &vectors, cudaStream_t stream) {
     const bool branches = walks_branches(plan, form);
     cudaError_t error = cudaSuccess;
-    if constexpr (NR == 1)
-        if (walks_stream<NR>(form)) {
-            error = launch_stream<T, true>(device, form, vectors, stream);
+    if constexpr (has_stream<T, NR>::value)
+        if (walks_stream<T, NR>(form)) {
+            error = launch_stream<T, NR, true>(device, form, vectors, stream);
             return error == cudaSuccess && branches ? backward_branches<T, NR>(plan, device, vectors, stream)
                                                     : error;
         }
@@ -282,14 +334,14 @@ template <typename T, int NR> unsigned transfer_blocks(int32_t n) {
 }
 
 template <typename T, int NR>
-cudaError_t launch_load(const gsv_plan *plan, const int32_t *perm, const int32_t *inverse,
-                        gsv_device_dense from, void *to, const gsv_device_vectors &vectors,
-                        cudaStream_t stream) {
+cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const int32_t *perm,
+                        const int32_t *inverse, gsv_device_dense from, void *to,
+                        const gsv_device_vectors &vectors, cudaStream_t stream) {
     const int32_t n = plan->l.n;
     int64_t fill = 0; /* f, z and the upper rows of u stand side by side */
-    if (NR == 1)
+    if (walks_stream<T, NR>(form))
         fill = static_cast<char *>(vectors.u) - static_cast<char *>(vectors.f) +
-               plan->tiles->upper_updates * int64_t(sizeof(T));
+               plan->tiles->upper_updates * NR * int64_t(sizeof(T));
     load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(
         n, perm, inverse, from, static_cast<T *>(to), static_cast<int4 *>(vectors.f), (fill + 15) / 16,
         &vectors.state->broken);
@@ -331,10 +383,10 @@ template <typename T> struct launcher {
                 error = gsv_lower_reserve(branches);
         return error;
     }
-    static cudaError_t load(const gsv_plan *plan, const int32_t *perm, const int32_t *inverse,
-                            gsv_device_dense from, void *to, const gsv_device_vectors *vectors, int nr,
-                            cudaStream_t stream) {
-        GSV_DISPATCH_CLASS(launch_load, nr, plan, perm, inverse, from, to, *vectors, stream);
+    static cudaError_t load(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
+                            const int32_t *inverse, gsv_device_dense from, void *to,
+                            const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(launch_load, nr, plan, *form, perm, inverse, from, to, *vectors, stream);
     }
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
                              cudaStream_t stream) {
@@ -349,6 +401,7 @@ template <typename T> struct launcher {
 #define GSV_DEFINE_SWEEP(name, type)                                                                         \
     extern "C" const gsv_sweep_functions name = {                                                            \
         {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
+        gsv::has_stream<type, 8>::value ? 8 : 0,                                                             \
         gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::count_stream_blocks<type>,         \
         gsv::launcher<type>::reserve,                                                                        \
         gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}

@@ -27,6 +27,11 @@ enum {
     FORWARD_TASKS,
     BACKWARD_PIECES,
     BACKWARD_TASKS,
+    BLOCK_FORWARD_PIECES,
+    BLOCK_FORWARD_TASKS,
+    BLOCK_BACKWARD_PIECES,
+    BLOCK_BACKWARD_TASKS,
+    UPPER_ROWS,
     MANY, /* GSV_MANY_LISTS of them */
     PERM = MANY + GSV_MANY_LISTS,
     INVERSE,
@@ -40,8 +45,17 @@ typedef struct layout {
     int64_t size[PARTS];      /* bytes */
 } layout;
 
-static int64_t piece_bytes(const gsv_piece_list *list) {
-    return list->task[list->tasks] * (int64_t)sizeof(gsv_piece);
+/* pieces_part and the part after it are a list's. */
+static void set_list(layout *l, int pieces_part, const gsv_piece_list *list) {
+    l->size[pieces_part] = list->task[list->tasks] * (int64_t)sizeof(gsv_piece);
+    l->size[pieces_part + 1] = (list->tasks + (int64_t)1) * 4;
+}
+
+static gsv_device_pieces list_at(const char *base, const layout *l, int pieces_part, const gsv_plan *plan,
+                                 const gsv_piece_list *list) {
+    return (gsv_device_pieces){(const gsv_piece *)(base + l->start[pieces_part]),
+                               (const int32_t *)(base + l->start[pieces_part + 1]), list->tasks,
+                               (uint32_t)plan->tiles->upper_updates};
 }
 
 static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
@@ -66,10 +80,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [LISTS] = branches->nlists * 2,
                     [REFUSE] = branches->count * 4,
                     [OUTSIDE_ROW] = branches->noutside * 4,
-                    [FORWARD_PIECES] = piece_bytes(&tiles->stream.forward),
-                    [FORWARD_TASKS] = (tiles->stream.forward.tasks + (int64_t)1) * 4,
-                    [BACKWARD_PIECES] = piece_bytes(&tiles->stream.backward),
-                    [BACKWARD_TASKS] = (tiles->stream.backward.tasks + (int64_t)1) * 4,
+                    [UPPER_ROWS] = tiles->stream.nrows * 4,
                     [PERM] = plan->l.perm ? n * 4 : 0,
                     [INVERSE] = plan->l.perm ? n * 4 : 0,
                     [D] = has_d ? n * (complex ? number / 2 : number) : 0,
@@ -77,6 +88,12 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                 }};
     for (int k = 0; k < GSV_MANY_LISTS; k++)
         l.size[MANY + k] = tiles->many.list[k].ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
+    set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
+    set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
+    if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.has_blocks) {
+        set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
+        set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
+    }
     for (int k = 0; k < PARTS; k++)
         l.start[k + 1] = (l.start[k] + l.size[k] + 255) / 256 * 256;
     return l;
@@ -195,6 +212,11 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [FORWARD_TASKS] = plan->tiles->stream.forward.task,
         [BACKWARD_PIECES] = plan->tiles->stream.backward.piece,
         [BACKWARD_TASKS] = plan->tiles->stream.backward.task,
+        [BLOCK_FORWARD_PIECES] = plan->tiles->stream.block_forward.piece,
+        [BLOCK_FORWARD_TASKS] = plan->tiles->stream.block_forward.task,
+        [BLOCK_BACKWARD_PIECES] = plan->tiles->stream.block_backward.piece,
+        [BLOCK_BACKWARD_TASKS] = plan->tiles->stream.block_backward.task,
+        [UPPER_ROWS] = plan->tiles->stream.rows,
         [PERM] = plan->l.perm,
         [INVERSE] = plan->l.perm ? copy.inverse : NULL,
     };
@@ -226,12 +248,11 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .outside_update = (uint32_t)plan->tiles->upper_updates,
         .perm = plan->l.perm ? (const int32_t *)(base + l.start[PERM]) : NULL,
         .inverse = plan->l.perm ? (const int32_t *)(base + l.start[INVERSE]) : NULL,
-        .forward_pieces = {(const gsv_piece *)(base + l.start[FORWARD_PIECES]),
-                           (const int32_t *)(base + l.start[FORWARD_TASKS]),
-                           plan->tiles->stream.forward.tasks, (uint32_t)plan->tiles->upper_updates},
-        .backward_pieces = {(const gsv_piece *)(base + l.start[BACKWARD_PIECES]),
-                            (const int32_t *)(base + l.start[BACKWARD_TASKS]),
-                            plan->tiles->stream.backward.tasks, (uint32_t)plan->tiles->upper_updates},
+        .forward_pieces = list_at(base, &l, FORWARD_PIECES, plan, &plan->tiles->stream.forward),
+        .backward_pieces = list_at(base, &l, BACKWARD_PIECES, plan, &plan->tiles->stream.backward),
+        .block_forward = list_at(base, &l, BLOCK_FORWARD_PIECES, plan, &plan->tiles->stream.block_forward),
+        .block_backward = list_at(base, &l, BLOCK_BACKWARD_PIECES, plan, &plan->tiles->stream.block_backward),
+        .upper_rows = (const int32_t *)(base + l.start[UPPER_ROWS]),
         .panels = base + l.start[PANELS],
         .d = factor->has_d ? base + l.start[D] : NULL,
     };
@@ -260,9 +281,10 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         device->form.level_by_level = 1;
     }
     if (status == GPUSOLVE_OK) {
-        status = gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)->stream_blocks(&device->form.stream_blocks),
+        status = gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)->stream_blocks(device->form.stream_blocks),
                                 "asking what the device can run", message);
-        device->form.level_by_level_above = device->form.stream_blocks == 0;
+        device->form.level_by_level_above = device->form.stream_blocks[0] == 0;
+        device->form.level_by_level_blocks = !factor->plan.tiles->stream.has_blocks;
     }
     if (status == GPUSOLVE_OK) {
         device->many_fits =

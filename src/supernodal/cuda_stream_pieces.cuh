@@ -282,12 +282,12 @@ __device__ __forceinline__ void narrow_backward(stream_block<T> &block, const gs
     const int thread = threadIdx.x, lane = thread % 32, nr = p.nr, nc = p.nc, first = p.first;
     const int end = first + p.count;
     const T *own_x = x + p.first_column;
-    T *own_y = y + p.first_column, *own_z = z + p.first_column;
+    T *own_y = y + p.first_column, *own_z = z + p.published;
     if (p.flags & GSV_PIECE_FIRST) {
         block.fronts++;
         T *f = block.front();
         const int32_t *rows = p.flags & GSV_PIECE_FAR
-                                  ? block.plan.rows + p.row
+                                  ? block.plan.upper_rows + p.row
                                   : reinterpret_cast<const int32_t *>(block.list(p.b_ptr_at));
         read_front(
             f, nr, nc, [&](int i) { return i < nc ? own_x + i : z + rows[i]; }, block.state);
@@ -342,7 +342,7 @@ __device__ __forceinline__ void columns_backward(stream_block<T> &block, const g
             acc[k] = make<T>(0);
     block.fronts++;
     T *f = block.front();
-    const int32_t *rows = p.flags & GSV_PIECE_FAR ? block.plan.rows + p.row + start
+    const int32_t *rows = p.flags & GSV_PIECE_FAR ? block.plan.upper_rows + p.row + start
                                                   : reinterpret_cast<const int32_t *>(block.list(p.b_ptr_at));
     const int rest = nr - start < GSV_TILE * count ? nr - start : GSV_TILE * count;
     read_front(
@@ -374,6 +374,7 @@ __device__ __forceinline__ void columns_backward(stream_block<T> &block, const g
     }
     const bool last = p.flags & GSV_PIECE_LAST;
     const int64_t first_column = p.first_column;
+    const uint32_t place = p.published;
     block.release();
     if (last) {
         /* sums over the sixteen rows, then even and odd: lane bit 3 comes to say which column, bit 2 which of
@@ -383,7 +384,7 @@ __device__ __forceinline__ void columns_backward(stream_block<T> &block, const g
         const T total = add(acc[0], shuffle_xor(acc[0], 4));
         const int column = left + thread / 16 + 8 * (result / 2);
         if (thread % 8 == 0 && column < nc) {
-            publish(&z[first_column + column], total);
+            publish(&z[int64_t(place) + column], total);
             y[first_column + column] = total;
         }
     }

@@ -94,7 +94,18 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
     widened range(nullptr, 0);
     to = panel;
     if (lane < 16) {
-        if (BACKWARD && p.kind == GSV_COLUMNS_PIECE) {
+        if (p.kind == GSV_BLOCK_PIECE) {
+            /* forward: a block row's columns; backward: the groups' columns of one block row */
+            const int row = (BACKWARD ? p.first : p.place) + lane, left = BACKWARD ? 16 * p.place : p.first;
+            const int most = BACKWARD ? 16 * p.groups : p.count;
+            if (lane < (BACKWARD ? p.count : p.groups) && GSV_TILE * row < p.nr) {
+                const int columns = gsv_block_row_columns(p.nc, row) - left;
+                const int live = columns < most ? columns : most;
+                range = widened(panels + gsv_block_row_start(p.nc, row) + GSV_TILE * left,
+                                live * GSV_TILE * int(sizeof(T)));
+                to = panel + int64_t(lane) * most * GSV_TILE * sizeof(T);
+            }
+        } else if (BACKWARD && p.kind == GSV_COLUMNS_PIECE) {
             if (lane < p.count) { /* the sixteen columns, or what there is of them, of one block row */
                 const int live = p.nc - 16 * p.place < 16 ? p.nc - 16 * p.place : 16;
                 range = widened(panels + gsv_block_row_start(p.nc, p.first + lane) + 256 * p.place,
@@ -112,7 +123,7 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
                 range =
                     widened(plan.gather + (b ? p.b_gather : p.a_gather), 4 * (b ? p.b_gathers : p.a_gathers));
             else if (BACKWARD)
-                range = widened(plan.rows + p.row + p.b_first, 4 * rows);
+                range = widened(plan.upper_rows + p.row + p.b_first, 4 * rows);
             else
                 range = widened(plan.gather_ptr + p.row + (b ? p.b_first : p.a_first), 4 * (rows + 1));
             const int at = gather ? (b ? p.b_gather_at : p.a_gather_at) : (b ? p.b_ptr_at : p.a_ptr_at);

@@ -35,7 +35,7 @@ typedef struct gsv_cuda_factor {
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each class of right-hand
  * sides. */
 typedef struct gsv_cuda_workspace {
-    gsv_device_vectors vectors;
+    gsv_device_vectors vectors[GSV_CLASSES];
     void *memory;
     int *report;     /* [host, mapped] gsv_stream_state.report */
     int64_t changes; /* gsv_sweep_form.changes when the graphs were recorded */

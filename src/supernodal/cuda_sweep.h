@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+enum { GSV_CLASSES = 5 };
+
 /* What a kernel wants to know of a supernode, in one read. */
 typedef struct gsv_node {
     int64_t panel;  /* start of its panel */
@@ -44,9 +46,11 @@ typedef struct gsv_device_plan {
     const int32_t *branch_refuse; /* [count] 1: a triangle of the branch is kept for substitution */
     const int32_t *outside_row;
     uint32_t outside_update; /* row of the update vectors of the first outside row; the others follow */
-    gsv_device_pieces forward_pieces, backward_pieces;
-    const void *panels; /* numbers */
-    const void *d;      /* [n] real numbers, or NULL */
+    gsv_device_pieces forward_pieces, backward_pieces; /* one right-hand side */
+    gsv_device_pieces block_forward, block_backward;   /* a block of them */
+    const int32_t *upper_rows;                         /* of the stream */
+    const void *panels;                                /* numbers */
+    const void *d;                                     /* [n] real numbers, or NULL */
 } gsv_device_plan;
 
 /*
@@ -57,9 +61,12 @@ typedef struct gsv_sweep_form {
     int substitute;     /* some node has no parts */
     int level_by_level; /* the branches' supernodes too: a node of a branch has no parts, or the device's
                          * shared memory is too small for a branch */
-    int level_by_level_above; /* the upper tree, also for one right-hand side: a node has no parts, or one of
-                               * few columns has several, or the device cannot run the stream's kernels */
-    int stream_blocks;        /* blocks of those kernels that the device runs at a time */
+    int level_by_level_above;  /* the upper tree, also for one right-hand side: a node has no parts, or one of
+                                * few columns has several, or the device cannot run the stream's kernels */
+    int level_by_level_blocks; /* the same for a block of right-hand sides: the plan has no stream for
+                                * them, or a triangle is inverted in parts that are no multiple of
+                                * GSV_GROUPS tiles */
+    int stream_blocks[GSV_CLASSES]; /* blocks of those kernels that the device runs at a time; 0: none */
     uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;
 } gsv_sweep_form;
@@ -73,8 +80,9 @@ typedef struct gsv_sweep_form {
  */
 typedef struct gsv_device_vectors {
     void *y, *x, *u;
-    /* for one right-hand side: fronts of wide supernodes [stream.published], and the upper tree's solution
-     * [n]; filled with ABSENT, like the upper rows of u, by the load before the sweeps */
+    /* fronts of wide supernodes [stream.published], and the upper tree's solution [stream.columns], one after
+     * the other, and then comes u. Where the upper tree is a stream, the load before the sweeps fills them,
+     * and the upper rows of u, with ABSENT. */
     void *f, *z;
     struct gsv_stream_state *state;
 } gsv_device_vectors;
@@ -94,8 +102,6 @@ typedef struct gsv_device_dense {
     int32_t columns;
 } gsv_device_dense;
 
-enum { GSV_CLASSES = 5 };
-
 /* One sweep over all levels, in launches on the stream: nr is one of the classes. */
 typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_plan *device,
                                        const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
@@ -103,17 +109,19 @@ typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_pl
 
 typedef struct gsv_sweep_functions {
     int32_t classes[GSV_CLASSES]; /* the NR there are, ascending; 0: fewer */
+    int32_t block_class; /* from this one on the upper tree is a stream for blocks of right-hand sides; 0:
+                            never */
     gsv_sweep_function *forward, *backward;
-    /* Blocks of the stream's kernels that the current device runs at a time; 0: it cannot. */
+    /* Blocks of the stream's kernels that the current device runs at a time, for each class; 0: it cannot. */
     cudaError_t (*stream_blocks)(int *blocks);
     /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the
      * device has less. */
     cudaError_t (*reserve)(const gsv_branches *branches);
     /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0; perm and its inverse, or NULL
      * both. Besides fills with ABSENT what the sweeps of nr right-hand sides want so. */
-    cudaError_t (*load)(const gsv_plan *plan, const int32_t *perm, const int32_t *inverse,
-                        gsv_device_dense from, void *to, const gsv_device_vectors *vectors, int nr,
-                        cudaStream_t stream);
+    cudaError_t (*load)(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
+                        const int32_t *inverse, gsv_device_dense from, void *to,
+                        const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
     /* to(i, c) = from(inverse ? inverse[i] : i, c) */
     cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
                          cudaStream_t stream);

@@ -4,14 +4,20 @@
 #include "../memory.h"
 #include "tiles.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+
+int64_t gsv_stream_block_least = GSV_BLOCK_LEAST;
 
 /* What is filled, in two rounds: count (list->piece is NULL), then write. */
 typedef struct writer {
     const gsv_plan *plan;
     gsv_piece_list *list;
     int64_t pieces, tasks;
-    int backward, crowd; /* crowd: the level has many tasks */
+    int backward, block; /* block: for a block of right-hand sides */
+    int crowd, groups;   /* of a level: it has many tasks; groups of a task of a wide supernode */
+    int64_t row;         /* of a supernode, as gsv_piece.row */
+    uint32_t place;      /* backward: of its first column */
 } writer;
 
 static void begin_task(writer *w) {
@@ -36,9 +42,9 @@ static void set_b(gsv_piece *piece, int32_t first, int32_t rows) {
 
 static void add_piece(writer *w, gsv_piece piece) {
     if (w->list->piece) {
-        const uint32_t *ptr = w->plan->tiles->gather_ptr + piece.row;
         int64_t end = 0, a = 0, b = 0;
         if (!w->backward) {
+            const uint32_t *ptr = w->plan->tiles->gather_ptr + piece.row;
             piece.a_gather = ptr[piece.a_first];
             piece.b_gather = ptr[piece.b_first];
             a = (int64_t)ptr[piece.a_first + piece.a_rows] - piece.a_gather;
@@ -65,20 +71,22 @@ static void add_piece(writer *w, gsv_piece piece) {
     w->pieces++;
 }
 
-static gsv_piece piece_of(const gsv_plan *plan, int32_t s, int kind, int32_t node) {
+static gsv_piece piece_of(const writer *w, int32_t s, int kind, int32_t node) {
+    const gsv_plan *plan = w->plan;
     return (gsv_piece){.panel = plan->tiles->panel_ptr[s],
-                       .row = plan->tiles->row_place[s],
+                       .row = w->row,
                        .update = (uint32_t)plan->tiles->update_place[s],
+                       .published = w->place,
                        .first_column = plan->l.first_column[s],
                        .nr = gsv_rows(plan, s),
                        .nc = gsv_columns(plan, s),
                        .node = node,
-                       .kind = (uint8_t)kind};
+                       .kind = (unsigned)kind & 15u};
 }
 
 /* A narrow supernode: one task, pieces of as many columns, a multiple of four, as fit. */
 static void add_narrow(writer *w, int32_t s) {
-    gsv_piece piece = piece_of(w->plan, s, GSV_NARROW_PIECE, -1);
+    gsv_piece piece = piece_of(w, s, GSV_NARROW_PIECE, -1);
     const int64_t panel = piece.panel;
     begin_task(w);
     for (int32_t first = 0, end; first < piece.nc; first = end) {
@@ -101,7 +109,7 @@ static void add_narrow(writer *w, int32_t s) {
 
 /* A wide supernode of few columns, forward: each task a piece of as many block rows as fit. */
 static void add_tiles(writer *w, int32_t s, int32_t node) {
-    gsv_piece piece = piece_of(w->plan, s, GSV_TILES_PIECE, node);
+    gsv_piece piece = piece_of(w, s, GSV_TILES_PIECE, node);
     const int64_t panel = piece.panel;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     for (int32_t first = 0, end; first < last; first = end) {
@@ -123,7 +131,7 @@ static void add_tiles(writer *w, int32_t s, int32_t node) {
 
 /* A wide supernode, forward: each block row a task, in pieces of columns. */
 static void add_rows(writer *w, int32_t s, int32_t node, uint32_t published) {
-    gsv_piece piece = piece_of(w->plan, s, GSV_ROW_PIECE, node);
+    gsv_piece piece = piece_of(w, s, GSV_ROW_PIECE, node);
     const int64_t panel = piece.panel;
     const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
     piece.published = published;
@@ -147,11 +155,46 @@ static void add_rows(writer *w, int32_t s, int32_t node, uint32_t published) {
     }
 }
 
-/* A wide supernode, backward: sixteen columns a task, in pieces of block rows. */
-static void add_columns(writer *w, int32_t s, int32_t node) {
-    gsv_piece piece = piece_of(w->plan, s, GSV_COLUMNS_PIECE, node);
-    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, most = GSV_PIECE_NUMBERS / (16 * GSV_TILE);
-    for (int32_t place = (piece.nc - 1) / 16; place >= 0; place--) {
+/* A wide supernode, for a block of right-hand sides, forward: w->groups block rows a task, in pieces of
+ * columns of about the same size. */
+static void add_block_rows(writer *w, int32_t s, int32_t node, uint32_t published) {
+    gsv_piece piece = piece_of(w, s, GSV_BLOCK_PIECE, node);
+    const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * w->groups);
+    const int32_t most = piece.nc <= GSV_FOLD_COLUMNS && fit > GSV_FOLDED ? GSV_FOLDED : fit;
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
+    piece.published = published;
+    piece.groups = (unsigned)w->groups & 15u;
+    for (int32_t row = 0; row < last; row += w->groups) {
+        const int32_t end_row = row + w->groups < last ? row + w->groups : last;
+        const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1);
+        const int32_t pieces = (columns + most - 1) / most;
+        const int32_t width = ((columns + pieces - 1) / pieces + 31) / 32 * 32 < most
+                                  ? ((columns + pieces - 1) / pieces + 31) / 32 * 32
+                                  : most;
+        begin_task(w);
+        for (int32_t first = 0; first < columns; first += width) {
+            const int32_t end = first + width < columns ? first + width : columns;
+            piece.place = row;
+            piece.first = first;
+            piece.count = (int16_t)(end - first);
+            piece.flags =
+                (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == columns ? GSV_PIECE_LAST : 0));
+            piece.a_first = first;
+            piece.a_rows = (uint16_t)(piece.nc <= GSV_FOLD_COLUMNS ? end - first : 0);
+            set_b(&piece, GSV_TILE * row, first == 0 || end == columns ? GSV_TILE * w->groups : 0);
+            add_piece(w, piece);
+        }
+    }
+}
+
+/* A wide supernode, backward: w->groups times sixteen columns a task, in pieces of block rows. Groups of a
+ * task begin at a multiple of w->groups. */
+static void add_columns(writer *w, int32_t s, int32_t node, int kind) {
+    gsv_piece piece = piece_of(w, s, kind, node);
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
+    const int32_t most = GSV_PIECE_NUMBERS / (16 * GSV_TILE * w->groups);
+    piece.groups = (unsigned)w->groups & 15u;
+    for (int32_t place = (piece.nc - 1) / 16 / w->groups * w->groups; place >= 0; place -= w->groups) {
         begin_task(w);
         for (int32_t end = last, first; end > place; end = first) {
             first = end - most > place ? end - most : place;
@@ -168,9 +211,9 @@ static void add_columns(writer *w, int32_t s, int32_t node) {
 
 /* A supernode of the upper tree, to be sorted. */
 typedef struct member {
-    int64_t numbers;
+    int64_t numbers, row;
     int32_t level, s, node;
-    uint32_t published;
+    uint32_t published, place;
 } member;
 
 /* Levels ascend; wide ones first, the largest first. */
@@ -191,26 +234,42 @@ static int in_stream_back(const void *a, const void *b) {
     return x->level != y->level ? (x->level < y->level ? 1 : -1) : in_stream(a, b);
 }
 
-/* Tasks of one supernode. */
-static int64_t tasks_of(const writer *w, const member *m) {
+/* Tasks of one supernode, of so many groups. */
+static int64_t tasks_of(const writer *w, const member *m, int groups) {
     const int32_t nr = gsv_rows(w->plan, m->s), nc = gsv_columns(w->plan, m->s);
-    return m->node < 0 ? 1 : w->backward ? (nc + 15) / 16 : (nr + GSV_TILE - 1) / GSV_TILE;
+    const int32_t units = w->backward ? (nc + 15) / 16 : (nr + GSV_TILE - 1) / GSV_TILE;
+    return m->node < 0 ? 1 : (units + groups - 1) / groups;
+}
+
+static int64_t tasks_of_level(const writer *w, const member *members, int64_t count, int groups) {
+    int64_t tasks = 0;
+    for (int64_t k = 0; k < count && members[k].level == members[0].level; k++)
+        tasks += tasks_of(w, &members[k], groups);
+    return tasks;
+}
+
+/* Tasks of a block of right-hand sides are as large as leaves every SM of the device one. */
+static void begin_level(writer *w, const member *members, int64_t count) {
+    w->groups = w->block ? GSV_GROUPS : 1;
+    while (w->groups > 1 && tasks_of_level(w, members, count, w->groups) < GSV_ENOUGH)
+        w->groups /= 2;
+    w->crowd = tasks_of_level(w, members, count, w->groups) >= GSV_CROWD;
 }
 
 static void write_stream(writer *w, const member *members, int64_t count) {
     w->pieces = w->tasks = 0;
     for (int64_t k = 0; k < count; k++) {
         const member *m = &members[k];
-        if (k == 0 || m->level != m[-1].level) {
-            int64_t tasks = 0;
-            for (int64_t l = k; l < count && members[l].level == m->level; l++)
-                tasks += tasks_of(w, &members[l]);
-            w->crowd = tasks >= GSV_CROWD;
-        }
+        if (k == 0 || m->level != m[-1].level)
+            begin_level(w, m, count - k);
+        w->row = w->backward ? m->row : w->plan->tiles->row_place[m->s];
+        w->place = m->place;
         if (m->node < 0)
             add_narrow(w, m->s);
         else if (w->backward)
-            add_columns(w, m->s, m->node);
+            add_columns(w, m->s, m->node, w->block ? GSV_BLOCK_PIECE : GSV_COLUMNS_PIECE);
+        else if (w->block)
+            add_block_rows(w, m->s, m->node, m->published);
         else if (gsv_columns(w->plan, m->s) <= GSV_WARP_TILE_COLUMNS)
             add_tiles(w, m->s, m->node);
         else
@@ -218,10 +277,12 @@ static void write_stream(writer *w, const member *members, int64_t count) {
     }
 }
 
-static gpusolve_status fill_list(const gsv_plan *plan, gsv_stream *stream, int backward,
+static gpusolve_status fill_list(const gsv_plan *plan, gsv_stream *stream, int backward, int block,
                                  const member *members, int64_t count, gsv_message *message) {
-    gsv_piece_list *list = backward ? &stream->backward : &stream->forward;
-    writer w = {.plan = plan, .list = list, .backward = backward};
+    gsv_piece_list *list = block      ? backward ? &stream->block_backward : &stream->block_forward
+                           : backward ? &stream->backward
+                                      : &stream->forward;
+    writer w = {.plan = plan, .list = list, .backward = backward, .block = block};
     write_stream(&w, members, count);
     if (w.pieces >= INT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE,
@@ -239,38 +300,70 @@ static gpusolve_status fill_list(const gsv_plan *plan, gsv_stream *stream, int b
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
-    *stream = (gsv_stream){0};
+/* The upper tree's supernodes; counts what the stream has of each. */
+static void list_members(const gsv_plan *plan, gsv_stream *stream, member *members) {
     const int32_t nsuper = plan->l.nsuper, *of = plan->tiles->branches.of;
     int64_t count = 0;
-    for (int32_t s = 0; s < nsuper; s++)
-        count += of[s] < 0;
-    member *members = gsv_malloc((size_t)count + 1, sizeof *members);
-    if (!members)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
-    count = 0;
     int32_t wide = 0;
     for (int32_t s = 0; s < nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         const int narrow = gsv_is_narrow(nr, nc);
         const int64_t numbers = gsv_panel_size(nr, nc);
         if (of[s] < 0) {
-            members[count++] =
-                (member){numbers, plan->level[s], s, narrow ? -1 : wide, (uint32_t)stream->published};
+            members[count++] = (member){numbers,
+                                        stream->nrows,
+                                        plan->level[s],
+                                        s,
+                                        narrow ? -1 : wide,
+                                        (uint32_t)stream->published,
+                                        (uint32_t)stream->columns};
             if (!narrow && nc > GSV_WARP_TILE_COLUMNS)
                 stream->published += nc;
             stream->numbers += numbers;
+            stream->nrows += nr;
+            stream->columns += nc;
         }
         wide += !narrow;
     }
-    stream->supernodes = count;
-    if (count > 1)
-        qsort(members, (size_t)count, sizeof *members, in_stream);
-    gpusolve_status status = fill_list(plan, stream, 0, members, count, message);
-    if (count > 1)
-        qsort(members, (size_t)count, sizeof *members, in_stream_back);
-    if (status == GPUSOLVE_OK)
-        status = fill_list(plan, stream, 1, members, count, message);
+}
+
+/* The places of the upper tree's rows. Whatever is below it is of the upper tree too. */
+static bool place_rows(const gsv_plan *plan, gsv_stream *stream, const member *members) {
+    int32_t *place = gsv_malloc((size_t)plan->l.n + 1, sizeof *place);
+    stream->rows = gsv_malloc((size_t)stream->nrows + 1, sizeof *stream->rows);
+    if (!place || !stream->rows) {
+        gsv_free(place);
+        return false;
+    }
+    for (int64_t k = 0; k < stream->supernodes; k++)
+        for (int32_t j = 0; j < gsv_columns(plan, members[k].s); j++)
+            place[plan->l.first_column[members[k].s] + j] = (int32_t)members[k].place + j;
+    for (int64_t k = 0; k < stream->supernodes; k++)
+        for (int32_t i = 0; i < gsv_rows(plan, members[k].s); i++)
+            stream->rows[members[k].row + i] = place[plan->l.rows[plan->l.row_ptr[members[k].s] + i]];
+    gsv_free(place);
+    stream->bytes += 4 * (stream->nrows + 1);
+    return true;
+}
+
+gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
+    *stream = (gsv_stream){0};
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        stream->supernodes += plan->tiles->branches.of[s] < 0;
+    const int64_t count = stream->supernodes;
+    member *members = gsv_malloc((size_t)count + 1, sizeof *members);
+    gpusolve_status status = GPUSOLVE_OK;
+    if (members)
+        list_members(plan, stream, members);
+    stream->has_blocks = stream->numbers >= gsv_stream_block_least;
+    if (!members || !place_rows(plan, stream, members))
+        status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+    for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
+        if (count > 1)
+            qsort(members, (size_t)count, sizeof *members, backward ? in_stream_back : in_stream);
+        for (int block = 0; block <= stream->has_blocks && status == GPUSOLVE_OK; block++)
+            status = fill_list(plan, stream, backward, block, members, count, message);
+    }
     gsv_free(members);
     if (status != GPUSOLVE_OK)
         gsv_stream_free(stream);
@@ -278,9 +371,12 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
 }
 
 void gsv_stream_free(gsv_stream *stream) {
-    gsv_free(stream->forward.task);
-    gsv_free(stream->forward.piece);
-    gsv_free(stream->backward.task);
-    gsv_free(stream->backward.piece);
+    gsv_piece_list *lists[] = {&stream->forward, &stream->backward, &stream->block_forward,
+                               &stream->block_backward};
+    for (int k = 0; k < 4; k++) {
+        gsv_free(lists[k]->task);
+        gsv_free(lists[k]->piece);
+    }
+    gsv_free(stream->rows);
     *stream = (gsv_stream){0};
 }

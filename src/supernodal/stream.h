@@ -1,15 +1,25 @@
 /*
- * The upper tree of the device's plan: what is in no branch (branches.h), as two streams of pieces, one for
- * each sweep. A piece is a range of a panel that fits into a slot of a block's shared memory, with all that a
- * block needs to know of it; a task is one piece or several that a block works off one after the other,
- * because their sums belong together. Blocks take tasks in the order of the stream (cuda_stream.cuh), in
- * which a task comes after all that it waits for. Plain C; follows from the pattern alone.
+ * The upper tree of the device's plan: what is in no branch (branches.h), as streams of pieces, one for each
+ * sweep of one right-hand side, and one for each sweep of a block of them. A piece is a range of a panel that
+ * fits into a slot of a block's shared memory, with all that a block needs to know of it; a task is one piece
+ * or several that a block works off one after the other, because their sums belong together. Blocks take
+ * tasks in the order of the stream (cuda_stream.cuh), in which a task comes after all that it waits for.
+ * Plain C; follows from the pattern alone.
  *
  *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
  *                 GSV_ROW_PIECE       columns of one block row of a wider one
  *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one
+ *
+ * For a block of right-hand sides the vectors are what there is most of, so a piece of a wide supernode is as
+ * square as parallelism allows:
+ *
+ *      forward    GSV_NARROW_PIECE    as above
+ *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups)
+ *      backward   GSV_NARROW_PIECE    as above
+ *                 GSV_BLOCK_PIECE     block rows of sixteen, thirty-two or sixty-four columns (one, two or
+ * four groups of sixteen)
  *
  * Levels ascend in the forward stream and descend in the backward one; within a level the largest wide
  * supernodes come first and narrow ones last. Within a supernode tasks go on by ascending block rows
@@ -21,7 +31,8 @@
  *
  *      a    forward: the rows of the front's own columns that the piece multiplies with, where every task
  *           assembles them for itself
- *      b    forward: the rows that the piece has results for; backward: the rows whose numbers it reads
+ *      b    forward: the rows that the piece has results for; backward: the rows whose numbers it reads, as
+ *           places among the upper tree's columns
  */
 #ifndef GSV_STREAM_H
 #define GSV_STREAM_H
@@ -37,11 +48,17 @@ enum {
     GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
     GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
     GSV_CROWD = 2048,         /* tasks of a level: several for every block of the device */
+    GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200 */
+    GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
+    GSV_BLOCK_MORE = 4,       /* a block of right-hand sides has more than so many, */
+    GSV_BLOCK_COLUMNS = 16,   /* and so many at most */
+    GSV_BLOCK_LEAST = 500000, /* numbers above the branches: with fewer, levels are faster for a block */
+    GSV_GROUPS = 4,           /* block rows or groups of columns of a task at most: one for each warp */
     GSV_FOLD_COLUMNS = 512 /* up to here each task of a wide front assembles the front's own columns anew; the
                             * rows of a wider front are assembled once, and published */
 };
 
-enum { GSV_NARROW_PIECE, GSV_TILES_PIECE, GSV_ROW_PIECE, GSV_COLUMNS_PIECE, GSV_NO_PIECE };
+enum { GSV_NARROW_PIECE, GSV_TILES_PIECE, GSV_ROW_PIECE, GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE, GSV_NO_PIECE };
 enum {
     GSV_PIECE_FIRST = 1,
     GSV_PIECE_LAST = 2,
@@ -50,16 +67,18 @@ enum {
 };
 
 typedef struct gsv_piece {
-    int64_t panel;                /* first number of the piece; GSV_COLUMNS_PIECE: of the panel */
-    int64_t row;                  /* of the supernode's first row: gsv_tiles.row_place */
-    uint32_t update, published;   /* rows of its update vector, and of its published front */
+    int64_t panel;      /* first number of the piece; GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE: of the panel */
+    int64_t row;        /* of the supernode's first row: gsv_tiles.row_place; backward: in gsv_stream.rows */
+    uint32_t update;    /* row of its update vector */
+    uint32_t published; /* forward: row of its published front; backward: place of its first column */
     int32_t first_column, nr, nc; /* of the supernode */
     int32_t node;                 /* among the wide supernodes; -1: narrow */
     int32_t first;                /* column, or block row */
-    int32_t place;                /* block row; backward: the sixteen columns */
-    int32_t numbers;              /* from panel on; GSV_COLUMNS_PIECE: 0 */
+    int32_t place;                /* (first) block row; backward: the (first) sixteen columns */
+    int32_t numbers;              /* from panel on; GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE: 0 */
     int16_t count;                /* columns, or block rows */
-    uint8_t kind, flags;
+    uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE */
+    uint8_t flags;
     int32_t a_first, b_first; /* first rows of the lists a and b, counted in the front */
     uint16_t a_rows, b_rows;
     uint16_t a_gathers, b_gathers; /* entries of gather, */
@@ -77,7 +96,11 @@ typedef struct gsv_piece_list {
 } gsv_piece_list;
 
 typedef struct gsv_stream {
-    gsv_piece_list forward, backward;
+    gsv_piece_list forward, backward;             /* one right-hand side */
+    gsv_piece_list block_forward, block_backward; /* a block of them; empty unless has_blocks */
+    int has_blocks;              /* a block of them is solved so too: there are enough numbers */
+    int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
+    int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts */
     int64_t supernodes, numbers; /* of the upper tree, and of its panels */
     int64_t bytes;               /* memory of all this */
@@ -85,6 +108,7 @@ typedef struct gsv_stream {
 
 /* Builds the streams; plan->tiles has its panel_ptr, update_place, gather lists and branches. */
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
+extern int64_t gsv_stream_block_least;    /* GSV_BLOCK_LEAST: a variable for the sake of tests */
 void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

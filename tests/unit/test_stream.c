@@ -13,6 +13,8 @@
 #include "supernodal/import.h"
 #include "supernodal/tiles.h"
 
+static int groups_seen[2]; /* forward, backward: bits of the gsv_piece.groups */
+
 /* Something arbitrary, never zero. */
 static uint64_t number(uint64_t a, uint64_t b) {
     uint64_t x = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + 1;
@@ -71,10 +73,11 @@ static void reference(const gsv_plan *plan, const vectors *v) {
 typedef struct walk {
     const gsv_plan *plan;
     const vectors *v;
-    int32_t *rows; /* of the upper tree, as on the device */
     uint32_t lists[GSV_PIECE_LISTS / 4];
     unsigned char *done; /* forward: update places; backward: columns */
     unsigned char *x_done;
+    int32_t *place;                 /* of a column among the upper tree's */
+    int64_t *rows_before;           /* of the upper tree, before a supernode's */
     int64_t pieces, far, published; /* so many of them, with lists too long, and with published fronts */
 } walk;
 
@@ -111,9 +114,24 @@ static uint64_t gather(walk *w, const gsv_piece *p, int b, int32_t k) {
 
 static int32_t supernode_at(const gsv_plan *plan, const gsv_piece *p) {
     int32_t s = 0;
-    while (plan->tiles->branches.of[s] >= 0 || plan->tiles->row_place[s] != p->row)
+    while (plan->l.first_column[s] != p->first_column)
         s++;
     return s;
+}
+
+/* Where the upper tree's columns and rows stand, by counting. */
+static void count_places(walk *w) {
+    const gsv_plan *plan = w->plan;
+    int32_t columns = 0;
+    int64_t rows = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int upper = plan->tiles->branches.of[s] < 0;
+        w->rows_before[s] = rows;
+        rows += upper ? gsv_rows(plan, s) : 0;
+        for (int32_t j = plan->l.first_column[s]; j < plan->l.first_column[s + 1]; j++)
+            w->place[j] = upper ? columns++ : -1;
+    }
+    CHECK(rows == plan->tiles->stream.nrows && columns == plan->tiles->stream.columns);
 }
 
 static void check_piece(walk *w, const gsv_piece *p, int backward) {
@@ -124,17 +142,21 @@ static void check_piece(walk *w, const gsv_piece *p, int backward) {
     for (int32_t k = 0; k < s; k++)
         wide += !gsv_is_narrow(gsv_rows(plan, k), gsv_columns(plan, k));
     CHECK(tiles->branches.of[s] < 0 && p->nr == gsv_rows(plan, s) && p->nc == gsv_columns(plan, s));
-    CHECK(p->first_column == plan->l.first_column[s] && p->update == (uint32_t)tiles->update_place[s]);
+    CHECK(p->update == (uint32_t)tiles->update_place[s]);
+    CHECK(p->row == (backward ? w->rows_before[s] : tiles->row_place[s]));
+    if (backward)
+        CHECK((int32_t)p->published == w->place[p->first_column]);
     CHECK(p->node == (gsv_is_narrow(p->nr, p->nc) ? -1 : wide));
     CHECK(p->count >= 1 && p->numbers <= GSV_PIECE_NUMBERS);
     CHECK((p->kind == GSV_NARROW_PIECE) == gsv_is_narrow(p->nr, p->nc));
     w->pieces++;
     w->far += (p->flags & GSV_PIECE_FAR) != 0;
+    groups_seen[backward] |= p->kind == GSV_BLOCK_PIECE ? p->groups : 0;
     memset(w->lists, 0xff, sizeof w->lists);
     if (p->flags & GSV_PIECE_FAR)
         return;
     if (backward) {
-        bring(w, w->rows, p->row + p->b_first, p->b_rows, p->b_ptr_at);
+        bring(w, tiles->stream.rows, p->row + p->b_first, p->b_rows, p->b_ptr_at);
     } else {
         if (p->a_rows > 0)
             bring(w, tiles->gather_ptr, p->row + p->a_first, p->a_rows + 1, p->a_ptr_at);
@@ -159,8 +181,41 @@ static void finish(walk *w, const gsv_piece *p, int32_t i, uint64_t sum) {
     }
 }
 
-static void walk_forward(walk *w) {
-    const gsv_piece_list *list = &w->plan->tiles->stream.forward;
+/* What the children owe column c of a wide supernode whose fronts are published, and the right-hand side. */
+static uint64_t published_front(const walk *w, const gsv_piece *p, int32_t c) {
+    const uint32_t *ptr = w->plan->tiles->gather_ptr + p->row + c;
+    uint64_t f = w->v->b[p->first_column + c];
+    for (uint32_t g = ptr[0]; g < ptr[1]; g++)
+        f += w->v->u[w->plan->tiles->gather[g]];
+    return f;
+}
+
+/* Columns of the block rows of a task; sum: one for each of its rows. */
+static void block_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum) {
+    const int32_t s = supernode_at(w->plan, p);
+    CHECK(p->groups == 1 || p->groups == 2 || p->groups == 4);
+    CHECK(p->panel == w->plan->tiles->panel_ptr[s] && p->place % p->groups == 0);
+    CHECK(p->first % 8 == 0 && p->count * p->groups * GSV_TILE <= GSV_PIECE_NUMBERS);
+    CHECK((p->a_rows > 0) == (p->nc <= GSV_FOLD_COLUMNS));
+    CHECK(p->a_rows == 0 || (p->a_first == p->first && p->a_rows == p->count));
+    w->published += p->nc > GSV_FOLD_COLUMNS;
+    for (int32_t r = 0; r < GSV_TILE * p->groups && GSV_TILE * p->place + r < p->nr; r++) {
+        const int32_t i = GSV_TILE * p->place + r;
+        if (first) {
+            sum[r] = gather(w, p, 1, r);
+            if (i < p->nc)
+                sum[r] = 0;
+        }
+        for (int32_t c = p->first; c < p->first + p->count && c <= i; c++)
+            sum[r] += w->v->panels[place(w->plan, s, i, c)] *
+                      (p->a_rows > 0 ? w->v->b[p->first_column + c] + gather(w, p, 0, c - p->first)
+                                     : published_front(w, p, c));
+        if (p->flags & GSV_PIECE_LAST)
+            finish(w, p, i, sum[r]);
+    }
+}
+
+static void walk_forward(walk *w, const gsv_piece_list *list) {
     for (int32_t t = 0; t < list->tasks; t++) {
         uint64_t sum[GSV_NARROW_ROWS], front[GSV_NARROW_COLUMNS];
         int32_t reached = 0;
@@ -193,6 +248,12 @@ static void walk_forward(walk *w) {
                         finish(w, p, i, sum[i]);
                 }
                 CHECK(!last || reached == p->nc);
+            } else if (p->kind == GSV_BLOCK_PIECE) {
+                CHECK(p->first == reached);
+                reached = p->first + p->count;
+                block_forward(w, p, k == list->task[t], sum);
+                CHECK(!last || reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
+                      reached == gsv_block_row_columns(p->nc, p->place + p->groups - 1));
             } else if (p->kind == GSV_TILES_PIECE) {
                 CHECK(p->nc <= GSV_WARP_TILE_COLUMNS && p->count <= GSV_TILES_PER_TASK);
                 for (int32_t r = 0; r < GSV_TILE * p->count && GSV_TILE * p->first + r < p->nr; r++) {
@@ -225,10 +286,7 @@ static void walk_forward(walk *w) {
                             f = b[c] + gather(w, p, 0, c - p->first);
                         } else { /* published by the block row that has it, which comes before, or is this */
                             CHECK(c / GSV_TILE <= p->place && p->a_rows == 0);
-                            f = b[c];
-                            const uint32_t *ptr = w->plan->tiles->gather_ptr + p->row + c;
-                            for (uint32_t g = ptr[0]; g < ptr[1]; g++)
-                                f += w->v->u[w->plan->tiles->gather[g]];
+                            f = published_front(w, p, c);
                         }
                         sum[r] += panel[GSV_TILE * (c - p->first) + i % GSV_TILE] * f;
                     }
@@ -241,11 +299,11 @@ static void walk_forward(walk *w) {
     }
 }
 
-static void walk_backward(walk *w) {
-    const gsv_piece_list *list = &w->plan->tiles->stream.backward;
+static void walk_backward(walk *w, const gsv_piece_list *list) {
     const gsv_plan *plan = w->plan;
+    const gsv_tiles *tiles = plan->tiles;
     for (int32_t t = 0; t < list->tasks; t++) {
-        uint64_t sum[GSV_NARROW_COLUMNS] = {0};
+        uint64_t sum[16 * GSV_GROUPS] = {0};
         int32_t reached = 0, first_column = 0, columns = 0;
         for (int32_t k = list->task[t]; k < list->task[t + 1]; k++) {
             const gsv_piece *p = &list->piece[k];
@@ -255,24 +313,28 @@ static void walk_backward(walk *w) {
             CHECK(!(p->flags & GSV_PIECE_FIRST) == (k > list->task[t]));
             CHECK(!(p->flags & GSV_PIECE_LAST) == (k + 1 < list->task[t + 1]));
             const int32_t left = narrow ? p->first : 16 * p->place;
-            const int32_t right = narrow ? left + p->count : left + 16 < p->nc ? left + 16 : p->nc;
+            const int32_t wide = p->kind == GSV_BLOCK_PIECE ? 16 * p->groups : 16;
+            const int32_t right = narrow ? left + p->count : left + wide < p->nc ? left + wide : p->nc;
+            CHECK(narrow || p->kind == GSV_COLUMNS_PIECE ||
+                  (p->kind == GSV_BLOCK_PIECE && p->place % p->groups == 0));
             const int32_t top = narrow ? 0 : GSV_TILE * p->first;
             const int32_t bottom =
                 narrow || top + GSV_TILE * p->count > p->nr ? p->nr : top + GSV_TILE * p->count;
             const int32_t rest = (p->nr + GSV_TILE - 1) / GSV_TILE;
             CHECK(narrow ? left == reached : p->first + p->count == (k > list->task[t] ? reached : rest));
             CHECK(narrow || k + 1 < list->task[t + 1] || p->first == p->place);
-            CHECK(narrow || k + 1 == list->task[t + 1] || p->count % 2 == 0);
+            CHECK(p->kind != GSV_COLUMNS_PIECE || k + 1 == list->task[t + 1] || p->count % 2 == 0);
             reached = narrow ? right : p->first;
             first_column = p->first_column + (narrow ? 0 : left);
             columns = narrow ? p->nc : right - left;
             if (!narrow)
-                CHECK(p->count * 256 <= GSV_PIECE_NUMBERS);
+                CHECK(p->count * 16 * wide <= GSV_PIECE_NUMBERS);
             for (int32_t i = top; i < bottom; i++) {
-                int32_t row = w->rows[p->row + i];
+                const int32_t row = plan->l.rows[plan->l.row_ptr[s] + i];
+                CHECK(tiles->stream.rows[p->row + i] == w->place[row]);
                 if (!(p->flags & GSV_PIECE_FAR) && (!narrow || k == list->task[t])) {
                     CHECK(i - top < p->b_rows);
-                    CHECK((int32_t)w->lists[p->b_ptr_at / 4 + i - top] == row);
+                    CHECK((int32_t)w->lists[p->b_ptr_at / 4 + i - top] == w->place[row]);
                 }
                 CHECK(row == plan->l.rows[plan->l.row_ptr[s] + i]);
                 CHECK(i < p->nc || w->done[row]);
@@ -289,9 +351,10 @@ static void walk_backward(walk *w) {
     }
 }
 
-/* Returns the pieces of published fronts. far: some piece has lists too long for a slot. */
-static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
-    testing_in("%s", spec);
+/* The streams of one right-hand side, or of a block. Returns the pieces of published fronts. far: some piece
+ * has lists too long for a slot. */
+static int64_t check_streams(const char *spec, int block, int far, cholmod_common *common) {
+    testing_in("%s%s", spec, block ? ", block" : "");
     cholmod_sparse *a = testing_load(spec, common);
     REQUIRE(a);
     cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
@@ -309,11 +372,11 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
                        calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
     walk w = {.plan = &plan,
               .v = &v,
-              .rows = malloc(((size_t)plan.tiles->upper_rows + 1) * sizeof(int32_t)),
               .done = calloc(updates, 1),
-              .x_done = calloc(n, 1)};
-    REQUIRE(v.panels && v.b && v.x && v.u && v.y && w.rows && w.done && w.x_done);
-    gsv_tiles_list_rows(&plan, 0, w.rows);
+              .x_done = calloc(n, 1),
+              .place = calloc(n, sizeof *w.place),
+              .rows_before = calloc((size_t)plan.l.nsuper + 1, sizeof *w.rows_before)};
+    REQUIRE(v.panels && v.b && v.x && v.u && v.y && w.done && w.x_done && w.place && w.rows_before);
     for (int32_t s = 0; s < plan.l.nsuper; s++)
         for (int32_t j = 0; j < gsv_columns(&plan, s); j++)
             for (int32_t i = j; i < gsv_rows(&plan, s); i++)
@@ -321,7 +384,8 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     for (int32_t i = 0; i < plan.l.n; i++)
         v.b[i] = number(99, (uint64_t)i);
     reference(&plan, &v);
-    walk_forward(&w);
+    count_places(&w);
+    walk_forward(&w, block ? &plan.tiles->stream.block_forward : &plan.tiles->stream.forward);
     int64_t columns = 0, upper = 0;
     for (int32_t s = 0; s < plan.l.nsuper; s++)
         upper += plan.tiles->branches.of[s] < 0 ? gsv_columns(&plan, s) : 0;
@@ -334,13 +398,14 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     free(w.done);
     w.done = calloc(n, 1);
     REQUIRE(w.done);
-    walk_backward(&w);
+    walk_backward(&w, block ? &plan.tiles->stream.block_backward : &plan.tiles->stream.backward);
     for (int32_t i = 0; i < plan.l.n; i++)
         CHECK(w.done[i] == w.x_done[i]);
     CHECK((upper > 0) == (w.pieces > 0));
-    free(w.rows);
     free(w.done);
     free(w.x_done);
+    free(w.place);
+    free(w.rows_before);
     free(v.panels);
     free(v.b);
     free(v.x);
@@ -353,7 +418,14 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     return w.published;
 }
 
+static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
+    const int64_t one = check_streams(spec, 0, far, common), several = check_streams(spec, 1, far, common);
+    CHECK((one > 0) == (several > 0));
+    return one;
+}
+
 int main(void) {
+    gsv_stream_block_least = 0;
     cholmod_common common;
     cholmod_start(&common);
     check_matrix("diag:1", 0, &common);
@@ -368,6 +440,9 @@ int main(void) {
     /* one front with very many children */ /* one front with very many children */
     check_matrix("elasticity3d:9", 0, &common);
     CHECK(check_matrix("grid3d:26", 0, &common) > 0);
+    check_matrix("grid2d:300", 0, &common);
+    check_matrix("shell:90", 0, &common);
+    CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
     cholmod_finish(&common);
     return testing_done();
 }

@@ -1,0 +1,251 @@
+/*
+ * Five to sixteen right-hand sides whose upper tree is solved as a stream (stream.h), on trees that are far
+ * too small to be worth it: the answers of one column to rounding; one set of bits, wherever a column stands
+ * and however many are beside it; capture; a lost task ends in a status; NaNs end in NaNs. Triangles that are
+ * inverted in parts.
+ */
+#include "cuda_problem.h"
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+
+#include "supernodal/cuda_support.h"
+
+enum { COLUMNS = 37, WIDEST = 16 };
+
+static const gpusolve_system systems[] = {GPUSOLVE_A, GPUSOLVE_L, GPUSOLVE_Lt, GPUSOLVE_LD};
+
+static gpusolve_dense columns_of(const gpusolve_dense *b, int64_t first, int64_t cols) {
+    gpusolve_dense part = *b;
+    part.values = (double *)b->values + first * b->ld;
+    part.cols = cols;
+    return part;
+}
+
+/* Columns first .. first + cols - 1 by themselves, in a workspace for max_nrhs: the bits that they must have. */
+static void check_bits(const problem *p, gpusolve_system system, const gpusolve_dense *b,
+                       const gpusolve_dense *expected, int64_t first, int64_t cols, int64_t max_nrhs,
+                       gpusolve_order order) {
+    gpusolve_workspace *workspace = NULL;
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, max_nrhs, &workspace) == GPUSOLVE_OK);
+    const gpusolve_dense from = testing_block(GPUSOLVE_DOUBLE, order, p->n, cols, 1);
+    const gpusolve_dense to = testing_block(GPUSOLVE_DOUBLE, order, p->n, cols, 2);
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = 0; i < p->n; i++)
+            testing_set(&from, i, j, testing_get(b, i, first + j));
+    CHECK_STATUS(testing_solve(p->handle, p->factor, workspace, system, &from, &to, 1), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&to, 0, expected, first, cols));
+    CHECK_STATUS(gpusolve_workspace_check(p->handle, workspace), GPUSOLVE_OK);
+    free(from.values);
+    free(to.values);
+    gpusolve_workspace_destroy(workspace);
+}
+
+static void check_system(const problem *p, gpusolve_system system) {
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    const gpusolve_dense one = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, 1, 0);
+    gpusolve_workspace *workspace = NULL;
+    testing_fill(&b, 31);
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, WIDEST, &workspace) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, system, &b, &x), GPUSOLVE_OK);
+    gpusolve_workspace_destroy(workspace);
+    for (int64_t j = 0; j < COLUMNS; j++) { /* runs of 16, 16 and 5 */
+        const gpusolve_dense column = columns_of(&b, j, 1);
+        double difference = 0, largest = 0;
+        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, system, &column, &one), GPUSOLVE_OK);
+        for (int64_t i = 0; i < p->n; i++) {
+            const double ours = ((double *)x.values)[j * x.ld + i], theirs = ((double *)one.values)[i];
+            difference = fabs(ours - theirs) <= difference ? difference : fabs(ours - theirs); /* NaN stays */
+            largest = fmax(largest, fabs(theirs));
+        }
+        CHECK_BELOW(difference / largest, 1e-11);
+    }
+    for (int64_t cols = 5; cols <= WIDEST; cols++)
+        check_bits(p, system, &b, &x, COLUMNS - cols, cols, cols, GPUSOLVE_ROW_MAJOR);
+    check_bits(p, system, &b, &x, 3, 8, 8, GPUSOLVE_COL_MAJOR);
+    check_bits(p, system, &b, &x, 4, 9, 32, GPUSOLVE_COL_MAJOR);
+    check_bits(p, system, &b, &x, 0, 32, 8, GPUSOLVE_COL_MAJOR); /* four runs */
+    free(b.values);
+    free(x.values);
+    free(one.values);
+}
+
+static void check_capture(const problem *p, int64_t cols) {
+    testing_in("%lld columns in a graph", (long long)cols);
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    testing_fill(&b, 8);
+    const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
+    gpusolve_workspace *workspace = NULL;
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_STATUS(gpusolve_set_stream(p->handle, stream), GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &device_b, &device_x),
+                 GPUSOLVE_OK);
+    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+    for (int run = 0; run < 30; run++) {
+        CHECK(device_fill(device_x.values, 0xff, testing_block_bytes(&x)) == 0);
+        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
+        CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+        CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
+        CHECK(testing_same_bits(&x, 0, &expected, 0, cols));
+    }
+    CHECK_STATUS(gpusolve_workspace_check(p->handle, workspace), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_set_stream(p->handle, NULL), GPUSOLVE_OK);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    gpusolve_workspace_destroy(workspace);
+    cudaStreamDestroy(stream);
+    device_delete(device_b.values);
+    device_delete(device_x.values);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
+static int64_t count_nans(const gpusolve_dense *x) {
+    int64_t nans = 0;
+    for (int64_t k = 0; k < x->rows * x->cols; k++)
+        nans += isnan(((double *)x->values)[k]);
+    return nans;
+}
+
+/* The counter from which blocks take tasks starts one higher: task 0 is never taken. */
+static void check_lost_task(const problem *p, int64_t cols, int backward) {
+    testing_in("a lost task, %lld columns, %s", (long long)cols, backward ? "backward" : "forward");
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    testing_fill(&b, 12);
+    gpusolve_workspace *workspace = NULL;
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
+    const gsv_cuda_workspace *state = workspace->state;
+    const int one = 1;
+    char *at = (char *)state->vectors[0].state +
+               (backward ? offsetof(gsv_stream_state, backward) : offsetof(gsv_stream_state, forward));
+    REQUIRE(device_write(at, &one, sizeof one) == 0);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_TIMED_OUT);
+    CHECK(count_nans(&x) > 0);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, cols));
+    gpusolve_workspace_destroy(workspace);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
+/* Rows of b whose bits are all ones, the pattern of what is not there yet. */
+static void check_nans(const problem *p) {
+    for (size_t s = 0; s < sizeof systems / sizeof *systems; s++)
+        for (int64_t first = 0; first < p->n; first += p->n - 1) {
+            testing_in("NaN in row %lld of b, system %d", (long long)first, (int)systems[s]);
+            const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, 9, 0);
+            const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, 9, 0);
+            testing_fill(&b, 9);
+            for (int64_t j = 0; j < 9; j++)
+                memset((double *)b.values + j * p->n + first, 0xff, sizeof(double));
+            CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, systems[s], &b, &x), GPUSOLVE_OK);
+            for (int64_t j = 0; j < 9; j++)
+                CHECK(isnan(((double *)x.values)[j * p->n + first]));
+            free(b.values);
+            free(x.values);
+        }
+}
+
+/* One dense supernode of n columns, unit but for -g below the diagonal, so that inv(L) grows like growth. */
+static void check_condition(int n, double growth) {
+    testing_in("a triangle of order %d whose inverse grows like %g", n, growth);
+    const double g = pow(growth, 1.0 / n) - 1;
+    double *l = calloc((size_t)n * (size_t)n, sizeof *l);
+    int32_t super[2] = {0, n}, pi[2] = {0, n}, px[2] = {0, n * n}, *rows = malloc((size_t)n * sizeof *rows);
+    REQUIRE(l && rows);
+    for (int j = 0; j < n; j++) {
+        rows[j] = j;
+        for (int i = j; i < n; i++)
+            l[i + (int64_t)j * n] = i == j ? 1 : -g;
+    }
+    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
+    data.n = data.minor = n;
+    data.nsuper = 1;
+    data.super = super;
+    data.pi = pi;
+    data.px = px;
+    data.s = rows;
+    data.x = l;
+    data.ssize = n;
+    data.xsize = (int64_t)n * n;
+    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    gpusolve_factor *factor = NULL;
+    REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
+    CHECK(((gsv_cuda_factor *)factor->prepared)->divided > 0); /* it is inverted in parts */
+    for (int64_t cols = 8; cols <= 16; cols += 8) {
+        const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, cols, 0);
+        const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, cols, 0);
+        for (int64_t k = 0; k < n * cols; k++)
+            ((double *)b.values)[k] = 1 + (double)(k % n) / n;
+        for (int transposed = 0; transposed < 2; transposed++) {
+            CHECK_STATUS(gpusolve_solve(handle, factor, NULL, transposed ? GPUSOLVE_Lt : GPUSOLVE_L, &b, &x),
+                         GPUSOLVE_OK);
+            for (int64_t j = 0; j < cols; j++) {
+                const double *solution = (const double *)x.values + j * n;
+                double residual = 0, norm_x = 0;
+                for (int i = 0; i < n; i++) {
+                    long double sum = ((const double *)b.values)[j * n + i];
+                    for (int k = 0; k < n; k++)
+                        sum -= (long double)(transposed ? l[k + (int64_t)i * n] : l[i + (int64_t)k * n]) *
+                               solution[k];
+                    residual = fabs((double)sum) <= residual ? residual : fabs((double)sum); /* NaN stays */
+                    norm_x = fmax(norm_x, fabs(solution[i]));
+                }
+                CHECK_BELOW(residual / ((1 + n * g) * norm_x + 2), 30 * DBL_EPSILON);
+            }
+        }
+        free(b.values);
+        free(x.values);
+    }
+    gpusolve_factor_destroy(factor);
+    gpusolve_destroy(handle);
+    free(l);
+    free(rows);
+}
+
+int main(void) {
+    static const char *const specs[] = {"grid2d:60",  "elasticity3d:8", "arrow:300,20,7",
+                                        "grid2d:200", "grid3d:14",      "grid3d:26"};
+    gpusolve_backend backends[2];
+    if (testing_backends(backends) < 2) {
+        printf("skipped: no CUDA device\n");
+        return TESTING_SKIPPED;
+    }
+    gsv_stream_block_least = 0;
+    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+        problem p = {0};
+        open_problem(&p, specs[k]);
+        const gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
+        CHECK(form->level_by_level_above || !form->level_by_level_blocks);
+        for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
+            testing_in("%s, system %d", specs[k], (int)systems[s]);
+            check_system(&p, systems[s]);
+        }
+        check_capture(&p, 7);
+        check_capture(&p, 16);
+        if (k + 1 == sizeof specs / sizeof *specs && !form->level_by_level_above) {
+            check_lost_task(&p, 8, 0);
+            check_lost_task(&p, 16, 1);
+            check_nans(&p);
+        }
+        close_problem(&p);
+    }
+    check_condition(200, 1e9);
+    check_condition(1000, 1e9);
+    return testing_done();
+}
