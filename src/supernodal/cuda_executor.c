@@ -95,17 +95,26 @@ typedef struct width {
     int groups, k;
 } width;
 
+/* What this workspace's sweeps may be: those of several columns have the sums of one only level by level. */
+static gsv_sweep_form form_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work) {
+    gsv_sweep_form form = device->form;
+    if (work->same_bits)
+        form.block_columns = 0;
+    return form;
+}
+
 /* The launches of one sweep. */
 static cudaError_t launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
                                 const gsv_cuda_workspace *work, width wide, int backward,
                                 cudaStream_t stream) {
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
     const gsv_many_functions *many = gsv_cuda_many(dtype);
+    const gsv_sweep_form form = form_of(device, work);
     if (wide.groups > 0)
-        return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &device->form,
+        return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &form,
                                                            &work->many, wide.groups, stream);
-    return (backward ? sweeps->backward : sweeps->forward)(
-        plan, &device->plan, &device->form, &work->vectors[wide.k], sweeps->classes[wide.k], stream);
+    return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &form, &work->vectors[wide.k],
+                                                           sweeps->classes[wide.k], stream);
 }
 
 /* Where the graph of a sweep is. */
@@ -246,7 +255,8 @@ static cudaError_t load(const solve_call *call, width wide, const int32_t *perm,
                         gsv_device_dense from, void *to) {
     if (wide.groups > 0)
         return call->many->load(call->factor->plan.l.n, inverse, from, to, wide.groups, call->stream);
-    return call->sweeps->load(&call->factor->plan, &call->device->form, perm, inverse, from, to,
+    const gsv_sweep_form form = form_of(call->device, call->work);
+    return call->sweeps->load(&call->factor->plan, &form, perm, inverse, from, to,
                               &call->work->vectors[wide.k], call->sweeps->classes[wide.k], call->stream);
 }
 

@@ -185,7 +185,7 @@ template <int NR> constexpr int class_index() {
 /* Is the upper tree a stream? */
 template <typename T, int NR> bool walks_stream(const gsv_sweep_form &form) {
     return has_stream<T, NR>::value && !form.level_by_level && !form.level_by_level_above &&
-           !(NR > 1 && form.level_by_level_blocks) && form.stream_blocks[class_index<NR>()] > 0;
+           (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()] > 0;
 }
 
 template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {

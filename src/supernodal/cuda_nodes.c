@@ -150,8 +150,8 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
     *passes = parts > *passes ? (uint8_t)parts : *passes;
     form->substitute |= parts == 0;
     if (parts > 1 && gsv_part_columns(gsv_columns(plan, s), parts) % (GSV_TILE * GSV_GROUPS) != 0) {
-        form->changes += !form->level_by_level_blocks;
-        form->level_by_level_blocks = 1;
+        form->changes += form->block_columns > 0;
+        form->block_columns = 0;
     }
     if (parts == 0 || gsv_columns(plan, s) <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;

@@ -90,7 +90,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
         l.size[MANY + k] = tiles->many.list[k].ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
-    if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.has_blocks) {
+    if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
     }
@@ -284,7 +284,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         status = gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)->stream_blocks(device->form.stream_blocks),
                                 "asking what the device can run", message);
         device->form.level_by_level_above = device->form.stream_blocks[0] == 0;
-        device->form.level_by_level_blocks = !factor->plan.tiles->stream.has_blocks;
+        device->form.block_columns = factor->plan.tiles->stream.block_columns;
     }
     if (status == GPUSOLVE_OK) {
         device->many_fits =

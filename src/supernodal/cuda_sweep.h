@@ -61,11 +61,11 @@ typedef struct gsv_sweep_form {
     int substitute;     /* some node has no parts */
     int level_by_level; /* the branches' supernodes too: a node of a branch has no parts, or the device's
                          * shared memory is too small for a branch */
-    int level_by_level_above;  /* the upper tree, also for one right-hand side: a node has no parts, or one of
+    int level_by_level_above; /* the upper tree, also for one right-hand side: a node has no parts, or one of
                                 * few columns has several, or the device cannot run the stream's kernels */
-    int level_by_level_blocks; /* the same for a block of right-hand sides: the plan has no stream for
-                                * them, or a triangle is inverted in parts that are no multiple of
-                                * GSV_GROUPS tiles */
+    int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the
+                        * plan (stream.h), or 0: a triangle is inverted in parts that are no multiple of
+                        * GSV_GROUPS tiles */
     int stream_blocks[GSV_CLASSES]; /* blocks of those kernels that the device runs at a time; 0: none */
     uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;

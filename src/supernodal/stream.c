@@ -355,13 +355,14 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
     gpusolve_status status = GPUSOLVE_OK;
     if (members)
         list_members(plan, stream, members);
-    stream->has_blocks = stream->numbers >= gsv_stream_block_least;
+    if (stream->numbers >= gsv_stream_block_least)
+        stream->block_columns = stream->numbers >= GSV_BLOCK_WIDE * gsv_stream_block_least ? 16 : 8;
     if (!members || !place_rows(plan, stream, members))
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
         if (count > 1)
             qsort(members, (size_t)count, sizeof *members, backward ? in_stream_back : in_stream);
-        for (int block = 0; block <= stream->has_blocks && status == GPUSOLVE_OK; block++)
+        for (int block = 0; block <= (stream->block_columns > 0) && status == GPUSOLVE_OK; block++)
             status = fill_list(plan, stream, backward, block, members, count, message);
     }
     gsv_free(members);

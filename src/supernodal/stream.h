@@ -53,6 +53,7 @@ enum {
     GSV_BLOCK_MORE = 4,       /* a block of right-hand sides has more than so many, */
     GSV_BLOCK_COLUMNS = 16,   /* and so many at most */
     GSV_BLOCK_LEAST = 500000, /* numbers above the branches: with fewer, levels are faster for a block */
+    GSV_BLOCK_WIDE = 64,      /* so many times as many for one of more than eight right-hand sides */
     GSV_GROUPS = 4,           /* block rows or groups of columns of a task at most: one for each warp */
     GSV_FOLD_COLUMNS = 512 /* up to here each task of a wide front assembles the front's own columns anew; the
                             * rows of a wider front are assembled once, and published */
@@ -97,8 +98,8 @@ typedef struct gsv_piece_list {
 
 typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
-    gsv_piece_list block_forward, block_backward; /* a block of them; empty unless has_blocks */
-    int has_blocks;              /* a block of them is solved so too: there are enough numbers */
+    gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
+    int block_columns;           /* 0, 8 or 16: blocks of so many at most are solved so too */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts */

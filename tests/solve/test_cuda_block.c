@@ -143,6 +143,36 @@ static void check_lost_task(const problem *p, int64_t cols, int backward) {
     free(expected.values);
 }
 
+/* A handle whose workspaces give all widths the bits of one column. */
+static void check_same_bits(const problem *p) {
+    static const int64_t widths[] = {8, 16, COLUMNS};
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
+    options.backend = GPUSOLVE_BACKEND_CUDA;
+    options.same_bits = 1;
+    gpusolve_handle *handle;
+    REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
+    testing_fill(&b, 5);
+    for (int64_t j = 0; j < COLUMNS; j++) {
+        const gpusolve_dense from = columns_of(&b, j, 1), to = columns_of(&expected, j, 1);
+        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, GPUSOLVE_A, &from, &to), GPUSOLVE_OK);
+    }
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        gpusolve_workspace *workspace;
+        testing_in("same bits, a workspace for %d columns", (int)widths[w]);
+        REQUIRE(gpusolve_workspace_create(handle, p->factor, widths[w], &workspace) == GPUSOLVE_OK);
+        CHECK_STATUS(gpusolve_solve(handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+        CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
+        gpusolve_workspace_destroy(workspace);
+    }
+    gpusolve_destroy(handle);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
 /* Rows of b whose bits are all ones, the pattern of what is not there yet. */
 static void check_nans(const problem *p) {
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++)
@@ -231,11 +261,12 @@ int main(void) {
         problem p = {0};
         open_problem(&p, specs[k]);
         const gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
-        CHECK(form->level_by_level_above || !form->level_by_level_blocks);
+        CHECK(form->level_by_level_above || form->block_columns == 16);
         for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
             testing_in("%s, system %d", specs[k], (int)systems[s]);
             check_system(&p, systems[s]);
         }
+        check_same_bits(&p);
         check_capture(&p, 7);
         check_capture(&p, 16);
         if (k + 1 == sizeof specs / sizeof *specs && !form->level_by_level_above) {
