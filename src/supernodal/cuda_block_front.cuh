@@ -91,16 +91,6 @@ struct owed_entries {
     int of_a, of_all;
 };
 
-/* What a forward piece of a wide supernode gathers: for its columns' rows, and for rows b_least and on of
- * list b. */
-struct gathered {
-    owed_rows a, b;
-    owed_entries entries;
-    uint32_t a_start, b_start;
-    int b_least;
-    bool b_now, publishes; /* list b is gathered now; the front's rows are published */
-};
-
 /* What the warps of a block share and keep from piece to piece. */
 template <int NR> struct block_stream {
     typedef block_room<NR> room;
@@ -138,25 +128,6 @@ template <int NR> struct block_stream {
         return {list(b ? p.b_ptr_at : p.a_ptr_at),
                 list(b ? p.b_gather_at : p.a_gather_at) - (b ? p.b_gather : p.a_gather)};
     }
-    __device__ __forceinline__ gathered gathers(const gsv_piece &p, int parts) const {
-        const int left = p.nc - GSV_TILE * p.place; /* columns from the task's first row on */
-        gathered g = {owed(p, false), owed(p, true), {nullptr, nullptr, 0, 0}, 0, 0, 0, false, false};
-        g.publishes = parts > 1 || p.nc > GSV_FOLD_COLUMNS;
-        g.b_now = p.flags & (g.publishes ? GSV_PIECE_FIRST : GSV_PIECE_LAST);
-        g.b_least = g.publishes || left < 0 ? 0 : left;
-        g.b_least = g.b_now && g.b_least < p.b_rows ? g.b_least : p.b_rows;
-        if (!g.publishes) {
-            g.a_start = g.a.ptr[0];
-            g.entries.a = g.a.gather + g.a_start;
-            g.entries.of_all = g.entries.of_a = int(g.a.ptr[p.count] - g.a_start);
-        }
-        if (g.b_now) {
-            g.b_start = g.b.ptr[g.b_least];
-            g.entries.b = g.b.gather + g.b_start;
-            g.entries.of_all += int(g.b.ptr[p.b_rows] - g.b_start);
-        }
-        return g;
-    }
     __device__ __forceinline__ const int32_t *rows(const gsv_piece &p) const {
         return p.flags & GSV_PIECE_FAR ? plan.upper_rows + p.row + p.b_first
                                        : reinterpret_cast<const int32_t *>(list(p.b_ptr_at));
@@ -167,7 +138,7 @@ template <int NR> struct block_stream {
      * the front: they are all on their way together, so that a front costs one trip through L2, however
      * many children owe it how much. Nobody reads the half; a meeting must follow.
      */
-    __device__ __forceinline__ void stage(const owed_entries &entries, int first) const {
+    __device__ __forceinline__ void stage(const owed_entries &owed, int first) const {
         const double *from = u + 2 * (threadIdx.x % PAIRS);
         double *to = staged() + 2 * threadIdx.x;
         uint32_t place[ITEMS];
@@ -176,10 +147,10 @@ template <int NR> struct block_stream {
         for (int j = 0; j < ITEMS; j++) {
             const int e = first + int(threadIdx.x) / PAIRS + j * STEP;
             place[j] = ~0u;
-            if (e < entries.of_all) {
-                place[j] = e < entries.of_a ? entries.a[e] : entries.b[e - entries.of_a];
+            if (e < owed.of_all)
+                place[j] = e < owed.of_a ? owed.a[e] : owed.b[e - owed.of_a];
+            if (e < owed.of_all)
                 load_relaxed16(from + int64_t(place[j]) * NR, value[j]);
-            }
         }
         wait_for_pairs(
             value, [&](int j) { return from + int64_t(place[j]) * NR; },
@@ -190,32 +161,17 @@ template <int NR> struct block_stream {
                 store_pair(to + 2 * THREADS * j, value[j][0], value[j][1]);
     }
 
-    /* K rows of a thread: sum[k] += what is staged of entries begin[k] .. end[k] - 1, in this order, the
-     * staged ones being entries first and on; at: the right-hand side of sum[k][0]. */
-    template <int K>
-    __device__ __forceinline__ void add_staged(double (&sum)[K][2], int (&begin)[K], int (&end)[K], int first,
+    /* sum += what is staged of entries begin .. end - 1, in this order; at: the right-hand side of sum[0]. */
+    __device__ __forceinline__ void add_staged(double (&sum)[2], int begin, int end, int first,
                                                int at) const {
-        const double *terms = staged() + at;
-        int now[K];
-        bool more = false;
-#pragma unroll
-        for (int k = 0; k < K; k++) {
-            now[k] = begin[k] > first ? begin[k] - first : 0;
-            end[k] = end[k] - first < STAGED ? end[k] - first : STAGED;
-            more |= now[k] < end[k];
-        }
-        while (more) {
-            more = false;
-#pragma unroll
-            for (int k = 0; k < K; k++)
-                if (now[k] < end[k]) {
-                    double two[2];
-                    load_pair(terms + now[k] * NR, two);
-                    sum[k][0] += two[0];
-                    sum[k][1] += two[1];
-                    now[k]++;
-                    more |= now[k] < end[k];
-                }
+        const int last = end < first + STAGED ? end : first + STAGED;
+        begin = begin > first ? begin : first;
+        const double *term = staged() + (begin - first) * NR + at;
+        for (; begin < last; begin++, term += NR) {
+            double two[2];
+            load_pair(term, two);
+            sum[0] += two[0];
+            sum[1] += two[1];
         }
     }
 

@@ -46,9 +46,7 @@ __device__ __forceinline__ void rows_forward(block_stream<NR> &block, const gsv_
     const int block_row = p.place + group, top = GSV_TILE * block_row;
     const int live = top < nr ? gsv_block_row_columns(nc, block_row) : 0;
     const bool divided = parts > 1; /* no division but for these */
-    const gathered in = block.gathers(p, parts);
-    const owed_rows a = in.a, b = in.b;
-    const bool b_now = in.b_now, publishes = in.publishes, last = p.flags & GSV_PIECE_LAST;
+    const bool publishes = divided || nc > GSV_FOLD_COLUMNS, last = p.flags & GSV_PIECE_LAST;
     const int width = divided ? gsv_part_columns(nc, parts) : nc, part = divided ? top / width : 0;
     const double *own_y = y + int64_t(p.first_column) * NR;
     double *own_x = x + int64_t(p.first_column) * NR, *own_u = u + int64_t(p.update) * NR;
@@ -61,6 +59,23 @@ __device__ __forceinline__ void rows_forward(block_stream<NR> &block, const gsv_
         for (int n = 0; n < N; n++)
             acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
 
+    /* what is gathered here: the columns' rows, and rows b_least and on of list b */
+    const bool b_now = publishes ? p.flags & GSV_PIECE_FIRST : last;
+    int b_least = publishes || nc < GSV_TILE * p.place ? 0 : nc - GSV_TILE * p.place;
+    b_least = b_now && b_least < p.b_rows ? b_least : p.b_rows;
+    const owed_rows a = block.owed(p, false), b = block.owed(p, true);
+    owed_entries owed = {nullptr, nullptr, 0, 0};
+    uint32_t a_start = 0, b_start = 0;
+    if (!publishes) {
+        a_start = a.ptr[0];
+        owed.a = a.gather + a_start;
+        owed.of_all = owed.of_a = int(a.ptr[p.count] - a_start);
+    }
+    if (b_now) {
+        b_start = b.ptr[b_least];
+        owed.b = b.gather + b_start;
+        owed.of_all += int(b.ptr[p.b_rows] - b_start);
+    }
     if (!publishes || b_now) {
         const int pair = 2 * (threadIdx.x % shape::PAIRS), own = threadIdx.x / shape::PAIRS;
         double sum[OWNED][2];
@@ -81,37 +96,32 @@ __device__ __forceinline__ void rows_forward(block_stream<NR> &block, const gsv_
         do {
             if (staged > 0)
                 block_meets<NR>(); /* everybody has read what was staged */
-            block.stage(in.entries, staged);
+            block.stage(owed, staged);
             block_meets<NR>(); /* what is staged is there; everybody has left the front of the piece before */
-            if (!publishes) {
-                int begin[OWNED], stop[OWNED];
 #pragma unroll
-                for (int k = 0; k < OWNED; k++) {
-                    const int row = own + k * shape::STEP;
-                    begin[k] = row < p.count ? int(a.ptr[row] - in.a_start) : 0;
-                    stop[k] = row < p.count ? int(a.ptr[row + 1] - in.a_start) : 0;
-                }
-                block.template add_staged<OWNED>(sum, begin, stop, staged, pair);
+            for (int k = 0; k < OWNED; k++) {
+                const int row = own + k * shape::STEP;
+                if (!publishes && row < p.count)
+                    block.add_staged(sum[k], int(a.ptr[row] - a_start), int(a.ptr[row + 1] - a_start), staged,
+                                     pair);
             }
             if (b_now && split == 0)
 #pragma unroll
-                for (int n = 0; n < N; n++) {
-                    double two[2][2] = {{acc[n][0], acc[n][1]}, {acc[n][2], acc[n][3]}};
-                    int begin[2], stop[2];
+                for (int m = 0; m < 2; m++) {
+                    const int row = GSV_TILE * group + 2 * g + m;
+                    if (row >= b_least && row < p.b_rows)
 #pragma unroll
-                    for (int m = 0; m < 2; m++) {
-                        const int row = GSV_TILE * group + 2 * g + m;
-                        const bool there = row >= in.b_least && row < p.b_rows;
-                        begin[m] = there ? int(b.ptr[row] - in.b_start) + in.entries.of_a : 0;
-                        stop[m] = there ? int(b.ptr[row + 1] - in.b_start) + in.entries.of_a : 0;
-                    }
-                    block.template add_staged<2>(two, begin, stop, staged, 8 * n + column);
-#pragma unroll
-                    for (int e = 0; e < 4; e++)
-                        acc[n][e] = two[e / 2][e % 2];
+                        for (int n = 0; n < N; n++) {
+                            double two[2] = {acc[n][2 * m], acc[n][2 * m + 1]};
+                            block.add_staged(two, int(b.ptr[row] - b_start) + owed.of_a,
+                                             int(b.ptr[row + 1] - b_start) + owed.of_a, staged,
+                                             8 * n + column);
+                            acc[n][2 * m] = two[0];
+                            acc[n][2 * m + 1] = two[1];
+                        }
                 }
             staged += shape::STAGED;
-        } while (staged < in.entries.of_all);
+        } while (staged < owed.of_all);
         if (publishes && part == 0 && split == 0 && top < nr)
             publish_front<NR>(front, nc - top - 2 * g, acc);
         if (!publishes) {
@@ -231,31 +241,25 @@ __device__ __forceinline__ void narrow_forward(block_stream<NR> &block, const gs
                 block_meets<NR>(); /* everybody has read what was staged */
             block.stage(owed, staged);
             block_meets<NR>(); /* what is staged is there; everybody has left the front of the piece before */
-            if (start == 0) {
-                int begin[OWNED], stop[OWNED];
+            if (start == 0)
 #pragma unroll
                 for (int k = 0; k < OWNED; k++) {
                     const int row = own + k * shape::STEP;
-                    begin[k] = row < nc ? int(b.ptr[row] - b_start) : 0;
-                    stop[k] = row < nc ? int(b.ptr[row + 1] - b_start) : 0;
+                    if (row < nc)
+                        block.add_staged(sum[k], int(b.ptr[row] - b_start), int(b.ptr[row + 1] - b_start),
+                                         staged, pair);
                 }
-                block.template add_staged<OWNED>(sum, begin, stop, staged, pair);
-            }
 #pragma unroll
-            for (int n = 0; n < N; n++) {
-                double two[2][2] = {{acc[n][0], acc[n][1]}, {acc[n][2], acc[n][3]}};
-                int begin[2], stop[2];
+            for (int m = 0; m < 2; m++)
+                if (i + m >= nc && i + m < nr)
 #pragma unroll
-                for (int m = 0; m < 2; m++) {
-                    const bool there = i + m >= nc && i + m < nr;
-                    begin[m] = there ? int(b.ptr[i + m] - b_start) : 0;
-                    stop[m] = there ? int(b.ptr[i + m + 1] - b_start) : 0;
-                }
-                block.template add_staged<2>(two, begin, stop, staged, 8 * n + column);
-#pragma unroll
-                for (int e = 0; e < 4; e++)
-                    acc[n][e] = two[e / 2][e % 2];
-            }
+                    for (int n = 0; n < N; n++) {
+                        double two[2] = {acc[n][2 * m], acc[n][2 * m + 1]};
+                        block.add_staged(two, int(b.ptr[i + m] - b_start), int(b.ptr[i + m + 1] - b_start),
+                                         staged, 8 * n + column);
+                        acc[n][2 * m] = two[0];
+                        acc[n][2 * m + 1] = two[1];
+                    }
             staged += shape::STAGED;
         } while (staged < owed.of_all);
         if (start == 0) {
