@@ -9,7 +9,7 @@
 #include "cuda_support.h"
 
 enum {
-    GSV_CHUNKS = 48,    /* pinned buffers */
+    GSV_CHUNKS = 24,    /* pinned buffers */
     GSV_MOST_SLOTS = 8, /* batches on the device; fewer, but two, where some are large */
     GSV_HOST_LISTS = 2  /* batches whose lists the host has */
 };

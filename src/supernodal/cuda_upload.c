@@ -9,16 +9,15 @@
  *
  * Check. A thread checks what it has copied, while it is in its cache. In a refresh no panel changes before all
  * numbers are known to be good, and batches are left in their slots until then. So that this is soon, and the
- * bus is slower than the threads, one that waits checks pieces from the end meanwhile. Of a simplicial factor
- * the numbers are checked before the first is copied.
+ * bus is slower than the threads, one that waits for a buffer checks pieces from the end meanwhile, and all do
+ * once there is no slot left. Not while they wait for their turn: others would wait for them. Of a simplicial
+ * factor the numbers are checked before the first is copied.
  *
- * Order. Chunks are handed to the device in ascending order, by whichever thread makes the next one ready, or
- * finds it ready when it has handed over one: `passed` counts them. A thread goes on with other chunks as long as
- * there are buffers, so that none waits for a slow one at once. A chunk is ready when it is filled, and its
- * batch's lists are made if it is the last. A thread waits for buffers of lower chunks, and for a lower batch's
- * first chunk and lists before it makes the next ones; a thread that hands over waits for checks, which wait for
- * nobody. So the lowest chunk that has not been handed over gets through, with any number of threads. What ends
- * in which place, and is computed from what, follows from the plan: the bits do not depend on timing.
+ * Order. Chunks are handed to the device in ascending order, each by the thread that has filled it, once all
+ * before it have been: `passed` counts them. A thread waits for chunks of lower number, for checks, which wait
+ * for nobody, and for lists that the holder of a lower chunk makes, so the lowest chunk that has not been
+ * handed over gets through, with any number of threads. What ends in which place, and is computed from what,
+ * follows from the plan: the bits do not depend on timing.
  *
  * Traffic: the numbers are read once or twice, cross the bus once, and are written once by the inversion.
  */
@@ -42,15 +41,15 @@ typedef struct upload {
     int64_t number, chunks;
     _Atomic int64_t taken, passed; /* chunks */
     _Atomic int64_t listed;        /* batches */
-    _Atomic unsigned char *filled; /* [chunks] */
     _Atomic int failed;
-    _Atomic int passing; /* some thread hands over chunks; it alone may touch: */
+    /* of the thread whose turn it is: */
     gsv_message *message;
     gpusolve_status status;
     int64_t arrived, inverted; /* batches that are on their way with their lists, and through the inversion */
     int *touched;
     /* checks: */
     int gated;                        /* no panel may change before all are done */
+    _Atomic int at_gate;              /* the chunk whose turn it is waits for that */
     _Atomic unsigned char *claimed;   /* [chunks PIECES] some thread checks this piece, or has */
     _Atomic int64_t unchecked, claim; /* pieces; the one below it is the next to be claimed from the end */
     _Atomic int fault;
@@ -86,6 +85,11 @@ static int check_piece(upload *u, int64_t piece) {
     return 1;
 }
 
+static void check_chunk(upload *u, int64_t chunk) {
+    for (int64_t k = 0; k < PIECES && u->unchecked > 0; k++)
+        check_piece(u, PIECES * chunk + k);
+}
+
 /* Check the last piece that nobody has claimed; 0 if there is none that a chunk's holder will not check. */
 static int check_some(upload *u) {
     while (u->gated && u->unchecked > 0) {
@@ -99,23 +103,20 @@ static int check_some(upload *u) {
 }
 
 static void wait_for(upload *u, _Atomic int64_t *counter, int64_t value) {
-    while (*counter < value)
-        if (!check_some(u))
+    while (atomic_load_explicit(counter, memory_order_acquire) < value)
+        if (!u->at_gate || !check_some(u))
             sched_yield();
 }
 
-/* What the inversion must know of a batch's panels. The lists that were there, of two batches before, are on their
- * way when the first chunk of the one before is. */
+/* What the inversion must know of a batch's panels. */
 static void list_panels(upload *u, int64_t index) {
     const gsv_plan *plan = &u->factor->plan;
     const gsv_panel_batch *batch = &u->way->batches[index];
     const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
     gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
     char *lists = u->p->lists[index % GSV_HOST_LISTS];
-    wait_for(u, &u->listed, index); /* in order, so that the count says which are there */
-    if (index > 0)
-        wait_for(u, &u->passed, u->way->batches[index - 1].chunk + 1);
-    if (index >= GSV_HOST_LISTS && !u->failed)
+    wait_for(u, &u->listed, index);            /* in order, so that the count says which are there */
+    if (index >= GSV_HOST_LISTS && !u->failed) /* the lists that were there have been copied */
         cudaEventSynchronize(u->p->slots[(index - GSV_HOST_LISTS) % u->slots].arrived);
     gsv_narrow_panel *narrow = (gsv_narrow_panel *)lists;
     gsv_wide_panel *wide = (gsv_wide_panel *)(lists + GSV_WIDE_AT);
@@ -141,7 +142,7 @@ static void list_panels(upload *u, int64_t index) {
     }
     b->k = b->sums + sums;
     gsv_wide_plan(wide, (int32_t *)(lists + GSV_STARTS_AT), b);
-    u->listed = index + 1;
+    atomic_store_explicit(&u->listed, index + 1, memory_order_release);
 }
 
 static cudaError_t copy_list(const upload *u, int64_t index, int64_t at, int64_t bytes) {
@@ -155,6 +156,7 @@ static cudaError_t copy_list(const upload *u, int64_t index, int64_t at, int64_t
 static cudaError_t send_lists(upload *u, int64_t index) {
     const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
     const gsv_wide_batch *wide = &counts->wide;
+    wait_for(u, &u->listed, index + 1);
     cudaError_t error = copy_list(u, index, 0, counts->narrow * (int64_t)sizeof(gsv_narrow_panel));
     if (error == cudaSuccess)
         error = copy_list(u, index, GSV_WIDE_AT, wide->count * (int64_t)sizeof(gsv_wide_panel));
@@ -183,9 +185,11 @@ static cudaError_t invert_batch(const upload *u, int64_t index) {
 
 /* Invert what has arrived, if it may be; with `wait`, once it may. */
 static gpusolve_status invert_arrived(upload *u, int wait) {
-    while (wait && u->gated && u->unchecked > 0 && !u->failed)
+    u->at_gate = wait && u->gated;
+    while (u->at_gate && u->unchecked > 0 && !u->failed)
         if (!check_some(u))
             sched_yield();
+    u->at_gate = 0;
     const int open = !u->gated || u->unchecked == 0;
     cudaError_t error = cudaSuccess;
     for (; open && !u->failed && u->inverted < u->arrived && error == cudaSuccess; u->inverted++) {
@@ -196,22 +200,12 @@ static gpusolve_status invert_arrived(upload *u, int wait) {
     return gsv_cuda_check(error, "inverting panels", u->message);
 }
 
-/* A chunk is numbers begin .. end - 1 of all. */
-static void find_chunk(const upload *u, const gsv_panel_batch *batch, int64_t chunk, int64_t *begin,
-                       int64_t *end) {
-    const int64_t numbers = GSV_CHUNK_BYTES / u->number;
-    *begin = batch->begin + (chunk - batch->chunk) * numbers;
-    *end = *begin + numbers < batch->end ? *begin + numbers : batch->end;
-}
-
-static gpusolve_status pass_chunk(upload *u, int64_t chunk) {
+static gpusolve_status pass_chunk(upload *u, const gsv_panel_batch *batch, int64_t chunk, int64_t begin,
+                                  int64_t end) {
     gsv_pipeline *p = u->p;
-    const gsv_panel_batch *batch = batch_of(u, chunk);
     const int64_t index = batch - u->way->batches;
     const gsv_batch_slot *slot = &p->slots[index % u->slots];
     const int reuse = chunk == batch->chunk && index >= u->slots, last = chunk + 1 == u->chunks;
-    int64_t begin, end;
-    find_chunk(u, batch, chunk, &begin, &end);
     const gpusolve_status status = invert_arrived(u, reuse);
     if (status != GPUSOLVE_OK || u->failed)
         return status;
@@ -229,34 +223,16 @@ static gpusolve_status pass_chunk(upload *u, int64_t chunk) {
     return last ? invert_arrived(u, 1) : GPUSOLVE_OK;
 }
 
-/* After a failure chunks are only counted. */
-static int is_ready(const upload *u, int64_t chunk) {
-    if (chunk == u->chunks || !u->filled[chunk])
-        return 0;
-    const gsv_panel_batch *batch = batch_of(u, chunk);
-    return u->failed || chunk + 1 < batch[1].chunk || u->listed > batch - u->way->batches;
-}
-
-/* Hand over the chunks that are ready, unless another thread does. That one looks again after it has said that it
- * is through, so none is left that was ready before. */
-static void pass_ready(upload *u) {
-    while (is_ready(u, u->passed) && !atomic_exchange(&u->passing, 1)) {
-        for (int64_t chunk; is_ready(u, chunk = u->passed); u->passed = chunk + 1)
-            if (!u->failed) {
-                u->status = pass_chunk(u, chunk);
-                if (u->status != GPUSOLVE_OK)
-                    u->failed = 1;
-            }
-        u->passing = 0;
-    }
-}
-
 /* Until the chunk that was in this one's buffer is on the device. */
 static void wait_for_buffer(upload *u, int64_t chunk) {
     cudaEvent_t copied = u->p->copied[chunk % GSV_CHUNKS];
     if (chunk < GSV_CHUNKS)
         return;
-    wait_for(u, &u->passed, chunk - GSV_CHUNKS + 1);
+    if (u->passed < chunk - GSV_CHUNKS + 1)
+        check_chunk(u, chunk); /* for who is to free the buffer may be waiting for that */
+    while (u->passed < chunk - GSV_CHUNKS + 1)
+        if (!check_some(u))
+            sched_yield();
     while (!u->failed && cudaEventQuery(copied) == cudaErrorNotReady)
         if (!check_some(u)) {
             cudaEventSynchronize(copied);
@@ -265,25 +241,33 @@ static void wait_for_buffer(upload *u, int64_t chunk) {
     cudaGetLastError(); /* "not ready" is none; another one comes again */
 }
 
-/* What each thread does: chunks, until there are none left; with the first one of a batch, its lists. */
+/* What each thread does: chunks, until there are none left. After a failure they are only counted. */
 static void run_chunks(upload *u) {
-    const gsv_plan *plan = &u->factor->plan;
+    const int64_t numbers = GSV_CHUNK_BYTES / u->number;
     for (int64_t chunk; (chunk = atomic_fetch_add(&u->taken, 1)) < u->chunks;) {
         const gsv_panel_batch *batch = batch_of(u, chunk);
-        int64_t begin, end;
-        find_chunk(u, batch, chunk, &begin, &end);
+        const int64_t index = batch - u->way->batches;
+        const int64_t begin = batch->begin + (chunk - batch->chunk) * numbers;
+        const int64_t end = begin + numbers < batch->end ? begin + numbers : batch->end;
+        const int first = chunk == batch->chunk, alone = batch[1].chunk == 1;
+        if (chunk == 0 && alone)
+            list_panels(u, 0);
         wait_for_buffer(u, chunk);
         if (!u->failed)
-            gsv_upload_pack(u->way, plan, u->data, batch, begin, end,
+            gsv_upload_pack(u->way, &u->factor->plan, u->data, batch, begin, end,
                             u->p->pinned + chunk % GSV_CHUNKS * GSV_CHUNK_BYTES);
-        for (int64_t k = 0; k < PIECES && u->unchecked > 0; k++)
-            check_piece(u, PIECES * chunk + k);
-        u->filled[chunk] = 1;
-        pass_ready(u);
-        if (chunk == batch->chunk) {
-            list_panels(u, batch - u->way->batches);
-            pass_ready(u);
+        check_chunk(u, chunk);
+        wait_for(u, &u->passed, chunk);
+        if (!u->failed) {
+            u->status = pass_chunk(u, batch, chunk, begin, end);
+            if (u->status != GPUSOLVE_OK)
+                u->failed = 1;
         }
+        atomic_store_explicit(&u->passed, chunk + 1, memory_order_release);
+        if (chunk == 0 && !alone)
+            list_panels(u, 0);
+        if (first && batch[1].chunk < u->chunks)
+            list_panels(u, index + 1); /* the next one's, and those before it are no longer wanted */
     }
 }
 
@@ -324,7 +308,6 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     const gsv_upload_plan *way = device->upload;
     const gsv_room room = gsv_upload_room(&way->most, number, plan->l.nsuper);
     const int64_t chunks = way->batches[way->count].chunk;
-    _Atomic unsigned char *flags = gsv_calloc((size_t)((PIECES + 1) * chunks), 1);
     upload u = {.p = p,
                 .factor = factor,
                 .device = device,
@@ -339,10 +322,9 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                 .gated = touched != NULL,
                 .unchecked = on_the_way ? PIECES * chunks : 0,
                 .claim = PIECES * chunks,
-                .claimed = flags,
-                .filled = flags ? flags + PIECES * chunks : NULL};
-    status = flags ? gsv_pipeline_open(p, &room, factor->dtype, way->most.inverse > 0, message)
-                   : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+                .claimed = gsv_calloc((size_t)(PIECES * chunks), 1)};
+    status = u.claimed ? gsv_pipeline_open(p, &room, factor->dtype, way->most.inverse > 0, message)
+                       : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK)
         status = run(&u, handle);
     if (status == GPUSOLVE_OK)
@@ -352,6 +334,6 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
             cudaMemcpy(parts, p->parts, (size_t)plan->l.nsuper * sizeof *parts, cudaMemcpyDeviceToHost),
             "reading how the triangles are inverted", message);
     gsv_pipeline_close(p);
-    gsv_free((void *)flags);
+    gsv_free((void *)u.claimed);
     return status;
 }
