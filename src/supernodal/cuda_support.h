@@ -8,7 +8,7 @@
 #include "cuda_many.h"
 #include "cuda_sweep.h"
 #include "executor.h"
-#include "upload_plan.h"
+#include "cuda_upload_plan.h"
 
 #ifdef __cplusplus
 extern "C" {

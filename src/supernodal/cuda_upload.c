@@ -2,7 +2,7 @@
  * A factor's values on their way to the device: read from the caller's arrays, checked, and inverted on arrival
  * (cuda_panel_inverse.h).
  *
- * All numbers go in batches of whole panels, and those in chunks (upload_plan.h). Host threads take chunks in
+ * All numbers go in batches of whole panels, and those in chunks (cuda_upload_plan.h). Host threads take chunks in
  * turn and copy each into a pinned buffer that is small enough to stay in the processor's cache; a chunk is
  * on its way while others are being filled. Of a batch, the room on the device is one of a few slots: some are
  * filled while the panels of another are inverted.

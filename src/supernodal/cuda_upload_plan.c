@@ -1,5 +1,5 @@
-/* The batches of an upload: upload_plan.h. Linear in the number of supernodes. */
-#include "upload_plan.h"
+/* The batches of an upload: cuda_upload_plan.h. Linear in the number of supernodes. */
+#include "cuda_upload_plan.h"
 
 #include "../memory.h"
 #include "../trsm/cuda_panel_inverse.h"

@@ -3,8 +3,8 @@
  * one row of numbers, cut into batches of whole panels, which are inverted together, and those into chunks of
  * one size, but for the last of each batch. Plain C; follows from the pattern alone.
  */
-#ifndef GSV_UPLOAD_PLAN_H
-#define GSV_UPLOAD_PLAN_H
+#ifndef GSV_CUDA_UPLOAD_PLAN_H
+#define GSV_CUDA_UPLOAD_PLAN_H
 
 #include "import.h"
 
