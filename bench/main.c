@@ -293,7 +293,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "gpusolve-bench: %s\n", gpusolve_status_message(status));
         return 1;
     }
-    if (options.json && !(json = fopen(options.json, "w"))) {
+    if (options.json && !(json = fopen(options.json, "a"))) {
         perror(options.json);
         gpusolve_destroy(handle);
         return 1;

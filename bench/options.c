@@ -27,7 +27,7 @@ void bench_options_usage(void) {
           "  --explain                 also say what the plan is made of, and what a solve should take\n"
           "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
           "  --repeat N                timed samples, after a warm-up (15)\n"
-          "  --json FILE               write one JSON record a line\n"
+          "  --json FILE               append one JSON record a line\n"
           "  --list                    list matrices and generators\n",
           stderr);
 }
