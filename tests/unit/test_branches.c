@@ -214,6 +214,10 @@ static void walk_backward(const gsv_plan *plan, int32_t b, const vectors *v) {
 static void check_matrix(const char *spec, int some, cholmod_common *common) {
     testing_in("%s", spec);
     cholmod_sparse *a = testing_load(spec, common);
+    if (!a && !strchr(spec, ':')) {
+        printf("left out: no file %s\n", spec);
+        return;
+    }
     REQUIRE(a);
     cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
     REQUIRE(l);
