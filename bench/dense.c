@@ -137,7 +137,7 @@ static double distance(const double *x, const double *y, size_t count) {
     double largest = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (!(fabs(x[i] - y[i]) <= largest))
+        if (fabs(x[i] - y[i]) > largest || isnan(fabs(x[i] - y[i])))
             largest = fabs(x[i] - y[i]);
     return largest;
 }

@@ -75,7 +75,7 @@ static int is_close(const selected_case *c) {
             const double off = fabs(x[j * c->x.ld + k] - expected);
 
             largest = fmax(largest, fabs(expected));
-            difference = off <= difference ? difference : off;
+            difference = off > difference || isnan(off) ? off : difference;
         }
         if (!(difference <= 1e-10 * largest))
             return 0;

@@ -113,6 +113,11 @@ static inline gpusolve_handle *testing_handle(gpusolve_backend backend, int thre
 
 /* -------------------------------------------------------------------------------------------- numbers --- */
 
+/* The larger one; NaN if either is. */
+static inline double testing_worse(double worst, double value) {
+    return value > worst || isnan(value) ? value : worst;
+}
+
 /* In [-1, 1), the same sequence in every run. */
 static inline double testing_random(uint64_t *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;

@@ -135,7 +135,7 @@ static double check(gpusolve_handle *handle, const gpusolve_factor *factor, exam
     double error = 0;
     for (int64_t k = 0; k < e->data.n; k++) {
         const double here = fabs(e->solution[k] - 1);
-        error = here <= error ? error : here; /* a NaN stays */
+        error = here > error || isnan(here) ? here : error; /* a NaN stays */
     }
     return error;
 }

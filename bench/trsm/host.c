@@ -104,9 +104,9 @@ static double difference(gpusolve_handle *handle, const problem *p) {
     restore(p);
     own(handle, p);
     for (size_t k = 0; k < count; k++) {
-        if (!(fabs(p->b[k] - want[k]) <= worst))
+        if (fabs(p->b[k] - want[k]) > worst || isnan(fabs(p->b[k] - want[k])))
             worst = fabs(p->b[k] - want[k]);
-        if (!(fabs(want[k]) <= size))
+        if (fabs(want[k]) > size || isnan(fabs(want[k])))
             size = fabs(want[k]);
     }
     free(want);

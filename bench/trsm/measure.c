@@ -105,9 +105,9 @@ static void compare_parts(int dtype, const void *got, const void *want, size_t c
         const int single = dtype % 2 == 0;
         const double g = single ? ((const float *)got)[k] : ((const double *)got)[k];
         const double w = single ? ((const float *)want)[k] : ((const double *)want)[k];
-        if (!(fabs(g - w) <= *difference))
+        if (fabs(g - w) > *difference || isnan(fabs(g - w)))
             *difference = fabs(g - w);
-        if (!(fabs(w) <= *size))
+        if (fabs(w) > *size || isnan(fabs(w)))
             *size = fabs(w);
     }
 }

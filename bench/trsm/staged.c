@@ -202,12 +202,12 @@ static double check(cublasHandle_t cublas, const options *o, const double *x, co
         const double *want = solve ? before : found;
         double difference = 0, size = 0;
         for (int i = 0; i < n; i++) {
-            if (!(fabs(product[i] - want[i]) <= difference))
+            if (fabs(product[i] - want[i]) > difference || isnan(fabs(product[i] - want[i])))
                 difference = fabs(product[i] - want[i]);
-            if (!(fabs(want[i]) <= size))
+            if (fabs(want[i]) > size || isnan(fabs(want[i])))
                 size = fabs(want[i]);
         }
-        if (!(difference / (size * DBL_EPSILON) <= worst))
+        if (difference / (size * DBL_EPSILON) > worst || isnan(difference / (size * DBL_EPSILON)))
             worst = difference / (size * DBL_EPSILON);
     }
     free(before);

@@ -18,8 +18,7 @@
  *      forward    GSV_NARROW_PIECE    as above
  *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups)
  *      backward   GSV_NARROW_PIECE    as above
- *                 GSV_BLOCK_PIECE     block rows of sixteen, thirty-two or sixty-four columns (one, two or
- * four groups of sixteen)
+ *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
  *
  * Levels ascend in the forward stream and descend in the backward one; within a level the largest wide
  * supernodes come first and narrow ones last. Within a supernode tasks go on by ascending block rows

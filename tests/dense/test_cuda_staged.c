@@ -180,8 +180,7 @@ static void check_order(gpusolve_handle *handle) {
     for (int64_t j = 0; j < c.n; j++)
         for (int64_t i = 0; i < c.m; i++) {
             const double difference = cabs(testing_get(&b, i, j) - testing_get(&before, i, j));
-            if (!(difference <= worst))
-                worst = difference;
+            worst = testing_worse(worst, difference);
         }
     CHECK_BELOW(worst, 1e-12);
     free(a.values);

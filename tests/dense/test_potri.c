@@ -76,8 +76,7 @@ static void check_inverse(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolv
         apply(&c, &l, second, y, z);
         for (int64_t i = 0; i < n; i++) {
             const double error = size_of(z[i] - (unit < 0 || unit == i ? 1 : 0));
-            if (!(error <= worst))
-                worst = error;
+            worst = testing_worse(worst, error);
         }
     }
     /* norm(A) norm(M) is below 1000 */

@@ -60,8 +60,7 @@ static void check_solution(gpusolve_handle *handle, gpusolve_dtype dtype, gpusol
     for (int64_t v = 0; v < nrhs; v++)
         for (int64_t i = 0; i < n; i++) {
             const double error = size_of((wide)testing_get(&b, i, v) - (wide)testing_get(&x, i, v));
-            if (!(error <= worst))
-                worst = error;
+            worst = testing_worse(worst, error);
         }
     /* norm(A) norm(inv(A)) of these triangles' products is below 1000 */
     CHECK_BELOW(worst / testing_epsilon(dtype), 1000);

@@ -163,8 +163,7 @@ static inline double case_ratio(const triangular_case *c, const gpusolve_dense *
         double sum = 0;
         for (int64_t j = 0; j < n; j++)
             sum += size_of(t[i * n + j] = case_t(c, a, i, j));
-        if (!(sum <= norm_t))
-            norm_t = sum;
+        norm_t = testing_worse(norm_t, sum);
     }
     for (int64_t v = 0; v < vectors; v++) {
         double norm_x = 0, norm_b = 0, norm_r = 0;
@@ -172,8 +171,7 @@ static inline double case_ratio(const triangular_case *c, const gpusolve_dense *
             x[i] = case_entry(c, c->multiply ? before : after, i, v);
             if (c->multiply)
                 x[i] *= c->alpha;
-            if (!(size_of(x[i]) <= norm_x))
-                norm_x = size_of(x[i]);
+            norm_x = testing_worse(norm_x, size_of(x[i]));
         }
         for (int64_t i = 0; i < n; i++) {
             const wide right = c->multiply ? (wide)case_entry(c, after, i, v)
@@ -182,15 +180,12 @@ static inline double case_ratio(const triangular_case *c, const gpusolve_dense *
             for (int64_t j = 0; j < n; j++)
                 if (t[i * n + j] != 0)
                     sum += t[i * n + j] * x[j];
-            if (!(size_of(sum) <= norm_r))
-                norm_r = size_of(sum);
-            if (!(size_of(right) <= norm_b))
-                norm_b = size_of(right);
+            norm_r = testing_worse(norm_r, size_of(sum));
+            norm_b = testing_worse(norm_b, size_of(right));
         }
         const double scale = (norm_t * norm_x + (c->multiply ? 0 : norm_b)) * testing_epsilon(c->dtype);
         const double ratio = norm_r == 0 ? 0 : norm_r / scale;
-        if (!(ratio <= worst))
-            worst = ratio;
+        worst = testing_worse(worst, ratio);
     }
     free(t);
     free(x);

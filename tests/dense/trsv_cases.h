@@ -177,9 +177,8 @@ static inline trsv_ratios trsv_measure(const trsv_case *c) {
         /* where |op(A)| |x| + |b| is zero, so must the residual be */
         const double relative =
             scale[i] == 0 && r[i] == 0 ? 0 : (double)(cabsl(r[i]) / scale[i]) / ((double)n * eps);
-        if (!(relative <= ratios.component))
-            ratios.component = relative; /* a NaN stays */
-        if (!(cabsl(r[i]) <= residual))
+        ratios.component = testing_worse(ratios.component, relative);
+        if (cabsl(r[i]) > residual || isnan(cabsl(r[i]))) /* a NaN stays */
             residual = cabsl(r[i]);
         norm = fmaxl(norm, rows[i]);
         size = fmaxl(size, cabsl(x[i]));

@@ -66,7 +66,7 @@ static double backward_error(int n, const double *l, double norm_a, const double
     double r = 0, norm_x = 0, norm_b = 0;
     for (int i = 0; i < n; i++) {
         const double residual = fabs((double)(b[i] - ax[i]));
-        r = residual <= r ? r : residual; /* a NaN stays */
+        r = testing_worse(r, residual);
         norm_x = fmax(norm_x, fabs(x[i]));
         norm_b = fmax(norm_b, fabs(b[i]));
     }

@@ -1,7 +1,7 @@
 /*
  * Five to sixteen right-hand sides whose upper tree is solved as a stream (stream.h), on trees that are far
  * too small to be worth it: the answers of one column to rounding; one set of bits, wherever a column stands
- * and however many are beside it; capture; a lost task ends in a status; NaNs end in NaNs. Triangles that are
+ * and however many are beside it; one column's bits with the option for them; capture; a lost task ends in a status; NaNs end in NaNs. Triangles that are
  * inverted in parts.
  */
 #include "cuda_problem.h"
@@ -56,7 +56,7 @@ static void check_system(const problem *p, gpusolve_system system) {
         CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, system, &column, &one), GPUSOLVE_OK);
         for (int64_t i = 0; i < p->n; i++) {
             const double ours = ((double *)x.values)[j * x.ld + i], theirs = ((double *)one.values)[i];
-            difference = fabs(ours - theirs) <= difference ? difference : fabs(ours - theirs); /* NaN stays */
+            difference = testing_worse(difference, fabs(ours - theirs));
             largest = fmax(largest, fabs(theirs));
         }
         CHECK_BELOW(difference / largest, 1e-11);
@@ -233,7 +233,7 @@ static void check_condition(int n, double growth) {
                     for (int k = 0; k < n; k++)
                         sum -= (long double)(transposed ? l[k + (int64_t)i * n] : l[i + (int64_t)k * n]) *
                                solution[k];
-                    residual = fabs((double)sum) <= residual ? residual : fabs((double)sum); /* NaN stays */
+                    residual = testing_worse(residual, fabs((double)sum));
                     norm_x = fmax(norm_x, fabs(solution[i]));
                 }
                 CHECK_BELOW(residual / ((1 + n * g) * norm_x + 2), 30 * DBL_EPSILON);

@@ -64,7 +64,7 @@ static void multiply(const world *w, int absolute, const double *x, double *y) {
 static double largest(int64_t n, const double *x) {
     double most = 0;
     for (int64_t i = 0; i < n; i++)
-        most = fabs(x[i]) <= most ? most : fabs(x[i]); /* a NaN stays */
+        most = testing_worse(most, fabs(x[i]));
     return most;
 }
 

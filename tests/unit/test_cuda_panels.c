@@ -85,7 +85,7 @@ static double row_error(const panel *p, gpusolve_dtype dtype, double epsilon, co
             size += cabs(term);
         }
         const double error = cabs(sum) / (size * epsilon * p->nc);
-        worst = error <= worst ? worst : error; /* a NaN stays */
+        worst = testing_worse(worst, error);
         if (isnan(worst))
             break;
     }
@@ -114,7 +114,7 @@ static void check_panel(const panel *p, gpusolve_dtype dtype, const void *raw, c
     double worst = 0;
     for (int i = 0; i < p->nr; i += step) {
         const double error = row_error(p, dtype, epsilon, raw, packed, i);
-        worst = error <= worst ? worst : error;
+        worst = testing_worse(worst, error);
     }
     CHECK_BELOW(worst, 30);
 }
