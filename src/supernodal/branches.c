@@ -126,7 +126,8 @@ typedef struct work {
 } work;
 
 static void open_list(work *w, gsv_branch *branch, int which) {
-    if (which == GSV_AT_LEVEL_NODES || which == GSV_AT_BACKWARD_LEVELS || which == GSV_AT_END)
+    if (which == GSV_AT_LEVEL_NODES || which == GSV_AT_ROW_LEVELS || which == GSV_AT_BACKWARD_LEVELS ||
+        which == GSV_AT_END)
         while (w->length % 8)
             w->list[w->length++] = 0;
     branch->at[which] = (uint16_t)w->length;
@@ -307,6 +308,24 @@ static void list_units(gsv_branch *branch, work *w, int levels, int units, int p
     start[branch->levels] = (uint16_t)count;
 }
 
+/* The units of eight rows: their nodes alone. */
+static void list_row_units(gsv_branch *branch, work *w) {
+    open_list(w, branch, GSV_AT_ROW_LEVELS);
+    uint16_t *start = &w->list[w->length];
+    w->length += branch->levels + 1;
+    open_list(w, branch, GSV_AT_ROW_UNITS);
+    int32_t count = 0;
+    for (int32_t level = 0; level < branch->levels; level++) {
+        start[level] = (uint16_t)count;
+        for (int32_t k = w->level_start[level]; k < w->level_start[level + 1]; k++) {
+            w->node[k].unit = (uint16_t)count;
+            for (int32_t i = 0; i < w->node[k].nr; i += GSV_ROW_UNIT, count++)
+                append(w, k);
+        }
+    }
+    start[branch->levels] = (uint16_t)count;
+}
+
 static void list_below(const gsv_plan *plan, gsv_branch *branch, work *w) {
     open_list(w, branch, GSV_AT_BELOW);
     const int32_t begin = w->length;
@@ -342,6 +361,7 @@ static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_bran
     for (int32_t level = 0; level <= branch->levels; level++)
         append(w, w->level_start[level]);
     list_units(branch, w, GSV_AT_FORWARD_LEVELS, GSV_AT_FORWARD_UNITS, GSV_FORWARD_UNIT);
+    list_row_units(branch, w);
     list_gathers(plan, branch, w);
     list_units(branch, w, GSV_AT_BACKWARD_LEVELS, GSV_AT_BACKWARD_UNITS, GSV_BACKWARD_UNIT);
     list_below(plan, branch, w);
@@ -367,8 +387,8 @@ static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches) {
         branch->outside = branches->noutside;
         for (int32_t s = branch->first; s < branch->end; s++) {
             const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
-            lists +=
-                8 + 3 + 2 * (nr / GSV_FORWARD_UNIT + nc / GSV_BACKWARD_UNIT + 2) + nr + 1 + 2 * updates + 24;
+            lists += 8 + 4 + 2 * (nr / GSV_FORWARD_UNIT + nc / GSV_BACKWARD_UNIT + 2) + nr / GSV_ROW_UNIT +
+                     1 + nr + 1 + 2 * updates + 32;
             branches->noutside += plan->parent[s] < 0 || plan->parent[s] >= branch->end ? updates : 0;
         }
     }
@@ -399,7 +419,10 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
     work *works = gsv_malloc((size_t)threads, sizeof *works);
     branches->lists = gsv_malloc((size_t)lists, sizeof *branches->lists);
     branches->outside_row = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_row);
-    if (!works || !branches->lists || !branches->outside_row) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        branches->upper_columns += branches->of[s] < 0 ? gsv_columns(plan, s) : 0;
+    branches->upper_column = gsv_malloc((size_t)branches->upper_columns, sizeof *branches->upper_column);
+    if (!works || !branches->lists || !branches->outside_row || !branches->upper_column) {
         gsv_free(works);
         return out_of_memory(message);
     }
@@ -410,6 +433,10 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
         memcpy(branches->lists + branches->branch[b].lists, w->list, (size_t)w->length * sizeof *w->list);
     }
     gsv_free(works);
+    int32_t upper = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        for (int32_t k = plan->l.first_column[s]; branches->of[s] < 0 && k < plan->l.first_column[s + 1]; k++)
+            branches->upper_column[upper++] = k;
     close_gaps(branches);
     if (branches->count > 1) /* the longest first */
         qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_numbers);
@@ -417,7 +444,8 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
         for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++)
             branches->of[s] = b;
     branches->bytes = branches->count * (int64_t)sizeof *branches->branch + 2 * branches->nlists +
-                      4 * branches->noutside + 4 * (int64_t)plan->l.nsuper;
+                      4 * branches->noutside + 4 * (int64_t)branches->upper_columns +
+                      4 * (int64_t)plan->l.nsuper;
     return GPUSOLVE_OK;
 }
 
@@ -426,5 +454,6 @@ void gsv_branches_free(gsv_branches *branches) {
     gsv_free(branches->lists);
     gsv_free(branches->outside_row);
     gsv_free(branches->of);
+    gsv_free(branches->upper_column);
     *branches = (gsv_branches){0};
 }

@@ -13,6 +13,8 @@
  *      level_nodes      [levels + 1] nodes of level k: level_nodes[k] ..
  *      forward_levels   [levels + 1] units of level k
  *      forward_units    node, first row: 32 rows of a front
+ *      row_levels       [levels + 1] smaller units of level k
+ *      row_units        node: eight rows of its front, from 8 (unit - node.unit) on
  *      gather_ptr       for each front row of a node with children, and one more: where its list begins
  *      gather           update rows that the front row is owed; children ascend
  *      backward_levels  [levels + 1] units of level k
@@ -36,6 +38,7 @@ enum {
     GSV_BRANCH_ROWS = 1536,    /* front rows at most */
     GSV_BRANCH_NODE = 192,     /* numbers that a node counts as at least where branches are small */
     GSV_FORWARD_UNIT = 32,     /* rows */
+    GSV_ROW_UNIT = 8,          /* rows, where there is one right-hand side */
     GSV_BACKWARD_UNIT = 4,     /* columns */
     GSV_NO_GATHER = 0xffff
 };
@@ -47,7 +50,7 @@ typedef struct gsv_branch_node {
     uint16_t update; /* row of its update vector; a root's are the outside rows, in order */
     uint16_t gather; /* gather_ptr of its first row, or GSV_NO_GATHER */
     uint16_t below;  /* list of its rows below */
-    uint16_t unused;
+    uint16_t unit;   /* first of its units of eight rows */
 } gsv_branch_node;
 
 enum {
@@ -55,6 +58,8 @@ enum {
     GSV_AT_LEVEL_NODES, /* of the forward sweep from here */
     GSV_AT_FORWARD_LEVELS,
     GSV_AT_FORWARD_UNITS,
+    GSV_AT_ROW_LEVELS, /* with one right-hand side, of the forward sweep from here; on a multiple of eight */
+    GSV_AT_ROW_UNITS,
     GSV_AT_GATHER_PTR,
     GSV_AT_GATHER,
     GSV_AT_BACKWARD_LEVELS, /* of the backward sweep from here; on a multiple of eight, like the first two */
@@ -86,6 +91,8 @@ typedef struct gsv_branches {
     int32_t *outside_row; /* [noutside] row of L; its row of the update vectors, its root's, is
                            * gsv_tiles.upper_updates and so many more */
     int32_t *of;          /* [nsuper] the branch that a supernode is in, or -1 */
+    int32_t upper_columns;
+    int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */
     /* the most of any branch: what a block must have room for */
     int32_t most_numbers, most_vector, most_updates, most_lists; /* vector: columns + outside rows */
     int64_t bytes;                                               /* memory of all this */

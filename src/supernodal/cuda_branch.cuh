@@ -2,13 +2,15 @@
  * Branches (branches.h): the lower tree, a subtree to a block of threads. The block copies the branch's
  * panels [W; -M] and lists to shared memory, which it may do before the vectors are there, and then walks the
  * subtree with barriers between its levels. Its vectors are in shared memory too, CHUNK right-hand sides at a
- * time: the panels are read once for all of them.
+ * time: the panels are read once for all of them. One right-hand side has kernels of its own
+ * (cuda_branch_one.cuh).
  *
  *      forward   level by level up. First a warp takes a node and adds what the children owe its own rows to
- * y(cols); then a warp takes 32 rows of a front, a row a lane: x1 = W y(cols), u = f2 - M y(cols). x goes to
- * global memory, and so do the update vectors of the branch's roots in the end. backward  level by level
- * down, a warp to four columns: y(cols) = [W; -M]' [x(cols); y(rows below)], eight lanes a column, each with
- * every eighth row.
+ *                y(cols); then a warp takes 32 rows of a front, a row a lane: x1 = W y(cols),
+ *                u = f2 - M y(cols). x goes to global memory, and so do the update vectors of the branch's
+ *                roots in the end.
+ *      backward  level by level down, a warp to four columns: y(cols) = [W; -M]' [x(cols); y(rows below)],
+ *                eight lanes a column, each with every eighth row.
  *
  * Bits. A forward result is f2, then its terms in ascending k, one by one; children in the order of the list.
  * A backward result is the sum of eight partial sums in ascending rows, as a tree. Neither depends on CHUNK.
@@ -50,14 +52,15 @@ template <typename T, int CHUNK> branch_room make_branch_room(const gsv_branches
     room.lists = round_up_16(branches.most_numbers * int64_t(sizeof(T)));
     room.vector = room.lists + round_up_16(branches.most_lists * int64_t(sizeof(uint16_t)));
     room.second = room.vector + round_up_16(branches.most_vector * row);
-    room.bytes = room.second + round_up_16(updates * row);
+    room.bytes = room.second + round_up_16(updates * row) + 16; /* room for an mbarrier */
     return room;
 }
 
 /* Begin to copy bytes, a multiple of 16 on multiples of 16, to shared memory. */
+template <int THREADS>
 __device__ __forceinline__ void begin_copy_block(void *to, const void *from, int bytes) {
     const unsigned shared = unsigned(__cvta_generic_to_shared(to));
-    for (int at = 16 * threadIdx.x; at < bytes; at += 16 * BRANCH_BLOCK)
+    for (int at = 16 * threadIdx.x; at < bytes; at += 16 * THREADS)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + at),
                      "l"(static_cast<const char *>(from) + at)
                      : "memory");
@@ -73,17 +76,17 @@ __device__ __forceinline__ void end_copies() {
 template <typename T>
 __device__ __forceinline__ void begin_branch(const gsv_device_plan &plan, const gsv_branch &branch,
                                              char *memory, const branch_room &room, int begin, int end) {
-    begin_copy_block(memory, static_cast<const T *>(plan.panels) + branch.panel,
-                     round_up_16(branch.numbers * int64_t(sizeof(T))));
+    begin_copy_block<BRANCH_BLOCK>(memory, static_cast<const T *>(plan.panels) + branch.panel,
+                                   round_up_16(branch.numbers * int64_t(sizeof(T))));
     const uint16_t *lists = plan.branch_lists + branch.lists;
     uint16_t *to = reinterpret_cast<uint16_t *>(memory + room.lists);
-    begin_copy_block(to, lists, 2 * branch.at[GSV_AT_LEVEL_NODES]);
-    begin_copy_block(to + branch.at[begin], lists + branch.at[begin],
-                     2 * (branch.at[end] - branch.at[begin]));
+    begin_copy_block<BRANCH_BLOCK>(to, lists, 2 * branch.at[GSV_AT_LEVEL_NODES]);
+    begin_copy_block<BRANCH_BLOCK>(to + branch.at[begin], lists + branch.at[begin],
+                                   2 * (branch.at[end] - branch.at[begin]));
 }
 
 template <typename T, int CHUNK>
-__global__ void __launch_bounds__(BRANCH_BLOCK, CHUNK == 1 ? 5 : 2)
+__global__ void __launch_bounds__(BRANCH_BLOCK, 2)
     branch_forward_kernel(gsv_device_plan plan, const T *y, T *x, T *u, int nrhs, branch_room room) {
     constexpr int STRIDE = branch_row<T, CHUNK>::STRIDE;
     extern __shared__ int4 shared[];
@@ -192,7 +195,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, CHUNK == 1 ? 5 : 2)
 }
 
 template <typename T, int CHUNK>
-__global__ void __launch_bounds__(BRANCH_BLOCK, CHUNK == 1 ? 5 : 2)
+__global__ void __launch_bounds__(BRANCH_BLOCK, 2)
     branch_backward_kernel(gsv_device_plan plan, const T *x, T *y, int nrhs, branch_room room) {
     constexpr int STRIDE = branch_row<T, CHUNK>::STRIDE, LANES = 32 / GSV_BACKWARD_UNIT;
     extern __shared__ int4 shared[];

@@ -6,6 +6,9 @@
  *      forward y -> x       scale  in place       backward x -> y
  *      store   x = P' y
  *
+ * For one right-hand side on the device the first launch of the forward sweep loads, and the last one of the
+ * backward sweep stores (cuda_branch_one.cuh).
+ *
  * All on the handle's stream. The sweeps of a workspace are recorded as CUDA graphs when it is created, one
  * for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with more, multiples of 64 up to 256 by
  * kernels of their own, cuda_many.cuh); while the stream is being captured their
@@ -287,19 +290,34 @@ static cudaError_t solve_columns(const solve_call *call, width wide, const gpuso
     void *other = backward_only ? vectors->y : vectors->x;
     cudaError_t error = cudaSuccess;
 
+    /* one right-hand side: the sweeps' first launch loads, and the last one stores */
+    const gsv_sweep_form *form = &call->device->form;
+    const int one = wide.groups == 0 && call->sweeps->classes[wide.k] == 1 && call->b_on_device &&
+                    call->x_on_device && !form->level_by_level && !form->level_by_level_above &&
+                    form->stream_blocks[0] > 0;
+    const int from_b = one && (call->steps & GSV_FORWARD), to_x = one && (call->steps & GSV_BACKWARD);
     gsv_device_dense from = gsv_cuda_dense(b);
+    if (from_b) {
+        error = call->sweeps->forward_from(&call->factor->plan, &call->device->plan, form, vectors, perm,
+                                           from, call->stream);
+        current = vectors->x;
+    }
     if (!call->b_on_device) {
         error = gsv_cuda_copy_block(b, other, cudaMemcpyHostToDevice, call->stream);
         from = gsv_cuda_packed(b, other);
     }
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && !from_b)
         error = load(call, wide, perm, inverse_in, from, current);
-    if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
+    if (error == cudaSuccess && (call->steps & GSV_FORWARD) && !from_b) {
         error = run_sweep(call, wide, 0);
         current = vectors->x;
     }
     if (error == cudaSuccess && (call->steps & GSV_SCALE) && call->device->plan.d)
         error = scale(call, wide, current);
+    if (error == cudaSuccess && to_x)
+        return call->sweeps->backward_to(&call->factor->plan, &call->device->plan, form, vectors,
+                                         call->steps & GSV_PERMUTE_OUT ? call->device->plan.perm : NULL,
+                                         gsv_cuda_dense(x), call->stream);
     if (error == cudaSuccess && (call->steps & GSV_BACKWARD)) {
         error = run_sweep(call, wide, 1);
         current = vectors->y;

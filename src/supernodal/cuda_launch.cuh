@@ -5,7 +5,7 @@
 
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_block_stream.cuh"
-#include "cuda_branch.cuh"
+#include "cuda_branch_one.cuh"
 #include "cuda_lower.h"
 #include "cuda_stream.cuh"
 #include "cuda_sweep.cuh"
@@ -147,9 +147,15 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
         return gsv_lower_forward(&branches, &device, &vectors, NR, stream);
     constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
-    return launch_allowed(branch_forward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
-                          device, static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
-                          static_cast<T *>(vectors.u), NR, room);
+    if constexpr (NR == 1)
+        return launch_allowed(branch_forward_one_kernel<T>, branches.count, ONE_THREADS, room.bytes, stream,
+                              device, one_vector<const T>{static_cast<const T *>(vectors.y), nullptr, 1},
+                              one_upper<T>{branches.count}, static_cast<T *>(vectors.x),
+                              static_cast<T *>(vectors.u), room);
+    else
+        return launch_allowed(branch_forward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes,
+                              stream, device, static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
+                              static_cast<T *>(vectors.u), NR, room);
 }
 
 template <typename T, int NR>
@@ -160,17 +166,29 @@ cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &devic
         return gsv_lower_backward(&branches, &device, &vectors, NR, stream);
     constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
-    return launch_allowed(branch_backward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes, stream,
-                          device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), NR, room);
+    if constexpr (NR == 1)
+        return launch_allowed(branch_backward_one_kernel<T>, branches.count, ONE_THREADS, room.bytes, stream,
+                              device, static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
+                              one_vector<T>{static_cast<T *>(vectors.y), nullptr, 1},
+                              one_upper<T>{branches.count}, room);
+    else
+        return launch_allowed(branch_backward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes,
+                              stream, device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y),
+                              NR, room);
 }
 
 template <typename T, int CHUNK> cudaError_t reserve_branch(const gsv_branches &branches) {
     const size_t bytes = size_t(make_branch_room<T, CHUNK>(branches).bytes);
-    const cudaError_t error =
-        allow_shared(reinterpret_cast<const void *>(branch_forward_kernel<T, CHUNK>), bytes);
-    return error == cudaSuccess
-               ? allow_shared(reinterpret_cast<const void *>(branch_backward_kernel<T, CHUNK>), bytes)
-               : error;
+    const void *forward, *backward;
+    if constexpr (CHUNK == 1) {
+        forward = reinterpret_cast<const void *>(branch_forward_one_kernel<T>);
+        backward = reinterpret_cast<const void *>(branch_backward_one_kernel<T>);
+    } else {
+        forward = reinterpret_cast<const void *>(branch_forward_kernel<T, CHUNK>);
+        backward = reinterpret_cast<const void *>(branch_backward_kernel<T, CHUNK>);
+    }
+    const cudaError_t error = allow_shared(forward, bytes);
+    return error == cudaSuccess ? allow_shared(backward, bytes) : error;
 }
 
 /* The classes for which the upper tree can be a stream. */
@@ -239,6 +257,52 @@ template <typename T, int NR> cudaError_t count_blocks(int most, int *each) {
         error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(each, stream_kernel_of<T, NR, true>(),
                                                               stream_threads<T, NR>(), bytes);
     return error;
+}
+
+/* The columns that are in no branch, and the blocks for them after the branches' own. */
+template <typename T>
+one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const gsv_device_vectors &vectors,
+                      int64_t *blocks) {
+    const gsv_tiles *tiles = plan->tiles;
+    const int64_t most = tiles->branches.upper_columns > tiles->upper_updates ? tiles->branches.upper_columns
+                                                                              : tiles->upper_updates;
+    *blocks = tiles->branches.count + most / (ONE_THREADS * ONE_EACH) + 1;
+    return {tiles->branches.count,       device.upper_column,         tiles->branches.upper_columns,
+            static_cast<T *>(vectors.y), static_cast<T *>(vectors.z), static_cast<T *>(vectors.f),
+            static_cast<T *>(vectors.u), tiles->stream.published,     tiles->upper_updates,
+            &vectors.state->broken};
+}
+
+/* The load and the forward sweep, for one right-hand side: b's. */
+template <typename T>
+cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+                         const gsv_device_vectors &vectors, const int32_t *perm, gsv_device_dense b,
+                         cudaStream_t stream) {
+    int64_t blocks = 0;
+    const branch_room room = make_branch_room<T, 1>(plan->tiles->branches);
+    const one_upper<T> upper = upper_of<T>(plan, device, vectors, &blocks);
+    /* not before what is ahead of the solve on the stream has ended */
+    branch_forward_one_kernel<T><<<unsigned(blocks), ONE_THREADS, room.bytes, stream>>>(
+        device, {static_cast<const T *>(b.values), perm, b.row_stride}, upper, static_cast<T *>(vectors.x),
+        static_cast<T *>(vectors.u), room);
+    const cudaError_t error = cudaGetLastError();
+    return error == cudaSuccess ? launch_stream<T, 1, false>(device, form, vectors, stream) : error;
+}
+
+/* The backward sweep and the store. */
+template <typename T>
+cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+                        const gsv_device_vectors &vectors, const int32_t *perm, gsv_device_dense x,
+                        cudaStream_t stream) {
+    int64_t blocks = 0;
+    const branch_room room = make_branch_room<T, 1>(plan->tiles->branches);
+    const one_upper<T> upper = upper_of<T>(plan, device, vectors, &blocks);
+    const cudaError_t error = launch_stream<T, 1, true>(device, form, vectors, stream);
+    if (error != cudaSuccess)
+        return error;
+    return launch_allowed(branch_backward_one_kernel<T>, blocks, ONE_THREADS, room.bytes, stream, device,
+                          static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
+                          one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride}, upper, room);
 }
 
 template <typename T> cudaError_t count_stream_blocks(int *blocks) {
@@ -374,6 +438,16 @@ template <typename T> struct launcher {
                                 cudaStream_t stream) {
         GSV_DISPATCH_CLASS(backward_levels, nr, plan, *device, *form, *vectors, stream);
     }
+    static cudaError_t from(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+                            const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense b,
+                            cudaStream_t stream) {
+        return forward_from<T>(plan, *device, *form, *vectors, perm, b, stream);
+    }
+    static cudaError_t to(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+                          const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense x,
+                          cudaStream_t stream) {
+        return backward_to<T>(plan, *device, *form, *vectors, perm, x, stream);
+    }
     static cudaError_t reserve(const gsv_branches *branches) {
         cudaError_t error = reserve_branch<T, 1>(*branches);
         if (error == cudaSuccess)
@@ -402,8 +476,8 @@ template <typename T> struct launcher {
     extern "C" const gsv_sweep_functions name = {                                                            \
         {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
         gsv::has_stream<type, 8>::value ? 8 : 0,                                                             \
-        gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::count_stream_blocks<type>,         \
-        gsv::launcher<type>::reserve,                                                                        \
+        gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::launcher<type>::from,              \
+        gsv::launcher<type>::to, gsv::count_stream_blocks<type>, gsv::launcher<type>::reserve,               \
         gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}
 /* clang-format on */
 

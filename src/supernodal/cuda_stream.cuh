@@ -6,7 +6,8 @@
  * bulk copies that complete on an mbarrier; nothing that it brings depends on the solve, so a block that
  * waits for a vector already holds what it will multiply with it, and memory is read all the time. Four
  * warps take the pieces as they come: they assemble the vector of a piece, a row or two a thread, wait for
- * each other, multiply from shared memory, and give the slot back.
+ * each other, multiply from shared memory, and give the slot back. Before they multiply they request what the
+ * next piece's vector is made of, if that piece has come.
  *
  * Synchronisation between blocks. Update vectors u, published fronts f and solutions z are handed over where
  * the data is the flag (published.cuh): a launch before fills them with ABSENT. What else is read was written
@@ -25,6 +26,8 @@
  */
 #ifndef GSV_CUDA_STREAM_CUH
 #define GSV_CUDA_STREAM_CUH
+
+#include <type_traits>
 
 #include "cuda_stream_pieces.cuh"
 
@@ -53,37 +56,59 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         produce<T, BACKWARD>(plan, list, state, slots);
         return;
     }
-    stream_block<T> block = {plan, state, u, list.upper, memory, 0, 0, 0, nullptr, nullptr, nullptr};
+    stream_block<T> block = {plan, state, u, list.upper, memory, 0, 0, 0};
     T acc[4] = {make<T>(0), make<T>(0), make<T>(0), make<T>(0)};
+    typename std::conditional<BACKWARD, front_rows<T>, forward_rows<T>>::type rows;
+    auto header_of = [&](int n) -> const stream_header & {
+        return *reinterpret_cast<const stream_header *>(memory + n % room::SLOTS * room::SLOT);
+    };
+    auto prepare = [&](const stream_header &header) {
+        if constexpr (BACKWARD) {
+            const backward_front<T> front(plan, header, from);
+            rows.request(front.own, front.polled, published, front.rows, front.count);
+        } else {
+            rows.prepare(block, header, from);
+        }
+    };
     wait_for_vectors();
+    bool prepared = false;
     for (int n = 0;; n++) {
-        const char *slot = memory + n % room::SLOTS * room::SLOT;
-        barrier_wait(&slots.full[n % room::SLOTS], n / room::SLOTS & 1);
-        const stream_header &header = *reinterpret_cast<const stream_header *>(slot);
+        const stream_header &header = header_of(n);
+        if (!prepared)
+            barrier_wait(&slots.full[n % room::SLOTS], n / room::SLOTS & 1);
         const gsv_piece &p = header.piece;
-        const int kind = p.kind;
+        const int kind = p.kind, width = p.width;
         if (kind == GSV_NO_PIECE)
             break;
-        block.lists = slot + room::HEADER;
-        block.panel = reinterpret_cast<const T *>(block.lists + GSV_PIECE_LISTS + header.shift);
-        block.empty = &slots.empty[n % room::SLOTS];
+        if (!prepared)
+            prepare(header);
+        const bool in_public = !BACKWARD && is_published(p, header.parts);
+        if constexpr (BACKWARD)
+            complete_backward<T>(block, header, rows, from, published, acc);
+        else if (!in_public)
+            complete_forward<T>(block, p, rows, reinterpret_cast<T(&)[2]>(acc));
+        prepared =
+            __all_sync(~0u, barrier_is_over(&slots.full[(n + 1) % room::SLOTS], (n + 1) / room::SLOTS & 1));
+        if (prepared && header_of(n + 1).piece.kind != GSV_NO_PIECE)
+            prepare(header_of(n + 1));
+        uint64_t *empty = &slots.empty[n % room::SLOTS];
         if constexpr (BACKWARD) {
             if (kind == GSV_NARROW_PIECE)
-                narrow_backward<T>(block, p, from, to, published);
+                narrow_backward<T>(block, header, empty, to, published);
+            else if (width == 16)
+                columns_backward<T, 16>(block, header, empty, to, published, acc);
             else
-                columns_backward<T>(block, p, header.parts, from, to, published, acc);
+                columns_backward<T, 8>(block, header, empty, to, published, acc);
         } else {
-            if (kind == GSV_NARROW_PIECE) {
-                narrow_forward<T>(block, p, from, to, u, reinterpret_cast<T(&)[2]>(acc));
-            } else if (kind == GSV_TILES_PIECE) {
-                tiles_forward<T>(block, p, from, to, u);
-            } else {
-                row_sums<T> &sums = reinterpret_cast<row_sums<T> &>(acc);
-                if (header.parts > 1 || p.nc > GSV_FOLD_COLUMNS)
-                    row_forward_published<T>(block, p, header.parts, from, to, u, published, sums);
-                else
-                    row_forward<T>(block, p, from, to, u, sums);
-            }
+            row_sums<T> &sums = reinterpret_cast<row_sums<T> &>(acc);
+            if (kind == GSV_NARROW_PIECE)
+                narrow_forward<T>(block, header, empty, to, u, reinterpret_cast<T(&)[2]>(acc));
+            else if (kind == GSV_TILES_PIECE)
+                tiles_forward<T>(block, header, empty, to, u);
+            else if (in_public)
+                row_forward_published<T>(block, header, empty, from, to, u, published, sums);
+            else
+                row_forward<T>(block, header, empty, to, u, sums);
         }
     }
 #endif

@@ -17,9 +17,10 @@ template <typename T> struct stream_room {
     static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + 16;
     static const int BLOCKS = sizeof(T) == 16 ? 1 : 3; /* of an SM */
     static const int SLOTS = sizeof(T) == 16 ? 3 : 2;
-    static const int FRONT = SLOTS * SLOT;                     /* 2 x 256 numbers */
-    static const int OWN = FRONT + 2 * 256 * int(sizeof(T));   /* 2 x 128 */
-    static const int PARTIAL = OWN + 2 * 128 * int(sizeof(T)); /* 2 x 64 */
+    static const int FRONT_ROWS = GSV_PIECE_NUMBERS / 8; /* of eight columns; more than of any other piece */
+    static const int FRONT = SLOTS * SLOT;               /* 2 x FRONT_ROWS numbers */
+    static const int OWN = FRONT + 2 * FRONT_ROWS * int(sizeof(T)); /* 2 x 128 */
+    static const int PARTIAL = OWN + 2 * 128 * int(sizeof(T));      /* 2 x 64 */
     static const int BARRIERS = PARTIAL + 2 * 64 * int(sizeof(T));
     static const int BYTES = BARRIERS + 2 * SLOTS * 8;
 };
@@ -61,6 +62,20 @@ __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned parity)
                  "}\n" ::"r"(shared_address(barrier)),
                  "r"(parity)
                  : "memory");
+}
+
+/* Is this phase over? Does not wait for it. */
+__device__ __forceinline__ bool barrier_is_over(uint64_t *barrier, unsigned parity) {
+    unsigned over;
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, done;\n"
+                 "}\n"
+                 : "=r"(over)
+                 : "r"(shared_address(barrier)), "r"(parity)
+                 : "memory");
+    return over;
 }
 
 /* bytes and both addresses are multiples of 16. */
@@ -105,14 +120,7 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
                                 live * GSV_TILE * int(sizeof(T)));
                 to = panel + int64_t(lane) * most * GSV_TILE * sizeof(T);
             }
-        } else if (BACKWARD && p.kind == GSV_COLUMNS_PIECE) {
-            if (lane < p.count) { /* the sixteen columns, or what there is of them, of one block row */
-                const int live = p.nc - 16 * p.place < 16 ? p.nc - 16 * p.place : 16;
-                range = widened(panels + gsv_block_row_start(p.nc, p.first + lane) + 256 * p.place,
-                                live * 16 * int(sizeof(T)));
-                to = panel + lane * 256 * sizeof(T);
-            }
-        } else if (lane == 0) {
+        } else if (lane == 0 && p.kind != GSV_COLUMNS_PIECE) {
             range = widened(panels, p.numbers * int(sizeof(T)));
         }
     } else if (lane < 20 && !(p.flags & GSV_PIECE_FAR)) {
@@ -132,6 +140,23 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
     }
     from = range.from;
     return range.bytes;
+}
+
+/* Bytes of one block row of a piece of a few columns, or of what there is of them. */
+template <typename T> __device__ __forceinline__ unsigned column_bytes(const gsv_piece &p) {
+    return (p.nc - p.left < p.width ? p.nc - p.left : p.width) * 16 * unsigned(sizeof(T));
+}
+
+/* And its copies, by the lanes in turn. */
+template <typename T>
+__device__ __forceinline__ void copy_columns_warp(const gsv_device_plan &plan, const gsv_piece &p, char *slot,
+                                                  int lane, uint64_t *full) {
+    const T *panels = static_cast<const T *>(plan.panels) + p.panel;
+    T *panel = reinterpret_cast<T *>(slot + stream_room<T>::HEADER + GSV_PIECE_LISTS);
+    for (int b = lane; b < p.count; b += 32)
+        bulk_copy(panel + b * 16 * p.width,
+                  panels + gsv_block_row_start(p.nc, p.first + b) + 16 * int64_t(p.left), column_bytes<T>(p),
+                  full);
 }
 
 /* The ring of a block. */
@@ -189,13 +214,18 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             char *to = nullptr;
             const char *from = nullptr;
             const unsigned bytes = range_of_lane<T, BACKWARD>(plan, p, lane, slot, to, from);
-            const unsigned total = __reduce_add_sync(~0u, bytes);
+            unsigned total = __reduce_add_sync(~0u, bytes);
+            const bool columns = BACKWARD && p.kind == GSV_COLUMNS_PIECE;
+            if (columns)
+                total += p.count * column_bytes<T>(p);
             uint64_t *full = &ring.full[n % room::SLOTS];
             if (lane == 0)
                 barrier_expect(full, total);
             __syncwarp();
             if (bytes > 0)
                 bulk_copy(to, from, bytes, full);
+            if (columns)
+                copy_columns_warp<T>(plan, p, slot, lane, full);
             if (lane == 0) {
                 header->parts = p.node >= 0 ? plan.wide[p.node].parts : 1;
                 header->shift =

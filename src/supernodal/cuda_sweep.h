@@ -45,7 +45,8 @@ typedef struct gsv_device_plan {
     const uint16_t *branch_lists;
     const int32_t *branch_refuse; /* [count] 1: a triangle of the branch is kept for substitution */
     const int32_t *outside_row;
-    uint32_t outside_update; /* row of the update vectors of the first outside row; the others follow */
+    uint32_t outside_update;     /* row of the update vectors of the first outside row; the others follow */
+    const int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */
     gsv_device_pieces forward_pieces, backward_pieces; /* one right-hand side */
     gsv_device_pieces block_forward, block_backward;   /* a block of them */
     const int32_t *upper_rows;                         /* of the stream */
@@ -107,11 +108,19 @@ typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_pl
                                        const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
                                        cudaStream_t stream);
 
+typedef cudaError_t gsv_sweep_one_function(const gsv_plan *plan, const gsv_device_plan *device,
+                                           const gsv_sweep_form *form, const gsv_device_vectors *vectors,
+                                           const int32_t *perm, gsv_device_dense dense, cudaStream_t stream);
+
 typedef struct gsv_sweep_functions {
     int32_t classes[GSV_CLASSES]; /* the NR there are, ascending; 0: fewer */
     int32_t block_class; /* from this one on the upper tree is a stream for blocks of right-hand sides; 0:
                             never */
     gsv_sweep_function *forward, *backward;
+    /* For one right-hand side, where form->level_by_level and level_by_level_above are both 0 and there are
+     * stream_blocks: the load with the forward sweep, in two launches, and the backward sweep with the store.
+     * b and x have one column, on the device, and neither is a vector of the sweeps. */
+    gsv_sweep_one_function *forward_from, *backward_to;
     /* Blocks of the stream's kernels that the current device runs at a time, for each class; 0: it cannot. */
     cudaError_t (*stream_blocks)(int *blocks);
     /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the

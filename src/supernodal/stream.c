@@ -16,6 +16,7 @@ typedef struct writer {
     int64_t pieces, tasks;
     int backward, block; /* block: for a block of right-hand sides */
     int crowd, groups;   /* of a level: it has many tasks; groups of a task of a wide supernode */
+    int32_t width;       /* of a level: columns of a task for one right-hand side, backward */
     int64_t row;         /* of a supernode, as gsv_piece.row */
     uint32_t place;      /* backward: of its first column */
 } writer;
@@ -51,8 +52,10 @@ static void add_piece(writer *w, gsv_piece piece) {
             b = (int64_t)ptr[piece.b_first + piece.b_rows] - piece.b_gather;
         }
         if (a + b <= GSV_PIECE_LISTS / 4) {
-            piece.a_gathers = (uint16_t)a;
-            piece.b_gathers = (uint16_t)b;
+            if (!w->backward) {
+                piece.a_gathers = (uint16_t)a;
+                piece.b_gathers = (uint16_t)b;
+            }
             if (piece.a_rows > 0) {
                 piece.a_ptr_at = take_room(&end, piece.row + piece.a_first, piece.a_rows + 1);
                 piece.a_gather_at = take_room(&end, piece.a_gather, a);
@@ -187,22 +190,26 @@ static void add_block_rows(writer *w, int32_t s, int32_t node, uint32_t publishe
     }
 }
 
-/* A wide supernode, backward: w->groups times sixteen columns a task, in pieces of block rows. Groups of a
- * task begin at a multiple of w->groups. */
+/* A wide supernode, backward: a few columns a task, which begin at a multiple of so many, in pieces of block
+ * rows; of these all but a task's last piece of GSV_COLUMNS_PIECE have an even number. */
 static void add_columns(writer *w, int32_t s, int32_t node, int kind) {
     gsv_piece piece = piece_of(w, s, kind, node);
-    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
-    const int32_t most = GSV_PIECE_NUMBERS / (16 * GSV_TILE * w->groups);
+    const int32_t width = kind == GSV_BLOCK_PIECE ? 16 * w->groups : w->width;
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, most = GSV_PIECE_NUMBERS / (GSV_TILE * width);
     piece.groups = (unsigned)w->groups & 15u;
-    for (int32_t place = (piece.nc - 1) / 16 / w->groups * w->groups; place >= 0; place -= w->groups) {
+    for (int32_t left = (piece.nc - 1) / width * width; left >= 0; left -= width) {
+        piece.place = left / GSV_TILE;
+        if (kind == GSV_COLUMNS_PIECE) {
+            piece.left = left;
+            piece.width = (uint16_t)width;
+        }
         begin_task(w);
-        for (int32_t end = last, first; end > place; end = first) {
-            first = end - most > place ? end - most : place;
-            piece.place = place;
+        for (int32_t end = last, first; end > piece.place; end = first) {
+            first = end - most > piece.place ? end - most : piece.place;
             piece.first = first;
             piece.count = (int16_t)(end - first);
             piece.flags =
-                (uint8_t)((end == last ? GSV_PIECE_FIRST : 0) | (first == place ? GSV_PIECE_LAST : 0));
+                (uint8_t)((end == last ? GSV_PIECE_FIRST : 0) | (first == piece.place ? GSV_PIECE_LAST : 0));
             set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
             add_piece(w, piece);
         }
@@ -237,7 +244,7 @@ static int in_stream_back(const void *a, const void *b) {
 /* Tasks of one supernode, of so many groups. */
 static int64_t tasks_of(const writer *w, const member *m, int groups) {
     const int32_t nr = gsv_rows(w->plan, m->s), nc = gsv_columns(w->plan, m->s);
-    const int32_t units = w->backward ? (nc + 15) / 16 : (nr + GSV_TILE - 1) / GSV_TILE;
+    const int32_t units = w->backward ? (nc + GSV_COLUMNS - 1) / GSV_COLUMNS : (nr + GSV_TILE - 1) / GSV_TILE;
     return m->node < 0 ? 1 : (units + groups - 1) / groups;
 }
 
@@ -253,7 +260,9 @@ static void begin_level(writer *w, const member *members, int64_t count) {
     w->groups = w->block ? GSV_GROUPS : 1;
     while (w->groups > 1 && tasks_of_level(w, members, count, w->groups) < GSV_ENOUGH)
         w->groups /= 2;
-    w->crowd = tasks_of_level(w, members, count, w->groups) >= GSV_CROWD;
+    const int64_t tasks = tasks_of_level(w, members, count, w->groups);
+    w->crowd = tasks >= GSV_CROWD;
+    w->width = GSV_COLUMNS / (tasks < GSV_HALF ? 2 : 1);
 }
 
 static void write_stream(writer *w, const member *members, int64_t count) {

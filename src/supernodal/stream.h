@@ -10,7 +10,8 @@
  *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
  *                 GSV_ROW_PIECE       columns of one block row of a wider one
  *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
- *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one
+ *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one, or of eight where there are
+ *                                     few tasks
  *
  * For a block of right-hand sides the vectors are what there is most of, so a piece of a wide supernode is as
  * square as parallelism allows:
@@ -54,6 +55,8 @@ enum {
     GSV_BLOCK_LEAST = 500000, /* numbers above the branches: with fewer, levels are faster for a block */
     GSV_BLOCK_WIDE = 64,      /* so many times as many for one of more than eight right-hand sides */
     GSV_GROUPS = 4,           /* block rows or groups of columns of a task at most: one for each warp */
+    GSV_COLUMNS = 16,         /* of a task of the backward stream for one right-hand side, */
+    GSV_HALF = 264,           /* half of them where a level would have fewer tasks than this */
     GSV_FOLD_COLUMNS = 512 /* up to here each task of a wide front assembles the front's own columns anew; the
                             * rows of a wider front are assembled once, and published */
 };
@@ -74,15 +77,23 @@ typedef struct gsv_piece {
     int32_t first_column, nr, nc; /* of the supernode */
     int32_t node;                 /* among the wide supernodes; -1: narrow */
     int32_t first;                /* column, or block row */
-    int32_t place;                /* (first) block row; backward: the (first) sixteen columns */
+    int32_t place;                /* (first) block row; backward: that of the (first) columns' diagonal */
     int32_t numbers;              /* from panel on; GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE: 0 */
     int16_t count;                /* columns, or block rows */
     uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE */
     uint8_t flags;
-    int32_t a_first, b_first; /* first rows of the lists a and b, counted in the front */
+    union {
+        int32_t a_first; /* first rows of the lists a and b, counted in the front */
+        int32_t left;    /* GSV_COLUMNS_PIECE: first column, */
+    };
+    int32_t b_first;
     uint16_t a_rows, b_rows;
-    uint16_t a_gathers, b_gathers; /* entries of gather, */
-    uint32_t a_gather, b_gather;   /* from these places on */
+    union {
+        uint16_t a_gathers; /* entries of gather, */
+        uint16_t width;     /* and how many of them: 16 or 8 */
+    };
+    uint16_t b_gathers;
+    uint32_t a_gather, b_gather; /* from these places on */
     /* where in a slot's room for lists each stands, in bytes; a list is brought from a multiple of 16 bytes
      * on */
     uint16_t a_ptr_at, a_gather_at, b_ptr_at, b_gather_at;

@@ -53,15 +53,39 @@ static void check_choice(const gsv_plan *plan) {
         CHECK(branch->at[GSV_AT_LEVEL_NODES] % 8 == 0 && branch->at[GSV_AT_BACKWARD_LEVELS] % 8 == 0 &&
               branch->at[GSV_AT_END] % 8 == 0);
     }
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
+    int32_t upper = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
         inside -= branches->of[s] >= 0;
-    CHECK(inside == 0);
+        for (int32_t k = plan->l.first_column[s]; branches->of[s] < 0 && k < plan->l.first_column[s + 1]; k++)
+            CHECK(upper < branches->upper_columns && branches->upper_column[upper++] == k);
+    }
+    CHECK(inside == 0 && upper == branches->upper_columns);
     const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
     for (int which = 0; which < 2; which++)
         for (int32_t k = 0; k < plan->nlevels; k++)
             for (int64_t t = lists[which]->ptr[k]; t < lists[which]->ptr[k + 1]; t++)
                 CHECK((branches->of[lists[which]->supernode[t]] < 0) ==
                       (t - lists[which]->ptr[k] < lists[which]->outside[k + 1] - lists[which]->outside[k]));
+}
+
+/* The smaller units of the forward sweep: each row of each front once, in its level. */
+static void check_row_units(const gsv_branch *branch, const uint16_t *lists) {
+    const gsv_branch_node *nodes = (const gsv_branch_node *)lists;
+    const uint16_t *level_nodes = lists + branch->at[GSV_AT_LEVEL_NODES];
+    const uint16_t *levels = lists + branch->at[GSV_AT_ROW_LEVELS];
+    const uint16_t *units = lists + branch->at[GSV_AT_ROW_UNITS];
+    int32_t unit = 0;
+    CHECK(branch->at[GSV_AT_ROW_LEVELS] % 8 == 0);
+    for (int32_t level = 0; level < branch->levels; level++) {
+        CHECK(levels[level] == unit);
+        for (int32_t k = level_nodes[level]; k < level_nodes[level + 1]; k++) {
+            CHECK(nodes[k].unit == unit);
+            for (int32_t i = 0; i < nodes[k].nr; i += GSV_ROW_UNIT, unit++)
+                CHECK(units[unit] == k);
+        }
+    }
+    CHECK(levels[branch->levels] == unit);
+    CHECK(branch->at[GSV_AT_ROW_UNITS] + unit <= branch->at[GSV_AT_GATHER_PTR]);
 }
 
 /* Both sweeps over the whole tree by the plan's maps: x, u and the solution y. */
@@ -138,6 +162,7 @@ static void walk_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
             *written = calloc(branch->updates + 1u, sizeof *read);
     int32_t rows = 0, all_rows = 0;
     REQUIRE(f && u && read && written);
+    check_row_units(branch, lists);
     for (int32_t j = 0; j < branch->columns; j++)
         f[j] = v->b[branch->first_column + j];
     for (int32_t level = 0; level < branch->levels; level++) {

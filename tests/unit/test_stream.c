@@ -312,9 +312,10 @@ static void walk_backward(walk *w, const gsv_piece_list *list) {
             check_piece(w, p, 1);
             CHECK(!(p->flags & GSV_PIECE_FIRST) == (k > list->task[t]));
             CHECK(!(p->flags & GSV_PIECE_LAST) == (k + 1 < list->task[t + 1]));
-            const int32_t left = narrow ? p->first : 16 * p->place;
-            const int32_t wide = p->kind == GSV_BLOCK_PIECE ? 16 * p->groups : 16;
+            const int32_t left = narrow ? p->first : p->kind == GSV_BLOCK_PIECE ? 16 * p->place : p->left;
+            const int32_t wide = p->kind == GSV_BLOCK_PIECE ? 16 * p->groups : p->width;
             const int32_t right = narrow ? left + p->count : left + wide < p->nc ? left + wide : p->nc;
+            CHECK(narrow || (p->place == left / GSV_TILE && left % wide == 0));
             CHECK(narrow || p->kind == GSV_COLUMNS_PIECE ||
                   (p->kind == GSV_BLOCK_PIECE && p->place % p->groups == 0));
             const int32_t top = narrow ? 0 : GSV_TILE * p->first;

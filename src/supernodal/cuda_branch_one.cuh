@@ -1,0 +1,484 @@
+/*
+ * Branches (branches.h) for one right-hand side. A block of threads brings a branch's panels [W; -M] and
+ * lists to shared memory, and walks the subtree with barriers between its levels, its vectors in shared
+ * memory too. A branch has some twenty leaves of a few columns and a few larger nodes above them: what such a
+ * walk costs is not its products but what surrounds them, so eight lanes take a unit, and a warp four of
+ * them, of different nodes. What a block does before its walk is a chain of reads that depend on each other:
+ * its record, its places in b, b; so the last warp of an earlier block lets L2 have all that (prefetch).
+ *
+ * Load and store. b may be the caller's right-hand side, and x the caller's solution, each with a permutation:
+ * then the blocks after the branches' own do for the other columns what a load or a store would.
+ *
+ *      forward   level by level up. A unit is eight rows of a front, a row a lane. A lane first adds up what
+ *                the children owe its row; those of own columns are then in f, for all units of the node; and
+ *                x1 = W f, u = f2 - M f. x goes to global memory, and so do the update vectors of the
+ *                branch's roots in the end.
+ *      backward  level by level down. A unit is four columns, two lanes a column:
+ *                y(cols) = [W; -M]' [x(cols); y(rows below)].
+ *
+ * Bits, as in cuda_branch.cuh: a forward result is f2, then its terms in ascending k, one by one; children in
+ * the order of the list. A backward result is the sum of eight partial sums, over the rows i mod 8, as a
+ * tree: a lane has four of them.
+ *
+ * Synchronisation: barriers of the block, one mbarrier for the copies (all its bytes are under way when a
+ * thread waits for it), and wait_for_vectors. No block waits for another.
+ *
+ * Traffic: panels, a byte or two of lists a front row, y, x and the outside rows once. A level costs a
+ * barrier or two and four or five shared-memory reads that depend on each other, about a microsecond; what
+ * comes before the walk one to two more. An SM has five blocks.
+ */
+#ifndef GSV_CUDA_BRANCH_ONE_CUH
+#define GSV_CUDA_BRANCH_ONE_CUH
+
+#include "cuda_branch.cuh"
+#include "cuda_stream_ring.cuh"
+
+namespace gsv {
+
+enum {
+    ONE_BLOCK = 128,                       /* threads that walk, */
+    ONE_THREADS = ONE_BLOCK + 32,          /* and a warp that sees to what they need */
+    ONE_GROUPS = ONE_BLOCK / GSV_ROW_UNIT, /* units at a time */
+    ONE_LANES = 2,                         /* lanes of a column */
+    ONE_MOVES = 2,                         /* columns of a branch that a thread moves, of most branches all */
+    ONE_EACH = 4,                          /* columns of the upper tree that a thread moves */
+    ONE_AHEAD = 660 /* branches that an H200 walks at a time: as many later ones are let into L2 */
+};
+
+/* A vector whose number i is values[(perm ? perm[i] : i) stride]: y or x of a sweep, or the caller's. */
+template <typename T> struct one_vector {
+    T *values;
+    const int32_t *perm;
+    int64_t stride;
+    __device__ __forceinline__ T *at(int64_t i) const {
+        return values + (perm ? perm[i] : i) * stride;
+    }
+};
+
+/* What the blocks from `first` on have to do, if there are any: what a load or a store does for columns that
+ * are in no branch. */
+template <typename T> struct one_upper {
+    int first;
+    const int32_t *column; /* [count] */
+    int32_t count;
+    T *y, *z, *f, *u;        /* y(column) is the right-hand side; the rest is filled with ABSENT: */
+    int64_t fronts, updates; /* so many rows of f and of u, and z, which has a row for each of the columns */
+    int *broken;
+};
+
+template <typename T> __device__ __forceinline__ void make_absent(T *to) {
+#pragma unroll
+    for (int k = 0; k < int(sizeof(T) / 4); k++)
+        reinterpret_cast<uint32_t *>(to)[k] = ~0u;
+}
+
+/* y(column) = b(column), and ABSENT where the sweeps want it (published.cuh). */
+template <typename T>
+__device__ __forceinline__ void load_upper_block(const one_upper<T> &upper, const one_vector<const T> &b) {
+    const int64_t step = int64_t(gridDim.x - upper.first) * ONE_THREADS;
+    const int64_t first = int64_t(blockIdx.x - upper.first) * ONE_THREADS + threadIdx.x;
+    wait_for_vectors();
+    if (first == 0)
+        *upper.broken = 0; /* the waits of the solve before have ended */
+#pragma unroll 4
+    for (int64_t k = first; k < upper.count; k += step) {
+        const int32_t column = upper.column[k];
+        upper.y[column] = *b.at(column);
+        make_absent(&upper.z[k]);
+    }
+    for (int64_t k = first; k < upper.fronts; k += step)
+        make_absent(&upper.f[k]);
+    for (int64_t k = first; k < upper.updates; k += step)
+        make_absent(&upper.u[k]);
+}
+
+/* x(column) = y(column) */
+template <typename T>
+__device__ __forceinline__ void store_upper_block(const one_upper<T> &upper, const one_vector<T> &x) {
+    const int64_t step = int64_t(gridDim.x - upper.first) * ONE_THREADS;
+    const int64_t first = int64_t(blockIdx.x - upper.first) * ONE_THREADS + threadIdx.x;
+    wait_for_vectors();
+#pragma unroll 4
+    for (int64_t k = first; k < upper.count; k += step) {
+        const int32_t column = upper.column[k];
+        *x.at(column) = upper.y[column];
+    }
+}
+
+/* Bring a branch's panels and nodes, and its lists begin .. end - 1 of `at`, to shared memory; every thread
+ * waits for them with end_bring_block, with a barrier of the block in between. */
+template <typename T>
+__device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, const gsv_branch &branch,
+                                                  char *memory, const branch_room &room, int begin, int end,
+                                                  uint64_t *arrived) {
+    const int numbers = round_up_16(branch.numbers * int64_t(sizeof(T)));
+    const int nodes = 2 * branch.at[GSV_AT_LEVEL_NODES], from = 2 * branch.at[begin],
+              rest = 2 * branch.at[end] - from;
+    const T *panels = static_cast<const T *>(plan.panels) + branch.panel;
+    const uint16_t *lists = plan.branch_lists + branch.lists;
+    char *to = memory + room.lists;
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x == ONE_BLOCK) {
+        barrier_init(arrived, 1);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        barrier_expect(arrived, numbers + nodes + rest);
+        bulk_copy(to, lists, nodes, arrived);
+        bulk_copy(to + from, reinterpret_cast<const char *>(lists) + from, rest, arrived);
+        bulk_copy(memory, panels, numbers, arrived);
+        barrier_arrive(arrived);
+    }
+#else
+    begin_copy_block<ONE_THREADS>(memory, panels, numbers);
+    begin_copy_block<ONE_THREADS>(to, lists, nodes);
+    begin_copy_block<ONE_THREADS>(to + from, reinterpret_cast<const char *>(lists) + from, rest);
+    end_copies();
+#endif
+}
+
+__device__ __forceinline__ void end_bring_block(uint64_t *arrived) {
+#if __CUDA_ARCH__ >= 900
+    barrier_wait(arrived, 0);
+#endif
+}
+
+/* A gsv_branch_node in one read. */
+struct node_of_branch {
+    uint4 word;
+    __device__ __forceinline__ void read(const uint16_t *lists, int k) {
+        word = reinterpret_cast<const uint4 *>(lists)[k];
+    }
+    __device__ __forceinline__ void nothing() {
+        word = make_uint4(0, 0, 0, 0);
+    }
+    __device__ __forceinline__ int panel() const {
+        return word.x & 0xffff;
+    }
+    __device__ __forceinline__ int nr() const {
+        return word.x >> 16;
+    }
+    __device__ __forceinline__ int nc() const {
+        return word.y & 0xffff;
+    }
+    __device__ __forceinline__ int column() const {
+        return word.y >> 16;
+    }
+    __device__ __forceinline__ int update() const {
+        return word.z & 0xffff;
+    }
+    __device__ __forceinline__ int gather() const {
+        return word.z >> 16;
+    }
+    __device__ __forceinline__ int below() const {
+        return word.w & 0xffff;
+    }
+    __device__ __forceinline__ int unit() const {
+        return word.w >> 16;
+    }
+};
+
+/* Let L2 have it. */
+__device__ __forceinline__ void prefetch(const void *at) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
+__device__ __forceinline__ void prefetch_run(const void *from, int bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+#endif
+}
+
+/*
+ * The last warp of a block lets L2 have what a block of some time later will read: that one has half a dozen
+ * reads to make one after the other before it can begin, and shall wait for L2 and not for memory. vector: of
+ * which it reads its columns' rows. outside: a list of the branches' outside rows that it reads, or NULL.
+ */
+template <typename T, typename V>
+__device__ void prefetch_later_warp(const gsv_device_plan &plan, int count, int begin, int end,
+                                    const one_vector<V> &vector, const int32_t *outside = nullptr) {
+    const int later = blockIdx.x + ONE_AHEAD, lane = threadIdx.x % 32;
+    if (later >= count)
+        return;
+    if (lane == 0)
+        prefetch(&plan.branches[later + ONE_AHEAD < count ? later + ONE_AHEAD : count - 1]);
+    const gsv_branch &branch = plan.branches[later];
+    const uint16_t *lists = plan.branch_lists + branch.lists;
+    if (lane == 0)
+        prefetch_run(static_cast<const T *>(plan.panels) + branch.panel,
+                     round_up_16(branch.numbers * int64_t(sizeof(T))));
+    if (lane == 1)
+        prefetch_run(lists, 2 * branch.at[GSV_AT_LEVEL_NODES]);
+    if (lane == 2)
+        prefetch_run(lists + branch.at[begin], 2 * (branch.at[end] - branch.at[begin]));
+    if (outside && 32 * lane < branch.outside_rows)
+        prefetch(outside + branch.outside + 32 * lane);
+    const int columns = branch.columns, step = vector.perm ? 32 : 32 * 128 / int(sizeof(T));
+    for (int e = vector.perm ? lane : lane * 128 / int(sizeof(T)); e < columns; e += step)
+        prefetch(vector.at(branch.first_column + e));
+}
+
+/* sum += what the children owe a row. */
+template <typename T>
+__device__ __forceinline__ T add_owed_row(T sum, const uint16_t *ptr, const uint16_t *gather,
+                                          const T *updates) {
+    const int end = ptr[1];
+#pragma unroll 1
+    for (int g = ptr[0]; g < end; g++)
+        sum = add(sum, updates[gather[g]]);
+    return sum;
+}
+
+/* The walkers of a block, all warps but the last. */
+__device__ __forceinline__ void walkers_meet() {
+    asm volatile("barrier.sync 1, %0;" ::"n"(int(ONE_BLOCK)) : "memory");
+}
+
+template <typename T>
+__global__ void __launch_bounds__(ONE_THREADS, 5)
+    branch_forward_one_kernel(gsv_device_plan plan, one_vector<const T> b, one_upper<T> upper, T *x, T *u,
+                              branch_room room) {
+    extern __shared__ int4 shared[];
+    if (blockIdx.x >= upper.first) {
+        load_upper_block(upper, b);
+        return;
+    }
+    char *memory = reinterpret_cast<char *>(shared);
+    uint64_t *arrived = reinterpret_cast<uint64_t *>(memory + room.bytes - 16);
+    const gsv_branch &branch = plan.branches[blockIdx.x];
+    const int thread = threadIdx.x;
+    begin_bring_block<T>(plan, branch, memory, room, GSV_AT_ROW_LEVELS, GSV_AT_BACKWARD_LEVELS, arrived);
+    if (thread >= ONE_BLOCK) {
+        wait_for_vectors();
+        __syncthreads(); /* the mbarrier is there */
+        prefetch_later_warp<T>(plan, upper.first, GSV_AT_ROW_LEVELS, GSV_AT_BACKWARD_LEVELS, b);
+        return;
+    }
+    const T *panels = reinterpret_cast<const T *>(memory);
+    const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
+    const uint16_t *level_units = lists + branch.at[GSV_AT_ROW_LEVELS];
+    const uint16_t *units = lists + branch.at[GSV_AT_ROW_UNITS];
+    const uint16_t *gather_ptr = lists + branch.at[GSV_AT_GATHER_PTR];
+    const uint16_t *gather = lists + branch.at[GSV_AT_GATHER];
+    T *f = reinterpret_cast<T *>(memory + room.vector);
+    T *updates = reinterpret_cast<T *>(memory + room.second);
+    const int group = thread / 8, lane = thread % 8;
+    const int columns = branch.columns, levels = branch.levels, outside = branch.outside_rows;
+    const int64_t first_column = branch.first_column;
+    const bool refuse = plan.branch_refuse[blockIdx.x]; /* this kernel cannot (cuda_sweep.cuh) */
+    T *outside_u = u + (plan.outside_update + branch.outside);
+    const T *from[ONE_MOVES];
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            from[q] = b.at(first_column + thread + ONE_BLOCK * q);
+    x += first_column;
+    wait_for_vectors();
+
+    T value[ONE_MOVES];
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            value[q] = *from[q];
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            f[thread + ONE_BLOCK * q] = value[q];
+#pragma unroll 1
+    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
+        f[e] = *b.at(first_column + e);
+    __syncthreads(); /* f is there, and the mbarrier */
+    end_bring_block(arrived);
+    for (int level = 0; level < levels; level++) {
+        const int end = level_units[level + 1];
+        int k = level_units[level] + group, i = 0;
+        node_of_branch node;
+        node.nothing();
+        T sum = make<T>(0);
+        auto take_unit = [&]() {
+            node.read(lists, units[k]);
+            i = 8 * (k - node.unit()) + lane;
+        };
+        if (k < end)
+            take_unit();
+        if (level > 0) {
+            if (i < node.nr()) {
+                const bool own = i < node.nc();
+                T *row = &f[node.column() + i];
+                sum = add_owed_row(own ? *row : sum, gather_ptr + node.gather() + i, gather, updates);
+                if (own) {
+                    *row = sum;
+                    sum = make<T>(0);
+                }
+            }
+#pragma unroll 1
+            for (int other = k + ONE_GROUPS; other < end; other += ONE_GROUPS) {
+                node_of_branch of;
+                of.read(lists, units[other]);
+                const int j = 8 * (other - of.unit()) + lane;
+                T *row = &f[of.column() + j];
+                if (j < of.nc())
+                    *row = add_owed_row(*row, gather_ptr + of.gather() + j, gather, updates);
+            }
+            walkers_meet(); /* f of the level is complete */
+        }
+#pragma unroll 1
+        while (k < end) {
+            const int nr = node.nr(), nc = node.nc();
+            const T *column = panels + node.panel() + i;
+            const T *v = f + node.column();
+            const int last = i < nc ? i + 1 : i < nr ? nc : 0;
+            int step = nr - 1;
+#pragma unroll 4
+            for (int p = 0; p < last; p++) {
+                sum = multiply_add(sum, *column, *v);
+                column += step--;
+                v++;
+            }
+            if (refuse)
+                sum = not_a_number<T>();
+            if (i < nc)
+                x[node.column() + i] = sum;
+            else if (i < nr)
+                updates[node.update() + i - nc] = sum;
+            k += ONE_GROUPS;
+            if (k < end) {
+                take_unit();
+                sum = make<T>(0);
+                if (level > 0 && i >= node.nc() && i < node.nr())
+                    sum = add_owed_row(sum, gather_ptr + node.gather() + i, gather, updates);
+            }
+        }
+        walkers_meet(); /* the level's updates are complete */
+    }
+#pragma unroll 1
+    for (int e = thread; e < outside; e += ONE_BLOCK)
+        outside_u[e] = updates[e];
+}
+
+template <typename T>
+__global__ void __launch_bounds__(ONE_THREADS, 5)
+    branch_backward_one_kernel(gsv_device_plan plan, const T *x, const T *y, one_vector<T> to,
+                               one_upper<T> upper, branch_room room) {
+    constexpr int LANES = ONE_LANES, SUMS = 8 / LANES, GROUPS = ONE_BLOCK / (4 * LANES);
+    extern __shared__ int4 shared[];
+    if (blockIdx.x >= upper.first) {
+        store_upper_block(upper, to);
+        return;
+    }
+    char *memory = reinterpret_cast<char *>(shared);
+    uint64_t *arrived = reinterpret_cast<uint64_t *>(memory + room.bytes - 16);
+    const gsv_branch &branch = plan.branches[blockIdx.x];
+    const int thread = threadIdx.x;
+    begin_bring_block<T>(plan, branch, memory, room, GSV_AT_BACKWARD_LEVELS, GSV_AT_END, arrived);
+    if (thread >= ONE_BLOCK) {
+        wait_for_vectors();
+        __syncthreads(); /* the mbarrier is there */
+        prefetch_later_warp<T>(plan, upper.first, GSV_AT_BACKWARD_LEVELS, GSV_AT_END,
+                               one_vector<const T>{x, nullptr, 1}, plan.outside_row);
+        return;
+    }
+    const T *panels = reinterpret_cast<const T *>(memory);
+    const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
+    const uint16_t *level_units = lists + branch.at[GSV_AT_BACKWARD_LEVELS];
+    const uint16_t *units = lists + branch.at[GSV_AT_BACKWARD_UNITS];
+    const uint16_t *below = lists + branch.at[GSV_AT_BELOW];
+    T *solution = reinterpret_cast<T *>(memory + room.vector);
+    T *f = reinterpret_cast<T *>(memory + room.second);
+    const int own = int(f - solution);
+    const int warp = thread / 32, lane = thread % 32, phase = lane % LANES;
+    const int columns = branch.columns, outside = branch.outside_rows;
+    const bool refuse = plan.branch_refuse[blockIdx.x];
+    const int32_t *outside_row = plan.outside_row + branch.outside;
+    const int32_t row = thread < outside ? outside_row[thread] : 0;
+    const int64_t first_column = branch.first_column;
+    T *result[ONE_MOVES];
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            result[q] = to.at(first_column + thread + ONE_BLOCK * q);
+    x += first_column;
+    wait_for_vectors();
+
+    T value[ONE_MOVES], beyond;
+    if (thread < outside)
+        beyond = y[row];
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            value[q] = x[thread + ONE_BLOCK * q];
+    if (thread < outside)
+        solution[columns + thread] = beyond;
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            f[thread + ONE_BLOCK * q] = value[q];
+#pragma unroll 1
+    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
+        f[e] = x[e];
+#pragma unroll 1
+    for (int e = thread + ONE_BLOCK; e < outside; e += ONE_BLOCK)
+        solution[columns + e] = y[outside_row[e]];
+    __syncthreads(); /* f and the outside rows are there, and the mbarrier */
+    end_bring_block(arrived);
+    for (int level = branch.levels - 1; level >= 0; level--) {
+        const int end = level_units[level + 1];
+#pragma unroll 1
+        for (int base = level_units[level] + warp * (8 / LANES); base < end; base += GROUPS) {
+            const int k = base + lane / (4 * LANES);
+            node_of_branch node;
+            node.nothing();
+            int first = 0;
+            if (k < end) {
+                node.read(lists, units[2 * k]);
+                first = units[2 * k + 1];
+            }
+            const int nr = node.nr(), nc = node.nc(), j = first + lane / LANES % 4, stop = j < nc ? nr : 0;
+            const T *column = panels + node.panel() + gsv_narrow_column(nr, j);
+            const uint16_t *list = below + node.below() - nc;
+            T sum[SUMS];
+#pragma unroll
+            for (int q = 0; q < SUMS; q++)
+                sum[q] = make<T>(0);
+#pragma unroll 1
+            for (int i0 = first / 8 * 8 + phase; i0 < stop; i0 += 8) {
+                /* numbers that are not used are read all the same: branches would cost more */
+                T a[SUMS], v[SUMS];
+#pragma unroll
+                for (int q = 0; q < SUMS; q++) {
+                    const int i = i0 + LANES * q;
+                    int from = own + node.column() + (i < nc ? i : 0);
+                    if (i >= nc && i < nr)
+                        from = list[i];
+                    v[q] = solution[from];
+                    a[q] = conjugate(column[i]);
+                }
+#pragma unroll
+                for (int q = 0; q < SUMS; q++) {
+                    const int i = i0 + LANES * q;
+                    if (i >= j && i < nr)
+                        sum[q] = multiply_add(sum[q], a[q], v[q]);
+                }
+            }
+#pragma unroll
+            for (int away = SUMS / 2; away > 0; away /= 2)
+#pragma unroll
+                for (int q = 0; q < away; q++)
+                    sum[q] = add(sum[q], sum[q + away]);
+#pragma unroll
+            for (int away = LANES / 2; away > 0; away /= 2)
+                sum[0] = add(sum[0], shuffle_xor(sum[0], away));
+            if (phase == 0 && j < nc)
+                solution[node.column() + j] = refuse ? not_a_number<T>() : sum[0];
+        }
+        walkers_meet(); /* the level's solution is there */
+    }
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            *result[q] = solution[thread + ONE_BLOCK * q];
+#pragma unroll 1
+    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
+        *to.at(first_column + e) = solution[e];
+}
+
+} // namespace gsv
+#endif
