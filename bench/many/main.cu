@@ -114,8 +114,7 @@ struct problem {
     gsv_plan plan;
     gsv_device_plan device;
     gsv_device_many many;
-    gsv_sweep_form form;
-    std::vector<uint8_t> passes;
+    int64_t tasks[2]; /* forward, backward */
     int nr, nc;
     double *rectangle; /* column-major, zeros above the diagonal */
 };
@@ -146,13 +145,16 @@ problem make_problem(int nr, int nc) {
         on_device(std::vector<uint32_t>(tiles->gather_ptr, tiles->gather_ptr + p.plan.l.row_ptr[1] + 1));
     p.device.panels = on_device(panel);
     p.rectangle = on_device(full);
-    for (int k = 0; k < GSV_MANY_LISTS; k++) {
-        const gsv_many_list &list = tiles->many.list[k];
-        p.many.list[k] =
-            on_device(std::vector<gsv_many_task>(list.task, list.task + list.ptr[p.plan.nlevels]));
-    }
-    p.passes.assign(size_t(p.plan.nlevels), 1);
-    p.form.passes = p.passes.data();
+    /* of level 0 alone, which waits for nobody */
+    auto tasks_of = [&](const gsv_many_list &list, int step, int64_t *count) {
+        std::vector<gsv_many_task> tasks(list.task + list.ptr[step], list.task + list.ptr[step + 1]);
+        for (gsv_many_task &task : tasks)
+            task.count = 0;
+        *count = int64_t(tasks.size());
+        return on_device(tasks);
+    };
+    p.many.forward = tasks_of(tiles->many.forward, 0, &p.tasks[0]);
+    p.many.backward = tasks_of(tiles->many.backward, p.plan.nlevels - 1, &p.tasks[1]);
     return p;
 }
 
@@ -167,10 +169,14 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
            *expected = on_device(numbers);
     double *partial =
         on_device(std::vector<double>(size_t(p.plan.tiles->many.slots) * GSV_MANY_ROWS * size_t(columns)));
-    const gsv_many_vectors v = {y, x, u, partial};
+    const gsv_many &many = p.plan.tiles->many;
+    const gsv_many_list &list = BACKWARD ? many.backward : many.forward;
+    int *counters = on_device(std::vector<int>(size_t(gsv_many_counters(&p.plan, &list))));
+    const gsv_many_vectors v = {y, x, u, partial, counters, nullptr};
     auto tiles = [&] {
-        TRY((gsv::many_launcher<double>::level<BACKWARD>(&p.plan, &p.device, &p.many, &p.form, &v, groups, 0,
-                                                         nullptr)));
+        TRY(gsv::many_launcher<double>::begin(&p.plan, &list, &v, nullptr));
+        TRY((gsv::many_launcher<double>::tasks<BACKWARD>(&p.plan, &p.device, &p.many, &v, groups, 0,
+                                                         p.tasks[BACKWARD], 0, {0, 1}, nullptr)));
     };
     /* vectors are row-major: c' = v' A', or v' A; y(rows below) and x(own rows) of the backward sweep start
      * as the same numbers */
@@ -199,6 +205,7 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
     report("dgemm", sweep, nr, nc, columns, time_of([&] { dgemm(x, expected); }));
     for (double *memory : {x, y, u, expected, partial})
         TRY(cudaFree(memory));
+    TRY(cudaFree(counters));
 }
 
 } // namespace

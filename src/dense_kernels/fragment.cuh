@@ -82,6 +82,16 @@ template <typename T, int I, int N> struct fragment {
                          x[1][t]);
     }
 
+    __device__ __forceinline__ void set(const T (&from)[I][N / 8][2]) {
+#pragma unroll
+        for (int i = 0; i < I; i++)
+#pragma unroll
+            for (int t = 0; t < N / 8; t++)
+#pragma unroll
+                for (int e = 0; e < 2; e++)
+                    c[i / 2][t][2 * (i % 2) + e] = double(from[i][t][e]);
+    }
+
     /* sixteen columns of a at a time */
     __device__ __forceinline__ void add_product(const T (&a)[I][4], const T (&x)[4][XS]) {
 #pragma unroll
@@ -119,6 +129,18 @@ template <typename R, int I, int N> struct fragment<complex<R>, I, N> {
 #pragma unroll
                 for (int e = 0; e < 4; e++)
                     re[i][t][e] = im[i][t][e] = 0;
+    }
+
+    __device__ __forceinline__ void set(const complex<R> (&from)[I][N / 8][2]) {
+#pragma unroll
+        for (int i = 0; i < I; i++)
+#pragma unroll
+            for (int t = 0; t < N / 8; t++)
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    re[i / 2][t][2 * (i % 2) + e] = double(from[i][t][e].re);
+                    im[i / 2][t][2 * (i % 2) + e] = double(from[i][t][e].im);
+                }
     }
 
     __device__ __forceinline__ void add_product(const complex<R> (&a)[I][2], const complex<R> (&x)[2][XS]) {

@@ -51,12 +51,19 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
 
 /* The launches of both sweeps for many right-hand sides. */
 static int64_t launches_of_many(const gsv_plan *plan, const gsv_sweep_form *form) {
-    const gsv_many_list *list = plan->tiles->many.list;
+    const gsv_many_list *lists[] = {&plan->tiles->many.forward, &plan->tiles->many.backward};
     int64_t count = plan->tiles->branches.count > 0 ? 2 : 0;
-    for (int32_t k = 0; k < plan->nlevels; k++)
-        for (int l = 0; l < GSV_MANY_LISTS; l++)
-            if (list[l].ptr[k] < list[l].ptr[k + 1])
-                count += l <= GSV_MANY_ASSEMBLIES ? 1 : form->passes[k];
+    for (int l = 0; l < 2; l++) {
+        int before =
+            0; /* passes of the step before, if that has tasks: one launch has a run of one pass each */
+        for (int32_t k = 0; k < plan->nlevels; k++) {
+            const int passes = form->passes[l ? plan->nlevels - 1 - k : k];
+            if (lists[l]->ptr[k] == lists[l]->ptr[k + 1])
+                continue;
+            count += passes == 1 && before == 1 ? 0 : passes;
+            before = passes;
+        }
+    }
     return count;
 }
 

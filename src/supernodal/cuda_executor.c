@@ -49,7 +49,7 @@ int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
 /* ------------------------------------------------------------------------------------------ workspace --- */
 
 typedef struct workspace_layout {
-    int64_t x, state, f, partial, bytes; /* starts, in bytes; y starts at 0 */
+    int64_t x, state, f, partial, counters, bytes; /* starts, in bytes; y starts at 0 */
 } workspace_layout;
 
 static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
@@ -63,13 +63,19 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
     const int64_t streamed = (upper->published + upper->columns + updates) * few;
     const int64_t rows = streamed > updates * row ? streamed : updates * row;
+    const int64_t counters[] = {gsv_many_counters(plan, &many->forward),
+                                gsv_many_counters(plan, &many->backward)};
     const int64_t sizes[] = {
-        plan->l.n * (wide ? wide : row), plan->l.n * (wide ? wide : row), sizeof(gsv_stream_state),
-        many->updates * wide > rows ? many->updates * wide : rows, many->slots * GSV_MANY_ROWS * wide};
-    int64_t start[6] = {0};
-    for (int k = 0; k < 5; k++)
+        plan->l.n * (wide ? wide : row),
+        plan->l.n * (wide ? wide : row),
+        sizeof(gsv_stream_state),
+        many->updates * wide > rows ? many->updates * wide : rows,
+        many->slots * GSV_MANY_ROWS * wide,
+        wide ? (int64_t)sizeof(int) * (counters[0] > counters[1] ? counters[0] : counters[1]) : 0};
+    int64_t start[7] = {0};
+    for (int k = 0; k < 6; k++)
         start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
-    return (workspace_layout){start[1], start[2], start[3], start[4], max_nrhs > 0 ? start[5] : 0};
+    return (workspace_layout){start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0};
 }
 
 /* f, z and u stand one after the other, with rows of nr numbers; f and z where the upper tree can be a
@@ -208,7 +214,12 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
         status = gsv_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate",
                                 &handle->message);
     char *base = state->memory;
-    state->many = (gsv_many_vectors){base, base + l.x, base + l.f, base + l.partial};
+    state->many = (gsv_many_vectors){.y = base,
+                                     .x = base + l.x,
+                                     .u = base + l.f,
+                                     .partial = base + l.partial,
+                                     .counters = (int *)(base + l.counters),
+                                     .state = (gsv_stream_state *)(base + l.state)};
     if (status == GPUSOLVE_OK && base)
         status = make_state(state, base + l.state, &handle->message);
     state->changes = device->form.changes;
@@ -257,7 +268,8 @@ static cudaError_t run_sweep(const solve_call *call, width wide, int backward) {
 static cudaError_t load(const solve_call *call, width wide, const int32_t *perm, const int32_t *inverse,
                         gsv_device_dense from, void *to) {
     if (wide.groups > 0)
-        return call->many->load(call->factor->plan.l.n, inverse, from, to, wide.groups, call->stream);
+        return call->many->load(call->factor->plan.l.n, inverse, from, to, wide.groups,
+                                &call->work->many.state->broken, call->stream);
     const gsv_sweep_form form = form_of(call->device, call->work);
     return call->sweeps->load(&call->factor->plan, &form, perm, inverse, from, to,
                               &call->work->vectors[wide.k], call->sweeps->classes[wide.k], call->stream);

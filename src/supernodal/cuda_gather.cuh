@@ -1,10 +1,11 @@
 /*
- * What the kernels of both kinds of supernode share: the wait for the launch before, and the fixed-order
- * gather of the children's update rows.
+ * What the kernels of both kinds of supernode share: the wait for the launch before, the end of every other
+ * wait, and the fixed-order gather of the children's update rows.
  */
 #ifndef GSV_CUDA_GATHER_CUH
 #define GSV_CUDA_GATHER_CUH
 
+#include "../dense_kernels/published.cuh"
 #include "../dense_kernels/tile_product.cuh"
 #include "cuda_sweep.h"
 
@@ -18,6 +19,17 @@ __device__ __forceinline__ void wait_for_vectors() {
     cudaTriggerProgrammaticLaunchCompletion();
     cudaGridDependencySynchronize();
 #endif
+}
+
+/* Is it time to stop polling? Every poll counts in n, from 1 on; when somebody loses patience, all do. */
+__device__ __forceinline__ bool gives_up(int n, gsv_stream_state *state) {
+    if (n % 1024 == 0 && *static_cast<volatile int *>(&state->broken))
+        return true;
+    if (n < PATIENCE)
+        return false;
+    *static_cast<volatile int *>(&state->broken) = 1;
+    *static_cast<volatile int *>(state->report) = 1;
+    return true;
 }
 
 /*

@@ -11,20 +11,30 @@
  *
  * - Branches (branches.h): a block walks a branch for a few right-hand sides at a time, all of its vectors in
  *   shared memory (cuda_many_branch.cuh).
- * - The upper tree: level by level. Forward, a launch solves the narrow supernodes (cuda_many_narrow.cuh) and
- * adds to y(own columns) of the others what the children owe; the next has these others' tiles
- * (cuda_many_tile.cuh), which write x(own columns) and u, the children's rows added as they go; where the
- * tiles' terms are cut (many.h) a third adds the partial sums. Backward, tiles and sums likewise. A level
- * whose triangles are inverted in parts repeats all but the first for each part.
+ * - The upper tree: tasks (many.h), each for 64 right-hand sides: a narrow supernode (cuda_many_narrow.cuh);
+ *   rows of own columns of a wide one, to which is added what its children owe (cuda_many_gather.cuh); or a
+ *   tile (cuda_many_tile.cuh), which writes x(own columns) and u, the children's rows added as it goes, or the
+ *   solution. A launch has all tasks of a run of levels. A level whose triangles are inverted in parts has a
+ *   launch for each part, all but the first with tiles only.
  *
- * Order: a launch begins while the one before it ends, and waits in wait_for_vectors() for all of it. No
- * block waits for another.
+ * Synchronisation. There is a block for each task, but which one is its task a block learns from a ticket in
+ * memory when it begins: the tasks begin in the order of the list. A block waits for its task's counter, one
+ * thread polling, after it has asked for its panel, and advances another counter when its results are written
+ * (release and acquire, device scope). That ends: a task waits for tasks before it alone, and these have
+ * blocks that run already, the first of them without waiting. Of a tile that is cut, the block whose range is
+ * done last adds the partial sums, so nobody waits for them. A wait that takes about two seconds is given up
+ * (gives_up): what the block then writes is NaN. A launch begins when all blocks of the one before have begun,
+ * and waits in wait_for_vectors() for all of it.
  *
- * Bits. The sums have a fixed order: sixteen terms after sixteen, range after range (cuda_many_tile.cuh; one
- * by one in narrow supernodes and branches); children in the order of gsv_tiles.gather. It depends on the
- * factor alone, so a column has the same bits wherever it stands and whatever stands beside it. But it is not
- * the order of cuda_sweep.cuh, where a sum has sixteen chains: that many sums of a 32 x 32 tile do not fit
- * into a warp's registers.
+ * Bits. The sums have a fixed order: what the children owe, in the order of gsv_tiles.gather, then sixteen
+ * terms after sixteen, range after range (cuda_many_tile.cuh; in narrow supernodes and branches one chain). It
+ * depends on the factor alone, so a column has the same bits wherever it stands and whatever stands beside it.
+ * But it is not the order of cuda_sweep.cuh, where a sum has sixteen chains: that many sums of a 32 x 32 tile
+ * do not fit into a warp's registers.
+ *
+ * What it costs (H200, grid3d:40, 256 columns): a block 2 us before it waits, and then a tile 4 us for its
+ * children's rows and 1.7 to 2 us for each sixteen terms, two blocks on a multiprocessor, where the tensor
+ * cores alone would take 1.2.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
  * columns at a time, by cuda_sweep.cuh.
@@ -36,51 +46,8 @@
 
 namespace gsv {
 
-/*
- * Row i of a forward tile: N runs of two right-hand sides from c on, `apart` apart. Own columns of the column
- * block are x; those of blocks to come have the product added to y; rows below are u, and what the children
- * owe has been added, or, in passes to come, u is there.
- */
-template <typename T, int N>
-__device__ __forceinline__ void many_finish_forward(const many_tile &tile, int i, int c, int apart, T *y,
-                                                    T *x, T *u, T (&sum)[N][2]) {
-    const gsv_node &node = tile.node;
-    if (i < tile.block.first || i >= node.nr)
-        return;
-    T *to = i < tile.block.end ? x + int64_t(node.first_column + i) * tile.columns
-            : i < node.nc      ? y + int64_t(node.first_column + i) * tile.columns
-                               : u + (node.update + i - node.nc) * tile.columns;
-#pragma unroll
-    for (int t = 0; t < N; t++) {
-        T *at = to + c + t * apart;
-        if (i >= tile.block.end && (i < node.nc || tile.block.first > 0)) {
-            T f[2];
-            load_run(at, f);
-            sum[t][0] = add(f[0], sum[t][0]);
-            sum[t][1] = add(f[1], sum[t][1]);
-        }
-        if (tile.block.refuse)
-            sum[t][0] = sum[t][1] = not_a_number<T>();
-        store_run(at, sum[t]);
-    }
-}
-
-/* Column j of a backward tile. */
-template <typename T, int N>
-__device__ __forceinline__ void many_finish_backward(const many_tile &tile, int j, int c, int apart, T *y,
-                                                     T (&sum)[N][2]) {
-    if (j < tile.block.first || j >= tile.block.end)
-        return;
-#pragma unroll
-    for (int t = 0; t < N; t++) {
-        if (tile.block.refuse)
-            sum[t][0] = sum[t][1] = not_a_number<T>();
-        store_run(y + int64_t(tile.node.first_column + j) * tile.columns + c + t * apart, sum[t]);
-    }
-}
-
 __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, const gsv_many_task &task,
-                                                  wide_pass turn, bool backward, int groups) {
+                                                  wide_pass turn, bool backward, int groups, int group) {
     const gsv_node node = many_node(plan, task.node);
     const column_block block(node, turn, backward);
     many_tile tile = {node,
@@ -89,7 +56,7 @@ __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, c
                       task.begin > block.first ? task.begin : block.first,
                       backward || task.end < block.end ? task.end : block.end,
                       groups * GSV_MANY_COLUMNS,
-                      int(blockIdx.x) % groups * GSV_MANY_COLUMNS,
+                      group * GSV_MANY_COLUMNS,
                       0,
                       0};
     const int corner = task.first + GSV_MANY_ROWS < node.nc ? task.first + GSV_MANY_ROWS : node.nc;
@@ -104,103 +71,254 @@ __device__ __forceinline__ bool many_is_concerned(const many_tile &tile, bool ba
            (!backward || tile.first < tile.block.end);
 }
 
+/* Rows of a tile's front that it adds to: rows below, and own columns of column blocks to come. */
+__device__ __forceinline__ bool many_adds(const many_tile &tile, int i) {
+    return i >= tile.block.end && i < tile.node.nr;
+}
+
 /* What the children owe row i, where the tile is to add it. */
 __device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, const many_tile &tile,
                                                    int i) {
-    if (i < tile.node.nc || i >= tile.node.nr || tile.block.first > 0)
+    if (!many_adds(tile, i) || i < tile.node.nc || tile.block.first > 0)
         return {0, 0, {0, 0}};
     return many_children_of(plan, tile.node.rows + i);
 }
 
-/* The tiles of a level. partial: partial sums of the tiles that are cut. DIVIDED: some triangle of the level
- * is inverted in parts (cuda_many_tile.cuh). */
-template <typename T, bool BACKWARD, bool DIVIDED>
-__global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
-    many_tile_kernel(gsv_device_plan plan, const gsv_many_task *tasks, int groups, T *y, T *x, T *u,
-                     T *partial, wide_pass turn) {
-    extern __shared__ int4 shared[];
-    __shared__ alignas(16) char memory[sizeof(many_tile)]; /* what all threads know alike: not in registers */
-    __shared__ many_children children[BACKWARD ? 1 : GSV_MANY_ROWS];
-    const gsv_many_task &task = tasks[blockIdx.x / groups];
-    many_tile &tile = *reinterpret_cast<many_tile *>(memory);
-    if (threadIdx.x == 0)
-        tile = many_tile_of(plan, task, turn, BACKWARD, groups);
-    __syncthreads(); /* the tile is there */
-    if (!BACKWARD && task.slot < 0 && threadIdx.x < GSV_MANY_ROWS)
-        children[threadIdx.x] = many_owed(plan, tile, tile.first + int(threadIdx.x));
-    wait_for_vectors();
-    if (!many_is_concerned(tile, BACKWARD))
-        return;
-    fragment<T, 4, 32> sums;
-    many_product_block<T, BACKWARD, DIVIDED>(plan, tile, BACKWARD ? x : y, y, reinterpret_cast<T *>(shared),
-                                             sums);
-    T result[4][4][2];
-    sums.result(result);
-    const int lane = threadIdx.x % 32, r = many_warp_row() + lane / 4;
-    const int c = tile.c0 + many_warp_column() + 2 * (lane % 4);
-    if (task.slot >= 0) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            T *to = partial + (int64_t(task.slot) * GSV_MANY_ROWS + r + 8 * i) * tile.columns + c;
-#pragma unroll
-            for (int t = 0; t < 4; t++)
-                store_run(to + 8 * t, result[i][t]);
-        }
-        return;
-    }
-    if (BACKWARD) {
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            many_finish_backward(tile, tile.first + r + 8 * i, c, 8, y, result[i]);
-        return;
-    }
-    __syncthreads(); /* the children's lists are there, if the product has no steps */
-#pragma unroll
-    for (int i = 0; i < 4; i += 2) {
-        T(&two)[2][4][2] = *reinterpret_cast<T(*)[2][4][2]>(&result[i]);
-        const many_children owed[2] = {children[r + 8 * i], children[r + 8 * i + 8]};
-        many_add_children(plan, u, owed, tile.columns, c, 8, two);
-        many_finish_forward(tile, tile.first + r + 8 * i, c, 8, y, x, u, two[0]);
-        many_finish_forward(tile, tile.first + r + 8 * i + 8, c, 8, y, x, u, two[1]);
+/* What a block is at, in its shared memory. */
+struct many_work {
+    gsv_many_task task;
+    int *counters; /* of the task's right-hand sides */
+    int lost, last;
+};
+
+/* Counter k of the task's right-hand sides. */
+__device__ __forceinline__ int *many_counter(const many_work &work, int k) {
+    return work.counters + int64_t(k) * GSV_MANY_GROUPS;
+}
+
+/* Has counter k reached `count`, sooner or later? By one thread. */
+__device__ __forceinline__ bool many_reaches(const int *counter, int count, gsv_stream_state *state) {
+    for (int n = 1;; n++) {
+        int value;
+        asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+        if (value >= count)
+            return true;
+        if (gives_up(n, state))
+            return false;
     }
 }
 
-enum { MANY_SUM_ROWS = 8 }; /* rows of a block of many_sum_kernel */
+/* One more; what the block wrote before its last barrier is there for who finds it so. By one thread. */
+__device__ __forceinline__ void many_advance(int *counter) {
+    asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory");
+}
+__device__ __forceinline__ int many_meet(int *counter) {
+    int before;
+    asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    return before;
+}
 
-/* Adds the partial sums of the tiles that are cut. A block: eight rows of a tile, two of a row's numbers a
- * thread. */
-template <typename T, bool BACKWARD>
-__global__ void __launch_bounds__(BLOCK)
-    many_sum_kernel(gsv_device_plan plan, const gsv_many_task *tasks, int groups, T *y, T *x, T *u,
-                    const T *partial, wide_pass turn) {
-    constexpr int SHARES = GSV_MANY_ROWS / MANY_SUM_ROWS;
-    const gsv_many_task task = tasks[blockIdx.x / (groups * SHARES)];
-    const many_tile tile = many_tile_of(plan, task, turn, BACKWARD, groups);
-    const int share = blockIdx.x / groups % SHARES, c = tile.c0 + threadIdx.x % 32 * 2;
-    wait_for_vectors();
-    if (!many_is_concerned(tile, BACKWARD))
-        return;
+/* This thread's place in a tile: rows row + 8 i, right-hand sides column + 8 t and the one behind it. */
+struct many_place_of_thread {
+    int row, column;
+    __device__ __forceinline__ many_place_of_thread()
+        : row(many_warp_row() + threadIdx.x % 32 / 4), column(many_warp_column() + 2 * (threadIdx.x % 4)) {}
+};
+
+/* The range of a tile that is cut: leaves its sums, and, if it is the last of them, all ranges' in result. */
+template <typename T>
+__device__ __forceinline__ bool many_add_ranges_block(many_work &work, const many_tile &tile, T *partial,
+                                                      T (&result)[4][4][2]) {
+    const many_place_of_thread place;
+    const gsv_many_task &task = work.task;
+    auto at = [&](int slot, int i) {
+        return partial + (int64_t(slot) * GSV_MANY_ROWS + place.row + 8 * i) * tile.columns + tile.c0 +
+               place.column;
+    };
 #pragma unroll
-    for (int r = 0; r < MANY_SUM_ROWS; r += BLOCK_WARPS) {
-        const int row = share * MANY_SUM_ROWS + r + threadIdx.x / 32, i = tile.first + row;
-        const T *from = partial + (int64_t(task.slot) * GSV_MANY_ROWS + row) * tile.columns + c;
-        T sums[1][1][2], (&sum)[1][2] = sums[0];
-        load_run(from, sum[0]);
-#pragma unroll 4
+    for (int i = 0; i < 4; i++) {
+        T *to = at(task.slot + task.range, i);
+#pragma unroll
+        for (int t = 0; t < 4; t++)
+            store_run(to + 8 * t, result[i][t]);
+    }
+    __syncthreads(); /* all sums are written */
+    if (threadIdx.x == 0) {
+        int *met = many_counter(work, task.met);
+        work.last = many_meet(met) == task.slots - 1;
+        if (work.last)
+            *met = 0; /* for the next pass */
+    }
+    __syncthreads(); /* it is known who is the last */
+    if (!work.last)
+        return false;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const T *from = at(task.slot, i);
+#pragma unroll
+        for (int t = 0; t < 4; t++)
+            load_run(from + 8 * t, result[i][t]);
+#pragma unroll 2
         for (int k = 1; k < task.slots; k++) {
-            T term[2];
-            load_run(from + int64_t(k) * GSV_MANY_ROWS * tile.columns, term);
-            sum[0][0] = add(sum[0][0], term[0]);
-            sum[0][1] = add(sum[0][1], term[1]);
-        }
-        if (BACKWARD)
-            many_finish_backward(tile, i, c, 0, y, sum);
-        else {
-            const many_children owed[1] = {many_owed(plan, tile, i)};
-            many_add_children(plan, u, owed, tile.columns, c, 0, sums);
-            many_finish_forward(tile, i, c, 0, y, x, u, sum);
+            from += int64_t(GSV_MANY_ROWS) * tile.columns;
+            T term[4][2];
+#pragma unroll
+            for (int t = 0; t < 4; t++)
+                load_run(from + 8 * t, term[t]);
+#pragma unroll
+            for (int t = 0; t < 4; t++)
+#pragma unroll
+                for (int e = 0; e < 2; e++)
+                    result[i][t][e] = add(result[i][t][e], term[t][e]);
         }
     }
+    return true;
+}
+
+/* Row i of a front, in the vector that the tile writes. */
+template <typename T>
+__device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *y, T *x, T *u) {
+    const gsv_node &node = tile.node;
+    return i < tile.block.end ? x + int64_t(node.first_column + i) * tile.columns
+           : i < node.nc      ? y + int64_t(node.first_column + i) * tile.columns
+                              : u + (node.update + i - node.nc) * tile.columns;
+}
+
+/* What a forward tile's sums begin as: what its rows hold already, of passes before, or what their children
+ * owe them. */
+template <typename T>
+__device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
+                                                   const many_children *children, T *y, T *x, T *u,
+                                                   T (&sum)[4][4][2]) {
+    const many_place_of_thread place;
+    const int c = tile.c0 + place.column;
+    many_children owed[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int row = tile.first + place.row + 8 * i;
+        owed[i] = children[place.row + 8 * i];
+        const T *from = nullptr;
+        if (owed[i].count > 0)
+            from = u + int64_t(owed[i].row[0]) * tile.columns;
+        else if (many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
+            from = many_row_of(tile, row, y, x, u);
+#pragma unroll
+        for (int t = 0; t < 4; t++) {
+            sum[i][t][0] = sum[i][t][1] = make<T>(0);
+            if (from)
+                load_run(from + c + 8 * t, sum[i][t]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i += 2) {
+        const many_children two[2] = {owed[i], owed[i + 1]};
+        many_add_children<1, 1>(plan, u, two, tile.columns, c, 8, *reinterpret_cast<T(*)[2][4][2]>(&sum[i]));
+    }
+}
+
+/* A tile; false: another block has the ranges that are missing, and does the rest. children: in shared
+ * memory, for ready() to wait for. */
+template <typename T, bool BACKWARD, bool DIVIDED, typename Ready>
+__device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, many_work &work,
+                                                const many_tile &tile, many_children *children, T *y, T *x,
+                                                T *u, T *partial, T *shared, Ready ready) {
+    const many_place_of_thread place;
+    const int c = tile.c0 + place.column;
+    fragment<T, 4, 32> sums;
+    many_product_block<T, BACKWARD, DIVIDED>(
+        plan, tile, BACKWARD ? x : y, y, shared, sums,
+        [&] {
+            const int row = BLOCK - 1 - int(threadIdx.x); /* not by the thread that polls */
+            if (!BACKWARD && row < GSV_MANY_ROWS)
+                children[row] = many_owed(plan, tile, tile.first + row);
+            ready();
+        },
+        [&](fragment<T, 4, 32> &of) {
+            if (BACKWARD || work.task.range > 0) {
+                of.clear();
+            } else {
+                T first[4][4][2];
+                many_begin_forward(plan, tile, children, y, x, u, first);
+                of.set(first);
+            }
+        });
+    T result[4][4][2];
+    sums.result(result);
+    if (work.lost || tile.block.refuse) {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int t = 0; t < 4; t++)
+                result[i][t][0] = result[i][t][1] = not_a_number<T>();
+    }
+    if (work.task.slots > 0 && !many_add_ranges_block(work, tile, partial, result))
+        return false;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const int at = tile.first + place.row + 8 * i;
+        if (at < tile.block.first || at >= (BACKWARD ? tile.block.end : tile.node.nr))
+            continue;
+        T *to = BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns
+                         : many_row_of(tile, at, y, x, u);
+#pragma unroll
+        for (int t = 0; t < 4; t++)
+            store_run(to + c + 8 * t, result[i][t]);
+    }
+    return true;
+}
+
+/*
+ * Tasks, each for each group of right-hand sides, a block for each of both. ticket: the next task, counting
+ * groups first. DIVIDED: a triangle of theirs is inverted in parts (cuda_many_tile.cuh), of which this launch
+ * has one.
+ */
+template <typename T, bool BACKWARD, bool DIVIDED>
+__global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
+    many_sweep_kernel(gsv_device_plan plan, const gsv_many_task *tasks, int groups, gsv_many_vectors v,
+                      int *ticket, int *counters, wide_pass turn) {
+    extern __shared__ int4 memory[];
+    __shared__ many_work work;
+    __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
+    __shared__ many_children children[BACKWARD ? 1 : GSV_MANY_ROWS];
+    many_tile &tile = *reinterpret_cast<many_tile *>(tile_memory);
+    T *y = static_cast<T *>(v.y), *x = static_cast<T *>(v.x), *u = static_cast<T *>(v.u);
+    T *shared = reinterpret_cast<T *>(memory);
+    if (threadIdx.x == 0) {
+        const int taken = atomicAdd(ticket, 1), group = taken % groups;
+        work.task = tasks[taken / groups];
+        work.counters = counters + group;
+        tile = many_tile_of(plan, work.task, turn, BACKWARD, groups, group);
+    }
+    __syncthreads(); /* the task is there */
+    auto ready = [&]() {
+        wait_for_vectors();
+        if (threadIdx.x == 0)
+            work.lost = work.task.count > 0 &&
+                        !many_reaches(many_counter(work, work.task.wait), work.task.count, v.state);
+        __syncthreads(); /* what the task reads is there, and its lists in shared memory */
+        return !work.lost;
+    };
+    bool done = true;
+    if (work.task.kind == GSV_MANY_PRODUCT) {
+        if (many_is_concerned(tile, BACKWARD))
+            done = many_tile_block<T, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u,
+                                                         static_cast<T *>(v.partial), shared, ready);
+        else
+            wait_for_vectors();
+    } else if (BACKWARD) {
+        many_narrow_backward_block(plan, tile.node, tile.columns, tile.c0, x, y, shared, ready);
+    } else if (work.task.kind == GSV_MANY_NARROW) {
+        many_narrow_forward_block(plan, tile.node, tile.columns, tile.c0, y, x, u, shared, ready);
+    } else {
+        many_assemble_block(plan, tile.node, work.task.first, work.task.end, tile.columns, tile.c0, y, u,
+                            ready);
+    }
+    const bool more = work.task.kind == GSV_MANY_PRODUCT && turn.pass + 1 < turn.passes;
+    if (!done || more || work.task.signal < 0)
+        return;
+    __syncthreads(); /* the results are written */
+    if (threadIdx.x == 0)
+        many_advance(many_counter(work, work.task.signal));
 }
 
 /* ----------------------------------------------------------------------------------- in, out, scaling --- */
@@ -218,10 +336,12 @@ template <typename Visit> __device__ __forceinline__ void many_along(bool rows, 
     }
 }
 
-/* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on. */
+/* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK)
-    many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, T *to) {
+    many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, T *to, int *broken) {
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+        *broken = 0; /* the waits of the solve before have ended */
     __shared__ T tile[MANY_TRANSFER][MANY_TRANSFER + 1];
     const int64_t first = int64_t(blockIdx.x) * MANY_TRANSFER;
     const int columns = gridDim.y * MANY_TRANSFER, c0 = blockIdx.y * MANY_TRANSFER;

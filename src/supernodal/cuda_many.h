@@ -5,6 +5,7 @@
 #ifndef GSV_CUDA_MANY_H
 #define GSV_CUDA_MANY_H
 
+#include "../dense_kernels/panel_layout.h"
 #include "cuda_sweep.h"
 
 #ifdef __cplusplus
@@ -13,7 +14,7 @@ extern "C" {
 
 /* Device pointers, read-only during a solve. */
 typedef struct gsv_device_many {
-    const gsv_many_task *list[GSV_MANY_LISTS];
+    const gsv_many_task *forward, *backward;
 } gsv_device_many;
 
 /*
@@ -21,25 +22,38 @@ typedef struct gsv_device_many {
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
  *   partial   [gsv_many.slots][GSV_MANY_ROWS] partial sums
+ *   counters  gsv_many_counters() of a sweep, zero when it begins: a launch's next task for each launch; and
+ *             the list's counters, of each GSV_MANY_GROUPS, one for each group
  */
 typedef struct gsv_many_vectors {
     void *y, *x, *u, *partial;
+    int *counters;
+    gsv_stream_state *state; /* broken and report are used */
 } gsv_many_vectors;
+
+/* Launches of a sweep at most: one for each pass over each level. */
+static inline int64_t gsv_many_launches(const gsv_plan *plan) {
+    return (int64_t)plan->nlevels * GSV_MOST_PARTS;
+}
+
+static inline int64_t gsv_many_counters(const gsv_plan *plan, const gsv_many_list *list) {
+    return gsv_many_launches(plan) + (int64_t)list->counters * GSV_MANY_GROUPS;
+}
 
 typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *device,
                                    const gsv_device_many *many, const gsv_sweep_form *form,
                                    const gsv_many_vectors *vectors, int groups, cudaStream_t stream);
 
 typedef struct gsv_many_functions {
-    /* One sweep over all levels, in launches on the stream; the form neither substitutes nor takes the
+    /* One sweep over all levels, on the stream; the form neither substitutes nor takes the
      * branches level by level. */
     gsv_many_sweep *forward, *backward;
     /* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if the device has
      * less. */
     cudaError_t (*reserve)(const gsv_branches *branches);
-    /* As in gsv_sweep_functions. */
+    /* As in gsv_sweep_functions; besides *broken = 0. */
     cudaError_t (*load)(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int groups,
-                        cudaStream_t stream);
+                        int *broken, cudaStream_t stream);
     cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int groups,
                          cudaStream_t stream);
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int groups, cudaStream_t stream);

@@ -30,9 +30,9 @@ __device__ __forceinline__ many_children many_children_of(const gsv_device_plan 
     return children;
 }
 
-/* sum += what the children owe R rows, N runs of two right-hand sides each from c on, `apart` apart: the
- * reads of all rows at the same time. */
-template <typename T, int R, int N>
+/* sum += what the children owe R rows, from child FROM on, N runs of two right-hand sides each from c on,
+ * `apart` apart: the reads of all rows and of AHEAD children at the same time. */
+template <int FROM, int AHEAD, typename T, int R, int N>
 __device__ __forceinline__ void many_add_children(const gsv_device_plan &plan, const T *u,
                                                   const many_children (&children)[R], int columns, int c,
                                                   int apart, T (&sum)[R][N][2]) {
@@ -40,46 +40,63 @@ __device__ __forceinline__ void many_add_children(const gsv_device_plan &plan, c
 #pragma unroll
     for (int r = 0; r < R; r++)
         most = children[r].count > most ? children[r].count : most;
-    for (uint32_t k = 0; k < most; k++) {
-        T term[R][N][2];
+    for (uint32_t k0 = FROM; k0 < most; k0 += AHEAD) {
+        T term[AHEAD][R][N][2];
 #pragma unroll
-        for (int r = 0; r < R; r++)
-            if (k < children[r].count) {
-                const uint32_t row = k == 0   ? children[r].row[0]
-                                     : k == 1 ? children[r].row[1]
-                                              : plan.gather[children[r].begin + k];
+        for (int a = 0; a < AHEAD; a++)
 #pragma unroll
-                for (int t = 0; t < N; t++)
-                    load_run(u + int64_t(row) * columns + c + t * apart, term[r][t]);
-            }
+            for (int r = 0; r < R; r++)
+                if (k0 + a < children[r].count) {
+                    const uint32_t k = k0 + a, row = k == 0   ? children[r].row[0]
+                                                     : k == 1 ? children[r].row[1]
+                                                              : plan.gather[children[r].begin + k];
 #pragma unroll
-        for (int r = 0; r < R; r++)
-            if (k < children[r].count)
+                    for (int t = 0; t < N; t++)
+                        load_run(u + int64_t(row) * columns + c + t * apart, term[a][r][t]);
+                }
 #pragma unroll
-                for (int t = 0; t < N; t++)
+        for (int a = 0; a < AHEAD; a++)
 #pragma unroll
-                    for (int e = 0; e < 2; e++)
-                        sum[r][t][e] = add(sum[r][t][e], term[r][t][e]);
+            for (int r = 0; r < R; r++)
+                if (k0 + a < children[r].count)
+#pragma unroll
+                    for (int t = 0; t < N; t++)
+#pragma unroll
+                        for (int e = 0; e < 2; e++)
+                            sum[r][t][e] = add(sum[r][t][e], term[a][r][t][e]);
     }
 }
 
-/* y(own columns) += what the children owe, right-hand sides c0 on. A warp: a row, two numbers a thread. */
-template <typename T>
-__device__ __forceinline__ void many_assemble_block(const gsv_device_plan &plan, const gsv_many_task &task,
-                                                    int columns, int c0, T *y, const T *u) {
-    const gsv_node node = many_node(plan, task.node);
-    const int c = c0 + threadIdx.x % 32 * 2;
-    for (int i = task.first + int(threadIdx.x) / 32; i < task.end; i += BLOCK_WARPS) {
-        const many_children children[1] = {many_children_of(plan, node.rows + i)};
-        wait_for_vectors();
-        if (children[0].count == 0)
-            continue;
-        T *to = y + int64_t(node.first_column + i) * columns + c, sum[1][1][2];
-        load_run(to, sum[0][0]);
-        many_add_children(plan, u, children, columns, c, 0, sum);
-        store_run(to, sum[0][0]);
+/* y(own columns) += what the children owe, right-hand sides c0 on; NaN, if ready() says that it is not there.
+ * A warp: four rows at the same time, two numbers a thread. */
+template <typename T, typename Ready>
+__device__ __forceinline__ void many_assemble_block(const gsv_device_plan &plan, const gsv_node &node,
+                                                    int first, int end, int columns, int c0, T *y, const T *u,
+                                                    Ready ready) {
+    constexpr int ROWS = 4;
+    static_assert(GSV_MANY_ASSEMBLE <= ROWS * BLOCK_WARPS, "a warp goes over its rows once");
+    const int c = c0 + threadIdx.x % 32 * 2, i0 = first + int(threadIdx.x) / 32;
+    many_children owed[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        owed[r] = {0, 0, {0, 0}};
+        if (i0 + r * BLOCK_WARPS < end)
+            owed[r] = many_children_of(plan, node.rows + i0 + r * BLOCK_WARPS);
     }
-    wait_for_vectors(); /* every thread */
+    const bool refuse = !ready();
+    T sum[ROWS][1][2];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        if (owed[r].count > 0)
+            load_run(y + int64_t(node.first_column + i0 + r * BLOCK_WARPS) * columns + c, sum[r][0]);
+    many_add_children<0, 2>(plan, u, owed, columns, c, 0, sum);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        if (refuse)
+            sum[r][0][0] = sum[r][0][1] = not_a_number<T>();
+        if (owed[r].count > 0)
+            store_run(y + int64_t(node.first_column + i0 + r * BLOCK_WARPS) * columns + c, sum[r][0]);
+    }
 }
 
 } // namespace gsv

@@ -21,49 +21,51 @@ inline int many_splits(int32_t branches, int groups) {
 template <typename T> struct many_launcher {
     typedef typename traits<T>::real real;
 
-    /* Tasks of level k: where they begin, and how many. */
-    static const gsv_many_task *tasks_of(const gsv_plan *plan, const gsv_device_many *many, int list,
-                                         int32_t k, int64_t *count) {
-        const int64_t *ptr = plan->tiles->many.list[list].ptr;
-        *count = ptr[k + 1] - ptr[k];
-        return many->list[list] + ptr[k];
+    /* Tasks begin .. end - 1 of a sweep, in its launch number `launch`. */
+    template <bool BACKWARD>
+    static cudaError_t tasks(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
+                             const gsv_many_vectors *v, int groups, int64_t begin, int64_t end, int launch,
+                             wide_pass turn, cudaStream_t stream) {
+        const int64_t all = (end - begin) * groups;
+        if (all == 0)
+            return cudaSuccess;
+        return launch_allowed(turn.passes > 1 ? many_sweep_kernel<T, BACKWARD, many_shape<T>::CHAINS>
+                                              : many_sweep_kernel<T, BACKWARD, false>,
+                              all, BLOCK, size_t(many_shape<T>::BYTES), stream, *device,
+                              (BACKWARD ? many->backward : many->forward) + begin, groups, *v,
+                              v->counters + launch, v->counters + gsv_many_launches(plan), turn);
     }
 
-    template <bool BACKWARD>
-    static cudaError_t level(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                             const gsv_sweep_form *form, const gsv_many_vectors *v, int groups, int32_t k,
+    /* Makes a sweep's counters zero: before any kernel of it is launched. */
+    static cudaError_t begin(const gsv_plan *plan, const gsv_many_list *list, const gsv_many_vectors *v,
                              cudaStream_t stream) {
-        constexpr int SHARES = GSV_MANY_ROWS / MANY_SUM_ROWS;
-        T *y = static_cast<T *>(v->y), *x = static_cast<T *>(v->x), *u = static_cast<T *>(v->u);
-        T *partial = static_cast<T *>(v->partial);
-        int64_t tiles, sums;
-        const gsv_many_task *tile =
-            tasks_of(plan, many, BACKWARD ? GSV_MANY_BACKWARD : GSV_MANY_FORWARD, k, &tiles);
-        const gsv_many_task *sum =
-            tasks_of(plan, many, BACKWARD ? GSV_MANY_BACKWARD_SUMS : GSV_MANY_FORWARD_SUMS, k, &sums);
-        int64_t narrows, assemblies = 0;
-        const gsv_many_task *narrow = tasks_of(plan, many, GSV_MANY_NARROWS, k, &narrows),
-                            *assembly = nullptr;
+        const int64_t counters = gsv_many_counters(plan, list);
+        if (counters == 0)
+            return cudaSuccess;
+        return cudaMemsetAsync(v->counters, 0, size_t(counters) * sizeof(int), stream);
+    }
+
+    /* One sweep over the upper tree: a launch for each run of levels with one pass, and for each other pass.
+     */
+    template <bool BACKWARD>
+    static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
+                             const gsv_sweep_form *form, const gsv_many_vectors *v, int groups,
+                             cudaStream_t stream) {
+        const gsv_many &of = plan->tiles->many;
+        const gsv_many_list &list = BACKWARD ? of.backward : of.forward;
+        auto passes = [&](int32_t step) {
+            return int(form->passes[BACKWARD ? plan->nlevels - 1 - step : step]);
+        };
         cudaError_t error = cudaSuccess;
-        if (BACKWARD && narrows > 0)
-            error =
-                launch_allowed(many_narrow_backward_kernel<T>, narrows * groups, BLOCK,
-                               size_t(many_narrow_room<T>::BACKWARD), stream, *device, narrow, groups, x, y);
-        if (!BACKWARD)
-            assembly = tasks_of(plan, many, GSV_MANY_ASSEMBLIES, k, &assemblies);
-        if (narrows + assemblies > 0 && !BACKWARD)
-            error = launch_allowed(many_first_kernel<T>, (narrows + assemblies) * groups, BLOCK,
-                                   narrows > 0 ? size_t(many_narrow_room<T>::FORWARD) : 0, stream, *device,
-                                   narrow, int(narrows), assembly, groups, y, x, u);
-        wide_pass turn = {0, form->passes[k]};
-        for (; tiles > 0 && turn.pass < turn.passes && error == cudaSuccess; turn.pass++) {
-            error = launch_allowed(turn.passes > 1 ? many_tile_kernel<T, BACKWARD, many_shape<T>::CHAINS>
-                                                   : many_tile_kernel<T, BACKWARD, false>,
-                                   tiles * groups, BLOCK, size_t(many_shape<T>::BYTES), stream, *device, tile,
-                                   groups, y, x, u, partial, turn);
-            if (error == cudaSuccess && sums > 0)
-                error = launch_allowed(many_sum_kernel<T, BACKWARD>, sums * groups * SHARES, BLOCK, 0, stream,
-                                       *device, sum, groups, y, x, u, partial, turn);
+        int launch = 0;
+        for (int32_t k = 0, end; k < plan->nlevels && error == cudaSuccess; k = end) {
+            for (end = k + 1; passes(k) == 1 && end < plan->nlevels && passes(end) == 1;)
+                end++;
+            wide_pass turn = {0, passes(k)};
+            for (; turn.pass < turn.passes && error == cudaSuccess; turn.pass++)
+                error = tasks<BACKWARD>(plan, device, many, v, groups,
+                                        turn.pass == 0 ? list.ptr[k] : list.product[k], list.ptr[end],
+                                        launch++, turn, stream);
         }
         return error;
     }
@@ -99,37 +101,34 @@ template <typename T> struct many_launcher {
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
                                const gsv_device_many *many, const gsv_sweep_form *form,
                                const gsv_many_vectors *v, int groups, cudaStream_t stream) {
-        cudaError_t error = branches<false>(plan, device, v, groups, stream);
-        for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++)
-            error = level<false>(plan, device, many, form, v, groups, k, stream);
-        return error;
+        cudaError_t error = begin(plan, &plan->tiles->many.forward, v, stream);
+        if (error == cudaSuccess)
+            error = branches<false>(plan, device, v, groups, stream);
+        return error == cudaSuccess ? upper<false>(plan, device, many, form, v, groups, stream) : error;
     }
 
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
                                 const gsv_device_many *many, const gsv_sweep_form *form,
                                 const gsv_many_vectors *v, int groups, cudaStream_t stream) {
-        cudaError_t error = cudaSuccess;
-        for (int32_t k = plan->nlevels - 1; k >= 0 && error == cudaSuccess; k--)
-            error = level<true>(plan, device, many, form, v, groups, k, stream);
+        cudaError_t error = begin(plan, &plan->tiles->many.backward, v, stream);
+        if (error == cudaSuccess)
+            error = upper<true>(plan, device, many, form, v, groups, stream);
         return error == cudaSuccess ? branches<true>(plan, device, v, groups, stream) : error;
     }
 
     static cudaError_t reserve(const gsv_branches *branches) {
-        const void *tiles[] = {
-            reinterpret_cast<const void *>(many_tile_kernel<T, false, false>),
-            reinterpret_cast<const void *>(many_tile_kernel<T, true, false>),
-            reinterpret_cast<const void *>(many_tile_kernel<T, false, many_shape<T>::CHAINS>),
-            reinterpret_cast<const void *>(many_tile_kernel<T, true, many_shape<T>::CHAINS>),
+        const void *sweeps[] = {
+            reinterpret_cast<const void *>(many_sweep_kernel<T, false, false>),
+            reinterpret_cast<const void *>(many_sweep_kernel<T, true, false>),
+            reinterpret_cast<const void *>(many_sweep_kernel<T, false, many_shape<T>::CHAINS>),
+            reinterpret_cast<const void *>(many_sweep_kernel<T, true, many_shape<T>::CHAINS>),
         };
+        static_assert(many_narrow_room<T>::FORWARD <= many_shape<T>::BYTES &&
+                          many_narrow_room<T>::BACKWARD <= many_shape<T>::BYTES,
+                      "a narrow supernode has room where a tile has");
         cudaError_t error = cudaSuccess;
         for (int k = 0; k < 4 && error == cudaSuccess; k++)
-            error = allow_shared(tiles[k], many_shape<T>::BYTES);
-        if (error == cudaSuccess)
-            error = allow_shared(reinterpret_cast<const void *>(many_first_kernel<T>),
-                                 many_narrow_room<T>::FORWARD);
-        if (error == cudaSuccess)
-            error = allow_shared(reinterpret_cast<const void *>(many_narrow_backward_kernel<T>),
-                                 many_narrow_room<T>::BACKWARD);
+            error = allow_shared(sweeps[k], many_shape<T>::BYTES);
         if (error != cudaSuccess)
             return error;
         const void *kernels[2];
@@ -153,9 +152,9 @@ template <typename T> struct many_launcher {
     }
 
     static cudaError_t load(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int groups,
-                            cudaStream_t stream) {
-        many_load_kernel<T>
-            <<<transfer_blocks(n, groups), BLOCK, 0, stream>>>(n, inverse, from, static_cast<T *>(to));
+                            int *broken, cudaStream_t stream) {
+        many_load_kernel<T><<<transfer_blocks(n, groups), BLOCK, 0, stream>>>(n, inverse, from,
+                                                                              static_cast<T *>(to), broken);
         return cudaGetLastError();
     }
 

@@ -8,52 +8,20 @@
  *   backward  y1 = [W; -M]' [x1; y(rows below)], all columns, at most 32, and eight right-hand sides a warp,
  *             the vectors straight from global memory, for no other warp reads them
  *
- * All number types: the fragments of m8n8k4 (tensor_product.cuh), four real products for a complex one, and
- * single precision widened, as in fragment.cuh. In lane l = 4 g + q: a row g, term q; v term q, column g;
- * sums row g, columns 2 q and 2 q + 1.
+ * All number types, in the fragments of fragment.cuh. In lane l = 4 g + q: a rows g + 8 m, terms q and q + 4;
+ * v these terms, column g; sums rows g + 8 m, columns 2 q and 2 q + 1.
  *
- * Synchronisation: a barrier before the products; wait_for_vectors. Traffic: the panel, once a block, from
+ * Synchronisation: barriers before the vectors are read, in ready(), and before the products. Traffic: the panel, once a block, from
  * the L2 cache for all but the first group; about nr + 2 nc rows of vectors forward, nr + nc backward.
  */
 #ifndef GSV_CUDA_MANY_NARROW_CUH
 #define GSV_CUDA_MANY_NARROW_CUH
 
-#include "../dense_kernels/tensor_product.cuh"
+#include "../dense_kernels/fragment.cuh"
 #include "cuda_many_gather.cuh"
 #include "cuda_many_tile.cuh"
 
 namespace gsv {
-
-/* The sums of a fragment of 8 x 8. */
-template <typename T> struct many_sums {
-    double c[2];
-    __device__ __forceinline__ void clear() {
-        c[0] = c[1] = 0;
-    }
-    __device__ __forceinline__ void add_product(T a, T x) {
-        multiply_add_warp(c, double(a), double(x));
-    }
-    __device__ __forceinline__ void result(T (&to)[2]) const {
-        to[0] = T(c[0]);
-        to[1] = T(c[1]);
-    }
-};
-template <typename R> struct many_sums<complex<R>> {
-    double re[2], im[2];
-    __device__ __forceinline__ void clear() {
-        re[0] = re[1] = im[0] = im[1] = 0;
-    }
-    __device__ __forceinline__ void add_product(complex<R> a, complex<R> x) {
-        multiply_add_warp(re, double(a.re), double(x.re));
-        multiply_add_warp(im, double(a.re), double(x.im));
-        multiply_add_warp(re, -double(a.im), double(x.im));
-        multiply_add_warp(im, double(a.im), double(x.re));
-    }
-    __device__ __forceinline__ void result(complex<R> (&to)[2]) const {
-        to[0] = {R(re[0]), R(im[0])};
-        to[1] = {R(re[1]), R(im[1])};
-    }
-};
 
 template <typename T> struct many_narrow_room {
     static const int STRIDE = GSV_MANY_COLUMNS + (sizeof(T) < 16 ? 4 : 2); /* of a row of f1 */
@@ -74,24 +42,64 @@ __device__ __forceinline__ void begin_narrow_panel_block(const gsv_device_plan &
     commit_copies();
 }
 
-template <typename T>
+/* What a warp's unit, 32 rows of a front from `first` on, begins as: what children owe rows below, right-hand
+ * sides c + 8 n and the one behind it. Only the first child of each row: many_narrow_owed adds the others. */
+template <typename T, int N>
+__device__ __forceinline__ void many_narrow_begin(const many_children *children, const gsv_node &node,
+                                                  int first, int c, int columns, const T *u,
+                                                  T (&sum)[4][N][2]) {
+#pragma unroll
+    for (int m = 0; m < 4; m++) {
+        const int i = first + 8 * m + int(threadIdx.x) % 32 / 4;
+        const bool owed = i >= node.nc && i < node.nr && children[i].count > 0;
+        const T *from = owed ? u + int64_t(children[i].row[0]) * columns + c : nullptr;
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            sum[m][n][0] = sum[m][n][1] = make<T>(0);
+            if (owed)
+                load_run(from + 8 * n, sum[m][n]);
+        }
+    }
+}
+
+template <typename T, int N>
+__device__ __forceinline__ void many_narrow_owed(const gsv_device_plan &plan, const many_children *children,
+                                                 const gsv_node &node, int first, int c, int columns,
+                                                 const T *u, T (&sum)[4][N][2]) {
+    many_children owed[4];
+#pragma unroll
+    for (int m = 0; m < 4; m++) {
+        const int i = first + 8 * m + int(threadIdx.x) % 32 / 4;
+        owed[m] = {0, 0, {0, 0}};
+        if (i >= node.nc && i < node.nr)
+            owed[m] = children[i];
+    }
+    many_add_children<1, 1>(plan, u, owed, columns, c, 8, sum);
+}
+
+template <typename T, typename Ready>
 __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node,
                                                           int columns, int c0, const T *y, T *x, T *u,
-                                                          T *shared) {
-    /* right-hand sides of a warp, by eight; rows whose children are read at the same time */
+                                                          T *shared, Ready ready) {
+    /* right-hand sides of a warp, by eight; rows that a warp brings at the same time */
     constexpr int STRIDE = many_narrow_room<T>::STRIDE, N = traits<T>::is_complex ? 1 : 2;
-    constexpr int ROWS = 4, OWN = 4;
+    constexpr int OWN = 4;
+    constexpr int PARTS = GSV_MANY_COLUMNS / (8 * N), STEP = 32 * BLOCK_WARPS / PARTS;
     __shared__ many_children children[GSV_NARROW_ROWS];
     T *f1 = shared, *panel = shared + many_narrow_room<T>::F1;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
     const int nr = node.nr, nc = node.nc;
     begin_narrow_panel_block(plan, node, panel);
-    if (int(threadIdx.x) < nr)
-        children[threadIdx.x] = many_children_of(plan, node.rows + threadIdx.x);
-    __syncthreads(); /* the children's lists are there */
-    wait_for_vectors();
+    const int last_row = BLOCK - 1 - int(threadIdx.x); /* not by the thread that polls */
+    if (last_row < nr)
+        children[last_row] = many_children_of(plan, node.rows + last_row);
+    const bool refuse = !ready() || node.parts != 1; /* this kernel cannot (cuda_sweep.cuh) */
+    /* the warp's units: right-hand sides c on, rows first, first + STEP, ... */
+    const int c = c0 + warp % PARTS * 8 * N, place = c + 2 * q;
+    T sum[4][N][2], ahead[4][N][2];
+    many_narrow_begin(children, node, warp / PARTS * 32, place, columns, u, ahead);
     for (int i0 = warp; i0 < nc; i0 += OWN * BLOCK_WARPS) {
-        T sum[OWN][1][2];
+        T f[OWN][1][2];
         many_children owed[OWN];
 #pragma unroll
         for (int r = 0; r < OWN; r++) {
@@ -99,151 +107,132 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
             owed[r] = {0, 0, {0, 0}};
             if (i < nc) {
                 owed[r] = children[i];
-                load_run(y + int64_t(node.first_column + i) * columns + c0 + 2 * lane, sum[r][0]);
+                load_run(y + int64_t(node.first_column + i) * columns + c0 + 2 * lane, f[r][0]);
             }
         }
-        many_add_children(plan, u, owed, columns, c0 + 2 * lane, 0, sum);
+        many_add_children<0, traits<T>::is_complex ? 1 : 2>(plan, u, owed, columns, c0 + 2 * lane, 0, f);
 #pragma unroll
         for (int r = 0; r < OWN; r++) {
             const int i = i0 + r * BLOCK_WARPS;
-            if (node.parts != 1)
-                sum[r][0][0] = sum[r][0][1] = not_a_number<T>(); /* this kernel cannot (cuda_sweep.cuh) */
+            if (refuse)
+                f[r][0][0] = f[r][0][1] = not_a_number<T>();
             if (i < nc)
-                store_run(f1 + i * STRIDE + 2 * lane, sum[r][0]);
+                store_run(f1 + i * STRIDE + 2 * lane, f[r][0]);
         }
     }
     wait_for_copies<0>();
     __syncthreads(); /* f1 and the panel are there */
-    constexpr int PARTS = GSV_MANY_COLUMNS / (8 * N);
-    const int units = (nr + 31) / 32 * PARTS;
-    for (int unit = warp; unit < units; unit += BLOCK_WARPS) {
-        const int first = unit / PARTS * 32, c = unit % PARTS * 8 * N;
-        const int last = first + 32 < nc ? first + 32 : nc; /* terms */
-        many_sums<T> sums[4][N];
+    const T *v = f1 + q * STRIDE + c - c0 + g;
+    for (int first = warp / PARTS * 32; first < nr; first += STEP) {
 #pragma unroll
         for (int m = 0; m < 4; m++)
 #pragma unroll
             for (int n = 0; n < N; n++)
-                sums[m][n].clear();
-        int at = gsv_narrow_column(nr, q) + first + g;
-        for (int k0 = 0; k0 < last; k0 += 4) {
-            const int k = k0 + q;
-            T v[N];
+#pragma unroll
+                for (int e = 0; e < 2; e++)
+                    sum[m][n][e] = ahead[m][n][e];
+        many_narrow_owed(plan, children, node, first, place, columns, u, sum);
+        many_narrow_begin(children, node, first + STEP, place, columns, u, ahead);
+        fragment<T, 4, 8 * N> sums;
+        sums.set(sum);
+        const int last = first + 32 < nc ? first + 32 : nc; /* terms */
+        int at[2] = {gsv_narrow_column(nr, q) + first + g, gsv_narrow_column(nr, q + 4) + first + g};
+        for (int k0 = 0; k0 < last; k0 += 8) {
+            T a[4][2], b[2][N];
+#pragma unroll
+            for (int s = 0; s < 2; s++) {
+                const int k = k0 + 4 * s + q;
+#pragma unroll
+                for (int n = 0; n < N; n++)
+                    b[s][n] = k < nc ? v[(k0 + 4 * s) * STRIDE + 8 * n] : make<T>(0);
+#pragma unroll
+                for (int m = 0; m < 4; m++) {
+                    const int i = first + 8 * m + g;
+                    a[m][s] = k < nc && i >= k && i < nr ? panel[at[s] + 8 * m] : make<T>(0);
+                }
+                at[s] += 8 * nr - 8 * k - 36; /* to column k + 8 */
+            }
+            sums.add_product(a, b);
+        }
+        sums.result(sum);
+#pragma unroll
+        for (int m = 0; m < 4; m++) {
+            const int i = first + 8 * m + g;
+            if (i >= nr)
+                continue;
+            T *to = i < nc ? x + int64_t(node.first_column + i) * columns + place
+                           : u + (node.update + i - nc) * columns + place;
 #pragma unroll
             for (int n = 0; n < N; n++)
-                v[n] = k < nc ? f1[k * STRIDE + c + 8 * n + g] : make<T>(0);
-#pragma unroll
-            for (int m = 0; m < 4; m++) {
-                const int i = first + 8 * m + g;
-                if (first + 8 * m >= nr)
-                    continue;
-                const T a = k < nc && i >= k && i < nr ? panel[at + 8 * m] : make<T>(0);
-#pragma unroll
-                for (int n = 0; n < N; n++)
-                    sums[m][n].add_product(a, v[n]);
-            }
-            at += 4 * nr - 4 * k - 10; /* to column k + 4 */
-        }
-        const int place = c0 + c + 2 * q;
-#pragma unroll
-        for (int m = 0; m < 4; m += ROWS) {
-            T sum[ROWS][N][2];
-            many_children owed[ROWS];
-#pragma unroll
-            for (int e = 0; e < ROWS; e++) {
-                const int i = first + 8 * (m + e) + g;
-#pragma unroll
-                for (int n = 0; n < N; n++)
-                    sums[m + e][n].result(sum[e][n]);
-                owed[e] = {0, 0, {0, 0}};
-                if (i >= nc && i < nr)
-                    owed[e] = children[i];
-            }
-            many_add_children(plan, u, owed, columns, place, 8, sum);
-#pragma unroll
-            for (int e = 0; e < ROWS; e++) {
-                const int i = first + 8 * (m + e) + g;
-                if (i >= nr)
-                    continue;
-                T *to = i < nc ? x + int64_t(node.first_column + i) * columns + place
-                               : u + (node.update + i - nc) * columns + place;
-#pragma unroll
-                for (int n = 0; n < N; n++)
-                    store_run(to + 8 * n, sum[e][n]);
-            }
+                store_run(to + 8 * n, sum[m][n]);
         }
         __syncwarp(); /* the multiplications are the warp's */
     }
 }
 
-template <typename T>
+template <typename T, typename Ready>
 __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                           int columns, int c0, const T *x, T *y, T *panel) {
+                                                           int columns, int c0, const T *x, T *y, T *panel,
+                                                           Ready ready) {
+    constexpr int AHEAD = 64 / int(sizeof(T)) * 2; /* rows of a lane that are asked for at the same time */
     __shared__ int32_t rows[GSV_NARROW_ROWS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
     const int nr = node.nr, nc = node.nc;
     begin_narrow_panel_block(plan, node, panel);
     if (int(threadIdx.x) < nr)
         rows[threadIdx.x] = plan.rows[node.rows + threadIdx.x];
-    wait_for_copies<0>();
-    __syncthreads(); /* panel and rows are there */
-    wait_for_vectors();
+    const bool refuse = !ready() || node.parts != 1;
     const int c = c0 + 8 * warp;
-    many_sums<T> sums[4];
+    T ahead[AHEAD];
+    auto ask = [&](int i0) {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            const int i = i0 + 4 * k + q;
+            ahead[k] = make<T>(0);
+            if (i < nr)
+                ahead[k] = (i < nc ? x : y)[int64_t(rows[i]) * columns + c + g];
+        }
+    };
+    ask(0);
+    fragment<T, 4, 8> sums;
+    sums.clear();
     int at[4]; /* row q of this lane's column of each fragment */
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
-        sums[m].clear();
+    for (int m = 0; m < 4; m++)
         at[m] = gsv_narrow_column(nr, 8 * m + g) + q;
-    }
-#pragma unroll 8
-    for (int i0 = 0; i0 < nr; i0 += 4) {
-        const int i = i0 + q;
-        T v = make<T>(0);
-        if (i < nr)
-            v = (i < nc ? x : y)[int64_t(rows[i]) * columns + c + g];
+    wait_for_copies<0>();
+    __syncthreads(); /* the panel is there */
+    for (int first = 0; first < nr; first += 4 * AHEAD) {
+        T v[AHEAD];
 #pragma unroll
-        for (int m = 0; m < 4; m++) {
-            const int j = 8 * m + g;
-            if (8 * m < nc)
-                sums[m].add_product(conjugate(j < nc && i >= j && i < nr ? panel[at[m] + i0] : make<T>(0)),
-                                    v);
+        for (int k = 0; k < AHEAD; k++)
+            v[k] = ahead[k];
+        ask(first + 4 * AHEAD);
+#pragma unroll
+        for (int k = 0; k < AHEAD; k += 2) {
+            const int i0 = first + 4 * k;
+            if (i0 >= nr)
+                break;
+            T a[4][2], b[2][1] = {{v[k]}, {v[k + 1]}};
+#pragma unroll
+            for (int s = 0; s < 2; s++)
+#pragma unroll
+                for (int m = 0; m < 4; m++) {
+                    const int i = i0 + 4 * s + q, j = 8 * m + g;
+                    a[m][s] = conjugate(j < nc && i >= j && i < nr ? panel[at[m] + i0 + 4 * s] : make<T>(0));
+                }
+            sums.add_product(a, b);
         }
     }
+    T sum[4][1][2];
+    sums.result(sum);
 #pragma unroll
     for (int m = 0; m < 4; m++) {
-        T sum[2];
-        sums[m].result(sum);
-        if (node.parts != 1)
-            sum[0] = sum[1] = not_a_number<T>();
+        if (refuse)
+            sum[m][0][0] = sum[m][0][1] = not_a_number<T>();
         if (8 * m + g < nc)
-            store_run(y + int64_t(node.first_column + 8 * m + g) * columns + c + 2 * q, sum);
+            store_run(y + int64_t(node.first_column + 8 * m + g) * columns + c + 2 * q, sum[m][0]);
     }
-}
-
-/* The narrow supernodes of a level, forward: first blocks; and the assemble tasks of the others. */
-template <typename T>
-__global__ void __launch_bounds__(BLOCK, many_narrow_room<T>::FORWARD_RESIDENT)
-    many_first_kernel(gsv_device_plan plan, const gsv_many_task *narrow, int count,
-                      const gsv_many_task *assemblies, int groups, T *y, T *x, T *u) {
-    extern __shared__ int4 shared[];
-    const int task = blockIdx.x / groups, columns = groups * GSV_MANY_COLUMNS;
-    const int c0 = blockIdx.x % groups * GSV_MANY_COLUMNS;
-    if (task < count)
-        many_narrow_forward_block(plan, many_node(plan, narrow[task].node), columns, c0, y, x, u,
-                                  reinterpret_cast<T *>(shared));
-    else
-        many_assemble_block(plan, assemblies[task - count], columns, c0, y, u);
-}
-
-template <typename T>
-__global__ void __launch_bounds__(BLOCK, many_narrow_room<T>::BACKWARD_RESIDENT)
-    many_narrow_backward_kernel(gsv_device_plan plan, const gsv_many_task *narrow, int groups, const T *x,
-                                T *y) {
-    extern __shared__ int4 shared[];
-    many_narrow_backward_block(plan, many_node(plan, narrow[blockIdx.x / groups].node),
-                               groups * GSV_MANY_COLUMNS, blockIdx.x % groups * GSV_MANY_COLUMNS, x, y,
-                               reinterpret_cast<T *>(shared));
 }
 
 } // namespace gsv

@@ -9,7 +9,8 @@
  * A, 128 x 16, and sixteen rows of v. A warp has 32 x 32 of the sums, in the fragments of the tensor cores
  * (fragment.cuh).
  *
- * Order. Sixteen terms are summed by themselves, and their sum is added to the total: not one chain of
+ * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
+ * stages are. Sixteen terms are summed by themselves, and their sum is added to the total: not one chain of
  * thousands of terms, each rounded at the size of the total. The inverse of an ill-conditioned triangle makes
  * totals large before they cancel. In a level that has a triangle so ill-conditioned that it is inverted in
  * parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a
@@ -152,8 +153,7 @@ template <typename T, bool BACKWARD> struct many_stream {
         return (run / shape::DEPTH * shape::DEPTH + place) * GSV_TILE + swizzle(p, place);
     }
 
-    __device__ __forceinline__ void bring(T *stage, int step) {
-        const int term = tile.begin + step * shape::DEPTH;
+    __device__ __forceinline__ void bring_vectors(T *stage, int step) {
         T *v = stage + shape::A;
 #pragma unroll
         for (int k = 0; k < shape::V_COPIES; k++) {
@@ -166,6 +166,10 @@ template <typename T, bool BACKWARD> struct many_stream {
             begin_copy<16>(v + place * shape::COLUMNS + swizzle(c, place), from, row[k] >= 0);
         }
         ask(step + 1);
+    }
+
+    __device__ __forceinline__ void bring_panel(T *stage, int step) {
+        const int term = tile.begin + step * shape::DEPTH;
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         T *to = stage + place_in_stage(run, p);
         if (term >= tile.inside && term + shape::DEPTH <= tile.inside_end) {
@@ -368,29 +372,36 @@ template <typename T, bool BACKWARD> struct many_lane {
     }
 };
 
-/* All terms of a tile. Ends without a barrier: shared memory is still being read. */
-template <typename T, bool BACKWARD, bool DIVIDED>
+/* All terms of a tile. ready() returns when the vectors are there; the first panels are asked for before.
+ * begin() gives the sums what they begin as, while the first vectors are on their way. Ends without a barrier:
+ * shared memory is still being read. */
+template <typename T, bool BACKWARD, bool DIVIDED, typename Ready, typename Begin>
 __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
                                                    const T *own, const T *below, T *shared,
-                                                   fragment<T, 4, 32> &sums) {
+                                                   fragment<T, 4, 32> &sums, Ready ready, Begin begin) {
     typedef many_shape<T> shape;
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* rows or columns behind the last one: nothing to multiply */
     const bool idle = tile.first + many_warp_row() >= (BACKWARD ? tile.block.end : tile.node.nr);
     many_stream<T, BACKWARD> stream(plan, tile, own, below);
-    const many_lane<T, BACKWARD> lane;
-    sums.clear();
+    for (int step = 0; step < shape::STAGES - 1 && step < steps; step++)
+        stream.bring_panel(shared + step * shape::STAGE, step);
+    ready();
     for (int step = 0; step < shape::STAGES - 1; step++) {
         if (step < steps)
-            stream.bring(shared + step * shape::STAGE, step);
+            stream.bring_vectors(shared + step * shape::STAGE, step);
         commit_copies();
     }
+    begin(sums);
+    const many_lane<T, BACKWARD> lane;
     for (int step = 0; step < steps; step++) {
         wait_for_copies<shape::STAGES - 2>();
         __syncthreads(); /* the stage is there; the one that is brought next has been read by all */
         const int next = step + shape::STAGES - 1;
-        if (next < steps)
-            stream.bring(shared + next % shape::STAGES * shape::STAGE, next);
+        if (next < steps) {
+            stream.bring_vectors(shared + next % shape::STAGES * shape::STAGE, next);
+            stream.bring_panel(shared + next % shape::STAGES * shape::STAGE, next);
+        }
         commit_copies();
         if (!idle)
             lane.template multiply_warp<DIVIDED>(shared + step % shape::STAGES * shape::STAGE, sums);

@@ -33,8 +33,9 @@ enum {
     BLOCK_BACKWARD_PIECES,
     BLOCK_BACKWARD_TASKS,
     UPPER_ROWS,
-    MANY, /* GSV_MANY_LISTS of them */
-    PERM = MANY + GSV_MANY_LISTS,
+    MANY_FORWARD,
+    MANY_BACKWARD,
+    PERM,
     INVERSE,
     D,
     PANELS,
@@ -88,8 +89,8 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [D] = has_d ? n * (complex ? number / 2 : number) : 0,
                     [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
-    for (int k = 0; k < GSV_MANY_LISTS; k++)
-        l.size[MANY + k] = tiles->many.list[k].ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
+    l.size[MANY_FORWARD] = tiles->many.forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
+    l.size[MANY_BACKWARD] = tiles->many.backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
@@ -220,13 +221,11 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [BLOCK_BACKWARD_PIECES] = plan->tiles->stream.block_backward.piece,
         [BLOCK_BACKWARD_TASKS] = plan->tiles->stream.block_backward.task,
         [UPPER_ROWS] = plan->tiles->stream.rows,
+        [MANY_FORWARD] = plan->tiles->many.forward.task,
+        [MANY_BACKWARD] = plan->tiles->many.backward.task,
         [PERM] = plan->l.perm,
         [INVERSE] = plan->l.perm ? copy.inverse : NULL,
     };
-    for (int k = 0; k < GSV_MANY_LISTS; k++) {
-        from[MANY + k] = plan->tiles->many.list[k].task;
-        device->many.list[k] = (const gsv_many_task *)(base + l.start[MANY + k]);
-    }
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
         if (from[k] && l.size[k] > 0)
@@ -234,6 +233,8 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     if (error == cudaSuccess && l.size[ROWS] > 0)
         error = gsv_cuda_put_rows(plan, 0, base + l.start[ROWS]);
     free_copy(&copy);
+    device->many = (gsv_device_many){(const gsv_many_task *)(base + l.start[MANY_FORWARD]),
+                                     (const gsv_many_task *)(base + l.start[MANY_BACKWARD])};
     device->plan = (gsv_device_plan){
         .tiny = (const gsv_node *)(base + l.start[TINY]),
         .small = (const gsv_node *)(base + l.start[SMALL]),

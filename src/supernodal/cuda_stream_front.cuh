@@ -5,24 +5,12 @@
 #ifndef GSV_CUDA_STREAM_FRONT_CUH
 #define GSV_CUDA_STREAM_FRONT_CUH
 
-#include "../dense_kernels/published.cuh"
 #include "cuda_stream_ring.cuh"
 
 namespace gsv {
 
 __device__ __forceinline__ void consumers_meet() {
     asm volatile("barrier.sync 1, %0;" ::"n"(int(STREAM_THREADS)) : "memory");
-}
-
-/* Is it time to stop polling? Every poll counts in n, from 1 on; when somebody loses patience, all do. */
-__device__ __forceinline__ bool gives_up(int n, gsv_stream_state *state) {
-    if (n % 1024 == 0 && *static_cast<volatile int *>(&state->broken))
-        return true;
-    if (n < PATIENCE)
-        return false;
-    *static_cast<volatile int *>(&state->broken) = 1;
-    *static_cast<volatile int *>(state->report) = 1;
-    return true;
 }
 
 /* Poll until this thread lacks nothing; ask(stop) loads what it lacks once more, all of it at the same time,

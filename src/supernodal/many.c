@@ -1,4 +1,4 @@
-/* Tiles of the upper tree for many right-hand sides: many.h. Linear in the structure and in the tasks. */
+/* Tasks of the upper tree for many right-hand sides: many.h. Linear in the structure and in the tasks. */
 #include "many.h"
 
 #include "../memory.h"
@@ -7,39 +7,48 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* One sweep's list in the making. */
 typedef struct builder {
     const gsv_plan *plan;
     const gsv_tiles *tiles;
-    gsv_many *many;
-    int32_t *node;    /* [nsuper] what gsv_many_task.node is for each */
-    int32_t *longest; /* [2][nlevels] terms of a task at most, forward and backward */
-    int64_t *slots;   /* [2][nlevels] taken so far in each level; before that, the terms of its tiles */
+    gsv_many_list *list;
+    const int32_t *node; /* [nsuper] what gsv_many_task.node is for each */
+    bool backward;
     bool fill;        /* count, then fill */
+    int32_t *longest; /* [nlevels] terms of a task at most */
+    int64_t
+        *place; /* [2 nlevels] of each step, the products behind the others: how many, then the next one */
+    int32_t *counter; /* [nsuper] what supernode s waits for: forward its children, backward its parent */
+    int32_t *count;   /* [nsuper] and what it has to reach; 0: nothing */
+    int64_t slots;
 } builder;
 
+static void free_list(gsv_many_list *list) {
+    gsv_free(list->ptr);
+    gsv_free(list->product);
+    gsv_free(list->task);
+}
+
 void gsv_many_free(gsv_many *many) {
-    for (int k = 0; k < GSV_MANY_LISTS; k++) {
-        gsv_free(many->list[k].ptr);
-        gsv_free(many->list[k].task);
-    }
+    free_list(&many->forward);
+    free_list(&many->backward);
     *many = (gsv_many){0};
 }
 
-static void name_nodes(builder *b) {
-    const gsv_plan *plan = b->plan;
-    const gsv_supernode_list *lists[] = {&b->tiles->tiny, &b->tiles->small};
+static void name_nodes(const gsv_plan *plan, int32_t *node) {
+    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
     for (int kind = GSV_MANY_TINY; kind <= GSV_MANY_SMALL; kind++) {
         const gsv_supernode_list *list = lists[kind];
         for (int32_t level = 0; level < plan->nlevels; level++)
             for (int64_t k = list->outside[level]; k < list->outside[level + 1]; k++) {
                 const int32_t s = list->supernode[list->ptr[level] + k - list->outside[level]];
-                b->node[s] = kind << GSV_MANY_KIND | (int32_t)k;
+                node[s] = kind << GSV_MANY_KIND | (int32_t)k;
             }
     }
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
-            b->node[s] = GSV_MANY_WIDE << GSV_MANY_KIND | wide++;
+            node[s] = GSV_MANY_WIDE << GSV_MANY_KIND | wide++;
 }
 
 static int32_t smaller(int32_t a, int32_t b) {
@@ -50,92 +59,173 @@ static int32_t round_up(int32_t a) {
     return (a + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
 }
 
+static int32_t pieces(int32_t whole, int32_t piece) {
+    return (whole + piece - 1) / piece;
+}
+
+static bool is_above(const builder *b, int32_t s) {
+    return b->tiles->branches.of[s] < 0;
+}
+
 /* Is a supernode solved in tiles? */
 static bool is_tiled(const builder *b, int32_t s) {
-    return b->tiles->branches.of[s] < 0 && !gsv_is_narrow(gsv_rows(b->plan, s), gsv_columns(b->plan, s));
+    return is_above(b, s) && !gsv_is_narrow(gsv_rows(b->plan, s), gsv_columns(b->plan, s));
+}
+
+static int32_t step_of(const builder *b, int32_t s) {
+    return b->backward ? b->plan->nlevels - 1 - b->plan->level[s] : b->plan->level[s];
+}
+
+/* Rows, or columns, that are cut into tiles. */
+static int32_t across(const builder *b, int32_t s) {
+    return b->backward ? gsv_columns(b->plan, s) : gsv_rows(b->plan, s);
 }
 
 /* Terms of the tile that begins at row or column `first`: from *begin to *end. */
-static void terms(int32_t nr, int32_t nc, bool backward, int32_t first, int32_t *begin, int32_t *end) {
-    *begin = backward ? first : 0;
-    *end = backward ? nr : smaller(nc, first + GSV_MANY_ROWS);
+static void terms(const builder *b, int32_t s, int32_t first, int32_t *begin, int32_t *end) {
+    *begin = b->backward ? first : 0;
+    *end = b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + GSV_MANY_ROWS);
 }
 
-/* How long a task of each level may be. */
+/* How long a task of each step may be. */
 static void choose_lengths(builder *b) {
     const gsv_plan *plan = b->plan;
-    int64_t *total = b->slots; /* [2 nlevels] */
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        for (int sweep = 0; sweep < 2 && is_tiled(b, s); sweep++)
-            for (int32_t first = 0; first < (sweep ? nc : nr); first += GSV_MANY_ROWS) {
-                int32_t begin, end;
-                terms(nr, nc, sweep, first, &begin, &end);
-                total[sweep * plan->nlevels + plan->level[s]] += end - begin;
-            }
-    }
-    for (int32_t k = 0; k < 2 * plan->nlevels; k++) {
-        const int64_t share = total[k] / GSV_MANY_TASKS;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        for (int32_t first = 0; is_tiled(b, s) && first < across(b, s); first += GSV_MANY_ROWS) {
+            int32_t begin, end;
+            terms(b, s, first, &begin, &end);
+            b->place[step_of(b, s)] += end - begin;
+        }
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        const int64_t share = b->place[k] / GSV_MANY_TASKS;
         b->longest[k] = share < GSV_MANY_TERMS  ? GSV_MANY_TERMS
                         : share > INT32_MAX / 2 ? INT32_MAX / 2
                                                 : round_up((int32_t)share);
     }
 }
 
-static void append(builder *b, int list, int32_t level, gsv_many_task task) {
-    gsv_many_list *to = &b->many->list[list];
-    if (b->fill)
-        to->task[to->ptr[level]] = task;
-    to->ptr[level + !b->fill]++;
+/* Does the tile have rows of the update vector, which the parent waits for? */
+static bool is_owed(const builder *b, int32_t s, int32_t first) {
+    return first + GSV_MANY_ROWS > gsv_columns(b->plan, s) && gsv_rows(b->plan, s) > gsv_columns(b->plan, s);
 }
 
-/* The tiles of one sweep over supernode s. */
-static void add_tiles(builder *b, int32_t s, bool backward) {
+/* What every supernode waits for. */
+static void choose_counters(builder *b) {
     const gsv_plan *plan = b->plan;
-    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), level = plan->level[s];
-    const int32_t longest = b->longest[backward * plan->nlevels + level];
-    const int tiles = backward ? GSV_MANY_BACKWARD : GSV_MANY_FORWARD;
-    int64_t *slots = &b->slots[backward * plan->nlevels + level];
-    for (int32_t first = 0; first < (backward ? nc : nr); first += GSV_MANY_ROWS) {
-        int32_t begin, end;
-        terms(nr, nc, backward, first, &begin, &end);
-        const int32_t parts = (end - begin + longest - 1) / longest;
-        const int32_t each = round_up((end - begin + parts - 1) / parts);
-        if (parts == 1) {
-            append(b, tiles, level, (gsv_many_task){b->node[s], first, begin, end, -1, 0});
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        b->count[s] = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t parent = plan->parent[s];
+        if (!is_above(b, s) || parent < 0)
             continue;
+        int32_t signals = 1;
+        if (!b->backward && is_tiled(b, s)) {
+            signals = 0;
+            for (int32_t first = 0; first < across(b, s); first += GSV_MANY_ROWS)
+                signals += is_owed(b, s, first);
+        } else if (b->backward && is_tiled(b, parent)) {
+            signals = pieces(across(b, parent), GSV_MANY_ROWS);
         }
-        const int32_t slot = (int32_t)*slots;
-        for (int32_t at = begin; at < end; at += each)
-            append(b, tiles, level,
-                   (gsv_many_task){b->node[s], first, at, smaller(at + each, end), (int32_t)(*slots)++, 0});
-        append(b, tiles + 1, level,
-               (gsv_many_task){b->node[s], first, begin, end, slot, (int32_t)*slots - slot});
+        if (b->backward)
+            b->count[s] = signals;
+        else
+            b->count[parent] += signals;
+    }
+    /* forward a counter for each parent, backward one for each one's children */
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        b->counter[s] = -1;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t owner = b->backward ? plan->parent[s] : s;
+        if (b->count[s] > 0 && b->counter[owner] < 0)
+            b->counter[owner] = b->list->counters++;
     }
 }
 
-static void add_assemblies(builder *b, int32_t s) {
+/* The counter that tasks of supernode s wait for. */
+static int32_t awaited(const builder *b, int32_t s) {
+    return b->count[s] == 0 ? 0 : b->counter[b->backward ? b->plan->parent[s] : s];
+}
+
+/* The counter that s advances when it, or one of its tiles, is done. */
+static int32_t advanced(const builder *b, int32_t s) {
+    if (b->backward)
+        return b->counter[s];
+    return b->plan->parent[s] < 0 ? -1 : b->counter[b->plan->parent[s]];
+}
+
+static void append(builder *b, int32_t s, gsv_many_task task) {
+    int64_t *place = &b->place[2 * (int64_t)step_of(b, s) + (task.kind == GSV_MANY_PRODUCT)];
+    task.node = b->node[s];
+    if (b->fill)
+        b->list->task[*place] = task;
+    ++*place;
+}
+
+/* Assemblies of supernode s: *wait and *count become what its tiles wait for. */
+static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count) {
     const gsv_plan *plan = b->plan;
     const int32_t nc = gsv_columns(plan, s);
-    if (plan->child_ptr[s] == plan->child_ptr[s + 1])
+    if (b->backward || plan->child_ptr[s] == plan->child_ptr[s + 1])
         return;
+    const int32_t ready = b->list->counters++;
     for (int32_t first = 0; first < nc; first += GSV_MANY_ASSEMBLE)
-        append(b, GSV_MANY_ASSEMBLIES, plan->level[s],
-               (gsv_many_task){b->node[s], first, 0, smaller(first + GSV_MANY_ASSEMBLE, nc), -1, 0});
+        append(b, s,
+               (gsv_many_task){.kind = GSV_MANY_ASSEMBLY,
+                               .first = first,
+                               .end = smaller(first + GSV_MANY_ASSEMBLE, nc),
+                               .wait = *wait,
+                               .count = *count,
+                               .signal = ready});
+    *wait = ready;
+    *count = pieces(nc, GSV_MANY_ASSEMBLE);
+}
+
+static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count) {
+    const int32_t longest = b->longest[step_of(b, s)];
+    for (int32_t first = 0; first < across(b, s); first += GSV_MANY_ROWS) {
+        int32_t begin, end;
+        terms(b, s, first, &begin, &end);
+        const int32_t parts = pieces(end - begin, longest);
+        const int32_t each = round_up(pieces(end - begin, parts)), slots = pieces(end - begin, each);
+        gsv_many_task task = {.kind = GSV_MANY_PRODUCT,
+                              .first = first,
+                              .begin = begin,
+                              .end = end,
+                              .wait = wait,
+                              .count = count,
+                              .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1};
+        if (slots > 1) {
+            task.slot = (int32_t)b->slots;
+            task.slots = slots;
+            task.met = b->list->counters++;
+            b->slots += slots;
+        }
+        for (; task.range < (slots > 1 ? slots : 1); task.range++) {
+            task.begin = begin + task.range * each;
+            task.end = slots > 1 ? smaller(task.begin + each, end) : end;
+            append(b, s, task);
+        }
+    }
 }
 
 static void add_all(builder *b) {
-    for (int32_t k = 0; k < 2 * b->plan->nlevels; k++)
-        b->slots[k] = 0;
-    for (int32_t s = 0; s < b->plan->l.nsuper; s++)
+    b->list->counters = 0;
+    b->slots = 0;
+    choose_counters(b);
+    for (int32_t s = 0; s < b->plan->l.nsuper; s++) {
+        int32_t wait = awaited(b, s), count = b->count[s];
         if (is_tiled(b, s)) {
-            add_assemblies(b, s);
-            add_tiles(b, s, false);
-            add_tiles(b, s, true);
-        } else if (b->tiles->branches.of[s] < 0) {
-            append(b, GSV_MANY_NARROWS, b->plan->level[s],
-                   (gsv_many_task){b->node[s], 0, 0, gsv_rows(b->plan, s), -1, 0});
+            add_assemblies(b, s, &wait, &count);
+            add_tiles(b, s, wait, count);
+        } else if (is_above(b, s)) {
+            append(b, s,
+                   (gsv_many_task){.kind = GSV_MANY_NARROW,
+                                   .end = gsv_rows(b->plan, s),
+                                   .wait = wait,
+                                   .count = count,
+                                   .signal = advanced(b, s)});
         }
+    }
 }
 
 static int by_length(const void *a, const void *b) {
@@ -150,56 +240,64 @@ static int by_length(const void *a, const void *b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static bool make_lists(builder *b) {
-    const gsv_plan *plan = b->plan;
-    for (int k = 0; k < GSV_MANY_LISTS; k++) {
-        b->many->list[k].ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof(int64_t));
-        if (!b->many->list[k].ptr)
-            return false;
-    }
+static bool make_list(builder *b) {
+    const int32_t nlevels = b->plan->nlevels;
+    gsv_many_list *list = b->list;
+    list->ptr = gsv_calloc((size_t)nlevels + 1, sizeof *list->ptr);
+    list->product = gsv_calloc((size_t)nlevels, sizeof *list->product);
+    if (!list->ptr || !list->product)
+        return false;
+    choose_lengths(b);
+    for (int32_t k = 0; k < 2 * nlevels; k++)
+        b->place[k] = 0;
     add_all(b);
-    for (int k = 0; k < GSV_MANY_LISTS; k++) {
-        gsv_many_list *list = &b->many->list[k];
-        for (int32_t level = 0; level < plan->nlevels; level++)
-            list->ptr[level + 1] += list->ptr[level];
-        list->task = gsv_malloc((size_t)list->ptr[plan->nlevels], sizeof *list->task);
-        if (!list->task)
-            return false;
+    for (int32_t k = 0; k < nlevels; k++) {
+        list->product[k] = list->ptr[k] + b->place[2 * (int64_t)k];
+        list->ptr[k + 1] = list->product[k] + b->place[2 * (int64_t)k + 1];
+        b->place[2 * (int64_t)k] = list->ptr[k];
+        b->place[2 * (int64_t)k + 1] = list->product[k];
     }
+    list->task = gsv_malloc((size_t)list->ptr[nlevels], sizeof *list->task);
+    if (!list->task)
+        return false;
     b->fill = true;
     add_all(b);
-    for (int k = 0; k < GSV_MANY_LISTS; k++) {
-        gsv_many_list *list = &b->many->list[k];
-        for (int32_t level = plan->nlevels; level > 0; level--) /* ptr[k] stands where level k ends */
-            list->ptr[level] = list->ptr[level - 1];
-        list->ptr[0] = 0;
-        for (int32_t level = 0; level < plan->nlevels; level++)
-            if (list->ptr[level + 1] - list->ptr[level] > 1)
-                qsort(list->task + list->ptr[level], (size_t)(list->ptr[level + 1] - list->ptr[level]),
-                      sizeof *list->task, by_length);
-        b->many->bytes += list->ptr[plan->nlevels] * (int64_t)sizeof *list->task + 8 * (plan->nlevels + 1);
-    }
-    for (int32_t k = 0; k < 2 * plan->nlevels; k++)
-        b->many->slots = b->slots[k] > b->many->slots ? b->slots[k] : b->many->slots;
+    for (int32_t k = 0; k < nlevels; k++)
+        if (list->ptr[k + 1] - list->product[k] > 1)
+            qsort(list->task + list->product[k], (size_t)(list->ptr[k + 1] - list->product[k]),
+                  sizeof *list->task, by_length);
     return true;
 }
 
-gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_message *message) {
-    builder b = {.plan = plan, .tiles = plan->tiles, .many = many};
-    const size_t levels = 2 * (size_t)plan->nlevels;
-    *many = (gsv_many){0};
-    b.node = gsv_malloc((size_t)plan->l.nsuper, sizeof *b.node);
-    b.longest = gsv_malloc(levels, sizeof *b.longest);
-    b.slots = gsv_calloc(levels, sizeof *b.slots);
-    bool good = b.node && b.longest && b.slots;
-    if (good) {
-        name_nodes(&b);
-        choose_lengths(&b);
-        good = make_lists(&b);
-    }
-    gsv_free(b.node);
+static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward, gsv_many *many) {
+    const size_t nsuper = (size_t)plan->l.nsuper, nlevels = (size_t)plan->nlevels;
+    gsv_many_list *list = backward ? &many->backward : &many->forward;
+    builder b = {.plan = plan, .tiles = plan->tiles, .list = list, .node = node, .backward = backward};
+    b.longest = gsv_malloc(nlevels, sizeof *b.longest);
+    b.place = gsv_calloc(2 * nlevels, sizeof *b.place);
+    b.counter = gsv_malloc(nsuper, sizeof *b.counter);
+    b.count = gsv_malloc(nsuper, sizeof *b.count);
+    const bool good = b.longest && b.place && b.counter && b.count && make_list(&b);
     gsv_free(b.longest);
-    gsv_free(b.slots);
+    gsv_free(b.place);
+    gsv_free(b.counter);
+    gsv_free(b.count);
+    if (good) {
+        many->slots = b.slots > many->slots ? b.slots : many->slots;
+        many->bytes += list->ptr[nlevels] * (int64_t)sizeof *list->task +
+                       (2 * (int64_t)nlevels + 1) * (int64_t)sizeof *list->ptr;
+    }
+    return good;
+}
+
+gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_message *message) {
+    *many = (gsv_many){0};
+    int32_t *node = gsv_malloc((size_t)plan->l.nsuper, sizeof *node);
+    bool good = node;
+    if (good)
+        name_nodes(plan, node);
+    good = good && make_sweep(plan, node, false, many) && make_sweep(plan, node, true, many);
+    gsv_free(node);
     if (good) {
         many->updates = plan->tiles->shared_updates;
         return GPUSOLVE_OK;

@@ -5,7 +5,7 @@
  * "not there yet" between thread blocks, ends in NaNs, at once.
  *
  * The fault is made from outside: the counter from which blocks take tasks starts one higher, so that task 0
- * is never taken.
+ * is never taken. For many right-hand sides a task's own count is changed on the device.
  */
 #include "cuda_problem.h"
 
@@ -157,6 +157,42 @@ static void check_refinement(world *w) {
     gpusolve_matrix_destroy(matrix);
 }
 
+/* Many right-hand sides: a task that waits for more than ever comes. */
+static void check_many(world *w) {
+    enum { MANY = 70 };
+    const gsv_cuda_factor *device = w->p.factor->prepared;
+    const gsv_many *many = &w->p.factor->plan.tiles->many;
+    gpusolve_workspace *workspace;
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, MANY, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, MANY, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, MANY, 0);
+    testing_fill(&b, 19);
+    REQUIRE(gpusolve_workspace_create(w->p.handle, w->p.factor, MANY, &workspace) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
+    for (int backward = 0; backward < 2; backward++) {
+        testing_in("a counter of many right-hand sides, %s", backward ? "backward" : "forward");
+        const gsv_many_list *list = backward ? &many->backward : &many->forward;
+        const gsv_many_task *tasks = backward ? device->many.backward : device->many.forward;
+        const int32_t never = 1 << 30;
+        int64_t t = 0;
+        while (t < list->ptr[w->p.factor->plan.nlevels] && list->task[t].count == 0)
+            t++;
+        REQUIRE(t < list->ptr[w->p.factor->plan.nlevels]);
+        char *at = (char *)&tasks[t] + offsetof(gsv_many_task, count);
+        REQUIRE(device_write(at, &never, sizeof never) == 0);
+        CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &x),
+                     GPUSOLVE_TIMED_OUT);
+        CHECK(count_nans(&x) > 0);
+        REQUIRE(device_write(at, &list->task[t].count, sizeof never) == 0);
+        CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+        CHECK(testing_same_bits(&x, 0, &expected, 0, MANY));
+    }
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+    gpusolve_workspace_destroy(workspace);
+}
+
 /* b with rows whose bits are all ones, from row `first` on: NaN in x, no wait in vain, and no harm done. */
 static void check_nan(world *w, gpusolve_system system, int64_t cols, int64_t first, int64_t count) {
     testing_in("NaN in rows %lld .. of b, system %d, %lld columns", (long long)first, (int)system,
@@ -203,6 +239,7 @@ int main(void) {
         check_graph(&w);
         check_refinement(&w);
     }
+    check_many(&w);
     close_world(&w);
     return testing_done();
 }

@@ -11,6 +11,7 @@
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
 #include "gpusolve_selection.h"
+#include "supernodal/cuda_support.h"
 
 enum { COLUMNS = 300 };
 
@@ -199,6 +200,56 @@ static void check_large(const char *spec, cholmod_common *common) {
     cholmod_free_sparse(&p.a, common);
 }
 
+/* Large supernodes get triangles whose inverses grow so much, as in test_condition.c, that they are inverted in
+ * parts: unit, but for -g below the diagonal; and small rows below. */
+static void make_ill(cholmod_factor *l, double growth) {
+    const int32_t *super = l->super, *pi = l->pi, *px = l->px;
+    for (size_t s = 0; s < l->nsuper; s++) {
+        const int32_t nc = super[s + 1] - super[s], nr = pi[s + 1] - pi[s];
+        if (nc < 100)
+            continue;
+        double *panel = (double *)l->x + px[s];
+        const double g = pow(growth, 1.0 / nc) - 1;
+        for (int32_t j = 0; j < nc; j++)
+            for (int32_t i = j; i < nr; i++)
+                panel[i + (int64_t)j * nr] = i == j ? 1 : i < nc ? -g : 1.0 / (nr + i + j);
+    }
+}
+
+/* Levels in which triangles are inverted in parts, among others: launches for each part. */
+static void check_divided(const char *spec, double growth, cholmod_common *common) {
+    static const gpusolve_system systems[] = {GPUSOLVE_L, GPUSOLVE_Lt};
+    enum { SOME = 70 };
+    problem p = {0};
+    testing_in("%s, growth %g", spec, growth);
+    p.a = testing_load(spec, common);
+    REQUIRE(p.a != NULL);
+    p.l = testing_factorize(p.a, GPUSOLVE_SUPERNODAL_LL, common);
+    REQUIRE(p.l != NULL && p.l->minor == p.l->n);
+    make_ill(p.l, growth);
+    REQUIRE(testing_explicit_create(p.l, p.a, common, &p.e) == 0);
+    p.handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    p.n = (int64_t)p.l->n;
+    p.dtype = GPUSOLVE_DOUBLE;
+    REQUIRE(gpusolve_cholmod_import(p.handle, p.l, &p.factor) == GPUSOLVE_OK);
+    const gsv_cuda_factor *device = p.factor->prepared;
+    CHECK(device->divided > 0);
+    CHECK(device->substituted == 0);
+    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &p.workspace) == GPUSOLVE_OK);
+    const gpusolve_dense b = testing_block(p.dtype, GPUSOLVE_ROW_MAJOR, p.n, SOME, 0);
+    const gpusolve_dense x = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, SOME, 0);
+    testing_fill(&b, 37);
+    for (int k = 0; k < 2; k++) {
+        CHECK_STATUS(testing_solve(p.handle, p.factor, p.workspace, systems[k], &b, &x, 1), GPUSOLVE_OK);
+        for (int64_t j = 0; j < SOME; j++)
+            CHECK_BELOW(ratio_of(&p, systems[k], &x, &b, j), 30);
+        check_columns(&p, p.workspace, systems[k], &b, &x, 20, 40, GPUSOLVE_COL_MAJOR, 0, 1);
+    }
+    free(b.values);
+    free(x.values);
+    close_problem(&p, common);
+}
+
 /* A solve of 300 columns in a graph, and again after a refresh: 4 A has the factor 2 L. */
 static void check_capture(cholmod_common *common) {
     const subject s = {"grid2d:40", GPUSOLVE_SUPERNODAL_LL, 0};
@@ -314,6 +365,8 @@ int main(void) {
     check_large("grid3d:12@c", &common);
     check_large("grid3d:16", &common);
     check_large("elasticity3d:9", &common);
+    check_divided("grid3d:16", 1e3, &common);
+    check_divided("elasticity3d:8", 1e5, &common);
     check_capture(&common);
     check_others(&common);
     cholmod_finish(&common);

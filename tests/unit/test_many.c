@@ -1,7 +1,9 @@
 /*
- * The device's tasks for many right-hand sides (many.h), run here as the kernels run them. Numbers are
- * integers modulo 2^64, so that both sweeps must agree with the plan's own maps to the last bit: every term
- * of every sum once, every partial sum added once, nothing read before it is written.
+ * The device's tasks for many right-hand sides (many.h), run here as the kernels run them: in the order of
+ * the list, where nobody has to wait, and always the last one that its counter lets begin, the worst that can
+ * happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with the plan's own
+ * maps to the last bit: every term of every sum once, every partial sum added once, nothing read before it is
+ * written.
  */
 #include "testing.h"
 
@@ -21,12 +23,13 @@ static uint64_t entry(int32_t s, int32_t i, int32_t j) {
     return x ^ x >> 32;
 }
 
-/* One right-hand side, the vectors of the sweeps, and which of their rows are complete. */
+/* One right-hand side, the vectors of the sweeps, which of their rows are complete, and the counters. */
 typedef struct run {
     const gsv_plan *plan;
     int32_t *supernode[3]; /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;
-    char *u_there, *partial_there;
+    char *u_there, *y_there, *z_there, *partial_there;
+    int32_t *counter;
 } run;
 
 static int32_t supernode_of_task(const run *r, const gsv_many_task *task) {
@@ -83,8 +86,10 @@ static void put_forward(run *r, int32_t s, int32_t i, uint64_t sum) {
 static void forward_alone(run *r, int32_t s) {
     const int32_t nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
     uint64_t *f = r->y + r->plan->l.first_column[s];
-    for (int32_t j = 0; j < nc; j++)
+    for (int32_t j = 0; j < nc; j++) {
         f[j] += gathered(r, s, j);
+        CHECK(!r->y_there[r->plan->l.first_column[s] + j]++);
+    }
     for (int32_t i = 0; i < nr; i++) {
         uint64_t sum = 0;
         for (int32_t k = 0; k < nc && k <= i; k++)
@@ -95,7 +100,14 @@ static void forward_alone(run *r, int32_t s) {
 
 static uint64_t solution(const run *r, int32_t s, int32_t i) {
     const int32_t row = r->plan->l.rows[r->plan->l.row_ptr[s] + i];
+    CHECK(i < gsv_columns(r->plan, s) || r->z_there[row]);
     return i < gsv_columns(r->plan, s) ? r->x[row] : r->z[row];
+}
+
+static void put_backward(run *r, int32_t s, int32_t j, uint64_t sum) {
+    const int32_t row = r->plan->l.first_column[s] + j;
+    CHECK(!r->z_there[row]++);
+    r->z[row] = sum;
 }
 
 static void backward_alone(run *r, int32_t s) {
@@ -103,7 +115,7 @@ static void backward_alone(run *r, int32_t s) {
         uint64_t sum = 0;
         for (int32_t i = j; i < gsv_rows(r->plan, s); i++)
             sum += entry(s, i, j) * solution(r, s, i);
-        r->z[r->plan->l.first_column[s] + j] = sum;
+        put_backward(r, s, j, sum);
     }
 }
 
@@ -112,79 +124,102 @@ static void finish(run *r, int32_t s, int32_t k, int backward, uint64_t sum) {
     if (k >= (backward ? gsv_columns(r->plan, s) : gsv_rows(r->plan, s)))
         return;
     if (backward)
-        r->z[r->plan->l.first_column[s] + k] = sum;
+        put_backward(r, s, k, sum);
     else
         put_forward(r, s, k, sum);
 }
 
-static void run_tile(run *r, const gsv_many_task *task, int backward) {
+/* Returns whether the tile is complete. */
+static int run_product(run *r, const gsv_many_task *task, int backward) {
     const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
     CHECK(r->plan->tiles->branches.of[s] < 0 && !gsv_is_narrow(nr, nc));
     CHECK(task->first % GSV_MANY_ROWS == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
-    for (int32_t e = 0; e < GSV_MANY_ROWS; e++) {
-        const int32_t at = task->first + e;
-        uint64_t sum = 0;
+    uint64_t sums[GSV_MANY_ROWS] = {0};
+    for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
         for (int32_t k = task->begin; k < task->end; k++) {
-            const int32_t i = backward ? k : at, j = backward ? at : k;
-            if (i < nr && j < nc && j <= i)
-                sum += entry(s, i, j) * (backward ? solution(r, s, i) : r->y[r->plan->l.first_column[s] + j]);
+            const int32_t i = backward ? k : task->first + e, j = backward ? task->first + e : k;
+            if (i >= nr || j >= nc || j > i)
+                continue;
+            CHECK(backward || r->y_there[r->plan->l.first_column[s] + j]);
+            sums[e] += entry(s, i, j) * (backward ? solution(r, s, i) : r->y[r->plan->l.first_column[s] + j]);
         }
-        if (task->slot >= 0) {
-            CHECK(task->slot < r->plan->tiles->many.slots);
-            r->partial[(int64_t)task->slot * GSV_MANY_ROWS + e] = sum;
-            r->partial_there[task->slot]++;
-        } else {
-            finish(r, s, at, backward, sum);
+    if (task->slots > 0) {
+        CHECK(task->slots > 1 && task->slot + task->slots <= r->plan->tiles->many.slots);
+        CHECK(task->range < task->slots && !r->partial_there[task->slot + task->range]++);
+        for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
+            r->partial[(int64_t)(task->slot + task->range) * GSV_MANY_ROWS + e] = sums[e];
+        if (++r->counter[task->met] < task->slots)
+            return 0;
+        memset(sums, 0, sizeof sums);
+        for (int32_t k = 0; k < task->slots; k++) {
+            CHECK(r->partial_there[task->slot + k]);
+            for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
+                sums[e] += r->partial[(int64_t)(task->slot + k) * GSV_MANY_ROWS + e];
         }
     }
-}
-
-static void run_sum(run *r, const gsv_many_task *task, int backward) {
-    CHECK(task->slots > 1);
-    for (int32_t k = 0; k < task->slots; k++) {
-        CHECK(r->partial_there[task->slot + k] == (char)GSV_MANY_ROWS);
-        r->partial_there[task->slot + k] = 0;
-    }
-    for (int32_t e = 0; e < GSV_MANY_ROWS; e++) {
-        uint64_t sum = 0;
-        for (int32_t k = 0; k < task->slots; k++)
-            sum += r->partial[(int64_t)(task->slot + k) * GSV_MANY_ROWS + e];
-        finish(r, supernode_of_task(r, task), task->first + e, backward, sum);
-    }
+    for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
+        finish(r, s, task->first + e, backward, sums[e]);
+    return 1;
 }
 
 static void run_assembly(run *r, const gsv_many_task *task) {
     const int32_t s = supernode_of_task(r, task);
-    CHECK(task->end - task->first <= GSV_MANY_ASSEMBLE && task->end <= gsv_columns(r->plan, s));
-    for (int32_t i = task->first; i < task->end; i++)
+    CHECK(task->first < task->end && task->end - task->first <= GSV_MANY_ASSEMBLE &&
+          task->end <= gsv_columns(r->plan, s));
+    for (int32_t i = task->first; i < task->end; i++) {
         r->y[r->plan->l.first_column[s] + i] += gathered(r, s, i);
+        CHECK(!r->y_there[r->plan->l.first_column[s] + i]++);
+    }
 }
 
-/* One sweep's launches of a level, in order. */
-static void run_level(run *r, int32_t level, int backward) {
-    const gsv_many *many = &r->plan->tiles->many;
-    const gsv_many_list *narrows = &many->list[GSV_MANY_NARROWS];
-    for (int64_t t = narrows->ptr[level]; t < narrows->ptr[level + 1]; t++) {
-        const int32_t s = supernode_of_task(r, &narrows->task[t]);
-        CHECK(gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)) && r->plan->level[s] == level);
+static void run_task(run *r, const gsv_many_task *task, int backward) {
+    const int32_t s = supernode_of_task(r, task);
+    int done = 1;
+    if (task->kind == GSV_MANY_PRODUCT) {
+        done = run_product(r, task, backward);
+    } else if (task->kind == GSV_MANY_ASSEMBLY) {
+        CHECK(!backward);
+        run_assembly(r, task);
+    } else {
+        CHECK(task->kind == GSV_MANY_NARROW && gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)));
         (backward ? backward_alone : forward_alone)(r, s);
     }
-    for (int k = backward ? GSV_MANY_BACKWARD : GSV_MANY_ASSEMBLIES;
-         k <= (backward ? GSV_MANY_BACKWARD_SUMS : GSV_MANY_FORWARD_SUMS); k++) {
-        const gsv_many_list *list = &many->list[k];
-        for (int64_t t = list->ptr[level]; t < list->ptr[level + 1]; t++) {
+    if (done && task->signal >= 0)
+        r->counter[task->signal]++;
+}
+
+static int may_begin(const run *r, const gsv_many_task *task) {
+    return task->count == 0 || r->counter[task->wait] >= task->count;
+}
+
+static void run_sweep(run *r, int backward, int in_order) {
+    const gsv_many *many = &r->plan->tiles->many;
+    const gsv_many_list *list = backward ? &many->backward : &many->forward;
+    const int32_t nlevels = r->plan->nlevels;
+    const int64_t tasks = list->ptr[nlevels];
+    char *ran = zeros(tasks, 1);
+    r->counter = zeros(list->counters, sizeof *r->counter);
+    memset(r->partial_there, 0, (size_t)many->slots);
+    for (int64_t step = 0; step < tasks; step++) {
+        int64_t t = in_order ? step : tasks - 1;
+        while (!in_order && t > 0 && (ran[t] || !may_begin(r, &list->task[t])))
+            t--;
+        REQUIRE(!ran[t] && may_begin(r, &list->task[t]));
+        ran[t] = 1;
+        run_task(r, &list->task[t], backward);
+    }
+    for (int32_t k = 0; k < nlevels; k++) { /* in their levels, the longest products first */
+        CHECK(list->ptr[k] <= list->product[k] && list->product[k] <= list->ptr[k + 1]);
+        for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++) {
             const gsv_many_task *task = &list->task[t];
-            CHECK(r->plan->level[supernode_of_task(r, task)] == level);
-            if (k == GSV_MANY_ASSEMBLIES)
-                run_assembly(r, task);
-            else if (k == GSV_MANY_FORWARD || k == GSV_MANY_BACKWARD)
-                run_tile(r, task, backward);
-            else
-                run_sum(r, task, backward);
-            if (t > list->ptr[level] && (k == GSV_MANY_FORWARD || k == GSV_MANY_BACKWARD))
-                CHECK(task[-1].end - task[-1].begin >= task->end - task->begin); /* the longest first */
+            CHECK(r->plan->level[supernode_of_task(r, task)] == (backward ? nlevels - 1 - k : k));
+            CHECK((task->kind == GSV_MANY_PRODUCT) == (t >= list->product[k]));
+            if (t > list->product[k])
+                CHECK(task[-1].end - task[-1].begin >= task->end - task->begin);
         }
     }
+    free(ran);
+    free(r->counter);
 }
 
 static run start(const gsv_plan *plan) {
@@ -195,6 +230,8 @@ static run start(const gsv_plan *plan) {
     r.z = zeros(plan->l.n, 8);
     r.u = zeros(plan->update_ptr[plan->l.nsuper], 8);
     r.u_there = zeros(plan->update_ptr[plan->l.nsuper], 1);
+    r.y_there = zeros(plan->l.n, 1);
+    r.z_there = zeros(plan->l.n, 1);
     r.partial = zeros(plan->tiles->many.slots * GSV_MANY_ROWS, 8);
     r.partial_there = zeros(plan->tiles->many.slots, 1);
     for (int32_t i = 0; i < plan->l.n; i++)
@@ -210,28 +247,46 @@ static void stop(run *r) {
     free(r->z);
     free(r->u);
     free(r->u_there);
+    free(r->y_there);
+    free(r->z_there);
     free(r->partial);
     free(r->partial_there);
 }
 
-static void check_plan(const gsv_plan *plan) {
-    run tasks = start(plan), alone = start(plan);
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        forward_alone(&alone, s);
+/* Own rows of wide supernodes of the upper tree to which nobody owes anything are complete from the start. */
+static void mark_leaves(run *r) {
+    const gsv_plan *plan = r->plan;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (plan->tiles->branches.of[s] < 0 && plan->child_ptr[s] == plan->child_ptr[s + 1] &&
+            !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
+            memset(r->y_there + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
+}
+
+static void check_order(const gsv_plan *plan, const run *alone, int in_order) {
+    run tasks = start(plan);
+    mark_leaves(&tasks);
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (plan->tiles->branches.of[s] >= 0)
             forward_alone(&tasks, s);
-    }
-    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
-        backward_alone(&alone, s);
-    for (int32_t level = 0; level < plan->nlevels; level++)
-        run_level(&tasks, level, 0);
-    for (int32_t level = plan->nlevels - 1; level >= 0; level--)
-        run_level(&tasks, level, 1);
+    run_sweep(&tasks, 0, in_order);
+    run_sweep(&tasks, 1, in_order);
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
         if (plan->tiles->branches.of[s] >= 0)
             backward_alone(&tasks, s);
     for (int32_t i = 0; i < plan->l.n; i++)
-        CHECK(tasks.x[i] == alone.x[i] && tasks.z[i] == alone.z[i]);
+        CHECK(tasks.y_there[i] && tasks.z_there[i] && tasks.x[i] == alone->x[i] && tasks.z[i] == alone->z[i]);
+    stop(&tasks);
+}
+
+static void check_plan(const gsv_plan *plan) {
+    run alone = start(plan);
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        forward_alone(&alone, s);
+    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
+        backward_alone(&alone, s);
+    check_order(plan, &alone, 1);
+    check_order(plan, &alone, 0);
+    stop(&alone);
     /* what the upper tree and the branches' roots write stands before what branches keep */
     CHECK(plan->tiles->many.updates >= plan->tiles->upper_updates);
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
@@ -241,8 +296,6 @@ static void check_plan(const gsv_plan *plan) {
         if (rows > 0)
             CHECK((plan->tiles->update_place[s] + rows <= plan->tiles->many.updates) == shared);
     }
-    stop(&tasks);
-    stop(&alone);
 }
 
 static void check_structure(gsv_structure *structure, int64_t slots) {
