@@ -79,7 +79,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     count(plan, &tiles->small, with_branches, &branches, &small);
     const int64_t narrow = branches.supernodes + tiny.supernodes + small.supernodes;
     gsv_cost_add(cost, "branch", branches.supernodes, branches.numbers, factor->dtype);
-    const int block = cost->nrhs > GSV_BLOCK_MORE && cost->nrhs <= device->form.block_columns &&
+    const int block = cost->nrhs > 1 && cost->nrhs <= device->form.block_columns &&
                       gsv_cuda_sweeps(factor->dtype)->block_class > 0;
     if ((cost->nrhs == 1 || block) && !device->form.level_by_level && !device->form.level_by_level_above) {
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,

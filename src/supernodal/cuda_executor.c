@@ -26,12 +26,20 @@
 
 /* -------------------------------------------------------------------------------------------- classes --- */
 
-/* The smallest class that holds `columns`, or the largest there is. */
-static int class_index(const gsv_sweep_functions *sweeps, int64_t columns) {
+/* The smallest class that holds `columns`, or the largest there is; for more than one, where the upper tree is
+ * a stream for blocks of right-hand sides (block_columns, as in gsv_sweep_form), a class that it is one for. */
+static int class_index(const gsv_sweep_functions *sweeps, int block_columns, int64_t columns) {
     int k = 0;
     while (k + 1 < GSV_CLASSES && sweeps->classes[k] < columns && sweeps->classes[k + 1] > 0)
         k++;
+    while (k > 0 && block_columns > 0 && sweeps->classes[k] < sweeps->block_class)
+        k++;
     return k;
+}
+
+/* Of a workspace for so many columns. */
+static int largest_class(const gsv_plan *plan, const gsv_sweep_functions *sweeps, int64_t max_nrhs) {
+    return class_index(sweeps, plan->tiles->stream.block_columns, max_nrhs);
 }
 
 /* Groups of right-hand sides for kernels of their own: so many side by side at most. */
@@ -56,7 +64,7 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_many *many = &plan->tiles->many;
-    const int64_t row = number * sweeps->classes[class_index(sweeps, max_nrhs)];
+    const int64_t row = number * sweeps->classes[largest_class(plan, sweeps, max_nrhs)];
     const gsv_stream *upper = &plan->tiles->stream;
     const int64_t wide = number * GSV_MANY_COLUMNS * most_groups(max_nrhs);
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
@@ -223,7 +231,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     if (status == GPUSOLVE_OK && base)
         status = make_state(state, base + l.state, &handle->message);
     state->changes = device->form.changes;
-    const int classes = class_index(sweeps, workspace->max_nrhs) + 1;
+    const int classes = largest_class(plan, sweeps, workspace->max_nrhs) + 1;
     state->same_bits = handle->same_bits;
     const int groups =
         gsv_cuda_takes_many(device) && !state->same_bits ? most_groups(workspace->max_nrhs) : 0;
@@ -377,7 +385,9 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "%s is in host memory: a solve that is captured wants device memory",
                           call.b_on_device ? "x" : "b");
-    const int64_t columns = call.sweeps->classes[class_index(call.sweeps, workspace->max_nrhs)];
+    const int64_t columns =
+        call.sweeps->classes[largest_class(&factor->plan, call.sweeps, workspace->max_nrhs)];
+    const int block_columns = form_of(call.device, call.work).block_columns;
     const int groups = call.work->same_bits ? 0 : most_groups(workspace->max_nrhs);
     const int many = groups > 0 && b->cols > GSV_FEW_COLUMNS && gsv_cuda_takes_many(call.device);
     const int64_t most = many ? GSV_MANY_COLUMNS * groups : columns;
@@ -385,7 +395,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         const int64_t count = b->cols - first < most ? b->cols - first : most;
         const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
         const width wide = {many ? (int)((count + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS) : 0,
-                            many ? 0 : class_index(call.sweeps, count)};
+                            many ? 0 : class_index(call.sweeps, block_columns, count)};
         status = gsv_cuda_check(solve_columns(&call, wide, &b_part, &x_part), "solving", &handle->message);
     }
     if (status == GPUSOLVE_OK && !on_device)

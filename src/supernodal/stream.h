@@ -50,8 +50,7 @@ enum {
     GSV_CROWD = 2048,         /* tasks of a level: several for every block of the device */
     GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200 */
     GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
-    GSV_BLOCK_MORE = 4,       /* a block of right-hand sides has more than so many, */
-    GSV_BLOCK_COLUMNS = 16,   /* and so many at most */
+    GSV_BLOCK_COLUMNS = 16,   /* a block of right-hand sides has so many at most */
     GSV_BLOCK_LEAST = 500000, /* numbers above the branches: with fewer, levels are faster for a block */
     GSV_BLOCK_WIDE = 64,      /* so many times as many for one of more than eight right-hand sides */
     GSV_GROUPS = 4,           /* block rows or groups of columns of a task at most: one for each warp */

@@ -64,16 +64,19 @@ static void check_backend(gpusolve_backend backend, const char *name, const chol
         CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, b, &x, on_device), GPUSOLVE_OK);
         for (int64_t j = 0; j < b->cols; j++)
             check_column(a, norm_a, &x, cholmod_x, b, j);
-        /* some of the columns once more: as many as have the same bits on the device */
         gpusolve_dense again = testing_block(b->dtype, b->order, b->rows, b->cols, 0);
         CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, b, &again, on_device), GPUSOLVE_OK);
         CHECK(testing_same_bits(&x, 0, &again, 0, b->cols));
-        gpusolve_dense first = *b, few = again, one = testing_block(b->dtype, b->order, b->rows, 1, 0);
+        /* some of the columns once more: two and four, which have the same bits on the device, and one */
+        gpusolve_dense first = *b, few = again, one = testing_block(b->dtype, b->order, b->rows, 2, 0);
         first.cols = few.cols = 4;
         CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, &first, &few, on_device), GPUSOLVE_OK);
-        first.cols = 1;
+        first.cols = 2;
         CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, &first, &one, on_device), GPUSOLVE_OK);
-        CHECK(testing_same_bits(&few, 0, &one, 0, 1));
+        CHECK(testing_same_bits(&few, 0, &one, 0, 2));
+        first.cols = one.cols = 1;
+        CHECK_STATUS(testing_solve(handle, factor, NULL, GPUSOLVE_A, &first, &one, on_device), GPUSOLVE_OK);
+        check_column(a, norm_a, &one, cholmod_x, b, 0);
         if (backend == GPUSOLVE_BACKEND_HOST)
             CHECK(testing_same_bits(&x, 0, &one, 0, 1));
         free(x.values);
