@@ -1,30 +1,33 @@
 /*
- * Branches (branches.h) for many right-hand sides in double precision: the walks of cuda_branch.cuh on FP64
- * tensor cores.
+ * Branches (branches.h) for many right-hand sides in double precision, on FP64 tensor cores: a warp walks a
+ * branch for eight right-hand sides of its own.
  *
- *      forward    [x1; u] = [W; -M] f1 + [0; f2]        backward   y1 = [W; -M]' [x1; y(rows below)]
+ *      forward    x1 = W f1,  f(rows below) -= M f1        backward   y1 = [W; -M]' [x1; y(rows below)]
  *
- * A block of eight warps has a branch, and all or some of the right-hand sides: its panels and lists stay in
- * shared memory, and so do the vectors of as many columns as fit beside them, C, a multiple of 8, in the same
- * room for every block, so that two blocks share an SM whatever the branches are like.
+ * A block has a branch and all or some of the right-hand sides. Its warps share the panels and lists, in
+ * shared memory, and nothing else: right-hand sides know nothing of each other, so a warp needs no barrier
+ * between the levels of the tree, only the order of its own instructions. What a node owes is added at once to
+ * the rows it is owed to: the branch's own columns, and the rows below its roots. So a warp's vectors are
+ * these rows, without update vectors in between; 64 bytes a row, for as many warps as fit.
  *
- *   forward   level by level up: a warp adds to f of a node's own columns what its children owe; then it
- * takes 32 rows of a front and eight or sixteen right-hand sides: the sums begin as what the children owe
- *             these rows, and take the products in ascending k. x goes to global memory, u to shared memory,
- *             the roots' in the end to global memory.
- *   backward  level by level down: a warp takes a node, up to 32 columns, and eight or sixteen right-hand
- *             sides; the solution replaces x.
+ * Most nodes are small leaves: up to four columns and 16 rows, at the lowest level. Nobody adds to their
+ * columns and nobody below reads them, so these columns have no rows in shared memory: their right-hand sides
+ * come straight from global memory, requested four leaves ahead. The others follow level by level, and as each
+ * is done its rows are filled for the warp's next eight right-hand sides.
  *
  * Fragments of m8n8k4, in lane l = 4 g + q: a row g, term q; v term q, column g; sums row g, columns 2 q and
- * 2 q + 1. Rows of vectors are C + 4 numbers apart, so that the four terms of a fragment are in different
- * banks.
+ * 2 q + 1. A row's four pairs of columns are exchanged as many_place says, so that four rows of a fragment are
+ * in different banks.
  *
- * Bits: every sum takes its terms one after the other in one order (tensor_product.cuh), whatever C is.
+ * Bits: a sum takes its terms one after the other (tensor_product.cuh), nodes in the order of the list, which
+ * follows from the branch alone. No column's bits depend on another's, on its place, or on how many there are.
  *
- * Synchronisation: barriers of the block, two a level; wait_for_vectors. No block waits for another.
+ * Synchronisation: barriers of the block until panels and lists are there; then each warp goes its own way.
+ * No block waits for another.
  *
- * Traffic: panels and lists once a block, y, x and the outside rows once. Shared memory: a multiplication of
- * 8 x 8 x 4 reads 32 to 96 numbers.
+ * Traffic: panels and lists once a block; y, x and the outside rows once. What limits it is instructions, about
+ * a hundred a node of the usual size and eight right-hand sides (grid2d:300, 256 columns: 88 million in the
+ * forward sweep, where 370 MB would take 88 us).
  */
 #ifndef GSV_CUDA_MANY_BRANCH_CUH
 #define GSV_CUDA_MANY_BRANCH_CUH
@@ -39,18 +42,34 @@ enum {
     MANY_BRANCH_BLOCK = 512,
     MANY_BRANCH_WARPS = MANY_BRANCH_BLOCK / 32,
     MANY_BRANCH_ROOM = 226 * 1024, /* bytes of shared memory: all of an SM's */
-    MANY_BRANCH_PAD = 4,
-    MANY_BRANCH_MOST = 128 /* right-hand sides at a time */
+    MANY_BRANCH_COLUMNS = 8,       /* right-hand sides of a warp at a time */
+    MANY_SMALL_ROWS = 16,          /* of a small leaf at most, */
+    MANY_SMALL_COLUMNS = 4,        /* and columns */
+    MANY_AHEAD = 4                 /* so many small leaves ahead right-hand sides are requested */
 };
 
-/* Rows of vectors that a block has in shared memory. */
-inline __host__ __device__ int many_branch_rows(const gsv_branch &branch) {
-    return branch.columns + branch.updates;
-}
+/* Where things are in a block's shared memory, in bytes; the panels begin at 0. */
+struct many_branch_layout {
+    int nodes, ready, below, table, outside, vectors;
 
-/* Where vectors begin, in bytes. */
-inline __host__ __device__ int many_branch_vectors(const gsv_branch &branch) {
-    return round_up_16(branch.numbers * int64_t(sizeof(double))) + round_up_16(branch.at[GSV_AT_END] * 2);
+    inline __host__ __device__ explicit many_branch_layout(const gsv_branch &branch) {
+        const int count = branch.end - branch.first, from = branch.at[GSV_AT_BACKWARD_LEVELS];
+        nodes = round_up_16(branch.numbers * int64_t(sizeof(double)));
+        ready = nodes + 2 * branch.at[GSV_AT_LEVEL_NODES];
+        below = ready + count * int(sizeof(gsv_branch_node));
+        table = below + 2 * (branch.at[GSV_AT_END] - from);
+        outside = table + round_up_16(2 * branch.columns);
+        vectors = round_up_16(outside + 4 * branch.outside_rows);
+        /* fragments may reach 31 numbers past the panels, but not into what is written */
+        const int reach = nodes + 32 * int(sizeof(double));
+        vectors = (vectors > reach ? vectors : reach) + 127;
+        vectors -= vectors % 128;
+    }
+};
+
+/* Bytes of a warp's vectors with so many rows. */
+inline __host__ __device__ int many_branch_share(int rows) {
+    return rows * MANY_BRANCH_COLUMNS * int(sizeof(double));
 }
 
 /* What a block needs at least. */
@@ -58,229 +77,213 @@ inline int many_branch_bytes(const gsv_branches &branches) {
     int most = MANY_BRANCH_ROOM;
     for (int32_t b = 0; b < branches.count; b++) {
         const gsv_branch &branch = branches.branch[b];
-        const int bytes = many_branch_vectors(branch) +
-                          many_branch_rows(branch) * (8 + MANY_BRANCH_PAD) * int(sizeof(double));
+        const int bytes =
+            many_branch_layout(branch).vectors + many_branch_share(branch.columns + branch.outside_rows);
         most = bytes > most ? bytes : most;
     }
     return most;
 }
 
-/* Begin to copy bytes, a multiple of 16 on multiples of 16, to shared memory. */
-__device__ __forceinline__ void many_begin_copy_block(void *to, const void *from, int bytes) {
-    const unsigned shared = unsigned(__cvta_generic_to_shared(to));
-    for (int at = 16 * threadIdx.x; at < bytes; at += 16 * MANY_BRANCH_BLOCK)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + at),
-                     "l"(static_cast<const char *>(from) + at)
-                     : "memory");
+/* Columns 2 p and 2 p + 1 of a row of the vectors are the pair many_place(row) ^ p. */
+__device__ __forceinline__ int many_place(int row) {
+    return row * (MANY_BRANCH_COLUMNS / 2) + (row & 2);
 }
 
-/* A block's branch, and where its things are in shared memory. */
-struct many_walk {
-    const gsv_branch &branch;
-    const double *panels;
-    const uint16_t *lists;
-    const gsv_branch_node *nodes;
-    double *vectors;
-    int stride, width; /* of a row of vectors: numbers from row to row, and right-hand sides at most */
-    int begin, end;    /* right-hand sides of the block */
-
-    /* Begins to copy panels and lists. columns: right-hand sides of all blocks of a branch, `splits`. */
-    __device__ __forceinline__ many_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
-                                         int splits)
-        : branch(plan.branches[blockIdx.x / splits]) {
-        const int list = round_up_16(branch.numbers * int64_t(sizeof(double)));
-        panels = reinterpret_cast<const double *>(memory);
-        lists = reinterpret_cast<const uint16_t *>(memory + list);
-        nodes = reinterpret_cast<const gsv_branch_node *>(lists);
-        vectors = reinterpret_cast<double *>(memory + many_branch_vectors(branch));
-        many_begin_copy_block(memory, static_cast<const double *>(plan.panels) + branch.panel, list);
-        many_begin_copy_block(memory + list, plan.branch_lists + branch.lists,
-                              round_up_16(branch.at[GSV_AT_END] * 2));
-        const int each = columns / splits;
-        begin = blockIdx.x % splits * each;
-        end = begin + each;
-        const int fit =
-            (room - many_branch_vectors(branch)) / int(sizeof(double)) / many_branch_rows(branch) -
-            MANY_BRANCH_PAD;
-        const int most = fit < MANY_BRANCH_MOST ? fit / 8 * 8 : MANY_BRANCH_MOST;
-        const int chunks = (each + most - 1) / most;
-        width = ((each + chunks - 1) / chunks + 7) / 8 * 8;
-        stride = width + MANY_BRANCH_PAD;
-    }
-
-    /* Right-hand sides of the chunk that begins at c0. */
-    __device__ __forceinline__ int columns_at(int c0) const {
-        return c0 >= end ? 0 : end - c0 < width ? end - c0 : width;
-    }
-
-    __device__ __forceinline__ double *row(int i) const {
-        return vectors + i * stride;
-    }
-};
-
-/* visit(row, right-hand side) for rows x c numbers, two a thread. */
-template <typename Visit> __device__ __forceinline__ void many_rows_block(int rows, int c, Visit visit) {
-#pragma unroll 4
-    for (int i = threadIdx.x / 16; i < rows; i += MANY_BRANCH_BLOCK / 16)
-        for (int k = threadIdx.x % 16 * 2; k < c; k += 32)
-            visit(i, k);
-}
-
-__device__ __forceinline__ void begin_copy_pair(double *to, const double *from) {
+__device__ __forceinline__ void begin_copy_pair(double2 *to, const double *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
                  "l"(from)
                  : "memory");
 }
 
-/* Begin to bring the rows of the nodes begin .. end - 1, c right-hand sides: `from` is those of the branch's
- * first column. A warp takes a node. */
-__device__ __forceinline__ void many_begin_nodes_block(const many_walk &walk, int begin, int end, int c,
-                                                       const double *from, int columns) {
-    const int lane = threadIdx.x % 32;
-    for (int k = begin + int(threadIdx.x) / 32; k < end; k += MANY_BRANCH_WARPS) {
-        const int first = walk.nodes[k].column, nc = walk.nodes[k].nc;
-        for (int i = first + lane / 8; i < first + nc; i += 4)
-            for (int e = lane % 8 * 2; e < c; e += 16)
-                begin_copy_pair(walk.row(i) + e, from + int64_t(i) * columns + e);
-    }
-}
+/* A block's branch, and where its things are in shared memory. */
+struct many_walk {
+    const gsv_branch &branch;
+    double *panels;
+    const gsv_branch_node *nodes; /* as they were copied */
+    gsv_branch_node *ready;       /* small leaves, then the others; .update: its first row of the vectors */
+    uint16_t *below;              /* as in the branch's lists, but places of rows */
+    uint16_t *table;              /* [columns] places of the columns that have one */
+    int32_t *outside_row;         /* [outside rows], of the backward sweep */
+    double2 *vectors;             /* the warp's */
+    int count, small;             /* nodes, and small leaves among them */
+    int own;                      /* rows of the vectors for columns; the outside rows follow */
+    int begin, end;               /* right-hand sides of the warp: begin, begin + step, ... */
+    int step;
 
-/* f(own columns of a node) += what its children owe, by a warp: the four rows of part `part` of so many, and
- * so on. */
-__device__ __forceinline__ void many_gather_warp(const many_walk &walk, const gsv_branch_node &node, int part,
-                                                 int parts, int columns) {
-    const uint16_t *ptr = walk.lists + walk.branch.at[GSV_AT_GATHER_PTR] + node.gather;
-    const uint16_t *gather = walk.lists + walk.branch.at[GSV_AT_GATHER];
-    const int lane = threadIdx.x % 32;
-    for (int i = 4 * part + lane / 8; i < node.nc; i += 4 * parts) {
-        const int begin = ptr[i], end = ptr[i + 1];
-        if (begin == end)
-            continue;
-        for (int c = lane % 8 * 2; c < columns; c += 32) { /* two runs of two at the same time */
-            double *to = walk.row(node.column + i) + c;
-            const int runs = c + 16 < columns ? 2 : 1;
-            double sum[2][2] = {{0, 0}, {0, 0}};
+    /* columns: right-hand sides of all blocks of a branch, `splits`. Ends with lists that are there and panels
+     * that are on their way. */
+    __device__ __forceinline__ many_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
+                                         int splits)
+        : branch(plan.branches[blockIdx.x / splits]) {
+        const many_branch_layout at(branch);
+        const uint16_t *lists = plan.branch_lists + branch.lists;
+        const int from = branch.at[GSV_AT_BACKWARD_LEVELS], warp = threadIdx.x / 32;
+        panels = reinterpret_cast<double *>(memory);
+        nodes = reinterpret_cast<const gsv_branch_node *>(memory + at.nodes);
+        ready = reinterpret_cast<gsv_branch_node *>(memory + at.ready);
+        below = reinterpret_cast<uint16_t *>(memory + at.below) + branch.at[GSV_AT_BELOW] - from;
+        table = reinterpret_cast<uint16_t *>(memory + at.table);
+        outside_row = reinterpret_cast<int32_t *>(memory + at.outside);
+        count = branch.end - branch.first;
+        begin_copy_block<MANY_BRANCH_BLOCK>(memory + at.nodes, lists, 2 * branch.at[GSV_AT_LEVEL_NODES]);
+        begin_copy_block<MANY_BRANCH_BLOCK>(memory + at.below, lists + from,
+                                            2 * (branch.at[GSV_AT_END] - from));
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        begin_copy_block<MANY_BRANCH_BLOCK>(memory, static_cast<const double *>(plan.panels) + branch.panel,
+                                            at.nodes);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        const int leaves = lists[branch.at[GSV_AT_LEVEL_NODES] + 1];
+        asm volatile("cp.async.wait_group 1;" ::: "memory");
+        __syncthreads(); /* the lists are there */
+        arrange_warp(leaves, warp == 0);
+        __syncthreads(); /* the table is there */
+        const int entries = branch.at[GSV_AT_END] - branch.at[GSV_AT_BELOW];
+        for (int k = threadIdx.x; k < entries; k += MANY_BRANCH_BLOCK) {
+            const int row = below[k];
+            below[k] = row < branch.columns ? table[row] : uint16_t(many_place(own + row - branch.columns));
+        }
+        const int each = columns / splits, share = many_branch_share(own + branch.outside_rows);
+        const int fit = share > 0 ? (room - at.vectors) / share : MANY_BRANCH_WARPS;
+        const int most = fit < MANY_BRANCH_WARPS ? fit : MANY_BRANCH_WARPS;
+        const int chunks = each / MANY_BRANCH_COLUMNS, rounds = (chunks + most - 1) / most;
+        const int active = (chunks + rounds - 1) / rounds; /* warps, as even as can be */
+        begin = int(blockIdx.x) % splits * each + MANY_BRANCH_COLUMNS * warp;
+        end = warp < active ? int(blockIdx.x) % splits * each + each : begin;
+        step = MANY_BRANCH_COLUMNS * active;
+        vectors = reinterpret_cast<double2 *>(memory + at.vectors + warp * share);
+    }
+
+    /* Small leaves to the front, and rows of the vectors for the columns of the others. Every warp counts, one
+     * writes. */
+    __device__ __forceinline__ void arrange_warp(int leaves, bool write) {
+        const int lane = threadIdx.x % 32;
+        small = 0;
+        for (int k = lane; k - lane < leaves; k += 32)
+            small += __popc(__ballot_sync(~0u, k < leaves && is_small(nodes[k])));
+        int before = 0; /* small leaves before node k - lane */
+        own = 0;
+        for (int k = lane; k - lane < count; k += 32) {
+            gsv_branch_node node = {};
+            if (k < count)
+                node = nodes[k];
+            const bool is = k < leaves && is_small(node);
+            const unsigned mask = __ballot_sync(~0u, is);
+            const int place = before + __popc(mask & ((1u << lane) - 1)), rows = is ? 0 : node.nc;
+            int sum = rows; /* of the lanes up to this one */
 #pragma unroll
-            for (int r = 0; r < 2; r++)
-                if (r < runs)
-                    load_run(to + 16 * r, sum[r]);
-            for (int g = begin; g < end; g++) {
-                const double *from = walk.row(walk.branch.columns + gather[g]) + c;
-#pragma unroll
-                for (int r = 0; r < 2; r++)
-                    if (r < runs) {
-                        double term[2];
-                        load_run(from + 16 * r, term);
-                        sum[r][0] += term[0];
-                        sum[r][1] += term[1];
-                    }
+            for (int d = 1; d < 32; d *= 2) {
+                const int other = __shfl_up_sync(~0u, sum, d);
+                sum += lane >= d ? other : 0;
             }
-#pragma unroll
-            for (int r = 0; r < 2; r++)
-                if (r < runs)
-                    store_run(to + 16 * r, sum[r]);
+            node.update = uint16_t(own + sum - rows);
+            if (write && k < count)
+                ready[is ? place : small + k - place] = node;
+            for (int t = 0; write && t < rows; t++)
+                table[node.column + t] = uint16_t(many_place(node.update + t));
+            before += __popc(mask);
+            own += __shfl_sync(~0u, sum, 31);
         }
     }
-}
 
-/* Rows first .. first + 31 of a front, N times eight right-hand sides from c on, by a warp. */
-template <int N>
-__device__ __forceinline__ void many_forward_unit(const many_walk &walk, const gsv_branch_node &node,
-                                                  int first, int c, bool leaf, bool refuse, double *x,
-                                                  int columns) {
+    static __device__ __forceinline__ bool is_small(const gsv_branch_node &node) {
+        return node.nr <= MANY_SMALL_ROWS && node.nc <= MANY_SMALL_COLUMNS;
+    }
+
+    /* Nothing that this branch's panels are multiplied with is a solution: these kernels cannot
+     * (cuda_sweep.cuh). */
+    __device__ __forceinline__ void refuse_block() const {
+        for (int k = threadIdx.x; k < branch.numbers; k += MANY_BRANCH_BLOCK)
+            panels[k] = not_a_number<double>();
+    }
+
+    /* Begin to bring a node's rows, by a warp: `from` is the right-hand sides of the branch's first column. */
+    __device__ __forceinline__ void begin_node_warp(const gsv_branch_node &node, const double *from,
+                                                    int columns) const {
+        const int pair = threadIdx.x % 4;
+        for (int i = threadIdx.x % 32 / 4; i < node.nc; i += 8)
+            begin_copy_pair(vectors + (many_place(node.update + i) ^ pair),
+                            from + (node.column + i) * columns + 2 * pair);
+    }
+
+    /* Small leaf k's right-hand sides, as a fragment; rows it has not are its last. */
+    __device__ __forceinline__ double request(int k, const double *from, int columns) const {
+        if (k >= small)
+            return 0;
+        const int q = threadIdx.x % 4, last = ready[k].nc - 1;
+        return from[(ready[k].column + (q < last ? q : last)) * columns + threadIdx.x % 32 / 4];
+    }
+};
+
+/* f(rows first .. first + 8 TILES - 1) of a node += the product, x(own rows) = the product. OWN: some of them
+ * are own rows, and first is 0. SMALL: a small leaf, whose right-hand sides are `leaf`. */
+template <int TILES, bool OWN, bool SMALL>
+__device__ __forceinline__ void many_forward_rows(const many_walk &walk, const gsv_branch_node &node,
+                                                  int first, double leaf, double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
-    double sum[4][N][2];
-#pragma unroll
-    for (int m = 0; m < 4; m++)
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            sum[m][n][0] = sum[m][n][1] = 0;
-    if (!leaf) {
-        const uint16_t *ptr = walk.lists + walk.branch.at[GSV_AT_GATHER_PTR] + node.gather;
-        const uint16_t *gather = walk.lists + walk.branch.at[GSV_AT_GATHER];
-        int at[4], count[4], most = 0;
-#pragma unroll
-        for (int m = 0; m < 4; m++) {
-            const int i = first + 8 * m + g;
-            const bool owed = i >= nc && i < nr;
-            at[m] = owed ? ptr[i] : 0;
-            count[m] = owed ? ptr[i + 1] - at[m] : 0;
-            most = count[m] > most ? count[m] : most;
-        }
-        for (int k = 0; k < most; k++) { /* the reads of all rows at the same time */
-            double2 term[4][N];
-#pragma unroll
-            for (int m = 0; m < 4; m++)
-                if (k < count[m]) {
-                    const double *from = walk.row(walk.branch.columns + gather[at[m] + k]) + c + 2 * q;
-#pragma unroll
-                    for (int n = 0; n < N; n++)
-                        term[m][n] = *reinterpret_cast<const double2 *>(from + 8 * n);
-                }
-#pragma unroll
-            for (int m = 0; m < 4; m++)
-                if (k < count[m])
-#pragma unroll
-                    for (int n = 0; n < N; n++) {
-                        sum[m][n][0] += term[m][n].x;
-                        sum[m][n][1] += term[m][n].y;
-                    }
-        }
-        __syncwarp(); /* the multiplications are the warp's */
-    }
-    const int last = first + 32 < nc ? first + 32 : nc; /* terms */
-    const double *v = walk.row(node.column) + c + g;
-    int at = node.panel + gsv_narrow_column(nr, q) + first + g;
-#pragma unroll 2
-    for (int k0 = 0; k0 < last; k0 += 4) {
-        const int k = k0 + q;
-        double b[N], a[4];
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            b[n] = k < nc ? v[k * walk.stride + 8 * n] : 0;
-#pragma unroll
-        for (int m = 0; m < 4; m++) {
-            const int i = first + 8 * m + g;
-            a[m] = k < nc && i >= k && i < nr ? walk.panels[at + 8 * m] : 0;
-        }
-        at += 4 * nr - 4 * k - 10; /* to column k + 4 */
-#pragma unroll
-        for (int m = 0; m < 4; m++)
-            if (first + 8 * m < nr)
-#pragma unroll
-                for (int n = 0; n < N; n++)
-                    multiply_add_warp(sum[m][n], a[m], b[n]);
-    }
-#pragma unroll
-    for (int m = 0; m < 4; m++) {
+    const uint16_t *below = walk.below + node.below + first + g - nc;
+    const double *panel = walk.panels + node.panel + gsv_narrow_column(nr, q) + first + g;
+    double sum[TILES][2];
+    int at[TILES];
+    auto owed = [&](int m) {
         const int i = first + 8 * m + g;
-        if (i >= nr)
-            continue;
-        double *to = i < nc ? x + int64_t(node.column + i) * columns + c + 2 * q
-                            : walk.row(walk.branch.columns + node.update + i - nc) + c + 2 * q;
+        return i < nr && (!OWN || (SMALL && m > 0) || i >= nc);
+    };
 #pragma unroll
-        for (int n = 0; n < N; n++) {
-            if (refuse)
-                sum[m][n][0] = sum[m][n][1] = not_a_number<double>();
-            store_run(to + 8 * n, sum[m][n]);
-        }
+    for (int m = 0; m < TILES; m++) {
+        double2 f = make_double2(0, 0);
+        at[m] = owed(m) ? below[8 * m] ^ q : 0;
+        if (owed(m))
+            f = walk.vectors[at[m]];
+        sum[m][0] = f.x;
+        sum[m][1] = f.y;
+    }
+    const double *v =
+        reinterpret_cast<const double *>(walk.vectors + (many_place(node.update + q) ^ g / 2)) + g % 2;
+    const int last = SMALL ? 1 : OWN && 8 * TILES < nc ? 8 * TILES : nc; /* terms */
+    auto step = [&](int k0, bool whole) {
+        const bool term = whole || k0 + q < nc;
+        double b = leaf, a[TILES];
+        if (!SMALL)
+            b = term ? v[MANY_BRANCH_COLUMNS * k0] : 0;
+#pragma unroll
+        for (int m = 0; m < TILES; m++)
+            a[m] = term && (!OWN || (SMALL && m > 0) || 8 * m + g >= k0 + q) ? panel[8 * m] : 0;
+        panel += 4 * nr - 4 * (k0 + q) - 10; /* to column k0 + q + 4 */
+#pragma unroll
+        for (int m = 0; m < TILES; m++)
+            multiply_add_warp(sum[m], a[m], b);
+    };
+    int k0 = 0;
+    if (!SMALL)
+#pragma unroll 2
+        for (; k0 + 4 <= last; k0 += 4)
+            step(k0, true);
+    if (k0 < last)
+        step(k0, false);
+#pragma unroll
+    for (int m = 0; m < TILES; m++) {
+        const double2 pair = make_double2(sum[m][0], sum[m][1]);
+        if (owed(m))
+            walk.vectors[at[m]] = pair;
+        else if (OWN && (!SMALL || m == 0) && first + 8 * m + g < nc)
+            *reinterpret_cast<double2 *>(x + (node.column + 8 * m + g) * columns + 2 * q) = pair;
     }
 }
 
-/* Units begin .. end - 1 of a level's, times c right-hand sides, dealt out to warps: visit(unit, right-hand
- * side, tiles of eight), two tiles at a time where there is enough for all warps. */
-template <typename Visit>
-__device__ __forceinline__ void many_deal_block(int begin, int end, int c, Visit visit) {
-    const int warp = threadIdx.x / 32, tiles = c / 8, pairs = (tiles + 1) / 2, units = end - begin;
-    const bool two = units * pairs >= MANY_BRANCH_WARPS;
-    const int parts = two ? pairs : tiles;
-    for (int k = warp; k < units * parts; k += MANY_BRANCH_WARPS) {
-        const int unit = begin + k / parts, tile = k % parts * (two ? 2 : 1);
-        visit(unit, 8 * tile, two && tile + 1 < tiles ? 2 : 1);
-    }
+__device__ __forceinline__ void many_forward_node(const many_walk &walk, const gsv_branch_node &node,
+                                                  double *x, int columns) {
+    if (node.nr <= 16)
+        many_forward_rows<2, true, false>(walk, node, 0, 0, x, columns);
+    else
+        many_forward_rows<4, true, false>(walk, node, 0, 0, x, columns);
+    int first = GSV_NARROW_COLUMNS;
+    for (; node.nr - first > 16; first += 32)
+        many_forward_rows<4, false, false>(walk, node, first, 0, x, columns);
+    if (node.nr > first)
+        many_forward_rows<2, false, false>(walk, node, first, 0, x, columns);
 }
 
-/* splits: blocks of a branch; RESIDENT blocks an SM. */
+/* splits: blocks of a branch; room: bytes of shared memory; RESIDENT blocks an SM. */
 template <int RESIDENT>
 __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
@@ -288,99 +291,140 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
     extern __shared__ int4 shared[];
     const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits);
     const gsv_branch &branch = walk.branch;
-    const uint16_t *level_nodes = walk.lists + branch.at[GSV_AT_LEVEL_NODES];
-    const uint16_t *level_units = walk.lists + branch.at[GSV_AT_FORWARD_LEVELS];
-    const uint16_t *units = walk.lists + branch.at[GSV_AT_FORWARD_UNITS];
-    const bool refuse = plan.branch_refuse[blockIdx.x / splits]; /* this kernel cannot (cuda_sweep.cuh) */
-    const int own = branch.columns, levels = branch.levels, outside = branch.outside_rows;
-    double *shared_updates = u + (plan.outside_update + branch.outside) * columns;
+    const int lane = threadIdx.x % 32, outside = branch.outside_rows;
+    const int64_t first = int64_t(branch.first_column) * columns;
+    double2 *sums = walk.vectors;
     wait_for_vectors();
-    const double *from = y + int64_t(branch.first_column) * columns;
-    many_rows_block(own, walk.width, [&](int i, int k) {
-        begin_copy_pair(walk.row(i) + k, from + int64_t(i) * columns + walk.begin + k);
-    });
-    for (int c0 = walk.begin; c0 < walk.end; c0 += walk.width) {
-        const int c = walk.columns_at(c0), next = walk.columns_at(c0 + walk.width);
-        double *to = x + int64_t(branch.first_column) * columns + c0;
-        end_copies();
-        __syncthreads(); /* panels, lists and f are there; the updates may go */
-        for (int level = 0; level < levels; level++) {
-            if (level > 0) {
-                const int begin = level_nodes[level], nodes = level_nodes[level + 1] - begin;
-                const int parts = nodes >= MANY_BRANCH_WARPS      ? 1
-                                  : 8 * nodes > MANY_BRANCH_WARPS ? MANY_BRANCH_WARPS / nodes
-                                                                  : 8;
-                for (int k = threadIdx.x / 32; k < nodes * parts; k += MANY_BRANCH_WARPS)
-                    many_gather_warp(walk, walk.nodes[begin + k / parts], k % parts, parts, c);
-                __syncthreads(); /* f of the level is complete */
-            }
-            many_deal_block(level_units[level], level_units[level + 1], c, [&](int unit, int tile, int n) {
-                const gsv_branch_node node = walk.nodes[units[2 * unit]];
-                const int first = units[2 * unit + 1];
-                if (n == 2)
-                    many_forward_unit<2>(walk, node, first, tile, level == 0, refuse, to, columns);
+    double ahead[MANY_AHEAD];
+    if (walk.begin < walk.end) {
+        for (int k = walk.small; k < walk.count; k++)
+            walk.begin_node_warp(walk.ready[k], y + first + walk.begin, columns);
+#pragma unroll
+        for (int e = 0; e < MANY_AHEAD; e++)
+            ahead[e] = walk.request(e, y + first + walk.begin, columns);
+        for (int e = 4 * walk.own + lane; e < 4 * (walk.own + outside); e += 32)
+            sums[e] = make_double2(0, 0);
+    }
+    end_copies();
+    __syncthreads(); /* the panels are there, and each warp's rows */
+    if (plan.branch_refuse[blockIdx.x / splits]) {
+        walk.refuse_block();
+        __syncthreads(); /* nobody multiplies with what the panels were */
+    }
+    for (int c = walk.begin; c < walk.end; c += walk.step) {
+        const double *from = y + first + c, *next = c + walk.step < walk.end ? from + walk.step : nullptr;
+        double *to = x + first + c, *out = u + (plan.outside_update + branch.outside) * columns + c;
+        for (int k = 0; k < walk.small; k += MANY_AHEAD) {
+#pragma unroll
+            for (int e = 0; e < MANY_AHEAD; e++) {
+                if (k + e >= walk.small)
+                    break;
+                const gsv_branch_node node = walk.ready[k + e];
+                if (node.nr <= 8)
+                    many_forward_rows<1, true, true>(walk, node, 0, ahead[e], to, columns);
                 else
-                    many_forward_unit<1>(walk, node, first, tile, level == 0, refuse, to, columns);
-            });
-            __syncthreads(); /* the level's updates are complete, and nobody reads its f any more */
-            many_begin_nodes_block(walk, level_nodes[level], level_nodes[level + 1], next,
-                                   from + c0 + walk.width, columns);
+                    many_forward_rows<2, true, true>(walk, node, 0, ahead[e], to, columns);
+                __syncwarp(); /* the next one may add to the same rows */
+                ahead[e] = walk.request(k + e + MANY_AHEAD, from, columns);
+            }
         }
-        many_rows_block(outside, c, [&](int i, int k) {
-            *reinterpret_cast<double2 *>(shared_updates + int64_t(i) * columns + c0 + k) =
-                *reinterpret_cast<const double2 *>(walk.row(own + i) + k);
-        });
+        if (next)
+#pragma unroll
+            for (int e = 0; e < MANY_AHEAD; e++)
+                ahead[e] = walk.request(e, next, columns);
+        for (int k = walk.small; k < walk.count; k++) {
+            const gsv_branch_node node = walk.ready[k];
+            many_forward_node(walk, node, to, columns);
+            __syncwarp(); /* what it owes is there, and its own rows have been read */
+            if (next)
+                walk.begin_node_warp(node, next, columns);
+        }
+#pragma unroll 2
+        for (int i = lane / 4; i < outside; i += 8) {
+            double2 *at = sums + (many_place(walk.own + i) ^ lane % 4);
+            *reinterpret_cast<double2 *>(out + i * columns + 2 * (lane % 4)) = *at;
+            *at = make_double2(0, 0);
+        }
+        end_copies();
+        __syncwarp(); /* the rows are those of the next right-hand sides */
     }
 }
 
-/* A node, N times eight right-hand sides from c on, by a warp: own rows of the vectors, x, become the
+/* The sums of TILES times eight columns take STEPS times four rows below, from row i0 on. WHOLE: so many there
+ * are; else rows that are not there are the last one, times zero. panel: row q below of the lane's columns. */
+template <int TILES, int STEPS, bool WHOLE>
+__device__ __forceinline__ void many_backward_below(const many_walk &walk, const gsv_branch_node &node,
+                                                    int i0, const double *const (&panel)[TILES],
+                                                    double (&sum)[TILES][2]) {
+    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = node.nr - node.nc;
+    const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
+    double b[STEPS], a[STEPS][TILES];
+#pragma unroll
+    for (int e = 0; e < STEPS; e++) {
+        const int i = i0 + 4 * e + q;
+        const int at = walk.below[node.below + (WHOLE || i < rows ? i : rows - 1)];
+        b[e] = vectors[2 * (at ^ g / 2)];
+#pragma unroll
+        for (int m = 0; m < TILES; m++)
+            a[e][m] = WHOLE || i < rows ? panel[m][i0 + 4 * e] : 0;
+    }
+#pragma unroll
+    for (int e = 0; e < STEPS; e++)
+#pragma unroll
+        for (int m = 0; m < TILES; m++)
+            multiply_add_warp(sum[m], a[e][m], b[e]);
+}
+
+/* A node of up to 8 TILES columns. SMALL: a small leaf, whose own rows are `leaf`; else these become the
  * solution. */
-template <int N>
-__device__ __forceinline__ void many_backward_node(const many_walk &walk, const gsv_branch_node &node, int c,
-                                                   bool refuse, double *y, int columns) {
-    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
-    const uint16_t *below = walk.lists + walk.branch.at[GSV_AT_BELOW] + node.below;
-    double sum[4][N][2];
-    int at[4]; /* row q of this lane's column of each tile */
+template <int TILES, bool SMALL>
+__device__ __forceinline__ void many_backward_node(const many_walk &walk, const gsv_branch_node &node,
+                                                   double leaf, double *y, int columns) {
+    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc, rows = nr - nc;
+    const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
+    const double *panel[TILES];
+    double sum[TILES][2];
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
-        at[m] = node.panel + gsv_narrow_column(nr, 8 * m + g) + q;
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            sum[m][n][0] = sum[m][n][1] = 0;
+    for (int m = 0; m < TILES; m++) {
+        const int j = 8 * m + g < nc ? 8 * m + g : nc - 1;
+        panel[m] = walk.panels + node.panel + gsv_narrow_column(nr, j) + q;
+        sum[m][0] = sum[m][1] = 0;
     }
-#pragma unroll 4
-    for (int i0 = 0; i0 < nr; i0 += 4) {
+#pragma unroll 2
+    for (int i0 = 0; i0 < (SMALL ? 1 : nc); i0 += 4) {
         const int i = i0 + q;
-        const double *v = walk.row(i < nc ? node.column + i : i < nr ? below[i - nc] : 0) + c + g;
-        double b[N];
+        const double b =
+            SMALL ? leaf : vectors[2 * (many_place(node.update + (i < nc ? i : nc - 1)) ^ g / 2)];
 #pragma unroll
-        for (int n = 0; n < N; n++)
-            b[n] = i < nr ? v[8 * n] : 0;
-#pragma unroll
-        for (int m = 0; m < 4; m++) {
-            const int j = 8 * m + g;
-            if (8 * m < nc) {
-                const double a = j < nc && i >= j && i < nr ? walk.panels[at[m] + i0] : 0;
-#pragma unroll
-                for (int n = 0; n < N; n++)
-                    multiply_add_warp(sum[m][n], a, b[n]);
-            }
-        }
+        for (int m = 0; m < TILES; m++)
+            multiply_add_warp(sum[m], i < nc && i >= 8 * m + g ? panel[m][i0] : 0, b);
     }
-    __syncwarp(); /* x has been read by all lanes */
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
+    for (int m = 0; m < TILES; m++)
+        panel[m] += nc;
+    if (SMALL) {
+        if (rows > 8)
+            many_backward_below<TILES, 4, false>(walk, node, 0, panel, sum);
+        else if (rows > 4)
+            many_backward_below<TILES, 2, false>(walk, node, 0, panel, sum);
+        else if (rows > 0)
+            many_backward_below<TILES, 1, false>(walk, node, 0, panel, sum);
+    } else {
+        int i0 = 0;
+        for (; i0 + 16 <= rows; i0 += 16)
+            many_backward_below<TILES, 4, true>(walk, node, i0, panel, sum);
+        for (; i0 < rows; i0 += 8)
+            many_backward_below<TILES, 2, false>(walk, node, i0, panel, sum);
+        __syncwarp(); /* x has been read by all lanes */
+    }
+#pragma unroll
+    for (int m = 0; m < TILES; m++) {
         const int j = 8 * m + g;
-        if (j >= nc)
-            continue;
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            if (refuse)
-                sum[m][n][0] = sum[m][n][1] = not_a_number<double>();
-            store_run(walk.row(node.column + j) + c + 8 * n + 2 * q, sum[m][n]);
-            store_run(y + int64_t(node.column + j) * columns + c + 8 * n + 2 * q, sum[m][n]);
-        }
+        const double2 pair = make_double2(sum[m][0], sum[m][1]);
+        if (j < nc)
+            *reinterpret_cast<double2 *>(y + (node.column + j) * columns + 2 * q) = pair;
+        if (!SMALL && j < nc)
+            walk.vectors[many_place(node.update + j) ^ q] = pair;
     }
 }
 
@@ -391,39 +435,52 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
     extern __shared__ int4 shared[];
     const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits);
     const gsv_branch &branch = walk.branch;
-    const uint16_t *level_nodes = walk.lists + branch.at[GSV_AT_LEVEL_NODES];
-    const bool refuse = plan.branch_refuse[blockIdx.x / splits]; /* this kernel cannot (cuda_sweep.cuh) */
-    const int own = branch.columns, outside = branch.outside_rows;
-    const int32_t *outside_row = plan.outside_row + branch.outside;
+    const int lane = threadIdx.x % 32, outside = branch.outside_rows;
+    const int64_t first = int64_t(branch.first_column) * columns;
+    for (int i = threadIdx.x; i < outside; i += MANY_BRANCH_BLOCK)
+        walk.outside_row[i] = plan.outside_row[branch.outside + i];
     end_copies();
     __syncthreads(); /* panels and lists are there */
+    if (plan.branch_refuse[blockIdx.x / splits]) {
+        walk.refuse_block();
+        __syncthreads(); /* nobody multiplies with what the panels were */
+    }
     wait_for_vectors();
-    for (int c0 = walk.begin; c0 < walk.end; c0 += walk.width) {
-        const int c = walk.columns_at(c0);
-        const double *from = x + int64_t(branch.first_column) * columns + c0;
-        double *to = y + int64_t(branch.first_column) * columns + c0;
-        many_rows_block(outside, c, [&](int i, int k) {
-            begin_copy_pair(walk.row(own + i) + k, y + int64_t(outside_row[i]) * columns + c0 + k);
-        });
-        many_begin_nodes_block(walk, level_nodes[1], level_nodes[branch.levels], c, from, columns);
-        asm volatile("cp.async.commit_group;" ::: "memory");
-        many_begin_nodes_block(walk, 0, level_nodes[1], c, from, columns);
-        asm volatile("cp.async.commit_group;\n\tcp.async.wait_group 1;" ::: "memory");
-        __syncthreads(); /* the outside rows and x of all levels but the lowest are there */
-        for (int level = branch.levels - 1; level >= 0; level--) {
-            if (level == 0) {
-                end_copies();
-                __syncthreads(); /* x of the lowest level is there */
-            }
-            many_deal_block(level_nodes[level], level_nodes[level + 1], c, [&](int k, int tile, int n) {
-                const gsv_branch_node node = walk.nodes[k];
-                if (n == 2)
-                    many_backward_node<2>(walk, node, tile, refuse, to, columns);
-                else
-                    many_backward_node<1>(walk, node, tile, refuse, to, columns);
-            });
-            __syncthreads(); /* the level's solution is there; after the last: the vectors may go */
+    for (int c = walk.begin; c < walk.end; c += walk.step) {
+        const double *from = x + first + c;
+        double *to = y + first + c;
+        double ahead[MANY_AHEAD];
+#pragma unroll 2
+        for (int i = lane / 4; i < outside; i += 8)
+            begin_copy_pair(walk.vectors + (many_place(walk.own + i) ^ lane % 4),
+                            y + c + int64_t(walk.outside_row[i]) * columns + 2 * (lane % 4));
+        for (int k = walk.count - 1; k >= walk.small; k--)
+            walk.begin_node_warp(walk.ready[k], from, columns);
+#pragma unroll
+        for (int e = 0; e < MANY_AHEAD; e++)
+            ahead[e] = walk.request(e, from, columns);
+        end_copies();
+        __syncwarp(); /* the rows are there */
+        for (int k = walk.count - 1; k >= walk.small; k--) {
+            const gsv_branch_node node = walk.ready[k];
+            if (node.nc <= 8)
+                many_backward_node<1, false>(walk, node, 0, to, columns);
+            else if (node.nc <= 16)
+                many_backward_node<2, false>(walk, node, 0, to, columns);
+            else
+                many_backward_node<4, false>(walk, node, 0, to, columns);
+            __syncwarp(); /* the node's solution is there */
         }
+        for (int k = 0; k < walk.small; k += MANY_AHEAD) {
+#pragma unroll
+            for (int e = 0; e < MANY_AHEAD; e++) {
+                if (k + e >= walk.small)
+                    break;
+                many_backward_node<1, true>(walk, walk.ready[k + e], ahead[e], to, columns);
+                ahead[e] = walk.request(k + e + MANY_AHEAD, from, columns);
+            }
+        }
+        __syncwarp(); /* the rows may go */
     }
 }
 

@@ -361,6 +361,8 @@ int main(void) {
             check_system(&p, &subjects[k], (gpusolve_system)system);
         close_problem(&p, &common);
     }
+    check_large("diag:3000", &common); /* branches without rows below */
+    check_large("forest:900", &common);
     check_large("grid2d:60", &common);
     check_large("grid3d:12@c", &common);
     check_large("grid3d:16", &common);
