@@ -227,6 +227,11 @@ __device__ __forceinline__ T add_owed_row(T sum, const uint16_t *ptr, const uint
     return sum;
 }
 
+/* All of a block, each warp from where it is in the code: __syncthreads would want one place. */
+__device__ __forceinline__ void block_meets() {
+    asm volatile("barrier.sync 2, %0;" ::"n"(int(ONE_THREADS)) : "memory");
+}
+
 /* The walkers of a block, all warps but the last. */
 __device__ __forceinline__ void walkers_meet() {
     asm volatile("barrier.sync 1, %0;" ::"n"(int(ONE_BLOCK)) : "memory");
@@ -248,7 +253,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
     begin_bring_block<T>(plan, branch, memory, room, GSV_AT_ROW_LEVELS, GSV_AT_BACKWARD_LEVELS, arrived);
     if (thread >= ONE_BLOCK) {
         wait_for_vectors();
-        __syncthreads(); /* the mbarrier is there */
+        block_meets(); /* the mbarrier is there */
         prefetch_later_warp<T>(plan, upper.first, GSV_AT_ROW_LEVELS, GSV_AT_BACKWARD_LEVELS, b);
         return;
     }
@@ -285,7 +290,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
 #pragma unroll 1
     for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
         f[e] = *b.at(first_column + e);
-    __syncthreads(); /* f is there, and the mbarrier */
+    block_meets(); /* f is there, and the mbarrier */
     end_bring_block(arrived);
     for (int level = 0; level < levels; level++) {
         const int end = level_units[level + 1];
@@ -371,7 +376,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
     begin_bring_block<T>(plan, branch, memory, room, GSV_AT_BACKWARD_LEVELS, GSV_AT_END, arrived);
     if (thread >= ONE_BLOCK) {
         wait_for_vectors();
-        __syncthreads(); /* the mbarrier is there */
+        block_meets(); /* the mbarrier is there */
         prefetch_later_warp<T>(plan, upper.first, GSV_AT_BACKWARD_LEVELS, GSV_AT_END,
                                one_vector<const T>{x, nullptr, 1}, plan.outside_row);
         return;
@@ -417,7 +422,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
 #pragma unroll 1
     for (int e = thread + ONE_BLOCK; e < outside; e += ONE_BLOCK)
         solution[columns + e] = y[outside_row[e]];
-    __syncthreads(); /* f and the outside rows are there, and the mbarrier */
+    block_meets(); /* f and the outside rows are there, and the mbarrier */
     end_bring_block(arrived);
     for (int level = branch.levels - 1; level >= 0; level--) {
         const int end = level_units[level + 1];
