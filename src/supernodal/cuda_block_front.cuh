@@ -23,7 +23,8 @@ template <int NR> struct block_room {
     static const int FRONT = ring::SLOTS * ring::SLOT;
     static const int FRONT_NUMBERS = ROWS * (NR + 4);
     static const int BARRIERS = FRONT + FRONT_NUMBERS * int(sizeof(double));
-    static const int BYTES = BARRIERS + 2 * ring::SLOTS * 8;
+    static const int STAGE = BARRIERS + 2 * ring::SLOTS * 8;
+    static const int BYTES = STAGE + ring::HEADER;
     static const int BLOCKS = NR == 8 ? 3 : 2; /* of an SM */
 };
 

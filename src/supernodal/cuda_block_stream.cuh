@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(block_room<NR>::THREADS + 32, block_room<NR>::
     extern __shared__ int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     ring slots = {memory, reinterpret_cast<uint64_t *>(memory + room::BARRIERS),
-                  reinterpret_cast<uint64_t *>(memory + room::BARRIERS) + slots_room::SLOTS};
+                  reinterpret_cast<uint64_t *>(memory + room::BARRIERS) + slots_room::SLOTS, nullptr,
+                  memory + room::STAGE};
     if (threadIdx.x == 0) {
         for (int k = 0; k < slots_room::SLOTS; k++) {
             barrier_init(&slots.full[k], 1);

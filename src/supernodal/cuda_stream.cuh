@@ -5,9 +5,15 @@
  * Block. Its last warp brings pieces of panels, with their lists, into a ring of slots in shared memory, by
  * bulk copies that complete on an mbarrier; nothing that it brings depends on the solve, so a block that
  * waits for a vector already holds what it will multiply with it, and memory is read all the time. Four
- * warps take the pieces as they come: they assemble the vector of a piece, a row or two a thread, wait for
- * each other, multiply from shared memory, and give the slot back. Before they multiply they request what the
- * next piece's vector is made of, if that piece has come.
+ * warps take the pieces as they come: they request what the vector of a piece is made of, all of it together,
+ * a term a thread whatever row it belongs to; when all terms are in shared memory they add them up, row by row,
+ * multiply, and give the slot back. Before they multiply they request what the next piece's vector is made of,
+ * if that piece has come and they did not have to wait for this one's.
+ *
+ * Who takes what. A level of few tasks is on the critical path, so no block has two of them while another has
+ * none: it takes the next one when it no longer waits for this one's vector. Where there are fewer tasks than
+ * blocks, several share a block row of a wide supernode: each has some columns of every sixteen, so that the
+ * sums keep their order, and the last one adds up what they have.
  *
  * Synchronisation between blocks. Update vectors u, published fronts f and solutions z are handed over where
  * the data is the flag (published.cuh): a launch before fills them with ABSENT. What else is read was written
@@ -17,19 +23,21 @@
  * number alone, or for itself. So of all tasks that are taken and not finished, the one with the lowest
  * number waits for none, and it is at the head of its block's ring, since a block takes its tasks in
  * ascending order too. That does not ask that all blocks of the launch run at the same time. The last block
- * to leave sets the counter back.
+ * to leave sets the counter back. The next sweep's blocks may start when those of this one leave, for all of
+ * these have started by then; they wait for its end before they read a vector.
  *
  * Bits. Every sum has the terms and the order of cuda_narrow.cuh and cuda_wide.cuh.
  *
  * Traffic: the panels once, lists and vectors. A level of the tree costs the hand-over of the vector through
- * L2, about half a microsecond, and the work on a piece or two, another half.
+ * L2, about half a microsecond, and the work on a piece: forward 1.2, backward 0.6.
  */
 #ifndef GSV_CUDA_STREAM_CUH
 #define GSV_CUDA_STREAM_CUH
 
 #include <type_traits>
 
-#include "cuda_stream_pieces.cuh"
+#include "cuda_stream_back.cuh"
+#include "cuda_stream_published.cuh"
 
 namespace gsv {
 
@@ -42,12 +50,13 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
     typedef stream_room<T> room;
     extern __shared__ int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
-    ring slots = {memory, reinterpret_cast<uint64_t *>(memory + room::BARRIERS),
-                  reinterpret_cast<uint64_t *>(memory + room::BARRIERS) + room::SLOTS};
+    uint64_t *barriers = reinterpret_cast<uint64_t *>(memory + room::BARRIERS);
+    ring slots = {memory, barriers, barriers + room::SLOTS, barriers + 2 * room::SLOTS, memory + room::STAGE};
     if (threadIdx.x == 0) {
         for (int k = 0; k < room::SLOTS; k++) {
             barrier_init(&slots.full[k], 1);
             barrier_init(&slots.empty[k], STREAM_WARPS);
+            barrier_init(&slots.begun[k], STREAM_WARPS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -67,15 +76,15 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
             const backward_front<T> front(plan, header, from);
             rows.request(front.own, front.polled, published, front.rows, front.count);
         } else {
-            rows.prepare(block, header, from);
+            rows.prepare(block, header, from, published);
         }
     };
     wait_for_vectors();
     bool prepared = false;
     for (int n = 0;; n++) {
-        const stream_header &header = header_of(n);
         if (!prepared)
             barrier_wait(&slots.full[n % room::SLOTS], n / room::SLOTS & 1);
+        const stream_header &header = header_of(n);
         const gsv_piece &p = header.piece;
         const int kind = p.kind, width = p.width;
         if (kind == GSV_NO_PIECE)
@@ -83,12 +92,18 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         if (!prepared)
             prepare(header);
         const bool in_public = !BACKWARD && is_published(p, header.parts);
+        bool waited = false;
         if constexpr (BACKWARD)
-            complete_backward<T>(block, header, rows, from, published, acc);
-        else if (!in_public)
-            complete_forward<T>(block, p, rows, reinterpret_cast<T(&)[2]>(acc));
-        prepared =
-            __all_sync(~0u, barrier_is_over(&slots.full[(n + 1) % room::SLOTS], (n + 1) / room::SLOTS & 1));
+            waited = complete_backward<T>(block, header, rows, from, published, acc);
+        else if (in_public)
+            waited =
+                complete_published<T>(block, header, rows, published, reinterpret_cast<row_sums<T> &>(acc));
+        else
+            waited = complete_forward<T>(block, p, rows, reinterpret_cast<T(&)[2]>(acc));
+        if (threadIdx.x % 32 == 0)
+            barrier_arrive(&slots.begun[n % room::SLOTS]);
+        prepared = __all_sync(
+            ~0u, !waited && barrier_is_over(&slots.full[(n + 1) % room::SLOTS], (n + 1) / room::SLOTS & 1));
         if (prepared && header_of(n + 1).piece.kind != GSV_NO_PIECE)
             prepare(header_of(n + 1));
         uint64_t *empty = &slots.empty[n % room::SLOTS];
@@ -105,8 +120,10 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
                 narrow_forward<T>(block, header, empty, to, u, reinterpret_cast<T(&)[2]>(acc));
             else if (kind == GSV_TILES_PIECE)
                 tiles_forward<T>(block, header, empty, to, u);
-            else if (in_public)
-                row_forward_published<T>(block, header, empty, from, to, u, published, sums);
+            else if (kind == GSV_SHARE_PIECE)
+                share_forward<T>(block, header, empty, to, u, published, sums);
+            else if (header.parts > 1)
+                row_forward_parts<T>(block, header, empty, to, u, published, sums);
             else
                 row_forward<T>(block, header, empty, to, u, sums);
         }

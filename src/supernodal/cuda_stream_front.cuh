@@ -14,11 +14,13 @@ __device__ __forceinline__ void consumers_meet() {
 }
 
 /* Poll until this thread lacks nothing; ask(stop) loads what it lacks once more, all of it at the same time,
- * or, if stop, takes NaNs instead. */
+ * or, if stop, takes NaNs instead. Returns whether it lacked anything. */
 template <typename Lacks, typename Ask>
-__device__ __forceinline__ void poll(Lacks lacks, Ask ask, gsv_stream_state *state) {
-    for (int n = 1; lacks(); n++)
+__device__ __forceinline__ bool poll(Lacks lacks, Ask ask, gsv_stream_state *state) {
+    int n = 1;
+    for (; lacks(); n++)
         ask(gives_up(n, state));
+    return n > 1;
 }
 
 /*
@@ -50,85 +52,58 @@ template <typename T> struct front_rows {
             any |= lacks(q, polled, count);
         return any;
     }
-    __device__ __forceinline__ void finish(T *front, int polled, const T *z, const int32_t *rows, int count,
+    /* Returns whether it had to wait. */
+    __device__ __forceinline__ bool finish(T *front, int polled, const T *z, const int32_t *rows, int count,
                                            gsv_stream_state *state) {
-        poll([&]() { return lacks_any(polled, count); },
-             [&](bool stop) {
+        const bool waited = poll([&]() { return lacks_any(polled, count); },
+                                 [&](bool stop) {
 #pragma unroll
-                 for (int q = 0; q < EACH; q++)
-                     if (lacks(q, polled, count)) {
-                         if (stop)
-                             value[q] = not_a_number<T>();
-                         else
-                             load_relaxed(z + rows[place(q)], value[q]);
-                     }
-             },
-             state);
+                                     for (int q = 0; q < EACH; q++)
+                                         if (lacks(q, polled, count)) {
+                                             if (stop)
+                                                 value[q] = not_a_number<T>();
+                                             else
+                                                 load_relaxed(z + rows[place(q)], value[q]);
+                                         }
+                                 },
+                                 state);
 #pragma unroll
         for (int q = 0; q < EACH; q++)
             if (place(q) < count)
                 front[place(q)] = value[q];
+        return waited;
     }
 };
 
-/*
- * What the children owe a row: gather[ptr[0]] .. gather[ptr[1] - 1], added in this order to what begins the
- * sum. Three steps: request, wait (settle), and add, so that all of a thread's rows are on their way together
- * and are polled together.
- */
-template <typename T> struct owed_row {
-    enum { FEW = 2 };
-    const uint32_t *gather;
-    uint32_t at, end, from[FEW];
-    T term[FEW];
-
-    __device__ __forceinline__ void nothing() {
-        at = end = 0;
+/* sum and what a row is owed, terms one after the other, from lists in memory: of the few pieces whose lists do
+ * not fit into a slot. */
+template <typename T>
+__device__ __noinline__ T add_far(const uint32_t *ptr, const uint32_t *gather, const T *u, uint32_t upper,
+                                  gsv_stream_state *state, T sum) {
+    const uint32_t end = ptr[1];
+#pragma unroll 1
+    for (uint32_t g = ptr[0]; g < end; g++) {
+        const uint32_t from = gather[g];
+        T term;
+        load_relaxed(u + from, term);
+        poll([&]() { return from < upper && is_absent(term); },
+             [&](bool stop) {
+                 if (stop)
+                     term = not_a_number<T>();
+                 else
+                     load_relaxed(u + from, term);
+             },
+             state);
+        sum = add(sum, term);
     }
-    __device__ __forceinline__ void request(const T *u) {
-#pragma unroll
-        for (int k = 0; k < FEW; k++)
-            if (at + k < end) {
-                from[k] = gather[at + k];
-                load_relaxed(u + from[k], term[k]);
-            }
-    }
-    /* gather is counted from base on. */
-    __device__ __forceinline__ void begin(const uint32_t *ptr, const uint32_t *list, uint32_t base,
-                                          const T *u) {
-        gather = list - base;
-        at = ptr[0];
-        end = ptr[1];
-        request(u);
-    }
-    __device__ __forceinline__ bool lacks(int k, uint32_t upper) const {
-        return at + k < end && from[k] < upper && is_absent(term[k]);
-    }
-    __device__ __forceinline__ bool lacks_any(uint32_t upper) const {
-        bool any = false;
-#pragma unroll
-        for (int k = 0; k < FEW; k++)
-            any |= lacks(k, upper);
-        return any;
-    }
-    __device__ __forceinline__ void ask_again(const T *u, uint32_t upper, bool stop) {
-#pragma unroll
-        for (int k = 0; k < FEW; k++)
-            if (lacks(k, upper)) {
-                if (stop)
-                    term[k] = not_a_number<T>();
-                else
-                    load_relaxed(u + from[k], term[k]);
-            }
-    }
-};
-
-/* Wait until none of the rows lacks what it has requested. */
-template <typename T, typename... Rows>
-__device__ __forceinline__ void settle(const T *u, uint32_t upper, gsv_stream_state *state, Rows &...rows) {
-    poll([&]() { return (rows.lacks_any(upper) || ...); },
-         [&](bool stop) { (rows.ask_again(u, upper, stop), ...); }, state);
+    return sum;
 }
+
+/* The terms of one row: begin .. end - 1 of stream_block::terms(), or, if its lists are in memory, the row. */
+struct owed_span {
+    int64_t row;
+    int begin, end;
+};
 
 /* What the warps of a block share and keep from piece to piece. */
 template <typename T> struct stream_block {
@@ -159,40 +134,124 @@ template <typename T> struct stream_block {
         return reinterpret_cast<const T *>(reinterpret_cast<const char *>(&header) + room::HEADER +
                                            GSV_PIECE_LISTS + header.shift);
     }
-    /* Request what the children owe row k of list a, or of list b. */
-    __device__ __forceinline__ void begin_a(owed_row<T> &row, const gsv_piece &p, int k) const {
+    /* What the children owe the rows of a piece, in its lists' order, once it is there (owed_terms). */
+    __device__ __forceinline__ T *terms() const {
+        return reinterpret_cast<T *>(memory + room::TERMS);
+    }
+    /* Which terms row k of list a, or of list b, is owed; of lists in memory, all are read anew. */
+    __device__ __forceinline__ owed_span owed_a(const gsv_piece &p, int k) const {
         if (p.flags & GSV_PIECE_FAR)
-            row.begin(plan.gather_ptr + p.row + p.a_first + k, plan.gather, 0, u);
-        else
-            row.begin(list(p, p.a_ptr_at) + k, list(p, p.a_gather_at), p.a_gather, u);
+            return {p.row + p.a_first + k, 0, 0};
+        const uint32_t *ptr = list(p, p.a_ptr_at) + k;
+        return {0, int(ptr[0] - p.a_gather), int(ptr[1] - p.a_gather)};
     }
-    __device__ __forceinline__ void begin_b(owed_row<T> &row, const gsv_piece &p, int k) const {
+    __device__ __forceinline__ owed_span owed_b(const gsv_piece &p, int k) const {
         if (p.flags & GSV_PIECE_FAR)
-            row.begin(plan.gather_ptr + p.row + p.b_first + k, plan.gather, 0, u);
-        else
-            row.begin(list(p, p.b_ptr_at) + k, list(p, p.b_gather_at), p.b_gather, u);
+            return {p.row + p.b_first + k, 0, 0};
+        const uint32_t *ptr = list(p, p.b_ptr_at) + k;
+        return {0, int(ptr[0] - p.b_gather) + p.a_gathers, int(ptr[1] - p.b_gather) + p.a_gathers};
     }
-    template <typename... Rows> __device__ __forceinline__ void settle_rows(Rows &...rows) const {
-        settle(u, upper, state, rows...);
-    }
-    /* What settled rows are owed is added; most have no more than they have requested. */
-    __device__ __forceinline__ T add_owed(owed_row<T> &row, T sum) const {
-        while (row.at < row.end) {
+    /* sum[q] and what row q is owed, one by one in the lists' order, for all rows of a thread together: two terms
+     * at a time, and where there is none another one is read all the same, for branches would cost more. far: as
+     * in the piece's flags. */
+    template <int N>
+    __device__ __forceinline__ void add_owed(bool far, const owed_span (&owed)[N], T (&sum)[N]) const {
+        const T *terms = this->terms();
+        int most = 0;
 #pragma unroll
-            for (int k = 0; k < owed_row<T>::FEW; k++)
-                if (row.at + k < row.end)
-                    sum = add(sum, row.term[k]);
-            row.at += owed_row<T>::FEW;
-            row.request(u);
-            settle(u, upper, state, row);
+        for (int q = 0; q < N; q++)
+            most = max(most, owed[q].end - owed[q].begin);
+#pragma unroll 1
+        for (int k = 0; k < most; k += 2) {
+            T term[N][2];
+#pragma unroll
+            for (int q = 0; q < N; q++)
+#pragma unroll
+                for (int h = 0; h < 2; h++) {
+                    const int at = owed[q].begin + k + h;
+                    term[q][h] = terms[at < owed[q].end ? at : 0];
+                }
+#pragma unroll
+            for (int h = 0; h < 2; h++)
+#pragma unroll
+                for (int q = 0; q < N; q++) {
+                    const T next = add(sum[q], term[q][h]);
+                    if (owed[q].begin + k + h < owed[q].end)
+                        sum[q] = next;
+                }
         }
-        return sum;
+        if (far)
+#pragma unroll
+            for (int q = 0; q < N; q++)
+                if (owed[q].row >= 0)
+                    sum[q] = add_far(plan.gather_ptr + owed[q].row, plan.gather, u, upper, state, sum[q]);
     }
     /* Give the slot back: this warp has read it. */
     static __device__ __forceinline__ void release(uint64_t *empty) {
         __syncwarp();
         if (threadIdx.x % 32 == 0)
             barrier_arrive(empty);
+    }
+};
+
+/*
+ * What the children owe the rows of a piece, list a and then list b: a thread has every STREAM_THREADS-th
+ * term, whatever row it belongs to, so that all are on their way together and a row of many costs no further
+ * trip. Those of branches are there; the others are polled.
+ */
+template <typename T> struct owed_terms {
+    enum { EACH = GSV_PIECE_LISTS / 4 / STREAM_THREADS };
+    T term[EACH];
+    uint32_t from[EACH];
+    unsigned polled; /* bit q: term[q] is */
+    static __device__ __forceinline__ int place(int q) {
+        return int(threadIdx.x) + STREAM_THREADS * q;
+    }
+    static __device__ __forceinline__ int count_of(const gsv_piece &p) {
+        return p.flags & GSV_PIECE_FAR ? 0 : p.a_gathers + p.b_gathers;
+    }
+    __device__ __forceinline__ void request(const stream_block<T> &block, const gsv_piece &p) {
+        const int count = count_of(p);
+        polled = 0;
+#pragma unroll
+        for (int q = 0; q < EACH; q++)
+            if (place(q) < count) {
+                const int k = place(q), b = k - p.a_gathers;
+                from[q] = *stream_block<T>::list(p, b < 0 ? p.a_gather_at + 4 * k : p.b_gather_at + 4 * b);
+                load_relaxed(block.u + from[q], term[q]);
+                polled |= from[q] < block.upper ? 1u << q : 0u;
+            }
+    }
+    __device__ __forceinline__ bool lacks(int q) const {
+        return polled >> q & 1 && is_absent(term[q]);
+    }
+    /* Into block.terms(); the caller lets the warps meet. */
+    __device__ __forceinline__ bool finish(const stream_block<T> &block, const gsv_piece &p) {
+        const bool waited = poll(
+            [&]() {
+                bool any = false;
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    any |= lacks(q);
+                return any;
+            },
+            [&](bool stop) {
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    if (lacks(q)) {
+                        if (stop)
+                            term[q] = not_a_number<T>();
+                        else
+                            load_relaxed(block.u + from[q], term[q]);
+                    }
+            },
+            block.state);
+        const int count = count_of(p);
+#pragma unroll
+        for (int q = 0; q < EACH; q++)
+            if (place(q) < count)
+                block.terms()[place(q)] = term[q];
+        return waited;
     }
 };
 

@@ -5,6 +5,7 @@
 #ifndef GSV_CUDA_STREAM_RING_CUH
 #define GSV_CUDA_STREAM_RING_CUH
 
+#include "../dense_kernels/overlap.cuh"
 #include "cuda_gather.cuh"
 
 namespace gsv {
@@ -21,8 +22,10 @@ template <typename T> struct stream_room {
     static const int FRONT = SLOTS * SLOT;               /* 2 x FRONT_ROWS numbers */
     static const int OWN = FRONT + 2 * FRONT_ROWS * int(sizeof(T)); /* 2 x 128 */
     static const int PARTIAL = OWN + 2 * 128 * int(sizeof(T));      /* 2 x 64 */
-    static const int BARRIERS = PARTIAL + 2 * 64 * int(sizeof(T));
-    static const int BYTES = BARRIERS + 2 * SLOTS * 8;
+    static const int TERMS = PARTIAL + 2 * 64 * int(sizeof(T));     /* of GSV_PIECE_LISTS / 4 entries */
+    static const int BARRIERS = TERMS + GSV_PIECE_LISTS / 4 * int(sizeof(T));
+    static const int STAGE = BARRIERS + 3 * SLOTS * 8; /* HEADER */
+    static const int BYTES = STAGE + HEADER;
 };
 
 struct stream_header {
@@ -159,20 +162,49 @@ __device__ __forceinline__ void copy_columns_warp(const gsv_device_plan &plan, c
                   full);
 }
 
+/* Of each sixteen columns of a shared block row a task has 1 << share_shift: eight or four; */
+__device__ __forceinline__ int share_shift(const gsv_piece &p) {
+    return p.groups == 2 ? 3 : 2;
+}
+
+/* of `columns` side by side, so many. */
+__device__ __forceinline__ int shared_columns(const gsv_piece &p, int columns) {
+    const int shift = share_shift(p), each = 1 << shift, rest = columns % GSV_TILE - p.left;
+    return (columns / GSV_TILE << shift) + (rest < 0 ? 0 : rest < each ? rest : each);
+}
+
+/* And its copies: sixteen rows of a few columns each. */
+template <typename T>
+__device__ __forceinline__ void copy_share_warp(const gsv_device_plan &plan, const gsv_piece &p, char *slot,
+                                                int lane, uint64_t *full) {
+    const int each = 1 << share_shift(p);
+    const T *panels = static_cast<const T *>(plan.panels) + p.panel;
+    T *panel = reinterpret_cast<T *>(slot + stream_room<T>::HEADER + GSV_PIECE_LISTS);
+    for (int g = lane; GSV_TILE * g + p.left < p.count; g += 32) {
+        const int left = p.count - GSV_TILE * g - p.left, live = left < each ? left : each;
+        bulk_copy(panel + GSV_TILE * each * g, panels + GSV_TILE * GSV_TILE * g,
+                  live * GSV_TILE * int(sizeof(T)), full);
+    }
+}
+
 /* The ring of a block. */
 struct ring {
     char *slots;
-    uint64_t *full, *empty;
+    uint64_t *full, *empty, *begun; /* of piece n: n mod SLOTS; begun: its vector is complete */
+    char *stage;                    /* stream_room::HEADER bytes of the producer's own */
 };
 
 /* The last warp's work: all pieces of all tasks that this block takes, and then one that says that it is
- * over. Unless there is a crowd of them, a task is taken only when there is room for its first piece: who
- * takes more than that takes them from blocks that have nothing to do. */
+ * over. Unless there is a crowd of them, a task is taken only when there is room for its first piece, and, if
+ * there are few, when no piece is left that waits: who takes more than that takes them from blocks that have
+ * nothing to do. */
 template <typename T, bool BACKWARD>
 __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &list, gsv_stream_state *state,
                         const ring &ring) {
     typedef stream_room<T> room;
     constexpr int WORDS = sizeof(gsv_piece) / 8;
+    /* the next sweep's blocks may start where this one's have left, and bring their first pieces */
+    let_next_kernel_start();
     const int lane = threadIdx.x % 32;
     int *ticket = BACKWARD ? &state->backward : &state->forward;
     const uint64_t *pieces = reinterpret_cast<const uint64_t *>(list.piece);
@@ -181,13 +213,14 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
     };
     auto take = [&]() { return lane == 0 ? atomicAdd(ticket, 1) : 0; };
     int n = 0;
-    auto wait_for_room = [&]() {
-        barrier_wait(&ring.empty[n % room::SLOTS], (n / room::SLOTS & 1) ^ 1);
-        return ring.slots + n % room::SLOTS * room::SLOT;
-    };
+    auto wait_for_room = [&]() { barrier_wait(&ring.empty[n % room::SLOTS], (n / room::SLOTS & 1) ^ 1); };
+    const gsv_piece &p = *reinterpret_cast<const gsv_piece *>(ring.stage);
     int next = 0;
     bool ahead = false; /* next is taken, or on its way */
+    bool alone = false; /* not before the last piece has begun */
     for (;;) {
+        if (alone)
+            barrier_wait(&ring.begun[(n - 1) % room::SLOTS], (n - 1) / room::SLOTS & 1);
         if (!ahead) {
             wait_for_room();
             next = take();
@@ -195,19 +228,24 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
         const int task = __shfl_sync(~0u, next, 0);
         if (task >= list.tasks)
             break;
-        const int first = __ldg(&list.task[task]), end = __ldg(&list.task[task + 1]);
-        uint64_t word = words(first);
-        for (int at = first; at < end; at++, n++) {
-            char *slot = wait_for_room();
+        uint64_t word = words(task);
+        const int more = lane < 2 ? __ldg(&list.task[task + lane]) : 0;
+        const int second = __shfl_sync(~0u, more, 0), end = __shfl_sync(~0u, more, 1);
+        for (int at = second; at <= end; at++, n++) { /* all but the first piece stand side by side */
+            /* whatever can be known of the piece is known before there is room for it */
+            char *slot = ring.slots + n % room::SLOTS * room::SLOT;
             stream_header *header = reinterpret_cast<stream_header *>(slot);
+            const uint64_t own = word;
+            __syncwarp(); /* the piece before has been read */
             if (lane < WORDS)
-                reinterpret_cast<uint64_t *>(&header->piece)[lane] = word;
+                reinterpret_cast<uint64_t *>(ring.stage)[lane] = own;
             __syncwarp();
-            if (at + 1 < end)
-                word = words(at + 1);
-            const gsv_piece &p = header->piece;
-            if (at == first) {
+            if (at < end)
+                word = words(at);
+            const int parts = lane == 0 && p.node >= 0 ? plan.wide[p.node].parts : 1;
+            if (at == second) {
                 ahead = p.flags & GSV_PIECE_CROWD;
+                alone = p.flags & GSV_PIECE_ALONE;
                 if (ahead)
                     next = take();
             }
@@ -216,22 +254,30 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             const unsigned bytes = range_of_lane<T, BACKWARD>(plan, p, lane, slot, to, from);
             unsigned total = __reduce_add_sync(~0u, bytes);
             const bool columns = BACKWARD && p.kind == GSV_COLUMNS_PIECE;
+            const bool share = !BACKWARD && p.kind == GSV_SHARE_PIECE;
             if (columns)
                 total += p.count * column_bytes<T>(p);
+            if (share)
+                total += shared_columns(p, p.count) * GSV_TILE * int(sizeof(T));
             uint64_t *full = &ring.full[n % room::SLOTS];
-            if (lane == 0)
+            wait_for_room();
+            if (lane < WORDS)
+                reinterpret_cast<uint64_t *>(&header->piece)[lane] = own;
+            if (lane == 0) {
+                header->parts = parts;
+                header->shift =
+                    int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % 16);
                 barrier_expect(full, total);
+            }
             __syncwarp();
             if (bytes > 0)
                 bulk_copy(to, from, bytes, full);
             if (columns)
                 copy_columns_warp<T>(plan, p, slot, lane, full);
-            if (lane == 0) {
-                header->parts = p.node >= 0 ? plan.wide[p.node].parts : 1;
-                header->shift =
-                    int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % 16);
+            if (share)
+                copy_share_warp<T>(plan, p, slot, lane, full);
+            if (lane == 0)
                 barrier_arrive(full);
-            }
         }
     }
     wait_for_room();

@@ -15,6 +15,8 @@ typedef struct writer {
     gsv_piece_list *list;
     int64_t pieces, tasks;
     int backward, block; /* block: for a block of right-hand sides */
+    int first;           /* the next piece is the first one of its task */
+    int alone;           /* of a level: it has few tasks */
     int crowd, groups;   /* of a level: it has many tasks; groups of a task of a wide supernode */
     int32_t width;       /* of a level: columns of a task for one right-hand side, backward */
     int64_t row;         /* of a supernode, as gsv_piece.row */
@@ -23,8 +25,9 @@ typedef struct writer {
 
 static void begin_task(writer *w) {
     if (w->list->piece)
-        w->list->task[w->tasks] = (int32_t)w->pieces;
+        w->list->task[w->tasks] = (int32_t)(w->list->tasks + w->pieces - w->tasks);
     w->tasks++;
+    w->first = 1;
 }
 
 /* Take room for count 32-bit numbers from place `start` of an array on, brought from a multiple of 16 bytes
@@ -69,9 +72,12 @@ static void add_piece(writer *w, gsv_piece piece) {
             piece.flags |= GSV_PIECE_FAR;
         if (w->crowd)
             piece.flags |= GSV_PIECE_CROWD;
-        w->list->piece[w->pieces] = piece;
+        if (w->alone)
+            piece.flags |= GSV_PIECE_ALONE;
+        w->list->piece[w->first ? w->tasks - 1 : w->list->tasks + w->pieces - w->tasks] = piece;
     }
     w->pieces++;
+    w->first = 0;
 }
 
 static gsv_piece piece_of(const writer *w, int32_t s, int kind, int32_t node) {
@@ -132,26 +138,65 @@ static void add_tiles(writer *w, int32_t s, int32_t node) {
     }
 }
 
+/* A block row of a wide supernode whose columns several tasks share: of each sixteen, 16 / shares are one's. */
+static void add_shares(writer *w, gsv_piece piece, int32_t row, int shares) {
+    const int32_t columns = gsv_block_row_columns(piece.nc, row), each = GSV_TILE / shares;
+    const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * each) * GSV_TILE;
+    const int32_t pieces = (columns + fit - 1) / fit;
+    const int32_t most = ((columns + pieces - 1) / pieces + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
+    const int64_t panel = piece.panel + gsv_block_row_start(piece.nc, row);
+    piece.kind = GSV_SHARE_PIECE;
+    piece.groups = (unsigned)shares & 15u;
+    piece.place = row;
+    piece.numbers = 0;
+    piece.a_rows = 0;
+    for (int32_t left = 0; left < GSV_TILE; left += each) {
+        begin_task(w);
+        piece.left = left;
+        for (int32_t first = 0; first < columns; first += most) {
+            const int32_t end = first + most < columns ? first + most : columns;
+            piece.panel = panel + GSV_TILE * (int64_t)(first + left);
+            piece.first = first;
+            piece.count = (int16_t)(end - first);
+            piece.flags = (uint8_t)(GSV_PIECE_PUBLISHED | (first == 0 ? GSV_PIECE_FIRST : 0) |
+                                    (end == columns ? GSV_PIECE_LAST : 0));
+            /* the first task publishes rows of the triangle, the last one adds to those below */
+            const int wants = left + each == GSV_TILE || (left == 0 && GSV_TILE * row < piece.nc);
+            set_b(&piece, GSV_TILE * row, first == 0 && wants ? GSV_TILE : 0);
+            add_piece(w, piece);
+        }
+    }
+}
+
 /* A wide supernode, forward: each block row a task, in pieces of columns. */
-static void add_rows(writer *w, int32_t s, int32_t node, uint32_t published) {
+static void add_rows(writer *w, int32_t s, int32_t node, uint32_t published, bool shared) {
     gsv_piece piece = piece_of(w, s, GSV_ROW_PIECE, node);
     const int64_t panel = piece.panel;
     const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
+    const int is_folded = piece.nc <= GSV_FOLD_COLUMNS && !shared;
     piece.published = published;
+    const gsv_piece plain = piece;
     for (int32_t row = 0; GSV_TILE * row < piece.nr; row++) {
         const int32_t columns = gsv_block_row_columns(piece.nc, row);
+        const int fit = columns > 2 * most ? GSV_SHARES : columns > most ? 2 : 1;
+        if (shared && fit > 1) {
+            add_shares(w, plain, row, fit);
+            continue;
+        }
         begin_task(w);
         for (int32_t first = 0; first < columns; first += most) {
             const int32_t end = first + most < columns ? first + most : columns;
+            piece = plain;
             piece.panel = panel + gsv_block_row_start(piece.nc, row) + GSV_TILE * first;
             piece.numbers = GSV_TILE * (end - first);
             piece.place = row;
             piece.first = first;
             piece.count = (int16_t)(end - first);
             piece.flags =
-                (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == columns ? GSV_PIECE_LAST : 0));
+                (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == columns ? GSV_PIECE_LAST : 0) |
+                          (is_folded ? 0 : GSV_PIECE_PUBLISHED));
             piece.a_first = first;
-            piece.a_rows = (uint16_t)(piece.nc <= GSV_FOLD_COLUMNS ? end - first : 0);
+            piece.a_rows = (uint16_t)(is_folded ? end - first : 0);
             set_b(&piece, GSV_TILE * row, first == 0 ? GSV_TILE : 0);
             add_piece(w, piece);
         }
@@ -220,6 +265,7 @@ static void add_columns(writer *w, int32_t s, int32_t node, int kind) {
 typedef struct member {
     int64_t numbers, row;
     int32_t level, s, node;
+    bool shared; /* tasks share its block rows */
     uint32_t published, place;
 } member;
 
@@ -262,6 +308,7 @@ static void begin_level(writer *w, const member *members, int64_t count) {
         w->groups /= 2;
     const int64_t tasks = tasks_of_level(w, members, count, w->groups);
     w->crowd = tasks >= GSV_CROWD;
+    w->alone = !w->block && tasks * (!w->backward && members->shared ? GSV_SHARES : 1) < GSV_ALONE;
     w->width = GSV_COLUMNS / (tasks < GSV_HALF ? 2 : 1);
 }
 
@@ -282,7 +329,7 @@ static void write_stream(writer *w, const member *members, int64_t count) {
         else if (gsv_columns(w->plan, m->s) <= GSV_WARP_TILE_COLUMNS)
             add_tiles(w, m->s, m->node);
         else
-            add_rows(w, m->s, m->node, m->published);
+            add_rows(w, m->s, m->node, m->published, m->shared);
     }
 }
 
@@ -302,8 +349,8 @@ static gpusolve_status fill_list(const gsv_plan *plan, gsv_stream *stream, int b
     list->piece = gsv_malloc((size_t)w.pieces + 1, sizeof *list->piece);
     if (!list->task || !list->piece)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
-    write_stream(&w, members, count);
     list->tasks = (int32_t)w.tasks;
+    write_stream(&w, members, count);
     list->task[w.tasks] = (int32_t)w.pieces;
     stream->bytes += 4 * (w.tasks + 1) + (int64_t)sizeof *list->piece * w.pieces;
     return GPUSOLVE_OK;
@@ -319,20 +366,37 @@ static void list_members(const gsv_plan *plan, gsv_stream *stream, member *membe
         const int narrow = gsv_is_narrow(nr, nc);
         const int64_t numbers = gsv_panel_size(nr, nc);
         if (of[s] < 0) {
-            members[count++] = (member){numbers,
-                                        stream->nrows,
-                                        plan->level[s],
-                                        s,
-                                        narrow ? -1 : wide,
-                                        (uint32_t)stream->published,
-                                        (uint32_t)stream->columns};
-            if (!narrow && nc > GSV_WARP_TILE_COLUMNS)
-                stream->published += nc;
+            members[count++] = (member){.numbers = numbers,
+                                        .row = stream->nrows,
+                                        .level = plan->level[s],
+                                        .s = s,
+                                        .node = narrow ? -1 : wide,
+                                        .place = (uint32_t)stream->columns};
             stream->numbers += numbers;
             stream->nrows += nr;
             stream->columns += nc;
         }
         wide += !narrow;
+    }
+}
+
+/* Where published fronts stand, and which supernodes' block rows are shared: of few tasks. members: sorted for
+ * the forward stream. */
+static void place_published(const gsv_plan *plan, gsv_stream *stream, member *members, int64_t count) {
+    const writer w = {.plan = plan};
+    int64_t tasks = 0;
+    for (int64_t k = 0; k < count; k++) {
+        member *m = &members[k];
+        const int32_t nr = gsv_rows(plan, m->s), nc = gsv_columns(plan, m->s);
+        if (k == 0 || m->level != m[-1].level)
+            tasks = tasks_of_level(&w, m, count - k, 1);
+        m->published = (uint32_t)stream->published;
+        if (m->node < 0 || nc <= GSV_WARP_TILE_COLUMNS)
+            continue;
+        stream->published += nc;
+        m->shared = tasks < GSV_SHARED && nc > GSV_SHARED_COLUMNS;
+        if (m->shared) /* sixteen sums of every task of a block row but the last */
+            stream->published += (GSV_SHARES - 1) * GSV_TILE * ((nr + GSV_TILE - 1) / GSV_TILE);
     }
 }
 
@@ -371,6 +435,8 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
     for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
         if (count > 1)
             qsort(members, (size_t)count, sizeof *members, backward ? in_stream_back : in_stream);
+        if (!backward)
+            place_published(plan, stream, members, count);
         for (int block = 0; block <= (stream->block_columns > 0) && status == GPUSOLVE_OK; block++)
             status = fill_list(plan, stream, backward, block, members, count, message);
     }

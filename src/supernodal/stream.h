@@ -9,6 +9,8 @@
  *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
  *                 GSV_ROW_PIECE       columns of one block row of a wider one
+ *                 GSV_SHARE_PIECE     of every sixteen columns of one block row eight or four: two or four tasks
+ *                                     share it, where there are fewer tasks than a device has blocks
  *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one, or of eight where there are
  *                                     few tasks
@@ -25,7 +27,7 @@
  * supernodes come first and narrow ones last. Within a supernode tasks go on by ascending block rows
  * (forward) and descending columns (backward): where its triangle is inverted in parts, a part waits for
  * those before it. Within a task of the backward stream block rows descend, for the last ones have their
- * numbers first.
+ * numbers first. Tasks that share a block row follow each other, and the last one collects their sums.
  *
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *
@@ -48,6 +50,7 @@ enum {
     GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
     GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
     GSV_CROWD = 2048,         /* tasks of a level: several for every block of the device */
+    GSV_ALONE = 396,          /* tasks of a level, as many as blocks on an H200: with fewer, one at a time */
     GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200 */
     GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
     GSV_BLOCK_COLUMNS = 16,   /* a block of right-hand sides has so many at most */
@@ -56,34 +59,48 @@ enum {
     GSV_GROUPS = 4,           /* block rows or groups of columns of a task at most: one for each warp */
     GSV_COLUMNS = 16,         /* of a task of the backward stream for one right-hand side, */
     GSV_HALF = 264,           /* half of them where a level would have fewer tasks than this */
+    GSV_SHARED = 264,         /* tasks of a level: with fewer, tasks share the block rows of supernodes */
+    GSV_SHARED_COLUMNS = 256, /* of more columns than so many, */
+    GSV_SHARES = 4,           /* so many tasks, or two */
     GSV_FOLD_COLUMNS = 512 /* up to here each task of a wide front assembles the front's own columns anew; the
                             * rows of a wider front are assembled once, and published */
 };
 
-enum { GSV_NARROW_PIECE, GSV_TILES_PIECE, GSV_ROW_PIECE, GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE, GSV_NO_PIECE };
+enum {
+    GSV_NARROW_PIECE,
+    GSV_TILES_PIECE,
+    GSV_ROW_PIECE,
+    GSV_COLUMNS_PIECE,
+    GSV_BLOCK_PIECE,
+    GSV_SHARE_PIECE,
+    GSV_NO_PIECE
+};
 enum {
     GSV_PIECE_FIRST = 1,
     GSV_PIECE_LAST = 2,
-    GSV_PIECE_FAR = 4 /* its lists do not fit into a slot */,
-    GSV_PIECE_CROWD = 8 /* its level has many tasks: a block may take the next one early */
+    GSV_PIECE_FAR = 4,        /* its lists do not fit into a slot */
+    GSV_PIECE_CROWD = 8,      /* its level has many tasks: a block may take the next one early */
+    GSV_PIECE_PUBLISHED = 16, /* the supernode's front is published */
+    GSV_PIECE_ALONE = 32      /* its level has few tasks: a block takes no other one while this one waits */
 };
 
 typedef struct gsv_piece {
     int64_t panel;      /* first number of the piece; GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE: of the panel */
     int64_t row;        /* of the supernode's first row: gsv_tiles.row_place; backward: in gsv_stream.rows */
     uint32_t update;    /* row of its update vector */
-    uint32_t published; /* forward: row of its published front; backward: place of its first column */
+    uint32_t published; /* forward: row of its published front, after which come sums of shared block rows;
+                         * backward: place of its first column */
     int32_t first_column, nr, nc; /* of the supernode */
     int32_t node;                 /* among the wide supernodes; -1: narrow */
     int32_t first;                /* column, or block row */
     int32_t place;                /* (first) block row; backward: that of the (first) columns' diagonal */
-    int32_t numbers;              /* from panel on; GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE: 0 */
+    int32_t numbers;              /* from panel on; GSV_COLUMNS_, GSV_BLOCK_ and GSV_SHARE_PIECE: 0 */
     int16_t count;                /* columns, or block rows */
-    uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE */
+    uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE; GSV_SHARE_PIECE: tasks of its block row */
     uint8_t flags;
     union {
         int32_t a_first; /* first rows of the lists a and b, counted in the front */
-        int32_t left;    /* GSV_COLUMNS_PIECE: first column, */
+        int32_t left;    /* GSV_COLUMNS_PIECE: first column; GSV_SHARE_PIECE: of every sixteen, */
     };
     int32_t b_first;
     uint16_t a_rows, b_rows;
@@ -98,10 +115,10 @@ typedef struct gsv_piece {
     uint16_t a_ptr_at, a_gather_at, b_ptr_at, b_gather_at;
 } gsv_piece;
 
-/* The pieces of task t: piece[task[t]] .. piece[task[t + 1] - 1]. */
+/* The pieces of task t: piece[t], then piece[task[t]] .. piece[task[t + 1] - 1]. */
 typedef struct gsv_piece_list {
     int32_t tasks;
-    int32_t *task; /* [tasks + 1] */
+    int32_t *task; /* [tasks + 1] task[tasks]: all pieces */
     gsv_piece *piece;
 } gsv_piece_list;
 
@@ -111,7 +128,7 @@ typedef struct gsv_stream {
     int block_columns;           /* 0, 8 or 16: blocks of so many at most are solved so too */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
-    int64_t published;           /* rows of all published fronts */
+    int64_t published;           /* rows of all published fronts, and of sums */
     int64_t supernodes, numbers; /* of the upper tree, and of its panels */
     int64_t bytes;               /* memory of all this */
 } gsv_stream;

@@ -1,0 +1,210 @@
+/*
+ * Pieces of the forward stream whose supernode's front is published (cuda_stream_pieces.cuh): the block rows of
+ * the triangle assemble sixteen of its rows each, and all tasks read them there. That is so for many columns,
+ * for columns that several tasks share, and for a triangle that is inverted in parts, which wait for each other.
+ */
+#ifndef GSV_CUDA_STREAM_PUBLISHED_CUH
+#define GSV_CUDA_STREAM_PUBLISHED_CUH
+
+#include "cuda_stream_pieces.cuh"
+
+namespace gsv {
+
+/* complete_forward where the front is published. The first piece of a task assembles the task's rows, and publishes
+ * those that no part before adds to; of a block row that tasks share the first one publishes, or the last one, if
+ * it is to do the whole row. Where the triangle is inverted in parts its columns wait for each other: no more
+ * than that is done here. */
+template <typename T>
+__device__ __forceinline__ bool complete_published(stream_block<T> &block, const stream_header &header,
+                                                   forward_rows<T> &rows, T *published, row_sums<T> &sums) {
+    const gsv_piece &p = header.piece;
+    const int thread = threadIdx.x, nc = p.nc, i = GSV_TILE * p.place + thread;
+    const int width = header.parts > 1 ? gsv_part_columns(nc, header.parts) : nc;
+    T *f = published + p.published;
+    bool waited = false;
+    if (p.flags & GSV_PIECE_FIRST) {
+        block.owns++;
+        sums.clear();
+        if (p.b_rows > 0) {
+            owed_span owed[1] = {{-1, 0, 0}};
+            if (thread < p.b_rows)
+                owed[0] = block.owed_b(p, thread);
+            const bool mine = thread < p.b_rows, far = p.flags & GSV_PIECE_FAR;
+            const bool publishes = p.kind != GSV_SHARE_PIECE || (header.parts > 1 ? p.left > 0 : p.left == 0);
+            waited = rows.owed.finish(block, p);
+            consumers_meet(); /* the terms are there */
+            if (mine) {
+                T sum[1] = {rows.right_side[0]};
+                block.add_owed(far, owed, sum);
+                block.own()[thread] = sum[0];
+                if (publishes && i < nc && i < width)
+                    publish(&f[i], sum[0]);
+            }
+        }
+    }
+    if (header.parts <= 1) {
+        const published_rows of(p);
+        block.fronts++;
+        waited |= rows.pair.finish(
+            block.front(), of.count, [&](int k) { return f + of(k); }, block.state);
+    }
+    consumers_meet(); /* own, and the front, are complete */
+    return waited;
+}
+
+/* Columns first .. end - 1 of a block row, which stand from panel on, part by part; last: these are its last
+ * ones. */
+template <typename T, bool IN_MEMORY>
+__device__ __forceinline__ void parts_forward(stream_block<T> &block, const stream_header &header,
+                                              const T *panel, int first, int end, bool last, T *x, T *u, T *f,
+                                              row_sums<T> &sums) {
+    const gsv_piece &p = header.piece;
+    const int thread = threadIdx.x, nr = p.nr, nc = p.nc, top = GSV_TILE * p.place;
+    const int width = header.parts > 1 ? gsv_part_columns(nc, header.parts) : nc, part = top / width;
+    constexpr int MOST = IN_MEMORY ? 16 * row_sums<T>::STEPS : GSV_PIECE_NUMBERS / GSV_TILE;
+    typename row_sums<T>::requested numbers;
+    T *own_x = x + p.first_column, *own_u = u + p.update, *own = block.own();
+    for (int to; first < end; first = to) {
+        const int part_end = (first / width + 1) * width, stop = part_end < end ? part_end : end;
+        to = first + MOST < stop ? first + MOST : stop;
+        if (IN_MEMORY)
+            row_sums<T>::request(numbers, panel, to - first);
+        block.fronts++;
+        published_pair<T> pair;
+        pair.request(to - first, [&](int k) { return f + first + k; });
+        pair.finish(
+            block.front(), to - first, [&](int k) { return f + first + k; }, block.state);
+        consumers_meet(); /* the front is complete */
+        if (IN_MEMORY)
+            sums.run(numbers, block.front(), to - first);
+        else
+            sums.run(panel, block.front(), to - first);
+        panel += GSV_TILE * (to - first);
+        if (to == part_end || (last && to == end)) {
+            block.partials++;
+            T *partial = block.partial();
+            const T mine = sums.of_warp();
+            sums.clear();
+            if (thread % 32 < 16)
+                partial[thread / 32 * 16 + thread % 16] = mine;
+            consumers_meet(); /* the warps' sums are there */
+            const int i = top + thread;
+            if (thread < 16 && i < nr) {
+                const T total = row_sums<T>::of_block(partial);
+                if (i < nc && first / width == part) {
+                    own_x[i] = total;
+                } else {
+                    const T sum = add(own[thread], total);
+                    own[thread] = sum;
+                    if (i >= nc && last && to == end)
+                        publish(&own_u[i - nc], sum);
+                    else if (i < nc && first / width == part - 1)
+                        publish(&f[i], sum);
+                }
+            }
+        }
+    }
+}
+
+/*
+ * Columns of one block row of a supernode that is inverted in parts. A block row of the triangle adds to its
+ * rows what the parts before bring, and publishes them; all tasks read them there.
+ */
+template <typename T>
+__device__ __forceinline__ void row_forward_parts(stream_block<T> &block, const stream_header &header,
+                                                  uint64_t *empty, T *x, T *u, T *published,
+                                                  row_sums<T> &sums) {
+    const gsv_piece &p = header.piece;
+    parts_forward<T, false>(block, header, block.panel(header), p.first, p.first + p.count,
+                            p.flags & GSV_PIECE_LAST, x, u, published + p.published, sums);
+    block.release(empty);
+}
+
+/*
+ * Columns of one block row that several tasks share: a thread has a row, and one of the task's columns of each
+ * sixteen. The last task collects the others' sums. Where the triangle is inverted in parts, which is rare, it
+ * does the whole row, from memory.
+ */
+template <typename T>
+__device__ __forceinline__ void share_forward(stream_block<T> &block, const stream_header &header,
+                                              uint64_t *empty, T *x, T *u, T *published, row_sums<T> &sums) {
+    const gsv_piece &p = header.piece;
+    const int thread = threadIdx.x, nr = p.nr, nc = p.nc, top = GSV_TILE * p.place, i = top + thread;
+    const int shift = share_shift(p), each = 1 << shift, share = p.left >> shift;
+    const int columns = shared_columns(p, p.count);
+    const bool last = p.flags & GSV_PIECE_LAST, collects = p.left + each == GSV_TILE;
+    T *own_x = x + p.first_column, *own_u = u + p.update, *f = published + p.published;
+    T *others = f + nc + 3 * top + thread; /* the sums of the tasks before the last */
+    T &sum = sums.sum[0];
+    if (header.parts > 1) {
+        if (last && collects)
+            parts_forward<T, true>(block, header,
+                                   static_cast<const T *>(block.plan.panels) + p.panel -
+                                       GSV_TILE * (p.first + p.left),
+                                   0, gsv_block_row_columns(nc, p.place), true, x, u, f, sums);
+        block.release(empty);
+        return;
+    }
+    const int column = thread / GSV_TILE;
+    if (column < each) {
+        const T *tile = block.panel(header) + thread, *v = block.front() + column;
+        const int step = GSV_TILE * each;
+#pragma unroll 8
+        for (int k = column; k < columns; k += each) {
+            sum = multiply_add(sum, *tile, *v);
+            tile += step;
+            v += each;
+        }
+    }
+    block.release(empty);
+    if (!last)
+        return;
+    block.partials++;
+    T *partial = block.partial();
+    const T mine = add(sum, shuffle_xor(sum, 16));
+    if (thread % 32 < 16)
+        partial[thread / 32 * 16 + thread % 16] = mine;
+    consumers_meet(); /* the warps' sums are there */
+    if (thread < 16) {
+        const T *at = partial + thread;
+        T total = add(at[0], at[16]);
+        if (each == 8)
+            total = add(total, add(at[32], at[48]));
+        if (!collects) {
+            publish(others + GSV_TILE * share, total);
+        } else {
+            T other[3];
+#pragma unroll
+            for (int q = 0; q < 3; q++)
+                if (q < share)
+                    load_relaxed(others + GSV_TILE * q, other[q]);
+            poll(
+                [&]() {
+                    bool any = false;
+#pragma unroll
+                    for (int q = 0; q < 3; q++)
+                        any |= q < share && is_absent(other[q]);
+                    return any;
+                },
+                [&](bool stop) {
+#pragma unroll
+                    for (int q = 0; q < 3; q++)
+                        if (q < share && is_absent(other[q])) {
+                            if (stop)
+                                other[q] = not_a_number<T>();
+                            else
+                                load_relaxed(others + GSV_TILE * q, other[q]);
+                        }
+                },
+                block.state);
+            total = each == 8 ? add(other[0], total) : add(add(other[0], other[1]), add(other[2], total));
+            if (i < nc)
+                own_x[i] = total;
+            else if (i < nr)
+                publish(&own_u[i - nc], add(block.own()[thread], total));
+        }
+    }
+}
+
+} // namespace gsv
+#endif
