@@ -10,10 +10,11 @@
 
 namespace gsv {
 
-/* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. */
+/* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. Each
+ * brings the branch's panels and lists, 3 to 5 us. */
 inline int many_splits(int32_t branches, int groups) {
     int splits = 1;
-    while (branches * splits < 1024 && 2 * splits <= groups && groups % (2 * splits) == 0)
+    while (branches * splits < 256 && 2 * splits <= groups && groups % (2 * splits) == 0)
         splits *= 2;
     return splits;
 }
