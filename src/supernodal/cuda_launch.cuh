@@ -240,7 +240,8 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
     return launch_allowed(stream_kernel_of<T, NR, BACKWARD>(), pieces.tasks < most ? pieces.tasks : most,
                           stream_threads<T, NR>(), stream_bytes<T, NR>(), stream, device, pieces,
                           static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
-                          static_cast<T *>(BACKWARD ? vectors.y : vectors.x), static_cast<T *>(vectors.u),
+                          static_cast<T *>(BACKWARD ? vectors.y : vectors.x),
+                          static_cast<T *>(BACKWARD && NR == 1 ? vectors.f : vectors.u),
                           static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state);
 }
 

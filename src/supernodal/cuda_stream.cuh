@@ -41,7 +41,7 @@
 
 namespace gsv {
 
-/* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. */
+/* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z, u = f. */
 template <typename T, bool BACKWARD>
 __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
     stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const T *from, T *to, T *u, T *published,
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
     auto prepare = [&](const stream_header &header) {
         if constexpr (BACKWARD) {
             const backward_front<T> front(plan, header, from);
-            rows.request(front.own, front.polled, published, front.rows, front.count);
+            rows.request(front.own, front.polled, published, front.rows, front.count, front.skip);
         } else {
             rows.prepare(block, header, from, published);
         }
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
             barrier_wait(&slots.full[n % room::SLOTS], n / room::SLOTS & 1);
         const stream_header &header = header_of(n);
         const gsv_piece &p = header.piece;
-        const int kind = p.kind, width = p.width;
+        const int kind = p.kind, width = p.width, shared_by = p.groups;
         if (kind == GSV_NO_PIECE)
             break;
         if (!prepared)
@@ -110,6 +110,8 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         if constexpr (BACKWARD) {
             if (kind == GSV_NARROW_PIECE)
                 narrow_backward<T>(block, header, empty, to, published);
+            else if (shared_by == 2)
+                half_backward<T>(block, header, empty, to, published, u, acc);
             else if (width == 16)
                 columns_backward<T, 16>(block, header, empty, to, published, acc);
             else

@@ -13,7 +13,7 @@ namespace gsv {
 template <typename T> struct backward_front {
     const T *own; /* x */
     const int32_t *rows;
-    int count, polled;
+    int count, polled, skip;
     __device__ __forceinline__ backward_front(const gsv_device_plan &plan, const stream_header &header,
                                               const T *x) {
         const gsv_piece &p = header.piece;
@@ -29,7 +29,10 @@ template <typename T> struct backward_front {
         rows = p.flags & GSV_PIECE_FAR
                    ? plan.upper_rows + p.row + start
                    : reinterpret_cast<const int32_t *>(stream_block<T>::list(p, p.b_ptr_at));
-        count = p.nr - start < most ? p.nr - start : most;
+        /* every other block row: the last one may end early */
+        skip = !narrow && p.groups == 2 ? ~15 : 0;
+        const int left = p.nr - start - (skip ? GSV_TILE * (p.count - 1) : 0);
+        count = left < most ? left : most;
         polled = own_end - start;
     }
 };
@@ -48,7 +51,7 @@ __device__ __forceinline__ bool complete_backward(stream_block<T> &block, const 
     block.fronts++;
     T *f = block.front();
     const backward_front<T> front(block.plan, header, x);
-    const bool waited = rows.finish(f, front.polled, z, front.rows, front.count, block.state);
+    const bool waited = rows.finish(f, front.polled, z, front.rows, front.count, front.skip, block.state);
     if (!narrow)
         for (int k = front.count + threadIdx.x; k < GSV_TILE * p.count; k += STREAM_THREADS)
             f[k] = make<T>(0);
@@ -137,6 +140,56 @@ __device__ __forceinline__ void columns_backward(stream_block<T> &block, const s
             y[first_column + column] = total;
         }
     }
+}
+
+/*
+ * Every other block row of eight columns, from the last up: one of the two sums of columns_backward, which two
+ * tasks have. A thread has a row of the tiles, and a column. The first task hands its sums to the second.
+ */
+template <typename T>
+__device__ __forceinline__ void half_backward(stream_block<T> &block, const stream_header &header,
+                                              uint64_t *empty, T *y, T *z, T *sums, T (&acc)[4]) {
+    const gsv_piece &p = header.piece;
+    const int thread = threadIdx.x, nc = p.nc, column = p.left + thread / 16;
+    const bool last = p.flags & GSV_PIECE_LAST, odd = p.flags & GSV_PIECE_ODD;
+    const int64_t first_column = p.first_column, place = p.published;
+    T *shared_sum = sums + p.numbers + column;
+    {
+        const T *at = block.panel(header) + thread + 128 * (p.count - 1);
+        const T *v = block.front() + thread % 16 + 16 * (p.count - 1);
+#pragma unroll 6
+        for (int b = p.count; b > 0; b--) {
+            acc[0] = multiply_add(acc[0], conjugate(*at), *v);
+            at -= 128;
+            v -= 16;
+        }
+    }
+    block.release(empty);
+    if (!last)
+        return;
+    T sum = acc[0];
+#pragma unroll
+    for (int away = 8; away > 0; away /= 2)
+        sum = add(sum, shuffle_xor(sum, away));
+    if (thread % 16 != 0 || column >= nc)
+        return;
+    if (!odd) {
+        publish(shared_sum, sum);
+        return;
+    }
+    T other;
+    load_relaxed(shared_sum, other);
+    poll([&]() { return is_absent(other); },
+         [&](bool stop) {
+             if (stop)
+                 other = not_a_number<T>();
+             else
+                 load_relaxed(shared_sum, other);
+         },
+         block.state);
+    const T total = add(other, sum);
+    publish(&z[place + column], total);
+    y[first_column + column] = total;
 }
 
 } // namespace gsv

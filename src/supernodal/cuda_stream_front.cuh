@@ -24,8 +24,9 @@ __device__ __forceinline__ bool poll(Lacks lacks, Ask ask, gsv_stream_state *sta
 }
 
 /*
- * A front that is read: number k is own[k] for k < polled, which is there, and z[rows[k]] from there on, as
- * soon as that is there. A thread has every STREAM_THREADS-th one.
+ * A front that is read: row i is own[i] for i < polled, which is there, and z[rows[i]] from there on, as soon as
+ * that is there. A thread has every STREAM_THREADS-th number of `count`: of the rows in order, or, skip = ~15, of
+ * sixteen in every thirty-two.
  */
 template <typename T> struct front_rows {
     enum { EACH = (stream_room<T>::FRONT_ROWS + STREAM_THREADS - 1) / STREAM_THREADS };
@@ -33,37 +34,42 @@ template <typename T> struct front_rows {
     static __device__ __forceinline__ int place(int q) {
         return int(threadIdx.x) + STREAM_THREADS * q;
     }
+    static __device__ __forceinline__ int row(int q, int skip) {
+        return place(q) + (place(q) & skip);
+    }
     __device__ __forceinline__ void request(const T *own, int polled, const T *z, const int32_t *rows,
-                                            int count) {
+                                            int count, int skip) {
 #pragma unroll
         for (int q = 0; q < EACH; q++) {
             value[q] = make<T>(0);
-            if (place(q) < count)
-                load_relaxed(place(q) < polled ? own + place(q) : z + rows[place(q)], value[q]);
+            if (place(q) < count) {
+                const int i = row(q, skip);
+                load_relaxed(i < polled ? own + i : z + rows[i], value[q]);
+            }
         }
     }
-    __device__ __forceinline__ bool lacks(int q, int polled, int count) const {
-        return place(q) < count && place(q) >= polled && is_absent(value[q]);
+    __device__ __forceinline__ bool lacks(int q, int polled, int count, int skip) const {
+        return place(q) < count && row(q, skip) >= polled && is_absent(value[q]);
     }
-    __device__ __forceinline__ bool lacks_any(int polled, int count) const {
+    __device__ __forceinline__ bool lacks_any(int polled, int count, int skip) const {
         bool any = false;
 #pragma unroll
         for (int q = 0; q < EACH; q++)
-            any |= lacks(q, polled, count);
+            any |= lacks(q, polled, count, skip);
         return any;
     }
     /* Returns whether it had to wait. */
     __device__ __forceinline__ bool finish(T *front, int polled, const T *z, const int32_t *rows, int count,
-                                           gsv_stream_state *state) {
-        const bool waited = poll([&]() { return lacks_any(polled, count); },
+                                           int skip, gsv_stream_state *state) {
+        const bool waited = poll([&]() { return lacks_any(polled, count, skip); },
                                  [&](bool stop) {
 #pragma unroll
                                      for (int q = 0; q < EACH; q++)
-                                         if (lacks(q, polled, count)) {
+                                         if (lacks(q, polled, count, skip)) {
                                              if (stop)
                                                  value[q] = not_a_number<T>();
                                              else
-                                                 load_relaxed(z + rows[place(q)], value[q]);
+                                                 load_relaxed(z + rows[row(q, skip)], value[q]);
                                          }
                                  },
                                  state);

@@ -158,8 +158,8 @@ __device__ __forceinline__ void copy_columns_warp(const gsv_device_plan &plan, c
     T *panel = reinterpret_cast<T *>(slot + stream_room<T>::HEADER + GSV_PIECE_LISTS);
     for (int b = lane; b < p.count; b += 32)
         bulk_copy(panel + b * 16 * p.width,
-                  panels + gsv_block_row_start(p.nc, p.first + b) + 16 * int64_t(p.left), column_bytes<T>(p),
-                  full);
+                  panels + gsv_block_row_start(p.nc, p.first + b * p.groups) + 16 * int64_t(p.left),
+                  column_bytes<T>(p), full);
 }
 
 /* Of each sixteen columns of a shared block row a task has 1 << share_shift: eight or four; */
@@ -264,7 +264,6 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             if (lane < WORDS)
                 reinterpret_cast<uint64_t *>(&header->piece)[lane] = own;
             if (lane == 0) {
-                header->parts = parts;
                 header->shift =
                     int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % 16);
                 barrier_expect(full, total);
@@ -276,8 +275,10 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
                 copy_columns_warp<T>(plan, p, slot, lane, full);
             if (share)
                 copy_share_warp<T>(plan, p, slot, lane, full);
-            if (lane == 0)
+            if (lane == 0) {
+                header->parts = parts; /* only now, for it may still be on its way */
                 barrier_arrive(full);
+            }
         }
     }
     wait_for_room();

@@ -21,6 +21,7 @@ typedef struct writer {
     int32_t width;       /* of a level: columns of a task for one right-hand side, backward */
     int64_t row;         /* of a supernode, as gsv_piece.row */
     uint32_t place;      /* backward: of its first column */
+    int64_t sums;        /* backward: of the tasks that share its columns, or -1 */
 } writer;
 
 static void begin_task(writer *w) {
@@ -235,6 +236,26 @@ static void add_block_rows(writer *w, int32_t s, int32_t node, uint32_t publishe
     }
 }
 
+/* Every other block row of a few columns, from the last one or the one before it up, in pieces of about the same
+ * size. */
+static void add_half(writer *w, gsv_piece piece, int32_t last, int odd) {
+    const int32_t runs = (last - odd - piece.place + 1) / 2;
+    const int32_t pieces = (runs + GSV_HALVED_ROWS - 1) / GSV_HALVED_ROWS,
+                  most = (runs + pieces - 1) / pieces;
+    piece.groups = 2;
+    piece.numbers = (int32_t)w->sums;
+    begin_task(w);
+    for (int32_t done = 0, count; done < runs; done += count) {
+        count = done + most < runs ? most : runs - done;
+        piece.first = last - odd - 1 - 2 * (done + count - 1);
+        piece.count = (int16_t)count;
+        piece.flags = (uint8_t)((done == 0 ? GSV_PIECE_FIRST : 0) |
+                                (done + count == runs ? GSV_PIECE_LAST : 0) | (odd ? GSV_PIECE_ODD : 0));
+        set_b(&piece, GSV_TILE * piece.first, GSV_TILE * (2 * count - 1));
+        add_piece(w, piece);
+    }
+}
+
 /* A wide supernode, backward: a few columns a task, which begin at a multiple of so many, in pieces of block
  * rows; of these all but a task's last piece of GSV_COLUMNS_PIECE have an even number. */
 static void add_columns(writer *w, int32_t s, int32_t node, int kind) {
@@ -247,6 +268,11 @@ static void add_columns(writer *w, int32_t s, int32_t node, int kind) {
         if (kind == GSV_COLUMNS_PIECE) {
             piece.left = left;
             piece.width = (uint16_t)width;
+        }
+        if (kind == GSV_COLUMNS_PIECE && w->sums >= 0 && last - piece.place > most) {
+            add_half(w, piece, last, 0);
+            add_half(w, piece, last, 1);
+            continue;
         }
         begin_task(w);
         for (int32_t end = last, first; end > piece.place; end = first) {
@@ -263,7 +289,7 @@ static void add_columns(writer *w, int32_t s, int32_t node, int kind) {
 
 /* A supernode of the upper tree, to be sorted. */
 typedef struct member {
-    int64_t numbers, row;
+    int64_t numbers, row, sums;
     int32_t level, s, node;
     bool shared; /* tasks share its block rows */
     uint32_t published, place;
@@ -308,8 +334,11 @@ static void begin_level(writer *w, const member *members, int64_t count) {
         w->groups /= 2;
     const int64_t tasks = tasks_of_level(w, members, count, w->groups);
     w->crowd = tasks >= GSV_CROWD;
-    w->alone = !w->block && tasks * (!w->backward && members->shared ? GSV_SHARES : 1) < GSV_ALONE;
     w->width = GSV_COLUMNS / (tasks < GSV_HALF ? 2 : 1);
+    /* of this level and of those between it and the root; list->tasks is known when pieces are written */
+    const int64_t upward = w->backward ? w->tasks + tasks : w->list->tasks - w->tasks;
+    w->alone = !w->block && tasks * (!w->backward && members->shared ? GSV_SHARES : 1) < GSV_ALONE &&
+               upward < GSV_ALONE_UPWARD;
 }
 
 static void write_stream(writer *w, const member *members, int64_t count) {
@@ -320,6 +349,7 @@ static void write_stream(writer *w, const member *members, int64_t count) {
             begin_level(w, m, count - k);
         w->row = w->backward ? m->row : w->plan->tiles->row_place[m->s];
         w->place = m->place;
+        w->sums = w->backward && !w->block ? m->sums : -1;
         if (m->node < 0)
             add_narrow(w, m->s);
         else if (w->backward)
@@ -383,13 +413,16 @@ static void list_members(const gsv_plan *plan, gsv_stream *stream, member *membe
 /* Where published fronts stand, and which supernodes' block rows are shared: of few tasks. members: sorted for
  * the forward stream. */
 static void place_published(const gsv_plan *plan, gsv_stream *stream, member *members, int64_t count) {
-    const writer w = {.plan = plan};
-    int64_t tasks = 0;
+    const writer forward = {.plan = plan}, backward = {.plan = plan, .backward = 1};
+    int64_t tasks = 0, tasks_back = 0;
     for (int64_t k = 0; k < count; k++) {
         member *m = &members[k];
         const int32_t nr = gsv_rows(plan, m->s), nc = gsv_columns(plan, m->s);
-        if (k == 0 || m->level != m[-1].level)
-            tasks = tasks_of_level(&w, m, count - k, 1);
+        if (k == 0 || m->level != m[-1].level) {
+            tasks = tasks_of_level(&forward, m, count - k, 1);
+            tasks_back = tasks_of_level(&backward, m, count - k, 1);
+        }
+        m->sums = -1;
         m->published = (uint32_t)stream->published;
         if (m->node < 0 || nc <= GSV_WARP_TILE_COLUMNS)
             continue;
@@ -397,6 +430,10 @@ static void place_published(const gsv_plan *plan, gsv_stream *stream, member *me
         m->shared = tasks < GSV_SHARED && nc > GSV_SHARED_COLUMNS;
         if (m->shared) /* sixteen sums of every task of a block row but the last */
             stream->published += (GSV_SHARES - 1) * GSV_TILE * ((nr + GSV_TILE - 1) / GSV_TILE);
+        if (tasks_back < GSV_HALVED) {
+            m->sums = stream->published;
+            stream->published += nc;
+        }
     }
 }
 

@@ -13,7 +13,7 @@
  *                                     share it, where there are fewer tasks than a device has blocks
  *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one, or of eight where there are
- *                                     few tasks
+ *                                     few tasks; where there are fewer still, every other block row
  *
  * For a block of right-hand sides the vectors are what there is most of, so a piece of a wide supernode is as
  * square as parallelism allows:
@@ -50,7 +50,8 @@ enum {
     GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
     GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
     GSV_CROWD = 2048,         /* tasks of a level: several for every block of the device */
-    GSV_ALONE = 396,          /* tasks of a level, as many as blocks on an H200: with fewer, one at a time */
+    GSV_ALONE = 396,          /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
+    GSV_ALONE_UPWARD = 1188,  /* if no more than so many are between it and the root, that level's too */
     GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200 */
     GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
     GSV_BLOCK_COLUMNS = 16,   /* a block of right-hand sides has so many at most */
@@ -58,7 +59,9 @@ enum {
     GSV_BLOCK_WIDE = 64,      /* so many times as many for one of more than eight right-hand sides */
     GSV_GROUPS = 4,           /* block rows or groups of columns of a task at most: one for each warp */
     GSV_COLUMNS = 16,         /* of a task of the backward stream for one right-hand side, */
-    GSV_HALF = 264,           /* half of them where a level would have fewer tasks than this */
+    GSV_HALF = 264,           /* half of them where a level would have fewer tasks than this, */
+    GSV_HALVED = 66,          /* and two tasks for the same columns where it would have fewer than this */
+    GSV_HALVED_ROWS = 22,     /* block rows of a piece of such a task at most: their list fits */
     GSV_SHARED = 264,         /* tasks of a level: with fewer, tasks share the block rows of supernodes */
     GSV_SHARED_COLUMNS = 256, /* of more columns than so many, */
     GSV_SHARES = 4,           /* so many tasks, or two */
@@ -81,6 +84,7 @@ enum {
     GSV_PIECE_FAR = 4,        /* its lists do not fit into a slot */
     GSV_PIECE_CROWD = 8,      /* its level has many tasks: a block may take the next one early */
     GSV_PIECE_PUBLISHED = 16, /* the supernode's front is published */
+    GSV_PIECE_ODD = 64,       /* of two tasks that share columns the second: other block rows */
     GSV_PIECE_ALONE = 32      /* its level has few tasks: a block takes no other one while this one waits */
 };
 
@@ -94,9 +98,10 @@ typedef struct gsv_piece {
     int32_t node;                 /* among the wide supernodes; -1: narrow */
     int32_t first;                /* column, or block row */
     int32_t place;                /* (first) block row; backward: that of the (first) columns' diagonal */
-    int32_t numbers;              /* from panel on; GSV_COLUMNS_, GSV_BLOCK_ and GSV_SHARE_PIECE: 0 */
-    int16_t count;                /* columns, or block rows */
-    uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE; GSV_SHARE_PIECE: tasks of its block row */
+    int32_t numbers; /* from panel on; GSV_BLOCK_ and GSV_SHARE_PIECE: 0; GSV_COLUMNS_PIECE that is
+                                   * shared: among the published fronts, row of its supernode's sums */
+    int16_t count;   /* columns, or block rows */
+    uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE; else the tasks that share the work */
     uint8_t flags;
     union {
         int32_t a_first; /* first rows of the lists a and b, counted in the front */
