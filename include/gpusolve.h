@@ -382,6 +382,8 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * in double precision so are 2 to 8 columns, unless the factor is small, and 9 to 16 if it is large; all others
  * keep to the third. In a workspace of a handle with options.same_bits all do: 2 to 16 columns may take up to
  * 1.5 times as long then, and more than 32 up to twice as long.
+ * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
+ * substitution would not reach, for products with blocks of numbers take their zeros along.
  *
  * CUDA: with b and x in device memory (both) the call is asynchronous on the handle's stream, allocates
  * nothing, copies nothing to or from the host, and can be captured into a CUDA graph (with a workspace of its
