@@ -24,8 +24,8 @@
  * thread waits for it), and wait_for_vectors. No block waits for another.
  *
  * Traffic: panels, a byte or two of lists a front row, y, x and the outside rows once. A level costs a
- * barrier or two and four or five shared-memory reads that depend on each other, about a microsecond; what
- * comes before the walk one to two more. An SM has five blocks.
+ * barrier or two and four or five shared-memory reads that depend on each other, whatever it has to do. An SM has
+ * five blocks.
  */
 #ifndef GSV_CUDA_BRANCH_ONE_CUH
 #define GSV_CUDA_BRANCH_ONE_CUH

@@ -54,8 +54,7 @@ static int64_t launches_of_many(const gsv_plan *plan, const gsv_sweep_form *form
     const gsv_many_list *lists[] = {&plan->tiles->many.forward, &plan->tiles->many.backward};
     int64_t count = plan->tiles->branches.count > 0 ? 2 : 0;
     for (int l = 0; l < 2; l++) {
-        int before =
-            0; /* passes of the step before, if that has tasks: one launch has a run of one pass each */
+        int before = 0; /* passes of the last step that has tasks: a run of one pass each is one launch */
         for (int32_t k = 0; k < plan->nlevels; k++) {
             const int passes = form->passes[l ? plan->nlevels - 1 - k : k];
             if (lists[l]->ptr[k] == lists[l]->ptr[k + 1])

@@ -24,8 +24,8 @@
  * chain's terms stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
- * Shared memory traffic of it: 16 KB + 8 KB in, and by each warp (32 + 32) x 16 numbers out, for 128 x 64 x
- * 16 multiply-adds.
+ * Shared memory traffic of it: 16 KB + 8 KB in, and by each warp (32 + 2 x 32) x 16 numbers out, for 128 x 64
+ * x 16 multiply-adds: those of v twice, for registers hold sixteen rows of A at a time.
  */
 #ifndef GSV_CUDA_MANY_TILE_CUH
 #define GSV_CUDA_MANY_TILE_CUH

@@ -11,7 +11,7 @@
  *
  * Mapping: one warp puts the nodes in order while a thread of another deals the small leaves out to packs;
  * then all threads translate `below`, and a warp makes a pack. Five barriers of the block and two or
- * three trips through L2: 3 to 5 us a block.
+ * three trips through L2 before the first product.
  */
 #ifndef GSV_CUDA_MANY_WALK_CUH
 #define GSV_CUDA_MANY_WALK_CUH
@@ -29,7 +29,7 @@ enum {
     MANY_BRANCH_COLUMNS = 8,       /* right-hand sides of a warp at a time */
     MANY_SMALL_ROWS = 16,          /* of a small leaf at most, */
     MANY_SMALL_COLUMNS = 4,        /* and columns */
-    MANY_AHEAD = 4                 /* so many small leaves ahead right-hand sides are requested */
+    MANY_AHEAD = 4                 /* so many packs ahead right-hand sides are requested */
 };
 
 inline __host__ __device__ bool many_is_small(const gsv_branch_node &node) {
@@ -55,7 +55,6 @@ inline __host__ __device__ many_pack many_list_packs(const gsv_branch_node *node
                                                      many_pack *to) {
     many_pack pack = {};
     int fragments = 0, list = 0, small = 0, packs = 0;
-
     for (int k = 0; k <= leaves; k++) {
         const bool end = k == leaves;
         if (!end && !many_is_small(nodes[k]))
@@ -163,8 +162,7 @@ struct many_walk {
     many_pack *packs;
     uint16_t *lists;   /* of the packs */
     double *fragments; /* of the packs */
-
-    double2 *vectors; /* the warp's */
+    double2 *vectors;  /* the warp's */
     int npacks;
     int count, small; /* nodes, and small leaves among them */
     int own;          /* rows of the vectors for columns; the outside rows follow */
@@ -198,7 +196,6 @@ struct many_walk {
         __syncthreads(); /* the lists are there */
         __shared__ many_pack all;
         packs = reinterpret_cast<many_pack *>(memory + at.packs);
-
         if (threadIdx.x == 32)
             all = many_list_packs(nodes, leaves, height, packs);
         arrange_warp(leaves, warp == 0);
@@ -285,7 +282,6 @@ struct many_walk {
             };
             for (int e = lane; e < (pack.rows + H - 1) / H * 32; e += 32)
                 to[e] = 0;
-
             __syncwarp(); /* the zeros are there */
             int rows = MANY_SMALL_COLUMNS, columns = 0;
             for (int k = 0; k < pack.leaves; k++) {
@@ -304,7 +300,6 @@ struct many_walk {
                 const unsigned mask = __ballot_sync(~0u, fresh);
                 if (fresh) {
                     at = rows + __popc(mask & ((1u << lane) - 1));
-
                     rows_of[at] = uint16_t(place);
                 }
                 for (int c = 0; is && c < node.nc; c++)

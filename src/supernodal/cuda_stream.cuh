@@ -29,7 +29,7 @@
  * Bits. Every sum has the terms and the order of cuda_narrow.cuh and cuda_wide.cuh.
  *
  * Traffic: the panels once, lists and vectors. A level of the tree costs the hand-over of the vector through
- * L2, about half a microsecond, and the work on a piece: forward 1.2, backward 0.6.
+ * L2 and the work on a piece, more forward than backward: there its terms are gathered first.
  */
 #ifndef GSV_CUDA_STREAM_CUH
 #define GSV_CUDA_STREAM_CUH

@@ -44,12 +44,10 @@ typedef struct gsv_many_task {
     int32_t kind, node;
     int32_t first;      /* product: its first row or column; assembly: the first row */
     int32_t begin, end; /* product: its terms, columns or rows of the panel; assembly: end of the rows */
-    int32_t slot,
-        slots;     /* product that is a range of several: the first one's partial sums are there; 0: all */
-    int32_t range; /* which of them */
-    int32_t met;   /* counter of the ranges that are done */
-    int32_t wait, count;
-    int32_t signal;
+    /* product that is one of several ranges: where the first one's partial sums are, how many (else 0), which,
+     * and the counter of those that are done */
+    int32_t slot, slots, range, met;
+    int32_t wait, count, signal;
 } gsv_many_task;
 
 /* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1], the products from product[k] on, the longest first.
