@@ -26,8 +26,7 @@ typedef struct gpusolve_selection gpusolve_selection;
  *   x_count    how many rows of x
  *   x_rows     [in, host] [x_count] which, in any order, also more than once.
  *              NULL: all n of them
- *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs, and of 32 at most: so the
- *              sums are those of the whole factor
+ *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs, and of 32 at most
  *   selection  [out, host] NULL on failure
  * Rows are counted as the system counts its b and x: as those of A for A, in the factor's order otherwise.
  * Blocks. It serves the factor it was made for; destroy it before or after the factor, once the solves that
@@ -61,7 +60,7 @@ GPUSOLVE_API gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle
  *   b          [in] b_count x nrhs: row k is row b_rows[k] of b
  *   x          [out] x_count x nrhs: row k is row x_rows[k] of x; may be b itself (same values, order and ld)
  * The numbers are those of gpusolve_solve, bit for bit but for the sign of zeros; on CUDA, in double
- * precision, those of 2 to 16 columns, and those of more than 32, to rounding. Otherwise as gpusolve_solve.
+ * precision, those of more than one column, and in all those of more than 32, to rounding. Otherwise as gpusolve_solve.
  */
 GPUSOLVE_API gpusolve_status gpusolve_solve_selected(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                      gpusolve_selection *selection, const gpusolve_dense *b,

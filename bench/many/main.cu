@@ -159,7 +159,7 @@ problem make_problem(int nr, int nc) {
 }
 
 template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t blas) {
-    const int nr = p.nr, nc = p.nc, groups = columns / GSV_MANY_COLUMNS;
+    const int nr = p.nr, nc = p.nc;
     const double one = 1, zero = 0;
     uint64_t state = 9;
     std::vector<double> numbers(size_t(nr) * columns);
@@ -175,7 +175,7 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
     const gsv_many_vectors v = {y, x, u, partial, counters, nullptr};
     auto tiles = [&] {
         TRY(gsv::many_launcher<double>::begin(&p.plan, &list, &v, nullptr));
-        TRY((gsv::many_launcher<double>::tasks<BACKWARD>(&p.plan, &p.device, &p.many, &v, groups, 0,
+        TRY((gsv::many_launcher<double>::tasks<BACKWARD>(&p.plan, &p.device, &p.many, &v, columns, 0,
                                                          p.tasks[BACKWARD], 0, {0, 1}, nullptr)));
     };
     /* vectors are row-major: c' = v' A', or v' A; y(rows below) and x(own rows) of the backward sweep start
@@ -227,8 +227,9 @@ int main(int argc, char **argv) {
     TRY(gsv::many_launcher<double>::reserve(&none));
     for (int k = 3; k < std::max(argc, 4); k++) {
         const int columns = argc > 3 ? atoi(argv[k]) : 256;
-        if (columns < 64 || columns % GSV_MANY_COLUMNS || columns > GSV_MANY_GROUPS * GSV_MANY_COLUMNS) {
-            fprintf(stderr, "gpusolve-many-bench: %s columns: 64, 128, 192 or 256\n", argv[k]);
+        if (columns != GSV_MANY_LEAST &&
+            (columns < 64 || columns % GSV_MANY_COLUMNS || columns > GSV_MANY_GROUPS * GSV_MANY_COLUMNS)) {
+            fprintf(stderr, "gpusolve-many-bench: %s columns: 32, 64, 128, 192 or 256\n", argv[k]);
             return 2;
         }
         measure<false>(p, columns, blas);

@@ -50,9 +50,13 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
 }
 
 /* The launches of both sweeps for many right-hand sides. */
-static int64_t launches_of_many(const gsv_plan *plan, const gsv_sweep_form *form) {
+static int64_t launches_of_many(const gpusolve_factor *factor, int64_t nrhs) {
+    const gsv_plan *plan = &factor->plan;
+    const gsv_sweep_form *form = &((const gsv_cuda_factor *)factor->prepared)->form;
     const gsv_many_list *lists[] = {&plan->tiles->many.forward, &plan->tiles->many.backward};
     int64_t count = plan->tiles->branches.count > 0 ? 2 : 0;
+    if (count > 0 && factor->dtype == GPUSOLVE_DOUBLE && nrhs <= GSV_MANY_LEAST)
+        count = gsv_lower_launches(&plan->tiles->branches, GSV_MANY_LEAST);
     for (int l = 0; l < 2; l++) {
         int before = 0; /* passes of the last step that has tasks: a run of one pass each is one launch */
         for (int32_t k = 0; k < plan->nlevels; k++) {
@@ -70,7 +74,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
-    const int many = cost->nrhs > GSV_FEW_COLUMNS && gsv_cuda_takes_many(device);
+    const int many = cost->nrhs > gsv_cuda_many(factor->dtype)->few && gsv_cuda_takes_many(device);
     const int with_branches = tiles->branches.count > 0 && !device->form.level_by_level;
     share branches = {0}, tiny = {0}, small = {0};
     (void)handle;
@@ -87,7 +91,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     } else if (many) {
         gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
-        cost->launches = launches_of_many(plan, &device->form);
+        cost->launches = launches_of_many(factor, cost->nrhs);
     } else {
         gsv_cost_add(cost, "warp", tiny.supernodes, tiny.numbers, factor->dtype);
         gsv_cost_add(cost, "few warps", small.supernodes, small.numbers, factor->dtype);

@@ -10,8 +10,8 @@
  * backward sweep stores (cuda_branch_one.cuh).
  *
  * All on the handle's stream. The sweeps of a workspace are recorded as CUDA graphs when it is created, one
- * for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with more, multiples of 64 up to 256 by
- * kernels of their own, cuda_many.cuh); while the stream is being captured their
+ * for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with more, and in double precision with
+ * more than 16, 32 and multiples of 64 up to 256 by kernels of their own, cuda_many.cuh); while the stream is being captured their
  * launches go into the user's graph one by one. Nothing is allocated, and nothing waits, unless operands are
  * in host memory: then they pass through whichever of y and x is free at the time, and the call waits for the
  * result.
@@ -42,12 +42,14 @@ static int largest_class(const gsv_plan *plan, const gsv_sweep_functions *sweeps
     return class_index(sweeps, plan->tiles->stream.block_columns, max_nrhs);
 }
 
-/* Groups of right-hand sides for kernels of their own: so many side by side at most. */
-static int most_groups(int64_t max_nrhs) {
-    const int64_t groups = (max_nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS;
-    if (max_nrhs <= GSV_FEW_COLUMNS)
+/* So many columns side by side at most in the kernels for many right-hand sides; 0: it is not for these. */
+static int many_columns(gpusolve_dtype dtype, int64_t nrhs) {
+    const int64_t groups = (nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS;
+    if (nrhs <= gsv_cuda_many(dtype)->few)
         return 0;
-    return groups < GSV_MANY_GROUPS ? (int)groups : GSV_MANY_GROUPS;
+    if (nrhs <= GSV_MANY_LEAST)
+        return GSV_MANY_LEAST;
+    return GSV_MANY_COLUMNS * (groups < GSV_MANY_GROUPS ? (int)groups : GSV_MANY_GROUPS);
 }
 
 int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
@@ -66,16 +68,17 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const gsv_many *many = &plan->tiles->many;
     const int64_t row = number * sweeps->classes[largest_class(plan, sweeps, max_nrhs)];
     const gsv_stream *upper = &plan->tiles->stream;
-    const int64_t wide = number * GSV_MANY_COLUMNS * most_groups(max_nrhs);
+    const int64_t wide = number * many_columns(dtype, max_nrhs);
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
     const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
     const int64_t streamed = (upper->published + upper->columns + updates) * few;
     const int64_t rows = streamed > updates * row ? streamed : updates * row;
     const int64_t counters[] = {gsv_many_counters(plan, &many->forward),
                                 gsv_many_counters(plan, &many->backward)};
+    const int64_t widest = wide > row ? wide : row;
     const int64_t sizes[] = {
-        plan->l.n * (wide ? wide : row),
-        plan->l.n * (wide ? wide : row),
+        plan->l.n * widest,
+        plan->l.n * widest,
         sizeof(gsv_stream_state),
         many->updates * wide > rows ? many->updates * wide : rows,
         many->slots * GSV_MANY_ROWS * wide,
@@ -107,10 +110,22 @@ static void count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, i
     *workspace_bytes = make_workspace_layout(plan, dtype, max_nrhs).bytes;
 }
 
-/* How wide the vectors of a run are: groups > 0, many right-hand sides; or a class. */
+/* How wide the vectors of a run are: columns > 0, many right-hand sides; or a class. */
 typedef struct width {
-    int groups, k;
+    int columns, k;
 } width;
+
+/* Number k of those that there are: the classes, and then those of many right-hand sides. */
+static width width_of(int k) {
+    const int groups = k - GSV_CLASSES;
+    if (groups < 0)
+        return (width){0, k};
+    return (width){groups == 0 ? GSV_MANY_LEAST : groups * GSV_MANY_COLUMNS, 0};
+}
+
+static int number_of(width wide) {
+    return wide.columns == 0 ? wide.k : GSV_CLASSES + wide.columns / GSV_MANY_COLUMNS;
+}
 
 /* What this workspace's sweeps may be: those of several columns have the sums of one only level by level. */
 static gsv_sweep_form form_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work) {
@@ -127,18 +142,16 @@ static cudaError_t launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *dev
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
     const gsv_many_functions *many = gsv_cuda_many(dtype);
     const gsv_sweep_form form = form_of(device, work);
-    if (wide.groups > 0)
+    if (wide.columns > 0)
         return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &form,
-                                                           &work->many, wide.groups, stream);
+                                                           &work->many, wide.columns, stream);
     return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &form, &work->vectors[wide.k],
                                                            sweeps->classes[wide.k], stream);
 }
 
 /* Where the graph of a sweep is. */
 static cudaGraphExec_t *graph_of(gsv_cuda_workspace *work, width wide, int backward) {
-    if (wide.groups > 0)
-        return &(backward ? work->many_backward : work->many_forward)[wide.groups - 1];
-    return &(backward ? work->backward : work->forward)[wide.k];
+    return &work->sweep[number_of(wide)][backward];
 }
 
 /* Record one sweep. */
@@ -164,12 +177,10 @@ static void workspace_destroy(gpusolve_workspace *workspace) {
     gsv_cuda_refine_release(workspace);
     gsv_cuda_workspace *state = workspace->state;
     if (state) {
-        for (int k = 0; k < GSV_CLASSES + GSV_MANY_GROUPS; k++)
-            for (int backward = 0; backward < 2; backward++) {
-                const width wide = {k < GSV_CLASSES ? 0 : k - GSV_CLASSES + 1, k};
-                if (*graph_of(state, wide, backward))
-                    cudaGraphExecDestroy(*graph_of(state, wide, backward));
-            }
+        for (int k = 0; k < GSV_WIDTHS; k++)
+            for (int backward = 0; backward < 2; backward++)
+                if (state->sweep[k][backward])
+                    cudaGraphExecDestroy(state->sweep[k][backward]);
         cudaFree(state->memory);
         cudaFreeHost(state->report);
         gsv_free(state);
@@ -233,12 +244,17 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     state->changes = device->form.changes;
     const int classes = largest_class(plan, sweeps, workspace->max_nrhs) + 1;
     state->same_bits = handle->same_bits;
-    const int groups =
-        gsv_cuda_takes_many(device) && !state->same_bits ? most_groups(workspace->max_nrhs) : 0;
+    const int many = gsv_cuda_takes_many(device) && !state->same_bits
+                         ? many_columns(factor->dtype, workspace->max_nrhs)
+                         : 0;
     for (int k = 0; k < classes; k++)
         state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, sweeps->classes[k]);
-    for (int k = 0; k < classes + groups && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
-        const width wide = {k < classes ? 0 : k - classes + 1, k};
+    for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
+        const width wide = width_of(k);
+        const int of_many = wide.columns > 0, few = gsv_cuda_many(factor->dtype)->few;
+        if (of_many ? wide.columns > many || wide.columns <= few
+                    : k >= classes || (many > 0 && sweeps->classes[k] > few))
+            continue;
         cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
         if (error == cudaSuccess)
             error = record(plan, device, factor->dtype, state, wide, 1, stream);
@@ -275,8 +291,8 @@ static cudaError_t run_sweep(const solve_call *call, width wide, int backward) {
 
 static cudaError_t load(const solve_call *call, width wide, const int32_t *perm, const int32_t *inverse,
                         gsv_device_dense from, void *to) {
-    if (wide.groups > 0)
-        return call->many->load(call->factor->plan.l.n, inverse, from, to, wide.groups,
+    if (wide.columns > 0)
+        return call->many->load(call->factor->plan.l.n, inverse, from, to, wide.columns,
                                 &call->work->many.state->broken, call->stream);
     const gsv_sweep_form form = form_of(call->device, call->work);
     return call->sweeps->load(&call->factor->plan, &form, perm, inverse, from, to,
@@ -286,16 +302,16 @@ static cudaError_t load(const solve_call *call, width wide, const int32_t *perm,
 static cudaError_t store(const solve_call *call, width wide, const int32_t *inverse, const void *from,
                          gsv_device_dense to) {
     const int32_t n = call->factor->plan.l.n;
-    return wide.groups > 0
-               ? call->many->store(n, inverse, from, to, wide.groups, call->stream)
+    return wide.columns > 0
+               ? call->many->store(n, inverse, from, to, wide.columns, call->stream)
                : call->sweeps->store(n, inverse, from, to, call->sweeps->classes[wide.k], call->stream);
 }
 
 static cudaError_t scale(const solve_call *call, width wide, void *v) {
     const int32_t n = call->factor->plan.l.n;
     const void *d = call->device->plan.d;
-    return wide.groups > 0 ? call->many->scale(n, d, v, wide.groups, call->stream)
-                           : call->sweeps->scale(n, d, v, call->sweeps->classes[wide.k], call->stream);
+    return wide.columns > 0 ? call->many->scale(n, d, v, wide.columns, call->stream)
+                            : call->sweeps->scale(n, d, v, call->sweeps->classes[wide.k], call->stream);
 }
 
 /* Columns of one run. b and x are views of these columns. */
@@ -312,7 +328,7 @@ static cudaError_t solve_columns(const solve_call *call, width wide, const gpuso
 
     /* one right-hand side: the sweeps' first launch loads, and the last one stores */
     const gsv_sweep_form *form = &call->device->form;
-    const int one = wide.groups == 0 && call->sweeps->classes[wide.k] == 1 && call->b_on_device &&
+    const int one = wide.columns == 0 && call->sweeps->classes[wide.k] == 1 && call->b_on_device &&
                     call->x_on_device && !form->level_by_level && !form->level_by_level_above &&
                     form->stream_blocks[0] > 0;
     const int from_b = one && (call->steps & GSV_FORWARD), to_x = one && (call->steps & GSV_BACKWARD);
@@ -388,14 +404,18 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     const int64_t columns =
         call.sweeps->classes[largest_class(&factor->plan, call.sweeps, workspace->max_nrhs)];
     const int block_columns = form_of(call.device, call.work).block_columns;
-    const int groups = call.work->same_bits ? 0 : most_groups(workspace->max_nrhs);
-    const int many = groups > 0 && b->cols > GSV_FEW_COLUMNS && gsv_cuda_takes_many(call.device);
-    const int64_t most = many ? GSV_MANY_COLUMNS * groups : columns;
+    const int has_many = !call.work->same_bits && gsv_cuda_takes_many(call.device);
+    const int many = has_many ? many_columns(factor->dtype, workspace->max_nrhs) : 0;
+    const int is_many = many > 0 && b->cols > call.many->few;
+    const int64_t most = is_many ? many : columns;
+    /* all columns have the bits of one width, those of the last block too */
+    const int64_t least =
+        b->cols > GSV_MANY_LEAST && many > GSV_MANY_LEAST ? GSV_MANY_COLUMNS : GSV_MANY_LEAST;
     for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += most) {
         const int64_t count = b->cols - first < most ? b->cols - first : most;
         const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
-        const width wide = {many ? (int)((count + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS) : 0,
-                            many ? 0 : class_index(call.sweeps, block_columns, count)};
+        const width wide = {is_many ? many_columns(factor->dtype, count > least ? count : least) : 0,
+                            class_index(call.sweeps, block_columns, count)};
         status = gsv_cuda_check(solve_columns(&call, wide, &b_part, &x_part), "solving", &handle->message);
     }
     if (status == GPUSOLVE_OK && !on_device)

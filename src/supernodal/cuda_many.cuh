@@ -1,5 +1,5 @@
 /*
- * The sweeps for many right-hand sides, 64 to 256 columns at a time.
+ * The sweeps for many right-hand sides, 64 to 256 columns at a time, or 32.
  *
  * The same products as in cuda_sweep.cuh, [x1; u] = [W; -M] f1 + [0; f2] and its transpose, but the vectors
  * are blocks as wide as a matrix: a solve is bound by flops, 4 nnz(L) a column, and by what its vectors move,
@@ -10,8 +10,8 @@
  * are 5 GB, 1.1 ms of the memory's time or less, for the upper tree's are in the L2 cache now and then.
  *
  * - Branches (branches.h): a block walks a branch for a few right-hand sides at a time, all of its vectors in
- *   shared memory (cuda_many_branch.cuh).
- * - The upper tree: tasks (many.h), each for 64 right-hand sides: a narrow supernode (cuda_many_narrow.cuh);
+ *   shared memory (cuda_many_branch.cuh; 32 columns: cuda_lower.cuh).
+ * - The upper tree: tasks (many.h), each for C right-hand sides, 64 or 32: a narrow supernode (cuda_many_narrow.cuh);
  *   rows of own columns of a wide one, to which is added what its children owe (cuda_many_gather.cuh); or a
  *   tile (cuda_many_tile.cuh), which writes x(own columns) and u, the children's rows added as it goes, or the
  *   solution. A launch has all tasks of a run of levels. A level whose triangles are inverted in parts has a
@@ -32,7 +32,7 @@
  * But it is not the order of cuda_sweep.cuh, where a sum has sixteen chains: that many sums of a 32 x 32 tile
  * do not fit into a warp's registers.
  *
- * Cost. A tile and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores, and 120
+ * Cost. A tile of 64 columns and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores, and 120
  * KB through its shared memory, 960 cycles. What a task takes besides is latency, one trip after the other:
  * ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way out. So
  * two blocks share an SM.
@@ -48,7 +48,7 @@
 namespace gsv {
 
 __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, const gsv_many_task &task,
-                                                  wide_pass turn, bool backward, int groups, int group) {
+                                                  wide_pass turn, bool backward, int columns, int c0) {
     const gsv_node node = many_node(plan, task.node);
     const column_block block(node, turn, backward);
     many_tile tile = {node,
@@ -56,8 +56,8 @@ __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, c
                       task.first,
                       task.begin > block.first ? task.begin : block.first,
                       backward || task.end < block.end ? task.end : block.end,
-                      groups * GSV_MANY_COLUMNS,
-                      group * GSV_MANY_COLUMNS,
+                      columns,
+                      c0,
                       0,
                       0};
     const int corner = task.first + GSV_MANY_ROWS < node.nc ? task.first + GSV_MANY_ROWS : node.nc;
@@ -120,17 +120,18 @@ __device__ __forceinline__ int many_meet(int *counter) {
 }
 
 /* This thread's place in a tile: rows row + 8 i, right-hand sides column + 8 t and the one behind it. */
-struct many_place_of_thread {
+template <int C> struct many_place_of_thread {
     int row, column;
     __device__ __forceinline__ many_place_of_thread()
-        : row(many_warp_row() + threadIdx.x % 32 / 4), column(many_warp_column() + 2 * (threadIdx.x % 4)) {}
+        : row(many_warp_row() + threadIdx.x % 32 / 4), column(many_warp_column<C>() + 2 * (threadIdx.x % 4)) {
+    }
 };
 
 /* The range of a tile that is cut: leaves its sums, and, if it is the last of them, all ranges' in result. */
-template <typename T>
+template <typename T, int RUNS>
 __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const many_tile &tile, T *partial,
-                                                      T (&result)[4][4][2]) {
-    const many_place_of_thread place;
+                                                      T (&result)[4][RUNS][2]) {
+    const many_place_of_thread<16 * RUNS> place;
     const gsv_many_task &task = work.task;
     auto at = [&](int slot, int i) {
         return partial + (int64_t(slot) * GSV_MANY_ROWS + place.row + 8 * i) * tile.columns + tile.c0 +
@@ -140,7 +141,7 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
     for (int i = 0; i < 4; i++) {
         T *to = at(task.slot + task.range, i);
 #pragma unroll
-        for (int t = 0; t < 4; t++)
+        for (int t = 0; t < RUNS; t++)
             store_run(to + 8 * t, result[i][t]);
     }
     __syncthreads(); /* all sums are written */
@@ -157,17 +158,17 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
     for (int i = 0; i < 4; i++) {
         const T *from = at(task.slot, i);
 #pragma unroll
-        for (int t = 0; t < 4; t++)
+        for (int t = 0; t < RUNS; t++)
             load_run(from + 8 * t, result[i][t]);
 #pragma unroll 2
         for (int k = 1; k < task.slots; k++) {
             from += int64_t(GSV_MANY_ROWS) * tile.columns;
-            T term[4][2];
+            T term[RUNS][2];
 #pragma unroll
-            for (int t = 0; t < 4; t++)
+            for (int t = 0; t < RUNS; t++)
                 load_run(from + 8 * t, term[t]);
 #pragma unroll
-            for (int t = 0; t < 4; t++)
+            for (int t = 0; t < RUNS; t++)
 #pragma unroll
                 for (int e = 0; e < 2; e++)
                     result[i][t][e] = add(result[i][t][e], term[t][e]);
@@ -187,11 +188,11 @@ __device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *y, T 
 
 /* What a forward tile's sums begin as: what its rows hold already, of passes before, or what their children
  * owe them. */
-template <typename T>
+template <typename T, int RUNS>
 __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
                                                    const many_children *children, T *y, T *x, T *u,
-                                                   T (&sum)[4][4][2]) {
-    const many_place_of_thread place;
+                                                   T (&sum)[4][RUNS][2]) {
+    const many_place_of_thread<16 * RUNS> place;
     const int c = tile.c0 + place.column;
     many_children owed[4];
 #pragma unroll
@@ -204,7 +205,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
         else if (many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
             from = many_row_of(tile, row, y, x, u);
 #pragma unroll
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < RUNS; t++) {
             sum[i][t][0] = sum[i][t][1] = make<T>(0);
             if (from)
                 load_run(from + c + 8 * t, sum[i][t]);
@@ -213,20 +214,22 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
 #pragma unroll
     for (int i = 0; i < 4; i += 2) {
         const many_children two[2] = {owed[i], owed[i + 1]};
-        many_add_children<1, 1>(plan, u, two, tile.columns, c, 8, *reinterpret_cast<T(*)[2][4][2]>(&sum[i]));
+        many_add_children<1, 1>(plan, u, two, tile.columns, c, 8,
+                                *reinterpret_cast<T(*)[2][RUNS][2]>(&sum[i]));
     }
 }
 
 /* A tile; false: another block has the ranges that are missing, and does the rest. children: in shared
  * memory, for ready() to wait for. */
-template <typename T, bool BACKWARD, bool DIVIDED, typename Ready>
+template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Ready>
 __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, many_work &work,
                                                 const many_tile &tile, many_children *children, T *y, T *x,
                                                 T *u, T *partial, T *shared, Ready ready) {
-    const many_place_of_thread place;
+    constexpr int RUNS = many_shape<T, C>::RUNS;
+    const many_place_of_thread<C> place;
     const int c = tile.c0 + place.column;
-    fragment<T, 4, 32> sums;
-    many_product_block<T, BACKWARD, DIVIDED>(
+    fragment<T, 4, C / 2> sums;
+    many_product_block<T, C, BACKWARD, DIVIDED>(
         plan, tile, BACKWARD ? x : y, y, shared, sums,
         [&] {
             const int row = BLOCK - 1 - int(threadIdx.x); /* not by the thread that polls */
@@ -234,22 +237,22 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
                 children[row] = many_owed(plan, tile, tile.first + row);
             ready();
         },
-        [&](fragment<T, 4, 32> &of) {
+        [&](fragment<T, 4, C / 2> &of) {
             if (BACKWARD || work.task.range > 0) {
                 of.clear();
             } else {
-                T first[4][4][2];
+                T first[4][RUNS][2];
                 many_begin_forward(plan, tile, children, y, x, u, first);
                 of.set(first);
             }
         });
-    T result[4][4][2];
+    T result[4][RUNS][2];
     sums.result(result);
     if (work.lost || tile.block.refuse) {
 #pragma unroll
         for (int i = 0; i < 4; i++)
 #pragma unroll
-            for (int t = 0; t < 4; t++)
+            for (int t = 0; t < RUNS; t++)
                 result[i][t][0] = result[i][t][1] = not_a_number<T>();
     }
     if (work.task.slots > 0 && !many_add_ranges_block(work, tile, partial, result))
@@ -262,7 +265,7 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
         T *to = BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns
                          : many_row_of(tile, at, y, x, u);
 #pragma unroll
-        for (int t = 0; t < 4; t++)
+        for (int t = 0; t < RUNS; t++)
             store_run(to + c + 8 * t, result[i][t]);
     }
     return true;
@@ -273,8 +276,8 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
  * groups first. DIVIDED: a triangle of theirs is inverted in parts (cuda_many_tile.cuh), of which this launch
  * has one.
  */
-template <typename T, bool BACKWARD, bool DIVIDED>
-__global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
+template <typename T, int C, bool BACKWARD, bool DIVIDED>
+__global__ void __launch_bounds__(BLOCK, many_shape<T, C>::RESIDENT)
     many_sweep_kernel(gsv_device_plan plan, const gsv_many_task *tasks, int groups, gsv_many_vectors v,
                       int *ticket, int *counters, wide_pass turn) {
     extern __shared__ int4 memory[];
@@ -288,7 +291,7 @@ __global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
         const int taken = atomicAdd(ticket, 1), group = taken % groups;
         work.task = tasks[taken / groups];
         work.counters = counters + group;
-        tile = many_tile_of(plan, work.task, turn, BACKWARD, groups, group);
+        tile = many_tile_of(plan, work.task, turn, BACKWARD, C * groups, C * group);
     }
     __syncthreads(); /* the task is there */
     auto ready = [&]() {
@@ -302,17 +305,17 @@ __global__ void __launch_bounds__(BLOCK, many_shape<T>::RESIDENT)
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
         if (many_is_concerned(tile, BACKWARD))
-            done = many_tile_block<T, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u,
-                                                         static_cast<T *>(v.partial), shared, ready);
+            done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u,
+                                                            static_cast<T *>(v.partial), shared, ready);
         else
             wait_for_vectors();
     } else if (BACKWARD) {
-        many_narrow_backward_block(plan, tile.node, tile.columns, tile.c0, x, y, shared, ready);
+        many_narrow_backward_block<T, C>(plan, tile.node, tile.columns, tile.c0, x, y, shared, ready);
     } else if (work.task.kind == GSV_MANY_NARROW) {
-        many_narrow_forward_block(plan, tile.node, tile.columns, tile.c0, y, x, u, shared, ready);
+        many_narrow_forward_block<T, C>(plan, tile.node, tile.columns, tile.c0, y, x, u, shared, ready);
     } else {
-        many_assemble_block(plan, tile.node, work.task.first, work.task.end, tile.columns, tile.c0, y, u,
-                            ready);
+        many_assemble_block<T, C>(plan, tile.node, work.task.first, work.task.end, tile.columns, tile.c0, y,
+                                  u, ready);
     }
     const bool more = work.task.kind == GSV_MANY_PRODUCT && turn.pass + 1 < turn.passes;
     if (!done || more || work.task.signal < 0)

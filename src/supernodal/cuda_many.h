@@ -18,7 +18,8 @@ typedef struct gsv_device_many {
 } gsv_device_many;
 
 /*
- * What a solve writes. Row i of each holds the right-hand sides of `groups` GSV_MANY_COLUMNS side by side.
+ * What a solve writes. Row i of each holds `columns` right-hand sides side by side: GSV_MANY_LEAST, or a
+ * multiple of GSV_MANY_COLUMNS.
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
  *   partial   [gsv_many.slots][GSV_MANY_ROWS] partial sums
@@ -42,9 +43,10 @@ static inline int64_t gsv_many_counters(const gsv_plan *plan, const gsv_many_lis
 
 typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *device,
                                    const gsv_device_many *many, const gsv_sweep_form *form,
-                                   const gsv_many_vectors *vectors, int groups, cudaStream_t stream);
+                                   const gsv_many_vectors *vectors, int columns, cudaStream_t stream);
 
 typedef struct gsv_many_functions {
+    int32_t few; /* right-hand sides up to here have other kernels */
     /* One sweep over all levels, on the stream; the form neither substitutes nor takes the
      * branches level by level. */
     gsv_many_sweep *forward, *backward;
@@ -52,11 +54,11 @@ typedef struct gsv_many_functions {
      * less. */
     cudaError_t (*reserve)(const gsv_branches *branches);
     /* As in gsv_sweep_functions; besides *broken = 0. */
-    cudaError_t (*load)(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int groups,
+    cudaError_t (*load)(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int columns,
                         int *broken, cudaStream_t stream);
-    cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int groups,
-                         cudaStream_t stream);
-    cudaError_t (*scale)(int32_t n, const void *d, void *v, int groups, cudaStream_t stream);
+    cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
+                         int columns, cudaStream_t stream);
+    cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);
 } gsv_many_functions;
 
 extern const gsv_many_functions gsv_many_s, gsv_many_d, gsv_many_c, gsv_many_z;

@@ -68,34 +68,33 @@ __device__ __forceinline__ void many_add_children(const gsv_device_plan &plan, c
 }
 
 /* y(own columns) += what the children owe, right-hand sides c0 on; NaN, if ready() says that it is not there.
- * A warp: four rows at the same time, two numbers a thread. */
-template <typename T, typename Ready>
+ * All rows at the same time, two numbers a thread. */
+template <typename T, int C, typename Ready>
 __device__ __forceinline__ void many_assemble_block(const gsv_device_plan &plan, const gsv_node &node,
                                                     int first, int end, int columns, int c0, T *y, const T *u,
                                                     Ready ready) {
-    constexpr int ROWS = 4;
-    static_assert(GSV_MANY_ASSEMBLE <= ROWS * BLOCK_WARPS, "a warp goes over its rows once");
-    const int c = c0 + threadIdx.x % 32 * 2, i0 = first + int(threadIdx.x) / 32;
+    constexpr int AT_ONCE = BLOCK / (C / 2), ROWS = GSV_MANY_ASSEMBLE / AT_ONCE;
+    const int c = c0 + int(threadIdx.x) % (C / 2) * 2, i0 = first + int(threadIdx.x) / (C / 2);
     many_children owed[ROWS];
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         owed[r] = {0, 0, {0, 0}};
-        if (i0 + r * BLOCK_WARPS < end)
-            owed[r] = many_children_of(plan, node.rows + i0 + r * BLOCK_WARPS);
+        if (i0 + r * AT_ONCE < end)
+            owed[r] = many_children_of(plan, node.rows + i0 + r * AT_ONCE);
     }
     const bool refuse = !ready();
     T sum[ROWS][1][2];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         if (owed[r].count > 0)
-            load_run(y + int64_t(node.first_column + i0 + r * BLOCK_WARPS) * columns + c, sum[r][0]);
+            load_run(y + int64_t(node.first_column + i0 + r * AT_ONCE) * columns + c, sum[r][0]);
     many_add_children<0, 2>(plan, u, owed, columns, c, 0, sum);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         if (refuse)
             sum[r][0][0] = sum[r][0][1] = not_a_number<T>();
         if (owed[r].count > 0)
-            store_run(y + int64_t(node.first_column + i0 + r * BLOCK_WARPS) * columns + c, sum[r][0]);
+            store_run(y + int64_t(node.first_column + i0 + r * AT_ONCE) * columns + c, sum[r][0]);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_branch.cuh"
+#include "cuda_lower.h"
 #include "cuda_many.cuh"
 #include "cuda_many_branch.cuh"
 
@@ -12,7 +13,8 @@ namespace gsv {
 
 /* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. Each
  * brings the branch's panels and lists, 3 to 5 us. */
-inline int many_splits(int32_t branches, int groups) {
+inline int many_splits(int32_t branches, int columns) {
+    const int groups = columns / GSV_MANY_COLUMNS;
     int splits = 1;
     while (branches * splits < 256 && 2 * splits <= groups && groups % (2 * splits) == 0)
         splits *= 2;
@@ -21,20 +23,35 @@ inline int many_splits(int32_t branches, int groups) {
 
 template <typename T> struct many_launcher {
     typedef typename traits<T>::real real;
+    static const int FEW = many_chains<T>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST;
 
-    /* Tasks begin .. end - 1 of a sweep, in its launch number `launch`. */
+    template <int C, bool BACKWARD>
+    static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
+                              const gsv_many_task *first, int groups, const gsv_many_vectors *v, int *ticket,
+                              int *counters, wide_pass turn) {
+        return launch_allowed(turn.passes > 1 ? many_sweep_kernel<T, C, BACKWARD, many_chains<T>::value>
+                                              : many_sweep_kernel<T, C, BACKWARD, false>,
+                              blocks, BLOCK, size_t(many_shape<T, C>::BYTES), stream, *device, first, groups,
+                              *v, ticket, counters, turn);
+    }
+
+    /* Tasks begin .. end - 1 of a sweep, in its launch number `number`. */
     template <bool BACKWARD>
     static cudaError_t tasks(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                             const gsv_many_vectors *v, int groups, int64_t begin, int64_t end, int launch,
+                             const gsv_many_vectors *v, int columns, int64_t begin, int64_t end, int number,
                              wide_pass turn, cudaStream_t stream) {
-        const int64_t all = (end - begin) * groups;
-        if (all == 0)
+        const gsv_many_task *first = (BACKWARD ? many->backward : many->forward) + begin;
+        int *ticket = v->counters + number, *counters = v->counters + gsv_many_launches(plan);
+        const int64_t count = end - begin;
+        if (count == 0)
             return cudaSuccess;
-        return launch_allowed(turn.passes > 1 ? many_sweep_kernel<T, BACKWARD, many_shape<T>::CHAINS>
-                                              : many_sweep_kernel<T, BACKWARD, false>,
-                              all, BLOCK, size_t(many_shape<T>::BYTES), stream, *device,
-                              (BACKWARD ? many->backward : many->forward) + begin, groups, *v,
-                              v->counters + launch, v->counters + gsv_many_launches(plan), turn);
+        if constexpr (FEW < GSV_MANY_LEAST)
+            if (columns == GSV_MANY_LEAST)
+                return launch<GSV_MANY_LEAST, BACKWARD>(count, stream, device, first, 1, v, ticket, counters,
+                                                        turn);
+        const int groups = columns / GSV_MANY_COLUMNS;
+        return launch<GSV_MANY_COLUMNS, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
+                                                  counters, turn);
     }
 
     /* Makes a sweep's counters zero: before any kernel of it is launched. */
@@ -50,7 +67,7 @@ template <typename T> struct many_launcher {
      */
     template <bool BACKWARD>
     static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                             const gsv_sweep_form *form, const gsv_many_vectors *v, int groups,
+                             const gsv_sweep_form *form, const gsv_many_vectors *v, int columns,
                              cudaStream_t stream) {
         const gsv_many &of = plan->tiles->many;
         const gsv_many_list &list = BACKWARD ? of.backward : of.forward;
@@ -64,7 +81,7 @@ template <typename T> struct many_launcher {
                 end++;
             wide_pass turn = {0, passes(k)};
             for (; turn.pass < turn.passes && error == cudaSuccess; turn.pass++)
-                error = tasks<BACKWARD>(plan, device, many, v, groups,
+                error = tasks<BACKWARD>(plan, device, many, v, columns,
                                         turn.pass == 0 ? list.ptr[k] : list.product[k], list.ptr[end],
                                         launch++, turn, stream);
         }
@@ -74,15 +91,22 @@ template <typename T> struct many_launcher {
     /* The branches, one sweep. */
     template <bool BACKWARD>
     static cudaError_t branches(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_many_vectors *v, int groups, cudaStream_t stream) {
+                                const gsv_many_vectors *v, int columns, cudaStream_t stream) {
         const gsv_branches &branches = plan->tiles->branches;
-        const int columns = groups * GSV_MANY_COLUMNS;
         T *y = static_cast<T *>(v->y), *x = static_cast<T *>(v->x), *u = static_cast<T *>(v->u);
         if (branches.count == 0)
             return cudaSuccess;
         if constexpr (on_tensor_cores<T, 8>::value) {
+            if (columns == GSV_MANY_LEAST) {
+                gsv_device_vectors vectors = {};
+                vectors.y = y;
+                vectors.x = x;
+                vectors.u = u;
+                return (BACKWARD ? gsv_lower_backward : gsv_lower_forward)(&branches, device, &vectors,
+                                                                           columns, stream);
+            }
             const int room = many_branch_bytes(branches);
-            const int splits = many_splits(branches.count, groups);
+            const int splits = many_splits(branches.count, columns);
             const int64_t blocks = int64_t(branches.count) * splits;
             if (BACKWARD)
                 return launch_allowed(many_branch_backward_kernel<1>, blocks, MANY_BRANCH_BLOCK, size_t(room),
@@ -101,35 +125,43 @@ template <typename T> struct many_launcher {
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
                                const gsv_device_many *many, const gsv_sweep_form *form,
-                               const gsv_many_vectors *v, int groups, cudaStream_t stream) {
+                               const gsv_many_vectors *v, int columns, cudaStream_t stream) {
         cudaError_t error = begin(plan, &plan->tiles->many.forward, v, stream);
         if (error == cudaSuccess)
-            error = branches<false>(plan, device, v, groups, stream);
-        return error == cudaSuccess ? upper<false>(plan, device, many, form, v, groups, stream) : error;
+            error = branches<false>(plan, device, v, columns, stream);
+        return error == cudaSuccess ? upper<false>(plan, device, many, form, v, columns, stream) : error;
     }
 
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
                                 const gsv_device_many *many, const gsv_sweep_form *form,
-                                const gsv_many_vectors *v, int groups, cudaStream_t stream) {
+                                const gsv_many_vectors *v, int columns, cudaStream_t stream) {
         cudaError_t error = begin(plan, &plan->tiles->many.backward, v, stream);
         if (error == cudaSuccess)
-            error = upper<true>(plan, device, many, form, v, groups, stream);
-        return error == cudaSuccess ? branches<true>(plan, device, v, groups, stream) : error;
+            error = upper<true>(plan, device, many, form, v, columns, stream);
+        return error == cudaSuccess ? branches<true>(plan, device, v, columns, stream) : error;
     }
 
-    static cudaError_t reserve(const gsv_branches *branches) {
+    template <int C> static cudaError_t reserve_sweeps() {
         const void *sweeps[] = {
-            reinterpret_cast<const void *>(many_sweep_kernel<T, false, false>),
-            reinterpret_cast<const void *>(many_sweep_kernel<T, true, false>),
-            reinterpret_cast<const void *>(many_sweep_kernel<T, false, many_shape<T>::CHAINS>),
-            reinterpret_cast<const void *>(many_sweep_kernel<T, true, many_shape<T>::CHAINS>),
+            reinterpret_cast<const void *>(many_sweep_kernel<T, C, false, false>),
+            reinterpret_cast<const void *>(many_sweep_kernel<T, C, true, false>),
+            reinterpret_cast<const void *>(many_sweep_kernel<T, C, false, many_chains<T>::value>),
+            reinterpret_cast<const void *>(many_sweep_kernel<T, C, true, many_chains<T>::value>),
         };
-        static_assert(many_narrow_room<T>::FORWARD <= many_shape<T>::BYTES &&
-                          many_narrow_room<T>::BACKWARD <= many_shape<T>::BYTES,
+        static_assert(many_narrow_room<T, C>::FORWARD <= many_shape<T, C>::BYTES &&
+                          many_narrow_room<T, C>::BACKWARD <= many_shape<T, C>::BYTES,
                       "a narrow supernode has room where a tile has");
         cudaError_t error = cudaSuccess;
         for (int k = 0; k < 4 && error == cudaSuccess; k++)
-            error = allow_shared(sweeps[k], many_shape<T>::BYTES);
+            error = allow_shared(sweeps[k], many_shape<T, C>::BYTES);
+        return error;
+    }
+
+    static cudaError_t reserve(const gsv_branches *branches) {
+        cudaError_t error = reserve_sweeps<GSV_MANY_COLUMNS>();
+        if constexpr (FEW < GSV_MANY_LEAST)
+            if (error == cudaSuccess)
+                error = reserve_sweeps<GSV_MANY_LEAST>();
         if (error != cudaSuccess)
             return error;
         const void *kernels[2];
@@ -147,27 +179,26 @@ template <typename T> struct many_launcher {
         return error == cudaSuccess ? allow_shared(kernels[1], room) : error;
     }
 
-    static dim3 transfer_blocks(int32_t n, int groups) {
+    static dim3 transfer_blocks(int32_t n, int columns) {
         return dim3(unsigned((int64_t(n) + MANY_TRANSFER - 1) / MANY_TRANSFER),
-                    unsigned(groups * (GSV_MANY_COLUMNS / MANY_TRANSFER)));
+                    unsigned(columns / MANY_TRANSFER));
     }
 
-    static cudaError_t load(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int groups,
+    static cudaError_t load(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int columns,
                             int *broken, cudaStream_t stream) {
-        many_load_kernel<T><<<transfer_blocks(n, groups), BLOCK, 0, stream>>>(n, inverse, from,
-                                                                              static_cast<T *>(to), broken);
+        many_load_kernel<T><<<transfer_blocks(n, columns), BLOCK, 0, stream>>>(n, inverse, from,
+                                                                               static_cast<T *>(to), broken);
         return cudaGetLastError();
     }
 
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
-                             int groups, cudaStream_t stream) {
+                             int columns, cudaStream_t stream) {
         many_store_kernel<T>
-            <<<transfer_blocks(n, groups), BLOCK, 0, stream>>>(n, inverse, static_cast<const T *>(from), to);
+            <<<transfer_blocks(n, columns), BLOCK, 0, stream>>>(n, inverse, static_cast<const T *>(from), to);
         return cudaGetLastError();
     }
 
-    static cudaError_t scale(int32_t n, const void *d, void *v, int groups, cudaStream_t stream) {
-        const int columns = groups * GSV_MANY_COLUMNS;
+    static cudaError_t scale(int32_t n, const void *d, void *v, int columns, cudaStream_t stream) {
         const unsigned blocks = unsigned((int64_t(n) * columns + BLOCK - 1) / BLOCK);
         many_scale_kernel<T>
             <<<blocks, BLOCK, 0, stream>>>(n, static_cast<const real *>(d), static_cast<T *>(v), columns);
@@ -178,6 +209,7 @@ template <typename T> struct many_launcher {
 /* clang-format off */
 #define GSV_DEFINE_MANY(name, type)                                                                          \
     extern "C" const gsv_many_functions name = {                                                             \
+        gsv::many_launcher<type>::FEW,                                                                       \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
         gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::load,                                   \
         gsv::many_launcher<type>::store, gsv::many_launcher<type>::scale}

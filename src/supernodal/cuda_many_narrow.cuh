@@ -1,6 +1,6 @@
 /*
  * Narrow supernodes of the upper tree for many right-hand sides: a block of eight warps has one supernode,
- * its panel in shared memory as it is stored, packed by columns, and GSV_MANY_COLUMNS right-hand sides.
+ * its panel in shared memory as it is stored, packed by columns, and C right-hand sides.
  *
  *   forward   f1 = y(own columns) + what the children owe them, in shared memory; then [x1; u] = [W; -M] f1 +
  *             [0; what the children owe], 32 rows of the front and sixteen right-hand sides a warp (complex:
@@ -23,12 +23,11 @@
 
 namespace gsv {
 
-template <typename T> struct many_narrow_room {
-    static const int STRIDE = GSV_MANY_COLUMNS + (sizeof(T) < 16 ? 4 : 2); /* of a row of f1 */
+template <typename T, int C> struct many_narrow_room {
+    static const int STRIDE = C + (sizeof(T) < 16 ? 4 : 2); /* of a row of f1 */
     static const int F1 = GSV_NARROW_COLUMNS * STRIDE;
     static const int FORWARD = (F1 + GSV_NARROW_ENTRIES) * int(sizeof(T)),
                      BACKWARD = GSV_NARROW_ENTRIES * int(sizeof(T));
-    static const int FORWARD_RESIDENT = 2, BACKWARD_RESIDENT = 3; /* blocks of an SM, by registers */
 };
 
 /* Begin to bring the panel. */
@@ -77,16 +76,16 @@ __device__ __forceinline__ void many_narrow_owed(const gsv_device_plan &plan, co
     many_add_children<1, 1>(plan, u, owed, columns, c, 8, sum);
 }
 
-template <typename T, typename Ready>
+template <typename T, int C, typename Ready>
 __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node,
                                                           int columns, int c0, const T *y, T *x, T *u,
                                                           T *shared, Ready ready) {
     /* right-hand sides of a warp, by eight; rows that a warp brings at the same time */
-    constexpr int STRIDE = many_narrow_room<T>::STRIDE, N = traits<T>::is_complex ? 1 : 2;
-    constexpr int OWN = 4;
-    constexpr int PARTS = GSV_MANY_COLUMNS / (8 * N), STEP = 32 * BLOCK_WARPS / PARTS;
+    constexpr int STRIDE = many_narrow_room<T, C>::STRIDE, N = traits<T>::is_complex ? 1 : 2;
+    constexpr int PARTS = C / (8 * N), STEP = 32 * BLOCK_WARPS / PARTS;
+    constexpr int AT_ONCE = BLOCK / (C / 2), OWN = GSV_NARROW_COLUMNS / AT_ONCE;
     __shared__ many_children children[GSV_NARROW_ROWS];
-    T *f1 = shared, *panel = shared + many_narrow_room<T>::F1;
+    T *f1 = shared, *panel = shared + many_narrow_room<T, C>::F1;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
     const int nr = node.nr, nc = node.nc;
     begin_narrow_panel_block(plan, node, panel);
@@ -98,27 +97,26 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
     const int c = c0 + warp % PARTS * 8 * N, place = c + 2 * q;
     T sum[4][N][2], ahead[4][N][2];
     many_narrow_begin(children, node, warp / PARTS * 32, place, columns, u, ahead);
-    for (int i0 = warp; i0 < nc; i0 += OWN * BLOCK_WARPS) {
-        T f[OWN][1][2];
-        many_children owed[OWN];
+    T f[OWN][1][2];
+    many_children owed[OWN];
+    const int own = int(threadIdx.x) / (C / 2), two = int(threadIdx.x) % (C / 2) * 2;
 #pragma unroll
-        for (int r = 0; r < OWN; r++) {
-            const int i = i0 + r * BLOCK_WARPS;
-            owed[r] = {0, 0, {0, 0}};
-            if (i < nc) {
-                owed[r] = children[i];
-                load_run(y + int64_t(node.first_column + i) * columns + c0 + 2 * lane, f[r][0]);
-            }
+    for (int r = 0; r < OWN; r++) {
+        const int i = own + r * AT_ONCE;
+        owed[r] = {0, 0, {0, 0}};
+        if (i < nc) {
+            owed[r] = children[i];
+            load_run(y + int64_t(node.first_column + i) * columns + c0 + two, f[r][0]);
         }
-        many_add_children<0, traits<T>::is_complex ? 1 : 2>(plan, u, owed, columns, c0 + 2 * lane, 0, f);
+    }
+    many_add_children<0, traits<T>::is_complex ? 1 : 2>(plan, u, owed, columns, c0 + two, 0, f);
 #pragma unroll
-        for (int r = 0; r < OWN; r++) {
-            const int i = i0 + r * BLOCK_WARPS;
-            if (refuse)
-                f[r][0][0] = f[r][0][1] = not_a_number<T>();
-            if (i < nc)
-                store_run(f1 + i * STRIDE + 2 * lane, f[r][0]);
-        }
+    for (int r = 0; r < OWN; r++) {
+        const int i = own + r * AT_ONCE;
+        if (refuse)
+            f[r][0][0] = f[r][0][1] = not_a_number<T>();
+        if (i < nc)
+            store_run(f1 + i * STRIDE + two, f[r][0]);
     }
     wait_for_copies<0>();
     __syncthreads(); /* f1 and the panel are there */
@@ -170,11 +168,12 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
     }
 }
 
-template <typename T, typename Ready>
+template <typename T, int C, typename Ready>
 __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
                                                            int columns, int c0, const T *x, T *y, T *panel,
                                                            Ready ready) {
-    constexpr int AHEAD = 64 / int(sizeof(T)) * 2; /* rows of a lane that are asked for at the same time */
+    /* rows of a lane that are asked for at the same time; columns of the panel of a warp, by eight */
+    constexpr int AHEAD = 64 / int(sizeof(T)) * 2, M = C / 16;
     __shared__ int32_t rows[GSV_NARROW_ROWS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
     const int nr = node.nr, nc = node.nc;
@@ -182,7 +181,8 @@ __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan
     if (int(threadIdx.x) < nr)
         rows[threadIdx.x] = plan.rows[node.rows + threadIdx.x];
     const bool refuse = !ready() || node.parts != 1;
-    const int c = c0 + 8 * warp;
+    const int c = c0 + warp % (C / 8) * 8,
+              column = warp / (C / 8) * 8 * M + g; /* right-hand sides; first column */
     T ahead[AHEAD];
     auto ask = [&](int i0) {
 #pragma unroll
@@ -194,12 +194,12 @@ __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan
         }
     };
     ask(0);
-    fragment<T, 4, 8> sums;
+    fragment<T, M, 8> sums;
     sums.clear();
-    int at[4]; /* row q of this lane's column of each fragment */
+    int at[M]; /* row q of this lane's column of each fragment */
 #pragma unroll
-    for (int m = 0; m < 4; m++)
-        at[m] = gsv_narrow_column(nr, 8 * m + g) + q;
+    for (int m = 0; m < M; m++)
+        at[m] = gsv_narrow_column(nr, column + 8 * m) + q;
     wait_for_copies<0>();
     __syncthreads(); /* the panel is there */
     for (int first = 0; first < nr; first += 4 * AHEAD) {
@@ -213,25 +213,25 @@ __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan
             const int i0 = first + 4 * k;
             if (i0 >= nr)
                 break;
-            T a[4][2], b[2][1] = {{v[k]}, {v[k + 1]}};
+            T a[M][2], b[2][1] = {{v[k]}, {v[k + 1]}};
 #pragma unroll
             for (int s = 0; s < 2; s++)
 #pragma unroll
-                for (int m = 0; m < 4; m++) {
-                    const int i = i0 + 4 * s + q, j = 8 * m + g;
+                for (int m = 0; m < M; m++) {
+                    const int i = i0 + 4 * s + q, j = column + 8 * m;
                     a[m][s] = conjugate(j < nc && i >= j && i < nr ? panel[at[m] + i0 + 4 * s] : make<T>(0));
                 }
             sums.add_product(a, b);
         }
     }
-    T sum[4][1][2];
+    T sum[M][1][2];
     sums.result(sum);
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
+    for (int m = 0; m < M; m++) {
         if (refuse)
             sum[m][0][0] = sum[m][0][1] = not_a_number<T>();
-        if (8 * m + g < nc)
-            store_run(y + int64_t(node.first_column + 8 * m + g) * columns + c + 2 * q, sum[m][0]);
+        if (column + 8 * m < nc)
+            store_run(y + int64_t(node.first_column + column + 8 * m) * columns + c + 2 * q, sum[m][0]);
     }
 }
 

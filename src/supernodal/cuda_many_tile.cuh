@@ -1,12 +1,12 @@
 /*
- * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x GSV_MANY_COLUMNS sums over a range of
- * terms, by a block of eight warps.
+ * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums over a range of terms, by a block
+ * of eight warps; C is 64, or 32.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
  *
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
- * A, 128 x 16, and sixteen rows of v. A warp has 32 x 32 of the sums, in the fragments of the tensor cores
+ * A, 128 x 16, and sixteen rows of v. A warp has 32 x C / 2 of the sums, in the fragments of the tensor cores
  * (fragment.cuh).
  *
  * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
@@ -24,7 +24,7 @@
  * chain's terms stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
- * Shared memory traffic of it: 16 KB + 8 KB in, and by each warp (32 + 2 x 32) x 16 numbers out, for 128 x 64
+ * Shared memory traffic of it, C = 64: 16 KB + 8 KB in, and by each warp (32 + 2 x 32) x 16 numbers out, for 128 x 64
  * x 16 multiply-adds: those of v twice, for registers hold sixteen rows of A at a time.
  */
 #ifndef GSV_CUDA_MANY_TILE_CUH
@@ -37,14 +37,21 @@
 
 namespace gsv {
 
-template <typename T> struct many_shape {
-    static const int ROWS = GSV_MANY_ROWS, COLUMNS = GSV_MANY_COLUMNS, DEPTH = GSV_TILE, STAGES = 3;
+/* See Order. */
+template <typename T> struct many_chains {
+    static const bool value = sizeof(typename traits<T>::real) == sizeof(double);
+};
+
+/* C: right-hand sides of a tile. */
+template <typename T, int C> struct many_shape {
+    static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, RUNS = C / 16 /* of eight in a warp's sums */,
+                     DEPTH = GSV_TILE, STAGES = 3;
     static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS, STAGE = A + V; /* numbers */
     static const int CHUNK = 16 / int(sizeof(T));                          /* numbers of a copy */
     static const int V_COPIES = V / CHUNK / BLOCK;                         /* of a thread */
     static const int BYTES = STAGES * STAGE * int(sizeof(T));
     static const int RESIDENT = traits<T>::is_complex ? 1 : 2; /* blocks of an SM, by registers */
-    static const bool CHAINS = sizeof(typename traits<T>::real) == sizeof(double); /* see Order */
+    static const bool CHAINS = many_chains<T>::value;
 };
 
 /* Where number p of run k is, in its run. */
@@ -55,13 +62,13 @@ __device__ __forceinline__ int swizzle(int p, int k) {
 /* Which of sixteen runs term k is, so that chain after chain can be read: the terms k, k + 4, k + 8, k + 12
  * side by side. */
 template <typename T> __device__ __forceinline__ int many_place(int k) {
-    return many_shape<T>::CHAINS ? k % 4 * 4 + k / 4 : k;
+    return many_chains<T>::value ? k % 4 * 4 + k / 4 : k;
 }
 
 /* Backward, a run of the panel is sixteen terms: where term p of run k is. Two doubles stay side by side, and
  * are read together. */
 template <typename T> __device__ __forceinline__ int many_place_in_run(int p, int k) {
-    if constexpr (many_shape<T>::CHAINS && !traits<T>::is_complex)
+    if constexpr (many_chains<T>::value && !traits<T>::is_complex)
         return p ^ 2 * (k & 1);
     return swizzle(many_place<T>(p), k);
 }
@@ -94,7 +101,7 @@ struct many_tile {
     column_block block;
     int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
     int columns;           /* numbers of a row of the vectors */
-    int c0;                /* right-hand sides c0 .. c0 + GSV_MANY_COLUMNS - 1 */
+    int c0;                /* right-hand sides c0 .. c0 + C - 1 */
     /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
      * they are numbers of full tiles. */
     int inside, inside_end;
@@ -105,8 +112,8 @@ struct many_tile {
  * to stage: inside a panel that is all there is to compute. At its edges, in the triangle, and
  * in a narrow panel, every copy is looked up (`bring_edge`). Backward, rows of v are asked for a step ahead.
  */
-template <typename T, bool BACKWARD> struct many_stream {
-    typedef many_shape<T> shape;
+template <typename T, int C, bool BACKWARD> struct many_stream {
+    typedef many_shape<T, C> shape;
     static const int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK, PER_RUN = GSV_TILE / CHUNK;
     static const int COPIES = shape::A / CHUNK / BLOCK, STARTS = BACKWARD ? 1 : COPIES;
     static_assert(BLOCK / PER_RUN % GSV_TILE == 0, "the copies of a thread are of one column of their tiles");
@@ -221,12 +228,12 @@ __device__ __forceinline__ void first_product_warp(double (&c)[4], double a0, do
 #endif
 }
 
-/* This warp's 32 x 32 of a tile's sums begin there. */
+/* This warp's 32 x C / 2 of a tile's sums begin there. */
 __device__ __forceinline__ int many_warp_row() {
     return threadIdx.x / 64 * 32;
 }
-__device__ __forceinline__ int many_warp_column() {
-    return threadIdx.x / 32 % 2 * 32;
+template <int C> __device__ __forceinline__ int many_warp_column() {
+    return threadIdx.x / 32 % 2 * (C / 2);
 }
 
 /* sum += a x over sixteen terms, 16 x 8 sums, a[c] and x[c] of the terms c, c + 4, c + 8, c + 12: as four
@@ -255,14 +262,14 @@ __device__ __forceinline__ void add_run_warp(double (&sum)[4], const double (&a)
         sum[e] += run[e];
 }
 
-template <bool DIVIDED>
-__device__ __forceinline__ void add_runs_warp(fragment<double, 4, 32> &sums, int i, int t,
+template <bool DIVIDED, int N>
+__device__ __forceinline__ void add_runs_warp(fragment<double, 4, N> &sums, int i, int t,
                                               const double (&a)[4][2], const double (&x)[4]) {
     add_run_warp<DIVIDED>(sums.c[i][t], a, x);
 }
 
-template <bool DIVIDED>
-__device__ __forceinline__ void add_runs_warp(fragment<complex<double>, 4, 32> &sums, int i, int t,
+template <bool DIVIDED, int N>
+__device__ __forceinline__ void add_runs_warp(fragment<complex<double>, 4, N> &sums, int i, int t,
                                               const complex<double> (&a)[4][2],
                                               const complex<double> (&x)[4]) {
     double re[4][2], im[4][2], x_re[4], x_im[4], minus[4];
@@ -284,8 +291,8 @@ __device__ __forceinline__ void add_runs_warp(fragment<complex<double>, 4, 32> &
 }
 
 /* Where a lane's numbers of a stage are: a few places, and constants from there. */
-template <typename T, bool BACKWARD> struct many_lane {
-    typedef many_shape<T> shape;
+template <typename T, int C, bool BACKWARD> struct many_lane {
+    typedef many_shape<T, C> shape;
     static const bool PAIRS = BACKWARD && shape::CHAINS && !traits<T>::is_complex; /* of terms, together */
     static const int PLACES = PAIRS || !BACKWARD ? 2 : 4;
     int a[PLACES], v[2];
@@ -294,7 +301,7 @@ template <typename T, bool BACKWARD> struct many_lane {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
 #pragma unroll
         for (int h = 0; h < 2; h++)
-            v[h] = shape::A + q * shape::COLUMNS + many_warp_column() + swizzle(8 * h + g, q);
+            v[h] = shape::A + q * shape::COLUMNS + many_warp_column<C>() + swizzle(8 * h + g, q);
 #pragma unroll
         for (int h = 0; h < PLACES; h++)
             a[h] = PAIRS      ? (many_warp_row() + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
@@ -334,7 +341,7 @@ template <typename T, bool BACKWARD> struct many_lane {
     }
 
     template <bool DIVIDED>
-    __device__ __forceinline__ void multiply_warp(const T *stage, fragment<T, 4, 32> &sums) const {
+    __device__ __forceinline__ void multiply_warp(const T *stage, fragment<T, 4, C / 2> &sums) const {
         if constexpr (shape::CHAINS) {
 #pragma unroll
             for (int i = 0; i < 4; i += 2) {
@@ -343,7 +350,7 @@ template <typename T, bool BACKWARD> struct many_lane {
                     __syncwarp(); /* the rows of both halves at a time do not fit into registers */
                 chains_of(stage, i, rows);
 #pragma unroll
-                for (int t = 0; t < 4; t++) {
+                for (int t = 0; t < shape::RUNS; t++) {
                     if (!DIVIDED && t > 0)
                         __syncwarp(); /* nor do more runs at a time */
                     T x[4];
@@ -356,14 +363,14 @@ template <typename T, bool BACKWARD> struct many_lane {
         } else {
 #pragma unroll
             for (int s0 = 0; s0 < shape::DEPTH / 4; s0 += 2) {
-                T rows[4][2], x[2][4];
+                T rows[4][2], x[2][shape::RUNS];
 #pragma unroll
                 for (int s = 0; s < 2; s++) {
 #pragma unroll
                     for (int i = 0; i < 4; i++)
                         rows[i][s] = a_of(stage, i, s0 + s);
 #pragma unroll
-                    for (int t = 0; t < 4; t++)
+                    for (int t = 0; t < shape::RUNS; t++)
                         x[s][t] = v_of(stage, s0 + s, t);
                 }
                 sums.add_product(rows, x);
@@ -375,15 +382,15 @@ template <typename T, bool BACKWARD> struct many_lane {
 /* All terms of a tile. ready() returns when the vectors are there; the first panels are asked for before.
  * begin() gives the sums what they begin as, while the first vectors are on their way. Ends without a barrier:
  * shared memory is still being read. */
-template <typename T, bool BACKWARD, bool DIVIDED, typename Ready, typename Begin>
+template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Ready, typename Begin>
 __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
                                                    const T *own, const T *below, T *shared,
-                                                   fragment<T, 4, 32> &sums, Ready ready, Begin begin) {
-    typedef many_shape<T> shape;
+                                                   fragment<T, 4, C / 2> &sums, Ready ready, Begin begin) {
+    typedef many_shape<T, C> shape;
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* rows or columns behind the last one: nothing to multiply */
     const bool idle = tile.first + many_warp_row() >= (BACKWARD ? tile.block.end : tile.node.nr);
-    many_stream<T, BACKWARD> stream(plan, tile, own, below);
+    many_stream<T, C, BACKWARD> stream(plan, tile, own, below);
     for (int step = 0; step < shape::STAGES - 1 && step < steps; step++)
         stream.bring_panel(shared + step * shape::STAGE, step);
     ready();
@@ -393,7 +400,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
         commit_copies();
     }
     begin(sums);
-    const many_lane<T, BACKWARD> lane;
+    const many_lane<T, C, BACKWARD> lane;
     for (int step = 0; step < steps; step++) {
         wait_for_copies<shape::STAGES - 2>();
         __syncthreads(); /* the stage is there; the one that is brought next has been read by all */

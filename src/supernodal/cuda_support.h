@@ -32,17 +32,19 @@ typedef struct gsv_cuda_factor {
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
 
-/* workspace->state: one allocation on the device, and the sweeps as graphs, one for each class of right-hand
- * sides. */
+/* How many right-hand sides stand side by side: as many as a class has, GSV_MANY_LEAST, or up to
+ * GSV_MANY_GROUPS times GSV_MANY_COLUMNS. */
+enum { GSV_WIDTHS = GSV_CLASSES + 1 + GSV_MANY_GROUPS };
+
+/* workspace->state: one allocation on the device, and the sweeps as graphs, one for each width. */
 typedef struct gsv_cuda_workspace {
     gsv_device_vectors vectors[GSV_CLASSES];
     void *memory;
     int *report;     /* [host, mapped] gsv_stream_state.report */
     int64_t changes; /* gsv_sweep_form.changes when the graphs were recorded */
     int same_bits;   /* gpusolve_options.same_bits of the handle that made it */
-    cudaGraphExec_t forward[GSV_CLASSES], backward[GSV_CLASSES];
     gsv_many_vectors many;
-    cudaGraphExec_t many_forward[GSV_MANY_GROUPS], many_backward[GSV_MANY_GROUPS];
+    cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
 
 /* A user's block with its strides, and the same block without padding, at `values`. */

@@ -25,9 +25,9 @@ extern "C" {
 #endif
 
 enum {
-    GSV_FEW_COLUMNS = 32,   /* right-hand sides up to here have other kernels */
     GSV_MANY_ROWS = 128,    /* of a tile */
-    GSV_MANY_COLUMNS = 64,  /* right-hand sides of a tile: vectors are a multiple of it wide */
+    GSV_MANY_COLUMNS = 64,  /* right-hand sides of a tile: vectors are a multiple of it wide, */
+    GSV_MANY_LEAST = 32,    /* or so wide */
     GSV_MANY_GROUPS = 4,    /* so many times at most */
     GSV_MANY_TERMS = 128,   /* a tile of no more terms than that is not cut */
     GSV_MANY_TASKS = 132,   /* a level with so many tasks of equal length is not cut further */

@@ -302,8 +302,8 @@ gpusolve_status gpusolve_selection_create(gpusolve_handle *handle, const gpusolv
     m.made->refreshes = factor->refreshes;
     m.made->b_count = b_count;
     m.made->x_count = x_count;
-    /* wider blocks would have their own order of sums (many.h), and a part another one than the whole */
-    m.made->max_nrhs = max_nrhs < GSV_FEW_COLUMNS ? max_nrhs : GSV_FEW_COLUMNS;
+    /* wider blocks, of a part with few rows, would mean more memory, and little less time */
+    m.made->max_nrhs = max_nrhs < GSV_MANY_LEAST ? max_nrhs : GSV_MANY_LEAST;
     m.made->info.size = sizeof m.made->info;
     status = read_rows(&m, steps, b_rows, x_rows);
     if (!status)

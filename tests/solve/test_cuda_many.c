@@ -1,8 +1,8 @@
 /*
- * More than 32 right-hand sides on the device, in a workspace made for as many: kernels of their own, whose
- * sums have another order. All systems against the operator itself; the same bits for a column wherever it
- * stands, in either order, in blocks of any width above 32; capture, refinement, and the order of fewer
- * columns kept.
+ * More than 32 right-hand sides on the device, in a workspace made for as many, and in double precision more
+ * than 16: kernels of their own, whose sums have another order. All systems against the operator itself; the
+ * same bits for a column wherever it stands, in either order, in blocks of any width above 32, or from 17 to 32;
+ * capture, refinement, and the order of fewer columns kept.
  */
 #include "testing.h"
 
@@ -120,6 +120,31 @@ static void check_columns(const problem *p, gpusolve_workspace *workspace, gpuso
     free(to.values);
 }
 
+/* 17 to 32 columns, in any workspace for as many, and any number in one that is made for 17 to 32 or in the
+ * handle's own. */
+static void check_middle(const problem *p, const subject *s, gpusolve_system system,
+                         const gpusolve_dense *b) {
+    static const int64_t widths[] = {17, 24, 31, 32};
+    const gpusolve_dense x = testing_block(p->dtype, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    testing_in("%s, kind %d, single %d, system %d, middle", s->spec, (int)s->kind, s->single, (int)system);
+    CHECK_STATUS(testing_solve(p->handle, p->factor, NULL, system, b, &x, 1), GPUSOLVE_OK);
+    for (int64_t j = 0; j < COLUMNS; j++)
+        CHECK_BELOW(ratio_of(p, system, &x, b, j), 30);
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+        const int64_t cols = widths[w];
+        gpusolve_workspace *workspace;
+        testing_in("%s, kind %d, single %d, system %d, nrhs %d", s->spec, (int)s->kind, s->single,
+                   (int)system, (int)cols);
+        REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
+        check_columns(p, p->workspace, system, b, &x, COLUMNS - cols, cols, GPUSOLVE_ROW_MAJOR, 0, 1);
+        check_columns(p, NULL, system, b, &x, 3, cols, GPUSOLVE_COL_MAJOR, 1, 0);
+        check_columns(p, workspace, system, b, &x, 5, cols, GPUSOLVE_COL_MAJOR, 0, 1);
+        check_columns(p, workspace, system, b, &x, 1, 3 * cols + 1, GPUSOLVE_ROW_MAJOR, 1, 1);
+        gpusolve_workspace_destroy(workspace);
+    }
+    free(x.values);
+}
+
 static void check_system(const problem *p, const subject *s, gpusolve_system system) {
     static const int64_t widths[] = {33, 63, 64, 65, 100, 128, 129, 256, 257};
     const gpusolve_dense b = testing_block(p->dtype, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
@@ -143,13 +168,17 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         check_columns(p, workspace, system, &b, &x, 1, cols, GPUSOLVE_COL_MAJOR, 1, 1);
         gpusolve_workspace_destroy(workspace);
     }
-    /* up to 32, in any workspace, and any number in one that is made for 32 or in the handle's own */
+    check_middle(p, s, system, &b);
+    /* up to 16, in any workspace, and any number in one that is made for 16 */
+    gpusolve_workspace *narrow;
     testing_in("%s, kind %d, single %d, system %d, few", s->spec, (int)s->kind, s->single, (int)system);
-    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, system, &b, &few), GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, 16, &narrow) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, narrow, system, &b, &few), GPUSOLVE_OK);
     check_columns(p, NULL, system, &b, &few, 17, 1, GPUSOLVE_COL_MAJOR, 0, 1);
-    check_columns(p, NULL, system, &b, &few, 3, 100, GPUSOLVE_ROW_MAJOR, 0, 0);
-    check_columns(p, p->workspace, system, &b, &few, 8, 32, GPUSOLVE_ROW_MAJOR, 0, 1);
+    check_columns(p, narrow, system, &b, &few, 3, 100, GPUSOLVE_ROW_MAJOR, 0, 0);
+    check_columns(p, p->workspace, system, &b, &few, 8, 16, GPUSOLVE_ROW_MAJOR, 0, 1);
     check_columns(p, p->workspace, system, &b, &few, 5, 1, GPUSOLVE_COL_MAJOR, 0, 1);
+    gpusolve_workspace_destroy(narrow);
     free(b.values);
     free(x.values);
     free(few.values);
