@@ -15,7 +15,11 @@
 namespace gsv {
 
 /* Polls until a reader gives up, about two seconds: what it waits for is lost, and it goes on with NaNs. */
+#ifdef GSV_RACECHECK
+enum { PATIENCE = 1 << 30 }; /* a program runs some thousand times as long under it */
+#else
 enum { PATIENCE = 1 << 22 };
+#endif
 
 /* Clocks until wait_published_warp gives up, about ten seconds. */
 static const long long WAIT_LIMIT = 1LL << 34;

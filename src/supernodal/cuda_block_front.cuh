@@ -240,9 +240,7 @@ template <int NR> struct block_stream {
 
     /* Give the slot back: this warp has read it. */
     __device__ __forceinline__ void release() const {
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-            barrier_arrive(empty);
+        arrive_warp(empty);
     }
 };
 

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(block_room<NR>::THREADS + 32, block_room<NR>::
     if (threadIdx.x == 0) {
         for (int k = 0; k < slots_room::SLOTS; k++) {
             barrier_init(&slots.full[k], 1);
-            barrier_init(&slots.empty[k], room::WARPS);
+            barrier_init(&slots.empty[k], room::WARPS * ARRIVALS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }

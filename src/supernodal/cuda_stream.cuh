@@ -55,8 +55,8 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
     if (threadIdx.x == 0) {
         for (int k = 0; k < room::SLOTS; k++) {
             barrier_init(&slots.full[k], 1);
-            barrier_init(&slots.empty[k], STREAM_WARPS);
-            barrier_init(&slots.begun[k], STREAM_WARPS);
+            barrier_init(&slots.empty[k], STREAM_WARPS * ARRIVALS);
+            barrier_init(&slots.begun[k], STREAM_WARPS * ARRIVALS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -100,8 +100,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
                 complete_published<T>(block, header, rows, published, reinterpret_cast<row_sums<T> &>(acc));
         else
             waited = complete_forward<T>(block, p, rows, reinterpret_cast<T(&)[2]>(acc));
-        if (threadIdx.x % 32 == 0)
-            barrier_arrive(&slots.begun[n % room::SLOTS]);
+        arrive_warp(&slots.begun[n % room::SLOTS]);
         prepared = __all_sync(
             ~0u, !waited && barrier_is_over(&slots.full[(n + 1) % room::SLOTS], (n + 1) / room::SLOTS & 1));
         if (prepared && header_of(n + 1).piece.kind != GSV_NO_PIECE)

@@ -194,9 +194,7 @@ template <typename T> struct stream_block {
     }
     /* Give the slot back: this warp has read it. */
     static __device__ __forceinline__ void release(uint64_t *empty) {
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-            barrier_arrive(empty);
+        arrive_warp(empty);
     }
 };
 

@@ -120,15 +120,18 @@ static void check_columns(const problem *p, gpusolve_workspace *workspace, gpuso
     free(to.values);
 }
 
-/* 17 to 32 columns, in any workspace for as many, and any number in one that is made for 17 to 32 or in the
- * handle's own. */
+/* 17 to 32 columns, in any workspace for as many, and a multiple of so many in one that is made for them or in
+ * the handle's own. */
 static void check_middle(const problem *p, const subject *s, gpusolve_system system,
                          const gpusolve_dense *b) {
+    enum { MIDDLE = 9 * 32 };
     static const int64_t widths[] = {17, 24, 31, 32};
-    const gpusolve_dense x = testing_block(p->dtype, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(p->dtype, GPUSOLVE_COL_MAJOR, p->n, MIDDLE, 0);
+    gpusolve_dense all = *b;
+    all.cols = MIDDLE;
     testing_in("%s, kind %d, single %d, system %d, middle", s->spec, (int)s->kind, s->single, (int)system);
-    CHECK_STATUS(testing_solve(p->handle, p->factor, NULL, system, b, &x, 1), GPUSOLVE_OK);
-    for (int64_t j = 0; j < COLUMNS; j++)
+    CHECK_STATUS(testing_solve(p->handle, p->factor, NULL, system, &all, &x, 1), GPUSOLVE_OK);
+    for (int64_t j = 0; j < MIDDLE; j++)
         CHECK_BELOW(ratio_of(p, system, &x, b, j), 30);
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
         const int64_t cols = widths[w];
@@ -136,10 +139,10 @@ static void check_middle(const problem *p, const subject *s, gpusolve_system sys
         testing_in("%s, kind %d, single %d, system %d, nrhs %d", s->spec, (int)s->kind, s->single,
                    (int)system, (int)cols);
         REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
-        check_columns(p, p->workspace, system, b, &x, COLUMNS - cols, cols, GPUSOLVE_ROW_MAJOR, 0, 1);
+        check_columns(p, p->workspace, system, b, &x, MIDDLE - cols, cols, GPUSOLVE_ROW_MAJOR, 0, 1);
         check_columns(p, NULL, system, b, &x, 3, cols, GPUSOLVE_COL_MAJOR, 1, 0);
         check_columns(p, workspace, system, b, &x, 5, cols, GPUSOLVE_COL_MAJOR, 0, 1);
-        check_columns(p, workspace, system, b, &x, 1, 3 * cols + 1, GPUSOLVE_ROW_MAJOR, 1, 1);
+        check_columns(p, workspace, system, b, &x, 1, 3 * cols, GPUSOLVE_ROW_MAJOR, 1, 1);
         gpusolve_workspace_destroy(workspace);
     }
     free(x.values);
