@@ -288,8 +288,10 @@ static void list_gathers(const gsv_plan *plan, gsv_branch *branch, work *w) {
     w->length += begin;
 }
 
-/* Units of the nodes of each level: `levels` and `units` are the two lists; per_unit rows or columns. */
+/* Units of the nodes of each level: `levels` and `units` are the two lists; per_unit rows or columns. A unit is its
+ * node and where it begins in that; of those of a node's rows that are counted in the node, its node alone. */
 static void list_units(gsv_branch *branch, work *w, int levels, int units, int per_unit) {
+    const int counted = units == GSV_AT_ROW_UNITS;
     open_list(w, branch, levels);
     uint16_t *start = &w->list[w->length];
     w->length += branch->levels + 1;
@@ -298,29 +300,14 @@ static void list_units(gsv_branch *branch, work *w, int levels, int units, int p
     for (int32_t level = 0; level < branch->levels; level++) {
         start[level] = (uint16_t)count;
         for (int32_t k = w->level_start[level]; k < w->level_start[level + 1]; k++) {
-            const int32_t size = units == GSV_AT_FORWARD_UNITS ? w->node[k].nr : w->node[k].nc;
+            const int32_t size = units == GSV_AT_BACKWARD_UNITS ? w->node[k].nc : w->node[k].nr;
+            if (counted)
+                w->node[k].unit = (uint16_t)count;
             for (int32_t i = 0; i < size; i += per_unit, count++) {
                 append(w, k);
-                append(w, i);
+                if (!counted)
+                    append(w, i);
             }
-        }
-    }
-    start[branch->levels] = (uint16_t)count;
-}
-
-/* The units of eight rows: their nodes alone. */
-static void list_row_units(gsv_branch *branch, work *w) {
-    open_list(w, branch, GSV_AT_ROW_LEVELS);
-    uint16_t *start = &w->list[w->length];
-    w->length += branch->levels + 1;
-    open_list(w, branch, GSV_AT_ROW_UNITS);
-    int32_t count = 0;
-    for (int32_t level = 0; level < branch->levels; level++) {
-        start[level] = (uint16_t)count;
-        for (int32_t k = w->level_start[level]; k < w->level_start[level + 1]; k++) {
-            w->node[k].unit = (uint16_t)count;
-            for (int32_t i = 0; i < w->node[k].nr; i += GSV_ROW_UNIT, count++)
-                append(w, k);
         }
     }
     start[branch->levels] = (uint16_t)count;
@@ -361,7 +348,7 @@ static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_bran
     for (int32_t level = 0; level <= branch->levels; level++)
         append(w, w->level_start[level]);
     list_units(branch, w, GSV_AT_FORWARD_LEVELS, GSV_AT_FORWARD_UNITS, GSV_FORWARD_UNIT);
-    list_row_units(branch, w);
+    list_units(branch, w, GSV_AT_ROW_LEVELS, GSV_AT_ROW_UNITS, GSV_ROW_UNIT);
     list_gathers(plan, branch, w);
     list_units(branch, w, GSV_AT_BACKWARD_LEVELS, GSV_AT_BACKWARD_UNITS, GSV_BACKWARD_UNIT);
     list_below(plan, branch, w);

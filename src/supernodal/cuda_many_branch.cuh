@@ -98,7 +98,7 @@ __device__ __forceinline__ void many_forward_rows(const many_walk &walk, const g
     for (int m = 0; m < OWN; m++)
         own[m][0] = own[m][1] = 0;
     const double *v =
-        reinterpret_cast<const double *>(walk.vectors + (many_place(node.update + q) ^ g / 2)) + g % 2;
+        reinterpret_cast<const double *>(walk.vectors + (many_pair_of_row(node.update + q) ^ g / 2)) + g % 2;
     int to = 4 * nr - 4 * q - 10; /* to column k0 + q + 4 */
     auto step = [&](int k0, bool whole) {
         const bool term = whole || k0 + q < nc;
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
         }
 #pragma unroll 2
         for (int i = lane / 4; i < outside; i += 8) {
-            double2 *at = sums + (many_place(walk.own + i) ^ lane % 4);
+            double2 *at = sums + (many_pair_of_row(walk.own + i) ^ lane % 4);
             *reinterpret_cast<double2 *>(out + i * columns + 2 * (lane % 4)) = *at;
             *at = make_double2(0, 0);
         }
@@ -300,7 +300,7 @@ __device__ __forceinline__ void many_backward_node(const many_walk &walk, const 
 #pragma unroll 2
     for (int i0 = 0; i0 < nc; i0 += 4) {
         const int i = i0 + q;
-        const double b = vectors[2 * (many_place(node.update + (i < nc ? i : nc - 1)) ^ g / 2)];
+        const double b = vectors[2 * (many_pair_of_row(node.update + (i < nc ? i : nc - 1)) ^ g / 2)];
 #pragma unroll
         for (int m = 0; m < TILES; m++)
             multiply_add_warp(sum[m], i < nc && i >= 8 * m + g ? panel[m][i0] : 0, b);
@@ -320,7 +320,7 @@ __device__ __forceinline__ void many_backward_node(const many_walk &walk, const 
         const double2 pair = make_double2(sum[m][0], sum[m][1]);
         if (j < nc) {
             *reinterpret_cast<double2 *>(y + (node.column + j) * columns + 2 * q) = pair;
-            walk.vectors[many_place(node.update + j) ^ q] = pair;
+            walk.vectors[many_pair_of_row(node.update + j) ^ q] = pair;
         }
     }
 }
@@ -352,7 +352,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
         double ahead[MANY_AHEAD];
 #pragma unroll 2
         for (int i = lane / 4; i < outside; i += 8)
-            begin_copy_pair(walk.vectors + (many_place(walk.own + i) ^ lane % 4),
+            begin_copy_pair(walk.vectors + (many_pair_of_row(walk.own + i) ^ lane % 4),
                             y + c + int64_t(walk.outside_row[i]) * columns + 2 * (lane % 4));
         for (int k = walk.count - 1; k >= walk.small; k--)
             walk.begin_node_warp(walk.ready[k], from, columns);

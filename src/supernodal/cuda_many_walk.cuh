@@ -139,8 +139,8 @@ inline int many_branch_bytes(const gsv_branches &branches) {
     return most;
 }
 
-/* Columns 2 p and 2 p + 1 of a row of the vectors are the pair many_place(row) ^ p. */
-__device__ __forceinline__ int many_place(int row) {
+/* Columns 2 p and 2 p + 1 of a row of the vectors are the pair many_pair_of_row(row) ^ p. */
+__device__ __forceinline__ int many_pair_of_row(int row) {
     return row * (MANY_BRANCH_COLUMNS / 2) + (row & 2);
 }
 
@@ -207,7 +207,8 @@ struct many_walk {
         const int entries = branch.at[GSV_AT_END] - branch.at[GSV_AT_BELOW];
         for (int k = threadIdx.x; k < entries; k += MANY_BRANCH_BLOCK) {
             const int row = below[k];
-            below[k] = row < branch.columns ? table[row] : uint16_t(many_place(own + row - branch.columns));
+            below[k] =
+                row < branch.columns ? table[row] : uint16_t(many_pair_of_row(own + row - branch.columns));
         }
         const int each = columns / splits, share = many_branch_share(own + branch.outside_rows);
         const int fit = share > 0 ? (room - start) / share : MANY_BRANCH_WARPS;
@@ -246,7 +247,7 @@ struct many_walk {
             if (write && k < count)
                 ready[is ? place : small + k - place] = node;
             for (int t = 0; write && t < rows; t++)
-                table[node.column + t] = uint16_t(many_place(node.update + t));
+                table[node.column + t] = uint16_t(many_pair_of_row(node.update + t));
             before += __popc(mask);
             own += __shfl_sync(~0u, sum, 31);
         }
@@ -264,7 +265,7 @@ struct many_walk {
                                                     int columns) const {
         const int pair = threadIdx.x % 4;
         for (int i = threadIdx.x % 32 / 4; i < node.nc; i += 8)
-            begin_copy_pair(vectors + (many_place(node.update + i) ^ pair),
+            begin_copy_pair(vectors + (many_pair_of_row(node.update + i) ^ pair),
                             from + (node.column + i) * columns + 2 * pair);
     }
 
