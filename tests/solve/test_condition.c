@@ -194,7 +194,7 @@ int main(void) {
     static const int sizes[][2] = {{1, 1},     {8, 10},    {16, 64},   {17, 40},   {24, 120},  {32, 128},
                                    {20, 300},  {33, 33},   {40, 70},   {48, 96},   {64, 200},  {65, 130},
                                    {100, 180}, {130, 130}, {150, 151}, {160, 320}, {250, 260}, {400, 500}};
-    static const double growths[] = {2, 1e3, 1e4, 1e6, 1e8, 1e12};
+    static const double growths[] = {2, 30, 1e3, 1e4, 1e6, 1e8, 1e12};
     gpusolve_backend backends[2];
     const int count = testing_backends(backends);
     for (int k = 0; k < count; k++)
