@@ -149,7 +149,7 @@ problem make_problem(int nr, int nc) {
     auto tasks_of = [&](const gsv_many_list &list, int step, int64_t *count) {
         std::vector<gsv_many_task> tasks(list.task + list.ptr[step], list.task + list.ptr[step + 1]);
         for (gsv_many_task &task : tasks)
-            task.count = 0;
+            task.count = task.owing = 0;
         *count = int64_t(tasks.size());
         return on_device(tasks);
     };
@@ -169,12 +169,10 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
            *expected = on_device(numbers);
     double *partial =
         on_device(std::vector<double>(size_t(p.plan.tiles->many.slots) * GSV_MANY_ROWS * size_t(columns)));
-    const gsv_many &many = p.plan.tiles->many;
-    const gsv_many_list &list = BACKWARD ? many.backward : many.forward;
-    int *counters = on_device(std::vector<int>(size_t(gsv_many_counters(&p.plan, &list))));
+    int *counters = on_device(std::vector<int>(size_t(gsv_many_counters(&p.plan))));
     const gsv_many_vectors v = {y, x, u, partial, counters, nullptr};
     auto tiles = [&] {
-        TRY(gsv::many_launcher<double>::begin(&p.plan, &list, &v, nullptr));
+        TRY(gsv::many_launcher<double>::begin(&p.plan, &v, nullptr));
         TRY((gsv::many_launcher<double>::tasks<BACKWARD>(&p.plan, &p.device, &p.many, &v, columns, 0,
                                                          p.tasks[BACKWARD], 0, {0, 1}, nullptr)));
     };

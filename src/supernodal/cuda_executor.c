@@ -73,16 +73,13 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
     const int64_t streamed = (upper->published + upper->columns + updates) * few;
     const int64_t rows = streamed > updates * row ? streamed : updates * row;
-    const int64_t counters[] = {gsv_many_counters(plan, &many->forward),
-                                gsv_many_counters(plan, &many->backward)};
     const int64_t widest = wide > row ? wide : row;
-    const int64_t sizes[] = {
-        plan->l.n * widest,
-        plan->l.n * widest,
-        sizeof(gsv_stream_state),
-        many->updates * wide > rows ? many->updates * wide : rows,
-        many->slots * GSV_MANY_ROWS * wide,
-        wide ? (int64_t)sizeof(int) * (counters[0] > counters[1] ? counters[0] : counters[1]) : 0};
+    const int64_t sizes[] = {plan->l.n * widest,
+                             plan->l.n * widest,
+                             sizeof(gsv_stream_state),
+                             many->updates * wide > rows ? many->updates * wide : rows,
+                             many->slots * GSV_MANY_ROWS * wide,
+                             wide ? (int64_t)sizeof(int) * gsv_many_counters(plan) : 0};
     int64_t start[7] = {0};
     for (int k = 0; k < 6; k++)
         start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
@@ -292,8 +289,8 @@ static cudaError_t run_sweep(const solve_call *call, width wide, int backward) {
 static cudaError_t load(const solve_call *call, width wide, const int32_t *perm, const int32_t *inverse,
                         gsv_device_dense from, void *to) {
     if (wide.columns > 0)
-        return call->many->load(call->factor->plan.l.n, inverse, from, to, wide.columns,
-                                &call->work->many.state->broken, call->stream);
+        return call->many->load(&call->factor->plan, inverse, from, to, wide.columns, &call->work->many,
+                                call->stream);
     const gsv_sweep_form form = form_of(call->device, call->work);
     return call->sweeps->load(&call->factor->plan, &form, perm, inverse, from, to,
                               &call->work->vectors[wide.k], call->sweeps->classes[wide.k], call->stream);

@@ -11,26 +11,29 @@
  *
  * - Branches (branches.h): a block walks a branch for a few right-hand sides at a time, all of its vectors in
  *   shared memory (cuda_many_branch.cuh; 32 columns: cuda_lower.cuh).
- * - The upper tree: tasks (many.h), each for C right-hand sides, 64 or 32: a narrow supernode (cuda_many_narrow.cuh);
- *   rows of own columns of a wide one, to which is added what its children owe (cuda_many_gather.cuh); or a
- *   tile (cuda_many_tile.cuh), which writes x(own columns) and u, the children's rows added as it goes, or the
- *   solution. A launch has all tasks of a run of levels. A level whose triangles are inverted in parts has a
- *   launch for each part, all but the first with tiles only.
+ * - The upper tree: tasks (many.h), each for C right-hand sides, 64 or 32: a narrow supernode, for all or some
+ *   of these (cuda_many_narrow.cuh); rows of own columns of a wide one, to which is added what its children owe
+ *   (cuda_many_gather.cuh); or a tile (cuda_many_tile.cuh), which writes x(own columns) and u, the children's
+ *   rows added as it goes, or the solution. A launch has all tasks of a run of levels. A level whose triangles
+ *   are inverted in parts has a launch for each part, all but the first with tiles only. 33 to 64 right-hand
+ *   sides are two tiles of 32 where the sweep is short, for it is latency then (cuda_many_launch.cuh).
  *
  * Synchronisation. There is a block for each task, but which one is its task a block learns from a ticket in
  * memory when it begins: the tasks begin in the order of the list. A block waits for its task's counter, one
  * thread polling, after it has asked for its panel, and advances another counter when its results are written
  * (release and acquire, device scope). That ends: a task waits for tasks before it alone, and these have
- * blocks that run already, the first of them without waiting. Of a tile that is cut, the block whose range is
- * done last adds the partial sums, so nobody waits for them. A wait that takes about two seconds is given up
- * (gives_up): what the block then writes is NaN. A launch begins when all blocks of the one before have begun,
- * and waits in wait_for_vectors() for all of it.
+ * blocks that run already, the first of them without waiting. A forward tile waits twice: for its children,
+ * to what they owe its rows below its sums add, and then for its own columns to be assembled. Not where the
+ * level has several passes, for then its sums add to own columns too. Of a tile that is cut, the block whose
+ * range is done last adds the partial sums, so nobody waits for them. A wait that takes about two seconds is
+ * given up (gives_up): what the block then writes is NaN. A launch begins when all blocks of the one before
+ * have begun, takes its tasks, and waits in wait_for_vectors() for all of it.
  *
  * Bits. The sums have a fixed order: what the children owe, in the order of gsv_tiles.gather, then sixteen
- * terms after sixteen, range after range (cuda_many_tile.cuh; in narrow supernodes and branches one chain). It
- * depends on the factor alone, so a column has the same bits wherever it stands and whatever stands beside it.
- * But it is not the order of cuda_sweep.cuh, where a sum has sixteen chains: that many sums of a 32 x 32 tile
- * do not fit into a warp's registers.
+ * terms after sixteen, range after range (cuda_many_tile.cuh; in branches, and forward in narrow supernodes,
+ * one chain, backward in narrow ones four). It depends on the factor alone, so a column has the same bits
+ * wherever it stands and whatever stands beside it. But it is not the order of cuda_sweep.cuh, where a sum has
+ * sixteen chains: that many sums of a 32 x 32 tile do not fit into a warp's registers.
  *
  * Cost. A tile of 64 columns and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores, and 120
  * KB through its shared memory, 960 cycles. What a task takes besides is latency, one trip after the other:
@@ -56,25 +59,26 @@ __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, c
                       task.first,
                       task.begin > block.first ? task.begin : block.first,
                       backward || task.end < block.end ? task.end : block.end,
+                      task.first + task.rows,
                       columns,
                       c0,
                       0,
                       0};
-    const int corner = task.first + GSV_MANY_ROWS < node.nc ? task.first + GSV_MANY_ROWS : node.nc;
+    const int corner = tile.last < node.nc ? tile.last : node.nc, behind = backward ? block.end : node.nr;
+    tile.last = tile.last < behind ? tile.last : behind;
     tile.inside = backward ? (corner + GSV_TILE - 1) / GSV_TILE * GSV_TILE - GSV_TILE : tile.begin;
     tile.inside_end = backward || tile.end < task.first + GSV_TILE ? tile.end : task.first + GSV_TILE;
     return tile;
 }
 
 /* Has the tile rows, or columns, that this pass is about? */
-__device__ __forceinline__ bool many_is_concerned(const many_tile &tile, bool backward) {
-    return tile.block.first < tile.node.nc && tile.first + GSV_MANY_ROWS > tile.block.first &&
-           (!backward || tile.first < tile.block.end);
+__device__ __forceinline__ bool many_is_concerned(const many_tile &tile) {
+    return tile.block.first < tile.node.nc && tile.last > tile.block.first && tile.first < tile.last;
 }
 
 /* Rows of a tile's front that it adds to: rows below, and own columns of column blocks to come. */
 __device__ __forceinline__ bool many_adds(const many_tile &tile, int i) {
-    return i >= tile.block.end && i < tile.node.nr;
+    return i >= tile.block.end && i < tile.last;
 }
 
 /* What the children owe row i, where the tile is to add it. */
@@ -89,7 +93,7 @@ __device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, 
 struct many_work {
     gsv_many_task task;
     int *counters; /* of the task's right-hand sides */
-    int lost, last;
+    int lost, last, there;
 };
 
 /* Counter k of the task's right-hand sides. */
@@ -97,12 +101,17 @@ __device__ __forceinline__ int *many_counter(const many_work &work, int k) {
     return work.counters + int64_t(k) * GSV_MANY_GROUPS;
 }
 
-/* Has counter k reached `count`, sooner or later? By one thread. */
+/* Has a counter reached `count`? By one thread. */
+__device__ __forceinline__ bool many_has(const int *counter, int count) {
+    int value;
+    asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+    return value >= count;
+}
+
+/* Sooner or later? By one thread. */
 __device__ __forceinline__ bool many_reaches(const int *counter, int count, gsv_stream_state *state) {
     for (int n = 1;; n++) {
-        int value;
-        asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
-        if (value >= count)
+        if (many_has(counter, count))
             return true;
         if (gives_up(n, state))
             return false;
@@ -137,8 +146,9 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
         return partial + (int64_t(slot) * GSV_MANY_ROWS + place.row + 8 * i) * tile.columns + tile.c0 +
                place.column;
     };
+    const bool idle = tile.first + many_warp_row() >= tile.last; /* nothing to add */
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 && !idle; i++) {
         T *to = at(task.slot + task.range, i);
 #pragma unroll
         for (int t = 0; t < RUNS; t++)
@@ -154,6 +164,8 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
     __syncthreads(); /* it is known who is the last */
     if (!work.last)
         return false;
+    if (idle)
+        return true;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const T *from = at(task.slot, i);
@@ -220,11 +232,11 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
 }
 
 /* A tile; false: another block has the ranges that are missing, and does the rest. children: in shared
- * memory, for ready() to wait for. */
-template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Ready>
+ * memory, for owed() to wait for; owed() and ready() as in many_product_block. */
+template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready>
 __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, many_work &work,
                                                 const many_tile &tile, many_children *children, T *y, T *x,
-                                                T *u, T *partial, T *shared, Ready ready) {
+                                                T *u, T *partial, T *shared, Owed owed, Ready ready) {
     constexpr int RUNS = many_shape<T, C>::RUNS;
     const many_place_of_thread<C> place;
     const int c = tile.c0 + place.column;
@@ -235,8 +247,9 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
             const int row = BLOCK - 1 - int(threadIdx.x); /* not by the thread that polls */
             if (!BACKWARD && row < GSV_MANY_ROWS)
                 children[row] = many_owed(plan, tile, tile.first + row);
-            ready();
+            return owed();
         },
+        ready,
         [&](fragment<T, 4, C / 2> &of) {
             if (BACKWARD || work.task.range > 0) {
                 of.clear();
@@ -260,7 +273,7 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const int at = tile.first + place.row + 8 * i;
-        if (at < tile.block.first || at >= (BACKWARD ? tile.block.end : tile.node.nr))
+        if (at < tile.block.first || at >= tile.last)
             continue;
         T *to = BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns
                          : many_row_of(tile, at, y, x, u);
@@ -291,28 +304,48 @@ __global__ void __launch_bounds__(BLOCK, many_shape<T, C>::RESIDENT)
         const int taken = atomicAdd(ticket, 1), group = taken % groups;
         work.task = tasks[taken / groups];
         work.counters = counters + group;
+        work.lost = 0;
+        if (turn.passes > 1)
+            work.task.owing = 0; /* its tiles add to own columns, which are still being assembled */
         tile = many_tile_of(plan, work.task, turn, BACKWARD, C * groups, C * group);
     }
     __syncthreads(); /* the task is there */
     auto ready = [&]() {
         wait_for_vectors();
         if (threadIdx.x == 0)
-            work.lost = work.task.count > 0 &&
-                        !many_reaches(many_counter(work, work.task.wait), work.task.count, v.state);
+            work.lost |= work.task.count > 0 &&
+                         !many_reaches(many_counter(work, work.task.wait), work.task.count, v.state);
         __syncthreads(); /* what the task reads is there, and its lists in shared memory */
         return !work.lost;
     };
+    /* The first range of a tile waits for what is owed to its rows before it waits for its vectors, which are
+     * being assembled from the same children meanwhile. */
+    auto owed = [&]() {
+        if (BACKWARD || work.task.owing == 0) {
+            ready();
+            return true;
+        }
+        wait_for_vectors();
+        if (threadIdx.x == 0) {
+            work.lost = !many_reaches(many_counter(work, work.task.owed), work.task.owing, v.state);
+            work.there = many_has(many_counter(work, work.task.wait), work.task.count);
+        }
+        __syncthreads(); /* what is owed is there, and its lists in shared memory */
+        return work.there != 0;
+    };
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
-        if (many_is_concerned(tile, BACKWARD))
+        if (many_is_concerned(tile))
             done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u,
-                                                            static_cast<T *>(v.partial), shared, ready);
+                                                            static_cast<T *>(v.partial), shared, owed, ready);
         else
             wait_for_vectors();
     } else if (BACKWARD) {
-        many_narrow_backward_block<T, C>(plan, tile.node, tile.columns, tile.c0, x, y, shared, ready);
+        many_narrow_backward_block<T, C>(plan, tile.node, work.task.begin, work.task.end, tile.columns,
+                                         tile.c0, x, y, shared, ready);
     } else if (work.task.kind == GSV_MANY_NARROW) {
-        many_narrow_forward_block<T, C>(plan, tile.node, tile.columns, tile.c0, y, x, u, shared, ready);
+        many_narrow_forward_block<T, C>(plan, tile.node, work.task.begin, work.task.end, tile.columns,
+                                        tile.c0, y, x, u, shared, ready);
     } else {
         many_assemble_block<T, C>(plan, tile.node, work.task.first, work.task.end, tile.columns, tile.c0, y,
                                   u, ready);

@@ -23,8 +23,9 @@ typedef struct gsv_device_many {
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
  *   partial   [gsv_many.slots][GSV_MANY_ROWS] partial sums
- *   counters  gsv_many_counters() of a sweep, zero when it begins: a launch's next task for each launch; and
- *             the list's counters, of each GSV_MANY_GROUPS, one for each group
+ *   counters  gsv_many_counters(), zero before the solve's first sweep: of the forward sweep, and behind them
+ *             of the backward sweep, a launch's next task for each launch; and the list's counters, of each
+ *             GSV_MANY_GROUPS, one for each tile of right-hand sides
  */
 typedef struct gsv_many_vectors {
     void *y, *x, *u, *partial;
@@ -37,8 +38,14 @@ static inline int64_t gsv_many_launches(const gsv_plan *plan) {
     return (int64_t)plan->nlevels * GSV_MOST_PARTS;
 }
 
-static inline int64_t gsv_many_counters(const gsv_plan *plan, const gsv_many_list *list) {
-    return gsv_many_launches(plan) + (int64_t)list->counters * GSV_MANY_GROUPS;
+/* Where the backward sweep's begin. */
+static inline int64_t gsv_many_forward_counters(const gsv_plan *plan) {
+    return gsv_many_launches(plan) + (int64_t)plan->tiles->many.forward.counters * GSV_MANY_GROUPS;
+}
+
+static inline int64_t gsv_many_counters(const gsv_plan *plan) {
+    return gsv_many_forward_counters(plan) + gsv_many_launches(plan) +
+           (int64_t)plan->tiles->many.backward.counters * GSV_MANY_GROUPS;
 }
 
 typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *device,
@@ -53,9 +60,9 @@ typedef struct gsv_many_functions {
     /* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if the device has
      * less. */
     cudaError_t (*reserve)(const gsv_branches *branches);
-    /* As in gsv_sweep_functions; besides *broken = 0. */
-    cudaError_t (*load)(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int columns,
-                        int *broken, cudaStream_t stream);
+    /* As in gsv_sweep_functions; besides nothing is broken, and the counters are zero. */
+    cudaError_t (*load)(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
+                        int columns, const gsv_many_vectors *vectors, cudaStream_t stream);
     cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
                          int columns, cudaStream_t stream);
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);

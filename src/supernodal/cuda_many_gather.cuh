@@ -67,6 +67,62 @@ __device__ __forceinline__ void many_add_children(const gsv_device_plan &plan, c
     }
 }
 
+/* Sums of two right-hand sides over ROWS rows' children, list[at[r]] .. list[end[r] - 1] for row r. The first
+ * AHEAD terms of all rows are looked up, and then asked for, together. */
+template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
+    uint32_t at[ROWS], end[ROWS], row[AHEAD][ROWS];
+    T sum[ROWS][2], term[AHEAD][ROWS][2];
+
+    __device__ __forceinline__ void look_up(const uint32_t *list) {
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                if (at[r] + a < end[r])
+                    row[a][r] = list[at[r] + a];
+    }
+
+    /* u: of the right-hand sides */
+    __device__ __forceinline__ void ask(const T *u, int columns) {
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                if (at[r] + a < end[r])
+                    load_run(u + int64_t(row[a][r]) * columns, term[a][r]);
+    }
+
+    __device__ __forceinline__ void add_terms() {
+#pragma unroll
+        for (int a = 0; a < AHEAD; a++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                if (at[r] + a < end[r]) {
+                    sum[r][0] = add(sum[r][0], term[a][r][0]);
+                    sum[r][1] = add(sum[r][1], term[a][r][1]);
+                }
+    }
+
+    /* All terms, of which the first ones have been asked for. Returns whether there were more. */
+    __device__ __forceinline__ bool add_all(const uint32_t *list, const T *u, int columns) {
+        add_terms();
+        for (bool moved = false;; moved = true) {
+            bool more = false;
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                more |= at[r] + AHEAD < end[r];
+            if (!more)
+                return moved;
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                at[r] += AHEAD;
+            look_up(list);
+            ask(u, columns);
+            add_terms();
+        }
+    }
+};
+
 /* y(own columns) += what the children owe, right-hand sides c0 on; NaN, if ready() says that it is not there.
  * All rows at the same time, two numbers a thread. */
 template <typename T, int C, typename Ready>
@@ -74,27 +130,37 @@ __device__ __forceinline__ void many_assemble_block(const gsv_device_plan &plan,
                                                     int first, int end, int columns, int c0, T *y, const T *u,
                                                     Ready ready) {
     constexpr int AT_ONCE = BLOCK / (C / 2), ROWS = GSV_MANY_ASSEMBLE / AT_ONCE;
+    constexpr int AHEAD = sizeof(T) < 16 ? 3 : 2;
     const int c = c0 + int(threadIdx.x) % (C / 2) * 2, i0 = first + int(threadIdx.x) / (C / 2);
-    many_children owed[ROWS];
+    many_owed_sums<T, ROWS, AHEAD> owed;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        owed[r] = {0, 0, {0, 0}};
-        if (i0 + r * AT_ONCE < end)
-            owed[r] = many_children_of(plan, node.rows + i0 + r * AT_ONCE);
+        const int64_t row = node.rows + i0 + r * AT_ONCE;
+        owed.at[r] = owed.end[r] = 0;
+        if (i0 + r * AT_ONCE < end) {
+            owed.at[r] = plan.gather_ptr[row];
+            owed.end[r] = plan.gather_ptr[row + 1];
+        }
     }
+    owed.look_up(plan.gather);
     const bool refuse = !ready();
-    T sum[ROWS][1][2];
+    bool owing[ROWS]; /* the others stay as they are */
+    T *to[ROWS];
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        if (owed[r].count > 0)
-            load_run(y + int64_t(node.first_column + i0 + r * AT_ONCE) * columns + c, sum[r][0]);
-    many_add_children<0, 2>(plan, u, owed, columns, c, 0, sum);
+    for (int r = 0; r < ROWS; r++) {
+        owing[r] = owed.at[r] < owed.end[r];
+        to[r] = y + int64_t(node.first_column + i0 + r * AT_ONCE) * columns + c;
+        if (owing[r])
+            load_run(to[r], owed.sum[r]);
+    }
+    owed.ask(u + c, columns);
+    owed.add_all(plan.gather, u + c, columns);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         if (refuse)
-            sum[r][0][0] = sum[r][0][1] = not_a_number<T>();
-        if (owed[r].count > 0)
-            store_run(y + int64_t(node.first_column + i0 + r * AT_ONCE) * columns + c, sum[r][0]);
+            owed.sum[r][0] = owed.sum[r][1] = not_a_number<T>();
+        if (owing[r])
+            store_run(to[r], owed.sum[r]);
     }
 }
 

@@ -35,32 +35,38 @@ template <typename T> struct many_launcher {
                               *v, ticket, counters, turn);
     }
 
+    /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
+     * long, and there are multiprocessors for twice as many. */
+    static int tile_columns(const gsv_plan *plan, int columns) {
+        const bool half =
+            columns <= GSV_MANY_LEAST || (columns <= GSV_MANY_COLUMNS && plan->tiles->many.is_short);
+        return FEW < GSV_MANY_LEAST && half ? GSV_MANY_LEAST : GSV_MANY_COLUMNS;
+    }
+
     /* Tasks begin .. end - 1 of a sweep, in its launch number `number`. */
     template <bool BACKWARD>
     static cudaError_t tasks(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
                              const gsv_many_vectors *v, int columns, int64_t begin, int64_t end, int number,
                              wide_pass turn, cudaStream_t stream) {
         const gsv_many_task *first = (BACKWARD ? many->backward : many->forward) + begin;
-        int *ticket = v->counters + number, *counters = v->counters + gsv_many_launches(plan);
+        int *own = v->counters + (BACKWARD ? gsv_many_forward_counters(plan) : 0);
+        int *ticket = own + number, *counters = own + gsv_many_launches(plan);
         const int64_t count = end - begin;
         if (count == 0)
             return cudaSuccess;
+        const int groups = columns / tile_columns(plan, columns);
         if constexpr (FEW < GSV_MANY_LEAST)
-            if (columns == GSV_MANY_LEAST)
-                return launch<GSV_MANY_LEAST, BACKWARD>(count, stream, device, first, 1, v, ticket, counters,
-                                                        turn);
-        const int groups = columns / GSV_MANY_COLUMNS;
+            if (tile_columns(plan, columns) == GSV_MANY_LEAST)
+                return launch<GSV_MANY_LEAST, BACKWARD>(count * groups, stream, device, first, groups, v,
+                                                        ticket, counters, turn);
         return launch<GSV_MANY_COLUMNS, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
                                                   counters, turn);
     }
 
-    /* Makes a sweep's counters zero: before any kernel of it is launched. */
-    static cudaError_t begin(const gsv_plan *plan, const gsv_many_list *list, const gsv_many_vectors *v,
-                             cudaStream_t stream) {
-        const int64_t counters = gsv_many_counters(plan, list);
-        if (counters == 0)
-            return cudaSuccess;
-        return cudaMemsetAsync(v->counters, 0, size_t(counters) * sizeof(int), stream);
+    /* Makes the counters zero: before a kernel of the solve is launched that does not wait for all before it,
+     * for a sweep's blocks take their tasks before they wait. */
+    static cudaError_t begin(const gsv_plan *plan, const gsv_many_vectors *v, cudaStream_t stream) {
+        return cudaMemsetAsync(v->counters, 0, size_t(gsv_many_counters(plan)) * sizeof(int), stream);
     }
 
     /* One sweep over the upper tree: a launch for each run of levels with one pass, and for each other pass.
@@ -126,18 +132,14 @@ template <typename T> struct many_launcher {
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
                                const gsv_device_many *many, const gsv_sweep_form *form,
                                const gsv_many_vectors *v, int columns, cudaStream_t stream) {
-        cudaError_t error = begin(plan, &plan->tiles->many.forward, v, stream);
-        if (error == cudaSuccess)
-            error = branches<false>(plan, device, v, columns, stream);
+        const cudaError_t error = branches<false>(plan, device, v, columns, stream);
         return error == cudaSuccess ? upper<false>(plan, device, many, form, v, columns, stream) : error;
     }
 
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
                                 const gsv_device_many *many, const gsv_sweep_form *form,
                                 const gsv_many_vectors *v, int columns, cudaStream_t stream) {
-        cudaError_t error = begin(plan, &plan->tiles->many.backward, v, stream);
-        if (error == cudaSuccess)
-            error = upper<true>(plan, device, many, form, v, columns, stream);
+        const cudaError_t error = upper<true>(plan, device, many, form, v, columns, stream);
         return error == cudaSuccess ? branches<true>(plan, device, v, columns, stream) : error;
     }
 
@@ -184,10 +186,14 @@ template <typename T> struct many_launcher {
                     unsigned(columns / MANY_TRANSFER));
     }
 
-    static cudaError_t load(int32_t n, const int32_t *inverse, gsv_device_dense from, void *to, int columns,
-                            int *broken, cudaStream_t stream) {
-        many_load_kernel<T><<<transfer_blocks(n, columns), BLOCK, 0, stream>>>(n, inverse, from,
-                                                                               static_cast<T *>(to), broken);
+    static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
+                            int columns, const gsv_many_vectors *v, cudaStream_t stream) {
+        const int32_t n = plan->l.n;
+        const cudaError_t error = begin(plan, v, stream);
+        if (error != cudaSuccess)
+            return error;
+        many_load_kernel<T><<<transfer_blocks(n, columns), BLOCK, 0, stream>>>(
+            n, inverse, from, static_cast<T *>(to), &v->state->broken);
         return cudaGetLastError();
     }
 

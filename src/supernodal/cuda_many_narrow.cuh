@@ -1,18 +1,26 @@
 /*
- * Narrow supernodes of the upper tree for many right-hand sides: a block of eight warps has one supernode,
- * its panel in shared memory as it is stored, packed by columns, and C right-hand sides.
+ * Narrow supernodes of the upper tree for many right-hand sides: a block of eight warps has one supernode and
+ * some of a tile's GSV_MANY_PARTS parts of its right-hand sides, one part after the other; the supernode's
+ * panel is in shared memory as it is stored, packed by columns.
  *
- *   forward   f1 = y(own columns) + what the children owe them, in shared memory; then [x1; u] = [W; -M] f1 +
- *             [0; what the children owe], 32 rows of the front and sixteen right-hand sides a warp (complex:
- *             eight). What children owe several rows is read at the same time: latency is what this costs.
- *   backward  y1 = [W; -M]' [x1; y(rows below)], all columns, at most 32, and eight right-hand sides a warp,
- *             the vectors straight from global memory, for no other warp reads them
+ *   forward   f = y(own columns) + what the children owe them, and what they owe the rows below, all rows of
+ *             the front in shared memory; then [x1; u] = [W; -M] f(own) + [0; f(below)], sixteen rows a warp.
+ *             The lists of what is owed are in shared memory before the children are waited for, and a
+ *             thread's terms of four rows are on their way together: latency is what this costs.
+ *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory, for no other warp
+ *             reads them. Of every four blocks of eight rows each warp has one, all columns, at most 32, and
+ *             eight right-hand sides; the four sums meet in shared memory.
+ *
+ * Order of the sums: forward what is owed, child after child, then one chain of all terms; backward four
+ * chains, of the rows i with i / 8 = 0, 1, 2, 3 mod 4, added one after the other.
  *
  * All number types, in the fragments of fragment.cuh. In lane l = 4 g + q: a rows g + 8 m, terms q and q + 4;
  * v these terms, column g; sums rows g + 8 m, columns 2 q and 2 q + 1.
  *
- * Synchronisation: barriers before the vectors are read, in ready(), and before the products. Traffic: the panel, once a block, from
- * the L2 cache for all but the first group; about nr + 2 nc rows of vectors forward, nr + nc backward.
+ * Synchronisation: barriers before the vectors are read, in ready(); before the products; and, where there is
+ * more than one part, before what the next one writes into shared memory, or backward the sums. Traffic: the
+ * panel, once a block, from the L2 cache for all but the first; about nr + 2 nc rows of vectors forward, nr +
+ * nc backward.
  */
 #ifndef GSV_CUDA_MANY_NARROW_CUH
 #define GSV_CUDA_MANY_NARROW_CUH
@@ -23,11 +31,17 @@
 
 namespace gsv {
 
+enum { MANY_TERMS = 1024 }; /* of a narrow supernode's lists are in shared memory */
+
 template <typename T, int C> struct many_narrow_room {
-    static const int STRIDE = C + (sizeof(T) < 16 ? 4 : 2); /* of a row of f1 */
-    static const int F1 = GSV_NARROW_COLUMNS * STRIDE;
-    static const int FORWARD = (F1 + GSV_NARROW_ENTRIES) * int(sizeof(T)),
-                     BACKWARD = GSV_NARROW_ENTRIES * int(sizeof(T));
+    static const int WIDTH = C / GSV_MANY_PARTS;                /* right-hand sides of a part */
+    static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
+    static const int SHARES = 4;                                /* of a backward sum */
+    static const int FRONT = GSV_NARROW_ROWS * STRIDE;          /* numbers: all rows of a front */
+    static const int SUMS = SHARES * GSV_NARROW_COLUMNS * STRIDE;
+    static const int FORWARD = (FRONT + GSV_NARROW_ENTRIES) * int(sizeof(T)),
+                     BACKWARD = (SUMS + GSV_NARROW_ENTRIES) * int(sizeof(T));
+    static_assert(WIDTH % 8 == 0 && WIDTH / 8 * SHARES <= BLOCK_WARPS, "a warp has eight right-hand sides");
 };
 
 /* Begin to bring the panel. */
@@ -41,102 +55,120 @@ __device__ __forceinline__ void begin_narrow_panel_block(const gsv_device_plan &
     commit_copies();
 }
 
-/* What a warp's unit, 32 rows of a front from `first` on, begins as: what children owe rows below, right-hand
- * sides c + 8 n and the one behind it. Only the first child of each row: many_narrow_owed adds the others. */
-template <typename T, int N>
-__device__ __forceinline__ void many_narrow_begin(const many_children *children, const gsv_node &node,
-                                                  int first, int c, int columns, const T *u,
-                                                  T (&sum)[4][N][2]) {
-#pragma unroll
-    for (int m = 0; m < 4; m++) {
-        const int i = first + 8 * m + int(threadIdx.x) % 32 / 4;
-        const bool owed = i >= node.nc && i < node.nr && children[i].count > 0;
-        const T *from = owed ? u + int64_t(children[i].row[0]) * columns + c : nullptr;
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            sum[m][n][0] = sum[m][n][1] = make<T>(0);
-            if (owed)
-                load_run(from + 8 * n, sum[m][n]);
-        }
+/* Lists of what is owed to all rows of a narrow supernode: those of row i are term[from[i]] ..
+ * term[from[i + 1] - 1], or of the list in global memory where there are more than MANY_TERMS. */
+struct many_narrow_lists {
+    uint32_t from[GSV_NARROW_ROWS + 1], term[MANY_TERMS];
+    __device__ __forceinline__ const uint32_t *bring_block(const gsv_device_plan &plan,
+                                                           const gsv_node &node) {
+        const uint32_t *ptr = plan.gather_ptr + node.rows, begin = ptr[0], end = ptr[node.nr];
+        for (int i = threadIdx.x; i <= node.nr; i += BLOCK)
+            from[i] = ptr[i] - begin;
+        if (end - begin > MANY_TERMS)
+            return plan.gather + begin;
+        for (uint32_t k = threadIdx.x; k < end - begin; k += BLOCK)
+            term[k] = plan.gather[begin + k];
+        return term;
     }
-}
+};
 
-template <typename T, int N>
-__device__ __forceinline__ void many_narrow_owed(const gsv_device_plan &plan, const many_children *children,
-                                                 const gsv_node &node, int first, int c, int columns,
-                                                 const T *u, T (&sum)[4][N][2]) {
-    many_children owed[4];
-#pragma unroll
-    for (int m = 0; m < 4; m++) {
-        const int i = first + 8 * m + int(threadIdx.x) % 32 / 4;
-        owed[m] = {0, 0, {0, 0}};
-        if (i >= node.nc && i < node.nr)
-            owed[m] = children[i];
-    }
-    many_add_children<1, 1>(plan, u, owed, columns, c, 8, sum);
-}
+/* What the rows of a front begin as, a part of the right-hand sides after the other. A thread has two of
+ * them, and every STEP-th row: the first ROWS of these, and of each the first AHEAD terms, are asked for all
+ * together, before the part ahead is multiplied with. */
+template <typename T, int C> struct many_narrow_front {
+    typedef many_narrow_room<T, C> room;
+    static const int PER_ROW = room::WIDTH / 2, STEP = BLOCK / PER_ROW; /* threads of a row, rows of a step */
+    static const int ROWS = 4, AHEAD = sizeof(T) < 16 ? 2 : 1;
+    const gsv_node &node;
+    const T *y, *u;              /* of this thread's first right-hand side of part 0 */
+    const uint32_t *from, *list; /* what is owed */
+    int columns, first;          /* first: this thread's first row */
+    many_owed_sums<T, ROWS, AHEAD> owed;
 
-template <typename T, int C, typename Ready>
-__device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                          int columns, int c0, const T *y, T *x, T *u,
-                                                          T *shared, Ready ready) {
-    /* right-hand sides of a warp, by eight; rows that a warp brings at the same time */
-    constexpr int STRIDE = many_narrow_room<T, C>::STRIDE, N = traits<T>::is_complex ? 1 : 2;
-    constexpr int PARTS = C / (8 * N), STEP = 32 * BLOCK_WARPS / PARTS;
-    constexpr int AT_ONCE = BLOCK / (C / 2), OWN = GSV_NARROW_COLUMNS / AT_ONCE;
-    __shared__ many_children children[GSV_NARROW_ROWS];
-    T *f1 = shared, *panel = shared + many_narrow_room<T, C>::F1;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
-    const int nr = node.nr, nc = node.nc;
-    begin_narrow_panel_block(plan, node, panel);
-    const int last_row = BLOCK - 1 - int(threadIdx.x); /* not by the thread that polls */
-    if (last_row < nr)
-        children[last_row] = many_children_of(plan, node.rows + last_row);
-    const bool refuse = !ready() || node.parts != 1; /* this kernel cannot (cuda_sweep.cuh) */
-    /* the warp's units: right-hand sides c on, rows first, first + STEP, ... */
-    const int c = c0 + warp % PARTS * 8 * N, place = c + 2 * q;
-    T sum[4][N][2], ahead[4][N][2];
-    many_narrow_begin(children, node, warp / PARTS * 32, place, columns, u, ahead);
-    T f[OWN][1][2];
-    many_children owed[OWN];
-    const int own = int(threadIdx.x) / (C / 2), two = int(threadIdx.x) % (C / 2) * 2;
+    __device__ __forceinline__ many_narrow_front(const gsv_node &node, const uint32_t *from,
+                                                 const uint32_t *list, int columns, const T *y, const T *u)
+        : node(node), y(y + int64_t(node.first_column) * columns + threadIdx.x % PER_ROW * 2),
+          u(u + threadIdx.x % PER_ROW * 2), from(from), list(list), columns(columns),
+          first(threadIdx.x / PER_ROW) {
+        look_up(0);
+    }
+
+    /* Where the rows and their first terms are: rows `before` behind the first ones. */
+    __device__ __forceinline__ void look_up(int before) {
 #pragma unroll
-    for (int r = 0; r < OWN; r++) {
-        const int i = own + r * AT_ONCE;
-        owed[r] = {0, 0, {0, 0}};
-        if (i < nc) {
-            owed[r] = children[i];
-            load_run(y + int64_t(node.first_column + i) * columns + c0 + two, f[r][0]);
+        for (int r = 0; r < ROWS; r++) {
+            const int i = before + first + r * STEP;
+            owed.at[r] = owed.end[r] = 0;
+            if (i < node.nr) {
+                owed.at[r] = from[i];
+                owed.end[r] = from[i + 1];
+            }
         }
+        owed.look_up(list);
     }
-    many_add_children<0, traits<T>::is_complex ? 1 : 2>(plan, u, owed, columns, c0 + two, 0, f);
+
+    /* Of the part whose right-hand sides begin at c. */
+    __device__ __forceinline__ void ask(int before, int c) {
 #pragma unroll
-    for (int r = 0; r < OWN; r++) {
-        const int i = own + r * AT_ONCE;
-        if (refuse)
-            f[r][0][0] = f[r][0][1] = not_a_number<T>();
-        if (i < nc)
-            store_run(f1 + i * STRIDE + two, f[r][0]);
+        for (int r = 0; r < ROWS; r++) {
+            const int i = before + first + r * STEP;
+            owed.sum[r][0] = owed.sum[r][1] = make<T>(0);
+            if (i < node.nc)
+                load_run(y + int64_t(i) * columns + c, owed.sum[r]);
+        }
+        owed.ask(u + c, columns);
     }
-    wait_for_copies<0>();
-    __syncthreads(); /* f1 and the panel are there */
-    const T *v = f1 + q * STRIDE + c - c0 + g;
-    for (int first = warp / PARTS * 32; first < nr; first += STEP) {
+
+    /* All rows of that part into f; what ask(0, c) asked for has been. */
+    __device__ __forceinline__ void finish(int c, bool refuse, T *f) {
+        bool moved = false; /* the rows and terms are no longer the first ones */
+        for (int before = 0; before < node.nr; before += ROWS * STEP) {
+            if (before > 0) {
+                look_up(before);
+                ask(before, c);
+                moved = true;
+            }
+            moved |= owed.add_all(list, u + c, columns);
 #pragma unroll
-        for (int m = 0; m < 4; m++)
+            for (int r = 0; r < ROWS; r++) {
+                const int i = before + first + r * STEP;
+                if (refuse)
+                    owed.sum[r][0] = owed.sum[r][1] = not_a_number<T>();
+                if (i < node.nr)
+                    store_run(f + i * room::STRIDE + threadIdx.x % PER_ROW * 2, owed.sum[r]);
+            }
+        }
+        if (moved)
+            look_up(0);
+    }
+};
+
+/* [x1; u] = [W; -M] f(own) + [0; f(below)], right-hand sides c0 on; x and u: of these rows. */
+template <typename T, int C>
+__device__ __forceinline__ void many_narrow_product_block(const gsv_node &node, const T *panel, const T *f,
+                                                          int columns, T *x, T *u) {
+    constexpr int STRIDE = many_narrow_room<T, C>::STRIDE, N = many_narrow_room<T, C>::WIDTH / 8;
+    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
+    const T *v = f + q * STRIDE + g;
+    for (int first = int(threadIdx.x) / 32 * 16; first < nr; first += 16 * BLOCK_WARPS) {
+        T sum[2][N][2];
 #pragma unroll
-            for (int n = 0; n < N; n++)
+        for (int m = 0; m < 2; m++) {
+            const int i = first + 8 * m + g;
 #pragma unroll
-                for (int e = 0; e < 2; e++)
-                    sum[m][n][e] = ahead[m][n][e];
-        many_narrow_owed(plan, children, node, first, place, columns, u, sum);
-        many_narrow_begin(children, node, first + STEP, place, columns, u, ahead);
-        fragment<T, 4, 8 * N> sums;
+            for (int n = 0; n < N; n++) {
+                sum[m][n][0] = sum[m][n][1] = make<T>(0);
+                if (i >= nc && i < nr)
+                    load_run(f + i * STRIDE + 8 * n + 2 * q, sum[m][n]);
+            }
+        }
+        fragment<T, 2, 8 * N> sums;
         sums.set(sum);
-        const int last = first + 32 < nc ? first + 32 : nc; /* terms */
+        const int last = first + 16 < nc ? first + 16 : nc; /* terms */
         int at[2] = {gsv_narrow_column(nr, q) + first + g, gsv_narrow_column(nr, q + 4) + first + g};
+#pragma unroll 2
         for (int k0 = 0; k0 < last; k0 += 8) {
-            T a[4][2], b[2][N];
+            T a[2][2], b[2][N];
 #pragma unroll
             for (int s = 0; s < 2; s++) {
                 const int k = k0 + 4 * s + q;
@@ -144,7 +176,7 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
                 for (int n = 0; n < N; n++)
                     b[s][n] = k < nc ? v[(k0 + 4 * s) * STRIDE + 8 * n] : make<T>(0);
 #pragma unroll
-                for (int m = 0; m < 4; m++) {
+                for (int m = 0; m < 2; m++) {
                     const int i = first + 8 * m + g;
                     a[m][s] = k < nc && i >= k && i < nr ? panel[at[s] + 8 * m] : make<T>(0);
                 }
@@ -154,12 +186,11 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
         }
         sums.result(sum);
 #pragma unroll
-        for (int m = 0; m < 4; m++) {
+        for (int m = 0; m < 2; m++) {
             const int i = first + 8 * m + g;
             if (i >= nr)
                 continue;
-            T *to = i < nc ? x + int64_t(node.first_column + i) * columns + place
-                           : u + (node.update + i - nc) * columns + place;
+            T *to = (i < nc ? x + int64_t(i) * columns : u + int64_t(i - nc) * columns) + 2 * q;
 #pragma unroll
             for (int n = 0; n < N; n++)
                 store_run(to + 8 * n, sum[m][n]);
@@ -168,70 +199,127 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
     }
 }
 
+/* Parts begin .. end - 1 of the right-hand sides c0 on. */
+template <typename T, int C, typename Ready>
+__device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node,
+                                                          int begin, int end, int columns, int c0, const T *y,
+                                                          T *x, T *u, T *shared, Ready ready) {
+    typedef many_narrow_room<T, C> room;
+    __shared__ many_narrow_lists lists;
+    T *f = shared, *panel = shared + room::FRONT;
+    begin_narrow_panel_block(plan, node, panel);
+    const uint32_t *list = lists.bring_block(plan, node);
+    const bool refuse = !ready() || node.parts != 1; /* this kernel cannot (cuda_sweep.cuh) */
+    many_narrow_front<T, C> front(node, lists.from, list, columns, y + c0, u + c0);
+    front.ask(0, begin * room::WIDTH);
+    for (int part = begin; part < end; part++) {
+        const int c = part * room::WIDTH;
+        if (part > begin)
+            __syncthreads(); /* f of the part before has been read */
+        front.finish(c, refuse, f);
+        wait_for_copies<0>();
+        __syncthreads(); /* f and the panel are there */
+        if (part + 1 < end)
+            front.ask(0, c + room::WIDTH);
+        many_narrow_product_block<T, C>(node, panel, f, columns,
+                                        x + int64_t(node.first_column) * columns + c0 + c,
+                                        u + int64_t(node.update) * columns + c0 + c);
+    }
+}
+
 template <typename T, int C, typename Ready>
 __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                           int columns, int c0, const T *x, T *y, T *panel,
-                                                           Ready ready) {
-    /* rows of a lane that are asked for at the same time; columns of the panel of a warp, by eight */
-    constexpr int AHEAD = 64 / int(sizeof(T)) * 2, M = C / 16;
+                                                           int begin, int end, int columns, int c0,
+                                                           const T *x, T *y, T *shared, Ready ready) {
+    typedef many_narrow_room<T, C> room;
+    constexpr int STRIDE = room::STRIDE, N = room::WIDTH / 8, SHARES = room::SHARES;
+    constexpr int AHEAD = 4; /* blocks of eight rows that a warp asks for at the same time */
     __shared__ int32_t rows[GSV_NARROW_ROWS];
+    T *sums_of = shared, *panel = shared + room::SUMS;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
-    const int nr = node.nr, nc = node.nc;
+    const int share = warp / N, nr = node.nr, nc = node.nc;
     begin_narrow_panel_block(plan, node, panel);
     if (int(threadIdx.x) < nr)
         rows[threadIdx.x] = plan.rows[node.rows + threadIdx.x];
     const bool refuse = !ready() || node.parts != 1;
-    const int c = c0 + warp % (C / 8) * 8,
-              column = warp / (C / 8) * 8 * M + g; /* right-hand sides; first column */
-    T ahead[AHEAD];
-    auto ask = [&](int i0) {
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            const int i = i0 + 4 * k + q;
-            ahead[k] = make<T>(0);
-            if (i < nr)
-                ahead[k] = (i < nc ? x : y)[int64_t(rows[i]) * columns + c + g];
-        }
-    };
-    ask(0);
-    fragment<T, M, 8> sums;
-    sums.clear();
-    int at[M]; /* row q of this lane's column of each fragment */
-#pragma unroll
-    for (int m = 0; m < M; m++)
-        at[m] = gsv_narrow_column(nr, column + 8 * m) + q;
-    wait_for_copies<0>();
-    __syncthreads(); /* the panel is there */
-    for (int first = 0; first < nr; first += 4 * AHEAD) {
-        T v[AHEAD];
+    T ahead[AHEAD][2];
+    auto ask = [&](int part, int first) {
+        const int64_t c = c0 + part * room::WIDTH + warp % N * 8 + g;
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            v[k] = ahead[k];
-        ask(first + 4 * AHEAD);
 #pragma unroll
-        for (int k = 0; k < AHEAD; k += 2) {
-            const int i0 = first + 4 * k;
-            if (i0 >= nr)
-                break;
-            T a[M][2], b[2][1] = {{v[k]}, {v[k + 1]}};
+            for (int s = 0; s < 2; s++) {
+                const int i = first + 8 * SHARES * k + 4 * s + q;
+                ahead[k][s] = make<T>(0);
+                if (share < SHARES && i < nr)
+                    ahead[k][s] = (i < nc ? x : y)[int64_t(rows[i]) * columns + c];
+            }
+    };
+    ask(begin, 8 * share);
+    int at[4]; /* row q of this lane's column of each fragment */
 #pragma unroll
-            for (int s = 0; s < 2; s++)
+    for (int m = 0; m < 4; m++)
+        at[m] = gsv_narrow_column(nr, 8 * m + g) + q;
+    wait_for_copies<0>();
+    __syncthreads(); /* the panel is there */
+    for (int part = begin; part < end; part++) {
+        fragment<T, 4, 8> sums;
+        sums.clear();
+        for (int turn = 0; turn < nr; turn += 8 * SHARES * AHEAD) {
+            const int first = turn + 8 * share;
+            T v[AHEAD][2];
 #pragma unroll
-                for (int m = 0; m < M; m++) {
-                    const int i = i0 + 4 * s + q, j = column + 8 * m;
-                    a[m][s] = conjugate(j < nc && i >= j && i < nr ? panel[at[m] + i0 + 4 * s] : make<T>(0));
-                }
-            sums.add_product(a, b);
+            for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+                for (int s = 0; s < 2; s++)
+                    v[k][s] = ahead[k][s];
+            if (turn + 8 * SHARES * AHEAD < nr)
+                ask(part, first + 8 * SHARES * AHEAD);
+            else if (part + 1 < end)
+                ask(part + 1, 8 * share);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                const int i0 = first + 8 * SHARES * k;
+                if (share >= SHARES || i0 >= nr)
+                    break;
+                T a[4][2], b[2][1] = {{v[k][0]}, {v[k][1]}};
+#pragma unroll
+                for (int s = 0; s < 2; s++)
+#pragma unroll
+                    for (int m = 0; m < 4; m++) {
+                        const int i = i0 + 4 * s + q, j = 8 * m + g;
+                        a[m][s] =
+                            conjugate(j < nc && i >= j && i < nr ? panel[at[m] + i0 + 4 * s] : make<T>(0));
+                    }
+                sums.add_product(a, b);
+            }
         }
-    }
-    T sum[M][1][2];
-    sums.result(sum);
+        T sum[4][1][2];
+        sums.result(sum);
+        if (part > begin)
+            __syncthreads(); /* the sums of the part before have been read */
 #pragma unroll
-    for (int m = 0; m < M; m++) {
-        if (refuse)
-            sum[m][0][0] = sum[m][0][1] = not_a_number<T>();
-        if (column + 8 * m < nc)
-            store_run(y + int64_t(node.first_column + column + 8 * m) * columns + c + 2 * q, sum[m][0]);
+        for (int m = 0; m < 4; m++)
+            if (share < SHARES && 8 * m + g < nc)
+                store_run(sums_of + (share * GSV_NARROW_COLUMNS + 8 * m + g) * STRIDE + warp % N * 8 + 2 * q,
+                          sum[m][0]);
+        __syncthreads(); /* the sums are there */
+        constexpr int PER_ROW = room::WIDTH / 2;
+        const int j = int(threadIdx.x) / PER_ROW, c = int(threadIdx.x) % PER_ROW * 2;
+        if (j < nc) {
+            T total[2];
+            load_run(sums_of + j * STRIDE + c, total);
+#pragma unroll
+            for (int k = 1; k < SHARES; k++) {
+                T term[2];
+                load_run(sums_of + (k * GSV_NARROW_COLUMNS + j) * STRIDE + c, term);
+                total[0] = add(total[0], term[0]);
+                total[1] = add(total[1], term[1]);
+            }
+            if (refuse)
+                total[0] = total[1] = not_a_number<T>();
+            store_run(y + int64_t(node.first_column + j) * columns + c0 + part * room::WIDTH + c, total);
+        }
     }
 }
 

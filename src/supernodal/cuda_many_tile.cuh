@@ -100,6 +100,7 @@ struct many_tile {
     gsv_node node;
     column_block block;
     int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
+    int last;              /* row, or column, behind the last one that there is */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + C - 1 */
     /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
@@ -137,9 +138,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
             if (k < STARTS)
                 start[k] = uint32_t(
                     (gsv_block_row_start(tile.node.nc, block_row) + GSV_TILE * int64_t(column) + p) / CHUNK);
-            there |=
-                uint32_t(BACKWARD ? tile.first + at < tile.block.end : GSV_TILE * block_row < tile.node.nr)
-                << k;
+            there |= uint32_t((BACKWARD ? tile.first + at : GSV_TILE * block_row) < tile.last) << k;
         }
         ask(0);
     }
@@ -196,15 +195,16 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     }
 
     __device__ __forceinline__ void bring_edge(T *a, int term) {
-        const int nr = tile.node.nr, nc = tile.node.nc;
+        const int nc = tile.node.nc;
 #pragma unroll 1
         for (int k = 0; k < COPIES; k++) {
             const int e = k * BLOCK + int(threadIdx.x), p = e % PER_RUN * CHUNK, run = e / PER_RUN;
             /* a run is a column's numbers of a block row */
             const int block_row = BACKWARD ? term / GSV_TILE : tile.first / GSV_TILE + run / shape::DEPTH;
             const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
-            const bool here = column < tile.block.end && column < gsv_block_row_columns(nc, block_row) &&
-                              GSV_TILE * block_row < nr && (BACKWARD || column < tile.end);
+            const bool here = (BACKWARD ? column : GSV_TILE * block_row) < tile.last &&
+                              column < gsv_block_row_columns(nc, block_row) &&
+                              (BACKWARD ? GSV_TILE * block_row < tile.node.nr : column < tile.end);
             const T *from = panel + gsv_block_row_start(nc, block_row) + GSV_TILE * int64_t(column) + p;
             begin_copy<16>(a + place_in_stage(run, p), here ? from : panel, here);
         }
@@ -379,27 +379,36 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
     }
 };
 
-/* All terms of a tile. ready() returns when the vectors are there; the first panels are asked for before.
- * begin() gives the sums what they begin as, while the first vectors are on their way. Ends without a barrier:
- * shared memory is still being read. */
-template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Ready, typename Begin>
-__device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
-                                                   const T *own, const T *below, T *shared,
-                                                   fragment<T, 4, C / 2> &sums, Ready ready, Begin begin) {
+/* All terms of a tile. The first panels are asked for before anything is waited for. owed() returns when what
+ * begin() reads is there, true if the vectors are as well; begin() gives the sums what they begin as, while
+ * the first vectors are on their way or still to come; ready() returns when they are there. Ends without a
+ * barrier: shared memory is still being read. */
+template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Begin>
+__device__ __forceinline__ void
+many_product_block(const gsv_device_plan &plan, const many_tile &tile, const T *own, const T *below,
+                   T *shared, fragment<T, 4, C / 2> &sums, Owed owed, Ready ready, Begin begin) {
     typedef many_shape<T, C> shape;
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* rows or columns behind the last one: nothing to multiply */
-    const bool idle = tile.first + many_warp_row() >= (BACKWARD ? tile.block.end : tile.node.nr);
+    const bool idle = tile.first + many_warp_row() >= tile.last;
     many_stream<T, C, BACKWARD> stream(plan, tile, own, below);
     for (int step = 0; step < shape::STAGES - 1 && step < steps; step++)
         stream.bring_panel(shared + step * shape::STAGE, step);
-    ready();
-    for (int step = 0; step < shape::STAGES - 1; step++) {
-        if (step < steps)
-            stream.bring_vectors(shared + step * shape::STAGE, step);
-        commit_copies();
-    }
+    auto bring_first = [&] {
+        for (int step = 0; step < shape::STAGES - 1; step++) {
+            if (step < steps)
+                stream.bring_vectors(shared + step * shape::STAGE, step);
+            commit_copies();
+        }
+    };
+    const bool there = owed();
+    if (there)
+        bring_first();
     begin(sums);
+    if (!there) {
+        ready();
+        bring_first();
+    }
     const many_lane<T, C, BACKWARD> lane;
     for (int step = 0; step < steps; step++) {
         wait_for_copies<shape::STAGES - 2>();

@@ -16,6 +16,8 @@ typedef struct builder {
     bool backward;
     bool fill;        /* count, then fill */
     int32_t *longest; /* [nlevels] terms of a task at most */
+    int32_t *narrow;  /* [nlevels] tasks of a narrow supernode */
+    int32_t *rows;    /* [nlevels] of a tile, or its columns */
     int64_t
         *place; /* [2 nlevels] of each step, the products behind the others: how many, then the next one */
     int32_t *counter; /* [nsuper] what supernode s waits for: forward its children, backward its parent */
@@ -84,14 +86,42 @@ static int32_t across(const builder *b, int32_t s) {
 /* Terms of the tile that begins at row or column `first`: from *begin to *end. */
 static void terms(const builder *b, int32_t s, int32_t first, int32_t *begin, int32_t *end) {
     *begin = b->backward ? first : 0;
-    *end = b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + GSV_MANY_ROWS);
+    *end =
+        b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + b->rows[step_of(b, s)]);
+}
+
+/* How many tasks a narrow supernode of each step is: more than one, if that gives no more of them than there
+ * are multiprocessors. */
+static void choose_parts(builder *b) {
+    const gsv_plan *plan = b->plan;
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        b->place[k] = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        b->place[step_of(b, s)] += is_above(b, s) && !is_tiled(b, s);
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        b->narrow[k] = 1;
+        while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= GSV_MANY_TASKS)
+            b->narrow[k] *= 2;
+    }
+}
+
+/* How many rows a tile of each step has. */
+static void choose_rows(builder *b) {
+    const gsv_plan *plan = b->plan;
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        b->place[k] = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (is_tiled(b, s))
+            b->place[step_of(b, s)] += pieces(across(b, s), GSV_MANY_ROWS);
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        b->rows[k] = b->place[k] <= GSV_MANY_FEW ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
 }
 
 /* How long a task of each step may be. */
 static void choose_lengths(builder *b) {
     const gsv_plan *plan = b->plan;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        for (int32_t first = 0; is_tiled(b, s) && first < across(b, s); first += GSV_MANY_ROWS) {
+        for (int32_t first = 0; is_tiled(b, s) && first < across(b, s); first += b->rows[step_of(b, s)]) {
             int32_t begin, end;
             terms(b, s, first, &begin, &end);
             b->place[step_of(b, s)] += end - begin;
@@ -106,7 +136,8 @@ static void choose_lengths(builder *b) {
 
 /* Does the tile have rows of the update vector, which the parent waits for? */
 static bool is_owed(const builder *b, int32_t s, int32_t first) {
-    return first + GSV_MANY_ROWS > gsv_columns(b->plan, s) && gsv_rows(b->plan, s) > gsv_columns(b->plan, s);
+    return first + b->rows[step_of(b, s)] > gsv_columns(b->plan, s) &&
+           gsv_rows(b->plan, s) > gsv_columns(b->plan, s);
 }
 
 /* What every supernode waits for. */
@@ -118,13 +149,13 @@ static void choose_counters(builder *b) {
         const int32_t parent = plan->parent[s];
         if (!is_above(b, s) || parent < 0)
             continue;
-        int32_t signals = 1;
+        int32_t signals = b->narrow[step_of(b, b->backward ? parent : s)];
         if (!b->backward && is_tiled(b, s)) {
             signals = 0;
-            for (int32_t first = 0; first < across(b, s); first += GSV_MANY_ROWS)
+            for (int32_t first = 0; first < across(b, s); first += b->rows[step_of(b, s)])
                 signals += is_owed(b, s, first);
         } else if (b->backward && is_tiled(b, parent)) {
-            signals = pieces(across(b, parent), GSV_MANY_ROWS);
+            signals = pieces(across(b, parent), b->rows[step_of(b, parent)]);
         }
         if (b->backward)
             b->count[s] = signals;
@@ -180,20 +211,23 @@ static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count)
     *count = pieces(nc, GSV_MANY_ASSEMBLE);
 }
 
-static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count) {
-    const int32_t longest = b->longest[step_of(b, s)];
-    for (int32_t first = 0; first < across(b, s); first += GSV_MANY_ROWS) {
+/* The tiles of supernode s; owed, owing: what its assemblies wait for. */
+static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_t owed, int32_t owing) {
+    const int32_t longest = b->longest[step_of(b, s)], rows = b->rows[step_of(b, s)];
+    for (int32_t first = 0; first < across(b, s); first += rows) {
         int32_t begin, end;
         terms(b, s, first, &begin, &end);
         const int32_t parts = pieces(end - begin, longest);
         const int32_t each = round_up(pieces(end - begin, parts)), slots = pieces(end - begin, each);
         gsv_many_task task = {.kind = GSV_MANY_PRODUCT,
                               .first = first,
+                              .rows = rows,
                               .begin = begin,
                               .end = end,
                               .wait = wait,
                               .count = count,
-                              .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1};
+                              .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1,
+                              .owed = owed};
         if (slots > 1) {
             task.slot = (int32_t)b->slots;
             task.slots = slots;
@@ -203,6 +237,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count) {
         for (; task.range < (slots > 1 ? slots : 1); task.range++) {
             task.begin = begin + task.range * each;
             task.end = slots > 1 ? smaller(task.begin + each, end) : end;
+            task.owing = task.range == 0 && is_owed(b, s, first) ? owing : 0;
             append(b, s, task);
         }
     }
@@ -215,15 +250,19 @@ static void add_all(builder *b) {
     for (int32_t s = 0; s < b->plan->l.nsuper; s++) {
         int32_t wait = awaited(b, s), count = b->count[s];
         if (is_tiled(b, s)) {
+            const int32_t owed = wait, owing = b->backward ? 0 : count;
             add_assemblies(b, s, &wait, &count);
-            add_tiles(b, s, wait, count);
+            add_tiles(b, s, wait, count, owed, owing);
         } else if (is_above(b, s)) {
-            append(b, s,
-                   (gsv_many_task){.kind = GSV_MANY_NARROW,
-                                   .end = gsv_rows(b->plan, s),
-                                   .wait = wait,
-                                   .count = count,
-                                   .signal = advanced(b, s)});
+            const int32_t each = GSV_MANY_PARTS / b->narrow[step_of(b, s)];
+            for (int32_t part = 0; part < GSV_MANY_PARTS; part += each)
+                append(b, s,
+                       (gsv_many_task){.kind = GSV_MANY_NARROW,
+                                       .begin = part,
+                                       .end = part + each,
+                                       .wait = wait,
+                                       .count = count,
+                                       .signal = advanced(b, s)});
         }
     }
 }
@@ -247,6 +286,10 @@ static bool make_list(builder *b) {
     list->product = gsv_calloc((size_t)nlevels, sizeof *list->product);
     if (!list->ptr || !list->product)
         return false;
+    choose_parts(b);
+    choose_rows(b);
+    for (int32_t k = 0; k < nlevels; k++)
+        b->place[k] = 0;
     choose_lengths(b);
     for (int32_t k = 0; k < 2 * nlevels; k++)
         b->place[k] = 0;
@@ -274,11 +317,15 @@ static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward,
     gsv_many_list *list = backward ? &many->backward : &many->forward;
     builder b = {.plan = plan, .tiles = plan->tiles, .list = list, .node = node, .backward = backward};
     b.longest = gsv_malloc(nlevels, sizeof *b.longest);
+    b.narrow = gsv_malloc(nlevels, sizeof *b.narrow);
+    b.rows = gsv_malloc(nlevels, sizeof *b.rows);
     b.place = gsv_calloc(2 * nlevels, sizeof *b.place);
     b.counter = gsv_malloc(nsuper, sizeof *b.counter);
     b.count = gsv_malloc(nsuper, sizeof *b.count);
-    const bool good = b.longest && b.place && b.counter && b.count && make_list(&b);
+    const bool good = b.longest && b.narrow && b.rows && b.place && b.counter && b.count && make_list(&b);
     gsv_free(b.longest);
+    gsv_free(b.narrow);
+    gsv_free(b.rows);
     gsv_free(b.place);
     gsv_free(b.counter);
     gsv_free(b.count);
@@ -288,6 +335,14 @@ static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward,
                        (2 * (int64_t)nlevels + 1) * (int64_t)sizeof *list->ptr;
     }
     return good;
+}
+
+static bool is_short(const gsv_many_list *forward, int32_t nlevels) {
+    int64_t terms = 0;
+    for (int32_t k = 0; k < nlevels; k++)
+        for (int64_t t = forward->product[k]; t < forward->ptr[k + 1]; t++)
+            terms += forward->task[t].end - forward->task[t].begin;
+    return forward->ptr[nlevels] <= GSV_MANY_SHORT_TASKS && terms <= GSV_MANY_SHORT_TERMS;
 }
 
 gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_message *message) {
@@ -300,6 +355,7 @@ gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_messag
     gsv_free(node);
     if (good) {
         many->updates = plan->tiles->shared_updates;
+        many->is_short = is_short(&many->forward, plan->nlevels);
         return GPUSOLVE_OK;
     }
     gsv_many_free(many);

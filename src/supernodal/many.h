@@ -2,13 +2,14 @@
  * Many right-hand sides on the device: what the sweeps over the upper tree consist of when the vectors are
  * wide blocks (cuda_many.cuh). Plain C; follows from the pattern alone.
  *
- * Each sweep is a list of tasks, level by level. A task is a narrow supernode, or rows of a wide one to which
- * is added what the children owe, or a tile: a product of GSV_MANY_ROWS rows of a panel with its front
- * (forward) or of so many of its columns with the rows of the solution (backward). Where a level has few tiles
- * and long ones their terms are cut into ranges of equal length, so that there is work for every
- * multiprocessor: then each range is a task, its partial sums have a slot of their own, and the range that is
- * done last adds all of them, in ascending order. The cuts follow from the level alone, not from the number
- * of columns: so do the bits of a column.
+ * Each sweep is a list of tasks, level by level. A task is a narrow supernode, with all of a tile's right-hand
+ * sides or, where a level has few of them, with some of these; or rows of a wide one to which is added what
+ * the children owe; or a tile: a product of GSV_MANY_ROWS rows of a panel, or half as many where a level has
+ * few tiles, with its front (forward), or of so many of its columns with the rows of the solution (backward).
+ * Where a level has few tiles and long ones their terms are cut into ranges of equal length, so that there is
+ * work for every multiprocessor: then each range is a task, its partial sums have a slot of their own, and the
+ * range that is done last adds all of them, in ascending order. All this follows from the level alone, not
+ * from the number of columns: so do the bits of a column.
  *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it.
@@ -25,12 +26,17 @@ extern "C" {
 #endif
 
 enum {
-    GSV_MANY_ROWS = 128,    /* of a tile */
-    GSV_MANY_COLUMNS = 64,  /* right-hand sides of a tile: vectors are a multiple of it wide, */
-    GSV_MANY_LEAST = 32,    /* or so wide */
-    GSV_MANY_GROUPS = 4,    /* so many times at most */
-    GSV_MANY_TERMS = 128,   /* a tile of no more terms than that is not cut */
-    GSV_MANY_TASKS = 132,   /* a level with so many tasks of equal length is not cut further */
+    GSV_MANY_ROWS = 128,   /* of a tile, half of them where a level has few */
+    GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
+    GSV_MANY_LEAST = 32,   /* or so wide */
+    GSV_MANY_GROUPS = 4,   /* so many times at most */
+    GSV_MANY_TERMS = 128,  /* a tile of no more terms than that is not cut */
+    GSV_MANY_TASKS = 132,  /* a level with so many tasks of equal length is not cut further */
+    GSV_MANY_FEW = 66,     /* tiles of a level that has few */
+    /* forward tasks of a sweep that is short, and terms of its products */
+    GSV_MANY_SHORT_TASKS = 3000,
+    GSV_MANY_SHORT_TERMS = 1 << 16,
+    GSV_MANY_PARTS = 4,     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks */
     GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
     GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
 };
@@ -42,12 +48,18 @@ enum { GSV_MANY_NARROW, GSV_MANY_ASSEMBLY, GSV_MANY_PRODUCT }; /* of a task */
  * that is no -1, when it is done. */
 typedef struct gsv_many_task {
     int32_t kind, node;
-    int32_t first;      /* product: its first row or column; assembly: the first row */
-    int32_t begin, end; /* product: its terms, columns or rows of the panel; assembly: end of the rows */
+    int32_t first; /* product: its first row or column; assembly: the first row */
+    int32_t rows;  /* product: of the tile, or its columns */
+    /* product: its terms, columns or rows of the panel; assembly: end of the rows; narrow: which of the
+     * GSV_MANY_PARTS parts of the right-hand sides */
+    int32_t begin, end;
     /* product that is one of several ranges: where the first one's partial sums are, how many (else 0), which,
      * and the counter of those that are done */
     int32_t slot, slots, range, met;
     int32_t wait, count, signal;
+    /* forward product, its first range: what its rows are owed is there when counter `owed` has reached
+     * `owing`, before what it waits for; 0: it is owed nothing */
+    int32_t owed, owing;
 } gsv_many_task;
 
 /* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1], the products from product[k] on, the longest first.
@@ -61,9 +73,10 @@ typedef struct gsv_many_list {
 
 typedef struct gsv_many {
     gsv_many_list forward, backward;
-    int64_t slots;   /* the most of either sweep */
-    int64_t updates; /* rows of update vectors that these sweeps write: the first ones */
-    int64_t bytes;   /* memory of all this */
+    int64_t slots;    /* the most of either sweep */
+    int64_t updates;  /* rows of update vectors that these sweeps write: the first ones */
+    int32_t is_short; /* few tasks, and little to multiply: latency */
+    int64_t bytes;    /* memory of all this */
 } gsv_many;
 
 /* From plan->tiles, which is complete but for this. */

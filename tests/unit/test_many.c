@@ -23,9 +23,11 @@ static uint64_t entry(int32_t s, int32_t i, int32_t j) {
     return x ^ x >> 32;
 }
 
-/* One right-hand side, the vectors of the sweeps, which of their rows are complete, and the counters. */
+/* One right-hand side, of one of the parts of a tile's, the vectors of the sweeps, which of their rows are
+ * complete, and the counters. */
 typedef struct run {
     const gsv_plan *plan;
+    int32_t part;
     int32_t *supernode[3]; /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;
     char *u_there, *y_there, *z_there, *partial_there;
@@ -133,9 +135,10 @@ static void finish(run *r, int32_t s, int32_t k, int backward, uint64_t sum) {
 static int run_product(run *r, const gsv_many_task *task, int backward) {
     const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
     CHECK(r->plan->tiles->branches.of[s] < 0 && !gsv_is_narrow(nr, nc));
-    CHECK(task->first % GSV_MANY_ROWS == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
+    CHECK(task->rows > 0 && task->rows <= GSV_MANY_ROWS && task->rows % (2 * GSV_TILE) == 0);
+    CHECK(task->first % task->rows == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
     uint64_t sums[GSV_MANY_ROWS] = {0};
-    for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
+    for (int32_t e = 0; e < task->rows; e++)
         for (int32_t k = task->begin; k < task->end; k++) {
             const int32_t i = backward ? k : task->first + e, j = backward ? task->first + e : k;
             if (i >= nr || j >= nc || j > i)
@@ -157,7 +160,7 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
                 sums[e] += r->partial[(int64_t)(task->slot + k) * GSV_MANY_ROWS + e];
         }
     }
-    for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
+    for (int32_t e = 0; e < task->rows; e++)
         finish(r, s, task->first + e, backward, sums[e]);
     return 1;
 }
@@ -182,7 +185,9 @@ static void run_task(run *r, const gsv_many_task *task, int backward) {
         run_assembly(r, task);
     } else {
         CHECK(task->kind == GSV_MANY_NARROW && gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)));
-        (backward ? backward_alone : forward_alone)(r, s);
+        CHECK(0 <= task->begin && task->begin < task->end && task->end <= GSV_MANY_PARTS);
+        if (task->begin <= r->part && r->part < task->end)
+            (backward ? backward_alone : forward_alone)(r, s);
     }
     if (done && task->signal >= 0)
         r->counter[task->signal]++;
@@ -192,12 +197,27 @@ static int may_begin(const run *r, const gsv_many_task *task) {
     return task->count == 0 || r->counter[task->wait] >= task->count;
 }
 
+/* A tile whose rows are owed something reads that as soon as its counter says so. */
+static void begin_tiles(const run *r, const gsv_many_list *list, char *began) {
+    for (int64_t t = 0; t < list->ptr[r->plan->nlevels]; t++) {
+        const gsv_many_task *task = &list->task[t];
+        if (began[t] || task->owing == 0 || r->counter[task->owed] < task->owing)
+            continue;
+        const int32_t s = supernode_of_task(r, task);
+        CHECK(task->kind == GSV_MANY_PRODUCT && task->range == 0 && list == &r->plan->tiles->many.forward);
+        for (int32_t i = task->first; i < task->first + task->rows && i < gsv_rows(r->plan, s); i++)
+            if (i >= gsv_columns(r->plan, s))
+                gathered(r, s, i);
+        began[t] = 1;
+    }
+}
+
 static void run_sweep(run *r, int backward, int in_order) {
     const gsv_many *many = &r->plan->tiles->many;
     const gsv_many_list *list = backward ? &many->backward : &many->forward;
     const int32_t nlevels = r->plan->nlevels;
     const int64_t tasks = list->ptr[nlevels];
-    char *ran = zeros(tasks, 1);
+    char *ran = zeros(tasks, 1), *began = zeros(tasks, 1);
     r->counter = zeros(list->counters, sizeof *r->counter);
     memset(r->partial_there, 0, (size_t)many->slots);
     for (int64_t step = 0; step < tasks; step++) {
@@ -205,6 +225,8 @@ static void run_sweep(run *r, int backward, int in_order) {
         while (!in_order && t > 0 && (ran[t] || !may_begin(r, &list->task[t])))
             t--;
         REQUIRE(!ran[t] && may_begin(r, &list->task[t]));
+        begin_tiles(r, list, began);
+        REQUIRE(began[t] || list->task[t].owing == 0);
         ran[t] = 1;
         run_task(r, &list->task[t], backward);
     }
@@ -219,6 +241,7 @@ static void run_sweep(run *r, int backward, int in_order) {
         }
     }
     free(ran);
+    free(began);
     free(r->counter);
 }
 
@@ -262,8 +285,9 @@ static void mark_leaves(run *r) {
             memset(r->y_there + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
 }
 
-static void check_order(const gsv_plan *plan, const run *alone, int in_order) {
+static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int in_order) {
     run tasks = start(plan);
+    tasks.part = part;
     mark_leaves(&tasks);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (plan->tiles->branches.of[s] >= 0)
@@ -284,8 +308,10 @@ static void check_plan(const gsv_plan *plan) {
         forward_alone(&alone, s);
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
         backward_alone(&alone, s);
-    check_order(plan, &alone, 1);
-    check_order(plan, &alone, 0);
+    for (int32_t part = 0; part < GSV_MANY_PARTS; part++) {
+        check_order(plan, &alone, part, 1);
+        check_order(plan, &alone, part, 0);
+    }
     stop(&alone);
     /* what the upper tree and the branches' roots write stands before what branches keep */
     CHECK(plan->tiles->many.updates >= plan->tiles->upper_updates);
