@@ -8,7 +8,6 @@
  *      chain     all terms of a sum are one chain
  *      runs      sixteen terms are summed by themselves, their sum is added to the total: as the library does
  *      fetched   runs, of what the first stages brought: multiplications without copies (no answer)
- *      copies    the copies without multiplications (no answer)
  *
  * each with 32 x 32 or 64 x 32 sums a warp, tiles of 128 x 64 (two blocks an SM) or 128 x 128 (one), stages of
  * 16 terms or of 32. Default: 8448 2048 256, one tile of 128 x 64 for each of two blocks on 132 SMs. One JSON
@@ -30,7 +29,7 @@
 namespace {
 
 enum { REPEAT = 20, SAMPLES = 5, TILE = 16, TILE_ROWS = 128 };
-enum order { CHAIN, RUNS, FETCHED, COPIES };
+enum order { CHAIN, RUNS, FETCHED };
 
 int failures;
 
@@ -165,7 +164,7 @@ __global__ void __launch_bounds__(S::THREADS, S::RESIDENT)
                     for (int i = 0; i < 2; i++)
                         add_eight_warp(sum[i][j], two[i], x[j]);
             }
-        } else if constexpr (ORDER != COPIES) {
+        } else {
 #pragma unroll
             for (int s0 = 0; s0 < S::DEPTH / 4; s0 += 4) {
                 double two[2][4][2];
@@ -320,6 +319,5 @@ int main(int argc, char **argv) {
     measure<shape<64, 128, 16, 6>, CHAIN>(p, "chain, 64 x 32, tiles of 128, stages of 16");
     measure<shape<64, 128, 16, 6>, RUNS>(p, "runs, 64 x 32, tiles of 128, stages of 16");
     measure<shape<64, 64, 16, 4>, FETCHED>(p, "fetched, 64 x 32, tiles of 64, stages of 16");
-    measure<shape<64, 64, 16, 4>, COPIES>(p, "copies, 64 x 32, tiles of 64, stages of 16");
     return failures > 0;
 }
