@@ -55,18 +55,22 @@ template <int WARP_ROWS_, int WIDTH_, int DEPTH_, int STAGES_> struct shape {
 /* c += v a over eight terms, c = v a over sixteen: v 16 right-hand sides, a 8 rows. */
 __device__ __forceinline__ void add_eight_warp(double (&c)[4], const double (&v)[2][2],
                                                const double (&a)[2]) {
+#if __CUDA_ARCH__ >= 900
     asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%0, %1, %2, %3};"
         : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
         : "d"(v[0][0]), "d"(v[0][1]), "d"(v[1][0]), "d"(v[1][1]), "d"(a[0]), "d"(a[1]));
+#endif
 }
 
 __device__ __forceinline__ void sixteen_warp(double (&c)[4], const double (&v)[4][2], const double (&a)[4]) {
+#if __CUDA_ARCH__ >= 900
     asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, "
         "%11}, {%12, %13, %14, %15}, {%16, %16, %16, %16};"
         : "=d"(c[0]), "=d"(c[1]), "=d"(c[2]), "=d"(c[3])
         : "d"(v[0][0]), "d"(v[0][1]), "d"(v[1][0]), "d"(v[1][1]), "d"(v[2][0]), "d"(v[2][1]), "d"(v[3][0]),
           "d"(v[3][1]), "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(0.0));
+#endif
 }
 
 __device__ __forceinline__ void begin_copy(unsigned to, const double *from) {
@@ -298,6 +302,13 @@ int main(int argc, char **argv) {
         columns < 128 || columns % 128) {
         fprintf(stderr, "usage: gpusolve-tile-bench [ROWS TERMS [COLUMNS]], multiples of 128, 32, 128\n");
         return 2;
+    }
+    int device, major;
+    TRY(cudaGetDevice(&device));
+    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    if (major < 9) {
+        fprintf(stderr, "gpusolve-tile-bench: its products are those of compute capability 9.0 and later\n");
+        return 1;
     }
     problem p = make_problem(rows, terms, columns);
     cublasHandle_t blas;
