@@ -60,7 +60,8 @@ GPUSOLVE_API gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle
  *   b          [in] b_count x nrhs: row k is row b_rows[k] of b
  *   x          [out] x_count x nrhs: row k is row x_rows[k] of x; may be b itself (same values, order and ld)
  * The numbers are those of gpusolve_solve, bit for bit but for the sign of zeros; on CUDA, in double
- * precision, those of more than one column, and in all those of more than 32, to rounding. Otherwise as gpusolve_solve.
+ * precision, those of more than one column, and in all those of more than 32, to rounding. Otherwise as
+ * gpusolve_solve.
  */
 GPUSOLVE_API gpusolve_status gpusolve_solve_selected(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                      gpusolve_selection *selection, const gpusolve_dense *b,

@@ -288,8 +288,8 @@ static void list_gathers(const gsv_plan *plan, gsv_branch *branch, work *w) {
     w->length += begin;
 }
 
-/* Units of the nodes of each level: `levels` and `units` are the two lists; per_unit rows or columns. A unit is its
- * node and where it begins in that; of those of a node's rows that are counted in the node, its node alone. */
+/* Units of the nodes of each level: `levels` and `units` are the two lists; per_unit rows or columns. A unit is
+ * its node and where it begins in that; of those that are counted in the node, its node alone. */
 static void list_units(gsv_branch *branch, work *w, int levels, int units, int per_unit) {
     const int counted = units == GSV_AT_ROW_UNITS;
     open_list(w, branch, levels);

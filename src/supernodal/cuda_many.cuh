@@ -35,10 +35,10 @@
  * wherever it stands and whatever stands beside it. But it is not the order of cuda_sweep.cuh, where a sum has
  * sixteen chains: that many sums of a 32 x 32 tile do not fit into a warp's registers.
  *
- * Cost. A tile of 64 columns and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores, and 120
- * KB through its shared memory, 960 cycles. What a task takes besides is latency, one trip after the other:
- * ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way out. So
- * two blocks share an SM.
+ * Cost. A tile of 64 columns and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores,
+ * and 120 KB through its shared memory, 960 cycles. What a task takes besides is latency, one trip after the
+ * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
+ * out. So two blocks share an SM.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
  * columns at a time, by cuda_sweep.cuh.
