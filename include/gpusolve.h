@@ -381,8 +381,8 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * have no order of their own), and in the end those that are left. More than 32 columns in a workspace for
  * more than 32 are summed in an order of their own; in double precision so are 17 to 32 columns, and 2 to 8,
  * unless the factor is small, and 9 to 16 if it is large; all others keep to the fourth. In a workspace of a
- * handle with options.same_bits all do: 2 to 32 columns may take up to 1.5 times as long then, and more than
- * 32 up to four times as long.
+ * handle with options.same_bits all do: 2 to 32 columns may take up to 1.5 times as long then (17 to 32 complex
+ * ones up to three times), and more than 32 four times and longer.
  *
  * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
  * substitution would not reach, for products with blocks of numbers take their zeros along.

@@ -20,54 +20,19 @@
 #include <algorithm>
 #include <vector>
 
+#include "measure.h"
 #include "revision.h"
 #include "supernodal/cuda_many_launch.cuh"
 
 namespace {
 
-enum { REPEAT = 20, SAMPLES = 9 };
-
 int failures;
-
-#define TRY(call)                                             \
-    do {                                                      \
-        const int error_ = int(call);                         \
-        if (error_) {                                         \
-            fprintf(stderr, "%s: error %d\n", #call, error_); \
-            exit(1);                                          \
-        }                                                     \
-    } while (0)
-
-double random_number(uint64_t *state) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return double(*state >> 11) * 0x1p-52 - 1;
-}
 
 template <typename V> V *on_device(const std::vector<V> &host) {
     V *device;
     TRY(cudaMalloc(&device, host.size() * sizeof(V) + 16));
     TRY(cudaMemcpy(device, host.data(), host.size() * sizeof(V), cudaMemcpyHostToDevice));
     return device;
-}
-
-/* The median of several samples, each many launches in a row, in microseconds. */
-template <typename Launch> double time_of(Launch launch) {
-    cudaEvent_t begin, end;
-    std::vector<double> times;
-    TRY(cudaEventCreate(&begin));
-    TRY(cudaEventCreate(&end));
-    for (int s = 0; s < SAMPLES; s++) {
-        TRY(cudaEventRecord(begin));
-        for (int k = 0; k < REPEAT; k++)
-            launch();
-        TRY(cudaEventRecord(end));
-        TRY(cudaEventSynchronize(end));
-        float ms;
-        TRY(cudaEventElapsedTime(&ms, begin, end));
-        times.push_back(1e3 * ms / REPEAT);
-    }
-    std::sort(times.begin(), times.end());
-    return times[SAMPLES / 2];
 }
 
 double largest_difference(const double *a, const double *b, size_t count) {

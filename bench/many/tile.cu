@@ -24,23 +24,15 @@
 #include <algorithm>
 #include <vector>
 
+#include "measure.h"
 #include "revision.h"
 
 namespace {
 
-enum { REPEAT = 20, SAMPLES = 5, TILE = 16, TILE_ROWS = 128 };
+enum { TILE = 16, TILE_ROWS = 128 };
 enum order { CHAIN, RUNS, FETCHED };
 
 int failures;
-
-#define TRY(call)                                             \
-    do {                                                      \
-        const int error_ = int(call);                         \
-        if (error_) {                                         \
-            fprintf(stderr, "%s: error %d\n", #call, error_); \
-            exit(1);                                          \
-        }                                                     \
-    } while (0)
 
 /* WARP_ROWS x 32 sums a warp, tiles of 128 x WIDTH, STAGES stages of DEPTH terms. */
 template <int WARP_ROWS_, int WIDTH_, int DEPTH_, int STAGES_> struct shape {
@@ -215,28 +207,6 @@ struct problem {
     std::vector<double> expected;
 };
 
-/* The median of several samples, each many launches in a row, in microseconds. */
-template <typename Launch> double time_of(Launch launch) {
-    cudaEvent_t begin, end;
-    std::vector<double> times;
-    TRY(cudaEventCreate(&begin));
-    TRY(cudaEventCreate(&end));
-    for (int s = 0; s < SAMPLES; s++) {
-        TRY(cudaEventRecord(begin));
-        for (int k = 0; k < REPEAT; k++)
-            launch();
-        TRY(cudaEventRecord(end));
-        TRY(cudaEventSynchronize(end));
-        float ms;
-        TRY(cudaEventElapsedTime(&ms, begin, end));
-        times.push_back(1e3 * ms / REPEAT);
-    }
-    TRY(cudaEventDestroy(begin));
-    TRY(cudaEventDestroy(end));
-    std::sort(times.begin(), times.end());
-    return times[SAMPLES / 2];
-}
-
 void report(const problem &p, const char *kernel, double us) {
     printf("{\"git\": \"%s\", \"operation\": \"tiles\", \"kernel\": \"%s\", \"rows\": %d, \"terms\": %d, "
            "\"nrhs\": %d, \"us\": %.2f, \"tflops\": %.2f}\n",
@@ -271,17 +241,14 @@ template <typename S, order ORDER> void measure(const problem &p, const char *na
 problem make_problem(int rows, int terms, int columns) {
     problem p = {rows, terms, columns, nullptr, nullptr, nullptr, nullptr, {}};
     uint64_t state = 7;
-    auto number = [&] {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return double(state >> 11) * 0x1p-52 - 1;
-    };
     std::vector<double> a(size_t(rows) * size_t(terms)), matrix(a.size()), v(size_t(terms) * size_t(columns));
     for (int k = 0; k < terms; k++)
         for (int i = 0; i < rows; i++)
             matrix[size_t(k) * size_t(rows) + size_t(i)] =
-                a[(size_t(i / TILE) * size_t(terms) + size_t(k)) * TILE + size_t(i % TILE)] = number();
+                a[(size_t(i / TILE) * size_t(terms) + size_t(k)) * TILE + size_t(i % TILE)] =
+                    random_number(&state);
     for (double &value : v)
-        value = number();
+        value = random_number(&state);
     p.expected.resize(size_t(rows) * size_t(columns));
     TRY(cudaMalloc(&p.a, a.size() * 8));
     TRY(cudaMalloc(&p.matrix, a.size() * 8));

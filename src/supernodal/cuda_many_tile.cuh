@@ -1,6 +1,6 @@
 /*
- * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums over a range of terms, by a block
- * of eight warps; C is 64, or 32.
+ * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, or half as many rows, over a range
+ * of terms, by a block of eight warps; C is 64, or 32.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
@@ -14,8 +14,8 @@
  * thousands of terms, each rounded at the size of the total. The inverse of an ill-conditioned triangle makes
  * totals large before they cancel. In a level that has a triangle so ill-conditioned that it is inverted in
  * parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a
- * tree: about as accurate as the sixteen chains of cuda_wide.cuh (test_condition.c). Elsewhere they are one
- * chain, for the tensor cores do not hide the additions. In single precision, summed in double, all terms are
+ * tree: not as accurate as the sixteen chains of cuda_wide.cuh, but more so than one chain for each sixteen
+ * (gpusolve-orders-bench), and good enough for test_condition.c. Elsewhere they are one chain, for the tensor cores do not hide the additions. In single precision, summed in double, all terms are
  * one chain.
  *
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
@@ -24,8 +24,8 @@
  * chain's terms stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
- * Shared memory traffic of it, C = 64: 16 KB + 8 KB in, and by each warp (32 + 2 x 32) x 16 numbers out, for 128 x 64
- * x 16 multiply-adds: those of v twice, for registers hold sixteen rows of A at a time.
+ * Shared memory traffic of it, C = 64: 16 KB + 8 KB in, and by each warp (32 + 2 x 32) x 16 numbers out, for
+ * 128 x 64 x 16 multiply-adds: those of v twice, for registers hold sixteen rows of A at a time.
  */
 #ifndef GSV_CUDA_MANY_TILE_CUH
 #define GSV_CUDA_MANY_TILE_CUH

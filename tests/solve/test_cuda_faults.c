@@ -157,12 +157,12 @@ static void check_refinement(world *w) {
     gpusolve_matrix_destroy(matrix);
 }
 
-/* Many right-hand sides: a task that waits for more than ever comes. */
 /* What a task waits for: its count, or, second, what its rows are owed. */
 static size_t count_of_task(int second) {
     return second ? offsetof(gsv_many_task, owing) : offsetof(gsv_many_task, count);
 }
 
+/* Many right-hand sides: a task that waits for more than ever comes. */
 static void check_many(world *w) {
     enum { MANY = 70 };
     const gsv_cuda_factor *device = w->p.factor->prepared;

@@ -120,6 +120,16 @@ static void check_columns(const problem *p, gpusolve_workspace *workspace, gpuso
     free(to.values);
 }
 
+/* One for so many columns, about which the next checks are. */
+static gpusolve_workspace *workspace_for(const problem *p, const subject *s, gpusolve_system system,
+                                         int64_t cols) {
+    gpusolve_workspace *workspace;
+    testing_in("%s, kind %d, single %d, system %d, nrhs %d", s->spec, (int)s->kind, s->single, (int)system,
+               (int)cols);
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
+    return workspace;
+}
+
 /* 17 to 32 columns, in any workspace for as many, and a multiple of so many in one that is made for them or in
  * the handle's own. */
 static void check_middle(const problem *p, const subject *s, gpusolve_system system,
@@ -135,10 +145,7 @@ static void check_middle(const problem *p, const subject *s, gpusolve_system sys
         CHECK_BELOW(ratio_of(p, system, &x, b, j), 30);
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
         const int64_t cols = widths[w];
-        gpusolve_workspace *workspace;
-        testing_in("%s, kind %d, single %d, system %d, nrhs %d", s->spec, (int)s->kind, s->single,
-                   (int)system, (int)cols);
-        REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
+        gpusolve_workspace *workspace = workspace_for(p, s, system, cols);
         check_columns(p, p->workspace, system, b, &x, MIDDLE - cols, cols, GPUSOLVE_ROW_MAJOR, 0, 1);
         check_columns(p, NULL, system, b, &x, 3, cols, GPUSOLVE_COL_MAJOR, 1, 0);
         check_columns(p, workspace, system, b, &x, 5, cols, GPUSOLVE_COL_MAJOR, 0, 1);
@@ -161,10 +168,7 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         CHECK_BELOW(ratio_of(p, system, &x, &b, j), 30);
     for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
         const int64_t cols = widths[w];
-        gpusolve_workspace *workspace;
-        testing_in("%s, kind %d, single %d, system %d, nrhs %d", s->spec, (int)s->kind, s->single,
-                   (int)system, (int)cols);
-        REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
+        gpusolve_workspace *workspace = workspace_for(p, s, system, cols);
         check_columns(p, p->workspace, system, &b, &x, COLUMNS - cols, cols, GPUSOLVE_COL_MAJOR, 0, 1);
         check_columns(p, p->workspace, system, &b, &x, COLUMNS - cols, cols, GPUSOLVE_ROW_MAJOR, 1, 0);
         check_columns(p, workspace, system, &b, &x, 0, cols, GPUSOLVE_ROW_MAJOR, 0, 1);
