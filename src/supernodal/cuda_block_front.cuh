@@ -1,9 +1,6 @@
 /*
- * What the warps that read pieces for a block of right-hand sides share (cuda_block_stream.cuh): their shared
- * memory, the assembly of a front, and the products on tensor cores.
- *
- * Fragments of mma.m16n8k8, lane (g, q) = (lane / 4, lane mod 4): the sum has "rows" g and g + 8 and
- * right-hand sides 8 n + 2 q and one more. Which rows those are is for each product to say.
+ * The assembly of fronts for a block of right-hand sides (cuda_block_stream.cuh): the warps of a block that
+ * gather, and what they leave in shared memory for those that multiply.
  */
 #ifndef GSV_CUDA_BLOCK_FRONT_CUH
 #define GSV_CUDA_BLOCK_FRONT_CUH
@@ -14,61 +11,32 @@
 namespace gsv {
 
 /*
- * A block's shared memory, in bytes: the ring, and room for a front.
+ * A block's shared memory, in bytes: a ring of slots, which have a piece, its front and, of the first piece of
+ * a task, the rows that the results are added to; and room for update rows.
  */
 template <int NR> struct block_room {
-    typedef stream_room<double> ring;
-    static const int WARPS = 4, THREADS = 32 * WARPS;
-    static const int ROWS = 192; /* of a front; half of them where what it is made of takes the other half */
-    static const int FRONT = ring::SLOTS * ring::SLOT;
-    static const int FRONT_NUMBERS = ROWS * (NR + 4);
-    static const int BARRIERS = FRONT + FRONT_NUMBERS * int(sizeof(double));
-    static const int STAGE = BARRIERS + 2 * ring::SLOTS * 8;
-    static const int BYTES = STAGE + ring::HEADER;
-    static const int BLOCKS = NR == 8 ? 3 : 2; /* of an SM */
+    static const int WARPS = 4, THREADS = 32 * WARPS; /* that multiply; as many gather */
+    static const int BLOCK = 2 * THREADS + 32;        /* and one warp brings pieces */
+    static const int BLOCKS = NR == 8 ? 3 : 2;        /* of an SM */
+    static const int HEADER = stream_room<double>::HEADER;
+    static const int PANEL = HEADER + GSV_PIECE_LISTS;
+    static const int PAYLOAD = GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8 + 16;
+    static const int SLOT = PANEL + PAYLOAD, SLOTS = 2;
+    static const int STAGED = 96; /* update rows */
+    static const int STAGE_ROWS = SLOTS * SLOT;
+    static const int BARRIERS = STAGE_ROWS + STAGED * NR * 8;
+    static const int STAGE = BARRIERS + 4 * SLOTS * 8;
+    static const int BYTES = STAGE + HEADER;
 };
 
-template <int NR> __device__ __forceinline__ void block_meets() {
-    asm volatile("barrier.sync 1, %0;" ::"n"(int(block_room<NR>::THREADS)) : "memory");
+/* The warps that multiply meet, or those that gather. */
+template <int ID> __device__ __forceinline__ void block_meets() {
+    asm volatile("barrier.sync %0, 128;" ::"n"(ID) : "memory");
 }
+enum { MULTIPLIERS = 1, GATHERERS = 2 };
 
 __device__ __forceinline__ bool is_absent(const double (&value)[2]) {
     return is_absent(value[0]) || is_absent(value[1]);
-}
-
-/* Poll two right-hand sides of a row that were absent a moment ago. Gives up as wait_for does. */
-inline __device__ __noinline__ double2 wait_for_pair(const double *from, gsv_stream_state *state) {
-    double value[2];
-    load_relaxed16(from, value);
-    for (int n = 1; is_absent(value); n++) {
-        const bool lost = n == PATIENCE;
-        if (lost) {
-            *static_cast<volatile int *>(&state->broken) = 1;
-            *static_cast<volatile int *>(state->report) = 1;
-        }
-        if (lost || (n % 1024 == 0 && *static_cast<volatile int *>(&state->broken)))
-            return make_double2(not_a_number<double>(), not_a_number<double>());
-        load_relaxed16(from, value);
-    }
-    return make_double2(value[0], value[1]);
-}
-
-/* K pairs that a thread has requested, those from `from(k)` on that may be absent yet: polled(k). Whenever it
- * had to wait for one, it asks for the others again, which have perhaps come meanwhile. */
-template <int K, typename From, typename Polled>
-__device__ __forceinline__ void wait_for_pairs(double (&value)[K][2], From from, Polled polled,
-                                               gsv_stream_state *state) {
-#pragma unroll
-    for (int j = 0; j < K; j++)
-        if (polled(j) && is_absent(value[j])) {
-            const double2 pair = wait_for_pair(from(j), state);
-            value[j][0] = pair.x;
-            value[j][1] = pair.y;
-#pragma unroll
-            for (int k = j + 1; k < K; k++)
-                if (polled(k) && is_absent(value[k]))
-                    load_relaxed16(from(k), value[k]);
-        }
 }
 
 __device__ __forceinline__ void load_pair(const double *from, double *value) {
@@ -79,6 +47,16 @@ __device__ __forceinline__ void load_pair(const double *from, double *value) {
 
 __device__ __forceinline__ void store_pair(double *to, double a, double b) {
     *reinterpret_cast<double2 *>(to) = make_double2(a, b);
+}
+
+/* Where right-hand side c of a front's row stands: fragments of four rows find all banks. */
+template <int NR> __device__ __forceinline__ int front_place(int row, int c) {
+    return row * NR + (c ^ (NR == 8 ? (row & 2) << 1 : (row & 3) << 2));
+}
+
+/* Backward the fragments' rows are even ones, or odd ones: of eight, four even ones come first. */
+__device__ __forceinline__ int backward_row(int row) {
+    return (row & ~7) | (row >> 1 & 3) | (row & 1) << 2;
 }
 
 /* Lists of what the children owe rows of a front: gather[ptr[k]] .. gather[ptr[k + 1] - 1] is owed row k. */
@@ -92,82 +70,242 @@ struct owed_entries {
     int of_a, of_all;
 };
 
-/* What the warps of a block share and keep from piece to piece. */
-template <int NR> struct block_stream {
+/* A piece in its slot. */
+template <int NR> struct block_slot {
     typedef block_room<NR> room;
-    static const int N = NR / 8, PAIRS = NR / 2, STEP = room::THREADS / PAIRS;
-    static const int THREADS = room::THREADS;
-    static const int STAGED = NR == 8 ? 128 : 96; /* update rows in the front's second half */
-    static const int ITEMS = STAGED / STEP;       /* of a thread */
-    static const int ROWS = room::ROWS;
-    static const int OWNED = ROWS / 2 / STEP; /* rows that a thread assembles */
-    static const int EACH = 6;                /* rows that it requests together, at most */
-    static_assert(STAGED * NR <= room::FRONT_NUMBERS / 2 && GSV_FOLDED <= ROWS / 2, "they fit");
-    static const int PARTIAL = NR + 2; /* distance of rows of partial sums */
-    const gsv_device_plan &plan;
-    gsv_stream_state *state;
-    const double *u;
-    uint32_t upper;
     char *memory;
-    /* the piece at hand */
-    const char *lists;
-    const double *panel;
-    uint64_t *empty;
-
-    __device__ __forceinline__ double *front() const {
-        return reinterpret_cast<double *>(memory + room::FRONT);
+    __device__ __forceinline__ const stream_header &header() const {
+        return *reinterpret_cast<const stream_header *>(memory);
     }
-    __device__ __forceinline__ double *staged() const {
-        return front() + room::FRONT_NUMBERS / 2;
+    __device__ __forceinline__ const gsv_piece &piece() const {
+        return header().piece;
+    }
+    __device__ __forceinline__ const double *panel() const {
+        return reinterpret_cast<const double *>(memory + room::PANEL + header().shift);
+    }
+    __device__ __forceinline__ double *payload() const {
+        return reinterpret_cast<double *>(memory + room::PANEL);
+    }
+    /* The front of a piece whose panel takes so many numbers. */
+    __device__ __forceinline__ double *front(int numbers) const {
+        return payload() + (numbers + 3) / 2 * 2;
+    }
+    static __device__ __forceinline__ int numbers(const gsv_piece &p, bool backward) {
+        return p.kind == GSV_BLOCK_PIECE ? p.groups * p.count * (backward ? GSV_TILE * GSV_TILE : GSV_TILE)
+                                         : p.numbers;
+    }
+    /* Of the last piece of a narrow supernode, whose first one this is. */
+    static __device__ __forceinline__ int last_numbers(const gsv_piece &p) {
+        return p.flags & GSV_PIECE_LAST
+                   ? p.numbers
+                   : int(gsv_narrow_column(p.nr, p.nc) + p.nc - gsv_narrow_column(p.nr, p.count) - p.count);
+    }
+    /* Behind the front of a forward piece: the rows of its results. */
+    static __device__ __forceinline__ double *own(double *front, const gsv_piece &p) {
+        return front + (p.count + 7) / 8 * 8 * NR;
     }
     __device__ __forceinline__ const uint32_t *list(int at) const {
-        return reinterpret_cast<const uint32_t *>(lists + at);
+        return reinterpret_cast<const uint32_t *>(memory + room::HEADER + at);
     }
-    __device__ __forceinline__ owed_rows owed(const gsv_piece &p, bool b) const {
+    __device__ __forceinline__ owed_rows owed(const gsv_device_plan &plan, bool b) const {
+        const gsv_piece &p = piece();
         if (p.flags & GSV_PIECE_FAR)
             return {plan.gather_ptr + p.row + (b ? p.b_first : p.a_first), plan.gather};
         return {list(b ? p.b_ptr_at : p.a_ptr_at),
                 list(b ? p.b_gather_at : p.a_gather_at) - (b ? p.b_gather : p.a_gather)};
     }
-    __device__ __forceinline__ const int32_t *rows(const gsv_piece &p) const {
+    __device__ __forceinline__ const int32_t *rows(const gsv_device_plan &plan) const {
+        const gsv_piece &p = piece();
         return p.flags & GSV_PIECE_FAR ? plan.upper_rows + p.row + p.b_first
                                        : reinterpret_cast<const int32_t *>(list(p.b_ptr_at));
     }
+};
+
+/* A row of a front, where it comes from: NULL for zeros; polled: it may be absent yet. */
+struct front_row {
+    const double *at;
+    bool polled;
+};
+
+/*
+ * Up to EACH rows of a front for each thread of 128, in steps of STEP from its own first one, two right-hand
+ * sides of each: requested all together, and asked for again, all that are absent, until they are there.
+ */
+template <int NR, int EACH> struct front_reader {
+    static const int PAIRS = NR / 2, STEP = 128 / PAIRS;
+    double value[EACH][2];
+    static __device__ __forceinline__ int own() {
+        return int(threadIdx.x) % 128 / PAIRS;
+    }
+    static __device__ __forceinline__ int pair() {
+        return 2 * (int(threadIdx.x) % PAIRS);
+    }
+    template <typename From> __device__ __forceinline__ void request(int base, int count, From from) {
+#pragma unroll
+        for (int q = 0; q < EACH; q++) {
+            const int row = base + own() + q * STEP;
+            value[q][0] = value[q][1] = 0;
+            if (row < count) {
+                const front_row r = from(row);
+                if (r.at)
+                    load_relaxed16(r.at + pair(), value[q]);
+            }
+        }
+    }
+    template <typename From>
+    __device__ __forceinline__ bool lacks(int q, int base, int count, From from) const {
+        const int row = base + own() + q * STEP;
+        return is_absent(value[q]) && row < count && from(row).polled;
+    }
+    template <typename From>
+    __device__ __forceinline__ void wait(int base, int count, From from, gsv_stream_state *state) {
+        poll(
+            [&]() {
+                bool any = false;
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    any |= lacks(q, base, count, from);
+                return any;
+            },
+            [&](bool stop) {
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    if (lacks(q, base, count, from)) {
+                        if (stop)
+                            value[q][0] = value[q][1] = not_a_number<double>();
+                        else
+                            load_relaxed16(from(base + own() + q * STEP).at + pair(), value[q]);
+                    }
+            },
+            state);
+    }
+    template <bool BACKWARD> __device__ __forceinline__ void store(int base, int count, double *front) const {
+#pragma unroll
+        for (int q = 0; q < EACH; q++) {
+            const int row = base + own() + q * STEP;
+            if (row < count)
+                store_pair(front + front_place<NR>(BACKWARD ? backward_row(row) : row, pair()), value[q][0],
+                           value[q][1]);
+        }
+    }
+};
+
+/* Rows that follow each other, all of them published: the same, with fewer instructions. */
+template <int NR> struct published_rows_reader {
+    static const int EACH = (160 * NR / 2 + 127) / 128;
+    double value[EACH][2];
+    static __device__ __forceinline__ int place(int q) {
+        return int(threadIdx.x) % 128 + 128 * q;
+    }
+    __device__ __forceinline__ void request(const double *from, int count) {
+        const double *at = from + 2 * place(0);
+#pragma unroll
+        for (int q = 0; q < EACH; q++) {
+            value[q][0] = value[q][1] = 0;
+            if (place(q) < count * (NR / 2))
+                load_relaxed16(at + 256 * q, value[q]);
+        }
+    }
+    __device__ __forceinline__ void finish(const double *from, int count, double *front,
+                                           gsv_stream_state *state) {
+        /* what was not asked for is zero */
+        poll(
+            [&]() {
+                bool any = false;
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    any |= is_absent(value[q]);
+                return any;
+            },
+            [&](bool stop) {
+                const double *at = from + 2 * place(0);
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    if (is_absent(value[q])) {
+                        if (stop)
+                            value[q][0] = value[q][1] = not_a_number<double>();
+                        else
+                            load_relaxed16(at + 256 * q, value[q]);
+                    }
+            },
+            state);
+        /* rows 128 / (NR / 2) apart stand alike */
+        double *to = front + front_place<NR>(place(0) / (NR / 2), 2 * (place(0) % (NR / 2)));
+#pragma unroll
+        for (int q = 0; q < EACH; q++)
+            if (place(q) < (count + 7) / 8 * 8 * (NR / 2))
+                store_pair(to + 256 * q, value[q][0], value[q][1]);
+    }
+};
+
+/* What the warps that gather share and keep from piece to piece. */
+template <int NR> struct block_gather {
+    typedef block_room<NR> room;
+    static const int PAIRS = NR / 2, STEP = 128 / PAIRS, STAGED = room::STAGED, ITEMS = STAGED / STEP;
+    static const int EACH = (160 + STEP - 1) / STEP; /* rows of a front, of a thread */
+    const gsv_device_plan &plan;
+    gsv_stream_state *state;
+    const double *u;
+    uint32_t upper;
+    double *staged;
+
+    static __device__ __forceinline__ int own() {
+        return int(threadIdx.x) % 128 / PAIRS;
+    }
+    static __device__ __forceinline__ int pair() {
+        return 2 * (int(threadIdx.x) % PAIRS);
+    }
 
     /*
-     * Entries first .. first + STAGED - 1 of the update rows that a piece gathers, into the second half of
-     * the front: they are all on their way together, so that a front costs one trip through L2, however
-     * many children owe it how much. Nobody reads the half; a meeting must follow.
+     * Entries first .. first + STAGED - 1 of the update rows that a piece gathers, into shared memory: they
+     * are all on their way together, so that a front costs one trip through L2, however many children owe it
+     * how much. Meets before they are written and when they are there.
      */
     __device__ __forceinline__ void stage(const owed_entries &owed, int first) const {
-        const double *from = u + 2 * (threadIdx.x % PAIRS);
-        double *to = staged() + 2 * threadIdx.x;
         uint32_t place[ITEMS];
         double value[ITEMS][2];
+        const double *from = u + pair();
 #pragma unroll
         for (int j = 0; j < ITEMS; j++) {
-            const int e = first + int(threadIdx.x) / PAIRS + j * STEP;
+            const int e = first + own() + j * STEP;
             place[j] = ~0u;
-            if (e < owed.of_all)
+            if (e < owed.of_all) {
                 place[j] = e < owed.of_a ? owed.a[e] : owed.b[e - owed.of_a];
-            if (e < owed.of_all)
                 load_relaxed16(from + int64_t(place[j]) * NR, value[j]);
+            }
         }
-        wait_for_pairs(
-            value, [&](int j) { return from + int64_t(place[j]) * NR; },
-            [&](int j) { return place[j] < upper; }, state);
+        poll(
+            [&]() {
+                bool any = false;
+#pragma unroll
+                for (int j = 0; j < ITEMS; j++)
+                    any |= place[j] < upper && is_absent(value[j]);
+                return any;
+            },
+            [&](bool stop) {
+#pragma unroll
+                for (int j = 0; j < ITEMS; j++)
+                    if (place[j] < upper && is_absent(value[j])) {
+                        if (stop)
+                            value[j][0] = value[j][1] = not_a_number<double>();
+                        else
+                            load_relaxed16(from + int64_t(place[j]) * NR, value[j]);
+                    }
+            },
+            state);
+        block_meets<GATHERERS>(); /* everybody has read what was staged before */
 #pragma unroll
         for (int j = 0; j < ITEMS; j++)
             if (place[j] != ~0u)
-                store_pair(to + 2 * THREADS * j, value[j][0], value[j][1]);
+                store_pair(staged + (own() + j * STEP) * NR + pair(), value[j][0], value[j][1]);
+        block_meets<GATHERERS>(); /* what is staged is there */
     }
 
-    /* sum += what is staged of entries begin .. end - 1, in this order; at: the right-hand side of sum[0]. */
-    __device__ __forceinline__ void add_staged(double (&sum)[2], int begin, int end, int first,
-                                               int at) const {
+    /* sum += what is staged of entries begin .. end - 1, in this order. */
+    __device__ __forceinline__ void add_staged(double (&sum)[2], int begin, int end, int first) const {
         const int last = end < first + STAGED ? end : first + STAGED;
         begin = begin > first ? begin : first;
-        const double *term = staged() + (begin - first) * NR + at;
+        const double *term = staged + (begin - first) * NR + pair();
         for (; begin < last; begin++, term += NR) {
             double two[2];
             load_pair(term, two);
@@ -175,74 +313,181 @@ template <int NR> struct block_stream {
             sum[1] += two[1];
         }
     }
+};
 
-    /* Rows 0 .. count - 1 of a front, STRIDE numbers apart, EACH of a thread on their way together: from(row),
-     * NULL for zeros; polled: it may be absent yet. */
-    template <int STRIDE, typename From> __device__ __forceinline__ void read(int count, From from) const {
-        const int c = 2 * (threadIdx.x % PAIRS);
-        double *f = front() + c;
-        for (int base = threadIdx.x / PAIRS; base < count; base += EACH * STEP) {
-            const double *at[EACH];
-            bool polled[EACH];
-            double value[EACH][2];
+/* The rows that each task assembles: those that it multiplies with, of a triangle of few columns, and those
+ * that its results are added to. */
+template <int NR>
+__device__ __forceinline__ void gather_folded(const block_gather<NR> &block, const block_slot<NR> &slot,
+                                              const double *y) {
+    typedef block_gather<NR> shape;
+    constexpr int EACH = (GSV_FOLDED + shape::STEP - 1) / shape::STEP, OWN = 64 / shape::STEP;
+    const gsv_piece &p = slot.piece();
+    const int pair = block.pair(), mine = block.own(), even = (p.count + 7) / 8 * 8;
+    const int above = p.nc - GSV_TILE * p.place;
+    const bool b_now = p.flags & GSV_PIECE_FIRST;
+    const int b_least = b_now ? above < 0 ? 0 : above < p.b_rows ? above : p.b_rows : p.b_rows;
+    const owed_rows a = slot.owed(block.plan, false), b = slot.owed(block.plan, true);
+    double *front = slot.front(slot.numbers(p, false)), *own = slot.own(front, p);
+    const double *own_y = y + int64_t(p.first_column + p.first) * NR + pair;
+    double right[EACH][2];
 #pragma unroll
-            for (int q = 0; q < EACH; q++) {
-                const int row = base + q * STEP;
-                polled[q] = false;
-                at[q] = row < count ? from(row, polled[q]) : nullptr;
-                value[q][0] = value[q][1] = 0;
-                if (at[q])
-                    load_relaxed16(at[q] + c, value[q]);
+    for (int k = 0; k < EACH; k++) {
+        right[k][0] = right[k][1] = 0;
+        if (mine + k * shape::STEP < p.count)
+            load_pair(own_y + int64_t(mine + k * shape::STEP) * NR, right[k]);
+    }
+    const uint32_t a_start = a.ptr[0], b_start = b_now ? b.ptr[b_least] : 0;
+    const int of_a = int(a.ptr[p.count] - a_start);
+    const owed_entries owed = {a.gather + a_start, b.gather + b_start, of_a,
+                               of_a + (b_now ? int(b.ptr[p.b_rows] - b_start) : 0)};
+    for (int staged = 0; staged == 0 || staged < owed.of_all; staged += shape::STAGED) {
+        block.stage(owed, staged);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const int row = mine + k * shape::STEP;
+            if (row < p.count)
+                block.add_staged(right[k], int(a.ptr[row] - a_start), int(a.ptr[row + 1] - a_start), staged);
+        }
+        if (b_now)
+#pragma unroll
+            for (int k = 0; k < OWN; k++) {
+                const int row = mine + k * shape::STEP;
+                double sum[2] = {0, 0};
+                double *to = own + front_place<NR>(row, pair);
+                if (row < GSV_TILE * p.groups) {
+                    if (staged > 0)
+                        load_pair(to, sum);
+                    if (row >= b_least && row < p.b_rows)
+                        block.add_staged(sum, int(b.ptr[row] - b_start) + of_a,
+                                         int(b.ptr[row + 1] - b_start) + of_a, staged);
+                    store_pair(to, sum[0], sum[1]);
+                }
             }
-            wait_for_pairs(
-                value, [&](int q) { return at[q] + c; }, [&](int q) { return polled[q]; }, state);
+    }
 #pragma unroll
-            for (int q = 0; q < EACH; q++)
-                if (base + q * STEP < count)
-                    store_pair(f + (base + q * STEP) * STRIDE, value[q][0], value[q][1]);
+    for (int k = 0; k < EACH; k++) /* eight rows are multiplied at a time */
+        if (mine + k * shape::STEP < even)
+            store_pair(front + front_place<NR>(mine + k * shape::STEP, pair), right[k][0], right[k][1]);
+}
+
+/* Of a triangle of many columns, or one that is inverted in parts, the rows are assembled by the tasks that
+ * have results for them, and published; every task reads them there. Where there are parts those that multiply
+ * read them, for they wait for each other. */
+template <int NR>
+__device__ __forceinline__ void gather_published(const block_gather<NR> &block, const block_slot<NR> &slot,
+                                                 const double *y, double *published) {
+    typedef block_gather<NR> shape;
+    constexpr int OWN = 64 / shape::STEP;
+    const gsv_piece &p = slot.piece();
+    const int parts = slot.header().parts, pair = block.pair(), mine = block.own();
+    const bool divided = parts > 1;
+    double *front = slot.front(slot.numbers(p, false)), *own = slot.own(front, p);
+    double *f = published + int64_t(p.published) * NR;
+    published_rows_reader<NR> reader;
+    const double *from = f + int64_t(p.first) * NR;
+    const int count = divided ? 0 : p.count;
+    reader.request(from, count);
+    if (p.flags & GSV_PIECE_FIRST && (!(p.flags & GSV_PIECE_PUBLISHED) || p.share == 0)) {
+        const int top = GSV_TILE * p.place, width = divided ? gsv_part_columns(p.nc, parts) : p.nc;
+        const owed_rows b = slot.owed(block.plan, true);
+        const uint32_t b_start = b.ptr[0];
+        const owed_entries owed = {nullptr, b.gather + b_start, 0, int(b.ptr[p.b_rows] - b_start)};
+        double sum[OWN][2];
+#pragma unroll
+        for (int k = 0; k < OWN; k++) {
+            const int row = mine + k * shape::STEP;
+            sum[k][0] = sum[k][1] = 0;
+            if (row < p.b_rows && top + row < p.nc)
+                load_pair(y + int64_t(p.first_column + top + row) * NR + pair, sum[k]);
+        }
+        for (int staged = 0; staged < owed.of_all; staged += shape::STAGED) {
+            block.stage(owed, staged);
+#pragma unroll
+            for (int k = 0; k < OWN; k++) {
+                const int row = mine + k * shape::STEP;
+                if (row < p.b_rows)
+                    block.add_staged(sum[k], int(b.ptr[row] - b_start), int(b.ptr[row + 1] - b_start),
+                                     staged);
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < OWN; k++) {
+            const int row = mine + k * shape::STEP;
+            if (row < GSV_TILE * p.groups) {
+                /* rows of the first part are complete */
+                if (top + row < p.nc && (top + row) / GSV_TILE * GSV_TILE < width) {
+                    publish_pair(f + int64_t(top + row) * NR + pair, sum[k][0], sum[k][1]);
+                    sum[k][0] = sum[k][1] = 0;
+                }
+                store_pair(own + front_place<NR>(row, pair), sum[k][0], sum[k][1]);
+            }
         }
     }
+    reader.finish(from, count, front, block.state);
+}
 
-    static __device__ __forceinline__ int warp() {
-        return threadIdx.x / 32;
+/* A narrow supernode, forward: all its rows. front: in the slot of its last piece. */
+template <int NR>
+__device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, const block_slot<NR> &slot,
+                                              double *front, const double *y) {
+    typedef block_gather<NR> shape;
+    constexpr int OWN = GSV_NARROW_COLUMNS / shape::STEP;
+    const gsv_piece &p = slot.piece();
+    const int pair = block.pair(), mine = block.own(), nr = p.nr, nc = p.nc;
+    const double *own_y = y + int64_t(p.first_column) * NR + pair;
+    const owed_rows b = slot.owed(block.plan, true);
+    const uint32_t b_start = b.ptr[0];
+    const owed_entries owed = {nullptr, b.gather + b_start, 0, int(b.ptr[nr] - b_start)};
+    double right[OWN][2];
+#pragma unroll
+    for (int k = 0; k < OWN; k++) {
+        right[k][0] = right[k][1] = 0;
+        if (mine + k * shape::STEP < nc)
+            load_pair(own_y + int64_t(mine + k * shape::STEP) * NR, right[k]);
     }
-    /* The first right-hand side of this lane's results. */
-    static __device__ __forceinline__ int column() {
-        return 2 * (threadIdx.x % 4);
+    auto add = [&](int row, double(&sum)[2], int staged) {
+        double *to = front + front_place<NR>(row, pair);
+        if (staged > 0)
+            load_pair(to, sum);
+        block.add_staged(sum, int(b.ptr[row] - b_start), int(b.ptr[row + 1] - b_start), staged);
+        store_pair(to, sum[0], sum[1]);
+    };
+    for (int staged = 0; staged == 0 || staged < owed.of_all; staged += shape::STAGED) {
+        block.stage(owed, staged);
+#pragma unroll
+        for (int k = 0; k < OWN; k++)
+            if (mine + k * shape::STEP < nr)
+                add(mine + k * shape::STEP, right[k], staged);
+#pragma unroll 2
+        for (int row = mine + OWN * shape::STEP; row < nr; row += shape::STEP) {
+            double sum[2] = {0, 0};
+            add(row, sum, staged);
+        }
     }
+}
 
-    /* Sums of the splits of a group of rows: those of split 0 get the others' in ascending order. All warps;
-     * this half of the fronts has been used for the last time. */
-    __device__ __forceinline__ void combine(int groups, double (&acc)[N][4]) const {
-        const int warp = this->warp(), lane = threadIdx.x % 32;
-        double *mine = front() + lane / 4 * PARTIAL + column();
-        block_meets<NR>(); /* everybody has read the front */
-        if (warp >= groups)
-#pragma unroll
-            for (int n = 0; n < N; n++) {
-                store_pair(mine + warp * 16 * PARTIAL + 8 * n, acc[n][0], acc[n][1]);
-                store_pair(mine + (warp * 16 + 8) * PARTIAL + 8 * n, acc[n][2], acc[n][3]);
-                acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
-            }
-        block_meets<NR>(); /* the sums of all splits are there */
-        if (warp < groups)
-            for (int w = warp + groups; w < 4; w += groups)
-#pragma unroll
-                for (int n = 0; n < N; n++)
-#pragma unroll
-                    for (int m = 0; m < 2; m++) {
-                        double other[2];
-                        load_pair(mine + (w * 16 + 8 * m) * PARTIAL + 8 * n, other);
-                        acc[n][2 * m] += other[0];
-                        acc[n][2 * m + 1] += other[1];
-                    }
+/* Backward: rows start .. start + count - 1 of a front, those before own_end from x, the others as soon as
+ * they are there. */
+template <int NR>
+__device__ __forceinline__ void gather_solution(const block_gather<NR> &block, const gsv_piece &p, int start,
+                                                int count, int own_end, const int32_t *rows, const double *x,
+                                                const double *z, double *front) {
+    typedef block_gather<NR> shape;
+    const double *own_x = x + int64_t(p.first_column) * NR;
+    auto row_of = [&](int row) -> front_row {
+        const int i = start + row;
+        if (i < own_end)
+            return {own_x + int64_t(i) * NR, false};
+        return {i < p.nr ? z + int64_t(rows[row]) * NR : nullptr, i < p.nr};
+    };
+    front_reader<NR, shape::EACH> reader;
+    for (int base = 0; base < count; base += shape::EACH * shape::STEP) {
+        reader.request(base, count, row_of);
+        reader.wait(base, count, row_of, block.state);
+        reader.template store<true>(base, count, front);
     }
-
-    /* Give the slot back: this warp has read it. */
-    __device__ __forceinline__ void release() const {
-        arrive_warp(empty);
-    }
-};
+}
 
 } // namespace gsv
 #endif

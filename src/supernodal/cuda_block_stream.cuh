@@ -1,31 +1,39 @@
 /*
  * The upper tree (stream.h) for a block of 8 or 16 right-hand sides in double precision: each sweep is one
- * launch, as for one right-hand side (cuda_stream.cuh), three blocks an SM, or two. The producer and its ring
- * are the same.
+ * launch, as for one right-hand side (cuda_stream.cuh), three blocks an SM, or two. The producer is the same.
  *
  *      forward   [x1; u] = [W; -M] f1 + [0; f2]      backward   x1 = [W; -M]' [x1; x(rows below)]
  *
  * What differs is the shape of a piece (the vectors weigh as much as the panels, so a task has up to 64 rows
- * or columns), and the products: FP64 tensor cores, panel and front from shared memory. Four warps take a
- * piece: they gather what it is multiplied with into shared memory, all at once, meet, add up the front's
- * rows, meet, multiply, and give the slot back.
+ * or columns), the products (FP64 tensor cores, panel and front from shared memory), and who does what. One
+ * warp brings pieces. Four warps gather what a piece is multiplied with into the piece's slot, all of it
+ * together, and what its results are added to. Four other warps multiply, and give the slot back. So the next
+ * piece's vectors are on their way while this one's are multiplied with, and a wait for them stops nothing
+ * that is ahead of them. Near the root several forward tasks share block rows, each with every so many-th piece
+ * of them; the last to come adds up what all have left in memory.
  *
  * Synchronisation between blocks. As in cuda_stream.cuh: u, f and z are handed over where the data is the
  * flag, two right-hand sides in one store of 16 bytes, each of which is asked for; and it ends for the same
- * reason, or after about two seconds (wait_for_pair).
+ * reason, or after about two seconds (gives_up): a piece waits for tasks of lower number, or for what its own
+ * task's gatherers publish before they wait. Triangles inverted in parts are the exception: a piece may have
+ * columns that wait for what its own earlier columns bring. There those who multiply read the front.
  *
- * Synchronisation in a block. The front and what is staged for it have one place each. Staged rows are
- * written when all have read those before, which the meeting that completes a front says; the front is
- * written after the meeting that completes what is staged, or after one of its own.
+ * Shared sums. A task's sums go to memory, and then it is counted; so whoever is counted last finds them all.
  *
- * Bits: a sum has the terms in the order of the pieces, each split for itself, and then the splits. It does
- * not depend on NR, but on how many tasks a level has, and it is not the sum of the other kernels.
+ * Synchronisation in a block. A slot goes round: listed and full (mbarriers; its lists have come, and its
+ * panel), ready (its front is there), empty (gathered for, and multiplied with). The gatherers wait for its lists, the
+ * multipliers for its panel and front, so a slot's front has been read when the slot is filled again; a proxy
+ * fence in the producer stands between their writes and its copies. What is staged for a front has one place:
+ * it is written when all gatherers have read what was there, which they meet for.
+ *
+ * Bits: a sum has the terms in the order of a task's pieces, each split for itself, then the splits, and then
+ * the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is not the sum
+ * of the other kernels.
  *
  * Traffic of a piece of 24 KB: forward, for 48 columns of 64 rows, 48 rows of the front, assembled from y and
  * the children's update rows, 24 NR bytes of L2 each or more; backward, for 48 rows of 64 columns, 48 rows of
  * the solution, 8 NR bytes each. At the top of the tree, where there are fewer tasks than blocks, a task has
- * 16 rows or columns, and its pieces four times the vectors. Cost: on an H200 a piece of a forward task took
- * 3 to 4 us, and of a backward one 2: a warp's instructions one after the other, a trip through L2, meetings.
+ * 16 rows or columns, and its pieces four times the vectors.
  */
 #ifndef GSV_CUDA_BLOCK_STREAM_CUH
 #define GSV_CUDA_BLOCK_STREAM_CUH
@@ -36,75 +44,114 @@ namespace gsv {
 
 /* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. */
 template <int NR, bool BACKWARD>
-__global__ void __launch_bounds__(block_room<NR>::THREADS + 32, block_room<NR>::BLOCKS)
+__global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
     block_stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const double *from, double *to,
                         double *u, double *published, gsv_stream_state *state) {
 #if __CUDA_ARCH__ >= 900
     typedef block_room<NR> room;
-    typedef stream_room<double> slots_room;
+    typedef block_slot<NR> slot_of;
     extern __shared__ int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
-    ring slots = {memory, reinterpret_cast<uint64_t *>(memory + room::BARRIERS),
-                  reinterpret_cast<uint64_t *>(memory + room::BARRIERS) + slots_room::SLOTS, nullptr,
-                  memory + room::STAGE};
+    uint64_t *full = reinterpret_cast<uint64_t *>(memory + room::BARRIERS), *empty = full + room::SLOTS,
+             *ready = empty + room::SLOTS,      /* a piece's front is */
+                 *listed = ready + room::SLOTS; /* its lists are */
     if (threadIdx.x == 0) {
-        for (int k = 0; k < slots_room::SLOTS; k++) {
-            barrier_init(&slots.full[k], 1);
-            barrier_init(&slots.empty[k], room::WARPS * ARRIVALS);
+        for (int k = 0; k < room::SLOTS; k++) {
+            barrier_init(&full[k], 1);
+            barrier_init(&listed[k], 1);
+            barrier_init(&empty[k], 2 * room::WARPS * ARRIVALS);
+            barrier_init(&ready[k], room::WARPS * ARRIVALS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads(); /* the barriers are ready */
-    if (threadIdx.x >= room::THREADS) {
-        produce<double, BACKWARD>(plan, list, state, slots);
+    auto slot = [&](int n) { return slot_of{memory + n % room::SLOTS * room::SLOT}; };
+    auto wait_for = [&](uint64_t *barrier, int n) {
+        barrier_wait(&barrier[n % room::SLOTS], n / room::SLOTS & 1);
+    };
+    if (threadIdx.x >= 2 * room::THREADS) {
+        produce<double, BACKWARD, room>(plan, list, state,
+                                        ring{memory, full, empty, ready, memory + room::STAGE, listed});
         return;
     }
-    block_stream<NR> block = {plan, state, u, list.upper, memory, nullptr, nullptr, nullptr};
-    double acc[block_stream<NR>::N][4];
-    auto panel_of = [&](int n) {
-        const char *slot = memory + n % slots_room::SLOTS * slots_room::SLOT;
-        const stream_header &header = *reinterpret_cast<const stream_header *>(slot);
-        return reinterpret_cast<const double *>(slot + slots_room::HEADER + GSV_PIECE_LISTS + header.shift);
-    };
-    auto wait_for_slot = [&](int n) {
-        barrier_wait(&slots.full[n % slots_room::SLOTS], n / slots_room::SLOTS & 1);
-    };
     wait_for_vectors();
+    if (threadIdx.x >= room::THREADS) {
+        const block_gather<NR> block = {plan, state, u, list.upper,
+                                        reinterpret_cast<double *>(memory + room::STAGE_ROWS)};
+        for (int n = 0;; n++) {
+            wait_for(listed, n);
+            const gsv_piece &p = slot(n).piece();
+            if (p.kind == GSV_NO_PIECE)
+                break;
+            const bool two = p.kind == GSV_NARROW_PIECE && !(p.flags & GSV_PIECE_LAST);
+            if (p.kind == GSV_NARROW_PIECE) {
+                if (two)
+                    wait_for(listed, n + 1); /* whose slot the front is in */
+                double *front = slot(n + two).front(slot_of::last_numbers(p));
+                if constexpr (BACKWARD)
+                    gather_solution<NR>(block, p, 0, (p.nr + 15) / 16 * 16, p.nc, slot(n).rows(plan), from,
+                                        published, front);
+                else
+                    gather_narrow<NR>(block, slot(n), front, from);
+            } else if constexpr (BACKWARD) {
+                int own_end = p.nc; /* rows before it have x, those from it on their solution */
+                const int parts = slot(n).header().parts;
+                if (parts > 1) {
+                    const int width = gsv_part_columns(p.nc, parts),
+                              part_end = (16 * p.place / width + 1) * width;
+                    own_end = part_end < p.nc ? part_end : p.nc;
+                }
+                gather_solution<NR>(block, p, GSV_TILE * p.first, GSV_TILE * p.count, own_end,
+                                    slot(n).rows(plan), from, published,
+                                    slot(n).front(slot_of::numbers(p, true)));
+            } else if (slot(n).header().parts > 1 || p.flags & GSV_PIECE_PUBLISHED) {
+                gather_published<NR>(block, slot(n), from, published);
+            } else {
+                gather_folded<NR>(block, slot(n), from);
+            }
+            for (int k = n; k <= n + two; k++) {
+                arrive_warp(&ready[k % room::SLOTS]);
+                arrive_warp(&empty[k % room::SLOTS]);
+            }
+            n += two;
+        }
+        return;
+    }
+    block_product<NR> block = {state};
     for (int n = 0;; n++) {
-        const char *slot = memory + n % slots_room::SLOTS * slots_room::SLOT;
-        wait_for_slot(n);
-        const stream_header &header = *reinterpret_cast<const stream_header *>(slot);
-        const gsv_piece &p = header.piece;
-        const int kind = p.kind;
-        if (kind == GSV_NO_PIECE)
+        wait_for(full, n);
+        const slot_of at = slot(n);
+        const gsv_piece &p = at.piece();
+        if (p.kind == GSV_NO_PIECE)
             break;
-        block.lists = slot + slots_room::HEADER;
-        block.panel = panel_of(n);
-        block.empty = &slots.empty[n % slots_room::SLOTS];
-        if (kind == GSV_BLOCK_PIECE) {
+        wait_for(ready, n);
+        if (p.kind == GSV_BLOCK_PIECE) {
             if constexpr (BACKWARD)
-                columns_backward<NR>(block, p, header.parts, from, to, published, acc);
+                columns_backward<NR>(block, at, &empty[n % room::SLOTS], to, published);
+            else if (at.header().parts > 1)
+                block = rows_forward_parts<NR>(block, at, &empty[n % room::SLOTS], to, u, published);
             else
-                rows_forward<NR>(block, p, header.parts, from, to, u, published, acc);
+                rows_forward<NR>(block, at, &empty[n % room::SLOTS], to, u, published);
             continue;
         }
         /* a narrow supernode has two pieces at most: wait for both */
-        const bool whole = p.flags & GSV_PIECE_LAST;
-        narrow_panel panel = {block.panel, nullptr, p.nr, p.nc, p.count};
-        if (!whole) {
-            wait_for_slot(n + 1);
-            panel.high = panel_of(n + 1) - (gsv_narrow_column(p.nr, p.count) + p.count);
+        const bool two = !(p.flags & GSV_PIECE_LAST);
+        narrow_panel panel = {at.panel(), nullptr, p.nr, p.nc, p.count};
+        const slot_of last = slot(n + two);
+        if (two) {
+            wait_for(full, n + 1);
+            wait_for(ready, n + 1);
+            panel.high = last.panel() - (gsv_narrow_column(p.nr, p.count) + p.count);
         }
+        const double *front = last.front(slot_of::last_numbers(p));
         if constexpr (BACKWARD)
-            narrow_backward<NR>(block, p, panel, from, to, published);
+            narrow_backward<NR>(block, p, panel, front, last.payload(), to, published);
         else
-            narrow_forward<NR>(block, p, panel, from, to, u);
-        block.release();
-        if (!whole) {
-            n++;
-            block.empty = &slots.empty[n % slots_room::SLOTS];
-            block.release();
-        }
+            narrow_forward<NR>(block, p, panel, front, to, u);
+        arrive_warp(&empty[n % room::SLOTS]);
+        if (two)
+            arrive_warp(&empty[(n + 1) % room::SLOTS]);
+        n += two;
     }
 #endif
 }

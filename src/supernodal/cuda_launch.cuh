@@ -217,7 +217,7 @@ template <typename T, int NR> constexpr int stream_threads() {
     if constexpr (NR == 1)
         return STREAM_BLOCK;
     else
-        return block_room<NR>::THREADS + 32;
+        return block_room<NR>::BLOCK;
 }
 
 template <typename T, int NR> constexpr int stream_bytes() {

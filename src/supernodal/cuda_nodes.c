@@ -149,9 +149,14 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         form->changes++;
     *passes = parts > *passes ? (uint8_t)parts : *passes;
     form->substitute |= parts == 0;
-    if (parts > 1 && gsv_part_columns(gsv_columns(plan, s), parts) % (GSV_TILE * GSV_GROUPS) != 0) {
+    const int32_t nc = gsv_columns(plan, s);
+    if (parts > 1 && gsv_part_columns(nc, parts) % (GSV_TILE * GSV_GROUPS) != 0) {
         form->changes += form->block_columns > 0;
         form->block_columns = 0;
+    }
+    if (parts > 1 && nc > GSV_FOLD_COLUMNS && plan->tiles->stream.block_shares > 1) {
+        form->changes += !form->block_unshared;
+        form->block_unshared = 1;
     }
     if (parts == 0 || gsv_columns(plan, s) <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;
@@ -196,6 +201,8 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         if (device->lists && device->form.level_by_level)
             use_lists(plan, device);
         cudaError_t error = put_nodes(plan, device, parts, nodes);
+        if (error == cudaSuccess && device->form.block_unshared)
+            error = gsv_cuda_unshare(factor, device);
         if (error == cudaSuccess && plan->tiles->branches.count > 0)
             error = gsv_cuda_fill((void *)device->plan.branch_refuse, refuse,
                                   (size_t)plan->tiles->branches.count * sizeof *refuse);

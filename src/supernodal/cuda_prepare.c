@@ -47,10 +47,28 @@ typedef struct layout {
     int64_t size[PARTS];      /* bytes */
 } layout;
 
-/* pieces_part and the part after it are a list's. */
+static int64_t pieces_bytes(const gsv_piece_list *list) {
+    return list->task ? list->task[list->tasks] * (int64_t)sizeof(gsv_piece) : 0;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* pieces_part and the part after it have room for a list. */
 static void set_list(layout *l, int pieces_part, const gsv_piece_list *list) {
-    l->size[pieces_part] = list->task[list->tasks] * (int64_t)sizeof(gsv_piece);
-    l->size[pieces_part + 1] = (list->tasks + (int64_t)1) * 4;
+    l->size[pieces_part] = larger(l->size[pieces_part], pieces_bytes(list));
+    l->size[pieces_part + 1] = larger(l->size[pieces_part + 1], (list->tasks + (int64_t)1) * 4);
+}
+
+static cudaError_t put_list(char *base, const layout *l, int pieces_part, const gsv_piece_list *list) {
+    if (!list->task || l->size[pieces_part + 1] == 0)
+        return cudaSuccess;
+    const cudaError_t error = gsv_cuda_fill(base + l->start[pieces_part + 1], list->task,
+                                            ((size_t)list->tasks + 1) * sizeof *list->task);
+    return error != cudaSuccess || pieces_bytes(list) == 0
+               ? error
+               : gsv_cuda_fill(base + l->start[pieces_part], list->piece, (size_t)pieces_bytes(list));
 }
 
 static gsv_device_pieces list_at(const char *base, const layout *l, int pieces_part, const gsv_plan *plan,
@@ -95,6 +113,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
+        set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_unshared);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
     }
     for (int k = 0; k < PARTS; k++)
@@ -104,6 +123,18 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
 
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     return make_layout(plan, dtype, has_d).start[PARTS];
+}
+
+cudaError_t gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor *device) {
+    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
+    const gsv_piece_list *list = &factor->plan.tiles->stream.block_unshared;
+    char *base = device->memory;
+    if (device->unshared)
+        return cudaSuccess;
+    const cudaError_t error = put_list(base, &l, BLOCK_FORWARD_PIECES, list);
+    device->plan.block_forward = list_at(base, &l, BLOCK_FORWARD_PIECES, &factor->plan, list);
+    device->unshared = error == cudaSuccess;
+    return error;
 }
 
 /* --------------------------------------------------------------------------------------------- values --- */
@@ -212,14 +243,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [LISTS] = branches->lists,
         [OUTSIDE_ROW] = branches->outside_row,
         [UPPER_COLUMN] = branches->upper_column,
-        [FORWARD_PIECES] = plan->tiles->stream.forward.piece,
-        [FORWARD_TASKS] = plan->tiles->stream.forward.task,
-        [BACKWARD_PIECES] = plan->tiles->stream.backward.piece,
-        [BACKWARD_TASKS] = plan->tiles->stream.backward.task,
-        [BLOCK_FORWARD_PIECES] = plan->tiles->stream.block_forward.piece,
-        [BLOCK_FORWARD_TASKS] = plan->tiles->stream.block_forward.task,
-        [BLOCK_BACKWARD_PIECES] = plan->tiles->stream.block_backward.piece,
-        [BLOCK_BACKWARD_TASKS] = plan->tiles->stream.block_backward.task,
         [UPPER_ROWS] = plan->tiles->stream.rows,
         [MANY_FORWARD] = plan->tiles->many.forward.task,
         [MANY_BACKWARD] = plan->tiles->many.backward.task,
@@ -230,6 +253,12 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
         if (from[k] && l.size[k] > 0)
             error = gsv_cuda_fill(base + l.start[k], from[k], (size_t)l.size[k]);
+    const gsv_stream *streams = &plan->tiles->stream;
+    const gsv_piece_list *lists[] = {&streams->forward, &streams->backward, &streams->block_forward,
+                                     &streams->block_backward};
+    static const int parts[] = {FORWARD_PIECES, BACKWARD_PIECES, BLOCK_FORWARD_PIECES, BLOCK_BACKWARD_PIECES};
+    for (int k = 0; k < 4 && error == cudaSuccess; k++)
+        error = put_list(base, &l, parts[k], lists[k]);
     if (error == cudaSuccess && l.size[ROWS] > 0)
         error = gsv_cuda_put_rows(plan, 0, base + l.start[ROWS]);
     free_copy(&copy);

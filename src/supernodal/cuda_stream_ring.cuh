@@ -5,6 +5,8 @@
 #ifndef GSV_CUDA_STREAM_RING_CUH
 #define GSV_CUDA_STREAM_RING_CUH
 
+#include <type_traits>
+
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_gather.cuh"
 
@@ -207,16 +209,17 @@ struct ring {
     char *slots;
     uint64_t *full, *empty, *begun; /* of piece n: n mod SLOTS; begun: its vector is complete */
     char *stage;                    /* stream_room::HEADER bytes of the producer's own */
+    uint64_t *listed; /* if not NULL: the header and the lists are there; full is for the panel alone */
 };
 
 /* The last warp's work: all pieces of all tasks that this block takes, and then one that says that it is
  * over. Unless there is a crowd of them, a task is taken only when there is room for its first piece, and, if
  * there are few, when no piece is left that waits: who takes more than that takes them from blocks that have
  * nothing to do. */
-template <typename T, bool BACKWARD>
+template <typename T, bool BACKWARD, typename Room = stream_room<T>>
 __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &list, gsv_stream_state *state,
                         const ring &ring) {
-    typedef stream_room<T> room;
+    typedef Room room;
     constexpr int WORDS = sizeof(gsv_piece) / 8;
     /* the next sweep's blocks may start where this one's have left, and bring their first pieces */
     let_next_kernel_start();
@@ -267,7 +270,9 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             char *to = nullptr;
             const char *from = nullptr;
             const unsigned bytes = range_of_lane<T, BACKWARD>(plan, p, lane, slot, to, from);
-            unsigned total = __reduce_add_sync(~0u, bytes);
+            const bool is_list = lane >= 16 && ring.listed;
+            const unsigned lists = ring.listed ? __reduce_add_sync(~0u, is_list ? bytes : 0) : 0;
+            unsigned total = __reduce_add_sync(~0u, is_list ? 0 : bytes);
             const bool columns = BACKWARD && p.kind == GSV_COLUMNS_PIECE;
             const bool share = !BACKWARD && p.kind == GSV_SHARE_PIECE;
             if (columns)
@@ -276,15 +281,21 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
                 total += shared_columns(p, p.count) * GSV_TILE * int(sizeof(T));
             uint64_t *full = &ring.full[n % room::SLOTS];
             wait_for_room();
+            if (!std::is_same<Room, stream_room<T>>::value) /* fronts were written there */
+                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             if (lane < WORDS)
                 reinterpret_cast<uint64_t *>(&header->piece)[lane] = own;
             if (lane == 0) {
                 header->shift =
                     int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % 16);
                 barrier_expect(full, total);
+                if (ring.listed)
+                    barrier_expect(&ring.listed[n % room::SLOTS], lists);
             }
             __syncwarp();
-            if (bytes > 0)
+            if (bytes > 0 && is_list)
+                bulk_copy(to, from, bytes, &ring.listed[n % room::SLOTS]);
+            if (bytes > 0 && !is_list)
                 bulk_copy(to, from, bytes, full);
             if (columns)
                 copy_columns_warp<T>(plan, p, slot, lane, full);
@@ -292,6 +303,8 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
                 copy_share_warp<T>(plan, p, slot, lane, full);
             if (lane == 0) {
                 header->parts = parts; /* only now, for it may still be on its way */
+                if (ring.listed)
+                    barrier_arrive(&ring.listed[n % room::SLOTS]);
                 barrier_arrive(full);
             }
         }
@@ -301,6 +314,8 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
         reinterpret_cast<stream_header *>(ring.slots + n % room::SLOTS * room::SLOT)->piece.kind =
             GSV_NO_PIECE;
         barrier_arrive(&ring.full[n % room::SLOTS]);
+        if (ring.listed)
+            barrier_arrive(&ring.listed[n % room::SLOTS]);
         int *left = BACKWARD ? &state->backward_left : &state->forward_left;
         if (atomicAdd(left, 1) == int(gridDim.x) - 1) {
             *left = 0;

@@ -18,8 +18,9 @@
  * For a block of right-hand sides the vectors are what there is most of, so a piece of a wide supernode is as
  * square as parallelism allows:
  *
- *      forward    GSV_NARROW_PIECE    as above
- *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups)
+ *      forward    GSV_NARROW_PIECE    as above; the last piece leaves room for the front
+ *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups), which several tasks share, a piece
+ *                                     each in turn, where there are few
  *      backward   GSV_NARROW_PIECE    as above
  *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
  *
@@ -54,17 +55,24 @@ enum {
     GSV_ALONE_UPWARD = 1188,  /* if no more than so many are between it and the root, that level's too */
     GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200 */
     GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
-    GSV_BLOCK_COLUMNS = 16,   /* a block of right-hand sides has so many at most */
-    GSV_BLOCK_LEAST = 500000, /* numbers above the branches: with fewer, levels are faster for a block */
-    GSV_BLOCK_WIDE = 64,      /* so many times as many for one of more than eight right-hand sides */
-    GSV_GROUPS = 4,           /* block rows or groups of columns of a task at most: one for each warp */
-    GSV_COLUMNS = 16,         /* of a task of the backward stream for one right-hand side, */
-    GSV_HALF = 264,           /* half of them where a level would have fewer tasks than this, */
-    GSV_HALVED = 66,          /* and two tasks for the same columns where it would have fewer than this */
-    GSV_HALVED_ROWS = 22,     /* block rows of a piece of such a task at most: their list fits */
-    GSV_SHARED = 264,         /* tasks of a level: with fewer, tasks share the block rows of supernodes */
-    GSV_SHARED_COLUMNS = 256, /* of more columns than so many, */
-    GSV_SHARES = 4,           /* so many tasks, or two */
+    GSV_BLOCK_ROOM = 31744,   /* bytes for a block's piece and, of 8 right-hand sides, its front and more, */
+    GSV_BLOCK_ROOM_ROWS = 260, /* and so many rows more for others */
+    GSV_BLOCK_TASKS = 396,     /* forward tasks of a level, about, where they share block rows, */
+    GSV_BLOCK_SHARES = 8,      /* so many of them at most */
+    GSV_BLOCK_FIT_1 = 160,     /* columns of a forward piece that fit so, of one block row, */
+    GSV_BLOCK_FIT_2 = 88,      /* two, */
+    GSV_BLOCK_FIT_4 = 48,      /* four */
+    GSV_BLOCK_COLUMNS = 16,    /* a block of right-hand sides has so many at most */
+    GSV_BLOCK_LEAST = 500000,  /* numbers above the branches: with fewer, levels are faster for a block */
+    GSV_BLOCK_WIDE = 64,       /* so many times as many for one of more than eight right-hand sides */
+    GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
+    GSV_COLUMNS = 16,          /* of a task of the backward stream for one right-hand side, */
+    GSV_HALF = 264,            /* half of them where a level would have fewer tasks than this, */
+    GSV_HALVED = 66,           /* and two tasks for the same columns where it would have fewer than this */
+    GSV_HALVED_ROWS = 22,      /* block rows of a piece of such a task at most: their list fits */
+    GSV_SHARED = 264,          /* tasks of a level: with fewer, tasks share the block rows of supernodes */
+    GSV_SHARED_COLUMNS = 256,  /* of more columns than so many, */
+    GSV_SHARES = 4,            /* so many tasks, or two */
     GSV_FOLD_COLUMNS = 512 /* up to here each task of a wide front assembles the front's own columns anew; the
                             * rows of a wider front are assembled once, and published */
 };
@@ -98,14 +106,19 @@ typedef struct gsv_piece {
     int32_t node;                 /* among the wide supernodes; -1: narrow */
     int32_t first;                /* column, or block row */
     int32_t place;                /* (first) block row; backward: that of the (first) columns' diagonal */
-    int32_t numbers; /* from panel on; GSV_BLOCK_ and GSV_SHARE_PIECE: 0; GSV_COLUMNS_PIECE that is
-                                   * shared: among the published fronts, row of its supernode's sums */
-    int16_t count;   /* columns, or block rows */
+    int32_t
+        numbers; /* from panel on; GSV_SHARE_PIECE: 0; GSV_COLUMNS_PIECE and GSV_BLOCK_PIECE that are shared:
+                      * among the published fronts, row of the sums */
+    int16_t count;                /* columns, or block rows */
     uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE; else the tasks that share the work */
     uint8_t flags;
     union {
         int32_t a_first; /* first rows of the lists a and b, counted in the front */
-        int32_t left;    /* GSV_COLUMNS_PIECE: first column; GSV_SHARE_PIECE: of every sixteen, */
+        struct { /* GSV_BLOCK_PIECE that is published: of the tasks that share its block rows which one this
+                  * is, and how many those are */
+            uint16_t share, shares;
+        };
+        int32_t left; /* GSV_COLUMNS_PIECE: first column; GSV_SHARE_PIECE: of every sixteen, */
     };
     int32_t b_first;
     uint16_t a_rows, b_rows;
@@ -130,7 +143,10 @@ typedef struct gsv_piece_list {
 typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
-    int block_columns;           /* 0, 8 or 16: blocks of so many at most are solved so too */
+    gsv_piece_list block_unshared; /* forward, no block row shared; empty if none is anyway: for when such a
+                                                   * supernode's triangle is inverted in parts */
+    int block_columns;             /* 0, 8 or 16: blocks of so many at most are solved so too */
+    int block_shares;              /* tasks of theirs that share rows or columns, at most */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts, and of sums */

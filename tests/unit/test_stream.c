@@ -17,6 +17,9 @@
 static int groups_seen[2];  /* forward, backward: bits of the gsv_piece.groups */
 static int shares_seen;     /* and of the shared block rows', */
 static int64_t halves_seen; /* and tasks that share columns */
+static int most_shares;     /* and how many tasks of a block shared rows or columns */
+
+enum { ONE, BLOCK, UNSHARED }; /* right-hand sides; a block of them, with block rows shared, or not */
 
 /* A slot, and what the stream has written so far. */
 typedef struct walk {
@@ -25,13 +28,16 @@ typedef struct walk {
     uint32_t lists[GSV_PIECE_LISTS / 4];
     unsigned char *done; /* forward: update places; backward: columns */
     unsigned char *x_done;
-    int32_t *place;                 /* of a column among the upper tree's */
-    int64_t *rows_before;           /* of the upper tree, before a supernode's */
-    int64_t pieces, far, published; /* so many of them, with lists too long, and with published fronts */
-    uint64_t others[GSV_TILE];      /* what the tasks before have for a shared block row, */
-    int32_t left;                   /* and where the next one begins */
-    uint64_t half[8];               /* likewise for shared columns, */
-    int halves;                     /* one of which has come */
+    int32_t *place;                  /* of a column among the upper tree's */
+    int64_t *rows_before;            /* of the upper tree, before a supernode's */
+    int64_t pieces, far, published;  /* so many of them, with lists too long, and with published fronts */
+    uint64_t others[GSV_TILE];       /* what the tasks before have for a shared block row, */
+    int32_t left;                    /* and where the next one begins */
+    uint64_t parts[16 * GSV_GROUPS]; /* likewise for what several tasks of a block share, */
+    int32_t share;                   /* and which of them is next */
+    int64_t sums;                    /* end of the sums that have been placed */
+    uint64_t half[8];                /* likewise for shared columns, */
+    int halves;                      /* one of which has come */
 } walk;
 
 /* Bring count 32-bit numbers from `from` + start to byte `at` of the slot's lists. */
@@ -100,7 +106,8 @@ static void check_piece(walk *w, const gsv_piece *p, int backward) {
     if (backward)
         CHECK((int32_t)p->published == w->place[p->first_column]);
     CHECK(p->node == (gsv_is_narrow(p->nr, p->nc) ? -1 : wide));
-    CHECK(p->count >= 1 && (p->kind == GSV_COLUMNS_PIECE || p->numbers <= GSV_PIECE_NUMBERS));
+    CHECK(p->count >= 1 &&
+          (p->kind == GSV_COLUMNS_PIECE || p->kind == GSV_BLOCK_PIECE || p->numbers <= GSV_PIECE_NUMBERS));
     CHECK((p->kind == GSV_NARROW_PIECE) == gsv_is_narrow(p->nr, p->nc));
     w->pieces++;
     w->far += (p->flags & GSV_PIECE_FAR) != 0;
@@ -143,19 +150,40 @@ static uint64_t published_front(const walk *w, const gsv_piece *p, int32_t c) {
     return f;
 }
 
+/* Which of the tasks is this that share rows or columns for a block of right-hand sides? Their sums have a place
+ * of their own. */
+static void check_share(walk *w, const gsv_piece *p, int first, int *share, int *shares) {
+    *share = p->flags & GSV_PIECE_PUBLISHED ? p->share : 0;
+    *shares = p->flags & GSV_PIECE_PUBLISHED ? p->shares : 1;
+    CHECK(*share == w->share && *share < *shares && *shares <= GSV_BLOCK_SHARES);
+    if (*shares > 1 && *share == 0 && first) {
+        CHECK(p->numbers >= w->sums);
+        w->sums = p->numbers + (int64_t)*shares * 16 * p->groups + 1;
+        CHECK(w->sums <= w->plan->tiles->stream.published);
+        most_shares = *shares > most_shares ? *shares : most_shares;
+    }
+    if (p->flags & GSV_PIECE_LAST)
+        w->share = *share + 1 == *shares ? 0 : *share + 1;
+}
+
 /* Columns of the block rows of a task; sum: one for each of its rows. */
 static void block_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum) {
     const int32_t s = supernode_at(w->plan, p);
     CHECK(p->groups == 1 || p->groups == 2 || p->groups == 4);
     CHECK(p->panel == w->plan->tiles->panel_ptr[s] && p->place % p->groups == 0);
     CHECK(p->first % 8 == 0 && p->count * p->groups * GSV_TILE <= GSV_PIECE_NUMBERS);
+    CHECK(8 * (p->count * p->groups * GSV_TILE + 8 * ((p->count + 7) / 8 * 8 + GSV_TILE * p->groups)) <=
+          GSV_BLOCK_ROOM);
+    int share, shares;
+    check_share(w, p, first, &share, &shares);
+    CHECK((p->a_rows > 0) == !(p->flags & GSV_PIECE_PUBLISHED));
     CHECK((p->a_rows > 0) == (p->nc <= GSV_FOLD_COLUMNS));
     CHECK(p->a_rows == 0 || (p->a_first == p->first && p->a_rows == p->count));
-    w->published += p->nc > GSV_FOLD_COLUMNS;
+    w->published += (p->flags & GSV_PIECE_PUBLISHED) != 0;
     for (int32_t r = 0; r < GSV_TILE * p->groups && GSV_TILE * p->place + r < p->nr; r++) {
         const int32_t i = GSV_TILE * p->place + r;
         if (first) {
-            sum[r] = gather(w, p, 1, r);
+            sum[r] = share == 0 ? gather(w, p, 1, r) : 0;
             if (i < p->nc)
                 sum[r] = 0;
         }
@@ -163,8 +191,11 @@ static void block_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
             sum[r] += w->v->panels[place(w->plan, s, i, c)] *
                       (p->a_rows > 0 ? w->v->b[p->first_column + c] + gather(w, p, 0, c - p->first)
                                      : published_front(w, p, c));
-        if (p->flags & GSV_PIECE_LAST)
-            finish(w, p, i, sum[r]);
+        if (p->flags & GSV_PIECE_LAST) {
+            w->parts[r] = sum[r] + (share > 0 ? w->parts[r] : 0);
+            if (share + 1 == shares)
+                finish(w, p, i, w->parts[r]);
+        }
     }
 }
 
@@ -202,7 +233,7 @@ static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
         w->left = collects ? 0 : p->left + each;
 }
 
-static void walk_forward(walk *w, const gsv_piece_list *list) {
+static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
     CHECK(list->tasks == 0 || list->task[0] == list->tasks);
     for (int32_t t = 0; t < list->tasks; t++) {
         uint64_t sum[GSV_NARROW_ROWS], front[GSV_NARROW_COLUMNS];
@@ -218,6 +249,7 @@ static void walk_forward(walk *w, const gsv_piece_list *list) {
             const int last = p->flags & GSV_PIECE_LAST;
             if (p->kind == GSV_NARROW_PIECE) {
                 CHECK(p->first == reached && p->first % 4 == 0);
+                CHECK(pieces <= 2); /* as many slots */
                 reached = p->first + p->count;
                 for (int32_t i = 0; i < p->nr; i++) {
                     if (k == 0) {
@@ -237,11 +269,13 @@ static void walk_forward(walk *w, const gsv_piece_list *list) {
                         finish(w, p, i, sum[i]);
                 }
                 CHECK(!last || reached == p->nc);
+                CHECK(!block || !last || 8 * (p->numbers + 8 * ((p->nr + 15) / 16 * 16)) <= GSV_BLOCK_ROOM);
             } else if (p->kind == GSV_BLOCK_PIECE) {
-                CHECK(p->first == reached);
+                const int shared = p->flags & GSV_PIECE_PUBLISHED && p->shares > 1;
+                CHECK(shared ? p->first >= reached : p->first == reached);
                 reached = p->first + p->count;
                 block_forward(w, p, k == 0, sum);
-                CHECK(!last || reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
+                CHECK(!last || shared || reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
                       reached == gsv_block_row_columns(p->nc, p->place + p->groups - 1));
             } else if (p->kind == GSV_SHARE_PIECE) {
                 CHECK(p->first == reached && p->flags & GSV_PIECE_PUBLISHED);
@@ -295,7 +329,7 @@ static void walk_forward(walk *w, const gsv_piece_list *list) {
     }
 }
 
-static void walk_backward(walk *w, const gsv_piece_list *list) {
+static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
     const gsv_plan *plan = w->plan;
     const gsv_tiles *tiles = plan->tiles;
     for (int32_t t = 0; t < list->tasks; t++) {
@@ -324,9 +358,13 @@ static void walk_backward(walk *w, const gsv_piece_list *list) {
                                 p->numbers + p->nc <= tiles->stream.published));
             CHECK(step == 2 || !odd);
             const int32_t rest = (p->nr + GSV_TILE - 1) / GSV_TILE;
+            if (p->kind == GSV_BLOCK_PIECE)
+                CHECK(8 * GSV_TILE * p->count * (16 * p->groups + 8) <= GSV_BLOCK_ROOM);
             CHECK(narrow ? left == reached
                          : above / GSV_TILE - 1 == (k > 0 ? reached - step : rest - 1 - odd));
             CHECK(narrow || k + 1 < pieces || p->first - p->place < step);
+            CHECK(!narrow || !block || k + 1 < pieces ||
+                  8 * (p->numbers + 8 * ((p->nr + 15) / 16 * 16)) <= GSV_BLOCK_ROOM);
             CHECK(p->kind != GSV_COLUMNS_PIECE || k + 1 == pieces || step == 2 || p->count % 2 == 0);
             reached = narrow ? right : p->first;
             first_column = p->first_column + (narrow ? 0 : left);
@@ -368,7 +406,8 @@ static void walk_backward(walk *w, const gsv_piece_list *list) {
 /* The streams of one right-hand side, or of a block. Returns the pieces of published fronts. far: some piece
  * has lists too long for a slot. */
 static int64_t check_streams(const char *spec, int block, int far, cholmod_common *common) {
-    testing_in("%s%s", spec, block ? ", block" : "");
+    static const char *const names[] = {"", ", block", ", block, unshared"};
+    testing_in("%s%s", spec, names[block]);
     cholmod_sparse *a = testing_load(spec, common);
     REQUIRE(a);
     cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
@@ -399,8 +438,13 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
         v.b[i] = number(99, (uint64_t)i);
     reference(&plan, &v);
     count_places(&w);
-    walk_forward(&w, block ? &plan.tiles->stream.block_forward : &plan.tiles->stream.forward);
-    CHECK(w.left == 0);
+    const gsv_stream *streams = &plan.tiles->stream;
+    const gsv_piece_list *forward[] = {&streams->forward, &streams->block_forward, &streams->block_unshared};
+    CHECK((streams->block_unshared.tasks > 0) == (streams->block_shares > 1));
+    if (block == UNSHARED)
+        CHECK(streams->block_unshared.tasks > 0);
+    walk_forward(&w, forward[block], block);
+    CHECK(w.left == 0 && w.share == 0);
     int64_t columns = 0, upper = 0;
     for (int32_t s = 0; s < plan.l.nsuper; s++)
         upper += plan.tiles->branches.of[s] < 0 ? gsv_columns(&plan, s) : 0;
@@ -413,7 +457,7 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
     free(w.done);
     w.done = calloc(n, 1);
     REQUIRE(w.done);
-    walk_backward(&w, block ? &plan.tiles->stream.block_backward : &plan.tiles->stream.backward);
+    walk_backward(&w, block ? &plan.tiles->stream.block_backward : &plan.tiles->stream.backward, block);
     for (int32_t i = 0; i < plan.l.n; i++)
         CHECK(w.done[i] == w.x_done[i]);
     CHECK((upper > 0) == (w.pieces > 0));
@@ -434,7 +478,8 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
 }
 
 static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
-    const int64_t one = check_streams(spec, 0, far, common), several = check_streams(spec, 1, far, common);
+    const int64_t one = check_streams(spec, ONE, far, common),
+                  several = check_streams(spec, BLOCK, far, common);
     CHECK(several == 0 || one > 0);
     return one;
 }
@@ -457,7 +502,10 @@ int main(void) {
     CHECK(check_matrix("grid3d:26", 0, &common) > 0);
     check_matrix("grid2d:300", 0, &common);
     check_matrix("shell:90", 0, &common);
-    CHECK(shares_seen == (2 | 4) && halves_seen > 0);
+    CHECK(shares_seen == (2 | 4) && halves_seen > 0 && most_shares > 2);
+    most_shares = 0;
+    check_streams("grid3d:26", UNSHARED, 0, &common);
+    CHECK(most_shares == 0);
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
     cholmod_finish(&common);
     return testing_done();

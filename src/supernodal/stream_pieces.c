@@ -1,0 +1,302 @@
+/* Pieces of the streams: stream_pieces.h. Linear in the pieces. */
+#include "stream_pieces.h"
+
+static void begin_task(gsv_writer *w) {
+    if (w->list->piece)
+        w->list->task[w->tasks] = (int32_t)(w->list->tasks + w->pieces - w->tasks);
+    w->tasks++;
+    w->first = 1;
+}
+
+/* Take room for count 32-bit numbers from place `start` of an array on, brought from a multiple of 16 bytes
+ * on; returns where the first of them will stand. */
+static uint16_t take_room(int64_t *end, int64_t start, int64_t count) {
+    const int64_t at = *end + start % 4 * 4;
+    *end += ((start + count + 3) / 4 - start / 4) * 16;
+    return (uint16_t)at;
+}
+
+/* Rows first .. first + rows - 1 of the front, as list b. */
+static void set_b(gsv_piece *piece, int32_t first, int32_t rows) {
+    piece->b_first = first;
+    piece->b_rows = (uint16_t)(first + rows < piece->nr ? rows : piece->nr - first);
+}
+
+static void add_piece(gsv_writer *w, gsv_piece piece) {
+    if (w->list->piece) {
+        int64_t end = 0, a = 0, b = 0;
+        if (!w->backward) {
+            const uint32_t *ptr = w->plan->tiles->gather_ptr + piece.row;
+            piece.a_gather = piece.a_rows > 0 ? ptr[piece.a_first] : 0;
+            piece.b_gather = ptr[piece.b_first];
+            a = piece.a_rows > 0 ? (int64_t)ptr[piece.a_first + piece.a_rows] - piece.a_gather : 0;
+            b = (int64_t)ptr[piece.b_first + piece.b_rows] - piece.b_gather;
+        }
+        if (a + b <= GSV_PIECE_LISTS / 4) {
+            if (!w->backward) {
+                piece.a_gathers = (uint16_t)a;
+                piece.b_gathers = (uint16_t)b;
+            }
+            if (piece.a_rows > 0) {
+                piece.a_ptr_at = take_room(&end, piece.row + piece.a_first, piece.a_rows + 1);
+                piece.a_gather_at = take_room(&end, piece.a_gather, a);
+            }
+            if (piece.b_rows > 0) {
+                piece.b_ptr_at = take_room(&end, piece.row + piece.b_first, piece.b_rows + !w->backward);
+                piece.b_gather_at = take_room(&end, piece.b_gather, b);
+            }
+        }
+        if (a + b > GSV_PIECE_LISTS / 4 || end > GSV_PIECE_LISTS)
+            piece.flags |= GSV_PIECE_FAR;
+        if (w->crowd)
+            piece.flags |= GSV_PIECE_CROWD;
+        if (w->alone)
+            piece.flags |= GSV_PIECE_ALONE;
+        w->list->piece[w->first ? w->tasks - 1 : w->list->tasks + w->pieces - w->tasks] = piece;
+    }
+    w->pieces++;
+    w->first = 0;
+}
+
+/* Tasks that share a range of so many numbers, for a block of right-hand sides. */
+int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces) {
+    if (w->unshared)
+        return 1;
+    const int64_t most = (numbers + w->quantum - 1) / w->quantum;
+    const int64_t shares = most < pieces ? most : pieces;
+    return shares < GSV_BLOCK_SHARES ? (int32_t)shares : GSV_BLOCK_SHARES;
+}
+
+/* Where the sums of such tasks are. */
+static void place_sums(gsv_writer *w, gsv_piece *piece, int32_t shares) {
+    piece->shares = (uint16_t)shares;
+    piece->numbers = (int32_t)w->published;
+    w->published += shares > 1 ? (int64_t)shares * GSV_TILE * w->groups + 1 : 0; /* and a count */
+}
+
+static gsv_piece piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node) {
+    const gsv_plan *plan = w->plan;
+    return (gsv_piece){.panel = plan->tiles->panel_ptr[s],
+                       .row = w->row,
+                       .update = (uint32_t)plan->tiles->update_place[s],
+                       .published = w->place,
+                       .first_column = plan->l.first_column[s],
+                       .nr = gsv_rows(plan, s),
+                       .nc = gsv_columns(plan, s),
+                       .node = node,
+                       .kind = (unsigned)kind & 15u};
+}
+
+/* A narrow supernode: one task, pieces of as many columns, a multiple of four, as fit; the last one leaves room for
+ * the front of a block of right-hand sides. */
+void gsv_add_narrow(gsv_writer *w, int32_t s) {
+    gsv_piece piece = piece_of(w, s, GSV_NARROW_PIECE, -1);
+    const int64_t panel = piece.panel;
+    const int64_t front = 8 * ((piece.nr + GSV_TILE - 1) / GSV_TILE * GSV_TILE);
+    const int64_t all = gsv_narrow_column(piece.nr, piece.nc) + piece.nc;
+    const int32_t most = w->block && all <= GSV_PIECE_NUMBERS && all + front > GSV_BLOCK_ROOM / 8
+                             ? (piece.nc - 1) / 4 * 4
+                             : piece.nc;
+    begin_task(w);
+    for (int32_t first = 0, end; first < piece.nc; first = end) {
+        const int64_t start = gsv_narrow_column(piece.nr, first) + first;
+        const int32_t stop = first < most ? most : piece.nc;
+        for (end = first; end < stop;) {
+            const int32_t next = end + 4 < stop ? end + 4 : stop;
+            if (end > first && gsv_narrow_column(piece.nr, next) + next - start > GSV_PIECE_NUMBERS)
+                break;
+            end = next;
+        }
+        piece.panel = panel + start;
+        piece.numbers = (int32_t)(gsv_narrow_column(piece.nr, end) + end - start);
+        piece.first = first;
+        piece.count = (int16_t)(end - first);
+        piece.flags = (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == piece.nc ? GSV_PIECE_LAST : 0));
+        set_b(&piece, 0, first == 0 ? piece.nr : 0);
+        add_piece(w, piece);
+    }
+}
+
+/* A wide supernode of few columns, forward: each task a piece of as many block rows as fit. */
+void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node) {
+    gsv_piece piece = piece_of(w, s, GSV_TILES_PIECE, node);
+    const int64_t panel = piece.panel;
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
+    for (int32_t first = 0, end; first < last; first = end) {
+        const int64_t start = gsv_block_row_start(piece.nc, first);
+        for (end = first + 1; end < last && end - first < GSV_TILES_PER_TASK &&
+                              gsv_block_row_start(piece.nc, end + 1) - start <= GSV_PIECE_NUMBERS;)
+            end++;
+        begin_task(w);
+        piece.panel = panel + start;
+        piece.numbers = (int32_t)(gsv_block_row_start(piece.nc, end) - start);
+        piece.first = first;
+        piece.count = (int16_t)(end - first);
+        piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST;
+        piece.a_rows = (uint16_t)piece.nc;
+        set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
+        add_piece(w, piece);
+    }
+}
+
+/* A block row of a wide supernode whose columns several tasks share: of each sixteen, 16 / shares are one's. */
+static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) {
+    const int32_t columns = gsv_block_row_columns(piece.nc, row), each = GSV_TILE / shares;
+    const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * each) * GSV_TILE;
+    const int32_t pieces = (columns + fit - 1) / fit;
+    const int32_t most = ((columns + pieces - 1) / pieces + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
+    const int64_t panel = piece.panel + gsv_block_row_start(piece.nc, row);
+    piece.kind = GSV_SHARE_PIECE;
+    piece.groups = (unsigned)shares & 15u;
+    piece.place = row;
+    piece.numbers = 0;
+    piece.a_rows = 0;
+    for (int32_t left = 0; left < GSV_TILE; left += each) {
+        begin_task(w);
+        piece.left = left;
+        for (int32_t first = 0; first < columns; first += most) {
+            const int32_t end = first + most < columns ? first + most : columns;
+            piece.panel = panel + GSV_TILE * (int64_t)(first + left);
+            piece.first = first;
+            piece.count = (int16_t)(end - first);
+            piece.flags = (uint8_t)(GSV_PIECE_PUBLISHED | (first == 0 ? GSV_PIECE_FIRST : 0) |
+                                    (end == columns ? GSV_PIECE_LAST : 0));
+            /* the first task publishes rows of the triangle, the last one adds to those below */
+            const int wants = left + each == GSV_TILE || (left == 0 && GSV_TILE * row < piece.nc);
+            set_b(&piece, GSV_TILE * row, first == 0 && wants ? GSV_TILE : 0);
+            add_piece(w, piece);
+        }
+    }
+}
+
+/* A wide supernode, forward: each block row a task, in pieces of columns. */
+void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared) {
+    gsv_piece piece = piece_of(w, s, GSV_ROW_PIECE, node);
+    const int64_t panel = piece.panel;
+    const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
+    const int is_folded = piece.nc <= GSV_FOLD_COLUMNS && !shared;
+    piece.published = published;
+    const gsv_piece plain = piece;
+    for (int32_t row = 0; GSV_TILE * row < piece.nr; row++) {
+        const int32_t columns = gsv_block_row_columns(piece.nc, row);
+        const int fit = columns > 2 * most ? GSV_SHARES : columns > most ? 2 : 1;
+        if (shared && fit > 1) {
+            add_shares(w, plain, row, fit);
+            continue;
+        }
+        begin_task(w);
+        for (int32_t first = 0; first < columns; first += most) {
+            const int32_t end = first + most < columns ? first + most : columns;
+            piece = plain;
+            piece.panel = panel + gsv_block_row_start(piece.nc, row) + GSV_TILE * first;
+            piece.numbers = GSV_TILE * (end - first);
+            piece.place = row;
+            piece.first = first;
+            piece.count = (int16_t)(end - first);
+            piece.flags =
+                (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == columns ? GSV_PIECE_LAST : 0) |
+                          (is_folded ? 0 : GSV_PIECE_PUBLISHED));
+            piece.a_first = first;
+            piece.a_rows = (uint16_t)(is_folded ? end - first : 0);
+            set_b(&piece, GSV_TILE * row, first == 0 ? GSV_TILE : 0);
+            add_piece(w, piece);
+        }
+    }
+}
+
+/* A wide supernode, for a block of right-hand sides, forward: w->groups block rows a task, in pieces of
+ * columns of about the same size. */
+void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published) {
+    gsv_piece piece = piece_of(w, s, GSV_BLOCK_PIECE, node);
+    const int32_t fit = w->groups == 1 ? GSV_BLOCK_FIT_1 : w->groups == 2 ? GSV_BLOCK_FIT_2 : GSV_BLOCK_FIT_4;
+    const int32_t most = piece.nc <= GSV_FOLD_COLUMNS && fit > GSV_FOLDED ? GSV_FOLDED : fit;
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
+    const bool folded = piece.nc <= GSV_FOLD_COLUMNS;
+    piece.published = published;
+    piece.groups = (unsigned)w->groups & 15u;
+    for (int32_t row = 0; row < last; row += w->groups) {
+        const int32_t end_row = row + w->groups < last ? row + w->groups : last;
+        const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1);
+        const int32_t pieces = (columns + most - 1) / most;
+        const int32_t width = ((columns + pieces - 1) / pieces + 31) / 32 * 32 < most
+                                  ? ((columns + pieces - 1) / pieces + 31) / 32 * 32
+                                  : most;
+        const int32_t runs = (columns + width - 1) / width;
+        const int32_t shares = folded ? 1 : gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
+        if (!folded)
+            place_sums(w, &piece, shares);
+        for (int32_t share = 0; share < shares; share++) {
+            begin_task(w);
+            for (int32_t k = share; k < runs; k += shares) {
+                const int32_t first = k * width, end = first + width < columns ? first + width : columns;
+                piece.place = row;
+                piece.first = first;
+                piece.count = (int16_t)(end - first);
+                piece.flags =
+                    (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) | (k + shares >= runs ? GSV_PIECE_LAST : 0) |
+                              (folded ? 0 : GSV_PIECE_PUBLISHED));
+                if (folded) {
+                    piece.a_first = first;
+                    piece.a_rows = (uint16_t)(end - first);
+                } else {
+                    piece.share = (uint16_t)share;
+                }
+                set_b(&piece, GSV_TILE * row, first == 0 ? GSV_TILE * w->groups : 0);
+                add_piece(w, piece);
+            }
+        }
+    }
+}
+
+/* Every other block row of a few columns, from the last one or the one before it up, in pieces of about the same
+ * size. */
+static void add_half(gsv_writer *w, gsv_piece piece, int32_t last, int odd) {
+    const int32_t runs = (last - odd - piece.place + 1) / 2;
+    const int32_t pieces = (runs + GSV_HALVED_ROWS - 1) / GSV_HALVED_ROWS,
+                  most = (runs + pieces - 1) / pieces;
+    piece.groups = 2;
+    piece.numbers = (int32_t)w->sums;
+    begin_task(w);
+    for (int32_t done = 0, count; done < runs; done += count) {
+        count = done + most < runs ? most : runs - done;
+        piece.first = last - odd - 1 - 2 * (done + count - 1);
+        piece.count = (int16_t)count;
+        piece.flags = (uint8_t)((done == 0 ? GSV_PIECE_FIRST : 0) |
+                                (done + count == runs ? GSV_PIECE_LAST : 0) | (odd ? GSV_PIECE_ODD : 0));
+        set_b(&piece, GSV_TILE * piece.first, GSV_TILE * (2 * count - 1));
+        add_piece(w, piece);
+    }
+}
+
+/* A wide supernode, backward: a few columns a task, which begin at a multiple of so many, in pieces of block
+ * rows; of these all but a task's last piece of GSV_COLUMNS_PIECE have an even number. */
+void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind) {
+    gsv_piece piece = piece_of(w, s, kind, node);
+    const int32_t width = kind == GSV_BLOCK_PIECE ? 16 * w->groups : w->width;
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
+    const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * width);
+    const int32_t most = w->block ? GSV_BLOCK_ROOM / (8 * GSV_TILE * (width + 8)) : fit;
+    piece.groups = (unsigned)w->groups & 15u;
+    for (int32_t left = (piece.nc - 1) / width * width; left >= 0; left -= width) {
+        piece.place = left / GSV_TILE;
+        if (kind == GSV_COLUMNS_PIECE) {
+            piece.left = left;
+            piece.width = (uint16_t)width;
+        }
+        if (kind == GSV_COLUMNS_PIECE && w->sums >= 0 && last - piece.place > most) {
+            add_half(w, piece, last, 0);
+            add_half(w, piece, last, 1);
+            continue;
+        }
+        begin_task(w);
+        for (int32_t end = last, first; end > piece.place; end = first) {
+            first = end - most > piece.place ? end - most : piece.place;
+            piece.first = first;
+            piece.count = (int16_t)(end - first);
+            piece.flags =
+                (uint8_t)((end == last ? GSV_PIECE_FIRST : 0) | (first == piece.place ? GSV_PIECE_LAST : 0));
+            set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
+            add_piece(w, piece);
+        }
+    }
+}

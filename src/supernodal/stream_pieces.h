@@ -1,0 +1,41 @@
+/* Pieces of the streams (stream.h), supernode by supernode, for stream.c, which deals with levels. */
+#ifndef GSV_STREAM_PIECES_H
+#define GSV_STREAM_PIECES_H
+
+#include <stdbool.h>
+
+#include "stream.h"
+#include "tiles.h"
+
+/* What is filled, in two rounds: count (list->piece is NULL), then write. */
+typedef struct gsv_writer {
+    const gsv_plan *plan;
+    gsv_piece_list *list;
+    int64_t pieces, tasks;
+    int backward, block; /* block: for a block of right-hand sides */
+    bool unshared;       /* no block row is shared */
+    int first;           /* the next piece is the first one of its task */
+    int alone;           /* of a level: it has few tasks */
+    int crowd, groups;   /* of a level: it has many tasks; groups of a task of a wide supernode */
+    int32_t width;       /* of a level: columns of a task for one right-hand side, backward */
+    int64_t row;         /* of a supernode, as gsv_piece.row */
+    uint32_t place;      /* backward: of its first column */
+    int64_t sums;        /* backward: of the tasks that share its columns, or -1 */
+    int64_t quantum;     /* of a level: numbers of a task for a block, about */
+    int64_t published;   /* rows of published fronts and of sums, so far */
+} gsv_writer;
+
+/* Add supernode s: a narrow one; */
+void gsv_add_narrow(gsv_writer *w, int32_t s);
+/* a wide one, of number `node` among them, forward: of few columns, or of more; published: row of its front
+ * among the published ones, shared: tasks share block rows */
+void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node);
+void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared);
+/* forward, for a block of right-hand sides; */
+void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published);
+/* backward, kind: GSV_COLUMNS_PIECE or GSV_BLOCK_PIECE. */
+void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind);
+/* Tasks that share a range of so many numbers in so many pieces, for a block of right-hand sides. */
+int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
+
+#endif
