@@ -8,10 +8,12 @@
  * warps take the pieces as they come: they request what the vector of a piece is made of, all of it together,
  * a term a thread whatever row it belongs to; when all terms are in shared memory they add them up, row by row,
  * multiply, and give the slot back. Before they multiply they request what the next piece's vector is made of,
- * if that piece has come and they did not have to wait for this one's.
+ * if that piece has come and they did not have to wait for this one's. A task of several block rows assembles its
+ * front once.
  *
  * Who takes what. A level of few tasks is on the critical path, so no block has two of them while another has
- * none: it takes the next one when it no longer waits for this one's vector. Where there are fewer tasks than
+ * none: it takes the next one when it no longer waits for this one's vector. In a level of very many a block takes
+ * the next task before it has done its own, but not where others may wait for what that one publishes. Where there are fewer tasks than
  * blocks, several share a block row of a wide supernode: each has some columns of every sixteen, so that the
  * sums keep their order, and the last one adds up what they have.
  *
@@ -80,9 +82,9 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         }
     };
     wait_for_vectors();
-    bool prepared = false;
+    bool there = false, prepared = false; /* piece n is in its slot; its vector has been requested */
     for (int n = 0;; n++) {
-        if (!prepared)
+        if (!there)
             barrier_wait(&slots.full[n % room::SLOTS], n / room::SLOTS & 1);
         const stream_header &header = header_of(n);
         const gsv_piece &p = header.piece;
@@ -101,10 +103,17 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         else
             waited = complete_forward<T>(block, p, rows, reinterpret_cast<T(&)[2]>(acc));
         arrive_warp(&slots.begun[n % room::SLOTS]);
-        prepared = __all_sync(
-            ~0u, !waited && barrier_is_over(&slots.full[(n + 1) % room::SLOTS], (n + 1) / room::SLOTS & 1));
-        if (prepared && header_of(n + 1).piece.kind != GSV_NO_PIECE)
+        const bool calm = __all_sync(~0u, !waited);
+        there = __all_sync(
+            ~0u, calm && barrier_is_over(&slots.full[(n + 1) % room::SLOTS], (n + 1) / room::SLOTS & 1));
+        prepared = there && header_of(n + 1).piece.kind != GSV_NO_PIECE;
+        if (prepared)
             prepare(header_of(n + 1));
+        if constexpr (!BACKWARD)
+            if (calm && !prepared && in_public && header.parts <= 1 && !ends_row(p)) {
+                prepared = true; /* whether it is there or not: the next piece is known from this one */
+                rows.request_published(p, published, true);
+            }
         uint64_t *empty = &slots.empty[n % room::SLOTS];
         if constexpr (BACKWARD) {
             if (kind == GSV_NARROW_PIECE)
@@ -125,6 +134,8 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
                 share_forward<T>(block, header, empty, to, u, published, sums);
             else if (header.parts > 1)
                 row_forward_parts<T>(block, header, empty, to, u, published, sums);
+            else if (shared_by == 2)
+                pair_forward<T>(block, header, empty, to, u);
             else
                 row_forward<T>(block, header, empty, to, u, sums);
         }

@@ -124,13 +124,13 @@ template <typename T> struct stream_block {
     int fronts, owns, partials;
 
     __device__ __forceinline__ T *front() const {
-        return reinterpret_cast<T *>(memory + room::FRONT) + fronts % 2 * room::FRONT_ROWS;
+        return reinterpret_cast<T *>(memory + room::FRONT) + fronts % 2 * room::KEPT_ROWS;
     }
     __device__ __forceinline__ T *own() const {
         return reinterpret_cast<T *>(memory + room::OWN) + owns % 2 * 128;
     }
     __device__ __forceinline__ T *partial() const {
-        return reinterpret_cast<T *>(memory + room::PARTIAL) + partials % 2 * 64;
+        return reinterpret_cast<T *>(memory + room::PARTIAL) + partials % 2 * 128;
     }
     /* Of a piece in its slot: a list, and its numbers. */
     static __device__ __forceinline__ const uint32_t *list(const gsv_piece &p, int at) {

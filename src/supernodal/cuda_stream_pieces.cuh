@@ -63,9 +63,8 @@ template <typename T> struct row_sums {
     __device__ __forceinline__ T of_warp() const {
         return add(add(sum[0], shuffle_xor(sum[0], 16)), add(sum[1], shuffle_xor(sum[1], 16)));
     }
-    /* Row thread < 16, of what the warps have left in partial. */
-    static __device__ __forceinline__ T of_block(const T *partial) {
-        const T *at = partial + threadIdx.x;
+    /* A row, of what the warps have left: at[0], at[16], ... */
+    static __device__ __forceinline__ T of_block(const T *at) {
         return add(add(at[0], at[16]), add(at[32], at[48]));
     }
 };
@@ -114,15 +113,22 @@ template <typename T> struct published_pair {
     }
 };
 
-/* Which rows of a published front a piece multiplies with: sixteen of sixteen, or, if its block row is shared,
- * eight or four of them. */
+/* Is this a block row's last piece? */
+__device__ __forceinline__ bool ends_row(const gsv_piece &p) {
+    return p.first + p.count >= gsv_block_row_columns(p.nc, p.place);
+}
+
+/* Which rows of a published front a piece multiplies with, or the next piece of its block row: sixteen of sixteen,
+ * or, if its block row is shared, eight or four of them. */
 struct published_rows {
     int first, shift, count;
-    __device__ __forceinline__ published_rows(const gsv_piece &p) {
+    __device__ __forceinline__ published_rows(const gsv_piece &p, bool next = false) {
         const bool share = p.kind == GSV_SHARE_PIECE;
-        first = p.first + (share ? p.left : 0);
+        const int start = p.first + (next ? p.count : 0), left = gsv_block_row_columns(p.nc, p.place) - start,
+                  columns = p.count < left ? p.count : left;
+        first = start + (share ? p.left : 0);
         shift = share ? share_shift(p) : 4;
-        count = share ? shared_columns(p, p.count) : p.count;
+        count = share ? shared_columns(p, columns) : columns;
     }
     __device__ __forceinline__ int operator()(int k) const {
         return first + ((k >> shift) << 4) + (k & ((1 << shift) - 1));
@@ -136,6 +142,12 @@ template <typename T> struct forward_rows {
     T right_side[2];
     published_pair<T> pair;
 
+    __device__ __forceinline__ void request_published(const gsv_piece &p, const T *published,
+                                                      bool next = false) {
+        const T *f = published + p.published;
+        const published_rows of(p, next);
+        pair.request(of.count, [&](int k) { return f + of(k); });
+    }
     __device__ __forceinline__ void prepare(const stream_block<T> &block, const stream_header &header,
                                             const T *y, const T *published) {
         const gsv_piece &p = header.piece;
@@ -146,11 +158,8 @@ template <typename T> struct forward_rows {
         } else if (is_published(p, header.parts)) {
             first = p.b_first;
             rows = p.nc - first < p.b_rows ? p.nc - first : p.b_rows;
-            if (header.parts <= 1) {
-                const T *f = published + p.published;
-                const published_rows of(p);
-                pair.request(of.count, [&](int k) { return f + of(k); });
-            }
+            if (header.parts <= 1)
+                request_published(p, published);
         }
         owed.request(block, p);
 #pragma unroll
@@ -163,18 +172,18 @@ template <typename T> struct forward_rows {
     }
 };
 
-/* The vector of a piece; a narrow supernode's rows below its columns stay in acc. Returns whether this thread
- * had to wait. */
+/* The vector of a piece, unless the task has it from pieces before; a narrow supernode's rows below its columns
+ * stay in acc. Returns whether this thread had to wait. */
 template <typename T>
 __device__ __forceinline__ bool complete_forward(stream_block<T> &block, const gsv_piece &p,
                                                  forward_rows<T> &rows, T (&acc)[2]) {
     const int thread = threadIdx.x;
     const bool narrow = p.kind == GSV_NARROW_PIECE;
-    if (narrow && !(p.flags & GSV_PIECE_FIRST))
-        return false; /* the front of the pieces before */
-    block.fronts++;
-    T *f = block.front();
-    const bool first = !narrow && p.flags & GSV_PIECE_FIRST;
+    const bool begins = p.flags & GSV_PIECE_FIRST, first = !narrow && begins;
+    if (!begins && (narrow || p.a_rows == 0))
+        return false;
+    block.fronts += begins;
+    T *f = block.front() + (narrow ? 0 : p.a_first);
     const int rows_of = narrow ? p.nr : p.a_rows, columns = narrow ? p.nc : p.a_rows;
     /* the other end first: those threads have less to do for the front */
     const int row = STREAM_THREADS - 1 - thread;
@@ -205,7 +214,6 @@ __device__ __forceinline__ bool complete_forward(stream_block<T> &block, const g
     }
     if (first) {
         block.owns++;
-        acc[0] = acc[1] = make<T>(0);
         if (owns)
             block.own()[row] = sum[2];
     }
@@ -307,10 +315,13 @@ template <typename T>
 __device__ __forceinline__ void row_forward(stream_block<T> &block, const stream_header &header,
                                             uint64_t *empty, T *x, T *u, row_sums<T> &sums) {
     const gsv_piece &p = header.piece;
-    const int thread = threadIdx.x, nc = p.nc, nr = p.nr, i = GSV_TILE * p.place + thread;
-    const bool last = p.flags & GSV_PIECE_LAST;
+    const int thread = threadIdx.x, nc = p.nc, nr = p.nr, i = GSV_TILE * p.place + thread,
+              below = i - p.b_first;
+    const bool last = ends_row(p);
     T *to_x = x + p.first_column + i, *to_u = u + p.update + (i - nc);
-    sums.run(block.panel(header), block.front(), p.count);
+    if (p.first == 0)
+        sums.clear();
+    sums.run(block.panel(header), block.front() + p.a_first, p.count);
     block.release(empty);
     if (last) {
         block.partials++;
@@ -320,12 +331,47 @@ __device__ __forceinline__ void row_forward(stream_block<T> &block, const stream
             partial[thread / 32 * 16 + thread % 16] = mine;
         consumers_meet(); /* the warps' sums are there */
         if (thread < 16) {
-            const T total = row_sums<T>::of_block(partial);
+            const T total = row_sums<T>::of_block(partial + thread);
             if (i < nc)
                 *to_x = total;
             else if (i < nr)
-                publish(to_u, add(block.own()[thread], total));
+                publish(to_u, add(block.own()[below], total));
         }
+    }
+}
+
+/* All columns of two block rows. */
+template <typename T>
+__device__ __forceinline__ void pair_forward(stream_block<T> &block, const stream_header &header,
+                                             uint64_t *empty, T *x, T *u) {
+    const gsv_piece &p = header.piece;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, nc = p.nc, nr = p.nr;
+    const int columns = gsv_block_row_columns(nc, p.place),
+              below = GSV_TILE * (p.place + warp) - p.b_first + lane;
+    const int i = p.b_first + below;
+    T *to_x = x + p.first_column + i, *to_u = u + p.update + (i - nc);
+    const T *panel = block.panel(header), *f = block.front();
+    row_sums<T> sums[2];
+    sums[0].clear();
+    sums[1].clear();
+    sums[0].run(panel, f, columns);
+    sums[1].run(panel + GSV_TILE * columns, f, p.count);
+    block.release(empty);
+    block.partials++;
+    T *partial = block.partial();
+#pragma unroll
+    for (int q = 0; q < 2; q++) {
+        const T mine = sums[q].of_warp();
+        if (lane < 16)
+            partial[64 * q + 16 * warp + lane] = mine;
+    }
+    consumers_meet(); /* the warps' sums are there */
+    if (lane < 16 && warp < 2) {
+        const T total = row_sums<T>::of_block(partial + 64 * warp + lane);
+        if (i < nc)
+            *to_x = total;
+        else if (i < nr)
+            publish(to_u, add(block.own()[below], total));
     }
 }
 

@@ -52,18 +52,18 @@ __device__ __forceinline__ bool complete_published(stream_block<T> &block, const
     return waited;
 }
 
-/* Columns first .. end - 1 of a block row, which stand from panel on, part by part; last: these are its last
- * ones. */
+/* Columns first .. end - 1 of block row `row`, which stand from panel on, part by part. */
 template <typename T, bool IN_MEMORY>
-__device__ __forceinline__ void parts_forward(stream_block<T> &block, const stream_header &header,
-                                              const T *panel, int first, int end, bool last, T *x, T *u, T *f,
+__device__ __forceinline__ void parts_forward(stream_block<T> &block, const stream_header &header, int row,
+                                              const T *panel, int first, int end, T *x, T *u, T *f,
                                               row_sums<T> &sums) {
     const gsv_piece &p = header.piece;
-    const int thread = threadIdx.x, nr = p.nr, nc = p.nc, top = GSV_TILE * p.place;
+    const int thread = threadIdx.x, nr = p.nr, nc = p.nc, top = GSV_TILE * row;
+    const bool last = end == gsv_block_row_columns(nc, row);
     const int width = header.parts > 1 ? gsv_part_columns(nc, header.parts) : nc, part = top / width;
     constexpr int MOST = IN_MEMORY ? 16 * row_sums<T>::STEPS : GSV_PIECE_NUMBERS / GSV_TILE;
     typename row_sums<T>::requested numbers;
-    T *own_x = x + p.first_column, *own_u = u + p.update, *own = block.own();
+    T *own_x = x + p.first_column, *own_u = u + p.update, *own = block.own() + (top - p.b_first);
     for (int to; first < end; first = to) {
         const int part_end = (first / width + 1) * width, stop = part_end < end ? part_end : end;
         to = first + MOST < stop ? first + MOST : stop;
@@ -90,7 +90,7 @@ __device__ __forceinline__ void parts_forward(stream_block<T> &block, const stre
             consumers_meet(); /* the warps' sums are there */
             const int i = top + thread;
             if (thread < 16 && i < nr) {
-                const T total = row_sums<T>::of_block(partial);
+                const T total = row_sums<T>::of_block(partial + thread);
                 if (i < nc && first / width == part) {
                     own_x[i] = total;
                 } else {
@@ -107,7 +107,7 @@ __device__ __forceinline__ void parts_forward(stream_block<T> &block, const stre
 }
 
 /*
- * Columns of one block row of a supernode that is inverted in parts. A block row of the triangle adds to its
+ * Columns of one block row, or all of two, of a supernode that is inverted in parts. A block row of the triangle adds to its
  * rows what the parts before bring, and publishes them; all tasks read them there.
  */
 template <typename T>
@@ -115,8 +115,14 @@ __device__ __forceinline__ void row_forward_parts(stream_block<T> &block, const 
                                                   uint64_t *empty, T *x, T *u, T *published,
                                                   row_sums<T> &sums) {
     const gsv_piece &p = header.piece;
-    parts_forward<T, false>(block, header, block.panel(header), p.first, p.first + p.count,
-                            p.flags & GSV_PIECE_LAST, x, u, published + p.published, sums);
+    const T *panel = block.panel(header);
+    T *f = published + p.published;
+    for (int row = p.place; row < p.place + p.groups; row++) {
+        /* all columns of each of two */
+        const int columns = p.groups == 1 ? p.count : gsv_block_row_columns(p.nc, row);
+        parts_forward<T, false>(block, header, row, panel, p.first, p.first + columns, x, u, f, sums);
+        panel += GSV_TILE * columns;
+    }
     block.release(empty);
 }
 
@@ -138,10 +144,10 @@ __device__ __forceinline__ void share_forward(stream_block<T> &block, const stre
     T &sum = sums.sum[0];
     if (header.parts > 1) {
         if (last && collects)
-            parts_forward<T, true>(block, header,
+            parts_forward<T, true>(block, header, p.place,
                                    static_cast<const T *>(block.plan.panels) + p.panel -
                                        GSV_TILE * (p.first + p.left),
-                                   0, gsv_block_row_columns(nc, p.place), true, x, u, f, sums);
+                                   0, gsv_block_row_columns(nc, p.place), x, u, f, sums);
         block.release(empty);
         return;
     }

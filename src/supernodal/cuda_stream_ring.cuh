@@ -21,10 +21,11 @@ template <typename T> struct stream_room {
     static const int BLOCKS = sizeof(T) == 16 ? 1 : 3; /* of an SM */
     static const int SLOTS = sizeof(T) == 16 ? 3 : 2;
     static const int FRONT_ROWS = GSV_PIECE_NUMBERS / 8; /* of eight columns; more than of any other piece */
-    static const int FRONT = SLOTS * SLOT;               /* 2 x FRONT_ROWS numbers */
-    static const int OWN = FRONT + 2 * FRONT_ROWS * int(sizeof(T)); /* 2 x 128 */
-    static const int PARTIAL = OWN + 2 * 128 * int(sizeof(T));      /* 2 x 64 */
-    static const int TERMS = PARTIAL + 2 * 64 * int(sizeof(T));     /* of GSV_PIECE_LISTS / 4 entries */
+    static const int KEPT_ROWS = GSV_FOLD_COLUMNS;       /* of a task's front, which its pieces share */
+    static const int FRONT = SLOTS * SLOT;               /* 2 x KEPT_ROWS numbers */
+    static const int OWN = FRONT + 2 * KEPT_ROWS * int(sizeof(T)); /* 2 x 128 */
+    static const int PARTIAL = OWN + 2 * 128 * int(sizeof(T));     /* 2 x 128 */
+    static const int TERMS = PARTIAL + 2 * 128 * int(sizeof(T));   /* of GSV_PIECE_LISTS / 4 entries */
     static const int BARRIERS = TERMS + GSV_PIECE_LISTS / 4 * int(sizeof(T));
     static const int STAGE = BARRIERS + 3 * SLOTS * 8; /* HEADER */
     static const int BYTES = STAGE + HEADER;

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-int64_t gsv_stream_block_least = GSV_BLOCK_LEAST;
+int64_t gsv_stream_block_least = GSV_BLOCK_LEAST, gsv_stream_together_tasks = GSV_TOGETHER_TASKS,
+        gsv_stream_far_first = GSV_FAR_FIRST;
 
 /* A supernode of the upper tree, to be sorted. */
 typedef struct member {
@@ -18,28 +19,37 @@ typedef struct member {
     uint32_t published, place;
 } member;
 
-/* Levels ascend; wide ones first, the largest first. */
+/*
+ * The order of a stream. Backward those with the longest way to a leaf come first; forward the farthest from the
+ * root, likewise for what has to follow, but where there is little to do the leaves: then levels near the root,
+ * which are few tasks, have no others among them. Within a level the order is the tree's, the same in all levels; so
+ * a supernode's children are finished some time before the last ones of their level are.
+ */
 static int in_stream(const void *a, const void *b) {
     const member *x = a, *y = b;
-    if (x->level != y->level)
-        return x->level < y->level ? -1 : 1;
-    if ((x->node < 0) != (y->node < 0))
-        return x->node < 0 ? 1 : -1;
-    if (x->numbers != y->numbers)
-        return x->numbers < y->numbers ? 1 : -1;
-    return x->s < y->s ? -1 : x->s > y->s;
+    return x->level != y->level ? (x->level < y->level ? -1 : 1) : (x->s > y->s) - (x->s < y->s);
 }
 
-/* Levels descend for the other sweep, with the same order within a level. */
-static int in_stream_back(const void *a, const void *b) {
-    const member *x = a, *y = b;
-    return x->level != y->level ? (x->level < y->level ? 1 : -1) : in_stream(a, b);
+static bool set_levels(const gsv_plan *plan, int backward, bool far_first, member *members, int64_t count) {
+    int32_t *depth = gsv_malloc((size_t)plan->l.nsuper + 1, sizeof *depth);
+    if (!depth)
+        return false;
+    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
+        depth[s] = plan->parent[s] < 0 ? 0 : depth[plan->parent[s]] + 1;
+    for (int64_t k = 0; k < count; k++)
+        members[k].level = backward    ? -plan->level[members[k].s]
+                           : far_first ? -depth[members[k].s]
+                                       : plan->level[members[k].s];
+    gsv_free(depth);
+    return true;
 }
 
 /* Tasks of one supernode, of so many groups. */
 static int64_t tasks_of(const gsv_writer *w, const member *m, int groups) {
     const int32_t nr = gsv_rows(w->plan, m->s), nc = gsv_columns(w->plan, m->s);
     const int32_t units = w->backward ? (nc + GSV_COLUMNS - 1) / GSV_COLUMNS : (nr + GSV_TILE - 1) / GSV_TILE;
+    if (!w->block && (w->backward || m->shared || nc <= GSV_WARP_TILE_COLUMNS || nc > GSV_FOLD_COLUMNS))
+        groups = 1; /* whatever a level has */
     const int64_t tasks = m->node < 0 ? 1 : (units + groups - 1) / groups;
     if (!w->block || m->node < 0 || w->backward || nc <= GSV_FOLD_COLUMNS)
         return tasks;
@@ -58,20 +68,26 @@ static int64_t tasks_of_level(const gsv_writer *w, const member *members, int64_
 /* Tasks of a block of right-hand sides are as large as leaves every SM of the device one. */
 static void begin_level(gsv_writer *w, const member *members, int64_t count) {
     int64_t numbers = 0;
-    for (int64_t k = 0; k < count && members[k].level == members[0].level; k++)
+    bool shared = false;
+    for (int64_t k = 0; k < count && members[k].level == members[0].level; k++) {
         numbers += members[k].numbers;
+        shared |= members[k].shared;
+    }
     w->quantum = numbers / GSV_BLOCK_TASKS + 1;
     if (w->quantum < GSV_PIECE_NUMBERS / 2)
         w->quantum = GSV_PIECE_NUMBERS / 2;
     w->groups = w->block ? GSV_GROUPS : 1;
     while (w->groups > 1 && tasks_of_level(w, members, count, w->groups) < GSV_ENOUGH)
         w->groups /= 2;
-    const int64_t tasks = tasks_of_level(w, members, count, w->groups);
+    w->together = w->block || w->backward ? 1 : GSV_TOGETHER;
+    while (w->together > 1 && tasks_of_level(w, members, count, w->together) < gsv_stream_together_tasks)
+        w->together /= 2;
+    const int64_t tasks = tasks_of_level(w, members, count, w->block ? w->groups : w->together);
     w->crowd = tasks >= GSV_CROWD;
     w->width = GSV_COLUMNS / (tasks < GSV_HALF ? 2 : 1);
     /* of this level and of those between it and the root; list->tasks is known when pieces are written */
     const int64_t upward = w->backward ? w->tasks + tasks : w->list->tasks - w->tasks;
-    w->alone = tasks * (!w->backward && !w->block && members->shared ? GSV_SHARES : 1) < GSV_ALONE &&
+    w->alone = tasks * (!w->backward && !w->block && shared ? GSV_SHARES : 1) < GSV_ALONE &&
                upward < GSV_ALONE_UPWARD;
 }
 
@@ -134,7 +150,6 @@ static void list_members(const gsv_plan *plan, gsv_stream *stream, member *membe
         if (of[s] < 0) {
             members[count++] = (member){.numbers = numbers,
                                         .row = stream->nrows,
-                                        .level = plan->level[s],
                                         .s = s,
                                         .node = narrow ? -1 : wide,
                                         .place = (uint32_t)stream->columns};
@@ -206,8 +221,12 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
     if (!members || !place_rows(plan, stream, members))
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
+        if (!set_levels(plan, backward, stream->numbers >= gsv_stream_far_first, members, count)) {
+            status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+            break;
+        }
         if (count > 1)
-            qsort(members, (size_t)count, sizeof *members, backward ? in_stream_back : in_stream);
+            qsort(members, (size_t)count, sizeof *members, in_stream);
         if (!backward)
             place_published(plan, stream, members, count);
         gsv_writer w = {.plan = plan, .backward = backward};

@@ -8,7 +8,8 @@
  *
  *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
- *                 GSV_ROW_PIECE       columns of one block row of a wider one
+ *                 GSV_ROW_PIECE       columns of one block row of a wider one, or all of two (groups); where
+ *                                     there are many tasks, one has up to four block rows
  *                 GSV_SHARE_PIECE     of every sixteen columns of one block row eight or four: two or four tasks
  *                                     share it, where there are fewer tasks than a device has blocks
  *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
@@ -24,8 +25,8 @@
  *      backward   GSV_NARROW_PIECE    as above
  *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
  *
- * Levels ascend in the forward stream and descend in the backward one; within a level the largest wide
- * supernodes come first and narrow ones last. Within a supernode tasks go on by ascending block rows
+ * What has most to follow comes first: backward by the way to the deepest leaf, forward by that to the root, or,
+ * where there is little to do, likewise by the deepest leaf; within such a level, by number. Within a supernode tasks go on by ascending block rows
  * (forward) and descending columns (backward): where its triangle is inverted in parts, a part waits for
  * those before it. Within a task of the backward stream block rows descend, for the last ones have their
  * numbers first. Tasks that share a block row follow each other, and the last one collects their sums.
@@ -33,9 +34,9 @@
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *
  *      a    forward: the rows of the front's own columns that the piece multiplies with, where every task
- *           assembles them for itself
- *      b    forward: the rows that the piece has results for; backward: the rows whose numbers it reads, as
- *           places among the upper tree's columns
+ *           assembles them for itself; none if pieces before have brought them
+ *      b    forward: the rows that the task has results for, with its first piece; backward: the rows whose numbers
+ *           the piece reads, as places among the upper tree's columns
  */
 #ifndef GSV_STREAM_H
 #define GSV_STREAM_H
@@ -55,7 +56,11 @@ enum {
     GSV_ALONE_UPWARD = 1188,  /* if no more than so many are between it and the root, that level's too */
     GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200 */
     GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
-    GSV_BLOCK_ROOM = 31744,   /* bytes for a block's piece and, of 8 right-hand sides, its front and more, */
+    GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together, */
+    GSV_TOGETHER_TASKS = 792, /* if so many tasks are left in the level: two for every block of an H200 */
+    GSV_FAR_FIRST =
+        16 << 20,           /* numbers above the branches: with as many, forward levels count from the root */
+    GSV_BLOCK_ROOM = 31744, /* bytes for a block's piece and, of 8 right-hand sides, its front and more, */
     GSV_BLOCK_ROOM_ROWS = 260, /* and so many rows more for others */
     GSV_BLOCK_TASKS = 396,     /* forward tasks of a level, about, where they share block rows, */
     GSV_BLOCK_SHARES = 8,      /* so many of them at most */
@@ -110,7 +115,8 @@ typedef struct gsv_piece {
         numbers; /* from panel on; GSV_SHARE_PIECE: 0; GSV_COLUMNS_PIECE and GSV_BLOCK_PIECE that are shared:
                       * among the published fronts, row of the sums */
     int16_t count;                /* columns, or block rows */
-    uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE; else the tasks that share the work */
+    uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE; GSV_ROW_PIECE: block rows; else
+                                   * the tasks that share the work */
     uint8_t flags;
     union {
         int32_t a_first; /* first rows of the lists a and b, counted in the front */
@@ -156,7 +162,8 @@ typedef struct gsv_stream {
 
 /* Builds the streams; plan->tiles has its panel_ptr, update_place, gather lists and branches. */
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
-extern int64_t gsv_stream_block_least;    /* GSV_BLOCK_LEAST: a variable for the sake of tests */
+/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
+extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far_first;
 void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

@@ -48,7 +48,7 @@ static void add_piece(gsv_writer *w, gsv_piece piece) {
         }
         if (a + b > GSV_PIECE_LISTS / 4 || end > GSV_PIECE_LISTS)
             piece.flags |= GSV_PIECE_FAR;
-        if (w->crowd)
+        if (w->crowd && !(piece.flags & GSV_PIECE_PUBLISHED)) /* who waits for a front shall not wait long */
             piece.flags |= GSV_PIECE_CROWD;
         if (w->alone)
             piece.flags |= GSV_PIECE_ALONE;
@@ -169,37 +169,75 @@ static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) 
     }
 }
 
-/* A wide supernode, forward: each block row a task, in pieces of columns. */
+/* Numbers of the lists of some rows of a front. */
+static int64_t entries(const gsv_writer *w, int32_t first, int32_t rows) {
+    const uint32_t *ptr = w->plan->tiles->gather_ptr + w->row + first;
+    return rows + 1 + (int64_t)ptr[rows] - ptr[0];
+}
+
+/* After which block row, up to most, a task ends that assembles its front: its first piece's lists fit into a
+ * slot. */
+static int32_t end_of_rows(const gsv_writer *w, int32_t s, int32_t row, int32_t most) {
+    const int32_t nr = gsv_rows(w->plan, s), nc = gsv_columns(w->plan, s),
+                  last = (nr + GSV_TILE - 1) / GSV_TILE;
+    const int32_t fit = GSV_PIECE_NUMBERS / GSV_TILE, alignment = 12; /* of the four lists */
+    for (;; most /= 2) {
+        const int32_t end = row + most < last ? row + most : last;
+        const int32_t columns = gsv_block_row_columns(nc, end - 1), first = GSV_TILE * row;
+        const int32_t rows = GSV_TILE * end < nr ? GSV_TILE * end - first : nr - first;
+        if (most == 1 || entries(w, 0, columns < fit ? columns : fit) + entries(w, first, rows) + alignment <=
+                             GSV_PIECE_LISTS / 4)
+            return end;
+    }
+}
+
+/* A wide supernode, forward: a few block rows a task, in pieces of columns, or of two block rows. */
 void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared) {
     gsv_piece piece = piece_of(w, s, GSV_ROW_PIECE, node);
     const int64_t panel = piece.panel;
     const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
-    const int is_folded = piece.nc <= GSV_FOLD_COLUMNS && !shared;
+    const bool is_folded = piece.nc <= GSV_FOLD_COLUMNS && !shared;
+    const int32_t together = is_folded ? w->together : 1, pair = together > 1 && 2 * piece.nc <= most ? 2 : 1;
     piece.published = published;
     const gsv_piece plain = piece;
-    for (int32_t row = 0; GSV_TILE * row < piece.nr; row++) {
-        const int32_t columns = gsv_block_row_columns(piece.nc, row);
-        const int fit = columns > 2 * most ? GSV_SHARES : columns > most ? 2 : 1;
+    for (int32_t row = 0, end_row; GSV_TILE * row < piece.nr; row = end_row) {
+        const int fit = gsv_block_row_columns(piece.nc, row) > 2 * most ? GSV_SHARES
+                        : gsv_block_row_columns(piece.nc, row) > most   ? 2
+                                                                        : 1;
+        end_row = row + 1;
         if (shared && fit > 1) {
             add_shares(w, plain, row, fit);
             continue;
         }
+        end_row = end_of_rows(w, s, row, together);
+        const int32_t widest = gsv_block_row_columns(piece.nc, end_row - 1);
         begin_task(w);
-        for (int32_t first = 0; first < columns; first += most) {
-            const int32_t end = first + most < columns ? first + most : columns;
-            piece = plain;
-            piece.panel = panel + gsv_block_row_start(piece.nc, row) + GSV_TILE * first;
-            piece.numbers = GSV_TILE * (end - first);
-            piece.place = row;
-            piece.first = first;
-            piece.count = (int16_t)(end - first);
-            piece.flags =
-                (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == columns ? GSV_PIECE_LAST : 0) |
-                          (is_folded ? 0 : GSV_PIECE_PUBLISHED));
-            piece.a_first = first;
-            piece.a_rows = (uint16_t)(is_folded ? end - first : 0);
-            set_b(&piece, GSV_TILE * row, first == 0 ? GSV_TILE : 0);
-            add_piece(w, piece);
+        for (int32_t r = row, assembled = 0, rows; r < end_row; r += rows) {
+            rows = r + pair <= end_row ? pair : 1;
+            const int32_t columns = gsv_block_row_columns(piece.nc, r + rows - 1);
+            for (int32_t first = 0; first < columns; first += most) {
+                const int32_t end = first + most < columns ? first + most : columns;
+                const bool begins = r == row && first == 0, ends = r + rows == end_row && end == columns;
+                piece = plain;
+                piece.panel = panel + gsv_block_row_start(piece.nc, r) + GSV_TILE * first;
+                piece.numbers =
+                    rows == 1
+                        ? GSV_TILE * (end - first)
+                        : (int32_t)(gsv_block_row_start(piece.nc, r + 2) - gsv_block_row_start(piece.nc, r));
+                piece.groups = (unsigned)rows & 15u;
+                piece.place = r;
+                piece.first = first;
+                piece.count = (int16_t)(end - first);
+                piece.flags = (uint8_t)((begins ? GSV_PIECE_FIRST : 0) | (ends ? GSV_PIECE_LAST : 0) |
+                                        (is_folded ? 0 : GSV_PIECE_PUBLISHED));
+                piece.a_first = is_folded ? first : 0;
+                if (is_folded && first == assembled && assembled < widest) {
+                    piece.a_rows = (uint16_t)(first + most < widest ? most : widest - first);
+                    assembled = first + piece.a_rows;
+                }
+                set_b(&piece, GSV_TILE * row, begins ? GSV_TILE * (end_row - row) : 0);
+                add_piece(w, piece);
+            }
         }
     }
 }

@@ -17,7 +17,8 @@ typedef struct gsv_writer {
     int first;           /* the next piece is the first one of its task */
     int alone;           /* of a level: it has few tasks */
     int crowd, groups;   /* of a level: it has many tasks; groups of a task of a wide supernode */
-    int32_t width;       /* of a level: columns of a task for one right-hand side, backward */
+    int32_t width;       /* of a level: columns of a task for one right-hand side, backward; */
+    int32_t together;    /* block rows of one that assembles their front, forward */
     int64_t row;         /* of a supernode, as gsv_piece.row */
     uint32_t place;      /* backward: of its first column */
     int64_t sums;        /* backward: of the tasks that share its columns, or -1 */

@@ -1,12 +1,15 @@
 /*
  * The same bits in RUNS solves, while another stream keeps the device's memory and multiprocessors busy, and
  * from THREADS threads at once on one factor, each with a handle, a stream and a workspace of its own, with
- * other widths side by side. And factors prepared again and again, and refreshed, have the same numbers.
+ * other widths side by side. And factors prepared again and again, and refreshed, have the same numbers, and so
+ * have solutions however a stream's tasks are cut and ordered.
  */
 #include "cuda_problem.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
+
+#include "supernodal/stream.h"
 
 enum { RUNS = 100, THREADS = 8, COLUMNS = 9, LOAD_BYTES = 64 << 20 };
 
@@ -132,6 +135,22 @@ static void check_prepare(const problem *p) {
     free_task(&t);
 }
 
+/* With block rows in tasks of several, and the farthest from the root first, as only large factors have them. */
+static void check_tasks(const problem *p, const char *spec) {
+    testing_in("%s, other tasks", spec);
+    const int64_t together = gsv_stream_together_tasks, far_first = gsv_stream_far_first;
+    task t = make_task(p, 1, 7);
+    problem other = {0};
+    gsv_stream_together_tasks = gsv_stream_far_first = 0;
+    open_problem(&other, spec);
+    gsv_stream_together_tasks = together;
+    gsv_stream_far_first = far_first;
+    t.p = &other;
+    solve_often(&t, NULL, NULL);
+    free_task(&t);
+    close_problem(&other);
+}
+
 int main(void) {
     static const char *const specs[] = {"grid3d:20", "elasticity3d:8", "grid3d:26"};
     gpusolve_backend backends[2];
@@ -147,6 +166,7 @@ int main(void) {
         check_load(&p, COLUMNS);
         check_threads(&p);
         check_prepare(&p);
+        check_tasks(&p, specs[k]);
         close_problem(&p);
     }
     return testing_done();

@@ -1,0 +1,143 @@
+/*
+ * What walks over the two sweeps' streams share (test_stream.c): a slot that holds what the producer brings, and
+ * what has been written so far.
+ */
+#ifndef GSV_STREAM_WALK_H
+#define GSV_STREAM_WALK_H
+
+#include "stream_reference.h"
+#include "supernodal/tiles.h"
+#include "testing.h"
+
+static int groups_seen[2]; /* forward, backward: bits of the gsv_piece.groups of blocks of right-hand sides */
+
+/* A slot, and what the stream has written so far. */
+typedef struct walk {
+    const gsv_plan *plan;
+    const vectors *v;
+    uint32_t lists[GSV_PIECE_LISTS / 4];
+    unsigned char *done; /* forward: update places; backward: columns */
+    unsigned char *x_done;
+    int32_t *place;                  /* of a column among the upper tree's */
+    int64_t *rows_before;            /* of the upper tree, before a supernode's */
+    int64_t pieces, far, published;  /* so many of them, with lists too long, and with published fronts */
+    uint64_t others[GSV_TILE];       /* what the tasks before have for a shared block row, */
+    int32_t left;                    /* and where the next one begins */
+    uint64_t parts[16 * GSV_GROUPS]; /* likewise for what several tasks of a block share, */
+    int32_t share;                   /* and which of them is next */
+    int64_t sums;                    /* end of the sums that have been placed */
+    uint64_t half[8];                /* likewise for shared columns, */
+    int halves;                      /* one of which has come */
+} walk;
+
+/* Bring count 32-bit numbers from `from` + start to byte `at` of the slot's lists. */
+static void bring(walk *w, const void *from, int64_t start, int64_t count, int at) {
+    if (count == 0)
+        return;
+    CHECK(at % 16 == start % 4 * 4);
+    REQUIRE(at % 4 == 0 && at + 4 * count <= GSV_PIECE_LISTS);
+    for (int64_t k = 0; k < count; k++) {
+        CHECK(w->lists[at / 4 + k] == UINT32_MAX); /* nothing is there yet */
+        w->lists[at / 4 + k] = ((const uint32_t *)from)[start + k];
+    }
+}
+
+static uint64_t gather(walk *w, const gsv_piece *p, int b, int32_t k) {
+    const gsv_tiles *tiles = w->plan->tiles;
+    const int far = p->flags & GSV_PIECE_FAR;
+    const uint32_t *ptr = far ? tiles->gather_ptr + p->row + (b ? p->b_first : p->a_first)
+                              : w->lists + (b ? p->b_ptr_at : p->a_ptr_at) / 4;
+    const uint32_t *list = far ? tiles->gather : w->lists + (b ? p->b_gather_at : p->a_gather_at) / 4;
+    const uint32_t base = far ? 0 : b ? p->b_gather : p->a_gather;
+    uint64_t sum = 0;
+    CHECK(k < (b ? p->b_rows : p->a_rows));
+    for (uint32_t at = ptr[k]; at < ptr[k + 1]; at++) {
+        const uint32_t u = list[at - base];
+        if (CHECK((int64_t)u < w->plan->update_ptr[w->plan->l.nsuper])) {
+            CHECK(w->done[u] || u >= tiles->upper_updates);
+            sum += w->v->u[u];
+        }
+    }
+    return sum;
+}
+
+static int32_t supernode_at(const gsv_plan *plan, const gsv_piece *p) {
+    int32_t s = 0;
+    while (plan->l.first_column[s] != p->first_column)
+        s++;
+    return s;
+}
+
+/* Where the upper tree's columns and rows stand, by counting. */
+static void count_places(walk *w) {
+    const gsv_plan *plan = w->plan;
+    int32_t columns = 0;
+    int64_t rows = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int upper = plan->tiles->branches.of[s] < 0;
+        w->rows_before[s] = rows;
+        rows += upper ? gsv_rows(plan, s) : 0;
+        for (int32_t j = plan->l.first_column[s]; j < plan->l.first_column[s + 1]; j++)
+            w->place[j] = upper ? columns++ : -1;
+    }
+    CHECK(rows == plan->tiles->stream.nrows && columns == plan->tiles->stream.columns);
+}
+
+static void check_piece(walk *w, const gsv_piece *p, int backward) {
+    const gsv_plan *plan = w->plan;
+    const gsv_tiles *tiles = plan->tiles;
+    const int32_t s = supernode_at(plan, p);
+    int32_t wide = 0;
+    for (int32_t k = 0; k < s; k++)
+        wide += !gsv_is_narrow(gsv_rows(plan, k), gsv_columns(plan, k));
+    CHECK(tiles->branches.of[s] < 0 && p->nr == gsv_rows(plan, s) && p->nc == gsv_columns(plan, s));
+    CHECK(p->update == (uint32_t)tiles->update_place[s]);
+    CHECK(p->row == (backward ? w->rows_before[s] : tiles->row_place[s]));
+    if (backward)
+        CHECK((int32_t)p->published == w->place[p->first_column]);
+    CHECK(p->node == (gsv_is_narrow(p->nr, p->nc) ? -1 : wide));
+    CHECK(p->count >= 1 &&
+          (p->kind == GSV_COLUMNS_PIECE || p->kind == GSV_BLOCK_PIECE || p->numbers <= GSV_PIECE_NUMBERS));
+    CHECK((p->kind == GSV_NARROW_PIECE) == gsv_is_narrow(p->nr, p->nc));
+    w->pieces++;
+    w->far += (p->flags & GSV_PIECE_FAR) != 0;
+    groups_seen[backward] |= p->kind == GSV_BLOCK_PIECE ? p->groups : 0;
+    memset(w->lists, 0xff, sizeof w->lists);
+    if (p->flags & GSV_PIECE_FAR)
+        return;
+    if (backward) {
+        bring(w, tiles->stream.rows, p->row + p->b_first, p->b_rows, p->b_ptr_at);
+    } else {
+        if (p->a_rows > 0)
+            bring(w, tiles->gather_ptr, p->row + p->a_first, p->a_rows + 1, p->a_ptr_at);
+        bring(w, tiles->gather, p->a_gather, p->a_gathers, p->a_gather_at);
+        if (p->b_rows > 0)
+            bring(w, tiles->gather_ptr, p->row + p->b_first, p->b_rows + 1, p->b_ptr_at);
+        bring(w, tiles->gather, p->b_gather, p->b_gathers, p->b_gather_at);
+    }
+}
+
+/* Result row i of a supernode. */
+static void finish(walk *w, const gsv_piece *p, int32_t i, uint64_t sum) {
+    if (i < p->nc) {
+        CHECK(!w->x_done[p->first_column + i]);
+        w->x_done[p->first_column + i] = 1;
+        CHECK(sum == w->v->x[p->first_column + i]);
+    } else {
+        const int64_t u = (int64_t)p->update + i - p->nc;
+        CHECK(!w->done[u] && u < w->plan->tiles->upper_updates);
+        w->done[u] = 1;
+        CHECK(sum == w->v->u[u]);
+    }
+}
+
+/* What the children owe column c of a wide supernode whose fronts are published, and the right-hand side. */
+static uint64_t published_front(const walk *w, const gsv_piece *p, int32_t c) {
+    const uint32_t *ptr = w->plan->tiles->gather_ptr + p->row + c;
+    uint64_t f = w->v->b[p->first_column + c];
+    for (uint32_t g = ptr[0]; g < ptr[1]; g++)
+        f += w->v->u[w->plan->tiles->gather[g]];
+    return f;
+}
+
+#endif
