@@ -232,7 +232,12 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
     };
     auto take = [&]() { return lane == 0 ? atomicAdd(ticket, 1) : 0; };
     int n = 0;
-    auto wait_for_room = [&]() { barrier_wait(&ring.empty[n % room::SLOTS], (n / room::SLOTS & 1) ^ 1); };
+    auto wait_for_room = [&]() {
+        barrier_wait(&ring.empty[n % room::SLOTS], (n / room::SLOTS & 1) ^ 1);
+        /* over by then, but every phase of a barrier is to be waited for */
+        if (!ring.listed && n >= room::SLOTS)
+            barrier_wait(&ring.begun[n % room::SLOTS], (n / room::SLOTS & 1) ^ 1);
+    };
     const gsv_piece &p = *reinterpret_cast<const gsv_piece *>(ring.stage);
     int next = 0;
     bool ahead = false; /* next is taken, or on its way */

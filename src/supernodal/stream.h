@@ -51,7 +51,7 @@ extern "C" {
 enum {
     GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
     GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
-    GSV_CROWD = 2048,         /* tasks of a level: several for every block of the device */
+    GSV_CROWD = 1024,         /* tasks of a level: several for every block of the device */
     GSV_ALONE = 396,          /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
     GSV_ALONE_UPWARD = 1188,  /* if no more than so many are between it and the root, that level's too */
     GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200 */
