@@ -2,11 +2,12 @@
  * What a factor costs before its first solve: gpusolve_factor_create and gpusolve_factor_refresh, beside what
  * they cannot do without, the transfer of the factor and the flops of its inversion.
  *
- *      gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] MATRIX ...
+ *      gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] [--nrhs 1,8,32] MATRIX ...
  *
  * CHOLMOD orders with METIS and gives the supernodes; the numbers are made up, for they cost nothing and the
  * time does not depend on them: L(j, j) = 1, and rows below it that are small in sum. So L' 1 and b = L (L'
- * 1) are known, and the solution of L L' x = b is checked before and after a refresh.
+ * 1) are known, and the solution of L L' x = b is checked before and after a refresh. With --nrhs solves are timed
+ * too (solve.h), of which the same is true.
  *
  *      flops = sum over supernodes of nc^3 / 3 + (nr - nc) nc^2    for W = inv(L1) and M = L2 W
  *      target = 2 bytes / 55 GB/s + flops / (57.5 / 2 Tflop/s)     bytes: of the stored lower trapezoids
@@ -21,12 +22,14 @@
 #include "gpusolve.h"
 #include "bench/measure.h"
 #include "matrices/matrix.h"
+#include "solve.h"
 #include "revision.h"
 
 static const double TRANSFER = 55e9, DGEMM = 57.5e12;
 
 typedef struct options {
     int threads, repeat;
+    const char *nrhs;
     FILE *json;
 } options;
 
@@ -215,6 +218,9 @@ static int run(const char *spec, const options *o) {
                     1e-3 * refresh.median, 1e-3 * refresh.least, refresh.spread, (long long)info.factor_bytes,
                     (long long)info.prepare_bytes, error);
     }
+    if (!status && o->nrhs)
+        status = prepare_time_solves(spec, handle, factor, e.data.n, e.b, 8.0 * (double)e.numbers, o->nrhs,
+                                     o->repeat);
     fflush(stdout);
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);
@@ -232,6 +238,7 @@ int main(int argc, char **argv) {
     static const struct option names[] = {{"threads", required_argument, NULL, 't'},
                                           {"repeat", required_argument, NULL, 'r'},
                                           {"json", required_argument, NULL, 'j'},
+                                          {"nrhs", required_argument, NULL, 'n'},
                                           {0}};
     options o = {.threads = 0, .repeat = 5};
     int status = 0;
@@ -247,12 +254,15 @@ int main(int argc, char **argv) {
             o.json = fopen(optarg, "a");
             status |= !o.json;
             break;
+        case 'n':
+            o.nrhs = optarg;
+            break;
         default:
             status = 1;
         }
     if (status || o.repeat < 1 || o.threads < 0 || optind == argc) {
-        fprintf(stderr,
-                "usage: gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] MATRIX ...\n");
+        fprintf(stderr, "usage: gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] [--nrhs "
+                        "1,8,32] MATRIX ...\n");
         return 2;
     }
     for (int k = optind; k < argc; k++)
