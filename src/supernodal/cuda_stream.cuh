@@ -11,11 +11,12 @@
  * if that piece has come and they did not have to wait for this one's. A task of several block rows assembles its
  * front once.
  *
- * Who takes what. A level of few tasks is on the critical path, so no block has two of them while another has
- * none: it takes the next one when it no longer waits for this one's vector. In a level of very many a block takes
- * the next task before it has done its own, but not where others may wait for what that one publishes. Where there are fewer tasks than
- * blocks, several share a block row of a wide supernode: each has some columns of every sixteen, so that the
- * sums keep their order, and the last one adds up what they have.
+ * Who takes what. A level of few tasks is on the critical path, so no block has two of them while another
+ * has none: it takes the next one when it no longer waits for this one's vector. In a level of very many a
+ * block takes the next task before it has done its own, but not where others may wait for what that one
+ * publishes. Where there are fewer tasks than blocks, several share a block row of a wide supernode: each
+ * has some columns of every sixteen, so that the sums keep their order, and the last one adds up what they
+ * have.
  *
  * Synchronisation between blocks. Update vectors u, published fronts f and solutions z are handed over where
  * the data is the flag (published.cuh): a launch before fills them with ABSENT. What else is read was written

@@ -107,8 +107,8 @@ __device__ __forceinline__ void parts_forward(stream_block<T> &block, const stre
 }
 
 /*
- * Columns of one block row, or all of two, of a supernode that is inverted in parts. A block row of the triangle adds to its
- * rows what the parts before bring, and publishes them; all tasks read them there.
+ * Columns of one block row, or all of two, of a supernode that is inverted in parts. A block row of the
+ * triangle adds to its rows what the parts before bring, and publishes them; all tasks read them there.
  */
 template <typename T>
 __device__ __forceinline__ void row_forward_parts(stream_block<T> &block, const stream_header &header,

@@ -20,16 +20,17 @@
  * square as parallelism allows:
  *
  *      forward    GSV_NARROW_PIECE    as above; the last piece leaves room for the front
- *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups), which several tasks share, a piece
- *                                     each in turn, where there are few
+ *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups), which several tasks
+ *                                     share, a piece each in turn, where there are few
  *      backward   GSV_NARROW_PIECE    as above
  *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
  *
- * What has most to follow comes first: backward by the way to the deepest leaf, forward by that to the root, or,
- * where there is little to do, likewise by the deepest leaf; within such a level, by number. Within a supernode tasks go on by ascending block rows
- * (forward) and descending columns (backward): where its triangle is inverted in parts, a part waits for
- * those before it. Within a task of the backward stream block rows descend, for the last ones have their
- * numbers first. Tasks that share a block row follow each other, and the last one collects their sums.
+ * What has most to follow comes first: backward by the way to the deepest leaf, forward by that to the
+ * root, or, where there is little to do, likewise by the deepest leaf; within such a level, by number.
+ * Within a supernode tasks go on by ascending block rows (forward) and descending columns (backward): where
+ * its triangle is inverted in parts, a part waits for those before it. Within a task of the backward stream
+ * block rows descend, for the last ones have their numbers first. Tasks that share a block row follow each
+ * other, and the last one collects their sums.
  *
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *
