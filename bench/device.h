@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "gpusolve.h"
 #include "measure.h"
 
 typedef struct bench_device {
@@ -27,7 +28,8 @@ typedef struct bench_device {
     void (*close)(struct bench_device *device);
 } bench_device;
 
-/* 0, or -1 with the reason printed to stderr. Opening measures the bandwidth. */
+/* The handle's. 0, or -1 with the reason printed to stderr. Opening measures the bandwidth. */
+int bench_device_open(bench_device *device, const gpusolve_handle *handle, int threads);
 int bench_device_open_host(bench_device *device, int threads);
 int bench_device_open_cuda(bench_device *device);
 

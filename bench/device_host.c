@@ -101,3 +101,12 @@ int bench_device_open_host(bench_device *device, int threads) {
     }
     return 0;
 }
+
+int bench_device_open(bench_device *device, const gpusolve_handle *handle, int threads) {
+#ifdef GPUSOLVE_WITH_CUDA
+    if (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA)
+        return bench_device_open_cuda(device);
+#endif
+    (void)handle;
+    return bench_device_open_host(device, threads);
+}

@@ -232,20 +232,11 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     return failures;
 }
 
-static int open_device(const gpusolve_handle *handle, int threads, bench_device *device) {
-#ifdef GPUSOLVE_WITH_CUDA
-    if (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA)
-        return bench_device_open_cuda(device);
-#endif
-    (void)handle;
-    return bench_device_open_host(device, threads);
-}
-
 static int run_all(const bench_options *options, gpusolve_handle *handle, int threads, FILE *json) {
     bench_device device;
     int failures = 0;
 
-    if (open_device(handle, threads, &device))
+    if (bench_device_open(&device, handle, threads))
         return 1;
     if (gpusolve_set_stream(handle, device.stream))
         failures++;

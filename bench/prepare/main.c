@@ -15,6 +15,7 @@
 #include <cholmod.h>
 #include <getopt.h>
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,7 +221,7 @@ static int run(const char *spec, const options *o) {
     }
     if (!status && o->nrhs)
         status = prepare_time_solves(spec, handle, factor, e.data.n, e.b, 8.0 * (double)e.numbers, o->nrhs,
-                                     o->repeat);
+                                     o->repeat, o->threads > 0 ? o->threads : omp_get_max_threads());
     fflush(stdout);
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);

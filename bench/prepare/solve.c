@@ -23,15 +23,6 @@ static int call(void *context) {
     return (int)gpusolve_solve(s->handle, s->factor, s->workspace, s->system, &s->b, &s->x);
 }
 
-static int open_device(const gpusolve_handle *handle, bench_device *device) {
-#ifdef GPUSOLVE_WITH_CUDA
-    if (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA)
-        return bench_device_open_cuda(device);
-#endif
-    (void)handle;
-    return bench_device_open_host(device, 1);
-}
-
 /* The largest error of a solution that is 1 everywhere; NaN if some number is, or a call fails. */
 static double error_of(solve *s, const bench_device *device, double *host) {
     const size_t count = (size_t)(s->x.rows * s->x.cols);
@@ -82,11 +73,11 @@ static int time_width(const char *spec, solve *s, const bench_device *device, in
 }
 
 int prepare_time_solves(const char *spec, gpusolve_handle *handle, const gpusolve_factor *factor, int64_t n,
-                        const double *b, double stored_bytes, const char *list, int repeat) {
+                        const double *b, double stored_bytes, const char *list, int repeat, int threads) {
     bench_device device;
     const gpusolve_dense block = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, 1, n, NULL};
     solve s = {handle, factor, NULL, GPUSOLVE_A, block, block};
-    if (open_device(handle, &device))
+    if (bench_device_open(&device, handle, threads))
         return -1;
     int status = gpusolve_set_stream(handle, device.stream) != GPUSOLVE_OK;
     for (const char *at = list; !status && *at;) {

@@ -9,7 +9,8 @@
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 
-#include "supernodal/stream.h"
+#include "supernodal/executor.h"
+#include "supernodal/tiles.h"
 
 enum { RUNS = 100, THREADS = 8, COLUMNS = 9, LOAD_BYTES = 64 << 20 };
 
@@ -145,6 +146,7 @@ static void check_tasks(const problem *p, const char *spec) {
     open_problem(&other, spec);
     gsv_stream_together_tasks = together;
     gsv_stream_far_first = far_first;
+    CHECK(other.factor->plan.tiles->stream.forward.tasks < p->factor->plan.tiles->stream.forward.tasks);
     t.p = &other;
     solve_often(&t, NULL, NULL);
     free_task(&t);
