@@ -155,8 +155,9 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         form->block_columns = 0;
     }
     if (parts > 1 && nc > GSV_FOLD_COLUMNS && plan->tiles->stream.block_shares > 1) {
-        form->changes += !form->block_unshared;
-        form->block_unshared = 1;
+        form->changes += !device->unshared[s];
+        device->list_is_old |= !device->unshared[s];
+        device->unshared[s] = 1;
     }
     if (parts == 0 || gsv_columns(plan, s) <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;
@@ -201,12 +202,12 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         if (device->lists && device->form.level_by_level)
             use_lists(plan, device);
         cudaError_t error = put_nodes(plan, device, parts, nodes);
-        if (error == cudaSuccess && device->form.block_unshared)
-            error = gsv_cuda_unshare(factor, device);
         if (error == cudaSuccess && plan->tiles->branches.count > 0)
             error = gsv_cuda_fill((void *)device->plan.branch_refuse, refuse,
                                   (size_t)plan->tiles->branches.count * sizeof *refuse);
         status = gsv_cuda_check(error, "copying nodes to the device", message);
+        if (status == GPUSOLVE_OK && device->list_is_old && device->form.block_columns > 0)
+            status = gsv_cuda_unshare(factor, device, message);
     } else {
         status = out_of_memory(message);
     }

@@ -113,7 +113,10 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
-        set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_unshared);
+        l.size[BLOCK_FORWARD_PIECES] =
+            larger(l.size[BLOCK_FORWARD_PIECES], tiles->stream.room_pieces * (int64_t)sizeof(gsv_piece));
+        l.size[BLOCK_FORWARD_PIECES + 1] =
+            larger(l.size[BLOCK_FORWARD_PIECES + 1], (tiles->stream.room_tasks + 1) * 4);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
     }
     for (int k = 0; k < PARTS; k++)
@@ -125,16 +128,18 @@ int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int ha
     return make_layout(plan, dtype, has_d).start[PARTS];
 }
 
-cudaError_t gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor *device) {
+gpusolve_status gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor *device,
+                                 gsv_message *message) {
     const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
-    const gsv_piece_list *list = &factor->plan.tiles->stream.block_unshared;
-    char *base = device->memory;
-    if (device->unshared)
-        return cudaSuccess;
-    const cudaError_t error = put_list(base, &l, BLOCK_FORWARD_PIECES, list);
-    device->plan.block_forward = list_at(base, &l, BLOCK_FORWARD_PIECES, &factor->plan, list);
-    device->unshared = error == cudaSuccess;
-    return error;
+    gsv_piece_list list;
+    const gpusolve_status status = gsv_stream_unshare(&factor->plan, device->unshared, &list, message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    const cudaError_t error = put_list(device->memory, &l, BLOCK_FORWARD_PIECES, &list);
+    device->plan.block_forward = list_at(device->memory, &l, BLOCK_FORWARD_PIECES, &factor->plan, &list);
+    device->list_is_old = error != cudaSuccess;
+    gsv_stream_free_list(&list);
+    return gsv_cuda_check(error, "copying lists to the device", message);
 }
 
 /* --------------------------------------------------------------------------------------------- values --- */
@@ -225,10 +230,11 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     char *base = device->memory;
     plan_copy copy = {0};
     device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
+    device->unshared = gsv_calloc((size_t)plan->l.nsuper, sizeof *device->unshared);
     device->upper[0] = (gsv_node *)(base + l.start[TINY]);
     device->upper[1] = (gsv_node *)(base + l.start[SMALL]);
     device->form.passes = gsv_malloc((size_t)plan->nlevels, sizeof *device->form.passes);
-    if (!device->parts || !device->form.passes || !make_copy(plan, &copy)) {
+    if (!device->parts || !device->unshared || !device->form.passes || !make_copy(plan, &copy)) {
         free_copy(&copy);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
@@ -359,6 +365,7 @@ void gsv_cuda_release(gpusolve_factor *factor) {
     cudaFree(device->lists);
     gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);
+    gsv_free(device->unshared);
     gsv_free(device->form.passes);
     gsv_free(device);
     factor->prepared = NULL;

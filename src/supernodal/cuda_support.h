@@ -27,7 +27,8 @@ typedef struct gsv_cuda_factor {
     int64_t divided, substituted;       /* supernodes whose triangle is inverted in parts, and kept */
     int32_t *parts;                     /* [nsuper] how each triangle is inverted: gsv_node.parts */
     int placed;                         /* the nodes on the device say so */
-    int unshared;                       /* the list for blocks of right-hand sides is block_unshared */
+    uint8_t *unshared;                  /* [nsuper] 1: shares no block rows for blocks of right-hand sides */
+    int list_is_old;                    /* their list on the device: there are more such supernodes */
     gsv_upload_plan *upload;            /* made by the first upload */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
@@ -64,8 +65,9 @@ const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
  * and the form. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const int32_t *parts,
                                      gsv_message *message);
-/* cuda_prepare.c. From now on blocks of right-hand sides share no block rows (gsv_sweep_form.block_unshared). */
-cudaError_t gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor *device);
+/* cuda_prepare.c. From now on device->unshared supernodes share no block rows for blocks of right-hand sides. */
+gpusolve_status gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor *device,
+                                 gsv_message *message);
 /* The rows of the upper tree's fronts, or of all, to the device; cudaErrorMemoryAllocation: on the host. */
 cudaError_t gsv_cuda_put_rows(const gsv_plan *plan, int all, void *to);
 

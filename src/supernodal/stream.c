@@ -207,6 +207,91 @@ static bool place_rows(const gsv_plan *plan, gsv_stream *stream, const member *m
     return true;
 }
 
+/* Behind the last task of the supernode that task t of a list belongs to: its tasks follow each other. */
+static int32_t end_of_supernode(const gsv_piece_list *list, int32_t t) {
+    const int32_t column = list->piece[t].first_column;
+    while (t < list->tasks && list->piece[t].first_column == column)
+        t++;
+    return t;
+}
+
+/* Both forward lists have the same supernodes in the same order. */
+static void set_room(gsv_stream *stream) {
+    const gsv_piece_list *lists[] = {&stream->block_forward, &stream->block_unshared};
+    stream->room_tasks = stream->room_pieces = 0;
+    for (int32_t at[2] = {0, 0}; at[0] < lists[0]->tasks;) {
+        int64_t tasks = 0, rest = 0; /* pieces but for every task's first one */
+        for (int k = 0; k < 2; k++) {
+            const int32_t end = end_of_supernode(lists[k], at[k]);
+            const int64_t others = lists[k]->task[end] - lists[k]->task[at[k]];
+            tasks = end - at[k] > tasks ? end - at[k] : tasks;
+            rest = others > rest ? others : rest;
+            at[k] = end;
+        }
+        stream->room_tasks += tasks;
+        stream->room_pieces += tasks + rest;
+    }
+}
+
+static int32_t supernode_of(const gsv_plan *plan, int32_t column) {
+    int32_t low = 0, high = plan->l.nsuper;
+    while (high - low > 1) {
+        const int32_t middle = low + (high - low) / 2;
+        if (plan->l.first_column[middle] <= column)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Count the mixture's tasks and pieces, or, once its arrays are there, fill them. */
+static void mix(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed, int64_t *pieces) {
+    const gsv_stream *stream = &plan->tiles->stream;
+    const gsv_piece_list *lists[] = {&stream->block_forward, &stream->block_unshared};
+    int32_t tasks = 0;
+    int64_t rest = 0;
+    for (int32_t at[2] = {0, 0}; at[0] < lists[0]->tasks;) {
+        const int which = unshared[supernode_of(plan, lists[0]->piece[at[0]].first_column)] != 0;
+        for (int k = 0; k < 2; k++) {
+            const gsv_piece_list *from = lists[k];
+            const int32_t begin = at[k];
+            at[k] = end_of_supernode(from, begin);
+            if (k != which)
+                continue;
+            for (int32_t t = begin; t < at[k]; t++, tasks++) {
+                const int32_t others = from->task[t + 1] - from->task[t];
+                if (mixed->piece) {
+                    mixed->task[tasks] = (int32_t)(mixed->tasks + rest);
+                    mixed->piece[tasks] = from->piece[t];
+                    for (int32_t i = 0; i < others; i++)
+                        mixed->piece[mixed->task[tasks] + i] = from->piece[from->task[t] + i];
+                }
+                rest += others;
+            }
+        }
+    }
+    mixed->tasks = tasks;
+    *pieces = tasks + rest;
+    if (mixed->piece)
+        mixed->task[tasks] = (int32_t)*pieces;
+}
+
+gpusolve_status gsv_stream_unshare(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed,
+                                   gsv_message *message) {
+    int64_t pieces;
+    *mixed = (gsv_piece_list){0};
+    mix(plan, unshared, mixed, &pieces);
+    mixed->task = gsv_malloc((size_t)mixed->tasks + 1, sizeof *mixed->task);
+    mixed->piece = gsv_malloc((size_t)pieces + 1, sizeof *mixed->piece);
+    if (!mixed->task || !mixed->piece) {
+        gsv_stream_free_list(mixed);
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    }
+    mix(plan, unshared, mixed, &pieces);
+    return GPUSOLVE_OK;
+}
+
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
     *stream = (gsv_stream){0};
     for (int32_t s = 0; s < plan->l.nsuper; s++)
@@ -241,18 +326,24 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
             status = fill_list(stream, &stream->block_unshared, w, members, count, message);
     }
     gsv_free(members);
+    if (status == GPUSOLVE_OK && stream->block_unshared.tasks > 0)
+        set_room(stream);
     if (status != GPUSOLVE_OK)
         gsv_stream_free(stream);
     return status;
 }
 
+void gsv_stream_free_list(gsv_piece_list *list) {
+    gsv_free(list->task);
+    gsv_free(list->piece);
+    *list = (gsv_piece_list){0};
+}
+
 void gsv_stream_free(gsv_stream *stream) {
     gsv_piece_list *lists[] = {&stream->forward, &stream->backward, &stream->block_forward,
                                &stream->block_backward, &stream->block_unshared};
-    for (int k = 0; k < 5; k++) {
-        gsv_free(lists[k]->task);
-        gsv_free(lists[k]->piece);
-    }
+    for (int k = 0; k < 5; k++)
+        gsv_stream_free_list(lists[k]);
     gsv_free(stream->rows);
     *stream = (gsv_stream){0};
 }

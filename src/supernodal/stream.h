@@ -150,10 +150,12 @@ typedef struct gsv_piece_list {
 typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
-    gsv_piece_list block_unshared; /* forward, no block row shared; empty if none is anyway: for when such a
-                                                   * supernode's triangle is inverted in parts */
-    int block_columns;             /* 0, 8 or 16: blocks of so many at most are solved so too */
-    int block_shares;              /* tasks of theirs that share rows or columns, at most */
+    /* forward, no block row shared; empty if none is anyway: of this list are the supernodes whose triangles
+     * are inverted in parts (gsv_stream_unshare) */
+    gsv_piece_list block_unshared;
+    int64_t room_tasks, room_pieces; /* no mixture of the two has more */
+    int block_columns;               /* 0, 8 or 16: blocks of so many at most are solved so too */
+    int block_shares;                /* tasks of theirs that share rows or columns, at most */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts, and of sums */
@@ -165,6 +167,11 @@ typedef struct gsv_stream {
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
 /* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
 extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far_first;
+/* The forward list for blocks of right-hand sides in which supernode s, if unshared[s], shares no block rows:
+ * its tasks come from block_unshared, all others' from block_forward. mixed: to be freed with gsv_stream_free_list. */
+gpusolve_status gsv_stream_unshare(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed,
+                                   gsv_message *message);
+void gsv_stream_free_list(gsv_piece_list *list);
 void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

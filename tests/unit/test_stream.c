@@ -19,7 +19,8 @@ static int together_seen;   /* most block rows of a task, */
 static int64_t halves_seen; /* and tasks that share columns */
 static int most_shares;     /* and how many tasks of a block shared rows or columns */
 
-enum { ONE, BLOCK, UNSHARED }; /* right-hand sides; a block of them, with block rows shared, or not */
+/* right-hand sides; a block of them, with block rows shared, or not, or where every other supernode shares them */
+enum { ONE, BLOCK, UNSHARED, MIXED };
 
 /* Which of the tasks is this that share rows or columns for a block of right-hand sides? Their sums have a place
  * of their own. */
@@ -307,10 +308,30 @@ static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
     }
 }
 
+/* Every other supernode whose block rows are shared shares them no more: fewer tasks do than before, but some. */
+static void mix_lists(const gsv_plan *plan, gsv_piece_list *mixed) {
+    const gsv_stream *streams = &plan->tiles->stream;
+    uint8_t *unshared = calloc((size_t)plan->l.nsuper + 1, 1);
+    gsv_message message;
+    int64_t wide = 0, sharing[2] = {0, 0};
+    REQUIRE(unshared);
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (gsv_columns(plan, s) > GSV_FOLD_COLUMNS)
+            unshared[s] = wide++ % 2 == 0;
+    REQUIRE(gsv_stream_unshare(plan, unshared, mixed, &message) == GPUSOLVE_OK);
+    const gsv_piece_list *lists[] = {&streams->block_forward, mixed};
+    for (int k = 0; k < 2; k++)
+        for (int32_t t = 0; t < lists[k]->tasks; t++)
+            sharing[k] += lists[k]->piece[t].flags & GSV_PIECE_PUBLISHED && lists[k]->piece[t].shares > 1;
+    CHECK(wide > 1 && sharing[1] > 0 && sharing[1] < sharing[0]);
+    CHECK(mixed->tasks <= streams->room_tasks && mixed->task[mixed->tasks] <= streams->room_pieces);
+    free(unshared);
+}
+
 /* The streams of one right-hand side, or of a block. Returns the pieces of published fronts. far: some piece
  * has lists too long for a slot. */
 static int64_t check_streams(const char *spec, int block, int far, cholmod_common *common) {
-    static const char *const names[] = {"", ", block", ", block, unshared"};
+    static const char *const names[] = {"", ", block", ", block, unshared", ", block, mixed"};
     testing_in("%s%s", spec, names[block]);
     cholmod_sparse *a = testing_load(spec, common);
     REQUIRE(a);
@@ -343,12 +364,17 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
     reference(&plan, &v);
     count_places(&w);
     const gsv_stream *streams = &plan.tiles->stream;
-    const gsv_piece_list *forward[] = {&streams->forward, &streams->block_forward, &streams->block_unshared};
+    gsv_piece_list mixed = {0};
+    const gsv_piece_list *forward[] = {&streams->forward, &streams->block_forward, &streams->block_unshared,
+                                       &mixed};
     CHECK((streams->block_unshared.tasks > 0) == (streams->block_shares > 1));
-    if (block == UNSHARED)
+    if (block == UNSHARED || block == MIXED)
         CHECK(streams->block_unshared.tasks > 0);
+    if (block == MIXED)
+        mix_lists(&plan, &mixed);
     walk_forward(&w, forward[block], block);
     CHECK(w.left == 0 && w.share == 0);
+    gsv_stream_free_list(&mixed);
     int64_t columns = 0, upper = 0;
     for (int32_t s = 0; s < plan.l.nsuper; s++)
         upper += plan.tiles->branches.of[s] < 0 ? gsv_columns(&plan, s) : 0;
@@ -416,6 +442,7 @@ int main(void) {
     most_shares = 0;
     check_streams("grid3d:26", UNSHARED, 0, &common);
     CHECK(most_shares == 0);
+    check_streams("elasticity3d:20", MIXED, 0, &common);
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
     cholmod_finish(&common);
     return testing_done();
