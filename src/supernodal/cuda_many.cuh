@@ -36,7 +36,7 @@
  * sixteen chains: that many sums of a 32 x 32 tile do not fit into a warp's registers.
  *
  * Cost. A tile of 64 columns and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores,
- * and 120 KB through its shared memory, 960 cycles. What a task takes besides is latency, one trip after the
+ * and 72 KB through its shared memory, 576 cycles. What a task takes besides is latency, one trip after the
  * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
  * out. So two blocks share an SM.
  *
@@ -60,6 +60,7 @@ __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, c
                       task.begin > block.first ? task.begin : block.first,
                       backward || task.end < block.end ? task.end : block.end,
                       task.first + task.rows,
+                      task.rows,
                       columns,
                       c0,
                       0,
@@ -128,27 +129,32 @@ __device__ __forceinline__ int many_meet(int *counter) {
     return before;
 }
 
-/* This thread's place in a tile: rows row + 8 i, right-hand sides column + 8 t and the one behind it. */
-template <int C> struct many_place_of_thread {
-    int row, column;
-    __device__ __forceinline__ many_place_of_thread()
-        : row(many_warp_row() + threadIdx.x % 32 / 4), column(many_warp_column<C>() + 2 * (threadIdx.x % 4)) {
-    }
+/* This thread's place in a tile: rows row + 8 i, i < eights, right-hand sides column + 8 t and the one behind
+ * it. */
+template <typename T, int C> struct many_place_of_thread {
+    int row, column, eights;
+    __device__ __forceinline__ explicit many_place_of_thread(const many_tile &tile)
+        : row(many_warp_row<T, C>(tile.height) + threadIdx.x % 32 / 4),
+          column(many_warp_column<C>() + 2 * (threadIdx.x % 4)),
+          eights(many_warp_rows<T, C>(tile.height) / 8) {}
 };
 
 /* The range of a tile that is cut: leaves its sums, and, if it is the last of them, all ranges' in result. */
-template <typename T, int RUNS>
+template <typename T, int I, int RUNS>
 __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const many_tile &tile, T *partial,
-                                                      T (&result)[4][RUNS][2]) {
-    const many_place_of_thread<16 * RUNS> place;
+                                                      T (&result)[I][RUNS][2]) {
+    const many_place_of_thread<T, 16 * RUNS> place(tile);
     const gsv_many_task &task = work.task;
     auto at = [&](int slot, int i) {
         return partial + (int64_t(slot) * GSV_MANY_ROWS + place.row + 8 * i) * tile.columns + tile.c0 +
                place.column;
     };
-    const bool idle = tile.first + many_warp_row() >= tile.last; /* nothing to add */
+    const int left = (tile.last - tile.first - place.row + 7) / 8;
+    const int rows = left < place.eights ? left : place.eights; /* of this thread */
 #pragma unroll
-    for (int i = 0; i < 4 && !idle; i++) {
+    for (int i = 0; i < I; i++) {
+        if (i >= rows)
+            break;
         T *to = at(task.slot + task.range, i);
 #pragma unroll
         for (int t = 0; t < RUNS; t++)
@@ -164,10 +170,10 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
     __syncthreads(); /* it is known who is the last */
     if (!work.last)
         return false;
-    if (idle)
-        return true;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < I; i++) {
+        if (i >= rows)
+            break;
         const T *from = at(task.slot, i);
 #pragma unroll
         for (int t = 0; t < RUNS; t++)
@@ -200,21 +206,21 @@ __device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *y, T 
 
 /* What a forward tile's sums begin as: what its rows hold already, of passes before, or what their children
  * owe them. */
-template <typename T, int RUNS>
+template <typename T, int I, int RUNS>
 __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
                                                    const many_children *children, T *y, T *x, T *u,
-                                                   T (&sum)[4][RUNS][2]) {
-    const many_place_of_thread<16 * RUNS> place;
+                                                   T (&sum)[I][RUNS][2]) {
+    const many_place_of_thread<T, 16 * RUNS> place(tile);
     const int c = tile.c0 + place.column;
-    many_children owed[4];
+    many_children owed[I];
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < I; i++) {
         const int row = tile.first + place.row + 8 * i;
-        owed[i] = children[place.row + 8 * i];
+        owed[i] = i < place.eights ? children[place.row + 8 * i] : many_children{0, 0, {0, 0}};
         const T *from = nullptr;
         if (owed[i].count > 0)
             from = u + int64_t(owed[i].row[0]) * tile.columns;
-        else if (many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
+        else if (i < place.eights && many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
             from = many_row_of(tile, row, y, x, u);
 #pragma unroll
         for (int t = 0; t < RUNS; t++) {
@@ -224,7 +230,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
         }
     }
 #pragma unroll
-    for (int i = 0; i < 4; i += 2) {
+    for (int i = 0; i < I; i += 2) {
         const many_children two[2] = {owed[i], owed[i + 1]};
         many_add_children<1, 1>(plan, u, two, tile.columns, c, 8,
                                 *reinterpret_cast<T(*)[2][RUNS][2]>(&sum[i]));
@@ -237,33 +243,34 @@ template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typenam
 __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, many_work &work,
                                                 const many_tile &tile, many_children *children, T *y, T *x,
                                                 T *u, T *partial, T *shared, Owed owed, Ready ready) {
-    constexpr int RUNS = many_shape<T, C>::RUNS;
-    const many_place_of_thread<C> place;
+    typedef many_shape<T, C> shape;
+    constexpr int RUNS = shape::RUNS, I = shape::EIGHTS;
+    const many_place_of_thread<T, C> place(tile);
     const int c = tile.c0 + place.column;
-    fragment<T, 4, C / 2> sums;
+    fragment<T, I, C / 2> sums;
     many_product_block<T, C, BACKWARD, DIVIDED>(
         plan, tile, BACKWARD ? x : y, y, shared, sums,
         [&] {
-            const int row = BLOCK - 1 - int(threadIdx.x); /* not by the thread that polls */
+            const int row = shape::THREADS - 1 - int(threadIdx.x); /* the thread that polls comes last */
             if (!BACKWARD && row < GSV_MANY_ROWS)
                 children[row] = many_owed(plan, tile, tile.first + row);
             return owed();
         },
         ready,
-        [&](fragment<T, 4, C / 2> &of) {
+        [&](fragment<T, I, C / 2> &of) {
             if (BACKWARD || work.task.range > 0) {
                 of.clear();
             } else {
-                T first[4][RUNS][2];
+                T first[I][RUNS][2];
                 many_begin_forward(plan, tile, children, y, x, u, first);
                 of.set(first);
             }
         });
-    T result[4][RUNS][2];
+    T result[I][RUNS][2];
     sums.result(result);
     if (work.lost || tile.block.refuse) {
 #pragma unroll
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < I; i++)
 #pragma unroll
             for (int t = 0; t < RUNS; t++)
                 result[i][t][0] = result[i][t][1] = not_a_number<T>();
@@ -271,9 +278,9 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
     if (work.task.slots > 0 && !many_add_ranges_block(work, tile, partial, result))
         return false;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < I; i++) {
         const int at = tile.first + place.row + 8 * i;
-        if (at < tile.block.first || at >= tile.last)
+        if (i >= place.eights || at < tile.block.first || at >= tile.last)
             continue;
         T *to = BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns
                          : many_row_of(tile, at, y, x, u);
@@ -290,9 +297,9 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
  * has one.
  */
 template <typename T, int C, bool BACKWARD, bool DIVIDED>
-__global__ void __launch_bounds__(BLOCK, many_shape<T, C>::RESIDENT)
-    many_sweep_kernel(gsv_device_plan plan, const gsv_many_task *tasks, int groups, gsv_many_vectors v,
-                      int *ticket, int *counters, wide_pass turn) {
+__global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::RESIDENT)
+    many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
+                      gsv_many_vectors v, int *ticket, int *counters, wide_pass turn) {
     extern __shared__ int4 memory[];
     __shared__ many_work work;
     __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
@@ -347,8 +354,8 @@ __global__ void __launch_bounds__(BLOCK, many_shape<T, C>::RESIDENT)
         many_narrow_forward_block<T, C>(plan, tile.node, work.task.begin, work.task.end, tile.columns,
                                         tile.c0, y, x, u, shared, ready);
     } else {
-        many_assemble_block<T, C>(plan, tile.node, work.task.first, work.task.end, tile.columns, tile.c0, y,
-                                  u, ready);
+        many_assemble_block<T, C, many_shape<T, C>::THREADS>(plan, tile.node, work.task.first, work.task.end,
+                                                             tile.columns, tile.c0, y, u, ready);
     }
     const bool more = work.task.kind == GSV_MANY_PRODUCT && turn.pass + 1 < turn.passes;
     if (!done || more || work.task.signal < 0)

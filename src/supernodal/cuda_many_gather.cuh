@@ -125,11 +125,11 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
 
 /* y(own columns) += what the children owe, right-hand sides c0 on; NaN, if ready() says that it is not there.
  * All rows at the same time, two numbers a thread. */
-template <typename T, int C, typename Ready>
+template <typename T, int C, int THREADS, typename Ready>
 __device__ __forceinline__ void many_assemble_block(const gsv_device_plan &plan, const gsv_node &node,
                                                     int first, int end, int columns, int c0, T *y, const T *u,
                                                     Ready ready) {
-    constexpr int AT_ONCE = BLOCK / (C / 2), ROWS = GSV_MANY_ASSEMBLE / AT_ONCE;
+    constexpr int AT_ONCE = THREADS / (C / 2), ROWS = GSV_MANY_ASSEMBLE / AT_ONCE;
     constexpr int AHEAD = sizeof(T) < 16 ? 3 : 2;
     const int c = c0 + int(threadIdx.x) % (C / 2) * 2, i0 = first + int(threadIdx.x) / (C / 2);
     many_owed_sums<T, ROWS, AHEAD> owed;

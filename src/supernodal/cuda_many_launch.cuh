@@ -31,8 +31,8 @@ template <typename T> struct many_launcher {
                               int *counters, wide_pass turn) {
         return launch_allowed(turn.passes > 1 ? many_sweep_kernel<T, C, BACKWARD, many_chains<T>::value>
                                               : many_sweep_kernel<T, C, BACKWARD, false>,
-                              blocks, BLOCK, size_t(many_shape<T, C>::BYTES), stream, *device, first, groups,
-                              *v, ticket, counters, turn);
+                              blocks, many_shape<T, C>::THREADS, size_t(many_shape<T, C>::BYTES), stream,
+                              *device, first, groups, *v, ticket, counters, turn);
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as

@@ -1,5 +1,5 @@
 /*
- * Narrow supernodes of the upper tree for many right-hand sides: a block of eight warps has one supernode and
+ * Narrow supernodes of the upper tree for many right-hand sides: a block of four or eight warps has one supernode and
  * some of a tile's GSV_MANY_PARTS parts of its right-hand sides, one part after the other; the supernode's
  * panel is in shared memory as it is stored, packed by columns.
  *
@@ -8,8 +8,8 @@
  *             The lists of what is owed are in shared memory before the children are waited for, and a
  *             thread's terms of four rows are on their way together: latency is what this costs.
  *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory, for no other warp
- *             reads them. Of every four blocks of eight rows each warp has one, all columns, at most 32, and
- *             eight right-hand sides; the four sums meet in shared memory.
+ *             reads them. Of every four blocks of eight rows each warp has one, or two, all columns, at most
+ *             32, and eight right-hand sides; the four sums meet in shared memory.
  *
  * Order of the sums: forward what is owed, child after child, then one chain of all terms; backward four
  * chains, of the rows i with i / 8 = 0, 1, 2, 3 mod 4, added one after the other.
@@ -37,20 +37,22 @@ template <typename T, int C> struct many_narrow_room {
     static const int WIDTH = C / GSV_MANY_PARTS;                /* right-hand sides of a part */
     static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
     static const int SHARES = 4;                                /* of a backward sum */
-    static const int FRONT = GSV_NARROW_ROWS * STRIDE;          /* numbers: all rows of a front */
+    static const int THREADS = many_shape<T, C>::THREADS, WARPS = THREADS / 32;
+    static const int OWN = (SHARES * (WIDTH / 8) + WARPS - 1) / WARPS; /* shares of a warp */
+    static const int FRONT = GSV_NARROW_ROWS * STRIDE;                 /* numbers: all rows of a front */
     static const int SUMS = SHARES * GSV_NARROW_COLUMNS * STRIDE;
     static const int FORWARD = (FRONT + GSV_NARROW_ENTRIES) * int(sizeof(T)),
                      BACKWARD = (SUMS + GSV_NARROW_ENTRIES) * int(sizeof(T));
-    static_assert(WIDTH % 8 == 0 && WIDTH / 8 * SHARES <= BLOCK_WARPS, "a warp has eight right-hand sides");
+    static_assert(WIDTH % 8 == 0 && SHARES % OWN == 0, "a warp has eight right-hand sides and equal shares");
 };
 
 /* Begin to bring the panel. */
-template <typename T>
+template <int THREADS, typename T>
 __device__ __forceinline__ void begin_narrow_panel_block(const gsv_device_plan &plan, const gsv_node &node,
                                                          T *to) {
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
     const int numbers = node.nr * node.nc - node.nc * (node.nc - 1) / 2;
-    for (int e = threadIdx.x; e < numbers; e += BLOCK)
+    for (int e = threadIdx.x; e < numbers; e += THREADS)
         begin_copy<int(sizeof(T))>(to + e, panel + e, true);
     commit_copies();
 }
@@ -59,14 +61,15 @@ __device__ __forceinline__ void begin_narrow_panel_block(const gsv_device_plan &
  * term[from[i + 1] - 1], or of the list in global memory where there are more than MANY_TERMS. */
 struct many_narrow_lists {
     uint32_t from[GSV_NARROW_ROWS + 1], term[MANY_TERMS];
+    template <int THREADS>
     __device__ __forceinline__ const uint32_t *bring_block(const gsv_device_plan &plan,
                                                            const gsv_node &node) {
         const uint32_t *ptr = plan.gather_ptr + node.rows, begin = ptr[0], end = ptr[node.nr];
-        for (int i = threadIdx.x; i <= node.nr; i += BLOCK)
+        for (int i = threadIdx.x; i <= node.nr; i += THREADS)
             from[i] = ptr[i] - begin;
         if (end - begin > MANY_TERMS)
             return plan.gather + begin;
-        for (uint32_t k = threadIdx.x; k < end - begin; k += BLOCK)
+        for (uint32_t k = threadIdx.x; k < end - begin; k += THREADS)
             term[k] = plan.gather[begin + k];
         return term;
     }
@@ -77,8 +80,9 @@ struct many_narrow_lists {
  * together, before the part ahead is multiplied with. */
 template <typename T, int C> struct many_narrow_front {
     typedef many_narrow_room<T, C> room;
-    static const int PER_ROW = room::WIDTH / 2, STEP = BLOCK / PER_ROW; /* threads of a row, rows of a step */
-    static const int ROWS = 4, AHEAD = sizeof(T) < 16 ? 2 : 1;
+    static const int PER_ROW = room::WIDTH / 2,
+                     STEP = room::THREADS / PER_ROW; /* threads of a row, rows of a step */
+    static const int ROWS = STEP < 32 ? 8 : 4, AHEAD = sizeof(T) < 16 ? 2 : 1;
     const gsv_node &node;
     const T *y, *u;              /* of this thread's first right-hand side of part 0 */
     const uint32_t *from, *list; /* what is owed */
@@ -150,7 +154,7 @@ __device__ __forceinline__ void many_narrow_product_block(const gsv_node &node, 
     constexpr int STRIDE = many_narrow_room<T, C>::STRIDE, N = many_narrow_room<T, C>::WIDTH / 8;
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
     const T *v = f + q * STRIDE + g;
-    for (int first = int(threadIdx.x) / 32 * 16; first < nr; first += 16 * BLOCK_WARPS) {
+    for (int first = int(threadIdx.x) / 32 * 16; first < nr; first += 16 * many_narrow_room<T, C>::WARPS) {
         T sum[2][N][2];
 #pragma unroll
         for (int m = 0; m < 2; m++) {
@@ -207,8 +211,8 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
     typedef many_narrow_room<T, C> room;
     __shared__ many_narrow_lists lists;
     T *f = shared, *panel = shared + room::FRONT;
-    begin_narrow_panel_block(plan, node, panel);
-    const uint32_t *list = lists.bring_block(plan, node);
+    begin_narrow_panel_block<room::THREADS>(plan, node, panel);
+    const uint32_t *list = lists.template bring_block<room::THREADS>(plan, node);
     const bool refuse = !ready() || node.parts != 1; /* this kernel cannot (cuda_sweep.cuh) */
     many_narrow_front<T, C> front(node, lists.from, list, columns, y + c0, u + c0);
     front.ask(0, begin * room::WIDTH);
@@ -227,35 +231,40 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
     }
 }
 
+/* Not inlined: the compiler finds a better loop of a tile in a kernel without it. */
 template <typename T, int C, typename Ready>
-__device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                           int begin, int end, int columns, int c0,
-                                                           const T *x, T *y, T *shared, Ready ready) {
+__device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
+                                                        int begin, int end, int columns, int c0, const T *x,
+                                                        T *y, T *shared, Ready ready) {
     typedef many_narrow_room<T, C> room;
-    constexpr int STRIDE = room::STRIDE, N = room::WIDTH / 8, SHARES = room::SHARES;
-    constexpr int AHEAD = 4; /* blocks of eight rows that a warp asks for at the same time */
+    constexpr int STRIDE = room::STRIDE, N = room::WIDTH / 8, SHARES = room::SHARES, OWN = room::OWN;
+    constexpr int AHEAD = 4; /* blocks of eight rows of a share that a warp asks for at the same time */
     __shared__ int32_t rows[GSV_NARROW_ROWS];
     T *sums_of = shared, *panel = shared + room::SUMS;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
-    const int share = warp / N, nr = node.nr, nc = node.nc;
-    begin_narrow_panel_block(plan, node, panel);
-    if (int(threadIdx.x) < nr)
-        rows[threadIdx.x] = plan.rows[node.rows + threadIdx.x];
+    const int nr = node.nr, nc = node.nc;
+    const bool has = warp / N * OWN < SHARES; /* shares warp / N * OWN + o */
+    auto row_of = [&](int turn, int o, int k) { return turn + 8 * (warp / N * OWN + o + SHARES * k); };
+    begin_narrow_panel_block<room::THREADS>(plan, node, panel);
+    for (int i = threadIdx.x; i < nr; i += room::THREADS)
+        rows[i] = plan.rows[node.rows + i];
     const bool refuse = !ready() || node.parts != 1;
-    T ahead[AHEAD][2];
-    auto ask = [&](int part, int first) {
+    T ahead[OWN][AHEAD][2];
+    auto ask = [&](int part, int turn) {
         const int64_t c = c0 + part * room::WIDTH + warp % N * 8 + g;
 #pragma unroll
-        for (int k = 0; k < AHEAD; k++)
+        for (int o = 0; o < OWN; o++)
 #pragma unroll
-            for (int s = 0; s < 2; s++) {
-                const int i = first + 8 * SHARES * k + 4 * s + q;
-                ahead[k][s] = make<T>(0);
-                if (share < SHARES && i < nr)
-                    ahead[k][s] = (i < nc ? x : y)[int64_t(rows[i]) * columns + c];
-            }
+            for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+                for (int s = 0; s < 2; s++) {
+                    const int i = row_of(turn, o, k) + 4 * s + q;
+                    ahead[o][k][s] = make<T>(0);
+                    if (has && i < nr)
+                        ahead[o][k][s] = (i < nc ? x : y)[int64_t(rows[i]) * columns + c];
+                }
     };
-    ask(begin, 8 * share);
+    ask(begin, 0);
     int at[4]; /* row q of this lane's column of each fragment */
 #pragma unroll
     for (int m = 0; m < 4; m++)
@@ -263,50 +272,59 @@ __device__ __forceinline__ void many_narrow_backward_block(const gsv_device_plan
     wait_for_copies<0>();
     __syncthreads(); /* the panel is there */
     for (int part = begin; part < end; part++) {
-        fragment<T, 4, 8> sums;
-        sums.clear();
+        fragment<T, 4, 8> sums[OWN];
+#pragma unroll
+        for (int o = 0; o < OWN; o++)
+            sums[o].clear();
         for (int turn = 0; turn < nr; turn += 8 * SHARES * AHEAD) {
-            const int first = turn + 8 * share;
-            T v[AHEAD][2];
+            T v[OWN][AHEAD][2];
+#pragma unroll
+            for (int o = 0; o < OWN; o++)
+#pragma unroll
+                for (int k = 0; k < AHEAD; k++)
+#pragma unroll
+                    for (int s = 0; s < 2; s++)
+                        v[o][k][s] = ahead[o][k][s];
+            if (turn + 8 * SHARES * AHEAD < nr)
+                ask(part, turn + 8 * SHARES * AHEAD);
+            else if (part + 1 < end)
+                ask(part + 1, 0);
 #pragma unroll
             for (int k = 0; k < AHEAD; k++)
 #pragma unroll
-                for (int s = 0; s < 2; s++)
-                    v[k][s] = ahead[k][s];
-            if (turn + 8 * SHARES * AHEAD < nr)
-                ask(part, first + 8 * SHARES * AHEAD);
-            else if (part + 1 < end)
-                ask(part + 1, 8 * share);
+                for (int o = 0; o < OWN; o++) {
+                    const int i0 = row_of(turn, o, k);
+                    if (!has || i0 >= nr)
+                        continue;
+                    T a[4][2], b[2][1] = {{v[o][k][0]}, {v[o][k][1]}};
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++) {
-                const int i0 = first + 8 * SHARES * k;
-                if (share >= SHARES || i0 >= nr)
-                    break;
-                T a[4][2], b[2][1] = {{v[k][0]}, {v[k][1]}};
+                    for (int s = 0; s < 2; s++)
 #pragma unroll
-                for (int s = 0; s < 2; s++)
-#pragma unroll
-                    for (int m = 0; m < 4; m++) {
-                        const int i = i0 + 4 * s + q, j = 8 * m + g;
-                        a[m][s] =
-                            conjugate(j < nc && i >= j && i < nr ? panel[at[m] + i0 + 4 * s] : make<T>(0));
-                    }
-                sums.add_product(a, b);
-            }
+                        for (int m = 0; m < 4; m++) {
+                            const int i = i0 + 4 * s + q, j = 8 * m + g;
+                            a[m][s] = conjugate(j < nc && i >= j && i < nr ? panel[at[m] + i0 + 4 * s]
+                                                                           : make<T>(0));
+                        }
+                    sums[o].add_product(a, b);
+                }
         }
-        T sum[4][1][2];
-        sums.result(sum);
         if (part > begin)
             __syncthreads(); /* the sums of the part before have been read */
 #pragma unroll
-        for (int m = 0; m < 4; m++)
-            if (share < SHARES && 8 * m + g < nc)
-                store_run(sums_of + (share * GSV_NARROW_COLUMNS + 8 * m + g) * STRIDE + warp % N * 8 + 2 * q,
-                          sum[m][0]);
+        for (int o = 0; o < OWN; o++) {
+            T sum[4][1][2];
+            sums[o].result(sum);
+#pragma unroll
+            for (int m = 0; m < 4; m++)
+                if (has && 8 * m + g < nc)
+                    store_run(sums_of + ((warp / N * OWN + o) * GSV_NARROW_COLUMNS + 8 * m + g) * STRIDE +
+                                  warp % N * 8 + 2 * q,
+                              sum[m][0]);
+        }
         __syncthreads(); /* the sums are there */
         constexpr int PER_ROW = room::WIDTH / 2;
-        const int j = int(threadIdx.x) / PER_ROW, c = int(threadIdx.x) % PER_ROW * 2;
-        if (j < nc) {
+        const int c = int(threadIdx.x) % PER_ROW * 2;
+        for (int j = int(threadIdx.x) / PER_ROW; j < nc; j += room::THREADS / PER_ROW) {
             T total[2];
             load_run(sums_of + j * STRIDE + c, total);
 #pragma unroll

@@ -1,13 +1,16 @@
 /*
  * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, or half as many rows, over a range
- * of terms, by a block of eight warps; C is 64, or 32.
+ * of terms, by a block of four or eight warps; C is 64, or 32.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
  *
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
- * A, 128 x 16, and sixteen rows of v. A warp has 32 x C / 2 of the sums, in the fragments of the tensor cores
- * (fragment.cuh).
+ * A, 128 x 16, and sixteen rows of v. A warp has 64 x 32 of the sums, in the fragments of the tensor cores
+ * (fragment.cuh), half a thread's registers; or 32 x 32 of complex ones, or 32 x 16 where C is 32. Four warps
+ * a block, then, and two blocks an SM: as many sums are in flight as with eight warps of 32 x 32 each, every
+ * number of v is read out of shared memory by half as many of them, and a thread has the registers to know
+ * its copies' places instead of looking them up. Where a tile has half of the rows, so has every warp.
  *
  * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
  * stages are. Sixteen terms are summed by themselves, and their sum is added to the total: not one chain of
@@ -15,8 +18,8 @@
  * totals large before they cancel. In a level that has a triangle so ill-conditioned that it is inverted in
  * parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a
  * tree: not as accurate as the sixteen chains of cuda_wide.cuh, but more so than one chain for each sixteen
- * (gpusolve-orders-bench), and good enough for test_condition.c. Elsewhere they are one chain, for the tensor cores do not hide the additions. In single precision, summed in double, all terms are
- * one chain.
+ * (gpusolve-orders-bench), and good enough for test_condition.c. Elsewhere they are one chain, for the tensor
+ * cores do not hide the additions. In single precision, summed in double, all terms are one chain.
  *
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
  * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
@@ -24,8 +27,8 @@
  * chain's terms stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
- * Shared memory traffic of it, C = 64: 16 KB + 8 KB in, and by each warp (32 + 2 x 32) x 16 numbers out, for
- * 128 x 64 x 16 multiply-adds: those of v twice, for registers hold sixteen rows of A at a time.
+ * Shared memory traffic of it, C = 64: 16 KB + 8 KB in, and by each of four warps (64 + 32) x 16 numbers out,
+ * for 128 x 64 x 16 multiply-adds.
  */
 #ifndef GSV_CUDA_MANY_TILE_CUH
 #define GSV_CUDA_MANY_TILE_CUH
@@ -46,9 +49,12 @@ template <typename T> struct many_chains {
 template <typename T, int C> struct many_shape {
     static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, RUNS = C / 16 /* of eight in a warp's sums */,
                      DEPTH = GSV_TILE, STAGES = 3;
+    /* rows of a warp's sums, of which it has half of the columns; warps above each other */
+    static const int WARP_ROWS = traits<T>::is_complex || C == GSV_MANY_LEAST ? 32 : 64,
+                     DOWN = ROWS / WARP_ROWS, EIGHTS = WARP_ROWS / 8, THREADS = 2 * 32 * DOWN;
     static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS, STAGE = A + V; /* numbers */
     static const int CHUNK = 16 / int(sizeof(T));                          /* numbers of a copy */
-    static const int V_COPIES = V / CHUNK / BLOCK;                         /* of a thread */
+    static const int V_COPIES = V / CHUNK / THREADS;                       /* of a thread */
     static const int BYTES = STAGES * STAGE * int(sizeof(T));
     static const int RESIDENT = traits<T>::is_complex ? 1 : 2; /* blocks of an SM, by registers */
     static const bool CHAINS = many_chains<T>::value;
@@ -101,6 +107,7 @@ struct many_tile {
     column_block block;
     int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
     int last;              /* row, or column, behind the last one that there is */
+    int height;            /* GSV_MANY_ROWS, or half of it */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + C - 1 */
     /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
@@ -110,44 +117,59 @@ struct many_tile {
 
 /*
  * Brings stage after stage. A thread has the same few copies of every stage, whose places advance from stage
- * to stage: inside a panel that is all there is to compute. At its edges, in the triangle, and
- * in a narrow panel, every copy is looked up (`bring_edge`). Backward, rows of v are asked for a step ahead.
+ * to stage: inside a panel that is all there is to compute, from what the thread knows without reading
+ * shared memory. At its edges, in the triangle, and in a narrow panel, every copy is looked up
+ * (`bring_edge`). Backward, rows of v are asked for a step ahead.
  */
 template <typename T, int C, bool BACKWARD> struct many_stream {
     typedef many_shape<T, C> shape;
     static const int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK, PER_RUN = GSV_TILE / CHUNK;
-    static const int COPIES = shape::A / CHUNK / BLOCK, STARTS = BACKWARD ? 1 : COPIES;
-    static_assert(BLOCK / PER_RUN % GSV_TILE == 0, "the copies of a thread are of one column of their tiles");
+    static const int THREADS = shape::THREADS, COPIES = shape::A / CHUNK / THREADS,
+                     STARTS = BACKWARD ? 1 : COPIES, ROWS_APART = THREADS / PER_ROW;
+    static_assert(THREADS / PER_RUN % GSV_TILE == 0,
+                  "the copies of a thread are of one column of their tiles");
     const many_tile &tile;
-    const T *panel, *own, *below; /* backward: v of rows before and behind the column block's end */
-    const int32_t *rows;
+    const T *panel;
+    const T *own, *below; /* v of this thread's columns; forward own: of its first row of the next stage */
+    const int32_t *rows;  /* backward: of this thread's first row */
+    int columns, nc, split, inside, inside_end;
+    int term, left;               /* of the next stage: its first term, and rows of v that there are */
     uint32_t start[STARTS];       /* of the next stage's copies, from the panel on, in units of 16 bytes */
     uint32_t there;               /* bit k: copy k is of rows, or columns, that the panel has */
-    int32_t row[shape::V_COPIES]; /* of the next step; -1: none */
+    int32_t row[shape::V_COPIES]; /* backward: of the next stage's v */
 
-    __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile, const T *own,
-                                           const T *below)
-        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), own(own), below(below),
-          rows(plan.rows + tile.node.rows), there(0) {
+    __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile,
+                                           const T *own_rows, const T *rows_below)
+        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), columns(tile.columns),
+          nc(tile.node.nc), split(tile.node.first_column + tile.block.end), inside(tile.inside),
+          inside_end(tile.inside_end), term(tile.begin), there(0) {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         const int column = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
 #pragma unroll
         for (int k = 0; k < COPIES; k++) {
-            const int at = run + k * (BLOCK / PER_RUN);
+            const int at = run + k * (THREADS / PER_RUN);
             const int block_row = (BACKWARD ? tile.begin : tile.first + at) / GSV_TILE;
             if (k < STARTS)
                 start[k] = uint32_t(
                     (gsv_block_row_start(tile.node.nc, block_row) + GSV_TILE * int64_t(column) + p) / CHUNK);
             there |= uint32_t((BACKWARD ? tile.first + at : GSV_TILE * block_row) < tile.last) << k;
         }
-        ask(0);
+        const int r = threadIdx.x / PER_ROW, c = tile.c0 + int(threadIdx.x) % PER_ROW * CHUNK;
+        own = own_rows + c;
+        below = rows_below + c;
+        rows = plan.rows + tile.node.rows + tile.begin + r;
+        left = tile.end - tile.begin - r;
+        if (!BACKWARD)
+            own += int64_t(tile.node.first_column + tile.begin + r) * columns;
+        ask();
     }
 
-    __device__ __forceinline__ void ask(int step) {
+    __device__ __forceinline__ void ask() {
+        if constexpr (BACKWARD) {
 #pragma unroll
-        for (int k = 0; k < shape::V_COPIES; k++) {
-            const int i = tile.begin + step * shape::DEPTH + (k * BLOCK + int(threadIdx.x)) / PER_ROW;
-            row[k] = i >= tile.end ? -1 : BACKWARD ? rows[i] : tile.node.first_column + i;
+            for (int k = 0; k < shape::V_COPIES; k++)
+                row[k] = k * ROWS_APART < left ? rows[k * ROWS_APART] : 0;
+            rows += shape::DEPTH;
         }
     }
 
@@ -159,46 +181,53 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         return (run / shape::DEPTH * shape::DEPTH + place) * GSV_TILE + swizzle(p, place);
     }
 
-    __device__ __forceinline__ void bring_vectors(T *stage, int step) {
+    /* The next stage's rows of v. */
+    __device__ __forceinline__ void bring_vectors(T *stage) {
         T *v = stage + shape::A;
+        const int r = threadIdx.x / PER_ROW, c = threadIdx.x % PER_ROW * CHUNK;
 #pragma unroll
         for (int k = 0; k < shape::V_COPIES; k++) {
-            const int at = (k * BLOCK + int(threadIdx.x)) / PER_ROW, c = threadIdx.x % PER_ROW * CHUNK;
+            const bool here = k * ROWS_APART < left;
             const T *from = own;
-            if (BACKWARD && row[k] >= tile.node.first_column + tile.block.end)
-                from = below;
-            from += int64_t(row[k] < 0 ? 0 : row[k]) * tile.columns + tile.c0 + c;
-            const int place = many_place<T>(at);
-            begin_copy<16>(v + place * shape::COLUMNS + swizzle(c, place), from, row[k] >= 0);
+            if (BACKWARD)
+                from = (row[k] < split ? own : below) + int64_t(row[k]) * columns;
+            else if (here)
+                from += int64_t(k * ROWS_APART) * columns;
+            const int place = many_place<T>(k * ROWS_APART + r);
+            begin_copy<16>(v + place * shape::COLUMNS + swizzle(c, place), from, here);
         }
-        ask(step + 1);
+        left -= shape::DEPTH;
+        if (BACKWARD)
+            ask();
+        else if (left > 0)
+            own += int64_t(shape::DEPTH) * columns;
     }
 
-    __device__ __forceinline__ void bring_panel(T *stage, int step) {
-        const int term = tile.begin + step * shape::DEPTH;
+    /* The next stage's panel. */
+    __device__ __forceinline__ void bring_panel(T *stage) {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         T *to = stage + place_in_stage(run, p);
-        if (term >= tile.inside && term + shape::DEPTH <= tile.inside_end) {
+        if (term >= inside && term + shape::DEPTH <= inside_end) {
 #pragma unroll
             for (int k = 0; k < COPIES; k++) {
                 const T *from = panel + int64_t(start[BACKWARD ? 0 : k]) * CHUNK;
                 if (BACKWARD)
-                    from += k * (BLOCK / PER_RUN) * GSV_TILE;
-                begin_copy<16>(to + k * (BLOCK / PER_RUN) * GSV_TILE, from, there >> k & 1);
+                    from += k * (THREADS / PER_RUN) * GSV_TILE;
+                begin_copy<16>(to + k * (THREADS / PER_RUN) * GSV_TILE, from, there >> k & 1);
             }
         } else
-            bring_edge(stage, term);
+            bring_edge(stage);
 #pragma unroll
         for (int k = 0; k < STARTS; k++)
-            start[k] += uint32_t(
-                (BACKWARD ? gsv_block_row_columns(tile.node.nc, term / GSV_TILE) : shape::DEPTH) * PER_RUN);
+            start[k] +=
+                uint32_t((BACKWARD ? gsv_block_row_columns(nc, term / GSV_TILE) : shape::DEPTH) * PER_RUN);
+        term += shape::DEPTH;
     }
 
-    __device__ __forceinline__ void bring_edge(T *a, int term) {
-        const int nc = tile.node.nc;
+    __device__ __forceinline__ void bring_edge(T *a) {
 #pragma unroll 1
         for (int k = 0; k < COPIES; k++) {
-            const int e = k * BLOCK + int(threadIdx.x), p = e % PER_RUN * CHUNK, run = e / PER_RUN;
+            const int e = k * THREADS + int(threadIdx.x), p = e % PER_RUN * CHUNK, run = e / PER_RUN;
             /* a run is a column's numbers of a block row */
             const int block_row = BACKWARD ? term / GSV_TILE : tile.first / GSV_TILE + run / shape::DEPTH;
             const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
@@ -228,9 +257,12 @@ __device__ __forceinline__ void first_product_warp(double (&c)[4], double a0, do
 #endif
 }
 
-/* This warp's 32 x C / 2 of a tile's sums begin there. */
-__device__ __forceinline__ int many_warp_row() {
-    return threadIdx.x / 64 * 32;
+/* This warp's sums of a tile: C / 2 columns, and an equal share of the rows of a tile of this height. */
+template <typename T, int C> __device__ __forceinline__ int many_warp_rows(int height) {
+    return height / many_shape<T, C>::DOWN;
+}
+template <typename T, int C> __device__ __forceinline__ int many_warp_row(int height) {
+    return threadIdx.x / 64 * many_warp_rows<T, C>(height);
 }
 template <int C> __device__ __forceinline__ int many_warp_column() {
     return threadIdx.x / 32 % 2 * (C / 2);
@@ -262,14 +294,14 @@ __device__ __forceinline__ void add_run_warp(double (&sum)[4], const double (&a)
         sum[e] += run[e];
 }
 
-template <bool DIVIDED, int N>
-__device__ __forceinline__ void add_runs_warp(fragment<double, 4, N> &sums, int i, int t,
+template <bool DIVIDED, int I, int N>
+__device__ __forceinline__ void add_runs_warp(fragment<double, I, N> &sums, int i, int t,
                                               const double (&a)[4][2], const double (&x)[4]) {
     add_run_warp<DIVIDED>(sums.c[i][t], a, x);
 }
 
-template <bool DIVIDED, int N>
-__device__ __forceinline__ void add_runs_warp(fragment<complex<double>, 4, N> &sums, int i, int t,
+template <bool DIVIDED, int I, int N>
+__device__ __forceinline__ void add_runs_warp(fragment<complex<double>, I, N> &sums, int i, int t,
                                               const complex<double> (&a)[4][2],
                                               const complex<double> (&x)[4]) {
     double re[4][2], im[4][2], x_re[4], x_im[4], minus[4];
@@ -297,16 +329,17 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
     static const int PLACES = PAIRS || !BACKWARD ? 2 : 4;
     int a[PLACES], v[2];
 
-    __device__ __forceinline__ many_lane() {
+    __device__ __forceinline__ explicit many_lane(int height) {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
+        const int row = many_warp_row<T, C>(height);
 #pragma unroll
         for (int h = 0; h < 2; h++)
             v[h] = shape::A + q * shape::COLUMNS + many_warp_column<C>() + swizzle(8 * h + g, q);
 #pragma unroll
         for (int h = 0; h < PLACES; h++)
-            a[h] = PAIRS      ? (many_warp_row() + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
-                   : BACKWARD ? (many_warp_row() + g) * GSV_TILE + swizzle(4 * h, g) + q
-                              : (many_warp_row() + q) * GSV_TILE + swizzle(8 * h + g, q);
+            a[h] = PAIRS      ? (row + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
+                   : BACKWARD ? (row + g) * GSV_TILE + swizzle(4 * h, g) + q
+                              : (row + q) * GSV_TILE + swizzle(8 * h + g, q);
     }
 
     /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where there are chains. */
@@ -340,34 +373,35 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
             }
     }
 
+    /* active: of the warp's runs of sixteen rows, those that there are. */
     template <bool DIVIDED>
-    __device__ __forceinline__ void multiply_warp(const T *stage, fragment<T, 4, C / 2> &sums) const {
+    __device__ __forceinline__ void multiply_warp(const T *stage, int active,
+                                                  fragment<T, shape::EIGHTS, C / 2> &sums) const {
         if constexpr (shape::CHAINS) {
+            T x[shape::RUNS][4];
 #pragma unroll
-            for (int i = 0; i < 4; i += 2) {
+            for (int t = 0; t < shape::RUNS; t++)
+#pragma unroll
+                for (int s = 0; s < 4; s++)
+                    x[t][s] = v_of(stage, s, t);
+#pragma unroll
+            for (int i = 0; i < shape::EIGHTS; i += 2) {
+                if (i / 2 >= active)
+                    break;
                 T rows[4][2];
-                if (i > 0)
-                    __syncwarp(); /* the rows of both halves at a time do not fit into registers */
                 chains_of(stage, i, rows);
 #pragma unroll
-                for (int t = 0; t < shape::RUNS; t++) {
-                    if (!DIVIDED && t > 0)
-                        __syncwarp(); /* nor do more runs at a time */
-                    T x[4];
-#pragma unroll
-                    for (int s = 0; s < 4; s++)
-                        x[s] = v_of(stage, s, t);
-                    add_runs_warp<DIVIDED>(sums, i / 2, t, rows, x);
-                }
+                for (int t = 0; t < shape::RUNS; t++)
+                    add_runs_warp<DIVIDED>(sums, i / 2, t, rows, x[t]);
             }
-        } else {
+        } else if (active > 0) {
 #pragma unroll
             for (int s0 = 0; s0 < shape::DEPTH / 4; s0 += 2) {
-                T rows[4][2], x[2][shape::RUNS];
+                T rows[shape::EIGHTS][2], x[2][shape::RUNS];
 #pragma unroll
                 for (int s = 0; s < 2; s++) {
 #pragma unroll
-                    for (int i = 0; i < 4; i++)
+                    for (int i = 0; i < shape::EIGHTS; i++)
                         rows[i][s] = a_of(stage, i, s0 + s);
 #pragma unroll
                     for (int t = 0; t < shape::RUNS; t++)
@@ -384,20 +418,22 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
  * the first vectors are on their way or still to come; ready() returns when they are there. Ends without a
  * barrier: shared memory is still being read. */
 template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Begin>
-__device__ __forceinline__ void
-many_product_block(const gsv_device_plan &plan, const many_tile &tile, const T *own, const T *below,
-                   T *shared, fragment<T, 4, C / 2> &sums, Owed owed, Ready ready, Begin begin) {
+__device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
+                                                   const T *own, const T *below, T *shared,
+                                                   fragment<T, many_shape<T, C>::EIGHTS, C / 2> &sums,
+                                                   Owed owed, Ready ready, Begin begin) {
     typedef many_shape<T, C> shape;
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
-    /* rows or columns behind the last one: nothing to multiply */
-    const bool idle = tile.first + many_warp_row() >= tile.last;
+    /* nothing to multiply behind the last row or column */
+    const int left = tile.last - tile.first - many_warp_row<T, C>(tile.height);
+    const int rows = many_warp_rows<T, C>(tile.height), active = ((left < rows ? left : rows) + 15) / 16;
     many_stream<T, C, BACKWARD> stream(plan, tile, own, below);
     for (int step = 0; step < shape::STAGES - 1 && step < steps; step++)
-        stream.bring_panel(shared + step * shape::STAGE, step);
+        stream.bring_panel(shared + step * shape::STAGE);
     auto bring_first = [&] {
         for (int step = 0; step < shape::STAGES - 1; step++) {
             if (step < steps)
-                stream.bring_vectors(shared + step * shape::STAGE, step);
+                stream.bring_vectors(shared + step * shape::STAGE);
             commit_copies();
         }
     };
@@ -409,18 +445,17 @@ many_product_block(const gsv_device_plan &plan, const many_tile &tile, const T *
         ready();
         bring_first();
     }
-    const many_lane<T, C, BACKWARD> lane;
+    const many_lane<T, C, BACKWARD> lane(tile.height);
     for (int step = 0; step < steps; step++) {
         wait_for_copies<shape::STAGES - 2>();
         __syncthreads(); /* the stage is there; the one that is brought next has been read by all */
         const int next = step + shape::STAGES - 1;
         if (next < steps) {
-            stream.bring_vectors(shared + next % shape::STAGES * shape::STAGE, next);
-            stream.bring_panel(shared + next % shape::STAGES * shape::STAGE, next);
+            stream.bring_vectors(shared + next % shape::STAGES * shape::STAGE);
+            stream.bring_panel(shared + next % shape::STAGES * shape::STAGE);
         }
         commit_copies();
-        if (!idle)
-            lane.template multiply_warp<DIVIDED>(shared + step % shape::STAGES * shape::STAGE, sums);
+        lane.template multiply_warp<DIVIDED>(shared + step % shape::STAGES * shape::STAGE, active, sums);
     }
 }
 
