@@ -127,34 +127,42 @@ struct front_row {
     bool polled;
 };
 
-/*
- * Up to EACH rows of a front for each thread of 128, in steps of STEP from its own first one, two right-hand
- * sides of each: requested all together, and asked for again, all that are absent, until they are there.
- */
-template <int NR, int EACH> struct front_reader {
+/* A thread that gathers, of 128: its first row, the others are STEP apart, and the first of its two right-hand
+ * sides. */
+template <int NR> struct gather_thread {
     static const int PAIRS = NR / 2, STEP = 128 / PAIRS;
-    double value[EACH][2];
     static __device__ __forceinline__ int own() {
         return int(threadIdx.x) % 128 / PAIRS;
     }
     static __device__ __forceinline__ int pair() {
         return 2 * (int(threadIdx.x) % PAIRS);
     }
+};
+
+/*
+ * Up to EACH rows of a front for each thread of 128, in steps of STEP from its own first one, two right-hand
+ * sides of each: requested all together, and asked for again, all that are absent, until they are there.
+ */
+template <int NR, int EACH> struct front_reader {
+    typedef gather_thread<NR> thread;
+    static const int STEP = thread::STEP;
+    double value[EACH][2];
+
     template <typename From> __device__ __forceinline__ void request(int base, int count, From from) {
 #pragma unroll
         for (int q = 0; q < EACH; q++) {
-            const int row = base + own() + q * STEP;
+            const int row = base + thread::own() + q * STEP;
             value[q][0] = value[q][1] = 0;
             if (row < count) {
                 const front_row r = from(row);
                 if (r.at)
-                    load_relaxed16(r.at + pair(), value[q]);
+                    load_relaxed16(r.at + thread::pair(), value[q]);
             }
         }
     }
     template <typename From>
     __device__ __forceinline__ bool lacks(int q, int base, int count, From from) const {
-        const int row = base + own() + q * STEP;
+        const int row = base + thread::own() + q * STEP;
         return is_absent(value[q]) && row < count && from(row).polled;
     }
     template <typename From>
@@ -174,7 +182,8 @@ template <int NR, int EACH> struct front_reader {
                         if (stop)
                             value[q][0] = value[q][1] = not_a_number<double>();
                         else
-                            load_relaxed16(from(base + own() + q * STEP).at + pair(), value[q]);
+                            load_relaxed16(from(base + thread::own() + q * STEP).at + thread::pair(),
+                                           value[q]);
                     }
             },
             state);
@@ -182,10 +191,10 @@ template <int NR, int EACH> struct front_reader {
     template <bool BACKWARD> __device__ __forceinline__ void store(int base, int count, double *front) const {
 #pragma unroll
         for (int q = 0; q < EACH; q++) {
-            const int row = base + own() + q * STEP;
+            const int row = base + thread::own() + q * STEP;
             if (row < count)
-                store_pair(front + front_place<NR>(BACKWARD ? backward_row(row) : row, pair()), value[q][0],
-                           value[q][1]);
+                store_pair(front + front_place<NR>(BACKWARD ? backward_row(row) : row, thread::pair()),
+                           value[q][0], value[q][1]);
         }
     }
 };
@@ -241,20 +250,14 @@ template <int NR> struct published_rows_reader {
 /* What the warps that gather share and keep from piece to piece. */
 template <int NR> struct block_gather {
     typedef block_room<NR> room;
-    static const int PAIRS = NR / 2, STEP = 128 / PAIRS, STAGED = room::STAGED, ITEMS = STAGED / STEP;
+    typedef gather_thread<NR> thread;
+    static const int STEP = thread::STEP, STAGED = room::STAGED, ITEMS = STAGED / STEP;
     static const int EACH = (160 + STEP - 1) / STEP; /* rows of a front, of a thread */
     const gsv_device_plan &plan;
     gsv_stream_state *state;
     const double *u;
     uint32_t upper;
     double *staged;
-
-    static __device__ __forceinline__ int own() {
-        return int(threadIdx.x) % 128 / PAIRS;
-    }
-    static __device__ __forceinline__ int pair() {
-        return 2 * (int(threadIdx.x) % PAIRS);
-    }
 
     /*
      * Entries first .. first + STAGED - 1 of the update rows that a piece gathers, into shared memory: they
@@ -264,10 +267,10 @@ template <int NR> struct block_gather {
     __device__ __forceinline__ void stage(const owed_entries &owed, int first) const {
         uint32_t place[ITEMS];
         double value[ITEMS][2];
-        const double *from = u + pair();
+        const double *from = u + thread::pair();
 #pragma unroll
         for (int j = 0; j < ITEMS; j++) {
-            const int e = first + own() + j * STEP;
+            const int e = first + thread::own() + j * STEP;
             place[j] = ~0u;
             if (e < owed.of_all) {
                 place[j] = e < owed.of_a ? owed.a[e] : owed.b[e - owed.of_a];
@@ -297,7 +300,8 @@ template <int NR> struct block_gather {
 #pragma unroll
         for (int j = 0; j < ITEMS; j++)
             if (place[j] != ~0u)
-                store_pair(staged + (own() + j * STEP) * NR + pair(), value[j][0], value[j][1]);
+                store_pair(staged + (thread::own() + j * STEP) * NR + thread::pair(), value[j][0],
+                           value[j][1]);
         block_meets<GATHERERS>(); /* what is staged is there */
     }
 
@@ -305,7 +309,7 @@ template <int NR> struct block_gather {
     __device__ __forceinline__ void add_staged(double (&sum)[2], int begin, int end, int first) const {
         const int last = end < first + STAGED ? end : first + STAGED;
         begin = begin > first ? begin : first;
-        const double *term = staged + (begin - first) * NR + pair();
+        const double *term = staged + (begin - first) * NR + thread::pair();
         for (; begin < last; begin++, term += NR) {
             double two[2];
             load_pair(term, two);
@@ -323,7 +327,7 @@ __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, con
     typedef block_gather<NR> shape;
     constexpr int EACH = (GSV_FOLDED + shape::STEP - 1) / shape::STEP, OWN = 64 / shape::STEP;
     const gsv_piece &p = slot.piece();
-    const int pair = block.pair(), mine = block.own(), even = (p.count + 7) / 8 * 8;
+    const int pair = gather_thread<NR>::pair(), mine = gather_thread<NR>::own(), even = (p.count + 7) / 8 * 8;
     const int above = p.nc - GSV_TILE * p.place;
     const bool b_now = p.flags & GSV_PIECE_FIRST;
     const int b_least = b_now ? above < 0 ? 0 : above < p.b_rows ? above : p.b_rows : p.b_rows;
@@ -380,7 +384,7 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
     typedef block_gather<NR> shape;
     constexpr int OWN = 64 / shape::STEP;
     const gsv_piece &p = slot.piece();
-    const int parts = slot.header().parts, pair = block.pair(), mine = block.own();
+    const int parts = slot.header().parts, pair = gather_thread<NR>::pair(), mine = gather_thread<NR>::own();
     const bool divided = parts > 1;
     double *front = slot.front(slot.numbers(p, false)), *own = slot.own(front, p);
     double *f = published + int64_t(p.published) * NR;
@@ -434,7 +438,7 @@ __device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, con
     typedef block_gather<NR> shape;
     constexpr int OWN = GSV_NARROW_COLUMNS / shape::STEP;
     const gsv_piece &p = slot.piece();
-    const int pair = block.pair(), mine = block.own(), nr = p.nr, nc = p.nc;
+    const int pair = gather_thread<NR>::pair(), mine = gather_thread<NR>::own(), nr = p.nr, nc = p.nc;
     const double *own_y = y + int64_t(p.first_column) * NR + pair;
     const owed_rows b = slot.owed(block.plan, true);
     const uint32_t b_start = b.ptr[0];
