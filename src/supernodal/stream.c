@@ -31,15 +31,18 @@ static int in_stream(const void *a, const void *b) {
 }
 
 static bool set_levels(const gsv_plan *plan, int backward, bool far_first, member *members, int64_t count) {
+    if (backward || !far_first) {
+        for (int64_t k = 0; k < count; k++)
+            members[k].level = backward ? -plan->level[members[k].s] : plan->level[members[k].s];
+        return true;
+    }
     int32_t *depth = gsv_malloc((size_t)plan->l.nsuper + 1, sizeof *depth);
     if (!depth)
         return false;
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
         depth[s] = plan->parent[s] < 0 ? 0 : depth[plan->parent[s]] + 1;
     for (int64_t k = 0; k < count; k++)
-        members[k].level = backward    ? -plan->level[members[k].s]
-                           : far_first ? -depth[members[k].s]
-                                       : plan->level[members[k].s];
+        members[k].level = -depth[members[k].s];
     gsv_free(depth);
     return true;
 }
