@@ -1,12 +1,12 @@
 /*
- * Narrow supernodes of the upper tree for many right-hand sides: a block of four or eight warps has one supernode and
- * some of a tile's GSV_MANY_PARTS parts of its right-hand sides, one part after the other; the supernode's
- * panel is in shared memory as it is stored, packed by columns.
+ * Narrow supernodes of the upper tree for many right-hand sides: a block, of four or eight warps as for a tile,
+ * has one supernode and some of a tile's GSV_MANY_PARTS parts of its right-hand sides, one part after the
+ * other; the supernode's panel is in shared memory as it is stored, packed by columns.
  *
  *   forward   f = y(own columns) + what the children owe them, and what they owe the rows below, all rows of
  *             the front in shared memory; then [x1; u] = [W; -M] f(own) + [0; f(below)], sixteen rows a warp.
  *             The lists of what is owed are in shared memory before the children are waited for, and a
- *             thread's terms of four rows are on their way together: latency is what this costs.
+ *             thread's terms of four or eight rows are on their way together: latency is what this costs.
  *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory, for no other warp
  *             reads them. Of every four blocks of eight rows each warp has one, or two, all columns, at most
  *             32, and eight right-hand sides; the four sums meet in shared memory.
