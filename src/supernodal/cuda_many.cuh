@@ -251,7 +251,8 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
     many_product_block<T, C, BACKWARD, DIVIDED>(
         plan, tile, BACKWARD ? x : y, y, shared, sums,
         [&] {
-            const int row = shape::THREADS - 1 - int(threadIdx.x); /* the thread that polls comes last */
+            /* thread 0, which polls, has the last row, or none */
+            const int row = shape::THREADS - 1 - int(threadIdx.x);
             if (!BACKWARD && row < GSV_MANY_ROWS)
                 children[row] = many_owed(plan, tile, tile.first + row);
             return owed();
@@ -294,7 +295,7 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
 /*
  * Tasks, each for each group of right-hand sides, a block for each of both. ticket: the next task, counting
  * groups first. DIVIDED: a triangle of theirs is inverted in parts (cuda_many_tile.cuh), of which this launch
- * has one.
+ * has one. The plan stays among the parameters: not all that reads it is inlined.
  */
 template <typename T, int C, bool BACKWARD, bool DIVIDED>
 __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::RESIDENT)

@@ -159,7 +159,7 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         device->list_is_old |= !device->unshared[s];
         device->unshared[s] = 1;
     }
-    if (parts == 0 || gsv_columns(plan, s) <= GSV_WARP_TILE_COLUMNS) {
+    if (parts == 0 || nc <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;
         form->level_by_level_above = 1;
     }

@@ -28,7 +28,7 @@ typedef struct gsv_cuda_factor {
     int32_t *parts;                     /* [nsuper] how each triangle is inverted: gsv_node.parts */
     int placed;                         /* the nodes on the device say so */
     uint8_t *unshared;                  /* [nsuper] 1: shares no block rows for blocks of right-hand sides */
-    int list_is_old;                    /* their list on the device: there are more such supernodes */
+    int list_is_old;                    /* the list on the device does not know all of them */
     gsv_upload_plan *upload;            /* made by the first upload */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */

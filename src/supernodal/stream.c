@@ -2,6 +2,7 @@
 #include "stream.h"
 
 #include "../memory.h"
+#include "reach.h"
 #include "stream_pieces.h"
 #include "tiles.h"
 
@@ -236,18 +237,6 @@ static void set_room(gsv_stream *stream) {
     }
 }
 
-static int32_t supernode_of(const gsv_plan *plan, int32_t column) {
-    int32_t low = 0, high = plan->l.nsuper;
-    while (high - low > 1) {
-        const int32_t middle = low + (high - low) / 2;
-        if (plan->l.first_column[middle] <= column)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Count the mixture's tasks and pieces, or, once its arrays are there, fill them. */
 static void mix(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed, int64_t *pieces) {
     const gsv_stream *stream = &plan->tiles->stream;
@@ -255,7 +244,7 @@ static void mix(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *m
     int32_t tasks = 0;
     int64_t rest = 0;
     for (int32_t at[2] = {0, 0}; at[0] < lists[0]->tasks;) {
-        const int which = unshared[supernode_of(plan, lists[0]->piece[at[0]].first_column)] != 0;
+        const int which = unshared[gsv_supernode_of(plan, lists[0]->piece[at[0]].first_column)] != 0;
         for (int k = 0; k < 2; k++) {
             const gsv_piece_list *from = lists[k];
             const int32_t begin = at[k];

@@ -59,9 +59,9 @@ enum {
     GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
     GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together, */
     GSV_TOGETHER_TASKS = 792, /* if so many tasks are left in the level: two for every block of an H200 */
-    GSV_FAR_FIRST =
-        16 << 20,           /* numbers above the branches: with as many, forward levels count from the root */
-    GSV_BLOCK_ROOM = 31744, /* bytes for a block's piece and, of 8 right-hand sides, its front and more, */
+    /* numbers above the branches: with as many, forward levels count from the root */
+    GSV_FAR_FIRST = 16 << 20,
+    GSV_BLOCK_ROOM = 31744,    /* bytes for a block's piece and, of 8 right-hand sides, its front and more, */
     GSV_BLOCK_ROOM_ROWS = 260, /* and so many rows more for others */
     GSV_BLOCK_TASKS = 396,     /* forward tasks of a level, about, where they share block rows, */
     GSV_BLOCK_SHARES = 8,      /* so many of them at most */
@@ -112,9 +112,9 @@ typedef struct gsv_piece {
     int32_t node;                 /* among the wide supernodes; -1: narrow */
     int32_t first;                /* column, or block row */
     int32_t place;                /* (first) block row; backward: that of the (first) columns' diagonal */
-    int32_t
-        numbers; /* from panel on; GSV_SHARE_PIECE: 0; GSV_COLUMNS_PIECE and GSV_BLOCK_PIECE that are shared:
-                      * among the published fronts, row of the sums */
+    /* from panel on; GSV_SHARE_PIECE: 0; GSV_COLUMNS_PIECE and GSV_BLOCK_PIECE that are shared: among the
+     * published fronts, row of the sums */
+    int32_t numbers;
     int16_t count;                /* columns, or block rows */
     uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE; GSV_ROW_PIECE: block rows; else
                                    * the tasks that share the work */
