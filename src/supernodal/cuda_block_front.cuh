@@ -21,7 +21,7 @@ template <int NR> struct block_room {
     static const int HEADER = stream_room<double>::HEADER;
     static const int PANEL = HEADER + GSV_PIECE_LISTS;
     static const int PAYLOAD = GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8 + 16;
-    static const int SLOT = PANEL + PAYLOAD, SLOTS = 2;
+    static const int SLOT = whole_lines(PANEL + PAYLOAD), SLOTS = 2;
     static const int STAGED = 96; /* update rows */
     static const int STAGE_ROWS = SLOTS * SLOT;
     static const int BARRIERS = STAGE_ROWS + STAGED * NR * 8;

@@ -24,7 +24,9 @@
  * (release and acquire, device scope). That ends: a task waits for tasks before it alone, and these have
  * blocks that run already, the first of them without waiting. A forward tile waits twice: for its children,
  * to what they owe its rows below its sums add, and then for its own columns to be assembled. Not where the
- * level has several passes, for then its sums add to own columns too. Of a tile that is cut, the block whose
+ * level has several passes, for then its sums add to own columns too. A backward tile waits for the rows above
+ * its parent's and for the parent's when it comes to them, and has terms of own columns before; where the level
+ * has several passes it waits for all at first. Of a tile that is cut, the block whose
  * range is done last adds the partial sums, so nobody waits for them. A wait that takes about two seconds is
  * given up (gives_up): what the block then writes is NaN. A launch begins when all blocks of the one before
  * have begun, takes its tasks, and waits in wait_for_vectors() for all of it.
@@ -50,6 +52,10 @@
 
 namespace gsv {
 
+__device__ __forceinline__ int many_within(int k, int least, int most) {
+    return k < least ? least : k < most ? k : most;
+}
+
 __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, const gsv_many_task &task,
                                                   wide_pass turn, bool backward, int columns, int c0) {
     const gsv_node node = many_node(plan, task.node);
@@ -64,10 +70,18 @@ __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, c
                       columns,
                       c0,
                       0,
+                      0,
+                      0,
                       0};
     const int corner = tile.last < node.nc ? tile.last : node.nc, behind = backward ? block.end : node.nr;
     tile.last = tile.last < behind ? tile.last : behind;
     tile.inside = backward ? (corner + GSV_TILE - 1) / GSV_TILE * GSV_TILE - GSV_TILE : tile.begin;
+    tile.near = tile.begin;
+    tile.far = tile.end;
+    if (backward && turn.passes == 1) {
+        tile.near = many_within(task.near, tile.begin, tile.end);
+        tile.far = many_within(task.far, tile.near, tile.end);
+    }
     tile.inside_end = backward || tile.end < task.first + GSV_TILE ? tile.end : task.first + GSV_TILE;
     return tile;
 }
@@ -127,6 +141,15 @@ __device__ __forceinline__ int many_meet(int *counter) {
     int before;
     asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
     return before;
+}
+
+/* Backward, of what a task waits for: 2 if its parent's rows are there, or else 1 if those above them are. By
+ * one thread. */
+__device__ __forceinline__ int many_known(const many_work &work) {
+    const gsv_many_task &task = work.task;
+    if (task.count == 0 || many_has(many_counter(work, task.wait), task.count))
+        return 2;
+    return task.owing == 0 || many_has(many_counter(work, task.owed), task.owing);
 }
 
 /* This thread's place in a tile: rows row + 8 i, i < eights, right-hand sides column + 8 t and the one behind
@@ -238,11 +261,11 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
 }
 
 /* A tile; false: another block has the ranges that are missing, and does the rest. children: in shared
- * memory, for owed() to wait for; owed() and ready() as in many_product_block. */
-template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready>
-__device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, many_work &work,
-                                                const many_tile &tile, many_children *children, T *y, T *x,
-                                                T *u, T *partial, T *shared, Owed owed, Ready ready) {
+ * memory, for owed() to wait for; owed(), ready() and await() as in many_product_block. */
+template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await>
+__device__ __forceinline__ bool
+many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile, many_children *children,
+                T *y, T *x, T *u, T *partial, T *shared, Owed owed, Ready ready, Await await) {
     typedef many_shape<T, C> shape;
     constexpr int RUNS = shape::RUNS, I = shape::EIGHTS;
     const many_place_of_thread<T, C> place(tile);
@@ -257,7 +280,7 @@ __device__ __forceinline__ bool many_tile_block(const gsv_device_plan &plan, man
                 children[row] = many_owed(plan, tile, tile.first + row);
             return owed();
         },
-        ready,
+        ready, await,
         [&](fragment<T, I, C / 2> &of) {
             if (BACKWARD || work.task.range > 0) {
                 of.clear();
@@ -301,7 +324,7 @@ template <typename T, int C, bool BACKWARD, bool DIVIDED>
 __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::RESIDENT)
     many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
                       gsv_many_vectors v, int *ticket, int *counters, wide_pass turn) {
-    extern __shared__ int4 memory[];
+    extern __shared__ __align__(128) int4 memory[];
     __shared__ many_work work;
     __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
     __shared__ many_children children[BACKWARD ? 1 : GSV_MANY_ROWS];
@@ -329,11 +352,17 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
     /* The first range of a tile waits for what is owed to its rows before it waits for its vectors, which are
      * being assembled from the same children meanwhile. */
     auto owed = [&]() {
-        if (BACKWARD || work.task.owing == 0) {
+        if (!BACKWARD && work.task.owing == 0) {
             ready();
             return true;
         }
         wait_for_vectors();
+        if (BACKWARD) {
+            if (threadIdx.x == 0)
+                work.there = many_known(work);
+            __syncthreads(); /* it is known what is there, and lists are in shared memory */
+            return true;
+        }
         if (threadIdx.x == 0) {
             work.lost = !many_reaches(many_counter(work, work.task.owed), work.task.owing, v.state);
             work.there = many_has(many_counter(work, work.task.wait), work.task.count);
@@ -341,11 +370,21 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
         __syncthreads(); /* what is owed is there, and its lists in shared memory */
         return work.there != 0;
     };
+    /* Backward: for the rows of the parent, or for those of its parent and what is above it. */
+    auto await = [&](bool nearest) {
+        if (work.there >= (nearest ? 2 : 1))
+            return;
+        if (threadIdx.x == 0)
+            work.lost |= nearest
+                             ? !many_reaches(many_counter(work, work.task.wait), work.task.count, v.state)
+                             : !many_reaches(many_counter(work, work.task.owed), work.task.owing, v.state);
+        __syncthreads(); /* they are there */
+    };
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
         if (many_is_concerned(tile))
-            done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u,
-                                                            static_cast<T *>(v.partial), shared, owed, ready);
+            done = many_tile_block<T, C, BACKWARD, DIVIDED>(
+                plan, work, tile, children, y, x, u, static_cast<T *>(v.partial), shared, owed, ready, await);
         else
             wait_for_vectors();
     } else if (BACKWARD) {

@@ -6,8 +6,9 @@
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
  *
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
- * A, 128 x 16, and sixteen rows of v. A warp has 64 x 32 of the sums, in the fragments of the tensor cores
- * (fragment.cuh), half a thread's registers; or 32 x 32 of complex ones, or 32 x 16 where C is 32. Four warps
+ * A, 128 x 16, and sixteen rows of v (cuda_many_stages.cuh). A warp has 64 x 32 of the sums, in the fragments
+ * of the tensor cores (fragment.cuh), half a thread's registers; or 32 x 32 of complex ones or in single
+ * precision, or 32 x 16 where C is 32. Four warps
  * a block, then, and two blocks an SM: as many sums are in flight as with eight warps of 32 x 32 each, every
  * number of v is read out of shared memory by half as many of them, and a thread has the registers to know
  * its copies' places instead of looking them up. Where a tile has half of the rows, so has every warp.
@@ -21,10 +22,8 @@
  * (gpusolve-orders-bench), and good enough for test_condition.c. Elsewhere they are one chain, for the tensor
  * cores do not hide the additions. In single precision, summed in double, all terms are one chain.
  *
- * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
- * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
- * runs by eight numbers, read different banks; sixteen bytes stay together. The runs of a stage that are a
- * chain's terms stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
+ * The terms of a backward sum begin with those of own columns, which are known; then come those of rows above
+ * the parent's, and last the parent's, which the block waits for when it gets there (many_cursor).
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
  * Shared memory traffic of it, C = 64: 16 KB + 8 KB in, and by each of four warps (64 + 32) x 16 numbers out,
@@ -33,212 +32,9 @@
 #ifndef GSV_CUDA_MANY_TILE_CUH
 #define GSV_CUDA_MANY_TILE_CUH
 
-#include "../dense_kernels/fragment.cuh"
-#include "cuda_gather.cuh"
-#include "cuda_many.h"
-#include "cuda_wide.cuh"
+#include "cuda_many_stages.cuh"
 
 namespace gsv {
-
-/* See Order. */
-template <typename T> struct many_chains {
-    static const bool value = sizeof(typename traits<T>::real) == sizeof(double);
-};
-
-/* C: right-hand sides of a tile. */
-template <typename T, int C> struct many_shape {
-    static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, RUNS = C / 16 /* of eight in a warp's sums */,
-                     DEPTH = GSV_TILE, STAGES = 3;
-    /* rows of a warp's sums, of which it has half of the columns; warps above each other */
-    static const int WARP_ROWS = traits<T>::is_complex || C == GSV_MANY_LEAST ? 32 : 64,
-                     DOWN = ROWS / WARP_ROWS, EIGHTS = WARP_ROWS / 8, THREADS = 2 * 32 * DOWN;
-    static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS, STAGE = A + V; /* numbers */
-    static const int CHUNK = 16 / int(sizeof(T));                          /* numbers of a copy */
-    static const int V_COPIES = V / CHUNK / THREADS;                       /* of a thread */
-    static const int BYTES = STAGES * STAGE * int(sizeof(T));
-    static const int RESIDENT = traits<T>::is_complex ? 1 : 2; /* blocks of an SM, by registers */
-    static const bool CHAINS = many_chains<T>::value;
-};
-
-/* Where number p of run k is, in its run. */
-__device__ __forceinline__ int swizzle(int p, int k) {
-    return p ^ 4 * (k & 3);
-}
-
-/* Which of sixteen runs term k is, so that chain after chain can be read: the terms k, k + 4, k + 8, k + 12
- * side by side. */
-template <typename T> __device__ __forceinline__ int many_place(int k) {
-    return many_chains<T>::value ? k % 4 * 4 + k / 4 : k;
-}
-
-/* Backward, a run of the panel is sixteen terms: where term p of run k is. Two doubles stay side by side, and
- * are read together. */
-template <typename T> __device__ __forceinline__ int many_place_in_run(int p, int k) {
-    if constexpr (many_chains<T>::value && !traits<T>::is_complex)
-        return p ^ 2 * (k & 1);
-    return swizzle(many_place<T>(p), k);
-}
-
-/* Begin to copy BYTES, or zeros, to shared memory. */
-template <int BYTES> __device__ __forceinline__ void begin_copy(void *to, const void *from, bool there) {
-    const unsigned shared = unsigned(__cvta_generic_to_shared(to));
-    const int bytes = there ? BYTES : 0;
-    if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes)
-                     : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES),
-                     "r"(bytes)
-                     : "memory");
-}
-
-__device__ __forceinline__ void commit_copies() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-/* All but the youngest LEFT groups of this thread's copies have arrived. */
-template <int LEFT> __device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
-}
-
-/* What a tile is about. Of the supernode's columns, those of one column block (cuda_wide.cuh) take part. */
-struct many_tile {
-    gsv_node node;
-    column_block block;
-    int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
-    int last;              /* row, or column, behind the last one that there is */
-    int height;            /* GSV_MANY_ROWS, or half of it */
-    int columns;           /* numbers of a row of the vectors */
-    int c0;                /* right-hand sides c0 .. c0 + C - 1 */
-    /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
-     * they are numbers of full tiles. */
-    int inside, inside_end;
-};
-
-/*
- * Brings stage after stage. A thread has the same few copies of every stage, whose places advance from stage
- * to stage: inside a panel that is all there is to compute, from what the thread knows without reading
- * shared memory. At its edges, in the triangle, and in a narrow panel, every copy is looked up
- * (`bring_edge`). Backward, rows of v are asked for a step ahead.
- */
-template <typename T, int C, bool BACKWARD> struct many_stream {
-    typedef many_shape<T, C> shape;
-    static const int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK, PER_RUN = GSV_TILE / CHUNK;
-    static const int THREADS = shape::THREADS, COPIES = shape::A / CHUNK / THREADS,
-                     STARTS = BACKWARD ? 1 : COPIES, ROWS_APART = THREADS / PER_ROW;
-    static_assert(THREADS / PER_RUN % GSV_TILE == 0,
-                  "the copies of a thread are of one column of their tiles");
-    const many_tile &tile;
-    const T *panel;
-    const T *own, *below; /* v of this thread's columns; forward own: of its first row of the next stage */
-    const int32_t *rows;  /* backward: of this thread's first row */
-    int columns, nc, split, inside, inside_end;
-    int term, left;               /* of the next stage: its first term, and rows of v that there are */
-    uint32_t start[STARTS];       /* of the next stage's copies, from the panel on, in units of 16 bytes */
-    uint32_t there;               /* bit k: copy k is of rows, or columns, that the panel has */
-    int32_t row[shape::V_COPIES]; /* backward: of the next stage's v */
-
-    __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile,
-                                           const T *own_rows, const T *rows_below)
-        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), columns(tile.columns),
-          nc(tile.node.nc), split(tile.node.first_column + tile.block.end), inside(tile.inside),
-          inside_end(tile.inside_end), term(tile.begin), there(0) {
-        const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
-        const int column = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
-#pragma unroll
-        for (int k = 0; k < COPIES; k++) {
-            const int at = run + k * (THREADS / PER_RUN);
-            const int block_row = (BACKWARD ? tile.begin : tile.first + at) / GSV_TILE;
-            if (k < STARTS)
-                start[k] = uint32_t(
-                    (gsv_block_row_start(tile.node.nc, block_row) + GSV_TILE * int64_t(column) + p) / CHUNK);
-            there |= uint32_t((BACKWARD ? tile.first + at : GSV_TILE * block_row) < tile.last) << k;
-        }
-        const int r = threadIdx.x / PER_ROW, c = tile.c0 + int(threadIdx.x) % PER_ROW * CHUNK;
-        own = own_rows + c;
-        below = rows_below + c;
-        rows = plan.rows + tile.node.rows + tile.begin + r;
-        left = tile.end - tile.begin - r;
-        if (!BACKWARD)
-            own += int64_t(tile.node.first_column + tile.begin + r) * columns;
-        ask();
-    }
-
-    __device__ __forceinline__ void ask() {
-        if constexpr (BACKWARD) {
-#pragma unroll
-            for (int k = 0; k < shape::V_COPIES; k++)
-                row[k] = k * ROWS_APART < left ? rows[k * ROWS_APART] : 0;
-            rows += shape::DEPTH;
-        }
-    }
-
-    /* Where number p of run `run` of the panel goes. */
-    static __device__ __forceinline__ int place_in_stage(int run, int p) {
-        if (BACKWARD)
-            return run * GSV_TILE + many_place_in_run<T>(p, run);
-        const int place = many_place<T>(run % shape::DEPTH);
-        return (run / shape::DEPTH * shape::DEPTH + place) * GSV_TILE + swizzle(p, place);
-    }
-
-    /* The next stage's rows of v. */
-    __device__ __forceinline__ void bring_vectors(T *stage) {
-        T *v = stage + shape::A;
-        const int r = threadIdx.x / PER_ROW, c = threadIdx.x % PER_ROW * CHUNK;
-#pragma unroll
-        for (int k = 0; k < shape::V_COPIES; k++) {
-            const bool here = k * ROWS_APART < left;
-            const T *from = own;
-            if (BACKWARD)
-                from = (row[k] < split ? own : below) + int64_t(row[k]) * columns;
-            else if (here)
-                from += int64_t(k * ROWS_APART) * columns;
-            const int place = many_place<T>(k * ROWS_APART + r);
-            begin_copy<16>(v + place * shape::COLUMNS + swizzle(c, place), from, here);
-        }
-        left -= shape::DEPTH;
-        if (BACKWARD)
-            ask();
-        else if (left > 0)
-            own += int64_t(shape::DEPTH) * columns;
-    }
-
-    /* The next stage's panel. */
-    __device__ __forceinline__ void bring_panel(T *stage) {
-        const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
-        T *to = stage + place_in_stage(run, p);
-        if (term >= inside && term + shape::DEPTH <= inside_end) {
-#pragma unroll
-            for (int k = 0; k < COPIES; k++) {
-                const T *from = panel + int64_t(start[BACKWARD ? 0 : k]) * CHUNK;
-                if (BACKWARD)
-                    from += k * (THREADS / PER_RUN) * GSV_TILE;
-                begin_copy<16>(to + k * (THREADS / PER_RUN) * GSV_TILE, from, there >> k & 1);
-            }
-        } else
-            bring_edge(stage);
-#pragma unroll
-        for (int k = 0; k < STARTS; k++)
-            start[k] +=
-                uint32_t((BACKWARD ? gsv_block_row_columns(nc, term / GSV_TILE) : shape::DEPTH) * PER_RUN);
-        term += shape::DEPTH;
-    }
-
-    __device__ __forceinline__ void bring_edge(T *a) {
-#pragma unroll 1
-        for (int k = 0; k < COPIES; k++) {
-            const int e = k * THREADS + int(threadIdx.x), p = e % PER_RUN * CHUNK, run = e / PER_RUN;
-            /* a run is a column's numbers of a block row */
-            const int block_row = BACKWARD ? term / GSV_TILE : tile.first / GSV_TILE + run / shape::DEPTH;
-            const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
-            const bool here = (BACKWARD ? column : GSV_TILE * block_row) < tile.last &&
-                              column < gsv_block_row_columns(nc, block_row) &&
-                              (BACKWARD ? GSV_TILE * block_row < tile.node.nr : column < tile.end);
-            const T *from = panel + gsv_block_row_start(nc, block_row) + GSV_TILE * int64_t(column) + p;
-            begin_copy<16>(a + place_in_stage(run, p), here ? from : panel, here);
-        }
-    }
-};
 
 /* c = a x: a 16 x 4, x 4 x 8, fragments as in mma_warp. */
 __device__ __forceinline__ void first_product_warp(double (&c)[4], double a0, double a1, double x) {
@@ -414,14 +210,16 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
 };
 
 /* All terms of a tile. The first panels are asked for before anything is waited for. owed() returns when what
- * begin() reads is there, true if the vectors are as well; begin() gives the sums what they begin as, while
- * the first vectors are on their way or still to come; ready() returns when they are there. Ends without a
- * barrier: shared memory is still being read. */
-template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Begin>
+ * begin() reads is there, true if the vectors are as well, or backward, if they may be asked for; begin()
+ * gives the sums what they begin as, while the first vectors are on their way or still to come; ready()
+ * returns when they are there; await as in many_stream. Ends without a barrier: shared memory is still being
+ * read. */
+template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await,
+          typename Begin>
 __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
                                                    const T *own, const T *below, T *shared,
                                                    fragment<T, many_shape<T, C>::EIGHTS, C / 2> &sums,
-                                                   Owed owed, Ready ready, Begin begin) {
+                                                   Owed owed, Ready ready, Await await, Begin begin) {
     typedef many_shape<T, C> shape;
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* nothing to multiply behind the last row or column */
@@ -433,7 +231,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
     auto bring_first = [&] {
         for (int step = 0; step < shape::STAGES - 1; step++) {
             if (step < steps)
-                stream.bring_vectors(shared + step * shape::STAGE);
+                stream.bring_vectors(shared + step * shape::STAGE, await);
             commit_copies();
         }
     };
@@ -451,7 +249,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
         __syncthreads(); /* the stage is there; the one that is brought next has been read by all */
         const int next = step + shape::STAGES - 1;
         if (next < steps) {
-            stream.bring_vectors(shared + next % shape::STAGES * shape::STAGE);
+            stream.bring_vectors(shared + next % shape::STAGES * shape::STAGE, await);
             stream.bring_panel(shared + next % shape::STAGES * shape::STAGE);
         }
         commit_copies();

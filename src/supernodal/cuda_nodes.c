@@ -147,6 +147,7 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
     device->substituted += parts == 0;
     if (*passes < parts || (parts == 0 && !form->substitute))
         form->changes++;
+    device->many_is_old |= parts > *passes;
     *passes = parts > *passes ? (uint8_t)parts : *passes;
     form->substitute |= parts == 0;
     const int32_t nc = gsv_columns(plan, s);
@@ -208,6 +209,8 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         status = gsv_cuda_check(error, "copying nodes to the device", message);
         if (status == GPUSOLVE_OK && device->list_is_old && device->form.block_columns > 0)
             status = gsv_cuda_unshare(factor, device, message);
+        if (status == GPUSOLVE_OK && device->many_is_old)
+            status = gsv_cuda_order_many(factor, device, message);
     } else {
         status = out_of_memory(message);
     }

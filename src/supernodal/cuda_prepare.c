@@ -4,6 +4,7 @@
  */
 #include "../memory.h"
 #include "cuda_support.h"
+#include "many_order.h"
 
 #include <string.h>
 
@@ -142,6 +143,26 @@ gpusolve_status gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor 
     return gsv_cuda_check(error, "copying lists to the device", message);
 }
 
+gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,
+                                    gsv_message *message) {
+    const gsv_plan *plan = &factor->plan;
+    const layout l = make_layout(plan, factor->dtype, factor->has_d);
+    gsv_many_task *order = gsv_malloc((size_t)larger(l.size[MANY_FORWARD], l.size[MANY_BACKWARD]), 1);
+    gpusolve_status status =
+        order ? GPUSOLVE_OK : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
+        const int part = backward ? MANY_BACKWARD : MANY_FORWARD;
+        status = gsv_many_order(plan, backward, device->form.passes, order, message);
+        if (status == GPUSOLVE_OK && l.size[part] > 0)
+            status = gsv_cuda_check(
+                gsv_cuda_fill((char *)device->memory + l.start[part], order, (size_t)l.size[part]),
+                "copying lists to the device", message);
+    }
+    device->many_is_old = status != GPUSOLVE_OK;
+    gsv_free(order);
+    return status;
+}
+
 /* --------------------------------------------------------------------------------------------- values --- */
 
 static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_factor *device,
@@ -238,6 +259,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         free_copy(&copy);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
+    device->many_is_old = 1; /* not there at all */
     memset(device->form.passes, 1, (size_t)plan->nlevels * sizeof *device->form.passes);
     const void *from[PARTS] = {
         [GATHER_PTR] = plan->tiles->gather_ptr,
@@ -250,8 +272,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [OUTSIDE_ROW] = branches->outside_row,
         [UPPER_COLUMN] = branches->upper_column,
         [UPPER_ROWS] = plan->tiles->stream.rows,
-        [MANY_FORWARD] = plan->tiles->many.forward.task,
-        [MANY_BACKWARD] = plan->tiles->many.backward.task,
         [PERM] = plan->l.perm,
         [INVERSE] = plan->l.perm ? copy.inverse : NULL,
     };

@@ -14,10 +14,18 @@ namespace gsv {
 
 enum { STREAM_THREADS = 128, STREAM_WARPS = STREAM_THREADS / 32, STREAM_BLOCK = STREAM_THREADS + 32 };
 
+/* Of an H200, in bytes, and what of it each block has besides its own. */
+enum { SHARED_OF_SM = 228 << 10, SHARED_OF_BLOCK = 1 << 10 };
+
+/* Copies write lines of 128 bytes: what they fill begins with one. */
+constexpr int whole_lines(int bytes) {
+    return (bytes + 127) / 128 * 128;
+}
+
 /* A block's shared memory, in bytes. */
 template <typename T> struct stream_room {
     static const int HEADER = 128; /* stream_header */
-    static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + 16;
+    static const int SLOT = whole_lines(HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + 16);
     static const int BLOCKS = sizeof(T) == 16 ? 1 : 3; /* of an SM */
     static const int SLOTS = sizeof(T) == 16 ? 3 : 2;
     static const int FRONT_ROWS = GSV_PIECE_NUMBERS / 8; /* of eight columns; more than of any other piece */

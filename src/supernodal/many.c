@@ -211,8 +211,25 @@ static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count)
     *count = pieces(nc, GSV_MANY_ASSEMBLE);
 }
 
-/* The tiles of supernode s; owed, owing: what its assemblies wait for. */
+/* Behind the parent's rows: the first multiple of GSV_TILE from which on row k of s is none of them. */
+static int32_t behind_parent(const gsv_plan *plan, int32_t s) {
+    const int32_t nr = gsv_rows(plan, s), parent = plan->parent[s];
+    const int32_t *rows = plan->l.rows + plan->l.row_ptr[s];
+    int32_t low = gsv_columns(plan, s), high = nr;
+    while (parent >= 0 && low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (rows[middle] < plan->l.first_column[parent + 1])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return smaller(round_up(low), nr);
+}
+
+/* The tiles of supernode s; owed, owing: what its assemblies wait for, or backward its parent. */
 static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_t owed, int32_t owing) {
+    const int32_t near = b->backward ? gsv_columns(b->plan, s) / GSV_TILE * GSV_TILE : 0;
+    const int32_t far = b->backward ? behind_parent(b->plan, s) : 0;
     const int32_t longest = b->longest[step_of(b, s)], rows = b->rows[step_of(b, s)];
     for (int32_t first = 0; first < across(b, s); first += rows) {
         int32_t begin, end;
@@ -227,7 +244,9 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
                               .wait = wait,
                               .count = count,
                               .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1,
-                              .owed = owed};
+                              .owed = owed,
+                              .near = near,
+                              .far = far};
         if (slots > 1) {
             task.slot = (int32_t)b->slots;
             task.slots = slots;
@@ -237,7 +256,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
         for (; task.range < (slots > 1 ? slots : 1); task.range++) {
             task.begin = begin + task.range * each;
             task.end = slots > 1 ? smaller(task.begin + each, end) : end;
-            task.owing = task.range == 0 && is_owed(b, s, first) ? owing : 0;
+            task.owing = b->backward || (task.range == 0 && is_owed(b, s, first)) ? owing : 0;
             append(b, s, task);
         }
     }
@@ -250,7 +269,8 @@ static void add_all(builder *b) {
     for (int32_t s = 0; s < b->plan->l.nsuper; s++) {
         int32_t wait = awaited(b, s), count = b->count[s];
         if (is_tiled(b, s)) {
-            const int32_t owed = wait, owing = b->backward ? 0 : count;
+            const int32_t of = b->backward ? b->plan->parent[s] : s;
+            const int32_t owed = of < 0 ? 0 : awaited(b, of), owing = of < 0 ? 0 : b->count[of];
             add_assemblies(b, s, &wait, &count);
             add_tiles(b, s, wait, count, owed, owing);
         } else if (is_above(b, s)) {

@@ -12,7 +12,10 @@
  * from the number of columns: so do the bits of a column.
  *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
- * so: a counter is advanced by tasks that stand before the ones that wait for it.
+ * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
+ * order of which that is true, in which less is waited for. A tile need not wait before it begins: forward it
+ * reads what its rows are owed while its own columns are being assembled, backward it has terms for which it
+ * needs neither the parent nor, for some of them, anything (`owed`).
  *
  * Branches (branches.h) have kernels of their own: forward they come first, backward last.
  */
@@ -58,8 +61,10 @@ typedef struct gsv_many_task {
     int32_t slot, slots, range, met;
     int32_t wait, count, signal;
     /* forward product, its first range: what its rows are owed is there when counter `owed` has reached
-     * `owing`, before what it waits for; 0: it is owed nothing */
-    int32_t owed, owing;
+     * `owing`, before what it waits for; 0: it is owed nothing. Backward: so are the rows of the solution that
+     * belong to the parent's parent and what is above it, those of terms `far` and on; own columns, those before
+     * term `near`, are there from the beginning. What it waits for are terms near .. far - 1. */
+    int32_t owed, owing, near, far;
 } gsv_many_task;
 
 /* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1], the products from product[k] on, the longest first.

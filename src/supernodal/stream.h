@@ -62,7 +62,7 @@ enum {
     /* numbers above the branches: with as many, forward levels count from the root */
     GSV_FAR_FIRST = 16 << 20,
     GSV_BLOCK_ROOM = 31744,    /* bytes for a block's piece and, of 8 right-hand sides, its front and more, */
-    GSV_BLOCK_ROOM_ROWS = 260, /* and so many rows more for others */
+    GSV_BLOCK_ROOM_ROWS = 258, /* and so many rows more for others */
     GSV_BLOCK_TASKS = 396,     /* forward tasks of a level, about, where they share block rows, */
     GSV_BLOCK_SHARES = 8,      /* so many of them at most */
     GSV_BLOCK_FIT_1 = 160,     /* columns of a forward piece that fit so, of one block row, */

@@ -157,14 +157,38 @@ static void check_refinement(world *w) {
     gpusolve_matrix_destroy(matrix);
 }
 
-/* What a task waits for: its count, or, second, what its rows are owed. */
-static size_t count_of_task(int second) {
-    return second ? offsetof(gsv_many_task, owing) : offsetof(gsv_many_task, count);
+/* How a task can be kept waiting: for its own counter; forward, for what its rows are owed; backward, in the
+ * midst of a tile, for the rows of its parent, or for those above them. */
+enum { OWN_FORWARD, OWED_FORWARD, PARENT, ABOVE, WAITS };
+
+static int is_backward(int wait) {
+    return wait == PARENT || wait == ABOVE;
+}
+
+/* Does it wait so? If so, what it waits for is made to come never. */
+static int keep_waiting(gsv_many_task *task, int wait) {
+    const int32_t never = 1 << 30;
+    const int32_t begin = task->begin > task->near ? task->begin : task->near;
+    const int32_t end = task->end < task->far ? task->end : task->far;
+    int32_t *const count = &task->count, *const owing = &task->owing;
+    switch (wait) {
+    case OWN_FORWARD:
+        return *count > 0 && (*count = never);
+    case OWED_FORWARD:
+        return *owing > 0 && (*owing = never);
+    case PARENT:
+        return task->kind == GSV_MANY_PRODUCT && begin<end && * count> 0 && (*count = never);
+    default: /* if the parent's are there, so are those above them */
+        return task->kind == GSV_MANY_PRODUCT && task->far<task->end && * owing> 0 && (*count = never) &&
+               (*owing = never);
+    }
 }
 
 /* Many right-hand sides: a task that waits for more than ever comes. */
 static void check_many(world *w) {
     enum { MANY = 70 };
+    static const char *const names[] = {"forward", "forward, what is owed", "backward, the parent's rows",
+                                        "backward, rows above the parent's"};
     const gsv_cuda_factor *device = w->p.factor->prepared;
     const gsv_many *many = &w->p.factor->plan.tiles->many;
     gpusolve_workspace *workspace;
@@ -174,27 +198,24 @@ static void check_many(world *w) {
     testing_fill(&b, 19);
     REQUIRE(gpusolve_workspace_create(w->p.handle, w->p.factor, MANY, &workspace) == GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
-    for (int which = 0; which < 3; which++) {
-        const int backward = which == 1, second = which == 2;
-        testing_in("a counter of many right-hand sides, %s%s", backward ? "backward" : "forward",
-                   second ? ", what is owed" : "");
-        const gsv_many_list *list = backward ? &many->backward : &many->forward;
-        const gsv_many_task *tasks = backward ? device->many.backward : device->many.forward;
-        const int32_t never = 1 << 30;
+    for (int wait = 0; wait < WAITS; wait++) {
+        testing_in("a counter of many right-hand sides, %s", names[wait]);
+        const gsv_many_list *list = is_backward(wait) ? &many->backward : &many->forward;
+        const gsv_many_task *tasks = is_backward(wait) ? device->many.backward : device->many.forward;
+        gsv_many_task task, kept;
         int64_t t = 0;
-        int32_t count = 0;
         for (; t < list->ptr[w->p.factor->plan.nlevels]; t++) {
-            memcpy(&count, (const char *)&list->task[t] + count_of_task(second), sizeof count);
-            if (count > 0)
+            REQUIRE(device_read(&task, &tasks[t], sizeof task) == 0);
+            kept = task;
+            if (keep_waiting(&kept, wait))
                 break;
         }
         REQUIRE(t < list->ptr[w->p.factor->plan.nlevels]);
-        char *at = (char *)&tasks[t] + count_of_task(second);
-        REQUIRE(device_write(at, &never, sizeof never) == 0);
+        REQUIRE(device_write((void *)&tasks[t], &kept, sizeof kept) == 0);
         CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &x),
                      GPUSOLVE_TIMED_OUT);
         CHECK(count_nans(&x) > 0);
-        REQUIRE(device_write(at, &count, sizeof count) == 0);
+        REQUIRE(device_write((void *)&tasks[t], &task, sizeof task) == 0);
         CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
         CHECK(testing_same_bits(&x, 0, &expected, 0, MANY));
     }

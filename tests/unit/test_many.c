@@ -1,7 +1,7 @@
 /*
  * The device's tasks for many right-hand sides (many.h), run here as the kernels run them: in the order of
- * the list, where nobody has to wait, and always the last one that its counter lets begin, the worst that can
- * happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with the plan's own
+ * many_order.h, where nobody has to wait, and always the list's last one that its counter lets begin, the worst
+ * that can happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with the plan's own
  * maps to the last bit: every term of every sum once, every partial sum added once, nothing read before it is
  * written.
  */
@@ -12,6 +12,7 @@
 #include "cholmod_helpers.h"
 #include "memory.h"
 #include "supernodal/import.h"
+#include "supernodal/many_order.h"
 #include "supernodal/tiles.h"
 
 /* Entry (i, j) of the panel of supernode s: something arbitrary. */
@@ -197,39 +198,36 @@ static int may_begin(const run *r, const gsv_many_task *task) {
     return task->count == 0 || r->counter[task->wait] >= task->count;
 }
 
-/* A tile whose rows are owed something reads that as soon as its counter says so. */
-static void begin_tiles(const run *r, const gsv_many_list *list, char *began) {
-    for (int64_t t = 0; t < list->ptr[r->plan->nlevels]; t++) {
-        const gsv_many_task *task = &list->task[t];
+/* What a tile reads before its own counter says so, as soon as counter `owed` does: forward what its rows are
+ * owed, backward the solution from the rows of its parent's parent on. */
+static void begin_tiles(const run *r, const gsv_many_task *tasks, int64_t ntasks, int backward, char *began) {
+    for (int64_t t = 0; t < ntasks; t++) {
+        const gsv_many_task *task = &tasks[t];
         if (began[t] || task->owing == 0 || r->counter[task->owed] < task->owing)
             continue;
         const int32_t s = supernode_of_task(r, task);
-        CHECK(task->kind == GSV_MANY_PRODUCT && task->range == 0 && list == &r->plan->tiles->many.forward);
-        for (int32_t i = task->first; i < task->first + task->rows && i < gsv_rows(r->plan, s); i++)
+        CHECK(task->kind == GSV_MANY_PRODUCT && (backward || task->range == 0));
+        for (int32_t k = task->begin > task->far ? task->begin : task->far; backward && k < task->end; k++)
+            solution(r, s, k);
+        for (int32_t i = task->first; !backward && i < task->first + task->rows && i < gsv_rows(r->plan, s);
+             i++)
             if (i >= gsv_columns(r->plan, s))
                 gathered(r, s, i);
         began[t] = 1;
     }
 }
 
-static void run_sweep(run *r, int backward, int in_order) {
-    const gsv_many *many = &r->plan->tiles->many;
-    const gsv_many_list *list = backward ? &many->backward : &many->forward;
+/* Backward, terms near .. far - 1 are all that a tile has to wait for longest: before them own columns, and
+ * behind them nothing unless it waits for that, too. */
+static void check_segments(const run *r, const gsv_many_task *task) {
+    const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s);
+    CHECK(task->near % GSV_TILE == 0 && task->near <= gsv_columns(r->plan, s) && task->near <= task->far);
+    CHECK(task->far == nr || (task->far % GSV_TILE == 0 && task->far < nr && task->owing > 0));
+}
+
+static void check_list(const run *r, int backward) {
+    const gsv_many_list *list = backward ? &r->plan->tiles->many.backward : &r->plan->tiles->many.forward;
     const int32_t nlevels = r->plan->nlevels;
-    const int64_t tasks = list->ptr[nlevels];
-    char *ran = zeros(tasks, 1), *began = zeros(tasks, 1);
-    r->counter = zeros(list->counters, sizeof *r->counter);
-    memset(r->partial_there, 0, (size_t)many->slots);
-    for (int64_t step = 0; step < tasks; step++) {
-        int64_t t = in_order ? step : tasks - 1;
-        while (!in_order && t > 0 && (ran[t] || !may_begin(r, &list->task[t])))
-            t--;
-        REQUIRE(!ran[t] && may_begin(r, &list->task[t]));
-        begin_tiles(r, list, began);
-        REQUIRE(began[t] || list->task[t].owing == 0);
-        ran[t] = 1;
-        run_task(r, &list->task[t], backward);
-    }
     for (int32_t k = 0; k < nlevels; k++) { /* in their levels, the longest products first */
         CHECK(list->ptr[k] <= list->product[k] && list->product[k] <= list->ptr[k + 1]);
         for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++) {
@@ -238,8 +236,55 @@ static void run_sweep(run *r, int backward, int in_order) {
             CHECK((task->kind == GSV_MANY_PRODUCT) == (t >= list->product[k]));
             if (t > list->product[k])
                 CHECK(task[-1].end - task[-1].begin >= task->end - task->begin);
+            if (backward && task->kind == GSV_MANY_PRODUCT)
+                check_segments(r, task);
         }
     }
+}
+
+/* The worst order, or those of a factor that has one pass everywhere, or two in every third level. */
+enum { WORST, ONE_PASS, TWO_PASSES, ORDERS };
+
+static gsv_many_task *ordered(const run *r, int backward, int order) {
+    const gsv_many_list *list = backward ? &r->plan->tiles->many.backward : &r->plan->tiles->many.forward;
+    const int32_t nlevels = r->plan->nlevels;
+    gsv_many_task *tasks = zeros(list->ptr[nlevels], sizeof *tasks);
+    memcpy(tasks, list->task, (size_t)list->ptr[nlevels] * sizeof *tasks);
+    if (order == WORST)
+        return tasks;
+    gsv_message message;
+    uint8_t *passes = zeros(nlevels, 1);
+    for (int32_t k = 0; k < nlevels; k++)
+        passes[k] = order == TWO_PASSES && k % 3 == 1 ? 2 : 1;
+    REQUIRE(gsv_many_order(r->plan, backward, passes, tasks, &message) == GPUSOLVE_OK);
+    for (int32_t k = 0; k < nlevels; k++) /* these have launches of their own */
+        if (passes[backward ? nlevels - 1 - k : k] == 2)
+            for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++)
+                CHECK(!memcmp(&tasks[t], &list->task[t], sizeof *tasks));
+    free(passes);
+    return tasks;
+}
+
+static void run_sweep(run *r, int backward, int order) {
+    const gsv_many *many = &r->plan->tiles->many;
+    const gsv_many_list *list = backward ? &many->backward : &many->forward;
+    const int64_t ntasks = list->ptr[r->plan->nlevels];
+    gsv_many_task *tasks = ordered(r, backward, order);
+    char *ran = zeros(ntasks, 1), *began = zeros(ntasks, 1);
+    r->counter = zeros(list->counters, sizeof *r->counter);
+    memset(r->partial_there, 0, (size_t)many->slots);
+    for (int64_t step = 0; step < ntasks; step++) {
+        int64_t t = order == WORST ? ntasks - 1 : step;
+        while (order == WORST && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
+            t--;
+        REQUIRE(!ran[t] && may_begin(r, &tasks[t]));
+        begin_tiles(r, tasks, ntasks, backward, began);
+        REQUIRE(began[t] || tasks[t].owing == 0);
+        ran[t] = 1;
+        run_task(r, &tasks[t], backward);
+    }
+    check_list(r, backward);
+    free(tasks);
     free(ran);
     free(began);
     free(r->counter);
@@ -285,15 +330,15 @@ static void mark_leaves(run *r) {
             memset(r->y_there + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
 }
 
-static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int in_order) {
+static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order) {
     run tasks = start(plan);
     tasks.part = part;
     mark_leaves(&tasks);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (plan->tiles->branches.of[s] >= 0)
             forward_alone(&tasks, s);
-    run_sweep(&tasks, 0, in_order);
-    run_sweep(&tasks, 1, in_order);
+    run_sweep(&tasks, 0, order);
+    run_sweep(&tasks, 1, order);
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
         if (plan->tiles->branches.of[s] >= 0)
             backward_alone(&tasks, s);
@@ -308,10 +353,9 @@ static void check_plan(const gsv_plan *plan) {
         forward_alone(&alone, s);
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
         backward_alone(&alone, s);
-    for (int32_t part = 0; part < GSV_MANY_PARTS; part++) {
-        check_order(plan, &alone, part, 1);
-        check_order(plan, &alone, part, 0);
-    }
+    for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
+        for (int order = 0; order < ORDERS; order++)
+            check_order(plan, &alone, part, order);
     stop(&alone);
     /* what the upper tree and the branches' roots write stands before what branches keep */
     CHECK(plan->tiles->many.updates >= plan->tiles->upper_updates);
