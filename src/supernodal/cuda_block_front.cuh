@@ -20,8 +20,8 @@ template <int NR> struct block_room {
     static const int BLOCKS = NR == 8 ? 3 : 2;        /* of an SM */
     static const int HEADER = stream_room<double>::HEADER;
     static const int PANEL = HEADER + GSV_PIECE_LISTS;
-    static const int PAYLOAD = GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8 + 16;
-    static const int SLOT = whole_lines(PANEL + PAYLOAD), SLOTS = 2;
+    static const int PAYLOAD = GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8 + SHARED_LINE;
+    static const int SLOT = PANEL + PAYLOAD, SLOTS = 2;
     static const int STAGED = 96; /* update rows */
     static const int STAGE_ROWS = SLOTS * SLOT;
     static const int BARRIERS = STAGE_ROWS + STAGED * NR * 8;
@@ -88,7 +88,7 @@ template <int NR> struct block_slot {
     }
     /* The front of a piece whose panel takes so many numbers. */
     __device__ __forceinline__ double *front(int numbers) const {
-        return payload() + (numbers + 3) / 2 * 2;
+        return payload() + (numbers + SHARED_LINE / 8 + 1) / 2 * 2;
     }
     static __device__ __forceinline__ int numbers(const gsv_piece &p, bool backward) {
         return p.kind == GSV_BLOCK_PIECE ? p.groups * p.count * (backward ? GSV_TILE * GSV_TILE : GSV_TILE)

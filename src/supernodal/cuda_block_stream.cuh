@@ -51,6 +51,7 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
     typedef block_room<NR> room;
     typedef block_slot<NR> slot_of;
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
+    static_assert(room::SLOT % SHARED_LINE == 0, "whole lines");
     static_assert(GSV_BLOCK_ROOM_ROWS >= GSV_NARROW_ROWS, "a narrow supernode's front has room");
     extern __shared__ __align__(128) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);

@@ -17,15 +17,15 @@ enum { STREAM_THREADS = 128, STREAM_WARPS = STREAM_THREADS / 32, STREAM_BLOCK = 
 /* Of an H200, in bytes, and what of it each block has besides its own. */
 enum { SHARED_OF_SM = 228 << 10, SHARED_OF_BLOCK = 1 << 10 };
 
-/* Copies write lines of 128 bytes: what they fill begins with one. */
-constexpr int whole_lines(int bytes) {
-    return (bytes + 127) / 128 * 128;
-}
+/* What is copied stands in its lines as it does in memory: what comes to one line of shared memory is of one
+ * line. So a slot begins with one, and has room for one more than it copies. */
+enum { SHARED_LINE = 128 };
 
 /* A block's shared memory, in bytes. */
 template <typename T> struct stream_room {
     static const int HEADER = 128; /* stream_header */
-    static const int SLOT = whole_lines(HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + 16);
+    static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + SHARED_LINE;
+    static_assert(SLOT % SHARED_LINE == 0 && (HEADER + GSV_PIECE_LISTS) % SHARED_LINE == 0, "whole lines");
     static const int BLOCKS = sizeof(T) == 16 ? 1 : 3; /* of an SM */
     static const int SLOTS = sizeof(T) == 16 ? 3 : 2;
     static const int FRONT_ROWS = GSV_PIECE_NUMBERS / 8; /* of eight columns; more than of any other piece */
@@ -129,6 +129,14 @@ struct widened {
     }
 };
 
+/* Where a piece's numbers begin in the room for them, if they are one range; else at its beginning. */
+template <typename T>
+__device__ __forceinline__ int shift_of(const gsv_device_plan &plan, const gsv_piece &p) {
+    if (p.kind == GSV_BLOCK_PIECE || p.kind == GSV_COLUMNS_PIECE || p.kind == GSV_SHARE_PIECE)
+        return 0;
+    return int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % SHARED_LINE);
+}
+
 /* What lane `lane` of the producer copies for a piece: at most one range. */
 template <typename T, bool BACKWARD>
 __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, const gsv_piece &p, int lane,
@@ -151,6 +159,7 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
             }
         } else if (lane == 0 && p.kind != GSV_COLUMNS_PIECE) {
             range = widened(panels, p.numbers * int(sizeof(T)));
+            to += reinterpret_cast<uintptr_t>(range.from) % SHARED_LINE;
         }
     } else if (lane < 20 && !(p.flags & GSV_PIECE_FAR)) {
         const bool b = lane >= 18, gather = lane & 1;
@@ -300,8 +309,7 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             if (lane < WORDS)
                 reinterpret_cast<uint64_t *>(&header->piece)[lane] = own;
             if (lane == 0) {
-                header->shift =
-                    int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % 16);
+                header->shift = shift_of<T>(plan, p);
                 barrier_expect(full, total);
                 if (ring.listed)
                     barrier_expect(&ring.listed[n % room::SLOTS], lists);
