@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Device pointers, read-only during a solve. */
+/* Device pointers, read-only during a solve: the tasks in the order of many_order.h. */
 typedef struct gsv_device_many {
     const gsv_many_task *forward, *backward;
 } gsv_device_many;

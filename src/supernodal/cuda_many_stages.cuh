@@ -28,7 +28,8 @@ template <typename T> struct many_chains {
 template <typename T, int C> struct many_shape {
     static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, RUNS = C / 16 /* of eight in a warp's sums */,
                      DEPTH = GSV_TILE, STAGES = 3;
-    static const bool CHAINS = many_chains<T>::value, TALL = CHAINS && !traits<T>::is_complex && C == 64;
+    static const bool CHAINS = many_chains<T>::value,
+                      TALL = CHAINS && !traits<T>::is_complex && C == GSV_MANY_COLUMNS;
     /* rows of a warp's sums, of which it has half of the columns; warps above each other */
     static const int WARP_ROWS = TALL ? 64 : 32, DOWN = ROWS / WARP_ROWS, EIGHTS = WARP_ROWS / 8,
                      THREADS = 2 * 32 * DOWN;
