@@ -22,6 +22,10 @@ __device__ __forceinline__ void let_next_kernel_start() {
 #endif
 }
 
+/* Bytes. An asynchronous copy, by eight threads or in bulk, of a line of memory to what is not a line of shared
+ * memory writes two. Dynamic shared memory begins with one only if it says so: it stands behind the static. */
+enum { SHARED_LINE = 128 };
+
 /* Let a kernel have all shared memory of the device: no less than `bytes` a block. Always all of it, so that
  * no thread takes from another what a larger problem of that thread is to be launched with. */
 inline cudaError_t allow_shared(const void *kernel, size_t bytes) {

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
     static_assert(room::SLOT % SHARED_LINE == 0, "whole lines");
     static_assert(GSV_BLOCK_ROOM_ROWS >= GSV_NARROW_ROWS, "a narrow supernode's front has room");
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     uint64_t *full = reinterpret_cast<uint64_t *>(memory + room::BARRIERS), *empty = full + room::SLOTS,
              *ready = empty + room::SLOTS,      /* a piece's front is */

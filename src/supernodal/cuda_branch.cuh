@@ -89,7 +89,7 @@ template <typename T, int CHUNK>
 __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
     branch_forward_kernel(gsv_device_plan plan, const T *y, T *x, T *u, int nrhs, branch_room room) {
     constexpr int STRIDE = branch_row<T, CHUNK>::STRIDE;
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     const gsv_branch &branch = plan.branches[blockIdx.x];
     begin_branch<T>(plan, branch, memory, room, GSV_AT_LEVEL_NODES, GSV_AT_BACKWARD_LEVELS);
@@ -198,7 +198,7 @@ template <typename T, int CHUNK>
 __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
     branch_backward_kernel(gsv_device_plan plan, const T *x, T *y, int nrhs, branch_room room) {
     constexpr int STRIDE = branch_row<T, CHUNK>::STRIDE, LANES = 32 / GSV_BACKWARD_UNIT;
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     const gsv_branch &branch = plan.branches[blockIdx.x];
     begin_branch<T>(plan, branch, memory, room, GSV_AT_BACKWARD_LEVELS, GSV_AT_END);

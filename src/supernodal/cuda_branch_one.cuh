@@ -241,7 +241,7 @@ template <typename T>
 __global__ void __launch_bounds__(ONE_THREADS, 5)
     branch_forward_one_kernel(gsv_device_plan plan, one_vector<const T> b, one_upper<T> upper, T *x, T *u,
                               branch_room room) {
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     if (blockIdx.x >= upper.first) {
         load_upper_block(upper, b);
         return;
@@ -364,7 +364,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
     branch_backward_one_kernel(gsv_device_plan plan, const T *x, const T *y, one_vector<T> to,
                                one_upper<T> upper, branch_room room) {
     constexpr int LANES = ONE_LANES, SUMS = 8 / LANES, GROUPS = ONE_BLOCK / (4 * LANES);
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     if (blockIdx.x >= upper.first) {
         store_upper_block(upper, to);
         return;

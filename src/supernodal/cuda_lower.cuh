@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs,
                          int first_branch, int splits) {
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     const int which = first_branch + blockIdx.x / splits;
     const gsv_branch &branch = plan.branches[which];
@@ -389,7 +389,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_backward_kernel(gsv_device_plan plan, const double *x, double *y, int nrhs, int first_branch,
                           int splits) {
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     const int which = first_branch + blockIdx.x / splits;
     const gsv_branch &branch = plan.branches[which];

@@ -19,17 +19,17 @@
  *   sides are two tiles of 32 where the sweep is short, for it is latency then (cuda_many_launch.cuh).
  *
  * Synchronisation. There is a block for each task, but which one is its task a block learns from a ticket in
- * memory when it begins: the tasks begin in the order of the list. A block waits for its task's counter, one
+ * memory when it begins: the tasks begin in their order (many_order.h). A block waits for its task's counter, one
  * thread polling, after it has asked for its panel, and advances another counter when its results are written
  * (release and acquire, device scope). That ends: a task waits for tasks before it alone, and these have
  * blocks that run already, the first of them without waiting. A forward tile waits twice: for its children,
  * to what they owe its rows below its sums add, and then for its own columns to be assembled. Not where the
  * level has several passes, for then its sums add to own columns too. A backward tile waits for the rows above
  * its parent's and for the parent's when it comes to them, and has terms of own columns before; where the level
- * has several passes it waits for all at first. Of a tile that is cut, the block whose
- * range is done last adds the partial sums, so nobody waits for them. A wait that takes about two seconds is
- * given up (gives_up): what the block then writes is NaN. A launch begins when all blocks of the one before
- * have begun, takes its tasks, and waits in wait_for_vectors() for all of it.
+ * has several passes it waits for all at first. Of a tile that is cut, the block whose range is done last adds
+ * the partial sums, so nobody waits for them. A wait that takes about two seconds is given up (gives_up): what
+ * the block then writes is NaN. A launch begins when all blocks of the one before have begun, takes its tasks,
+ * and waits in wait_for_vectors() for all of it.
  *
  * Bits. The sums have a fixed order: what the children owe, in the order of gsv_tiles.gather, then sixteen
  * terms after sixteen, range after range (cuda_many_tile.cuh; in branches, and forward in narrow supernodes,
@@ -324,7 +324,7 @@ template <typename T, int C, bool BACKWARD, bool DIVIDED>
 __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::RESIDENT)
     many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
                       gsv_many_vectors v, int *ticket, int *counters, wide_pass turn) {
-    extern __shared__ __align__(128) int4 memory[];
+    extern __shared__ __align__(SHARED_LINE) int4 memory[];
     __shared__ many_work work;
     __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
     __shared__ many_children children[BACKWARD ? 1 : GSV_MANY_ROWS];

@@ -165,7 +165,7 @@ template <int RESIDENT>
 __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
                                int splits, int room) {
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, 8);
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, outside = branch.outside_rows;
@@ -329,7 +329,7 @@ template <int RESIDENT>
 __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
     many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
                                 int room) {
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, 4);
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, outside = branch.outside_rows;

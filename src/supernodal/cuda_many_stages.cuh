@@ -7,7 +7,7 @@
  * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
  * runs by eight numbers, read different banks; sixteen bytes stay together. The runs of a stage that are a
  * chain's terms stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
- * The ring begins with a line of 128 bytes: eight threads that copy a line would else write two.
+ * The ring begins with a line (SHARED_LINE), as all that is copied does.
  */
 #ifndef GSV_CUDA_MANY_STAGES_CUH
 #define GSV_CUDA_MANY_STAGES_CUH

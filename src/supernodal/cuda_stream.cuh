@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
 #if __CUDA_ARCH__ >= 900
     typedef stream_room<T> room;
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     uint64_t *barriers = reinterpret_cast<uint64_t *>(memory + room::BARRIERS);
     ring slots = {memory, barriers, barriers + room::SLOTS, barriers + 2 * room::SLOTS, memory + room::STAGE};

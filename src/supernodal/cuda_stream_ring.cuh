@@ -17,11 +17,8 @@ enum { STREAM_THREADS = 128, STREAM_WARPS = STREAM_THREADS / 32, STREAM_BLOCK = 
 /* Of an H200, in bytes, and what of it each block has besides its own. */
 enum { SHARED_OF_SM = 228 << 10, SHARED_OF_BLOCK = 1 << 10 };
 
-/* What is copied stands in its lines as it does in memory: what comes to one line of shared memory is of one
- * line. So a slot begins with one, and has room for one more than it copies. */
-enum { SHARED_LINE = 128 };
-
-/* A block's shared memory, in bytes. */
+/* A block's shared memory, in bytes. What is copied stands in its lines as it does in memory: so a slot begins
+ * with one, and has room for one more than it copies. */
 template <typename T> struct stream_room {
     static const int HEADER = 128; /* stream_header */
     static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + SHARED_LINE;

@@ -143,7 +143,7 @@ template <typename T, int NR, bool SUBSTITUTES>
 __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     forward_wide_kernel(gsv_device_plan plan, T *y, T *x, T *u, const gsv_task *tasks, wide_pass turn,
                         bool leaf) {
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const gsv_task task = tasks[blockIdx.x];
     const gsv_node node = plan.wide[task.supernode];
     T *memory = reinterpret_cast<T *>(shared);
@@ -179,7 +179,7 @@ template <typename T, int NR, kernel_mode MODE>
 __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
     backward_kernel(gsv_device_plan plan, const T *x, T *y, level_part part) {
     constexpr int SMALL = level_shape<MODE>::SMALL, TINY = level_shape<MODE>::TINY;
-    extern __shared__ __align__(128) int4 shared[];
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
     int block = blockIdx.x;
     const gsv_node *node = nullptr;
     if (block < part.task_count) {

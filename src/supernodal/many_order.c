@@ -5,7 +5,6 @@
 #include "tiles.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Blocks that run at a time when a tile has 256 right-hand sides: a task is four blocks then. */

@@ -168,20 +168,18 @@ static int is_backward(int wait) {
 /* Does it wait so? If so, what it waits for is made to come never. */
 static int keep_waiting(gsv_many_task *task, int wait) {
     const int32_t never = 1 << 30;
-    const int32_t begin = task->begin > task->near ? task->begin : task->near;
-    const int32_t end = task->end < task->far ? task->end : task->far;
-    int32_t *const count = &task->count, *const owing = &task->owing;
-    switch (wait) {
-    case OWN_FORWARD:
-        return *count > 0 && (*count = never);
-    case OWED_FORWARD:
-        return *owing > 0 && (*owing = never);
-    case PARENT:
-        return task->kind == GSV_MANY_PRODUCT && begin<end && * count> 0 && (*count = never);
-    default: /* if the parent's are there, so are those above them */
-        return task->kind == GSV_MANY_PRODUCT && task->far<task->end && * owing> 0 && (*count = never) &&
-               (*owing = never);
-    }
+    const int is_tile = task->kind == GSV_MANY_PRODUCT, counts = task->count > 0, owes = task->owing > 0;
+    const int has_parents = is_tile && task->near < task->end && task->begin < task->far;
+    const int has_above = is_tile && task->far < task->end;
+    const int waits = wait == OWN_FORWARD    ? counts
+                      : wait == OWED_FORWARD ? owes
+                      : wait == PARENT       ? counts && has_parents
+                                             : owes && has_above;
+    if (waits && wait != OWED_FORWARD) /* if the parent's are there, so are those above them */
+        task->count = never;
+    if (waits && (wait == OWED_FORWARD || wait == ABOVE))
+        task->owing = never;
+    return waits;
 }
 
 /* Many right-hand sides: a task that waits for more than ever comes. */

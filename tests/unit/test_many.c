@@ -207,7 +207,8 @@ static void begin_tiles(const run *r, const gsv_many_task *tasks, int64_t ntasks
             continue;
         const int32_t s = supernode_of_task(r, task);
         CHECK(task->kind == GSV_MANY_PRODUCT && (backward || task->range == 0));
-        for (int32_t k = task->begin > task->far ? task->begin : task->far; backward && k < task->end; k++)
+        const int32_t above = !backward ? task->end : task->begin > task->far ? task->begin : task->far;
+        for (int32_t k = above; k < task->end; k++)
             solution(r, s, k);
         for (int32_t i = task->first; !backward && i < task->first + task->rows && i < gsv_rows(r->plan, s);
              i++)
