@@ -79,7 +79,6 @@ struct problem {
     gsv_plan plan;
     gsv_device_plan device;
     gsv_device_many many;
-    int64_t tasks[2]; /* forward, backward */
     int nr, nc;
     double *rectangle; /* column-major, zeros above the diagonal */
 };
@@ -111,15 +110,16 @@ problem make_problem(int nr, int nc) {
     p.device.panels = on_device(panel);
     p.rectangle = on_device(full);
     /* of level 0 alone, which waits for nobody */
-    auto tasks_of = [&](const gsv_many_list &list, int step, int64_t *count) {
+    for (int backward = 0; backward < 2; backward++) {
+        const gsv_many_list &list = backward ? tiles->many.backward : tiles->many.forward;
+        const int step = backward ? p.plan.nlevels - 1 : 0;
         std::vector<gsv_many_task> tasks(list.task + list.ptr[step], list.task + list.ptr[step + 1]);
         for (gsv_many_task &task : tasks)
             task.count = task.owing = 0;
-        *count = int64_t(tasks.size());
-        return on_device(tasks);
-    };
-    p.many.forward = tasks_of(tiles->many.forward, 0, &p.tasks[0]);
-    p.many.backward = tasks_of(tiles->many.backward, p.plan.nlevels - 1, &p.tasks[1]);
+        p.many.task[backward] = on_device(tasks);
+        p.many.runs[backward] = 1;
+        p.many.run[backward] = new gsv_many_run{0, int64_t(tasks.size()), 0};
+    }
     return p;
 }
 
@@ -138,8 +138,8 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
     const gsv_many_vectors v = {y, x, u, partial, counters, nullptr};
     auto tiles = [&] {
         TRY(gsv::many_launcher<double>::begin(&p.plan, &v, nullptr));
-        TRY((gsv::many_launcher<double>::tasks<BACKWARD>(&p.plan, &p.device, &p.many, &v, columns, 0,
-                                                         p.tasks[BACKWARD], 0, {0, 1}, nullptr)));
+        TRY((
+            gsv::many_launcher<double>::run<BACKWARD>(&p.plan, &p.device, &p.many, &v, columns, 0, nullptr)));
     };
     /* vectors are row-major: c' = v' A', or v' A; y(rows below) and x(own rows) of the backward sweep start
      * as the same numbers */

@@ -52,22 +52,11 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
 /* The launches of both sweeps for many right-hand sides. */
 static int64_t launches_of_many(const gpusolve_factor *factor, int64_t nrhs) {
     const gsv_plan *plan = &factor->plan;
-    const gsv_sweep_form *form = &((const gsv_cuda_factor *)factor->prepared)->form;
-    const gsv_many_list *lists[] = {&plan->tiles->many.forward, &plan->tiles->many.backward};
+    const gsv_device_many *many = &((const gsv_cuda_factor *)factor->prepared)->many;
     int64_t count = plan->tiles->branches.count > 0 ? 2 : 0;
     if (count > 0 && factor->dtype == GPUSOLVE_DOUBLE && nrhs <= GSV_MANY_LEAST)
         count = gsv_lower_launches(&plan->tiles->branches, GSV_MANY_LEAST);
-    for (int l = 0; l < 2; l++) {
-        int before = 0; /* passes of the last step that has tasks: a run of one pass each is one launch */
-        for (int32_t k = 0; k < plan->nlevels; k++) {
-            const int passes = form->passes[l ? plan->nlevels - 1 - k : k];
-            if (lists[l]->ptr[k] == lists[l]->ptr[k + 1])
-                continue;
-            count += passes == 1 && before == 1 ? 0 : passes;
-            before = passes;
-        }
-    }
-    return count;
+    return count + many->runs[0] + many->runs[1];
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {

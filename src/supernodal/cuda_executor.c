@@ -140,8 +140,8 @@ static cudaError_t launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *dev
     const gsv_many_functions *many = gsv_cuda_many(dtype);
     const gsv_sweep_form form = form_of(device, work);
     if (wide.columns > 0)
-        return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &form,
-                                                           &work->many, wide.columns, stream);
+        return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &work->many,
+                                                           wide.columns, stream);
     return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &form, &work->vectors[wide.k],
                                                            sweeps->classes[wide.k], stream);
 }
@@ -300,7 +300,7 @@ static cudaError_t store(const solve_call *call, width wide, const int32_t *inve
                          gsv_device_dense to) {
     const int32_t n = call->factor->plan.l.n;
     return wide.columns > 0
-               ? call->many->store(n, inverse, from, to, wide.columns, call->stream)
+               ? call->many->store(n, inverse, from, to, wide.columns, call->device->many.stamp, call->stream)
                : call->sweeps->store(n, inverse, from, to, call->sweeps->classes[wide.k], call->stream);
 }
 

@@ -14,22 +14,23 @@
  * - The upper tree: tasks (many.h), each for C right-hand sides, 64 or 32: a narrow supernode, for all or some
  *   of these (cuda_many_narrow.cuh); rows of own columns of a wide one, to which is added what its children owe
  *   (cuda_many_gather.cuh); or a tile (cuda_many_tile.cuh), which writes x(own columns) and u, the children's
- *   rows added as it goes, or the solution. A launch has all tasks of a run of levels. A level whose triangles
- *   are inverted in parts has a launch for each part, all but the first with tiles only. 33 to 64 right-hand
- *   sides are two tiles of 32 where the sweep is short, for it is latency then (cuda_many_launch.cuh).
+ *   rows added as it goes, or the solution. A supernode whose triangle is inverted in parts has its tiles once
+ *   for each part, a pass (many_order.h). A launch has all tasks of a run of levels: of those that have such
+ *   supernodes, or of others. 33 to 64 right-hand sides are two tiles of 32 where the sweep is short, for it is
+ *   latency then (cuda_many_launch.cuh).
  *
  * Synchronisation. There is a block for each task, but which one is its task a block learns from a ticket in
  * memory when it begins: the tasks begin in their order (many_order.h). A block waits for its task's counter, one
  * thread polling, after it has asked for its panel, and advances another counter when its results are written
  * (release and acquire, device scope). That ends: a task waits for tasks before it alone, and these have
  * blocks that run already, the first of them without waiting. A forward tile waits twice: for its children,
- * to what they owe its rows below its sums add, and then for its own columns to be assembled. Not where the
- * level has several passes, for then its sums add to own columns too. A backward tile waits for the rows above
- * its parent's and for the parent's when it comes to them, and has terms of own columns before; where the level
- * has several passes it waits for all at first. Of a tile that is cut, the block whose range is done last adds
- * the partial sums, so nobody waits for them. A wait that takes about two seconds is given up (gives_up): what
- * the block then writes is NaN. A launch begins when all blocks of the one before have begun, takes its tasks,
- * and waits in wait_for_vectors() for all of it.
+ * to what they owe its rows below its sums add, and then for its own columns to be assembled. Not where it is
+ * one of several passes, for then its sums may add to own columns too. A backward tile waits for the rows above
+ * its parent's and for the parent's when it comes to them, and has terms of own columns before; if it is of a
+ * later pass, for the rows above its supernode and for those of the passes before. Of a tile that is cut, the
+ * block whose range is done last adds the partial sums, so nobody waits for them. A wait that takes about two
+ * seconds is given up (gives_up): what the block then writes is NaN. A launch begins when all blocks of the one
+ * before have begun, takes its tasks, and waits in wait_for_vectors() for all of it.
  *
  * Bits. The sums have a fixed order: what the children owe, in the order of gsv_tiles.gather, then sixteen
  * terms after sixteen, range after range (cuda_many_tile.cuh; in branches, and forward in narrow supernodes,
@@ -57,9 +58,13 @@ __device__ __forceinline__ int many_within(int k, int least, int most) {
 }
 
 __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, const gsv_many_task &task,
-                                                  wide_pass turn, bool backward, int columns, int c0) {
+                                                  bool backward, int columns, int c0) {
     const gsv_node node = many_node(plan, task.node);
-    const column_block block(node, turn, backward);
+    /* late column blocks may be empty: backward, pass 0 is the last one that is not */
+    const int parts = node.parts > 1 ? node.parts : 1;
+    const int empty =
+        backward && parts > 1 ? parts - (node.nc - 1) / gsv_part_columns(node.nc, parts) - 1 : 0;
+    const column_block block(node, wide_pass{task.pass + empty, parts}, backward);
     many_tile tile = {node,
                       block,
                       task.first,
@@ -76,19 +81,10 @@ __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, c
     const int corner = tile.last < node.nc ? tile.last : node.nc, behind = backward ? block.end : node.nr;
     tile.last = tile.last < behind ? tile.last : behind;
     tile.inside = backward ? (corner + GSV_TILE - 1) / GSV_TILE * GSV_TILE - GSV_TILE : tile.begin;
-    tile.near = tile.begin;
-    tile.far = tile.end;
-    if (backward && turn.passes == 1) {
-        tile.near = many_within(task.near, tile.begin, tile.end);
-        tile.far = many_within(task.far, tile.near, tile.end);
-    }
+    tile.near = backward ? many_within(task.near, tile.begin, tile.end) : tile.begin;
+    tile.far = backward ? many_within(task.far, tile.near, tile.end) : tile.end;
     tile.inside_end = backward || tile.end < task.first + GSV_TILE ? tile.end : task.first + GSV_TILE;
     return tile;
-}
-
-/* Has the tile rows, or columns, that this pass is about? */
-__device__ __forceinline__ bool many_is_concerned(const many_tile &tile) {
-    return tile.block.first < tile.node.nc && tile.last > tile.block.first && tile.first < tile.last;
 }
 
 /* Rows of a tile's front that it adds to: rows below, and own columns of column blocks to come. */
@@ -104,11 +100,16 @@ __device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, 
     return many_children_of(plan, tile.node.rows + i);
 }
 
+/* Are other tasks there than those that a kernel was launched for? */
+__device__ __forceinline__ bool is_stale(gsv_many_stamp stamp) {
+    return stamp.at && *static_cast<const volatile int32_t *>(stamp.at) != stamp.value;
+}
+
 /* What a block is at, in its shared memory. */
 struct many_work {
     gsv_many_task task;
     int *counters; /* of the task's right-hand sides */
-    int lost, last, there;
+    int lost, last, there, stale;
 };
 
 /* Counter k of the task's right-hand sides. */
@@ -290,6 +291,8 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 of.set(first);
             }
         });
+    if (BACKWARD && DIVIDED && work.task.pass > 0)
+        await(true); /* a range may not have needed to, but its slot may still be in use */
     T result[I][RUNS][2];
     sums.result(result);
     if (work.lost || tile.block.refuse) {
@@ -317,13 +320,13 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
 
 /*
  * Tasks, each for each group of right-hand sides, a block for each of both. ticket: the next task, counting
- * groups first. DIVIDED: a triangle of theirs is inverted in parts (cuda_many_tile.cuh), of which this launch
- * has one. The plan stays among the parameters: not all that reads it is inlined.
+ * groups first. DIVIDED: some are of supernodes whose triangles are inverted in parts (cuda_many_tile.cuh). The
+ * plan stays among the parameters: not all that reads it is inlined.
  */
 template <typename T, int C, bool BACKWARD, bool DIVIDED>
 __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::RESIDENT)
     many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
-                      gsv_many_vectors v, int *ticket, int *counters, wide_pass turn) {
+                      gsv_many_vectors v, int *ticket, int *counters, gsv_many_stamp stamp) {
     extern __shared__ __align__(SHARED_LINE) int4 memory[];
     __shared__ many_work work;
     __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
@@ -332,15 +335,21 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
     T *y = static_cast<T *>(v.y), *x = static_cast<T *>(v.x), *u = static_cast<T *>(v.u);
     T *shared = reinterpret_cast<T *>(memory);
     if (threadIdx.x == 0) {
+        const bool stale = is_stale(stamp); /* on its way together with the ticket */
         const int taken = atomicAdd(ticket, 1), group = taken % groups;
-        work.task = tasks[taken / groups];
-        work.counters = counters + group;
-        work.lost = 0;
-        if (turn.passes > 1)
-            work.task.owing = 0; /* its tiles add to own columns, which are still being assembled */
-        tile = many_tile_of(plan, work.task, turn, BACKWARD, C * groups, C * group);
+        work.stale = stale;
+        if (!stale) {
+            work.task = tasks[taken / groups];
+            work.counters = counters + group;
+            work.lost = 0;
+            tile = many_tile_of(plan, work.task, BACKWARD, C * groups, C * group);
+        }
     }
     __syncthreads(); /* the task is there */
+    if (work.stale) {
+        wait_for_vectors();
+        return;
+    }
     auto ready = [&]() {
         wait_for_vectors();
         if (threadIdx.x == 0)
@@ -382,11 +391,13 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
     };
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
-        if (many_is_concerned(tile))
-            done = many_tile_block<T, C, BACKWARD, DIVIDED>(
-                plan, work, tile, children, y, x, u, static_cast<T *>(v.partial), shared, owed, ready, await);
+        T *partial = static_cast<T *>(v.partial);
+        if (DIVIDED && tile.node.parts > 1)
+            done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, partial,
+                                                            shared, owed, ready, await);
         else
-            wait_for_vectors();
+            done = many_tile_block<T, C, BACKWARD, false>(plan, work, tile, children, y, x, u, partial,
+                                                          shared, owed, ready, await);
     } else if (BACKWARD) {
         many_narrow_backward_block<T, C>(plan, tile.node, work.task.begin, work.task.end, tile.columns,
                                          tile.c0, x, y, shared, ready);
@@ -397,8 +408,7 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
         many_assemble_block<T, C, many_shape<T, C>::THREADS>(plan, tile.node, work.task.first, work.task.end,
                                                              tile.columns, tile.c0, y, u, ready);
     }
-    const bool more = work.task.kind == GSV_MANY_PRODUCT && turn.pass + 1 < turn.passes;
-    if (!done || more || work.task.signal < 0)
+    if (!done || work.task.signal < 0)
         return;
     __syncthreads(); /* the results are written */
     if (threadIdx.x == 0)
@@ -446,16 +456,17 @@ __global__ void __launch_bounds__(BLOCK)
 
 /* to(i, c) = from(inverse ? inverse[i] : i, c) */
 template <typename T>
-__global__ void __launch_bounds__(BLOCK)
-    many_store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to) {
+__global__ void __launch_bounds__(BLOCK) many_store_kernel(int32_t n, const int32_t *inverse, const T *from,
+                                                           gsv_device_dense to, gsv_many_stamp stamp) {
     __shared__ T tile[MANY_TRANSFER][MANY_TRANSFER + 1];
     const int64_t first = int64_t(blockIdx.x) * MANY_TRANSFER;
     const int columns = gridDim.y * MANY_TRANSFER, c0 = blockIdx.y * MANY_TRANSFER;
     T *values = static_cast<T *>(to.values);
+    const bool stale = is_stale(stamp);
     many_along(false, [&](int r, int c) {
         const int64_t i = first + r;
         if (i < n)
-            tile[r][c] = from[(inverse ? inverse[i] : i) * columns + c0 + c];
+            tile[r][c] = stale ? not_a_number<T>() : from[(inverse ? inverse[i] : i) * columns + c0 + c];
     });
     __syncthreads(); /* the tile is complete */
     many_along(to.row_stride == 1, [&](int r, int c) {

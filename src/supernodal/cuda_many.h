@@ -7,14 +7,28 @@
 
 #include "../dense_kernels/panel_layout.h"
 #include "cuda_sweep.h"
+#include "many_order.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Device pointers, read-only during a solve: the tasks in the order of many_order.h. */
+/*
+ * Forward and backward: the tasks [device], read-only during a solve, in the order of many_order.h, and which of
+ * them are a launch [host]. A refresh may change them. A graph that somebody has captured before knows the old
+ * ones: so *stamp [device] says which those are that are there, and kernels that were launched for others leave
+ * them alone; what they store is NaN.
+ */
+typedef struct gsv_many_stamp {
+    const int32_t *at; /* NULL: nothing ever changes */
+    int32_t value;
+} gsv_many_stamp;
+
 typedef struct gsv_device_many {
-    const gsv_many_task *forward, *backward;
+    gsv_many_stamp stamp;
+    const gsv_many_task *task[2];
+    gsv_many_run *run[2];
+    int32_t runs[2];
 } gsv_device_many;
 
 /*
@@ -33,9 +47,9 @@ typedef struct gsv_many_vectors {
     gsv_stream_state *state; /* broken and report are used */
 } gsv_many_vectors;
 
-/* Launches of a sweep at most: one for each pass over each level. */
+/* Launches of a sweep at most. */
 static inline int64_t gsv_many_launches(const gsv_plan *plan) {
-    return (int64_t)plan->nlevels * GSV_MOST_PARTS;
+    return plan->nlevels;
 }
 
 /* Where the backward sweep's begin. */
@@ -49,13 +63,13 @@ static inline int64_t gsv_many_counters(const gsv_plan *plan) {
 }
 
 typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *device,
-                                   const gsv_device_many *many, const gsv_sweep_form *form,
-                                   const gsv_many_vectors *vectors, int columns, cudaStream_t stream);
+                                   const gsv_device_many *many, const gsv_many_vectors *vectors, int columns,
+                                   cudaStream_t stream);
 
 typedef struct gsv_many_functions {
     int32_t few; /* right-hand sides up to here have other kernels */
-    /* One sweep over all levels, on the stream; the form neither substitutes nor takes the
-     * branches level by level. */
+    /* One sweep over all levels, on the stream; no triangle is substituted with, and none inverted in parts is
+     * in a branch. */
     gsv_many_sweep *forward, *backward;
     /* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if the device has
      * less. */
@@ -64,7 +78,7 @@ typedef struct gsv_many_functions {
     cudaError_t (*load)(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                         int columns, const gsv_many_vectors *vectors, cudaStream_t stream);
     cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
-                         int columns, cudaStream_t stream);
+                         int columns, gsv_many_stamp stamp, cudaStream_t stream);
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);
 } gsv_many_functions;
 

@@ -28,11 +28,11 @@ template <typename T> struct many_launcher {
     template <int C, bool BACKWARD>
     static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
                               const gsv_many_task *first, int groups, const gsv_many_vectors *v, int *ticket,
-                              int *counters, wide_pass turn) {
-        return launch_allowed(turn.passes > 1 ? many_sweep_kernel<T, C, BACKWARD, many_chains<T>::value>
-                                              : many_sweep_kernel<T, C, BACKWARD, false>,
+                              int *counters, bool divided, gsv_many_stamp stamp) {
+        return launch_allowed(divided ? many_sweep_kernel<T, C, BACKWARD, many_chains<T>::value>
+                                      : many_sweep_kernel<T, C, BACKWARD, false>,
                               blocks, many_shape<T, C>::THREADS, size_t(many_shape<T, C>::BYTES), stream,
-                              *device, first, groups, *v, ticket, counters, turn);
+                              *device, first, groups, *v, ticket, counters, stamp);
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
@@ -43,24 +43,22 @@ template <typename T> struct many_launcher {
         return FEW < GSV_MANY_LEAST && half ? GSV_MANY_LEAST : GSV_MANY_COLUMNS;
     }
 
-    /* Tasks begin .. end - 1 of a sweep, in its launch number `number`. */
+    /* Launch number k of a sweep. */
     template <bool BACKWARD>
-    static cudaError_t tasks(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                             const gsv_many_vectors *v, int columns, int64_t begin, int64_t end, int number,
-                             wide_pass turn, cudaStream_t stream) {
-        const gsv_many_task *first = (BACKWARD ? many->backward : many->forward) + begin;
+    static cudaError_t run(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
+                           const gsv_many_vectors *v, int columns, int32_t k, cudaStream_t stream) {
+        const gsv_many_run &of = many->run[BACKWARD][k];
+        const gsv_many_task *first = many->task[BACKWARD] + of.begin;
         int *own = v->counters + (BACKWARD ? gsv_many_forward_counters(plan) : 0);
-        int *ticket = own + number, *counters = own + gsv_many_launches(plan);
-        const int64_t count = end - begin;
-        if (count == 0)
-            return cudaSuccess;
+        int *ticket = own + k, *counters = own + gsv_many_launches(plan);
+        const int64_t count = of.end - of.begin;
         const int groups = columns / tile_columns(plan, columns);
         if constexpr (FEW < GSV_MANY_LEAST)
             if (tile_columns(plan, columns) == GSV_MANY_LEAST)
                 return launch<GSV_MANY_LEAST, BACKWARD>(count * groups, stream, device, first, groups, v,
-                                                        ticket, counters, turn);
+                                                        ticket, counters, of.divided, many->stamp);
         return launch<GSV_MANY_COLUMNS, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
-                                                  counters, turn);
+                                                  counters, of.divided, many->stamp);
     }
 
     /* Makes the counters zero: before a kernel of the solve is launched that does not wait for all before it,
@@ -69,28 +67,13 @@ template <typename T> struct many_launcher {
         return cudaMemsetAsync(v->counters, 0, size_t(gsv_many_counters(plan)) * sizeof(int), stream);
     }
 
-    /* One sweep over the upper tree: a launch for each run of levels with one pass, and for each other pass.
-     */
+    /* One sweep over the upper tree. */
     template <bool BACKWARD>
     static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                             const gsv_sweep_form *form, const gsv_many_vectors *v, int columns,
-                             cudaStream_t stream) {
-        const gsv_many &of = plan->tiles->many;
-        const gsv_many_list &list = BACKWARD ? of.backward : of.forward;
-        auto passes = [&](int32_t step) {
-            return int(form->passes[BACKWARD ? plan->nlevels - 1 - step : step]);
-        };
+                             const gsv_many_vectors *v, int columns, cudaStream_t stream) {
         cudaError_t error = cudaSuccess;
-        int launch = 0;
-        for (int32_t k = 0, end; k < plan->nlevels && error == cudaSuccess; k = end) {
-            for (end = k + 1; passes(k) == 1 && end < plan->nlevels && passes(end) == 1;)
-                end++;
-            wide_pass turn = {0, passes(k)};
-            for (; turn.pass < turn.passes && error == cudaSuccess; turn.pass++)
-                error = tasks<BACKWARD>(plan, device, many, v, columns,
-                                        turn.pass == 0 ? list.ptr[k] : list.product[k], list.ptr[end],
-                                        launch++, turn, stream);
-        }
+        for (int32_t k = 0; k < many->runs[BACKWARD] && error == cudaSuccess; k++)
+            error = run<BACKWARD>(plan, device, many, v, columns, k, stream);
         return error;
     }
 
@@ -130,16 +113,16 @@ template <typename T> struct many_launcher {
     }
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
-                               const gsv_device_many *many, const gsv_sweep_form *form,
-                               const gsv_many_vectors *v, int columns, cudaStream_t stream) {
+                               const gsv_device_many *many, const gsv_many_vectors *v, int columns,
+                               cudaStream_t stream) {
         const cudaError_t error = branches<false>(plan, device, v, columns, stream);
-        return error == cudaSuccess ? upper<false>(plan, device, many, form, v, columns, stream) : error;
+        return error == cudaSuccess ? upper<false>(plan, device, many, v, columns, stream) : error;
     }
 
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_device_many *many, const gsv_sweep_form *form,
-                                const gsv_many_vectors *v, int columns, cudaStream_t stream) {
-        const cudaError_t error = upper<true>(plan, device, many, form, v, columns, stream);
+                                const gsv_device_many *many, const gsv_many_vectors *v, int columns,
+                                cudaStream_t stream) {
+        const cudaError_t error = upper<true>(plan, device, many, v, columns, stream);
         return error == cudaSuccess ? branches<true>(plan, device, v, columns, stream) : error;
     }
 
@@ -198,9 +181,9 @@ template <typename T> struct many_launcher {
     }
 
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
-                             int columns, cudaStream_t stream) {
-        many_store_kernel<T>
-            <<<transfer_blocks(n, columns), BLOCK, 0, stream>>>(n, inverse, static_cast<const T *>(from), to);
+                             int columns, gsv_many_stamp stamp, cudaStream_t stream) {
+        many_store_kernel<T><<<transfer_blocks(n, columns), BLOCK, 0, stream>>>(
+            n, inverse, static_cast<const T *>(from), to, stamp);
         return cudaGetLastError();
     }
 

@@ -16,7 +16,7 @@
  * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
  * stages are. Sixteen terms are summed by themselves, and their sum is added to the total: not one chain of
  * thousands of terms, each rounded at the size of the total. The inverse of an ill-conditioned triangle makes
- * totals large before they cancel. In a level that has a triangle so ill-conditioned that it is inverted in
+ * totals large before they cancel. Where a triangle is so ill-conditioned that it is inverted in
  * parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a
  * tree: not as accurate as the sixteen chains of cuda_wide.cuh, but more so than one chain for each sixteen
  * (gpusolve-orders-bench), and good enough for test_condition.c. Elsewhere they are one chain, for the tensor

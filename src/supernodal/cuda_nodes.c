@@ -147,7 +147,6 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
     device->substituted += parts == 0;
     if (*passes < parts || (parts == 0 && !form->substitute))
         form->changes++;
-    device->many_is_old |= parts > *passes;
     *passes = parts > *passes ? (uint8_t)parts : *passes;
     form->substitute |= parts == 0;
     const int32_t nc = gsv_columns(plan, s);
@@ -209,8 +208,12 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         status = gsv_cuda_check(error, "copying nodes to the device", message);
         if (status == GPUSOLVE_OK && device->list_is_old && device->form.block_columns > 0)
             status = gsv_cuda_unshare(factor, device, message);
-        if (status == GPUSOLVE_OK && device->many_is_old)
-            status = gsv_cuda_order_many(factor, device, message);
+        if (status == GPUSOLVE_OK) {
+            status = gsv_cuda_order_many(factor, device, parts, message);
+            device->form.changes++;
+            factor->more_bytes =
+                device->lists_bytes + device->more_tasks_bytes[0] + device->more_tasks_bytes[1];
+        }
     } else {
         status = out_of_memory(message);
     }

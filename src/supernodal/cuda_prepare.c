@@ -36,6 +36,7 @@ enum {
     UPPER_ROWS,
     MANY_FORWARD,
     MANY_BACKWARD,
+    MANY_STAMP,
     PERM,
     INVERSE,
     D,
@@ -110,6 +111,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                 }};
     l.size[MANY_FORWARD] = tiles->many.forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
     l.size[MANY_BACKWARD] = tiles->many.backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
+    l.size[MANY_STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
@@ -143,23 +145,49 @@ gpusolve_status gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor 
     return gsv_cuda_check(error, "copying lists to the device", message);
 }
 
-gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                    gsv_message *message) {
-    const gsv_plan *plan = &factor->plan;
-    const layout l = make_layout(plan, factor->dtype, factor->has_d);
-    gsv_many_task *order = gsv_malloc((size_t)larger(l.size[MANY_FORWARD], l.size[MANY_BACKWARD]), 1);
-    gpusolve_status status =
-        order ? GPUSOLVE_OK : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
-        const int part = backward ? MANY_BACKWARD : MANY_FORWARD;
-        status = gsv_many_order(plan, backward, device->form.passes, order, message);
-        if (status == GPUSOLVE_OK && l.size[part] > 0)
-            status = gsv_cuda_check(
-                gsv_cuda_fill((char *)device->memory + l.start[part], order, (size_t)l.size[part]),
-                "copying lists to the device", message);
+/* The tasks' place on the device: among the factor's, or, if there are more than it has room for, their own. */
+static cudaError_t put_tasks(gsv_cuda_factor *device, const layout *l, int backward,
+                             const gsv_many_schedule *schedule) {
+    const int part = backward ? MANY_BACKWARD : MANY_FORWARD;
+    const int64_t bytes = schedule->tasks * (int64_t)sizeof *schedule->task;
+    char *to = (char *)device->memory + l->start[part];
+    cudaFree(device->more_tasks[backward]);
+    device->more_tasks[backward] = NULL;
+    device->more_tasks_bytes[backward] = 0;
+    if (bytes > l->size[part]) {
+        const cudaError_t error = cudaMalloc(&device->more_tasks[backward], (size_t)bytes);
+        if (error != cudaSuccess)
+            return error;
+        device->more_tasks_bytes[backward] = bytes;
+        to = device->more_tasks[backward];
     }
-    device->many_is_old = status != GPUSOLVE_OK;
-    gsv_free(order);
+    gsv_free(device->many.run[backward]);
+    device->many.task[backward] = (const gsv_many_task *)to;
+    device->many.run[backward] = schedule->run;
+    device->many.runs[backward] = schedule->runs;
+    return bytes > 0 ? gsv_cuda_fill(to, schedule->task, (size_t)bytes) : cudaSuccess;
+}
+
+gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,
+                                    const int32_t *parts, gsv_message *message) {
+    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
+    /* first of all: what was captured leaves the old ones alone */
+    device->many.stamp.value++;
+    device->many.stamp.at = (const int32_t *)((char *)device->memory + l.start[MANY_STAMP]);
+    gpusolve_status status = gsv_cuda_check(
+        gsv_cuda_fill((void *)device->many.stamp.at, &device->many.stamp.value, sizeof(int32_t)),
+        "copying lists to the device", message);
+    for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
+        gsv_many_schedule schedule;
+        status = gsv_many_schedule_create(&factor->plan, backward, parts, &schedule, message);
+        if (status != GPUSOLVE_OK)
+            break;
+        const cudaError_t error = put_tasks(device, &l, backward, &schedule);
+        if (device->many.run[backward] == schedule.run)
+            schedule.run = NULL; /* it has gone */
+        gsv_many_schedule_free(&schedule);
+        status = gsv_cuda_check(error, "copying lists to the device", message);
+    }
     return status;
 }
 
@@ -259,7 +287,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         free_copy(&copy);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
-    device->many_is_old = 1; /* not there at all */
     memset(device->form.passes, 1, (size_t)plan->nlevels * sizeof *device->form.passes);
     const void *from[PARTS] = {
         [GATHER_PTR] = plan->tiles->gather_ptr,
@@ -288,8 +315,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     if (error == cudaSuccess && l.size[ROWS] > 0)
         error = gsv_cuda_put_rows(plan, 0, base + l.start[ROWS]);
     free_copy(&copy);
-    device->many = (gsv_device_many){(const gsv_many_task *)(base + l.start[MANY_FORWARD]),
-                                     (const gsv_many_task *)(base + l.start[MANY_BACKWARD])};
     device->plan = (gsv_device_plan){
         .tiny = (const gsv_node *)(base + l.start[TINY]),
         .small = (const gsv_node *)(base + l.start[SMALL]),
@@ -383,6 +408,10 @@ void gsv_cuda_release(gpusolve_factor *factor) {
     const int previous = gsv_cuda_enter(factor->device);
     cudaFree(device->memory);
     cudaFree(device->lists);
+    for (int backward = 0; backward < 2; backward++) {
+        cudaFree(device->more_tasks[backward]);
+        gsv_free(device->many.run[backward]);
+    }
     gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);
     gsv_free(device->unshared);

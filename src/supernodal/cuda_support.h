@@ -23,13 +23,14 @@ typedef struct gsv_cuda_factor {
     int64_t lists_bytes;
     gsv_sweep_form form;
     gsv_device_many many;
-    int many_fits;                      /* the device can run the kernels for many right-hand sides */
-    int64_t divided, substituted;       /* supernodes whose triangle is inverted in parts, and kept */
-    int32_t *parts;                     /* [nsuper] how each triangle is inverted: gsv_node.parts */
-    int placed;                         /* the nodes on the device say so */
-    uint8_t *unshared;                  /* [nsuper] 1: shares no block rows for blocks of right-hand sides */
-    int list_is_old;                    /* the list on the device does not know all of them */
-    int many_is_old;                    /* nor the tasks for many right-hand sides all levels' passes */
+    int many_fits;                /* the device can run the kernels for many right-hand sides */
+    int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
+    int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_node.parts */
+    int placed;                   /* the nodes on the device say so */
+    uint8_t *unshared;            /* [nsuper] 1: shares no block rows for blocks of right-hand sides */
+    int list_is_old;              /* the list on the device does not know all of them */
+    void *more_tasks[2]; /* [device] tasks for many right-hand sides that the list has no room for, or NULL */
+    int64_t more_tasks_bytes[2];
     gsv_upload_plan *upload;            /* made by the first upload */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
@@ -69,9 +70,9 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
 /* cuda_prepare.c. From now on device->unshared supernodes share no block rows for blocks of right-hand sides. */
 gpusolve_status gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                  gsv_message *message);
-/* cuda_prepare.c. The tasks for many right-hand sides, in their order (many_order.h) for device->form.passes. */
+/* cuda_prepare.c. The tasks for many right-hand sides, in their order (many_order.h); parts as above. */
 gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                    gsv_message *message);
+                                    const int32_t *parts, gsv_message *message);
 /* The rows of the upper tree's fronts, or of all, to the device; cudaErrorMemoryAllocation: on the host. */
 cudaError_t gsv_cuda_put_rows(const gsv_plan *plan, int all, void *to);
 

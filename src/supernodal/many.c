@@ -231,6 +231,9 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
     const int32_t near = b->backward ? gsv_columns(b->plan, s) / GSV_TILE * GSV_TILE : 0;
     const int32_t far = b->backward ? behind_parent(b->plan, s) : 0;
     const int32_t longest = b->longest[step_of(b, s)], rows = b->rows[step_of(b, s)];
+    const bool cut = longest < (b->backward ? gsv_rows(b->plan, s) : gsv_columns(b->plan, s));
+    const int64_t base = b->slots;
+    int32_t tasks = 0;
     for (int32_t first = 0; first < across(b, s); first += rows) {
         int32_t begin, end;
         terms(b, s, first, &begin, &end);
@@ -247,10 +250,12 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
                               .owed = owed,
                               .near = near,
                               .far = far};
-        if (slots > 1) {
+        if (cut) {
             task.slot = (int32_t)b->slots;
-            task.slots = slots;
             task.met = b->list->counters++;
+        }
+        if (slots > 1) {
+            task.slots = slots;
             b->slots += slots;
         }
         for (; task.range < (slots > 1 ? slots : 1); task.range++) {
@@ -258,8 +263,11 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
             task.end = slots > 1 ? smaller(task.begin + each, end) : end;
             task.owing = b->backward || (task.range == 0 && is_owed(b, s, first)) ? owing : 0;
             append(b, s, task);
+            tasks++;
         }
     }
+    if (cut)
+        b->slots = base + tasks + pieces(across(b, s), rows); /* enough for every pass (many_parts.h) */
 }
 
 static void add_all(builder *b) {
@@ -285,6 +293,9 @@ static void add_all(builder *b) {
                                        .signal = advanced(b, s)});
         }
     }
+    b->list->chain = b->list->counters;
+    for (int32_t s = 0; s < b->plan->l.nsuper; s++)
+        b->list->counters += !gsv_is_narrow(gsv_rows(b->plan, s), gsv_columns(b->plan, s));
 }
 
 static int by_length(const void *a, const void *b) {

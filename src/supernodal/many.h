@@ -13,9 +13,10 @@
  *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
- * order of which that is true, in which less is waited for. A tile need not wait before it begins: forward it
- * reads what its rows are owed while its own columns are being assembled, backward it has terms for which it
- * needs neither the parent nor, for some of them, anything (`owed`).
+ * order of which that is true, in which less is waited for, and the tasks of triangles inverted in parts. A
+ * tile need not wait before it begins: forward it reads what its rows are owed while its own columns are being
+ * assembled, backward it has terms for which it needs neither the parent nor, for some of them, anything
+ * (`owed`).
  *
  * Branches (branches.h) have kernels of their own: forward they come first, backward last.
  */
@@ -57,7 +58,8 @@ typedef struct gsv_many_task {
      * GSV_MANY_PARTS parts of the right-hand sides */
     int32_t begin, end;
     /* product that is one of several ranges: where the first one's partial sums are, how many (else 0), which,
-     * and the counter of those that are done */
+     * and the counter of those that are done; slot and met are there for all tiles of a supernode of which one is
+     * cut */
     int32_t slot, slots, range, met;
     int32_t wait, count, signal;
     /* forward product, its first range: what its rows are owed is there when counter `owed` has reached
@@ -65,6 +67,7 @@ typedef struct gsv_many_task {
      * belong to the parent's parent and what is above it, those of terms `far` and on; own columns, those before
      * term `near`, are there from the beginning. What it waits for are terms near .. far - 1. */
     int32_t owed, owing, near, far;
+    int32_t pass; /* product of a supernode whose triangle is inverted in parts: which pass (many_order.h) */
 } gsv_many_task;
 
 /* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1], the products from product[k] on, the longest first.
@@ -74,6 +77,7 @@ typedef struct gsv_many_list {
     int64_t *product; /* [nlevels] */
     gsv_many_task *task;
     int32_t counters;
+    int32_t chain; /* counter chain + k is wide supernode k's own, for its passes */
 } gsv_many_list;
 
 typedef struct gsv_many {

@@ -8,7 +8,7 @@
 
 #include <cuda_runtime_api.h>
 
-enum { COLUMNS = 9, STREAMS = 4 };
+enum { COLUMNS = 9, MANY = 40, STREAMS = 4 };
 
 static size_t free_memory(void) {
     size_t available = 0, total = 0;
@@ -83,8 +83,8 @@ static void check_capture(const char *spec) {
  * graph that was captured before must not give a wrong answer, and a workspace from before must give the
  * right one. growth: of the triangle's inverse.
  */
-static void check_refresh(const char *spec, double growth, const char *summary) {
-    testing_in("refresh of %s, growth %g", spec, growth);
+static void check_refresh(const char *spec, double growth, const char *summary, int64_t columns) {
+    testing_in("refresh of %s, growth %g, %lld columns", spec, growth, (long long)columns);
     problem p = {0};
     open_problem(&p, spec);
     const int32_t *super = p.l->super, *pi = p.l->pi, *px = p.l->px;
@@ -95,16 +95,16 @@ static void check_refresh(const char *spec, double growth, const char *summary) 
     const int nc = super[widest + 1] - super[widest], nr = pi[widest + 1] - pi[widest];
     double *panel = (double *)p.l->x + px[widest];
 
-    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
-    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
-    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, COLUMNS, 0);
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, columns, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, columns, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, columns, 0);
     testing_fill(&b, 7);
     const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
     gpusolve_workspace *workspace = NULL;
     cudaStream_t stream = NULL;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
-    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &workspace) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, columns, &workspace) == GPUSOLVE_OK);
     REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
     CHECK_STATUS(gpusolve_set_stream(p.handle, stream), GPUSOLVE_OK);
     REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
@@ -122,14 +122,17 @@ static void check_refresh(const char *spec, double growth, const char *summary) 
     CHECK(strstr(text, summary) != NULL);
     CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
     CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
-    for (int32_t i = super[widest]; i < super[widest + 1]; i++)
-        CHECK(isnan(((double *)x.values)[i]));
+    for (int64_t j = 0; j < columns; j++)
+        for (int32_t i = super[widest]; i < super[widest + 1]; i++)
+            CHECK(isnan(((double *)x.values)[j * p.n + i]));
 
     /* L x = b with the numbers there are now, by the workspace from before and by one from now */
     CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_L, &b, &x), GPUSOLVE_OK);
-    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, NULL, GPUSOLVE_L, &b, &expected), GPUSOLVE_OK);
-    CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
-    for (int64_t k = 0; k < p.n * COLUMNS; k++)
+    gpusolve_workspace_destroy(workspace);
+    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, columns, &workspace) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_L, &b, &expected), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, columns));
+    for (int64_t k = 0; k < p.n * columns; k++)
         CHECK(isfinite(((double *)x.values)[k]));
 
     cudaGraphExecDestroy(exec);
@@ -236,8 +239,12 @@ int main(void) {
     check_capture("grid2d:60");
     check_capture("grid3d:14");
     check_summary("grid3d:14");
-    check_refresh("grid3d:14", 1e4, "inverted in parts: 1 supernodes; kept for substitution: 0\n");
-    check_refresh("grid3d:14", 1e60, "inverted in parts: 0 supernodes; kept for substitution: 1\n");
+    for (int64_t columns = COLUMNS; columns <= MANY; columns += MANY - COLUMNS) {
+        check_refresh("grid3d:14", 1e4, "inverted in parts: 1 supernodes; kept for substitution: 0\n",
+                      columns);
+        check_refresh("grid3d:14", 1e60, "inverted in parts: 0 supernodes; kept for substitution: 1\n",
+                      columns);
+    }
     check_two_factors("grid2d:120", "grid2d:12");
     check_streams("grid3d:14");
     check_streams("elasticity3d:6");

@@ -188,7 +188,6 @@ static void check_many(world *w) {
     static const char *const names[] = {"forward", "forward, what is owed", "backward, the parent's rows",
                                         "backward, rows above the parent's"};
     const gsv_cuda_factor *device = w->p.factor->prepared;
-    const gsv_many *many = &w->p.factor->plan.tiles->many;
     gpusolve_workspace *workspace;
     const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, MANY, 0);
     const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, MANY, 0);
@@ -198,17 +197,18 @@ static void check_many(world *w) {
     CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
     for (int wait = 0; wait < WAITS; wait++) {
         testing_in("a counter of many right-hand sides, %s", names[wait]);
-        const gsv_many_list *list = is_backward(wait) ? &many->backward : &many->forward;
-        const gsv_many_task *tasks = is_backward(wait) ? device->many.backward : device->many.forward;
+        const gsv_many_run *last =
+            &device->many.run[is_backward(wait)][device->many.runs[is_backward(wait)] - 1];
+        const gsv_many_task *tasks = device->many.task[is_backward(wait)];
         gsv_many_task task, kept;
         int64_t t = 0;
-        for (; t < list->ptr[w->p.factor->plan.nlevels]; t++) {
+        for (; t < last->end; t++) {
             REQUIRE(device_read(&task, &tasks[t], sizeof task) == 0);
             kept = task;
             if (keep_waiting(&kept, wait))
                 break;
         }
-        REQUIRE(t < list->ptr[w->p.factor->plan.nlevels]);
+        REQUIRE(t < last->end);
         REQUIRE(device_write((void *)&tasks[t], &kept, sizeof kept) == 0);
         CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &x),
                      GPUSOLVE_TIMED_OUT);

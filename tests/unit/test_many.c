@@ -28,10 +28,13 @@ static uint64_t entry(int32_t s, int32_t i, int32_t j) {
  * complete, and the counters. */
 typedef struct run {
     const gsv_plan *plan;
+    const int32_t *parts; /* [nsuper] that triangles are inverted in */
     int32_t part;
     int32_t *supernode[3]; /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;
     char *u_there, *y_there, *z_there, *partial_there;
+    int32_t *passes,
+        *u_passes; /* [n], and of u: of column blocks before its own whose products have been added to a row of y */
     int32_t *counter;
 } run;
 
@@ -73,63 +76,110 @@ static uint64_t gathered(const run *r, int32_t s, int32_t i) {
     return sum;
 }
 
-static void put_forward(run *r, int32_t s, int32_t i, uint64_t sum) {
-    const int32_t nc = gsv_columns(r->plan, s);
+/* The column blocks of a supernode: columns first .. end - 1 of number k. */
+typedef struct block {
+    int32_t first, end, last; /* last: it is that */
+} block;
+
+static int32_t width_of(const run *r, int32_t s) {
+    return r->parts[s] > 1 ? gsv_part_columns(gsv_columns(r->plan, s), r->parts[s]) : gsv_columns(r->plan, s);
+}
+
+static int32_t blocks_of(const run *r, int32_t s) {
+    return (gsv_columns(r->plan, s) + width_of(r, s) - 1) / width_of(r, s);
+}
+
+static block block_of(const run *r, int32_t s, int32_t k) {
+    const int32_t nc = gsv_columns(r->plan, s), width = width_of(r, s), end = (k + 1) * width;
+    return (block){k * width, end < nc ? end : nc, k == blocks_of(r, s) - 1};
+}
+
+/* Row j of the front in column block k: all blocks before it have been multiplied with. */
+static uint64_t front(const run *r, int32_t s, int32_t k, int32_t j) {
+    const int32_t row = r->plan->l.first_column[s] + j;
+    CHECK(r->y_there[row] && r->passes[row] == k);
+    return r->y[row];
+}
+
+/* The product of column block k with row i. */
+static void put_forward(run *r, int32_t s, int32_t k, int32_t i, uint64_t sum) {
+    const int32_t nc = gsv_columns(r->plan, s), row = r->plan->l.first_column[s] + i;
+    const block b = block_of(r, s, k);
+    if (i < b.first)
+        return;
+    if (i < b.end) {
+        r->x[row] = sum;
+        return;
+    }
     if (i < nc) {
-        r->x[r->plan->l.first_column[s] + i] = sum;
+        CHECK(r->y_there[row] && r->passes[row] == k);
+        r->y[row] += sum;
+        r->passes[row]++;
         return;
     }
     const int64_t at = r->plan->tiles->update_place[s] + i - nc;
-    CHECK(!r->u_there[at]);
-    r->u[at] = sum + gathered(r, s, i);
-    r->u_there[at] = 1;
+    CHECK(r->u_there[at] == 0 && r->u_passes[at] == k);
+    r->u[at] = sum + (k == 0 ? gathered(r, s, i) : r->u[at]);
+    r->u_passes[at]++;
+    r->u_there[at] = b.last != 0;
 }
 
-/* A supernode of a branch, by itself. */
+/* A supernode by itself. */
 static void forward_alone(run *r, int32_t s) {
     const int32_t nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
-    uint64_t *f = r->y + r->plan->l.first_column[s];
     for (int32_t j = 0; j < nc; j++) {
-        f[j] += gathered(r, s, j);
+        r->y[r->plan->l.first_column[s] + j] += gathered(r, s, j);
         CHECK(!r->y_there[r->plan->l.first_column[s] + j]++);
     }
-    for (int32_t i = 0; i < nr; i++) {
-        uint64_t sum = 0;
-        for (int32_t k = 0; k < nc && k <= i; k++)
-            sum += entry(s, i, k) * f[k];
-        put_forward(r, s, i, sum);
+    for (int32_t k = 0; k < blocks_of(r, s); k++) {
+        const block b = block_of(r, s, k);
+        for (int32_t i = b.first; i < nr; i++) {
+            uint64_t sum = 0;
+            for (int32_t j = b.first; j < b.end && j <= i; j++)
+                sum += entry(s, i, j) * front(r, s, k, j);
+            put_forward(r, s, k, i, sum);
+        }
     }
 }
 
-static uint64_t solution(const run *r, int32_t s, int32_t i) {
+/* What column block b is multiplied with backward: own columns up to its end, and the solution. */
+static uint64_t solution(const run *r, int32_t s, block b, int32_t i) {
     const int32_t row = r->plan->l.rows[r->plan->l.row_ptr[s] + i];
-    CHECK(i < gsv_columns(r->plan, s) || r->z_there[row]);
-    return i < gsv_columns(r->plan, s) ? r->x[row] : r->z[row];
+    CHECK(i < b.end || r->z_there[row]);
+    return i < b.end ? r->x[row] : r->z[row];
 }
 
-static void put_backward(run *r, int32_t s, int32_t j, uint64_t sum) {
+static void put_backward(run *r, int32_t s, block b, int32_t j, uint64_t sum) {
     const int32_t row = r->plan->l.first_column[s] + j;
+    if (j < b.first || j >= b.end)
+        return;
     CHECK(!r->z_there[row]++);
     r->z[row] = sum;
 }
 
 static void backward_alone(run *r, int32_t s) {
-    for (int32_t j = 0; j < gsv_columns(r->plan, s); j++) {
-        uint64_t sum = 0;
-        for (int32_t i = j; i < gsv_rows(r->plan, s); i++)
-            sum += entry(s, i, j) * solution(r, s, i);
-        put_backward(r, s, j, sum);
+    for (int32_t k = blocks_of(r, s) - 1; k >= 0; k--) {
+        const block b = block_of(r, s, k);
+        uint64_t sums[GSV_PIECE_NUMBERS];
+        REQUIRE(b.end - b.first <= GSV_PIECE_NUMBERS);
+        for (int32_t j = b.first; j < b.end; j++) {
+            sums[j - b.first] = 0;
+            for (int32_t i = j; i < gsv_rows(r->plan, s); i++)
+                sums[j - b.first] += entry(s, i, j) * solution(r, s, b, i);
+        }
+        for (int32_t j = b.first; j < b.end; j++)
+            put_backward(r, s, b, j, sums[j - b.first]);
     }
 }
 
 /* Row or column k of a tile, or nothing. */
-static void finish(run *r, int32_t s, int32_t k, int backward, uint64_t sum) {
+static void finish(run *r, int32_t s, int32_t number, int32_t k, int backward, uint64_t sum) {
     if (k >= (backward ? gsv_columns(r->plan, s) : gsv_rows(r->plan, s)))
         return;
     if (backward)
-        put_backward(r, s, k, sum);
+        put_backward(r, s, block_of(r, s, number), k, sum);
     else
-        put_forward(r, s, k, sum);
+        put_forward(r, s, number, k, sum);
 }
 
 /* Returns whether the tile is complete. */
@@ -139,30 +189,35 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
     CHECK(task->rows > 0 && task->rows <= GSV_MANY_ROWS && task->rows % (2 * GSV_TILE) == 0);
     CHECK(task->first % task->rows == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
     uint64_t sums[GSV_MANY_ROWS] = {0};
+    const int32_t number = backward ? blocks_of(r, s) - 1 - task->pass : task->pass;
+    const block b = block_of(r, s, number);
+    CHECK(task->begin >= b.first && (backward || task->end <= b.end));
     for (int32_t e = 0; e < task->rows; e++)
         for (int32_t k = task->begin; k < task->end; k++) {
             const int32_t i = backward ? k : task->first + e, j = backward ? task->first + e : k;
-            if (i >= nr || j >= nc || j > i)
+            if (i >= nr || j >= nc || j > i || j < b.first || j >= b.end || (!backward && i < b.first))
                 continue;
-            CHECK(backward || r->y_there[r->plan->l.first_column[s] + j]);
-            sums[e] += entry(s, i, j) * (backward ? solution(r, s, i) : r->y[r->plan->l.first_column[s] + j]);
+            sums[e] += entry(s, i, j) * (backward ? solution(r, s, b, i) : front(r, s, number, j));
         }
     if (task->slots > 0) {
         CHECK(task->slots > 1 && task->slot + task->slots <= r->plan->tiles->many.slots);
-        CHECK(task->range < task->slots && !r->partial_there[task->slot + task->range]++);
+        CHECK(task->range < task->slots);
+        CHECK(!r->partial_there[task->slot + task->range]++);
         for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
             r->partial[(int64_t)(task->slot + task->range) * GSV_MANY_ROWS + e] = sums[e];
         if (++r->counter[task->met] < task->slots)
             return 0;
+        r->counter[task->met] = 0; /* for the next pass */
         memset(sums, 0, sizeof sums);
         for (int32_t k = 0; k < task->slots; k++) {
             CHECK(r->partial_there[task->slot + k]);
             for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
                 sums[e] += r->partial[(int64_t)(task->slot + k) * GSV_MANY_ROWS + e];
+            r->partial_there[task->slot + k] = 0;
         }
     }
     for (int32_t e = 0; e < task->rows; e++)
-        finish(r, s, task->first + e, backward, sums[e]);
+        finish(r, s, number, task->first + e, backward, sums[e]);
     return 1;
 }
 
@@ -209,7 +264,7 @@ static void begin_tiles(const run *r, const gsv_many_task *tasks, int64_t ntasks
         CHECK(task->kind == GSV_MANY_PRODUCT && (backward || task->range == 0));
         const int32_t above = !backward ? task->end : task->begin > task->far ? task->begin : task->far;
         for (int32_t k = above; k < task->end; k++)
-            solution(r, s, k);
+            solution(r, s, block_of(r, s, blocks_of(r, s) - 1 - task->pass), k);
         for (int32_t i = task->first; !backward && i < task->first + task->rows && i < gsv_rows(r->plan, s);
              i++)
             if (i >= gsv_columns(r->plan, s))
@@ -243,40 +298,44 @@ static void check_list(const run *r, int backward) {
     }
 }
 
-/* The worst order, or those of a factor that has one pass everywhere, or two in every third level. */
-enum { WORST, ONE_PASS, TWO_PASSES, ORDERS };
+/* The list's tasks, always the last one that may begin; or in the order for a factor of which no triangle is
+ * inverted in parts, or of which some are, in two to sixteen, and then the last one of these that may begin. */
+enum { LIST, WHOLE, DIVIDED, DIVIDED_WORST, ORDERS };
 
-static gsv_many_task *ordered(const run *r, int backward, int order) {
+static int is_worst(int order) {
+    return order == LIST || order == DIVIDED_WORST;
+}
+
+static gsv_many_schedule scheduled(const run *r, int backward, int order) {
     const gsv_many_list *list = backward ? &r->plan->tiles->many.backward : &r->plan->tiles->many.forward;
-    const int32_t nlevels = r->plan->nlevels;
-    gsv_many_task *tasks = zeros(list->ptr[nlevels], sizeof *tasks);
-    memcpy(tasks, list->task, (size_t)list->ptr[nlevels] * sizeof *tasks);
-    if (order == WORST)
-        return tasks;
+    gsv_many_schedule schedule = {0};
     gsv_message message;
-    uint8_t *passes = zeros(nlevels, 1);
-    for (int32_t k = 0; k < nlevels; k++)
-        passes[k] = order == TWO_PASSES && k % 3 == 1 ? 2 : 1;
-    REQUIRE(gsv_many_order(r->plan, backward, passes, tasks, &message) == GPUSOLVE_OK);
-    for (int32_t k = 0; k < nlevels; k++) /* these have launches of their own */
-        if (passes[backward ? nlevels - 1 - k : k] == 2)
-            for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++)
-                CHECK(!memcmp(&tasks[t], &list->task[t], sizeof *tasks));
-    free(passes);
-    return tasks;
+    REQUIRE(gsv_many_schedule_create(r->plan, backward, r->parts, &schedule, &message) == GPUSOLVE_OK);
+    if (order == LIST) {
+        CHECK(schedule.tasks == list->ptr[r->plan->nlevels]);
+        memcpy(schedule.task, list->task, (size_t)schedule.tasks * sizeof *list->task);
+    }
+    int64_t end = 0;
+    for (int32_t k = 0; k < schedule.runs; k++) { /* launches have all tasks, one after the other */
+        CHECK(schedule.run[k].begin == end && schedule.run[k].end > end);
+        end = schedule.run[k].end;
+    }
+    CHECK(end == schedule.tasks);
+    return schedule;
 }
 
 static void run_sweep(run *r, int backward, int order) {
     const gsv_many *many = &r->plan->tiles->many;
     const gsv_many_list *list = backward ? &many->backward : &many->forward;
-    const int64_t ntasks = list->ptr[r->plan->nlevels];
-    gsv_many_task *tasks = ordered(r, backward, order);
+    gsv_many_schedule schedule = scheduled(r, backward, order);
+    const gsv_many_task *tasks = schedule.task;
+    const int64_t ntasks = schedule.tasks;
     char *ran = zeros(ntasks, 1), *began = zeros(ntasks, 1);
     r->counter = zeros(list->counters, sizeof *r->counter);
     memset(r->partial_there, 0, (size_t)many->slots);
     for (int64_t step = 0; step < ntasks; step++) {
-        int64_t t = order == WORST ? ntasks - 1 : step;
-        while (order == WORST && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
+        int64_t t = is_worst(order) ? ntasks - 1 : step;
+        while (is_worst(order) && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
             t--;
         REQUIRE(!ran[t] && may_begin(r, &tasks[t]));
         begin_tiles(r, tasks, ntasks, backward, began);
@@ -285,14 +344,14 @@ static void run_sweep(run *r, int backward, int order) {
         run_task(r, &tasks[t], backward);
     }
     check_list(r, backward);
-    free(tasks);
+    gsv_many_schedule_free(&schedule);
     free(ran);
     free(began);
     free(r->counter);
 }
 
-static run start(const gsv_plan *plan) {
-    run r = {.plan = plan};
+static run start(const gsv_plan *plan, const int32_t *parts) {
+    run r = {.plan = plan, .parts = parts};
     list_supernodes(&r);
     r.y = zeros(plan->l.n, 8);
     r.x = zeros(plan->l.n, 8);
@@ -300,6 +359,8 @@ static run start(const gsv_plan *plan) {
     r.u = zeros(plan->update_ptr[plan->l.nsuper], 8);
     r.u_there = zeros(plan->update_ptr[plan->l.nsuper], 1);
     r.y_there = zeros(plan->l.n, 1);
+    r.passes = zeros(plan->l.n, sizeof *r.passes);
+    r.u_passes = zeros(plan->update_ptr[plan->l.nsuper], sizeof *r.u_passes);
     r.z_there = zeros(plan->l.n, 1);
     r.partial = zeros(plan->tiles->many.slots * GSV_MANY_ROWS, 8);
     r.partial_there = zeros(plan->tiles->many.slots, 1);
@@ -317,6 +378,8 @@ static void stop(run *r) {
     free(r->u);
     free(r->u_there);
     free(r->y_there);
+    free(r->passes);
+    free(r->u_passes);
     free(r->z_there);
     free(r->partial);
     free(r->partial_there);
@@ -332,7 +395,7 @@ static void mark_leaves(run *r) {
 }
 
 static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order) {
-    run tasks = start(plan);
+    run tasks = start(plan, alone->parts);
     tasks.part = part;
     mark_leaves(&tasks);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
@@ -349,15 +412,24 @@ static void check_order(const gsv_plan *plan, const run *alone, int32_t part, in
 }
 
 static void check_plan(const gsv_plan *plan) {
-    run alone = start(plan);
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        forward_alone(&alone, s);
-    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
-        backward_alone(&alone, s);
-    for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
-        for (int order = 0; order < ORDERS; order++)
-            check_order(plan, &alone, part, order);
-    stop(&alone);
+    int32_t *parts = zeros(plan->l.nsuper, sizeof *parts);
+    for (int divided = 0; divided < 2; divided++) {
+        for (int32_t s = 0; s < plan->l.nsuper; s++)
+            parts[s] = divided && s % 3 != 1 && plan->tiles->branches.of[s] < 0 &&
+                               !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s))
+                           ? 2 << s % 4
+                           : 1;
+        run alone = start(plan, parts);
+        for (int32_t s = 0; s < plan->l.nsuper; s++)
+            forward_alone(&alone, s);
+        for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
+            backward_alone(&alone, s);
+        for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
+            for (int order = divided ? DIVIDED : LIST; order < (divided ? ORDERS : DIVIDED); order++)
+                check_order(plan, &alone, part, order);
+        stop(&alone);
+    }
+    free(parts);
     /* what the upper tree and the branches' roots write stands before what branches keep */
     CHECK(plan->tiles->many.updates >= plan->tiles->upper_updates);
     for (int32_t s = 0; s < plan->l.nsuper; s++) {

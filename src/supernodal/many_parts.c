@@ -1,0 +1,174 @@
+/* The tasks of supernodes whose triangles are inverted in parts: many_parts.h. Linear in the tasks. */
+#include "many_parts.h"
+
+#include "tiles.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* A supernode's tiles in the making. */
+typedef struct divider {
+    const gsv_plan *plan;
+    int backward;
+    gsv_many_schedule *schedule;
+    int32_t chain; /* the supernode's counter */
+    int32_t nr, nc, parts, width;
+    int32_t slot; /* the next one */
+} divider;
+
+static int32_t smaller(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
+static int32_t larger(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+
+static int32_t pieces(int32_t whole, int32_t piece) {
+    return (whole + piece - 1) / piece;
+}
+
+static int32_t whole_tiles(int32_t a) {
+    return pieces(a, GSV_TILE) * GSV_TILE;
+}
+
+static void append(gsv_many_schedule *schedule, const gsv_many_task *task) {
+    if (schedule->task)
+        schedule->task[schedule->tasks] = *task;
+    schedule->tasks++;
+}
+
+/* Column block of a pass: late ones may be empty, so backward begins with the last that is not. */
+static int32_t first_of_pass(const divider *d, int32_t pass) {
+    return (d->backward ? pieces(d->nc, d->width) - 1 - pass : pass) * d->width;
+}
+
+/* Does a tile take part in a pass? */
+static bool is_concerned(const divider *d, const gsv_many_task *tile, int32_t pass) {
+    const int32_t first = first_of_pass(d, pass), last = smaller(tile->first + tile->rows, d->nr);
+    return last > first && (!d->backward || tile->first < smaller(first + d->width, d->nc));
+}
+
+/* Terms of a tile in a pass. */
+static void terms(const divider *d, const gsv_many_task *tile, int32_t pass, int32_t *begin, int32_t *end) {
+    const int32_t first = first_of_pass(d, pass), last = smaller(first + d->width, d->nc);
+    *begin = d->backward ? larger(tile->first, first) : first;
+    *end = d->backward ? d->nr : smaller(last, tile->first + tile->rows);
+}
+
+/* A tile in a pass, of which `before` tiles were in those before. longest: terms of a range. */
+static void add_tile(divider *d, const gsv_many_task *tile, int32_t pass, int32_t before, int32_t longest) {
+    const int32_t last = smaller(first_of_pass(d, pass) + d->width, d->nc);
+    int32_t begin, end;
+    terms(d, tile, pass, &begin, &end);
+    gsv_many_task task = *tile;
+    task.pass = pass;
+    if (pass + 1 < pieces(d->nc, d->width))
+        task.signal = d->chain;
+    if (pass > 0) {
+        task.owed = task.wait;
+        task.owing = d->backward ? task.count : 0; /* rows of the ancestors */
+        task.near = last / GSV_TILE * GSV_TILE;
+        task.far = smaller(whole_tiles(d->nc), d->nr);
+        task.wait = d->chain;
+        task.count = before;
+    }
+    const bool assembles =
+        !d->backward && tile->first < d->nc; /* its sums add to rows that are being assembled */
+    const int32_t each = whole_tiles(pieces(end - begin, pieces(end - begin, longest)));
+    task.slots = pieces(end - begin, each) > 1 ? pieces(end - begin, each) : 0;
+    task.slot = d->slot;
+    d->slot += task.slots;
+    for (task.range = 0; task.range < larger(task.slots, 1); task.range++) {
+        task.begin = begin + task.range * each;
+        task.end = smaller(task.begin + each, end);
+        if (!d->backward)
+            task.owing = pass > 0 || assembles || task.range > 0 ? 0 : tile->owing;
+        append(d->schedule, &task);
+    }
+}
+
+/* The tiles of a supernode stand together or not: pass by pass, each time all of the level. A pass becomes about
+ * as many tasks as the list has of the supernode, if it has tiles that are cut: no more than there are slots. */
+static void add_passes(divider *d, const gsv_many_task *tasks, int64_t count, int32_t node) {
+    int32_t ntasks = 0, base = 0, before = 0;
+    bool cut = false;
+    for (int64_t t = 0; t < count; t++)
+        if (tasks[t].node == node && tasks[t].kind == GSV_MANY_PRODUCT) {
+            ntasks++;
+            cut |= tasks[t].slots > 0;
+            if (tasks[t].first == 0)
+                base = tasks[t].slot;
+        }
+    for (int32_t pass = 0; pass < pieces(d->nc, d->width); pass++) {
+        int64_t sum = 0;
+        int32_t tiles = 0;
+        for (int fill = 0; fill < 2; fill++) {
+            const int64_t share = (sum + ntasks - 1) / ntasks;
+            const int32_t longest = !cut                     ? d->nr
+                                    : share < GSV_MANY_TERMS ? GSV_MANY_TERMS
+                                                             : whole_tiles((int32_t)share);
+            d->slot = base;
+            for (int64_t t = 0; t < count; t++) {
+                const gsv_many_task *tile = &tasks[t];
+                if (tile->node != node || tile->kind != GSV_MANY_PRODUCT || tile->range > 0 ||
+                    !is_concerned(d, tile, pass))
+                    continue;
+                int32_t begin, end;
+                terms(d, tile, pass, &begin, &end);
+                if (fill)
+                    add_tile(d, tile, pass, before, longest);
+                else
+                    sum += end - begin;
+                tiles += fill;
+            }
+        }
+        before += tiles;
+    }
+}
+
+void gsv_many_divide(const gsv_plan *plan, int backward, const int32_t *parts, const int32_t *wide,
+                     gsv_many_schedule *schedule, int64_t *ptr) {
+    const gsv_many_list *list = backward ? &plan->tiles->many.backward : &plan->tiles->many.forward;
+    const int32_t mask = (1 << GSV_MANY_KIND) - 1;
+    schedule->tasks = 0;
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        const gsv_many_task *tasks = list->task + list->ptr[k];
+        const int64_t count = list->ptr[k + 1] - list->ptr[k];
+        ptr[k] = schedule->tasks;
+        for (int64_t t = 0; t < count; t++) {
+            const int32_t node = tasks[t].node;
+            const int32_t s = tasks[t].kind == GSV_MANY_PRODUCT ? wide[node & mask] : -1;
+            if (s < 0 || parts[s] <= 1) {
+                append(schedule, &tasks[t]);
+                continue;
+            }
+            if (tasks[t].first > 0 || tasks[t].range > 0)
+                continue; /* with the first tile */
+            divider d = {.plan = plan,
+                         .backward = backward,
+                         .schedule = schedule,
+                         .chain = list->chain + (node & mask),
+                         .nr = gsv_rows(plan, s),
+                         .nc = gsv_columns(plan, s),
+                         .parts = parts[s]};
+            d.width = gsv_part_columns(d.nc, d.parts);
+            add_passes(&d, tasks, count, node);
+        }
+    }
+    ptr[plan->nlevels] = schedule->tasks;
+}
+
+void gsv_many_recount(const gsv_many_list *list, gsv_many_schedule *schedule, int32_t *done) {
+    memset(done, 0, (size_t)list->counters * sizeof *done);
+    for (int64_t t = 0; t < schedule->tasks; t++)
+        if (schedule->task[t].signal >= 0 && schedule->task[t].range == 0)
+            done[schedule->task[t].signal]++;
+    for (int64_t t = 0; t < schedule->tasks; t++) {
+        gsv_many_task *task = &schedule->task[t];
+        if (task->count > 0 && task->wait < list->chain)
+            task->count = done[task->wait];
+        if (task->owing > 0)
+            task->owing = done[task->owed];
+    }
+}
