@@ -269,8 +269,6 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 T *y, T *x, T *u, T *partial, T *shared, Owed owed, Ready ready, Await await) {
     typedef many_shape<T, C> shape;
     constexpr int RUNS = shape::RUNS, I = shape::EIGHTS;
-    const many_place_of_thread<T, C> place(tile);
-    const int c = tile.c0 + place.column;
     fragment<T, I, C / 2> sums;
     many_product_block<T, C, BACKWARD, DIVIDED>(
         plan, tile, BACKWARD ? x : y, y, shared, sums,
@@ -304,6 +302,8 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
     }
     if (work.task.slots > 0 && !many_add_ranges_block(work, tile, partial, result))
         return false;
+    const many_place_of_thread<T, C> place(tile);
+    const int c = tile.c0 + place.column;
 #pragma unroll
     for (int i = 0; i < I; i++) {
         const int at = tile.first + place.row + 8 * i;
@@ -392,12 +392,8 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
         T *partial = static_cast<T *>(v.partial);
-        if (DIVIDED && tile.node.parts > 1)
-            done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, partial,
-                                                            shared, owed, ready, await);
-        else
-            done = many_tile_block<T, C, BACKWARD, false>(plan, work, tile, children, y, x, u, partial,
-                                                          shared, owed, ready, await);
+        done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, partial, shared,
+                                                        owed, ready, await);
     } else if (BACKWARD) {
         many_narrow_backward_block<T, C>(plan, tile.node, work.task.begin, work.task.end, tile.columns,
                                          tile.c0, x, y, shared, ready);

@@ -29,7 +29,8 @@ template <typename T, int C> struct many_shape {
     static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, RUNS = C / 16 /* of eight in a warp's sums */,
                      DEPTH = GSV_TILE, STAGES = 3;
     static const bool CHAINS = many_chains<T>::value,
-                      TALL = CHAINS && !traits<T>::is_complex && C == GSV_MANY_COLUMNS;
+                      TALL = CHAINS && !traits<T>::is_complex && C == GSV_MANY_COLUMNS,
+                      AHEAD = CHAINS && !traits<T>::is_complex && !TALL; /* it has registers (many_lane) */
     /* rows of a warp's sums, of which it has half of the columns; warps above each other */
     static const int WARP_ROWS = TALL ? 64 : 32, DOWN = ROWS / WARP_ROWS, EIGHTS = WARP_ROWS / 8,
                      THREADS = 2 * 32 * DOWN;
@@ -151,8 +152,8 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     const T *own, *below; /* v of this thread's columns; forward own: of its first row of the next stage */
     const int32_t *rows;  /* backward: of this thread's first row */
     int columns, nc, split, inside, inside_end;
-    many_cursor<BACKWARD> panels, vectors; /* of the next stage */
-    int left;                              /* rows of v that it has, from this thread's first one on */
+    many_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
+    int left;                     /* rows of v that it has, from this thread's first one on */
     uint32_t start[STARTS];       /* of the next stage's copies, from the panel on, in units of 16 bytes */
     uint32_t there;               /* bit k: copy k is of rows, or columns, that the panel has */
     int32_t row[shape::V_COPIES]; /* backward: of the next stage's v */
@@ -161,13 +162,13 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
                                            const T *own_rows, const T *rows_below)
         : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), columns(tile.columns),
           nc(tile.node.nc), split(tile.node.first_column + tile.block.end), inside(tile.inside),
-          inside_end(tile.inside_end), panels(tile), vectors(tile), there(0) {
+          inside_end(tile.inside_end), cursor(tile), there(0) {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         const int column = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
 #pragma unroll
         for (int k = 0; k < COPIES; k++) {
             const int at = run + k * (THREADS / PER_RUN);
-            const int block_row = (BACKWARD ? panels.term : tile.first + at) / GSV_TILE;
+            const int block_row = (BACKWARD ? cursor.term : tile.first + at) / GSV_TILE;
             if (k < STARTS)
                 start[k] = uint32_t(
                     (gsv_block_row_start(tile.node.nc, block_row) + GSV_TILE * int64_t(column) + p) / CHUNK);
@@ -176,8 +177,8 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         const int r = threadIdx.x / PER_ROW, c = tile.c0 + int(threadIdx.x) % PER_ROW * CHUNK;
         own = own_rows + c;
         below = rows_below + c;
-        rows = plan.rows + tile.node.rows + vectors.term + r;
-        left = tile.end - vectors.term - r;
+        rows = plan.rows + tile.node.rows + cursor.term + r;
+        left = tile.end - cursor.term - r;
         if (!BACKWARD)
             own += int64_t(tile.node.first_column + tile.begin + r) * columns;
         ask();
@@ -199,12 +200,33 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         return (run / shape::DEPTH * shape::DEPTH + place) * GSV_TILE + swizzle(p, place);
     }
 
-    /* The next stage's rows of v. Backward, await(whether they are of the parent's rows) returns when those of
-     * their segment are there. */
-    template <typename Await> __device__ __forceinline__ void bring_vectors(T *stage, Await await) {
+    /* The next stage. */
+    template <typename Await> __device__ __forceinline__ void bring(T *stage, Await await) {
+        const many_cursor<BACKWARD> at = cursor;
+        const int further = cursor.advance(tile);
+        bring_vectors(stage, at, further, await);
+        bring_panel(stage, at.term, further);
+    }
+    /* Its panel alone, before anything is waited for; then the rows of v of the first stages: `at` is theirs. */
+    __device__ __forceinline__ void bring_panel_ahead(T *stage) {
+        const int term = cursor.term, further = cursor.advance(tile);
+        bring_panel(stage, term, further);
+    }
+    template <typename Await>
+    __device__ __forceinline__ void bring_vectors_after(T *stage, many_cursor<BACKWARD> &at, Await await) {
+        const many_cursor<BACKWARD> before = at;
+        const int further = at.advance(tile);
+        bring_vectors(stage, before, further, await);
+    }
+
+    /* The rows of v at `at`, to which the next ones are `further`. Backward, await(whether they are of the
+     * parent's rows) returns when those of their segment are there. */
+    template <typename Await>
+    __device__ __forceinline__ void bring_vectors(T *stage, const many_cursor<BACKWARD> &at, int further,
+                                                  Await await) {
         if constexpr (BACKWARD)
-            if (vectors.turned && vectors.term >= tile.near)
-                await(vectors.term < tile.far);
+            if (at.turned && at.term >= tile.near)
+                await(at.term < tile.far);
         T *v = stage + shape::A;
         const int r = threadIdx.x / PER_ROW, c = threadIdx.x % PER_ROW * CHUNK;
 #pragma unroll
@@ -218,7 +240,6 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
             const int place = many_place<T>(k * ROWS_APART + r);
             begin_copy<16>(v + place * shape::COLUMNS + swizzle(c, place), from, here);
         }
-        const int further = vectors.advance(tile);
         left -= further;
         if (BACKWARD) {
             rows += further;
@@ -228,11 +249,10 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         }
     }
 
-    /* The next stage's panel. */
-    __device__ __forceinline__ void bring_panel(T *stage) {
+    /* The panel's columns, or rows, from `term` on, to which the next ones are `further`. */
+    __device__ __forceinline__ void bring_panel(T *stage, int term, int further) {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         T *to = stage + place_in_stage(run, p);
-        const int term = panels.term;
         if (term >= inside && term + shape::DEPTH <= inside_end) {
 #pragma unroll
             for (int k = 0; k < COPIES; k++) {
@@ -242,11 +262,11 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
                 begin_copy<16>(to + k * (THREADS / PER_RUN) * GSV_TILE, from, there >> k & 1);
             }
         } else
-            bring_edge(stage);
-        if (panels.advance(tile) != GSV_TILE)
-            start[0] += uint32_t(
-                (gsv_block_row_start(nc, panels.term / GSV_TILE) - gsv_block_row_start(nc, term / GSV_TILE)) /
-                CHUNK);
+            bring_edge(stage, term);
+        if (further != GSV_TILE)
+            start[0] += uint32_t((gsv_block_row_start(nc, (term + further) / GSV_TILE) -
+                                  gsv_block_row_start(nc, term / GSV_TILE)) /
+                                 CHUNK);
         else
 #pragma unroll
             for (int k = 0; k < STARTS; k++)
@@ -254,8 +274,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
                                      PER_RUN);
     }
 
-    __device__ __forceinline__ void bring_edge(T *a) {
-        const int term = panels.term;
+    __device__ __forceinline__ void bring_edge(T *a, int term) {
 #pragma unroll 1
         for (int k = 0; k < COPIES; k++) {
             const int e = k * THREADS + int(threadIdx.x), p = e % PER_RUN * CHUNK, run = e / PER_RUN;

@@ -14,13 +14,14 @@
  * its copies' places instead of looking them up. Where a tile has half of the rows, so has every warp.
  *
  * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
- * stages are. Sixteen terms are summed by themselves, and their sum is added to the total: not one chain of
- * thousands of terms, each rounded at the size of the total. The inverse of an ill-conditioned triangle makes
- * totals large before they cancel. Where a triangle is so ill-conditioned that it is inverted in
- * parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12 each, that meet as a
- * tree: not as accurate as the sixteen chains of cuda_wide.cuh, but more so than one chain for each sixteen
- * (gpusolve-orders-bench), and good enough for test_condition.c. Elsewhere they are one chain, for the tensor
- * cores do not hide the additions. In single precision, summed in double, all terms are one chain.
+ * stages are. Where the triangle is well-conditioned (GSV_WELL_LIMIT) the terms of a range are one chain, as in
+ * DGEMM. Elsewhere not, for each would be rounded at the size of the total, and the inverse of an
+ * ill-conditioned triangle makes totals large before they cancel: sixteen terms are summed by themselves, and
+ * their sum is added to the total, which the tensor cores do not hide. Where a triangle is so ill-conditioned
+ * that it is inverted in parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12
+ * each, that meet as a tree: not as accurate as the sixteen chains of cuda_wide.cuh, but more so than one chain
+ * for each sixteen (gpusolve-orders-bench), and good enough for test_condition.c. In single precision, summed in
+ * double, all terms are one chain.
  *
  * The terms of a backward sum begin with those of own columns, which are known; then come those of rows above
  * the parent's, and last the parent's, which the block waits for when it gets there (many_cursor).
@@ -64,13 +65,20 @@ template <int C> __device__ __forceinline__ int many_warp_column() {
     return threadIdx.x / 32 % 2 * (C / 2);
 }
 
-/* sum += a x over sixteen terms, 16 x 8 sums, a[c] and x[c] of the terms c, c + 4, c + 8, c + 12: as four
- * chains and a tree, or as one chain. */
-template <bool DIVIDED>
+/* How sixteen terms are added to a total (Order, above). */
+enum many_sums { ONE_CHAIN, BY_THEMSELVES, FOUR_CHAINS };
+
+/* sum += a x over sixteen terms, 16 x 8 sums, a[c] and x[c] of the terms c, c + 4, c + 8, c + 12. */
+template <many_sums SUMS>
 __device__ __forceinline__ void add_run_warp(double (&sum)[4], const double (&a)[4][2],
                                              const double (&x)[4]) {
+    if constexpr (SUMS == ONE_CHAIN) {
+        mma_warp(sum, a[0][0], a[0][1], a[1][0], a[1][1], x[0], x[1]);
+        mma_warp(sum, a[2][0], a[2][1], a[3][0], a[3][1], x[2], x[3]);
+        return;
+    }
     double run[4];
-    if constexpr (DIVIDED) {
+    if constexpr (SUMS == FOUR_CHAINS) {
         double chain[4][4];
 #pragma unroll
         for (int c = 0; c < 4; c++)
@@ -90,13 +98,13 @@ __device__ __forceinline__ void add_run_warp(double (&sum)[4], const double (&a)
         sum[e] += run[e];
 }
 
-template <bool DIVIDED, int I, int N>
+template <many_sums SUMS, int I, int N>
 __device__ __forceinline__ void add_runs_warp(fragment<double, I, N> &sums, int i, int t,
                                               const double (&a)[4][2], const double (&x)[4]) {
-    add_run_warp<DIVIDED>(sums.c[i][t], a, x);
+    add_run_warp<SUMS>(sums.c[i][t], a, x);
 }
 
-template <bool DIVIDED, int I, int N>
+template <many_sums SUMS, int I, int N>
 __device__ __forceinline__ void add_runs_warp(fragment<complex<double>, I, N> &sums, int i, int t,
                                               const complex<double> (&a)[4][2],
                                               const complex<double> (&x)[4]) {
@@ -112,10 +120,10 @@ __device__ __forceinline__ void add_runs_warp(fragment<complex<double>, I, N> &s
             im[c][r] = a[c][r].im;
         }
     }
-    add_run_warp<DIVIDED>(sums.re[i][t], re, x_re);
-    add_run_warp<DIVIDED>(sums.re[i][t], im, minus);
-    add_run_warp<DIVIDED>(sums.im[i][t], re, x_im);
-    add_run_warp<DIVIDED>(sums.im[i][t], im, x_re);
+    add_run_warp<SUMS>(sums.re[i][t], re, x_re);
+    add_run_warp<SUMS>(sums.re[i][t], im, minus);
+    add_run_warp<SUMS>(sums.im[i][t], re, x_im);
+    add_run_warp<SUMS>(sums.im[i][t], im, x_re);
 }
 
 /* Where a lane's numbers of a stage are: a few places, and constants from there. */
@@ -169,8 +177,9 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
             }
     }
 
-    /* active: of the warp's runs of sixteen rows, those that there are. */
-    template <bool DIVIDED>
+    /* The first `active` of the warp's runs of sixteen rows; where it has registers to read the next one's numbers
+     * while one is multiplied with (AHEAD), the first SIXTEENS, without a branch among them. */
+    template <many_sums SUMS, int SIXTEENS>
     __device__ __forceinline__ void multiply_warp(const T *stage, int active,
                                                   fragment<T, shape::EIGHTS, C / 2> &sums) const {
         if constexpr (shape::CHAINS) {
@@ -181,16 +190,16 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
                 for (int s = 0; s < 4; s++)
                     x[t][s] = v_of(stage, s, t);
 #pragma unroll
-            for (int i = 0; i < shape::EIGHTS; i += 2) {
-                if (i / 2 >= active)
+            for (int i = 0; i < 2 * SIXTEENS; i += 2) {
+                if (!shape::AHEAD && i / 2 >= active)
                     break;
                 T rows[4][2];
                 chains_of(stage, i, rows);
 #pragma unroll
                 for (int t = 0; t < shape::RUNS; t++)
-                    add_runs_warp<DIVIDED>(sums, i / 2, t, rows, x[t]);
+                    add_runs_warp<SUMS>(sums, i / 2, t, rows, x[t]);
             }
-        } else if (active > 0) {
+        } else {
 #pragma unroll
             for (int s0 = 0; s0 < shape::DEPTH / 4; s0 += 2) {
                 T rows[shape::EIGHTS][2], x[2][shape::RUNS];
@@ -227,11 +236,12 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
     const int rows = many_warp_rows<T, C>(tile.height), active = ((left < rows ? left : rows) + 15) / 16;
     many_stream<T, C, BACKWARD> stream(plan, tile, own, below);
     for (int step = 0; step < shape::STAGES - 1 && step < steps; step++)
-        stream.bring_panel(shared + step * shape::STAGE);
+        stream.bring_panel_ahead(shared + step * shape::STAGE);
     auto bring_first = [&] {
+        many_cursor<BACKWARD> at(tile);
         for (int step = 0; step < shape::STAGES - 1; step++) {
             if (step < steps)
-                stream.bring_vectors(shared + step * shape::STAGE, await);
+                stream.bring_vectors_after(shared + step * shape::STAGE, at, await);
             commit_copies();
         }
     };
@@ -244,17 +254,28 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
         bring_first();
     }
     const many_lane<T, C, BACKWARD> lane(tile.height);
-    for (int step = 0; step < steps; step++) {
-        wait_for_copies<shape::STAGES - 2>();
-        __syncthreads(); /* the stage is there; the one that is brought next has been read by all */
-        const int next = step + shape::STAGES - 1;
-        if (next < steps) {
-            stream.bring_vectors(shared + next % shape::STAGES * shape::STAGE, await);
-            stream.bring_panel(shared + next % shape::STAGES * shape::STAGE);
+    auto multiply = [&](auto sums_of) {
+        for (int step = 0; step < steps; step++) {
+            wait_for_copies<shape::STAGES - 2>();
+            __syncthreads(); /* the stage is there; the one that is brought next has been read by all */
+            const int next = step + shape::STAGES - 1;
+            if (next < steps)
+                stream.bring(shared + next % shape::STAGES * shape::STAGE, await);
+            commit_copies();
+            const T *stage = shared + step % shape::STAGES * shape::STAGE;
+            constexpr int ALL = shape::EIGHTS / 2, HALF = ALL / 2;
+            if (active > (shape::AHEAD ? HALF : 0))
+                lane.template multiply_warp<decltype(sums_of)::value, ALL>(stage, active, sums);
+            else if (shape::AHEAD && active > 0)
+                lane.template multiply_warp<decltype(sums_of)::value, HALF>(stage, active, sums);
         }
-        commit_copies();
-        lane.template multiply_warp<DIVIDED>(shared + step % shape::STAGES * shape::STAGE, active, sums);
-    }
+    };
+    if (DIVIDED && tile.node.parts > 1)
+        multiply(std::integral_constant<many_sums, FOUR_CHAINS>());
+    else if (shape::CHAINS && tile.node.well_conditioned)
+        multiply(std::integral_constant<many_sums, ONE_CHAIN>());
+    else
+        multiply(std::integral_constant<many_sums, BY_THEMSELVES>());
 }
 
 } // namespace gsv

@@ -91,7 +91,8 @@ static gsv_node make_node(const gsv_plan *plan, int32_t s, const int32_t *parts)
                       .first_column = plan->l.first_column[s],
                       .nc = gsv_columns(plan, s),
                       .nr = gsv_rows(plan, s),
-                      .parts = parts[s]};
+                      .parts = (int16_t)gsv_parts_of(parts[s]),
+                      .well_conditioned = parts[s] >= GSV_WELL_CONDITIONED};
 }
 
 /* The nodes of a list, level by level: of all its supernodes, or of those in no branch. */
@@ -175,7 +176,15 @@ static int wants_lists(const gsv_plan *plan, const gsv_cuda_factor *device, cons
     if (device->form.level_by_level)
         return plan->tiles->branches.count > 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (parts[s] != 1 && plan->tiles->branches.of[s] >= 0)
+        if (gsv_parts_of(parts[s]) != 1 && plan->tiles->branches.of[s] >= 0)
+            return 1;
+    return 0;
+}
+
+/* Is a triangle inverted in other parts than before? */
+static int are_others(const int32_t *now, const int32_t *before, size_t nsuper) {
+    for (size_t s = 0; s < nsuper; s++)
+        if (gsv_parts_of(now[s]) != gsv_parts_of(before[s]))
             return 1;
     return 0;
 }
@@ -186,19 +195,19 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
     const size_t nsuper = (size_t)plan->l.nsuper;
     if (device->placed && memcmp(parts, device->parts, nsuper * sizeof *parts) == 0)
         return GPUSOLVE_OK;
+    const int others = !device->placed || are_others(parts, device->parts, nsuper);
     device->placed = 0;
     gpusolve_status status = GPUSOLVE_OK;
     if (!device->lists && wants_lists(plan, device, parts))
         status = make_lists(plan, device, message);
     if (status != GPUSOLVE_OK)
         return status;
-    factor->more_bytes = device->lists_bytes;
     gsv_node *nodes = gsv_malloc(nsuper, sizeof *nodes);
     int32_t *refuse = gsv_calloc((size_t)plan->tiles->branches.count, sizeof *refuse);
     if (nodes && refuse) {
         device->divided = device->substituted = 0;
         for (int32_t s = 0; s < plan->l.nsuper; s++)
-            read_parts(plan, s, parts[s], device, refuse);
+            read_parts(plan, s, gsv_parts_of(parts[s]), device, refuse);
         if (device->lists && device->form.level_by_level)
             use_lists(plan, device);
         cudaError_t error = put_nodes(plan, device, parts, nodes);
@@ -208,12 +217,11 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         status = gsv_cuda_check(error, "copying nodes to the device", message);
         if (status == GPUSOLVE_OK && device->list_is_old && device->form.block_columns > 0)
             status = gsv_cuda_unshare(factor, device, message);
-        if (status == GPUSOLVE_OK) {
+        if (status == GPUSOLVE_OK && others) {
             status = gsv_cuda_order_many(factor, device, parts, message);
             device->form.changes++;
-            factor->more_bytes =
-                device->lists_bytes + device->more_tasks_bytes[0] + device->more_tasks_bytes[1];
         }
+        factor->more_bytes = device->lists_bytes + device->more_tasks_bytes[0] + device->more_tasks_bytes[1];
     } else {
         status = out_of_memory(message);
     }

@@ -25,7 +25,7 @@ typedef struct gsv_cuda_factor {
     gsv_device_many many;
     int many_fits;                /* the device can run the kernels for many right-hand sides */
     int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
-    int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_node.parts */
+    int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_wide_panel.parts */
     int placed;                   /* the nodes on the device say so */
     uint8_t *unshared;            /* [nsuper] 1: shares no block rows for blocks of right-hand sides */
     int list_is_old;              /* the list on the device does not know all of them */
@@ -63,8 +63,8 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
 const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
 
-/* cuda_nodes.c. How the triangles are inverted, parts [nsuper] [host], is known: tell the nodes, the branches
- * and the form. */
+/* cuda_nodes.c. How the triangles are inverted, parts [nsuper] [host] as in gsv_wide_panel, is known: tell the
+ * nodes, the branches and the form. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const int32_t *parts,
                                      gsv_message *message);
 /* cuda_prepare.c. From now on device->unshared supernodes share no block rows for blocks of right-hand sides. */

@@ -21,8 +21,9 @@ typedef struct gsv_node {
     int64_t rows;   /* start of its rows, and of its front's gather_ptr */
     int64_t update; /* row of its update vector */
     int32_t first_column, nc, nr;
-    int32_t parts; /* 1: the panel holds [W; -M]; 2, 4, ...: in so many column blocks (cuda_panel_inverse.h);
+    int16_t parts; /* 1: the panel holds [W; -M]; 2, 4, ...: in so many column blocks (cuda_panel_inverse.h);
                     * 0: [L1; -L2], to be solved with (cuda_substitute.cuh) */
+    int16_t well_conditioned; /* of a wide panel: k <= GSV_WELL_LIMIT */
 } gsv_node;
 
 /* A stream of the upper tree (stream.h). */

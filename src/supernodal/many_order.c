@@ -284,7 +284,7 @@ gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int backward, con
         for (int32_t s = 0, count = 0; s < plan->l.nsuper; s++) {
             if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
                 wide[count++] = s;
-            levels[plan->level[s]] |= parts[s] > 1;
+            levels[plan->level[s]] |= gsv_parts_of(parts[s]) > 1;
         }
         gsv_many_divide(plan, backward, parts, wide, &divided, ptr);
         divided.task = gsv_malloc((size_t)divided.tasks, sizeof *divided.task);

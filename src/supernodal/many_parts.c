@@ -139,7 +139,7 @@ void gsv_many_divide(const gsv_plan *plan, int backward, const int32_t *parts, c
         for (int64_t t = 0; t < count; t++) {
             const int32_t node = tasks[t].node;
             const int32_t s = tasks[t].kind == GSV_MANY_PRODUCT ? wide[node & mask] : -1;
-            if (s < 0 || parts[s] <= 1) {
+            if (s < 0 || gsv_parts_of(parts[s]) <= 1) {
                 append(schedule, &tasks[t]);
                 continue;
             }
@@ -151,7 +151,7 @@ void gsv_many_divide(const gsv_plan *plan, int backward, const int32_t *parts, c
                          .chain = list->chain + (node & mask),
                          .nr = gsv_rows(plan, s),
                          .nc = gsv_columns(plan, s),
-                         .parts = parts[s]};
+                         .parts = gsv_parts_of(parts[s])};
             d.width = gsv_part_columns(d.nc, d.parts);
             add_passes(&d, tasks, count, node);
         }

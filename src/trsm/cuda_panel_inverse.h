@@ -18,7 +18,8 @@
  *
  * computed from the numbers themselves, no estimate. A triangle is trusted if k <= GSV_INVERSION_LIMIT, which
  * no NaN is. The inverses of the diagonal blocks are the diagonal blocks of the inverse, so one inverse gives
- * the k of every division.
+ * the k of every division. With k <= GSV_WELL_LIMIT a triangle is well-conditioned: the order in which sums
+ * with its inverse are added up matters little.
  */
 #ifndef GSV_CUDA_PANEL_INVERSE_H
 #define GSV_CUDA_PANEL_INVERSE_H
@@ -38,6 +39,8 @@ extern "C" {
  * shells (a few), s3rmt3m3 (4e3), bcsstk19 (330) and ex15 (4e5). */
 enum {
     GSV_INVERSION_LIMIT = 150,
+    GSV_WELL_LIMIT = 40,   /* one chain of terms loses up to 7 times what substitution does
+                            * (gpusolve-orders-bench) */
     GSV_DIVISIONS = 5,     /* into 1, 2, 4, 8, GSV_MOST_PARTS column blocks */
     GSV_INVERT_TILE = 64,  /* rows and columns of the tiles that W and M are computed in */
     GSV_INVERT_LEVELS = 26 /* doublings from one tile to the widest triangle, at most */
@@ -62,7 +65,8 @@ typedef struct gsv_narrow_panel {
 } gsv_narrow_panel;
 
 /* One wide panel; its result is packed in tiles (panel_layout.h). *parts becomes the number of column blocks,
- * 0 for a panel that is kept: [L1; -L2], L1 negated but for its diagonal. */
+ * GSV_WELL_CONDITIONED more if the triangle is that; or 0 for a panel that is kept: [L1; -L2], L1 negated but
+ * for its diagonal. */
 typedef struct gsv_wide_panel {
     int64_t from, to; /* numbers */
     int64_t inverse;  /* its room in `inverse`: gsv_wide_inverse(nc) numbers */

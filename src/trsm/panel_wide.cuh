@@ -264,9 +264,10 @@ __global__ void __launch_bounds__(PRODUCT_THREADS, product_shape<T>::BLOCKS)
     const int32_t i0 = own.block / tiles * 64, j0 = own.block % tiles * 64;
     if (j0 >= i0 + 64)
         return;
-    const int32_t parts = trusted_parts(batch.k + int64_t(own.index) * GSV_DIVISIONS);
+    const double *k = batch.k + int64_t(own.index) * GSV_DIVISIONS;
+    const int32_t parts = trusted_parts(k);
     if (own.block == 0 && threadIdx.x == 0)
-        *own.p.parts = parts;
+        *own.p.parts = parts + (k[0] <= GSV_WELL_LIMIT ? GSV_WELL_CONDITIONED : 0);
     T *packed = static_cast<T *>(batch.packed) + own.p.to;
     const int32_t rows = (nr + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
     auto store = [&](int32_t i, int32_t j, T value) {

@@ -22,7 +22,8 @@ typedef struct panel {
     int nr, nc;
     double growth; /* 1: random and well-conditioned; else inv(L1) grows so much */
     int64_t from, to;
-    int32_t parts; /* of the result */
+    int32_t parts; /* of the result, */
+    int32_t well_conditioned;
 } panel;
 
 static int64_t trapezoid(const panel *p) {
@@ -100,6 +101,40 @@ static void check_zeros(const panel *p, gpusolve_dtype dtype, const void *packed
     CHECK(zeros);
 }
 
+/* k of cuda_panel_inverse.h, of a triangle inverted whole. */
+static double condition(const panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
+    const int nc = p->nc;
+    double *scale = calloc((size_t)nc, sizeof *scale), *sums = calloc((size_t)nc, sizeof *sums);
+    double *column_sums = calloc((size_t)nc, sizeof *column_sums);
+    double *rows = calloc((size_t)nc, sizeof *rows), k = 0;
+    REQUIRE(scale && sums && column_sums && rows);
+    for (int sweep = 0; sweep < 3; sweep++)
+        for (int j = 0; j < nc; j++) {
+            double column = 0;
+            for (int i = j; i < nc; i++) {
+                const double complex z = sweep == 1 ? testing_fetch(dtype, packed, packed_place(p, i, j))
+                                                    : testing_fetch(dtype, raw, raw_place(p, i, j));
+                const double size = fabs(creal(z)) + fabs(cimag(z));
+                if (sweep == 0)
+                    scale[i] += size;
+                else if (sweep == 1)
+                    sums[i] += size * scale[j];
+                else
+                    rows[i] += size * sums[j] / scale[i];
+                column_sums[j] += sweep == 1 ? size * scale[j] : 0;
+                column += sweep == 2 ? size * column_sums[i] / scale[i] : 0;
+            }
+            k = testing_worse(k, column);
+        }
+    for (int i = 0; i < nc; i++)
+        k = testing_worse(k, rows[i]);
+    free(scale);
+    free(sums);
+    free(column_sums);
+    free(rows);
+    return k;
+}
+
 static void check_panel(const panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
     const int single = dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT;
     const double epsilon = single ? FLT_EPSILON : DBL_EPSILON;
@@ -117,6 +152,15 @@ static void check_panel(const panel *p, gpusolve_dtype dtype, const void *raw, c
         worst = testing_worse(worst, error);
     }
     CHECK_BELOW(worst, 30);
+    if (gsv_is_narrow(p->nr, p->nc) || p->parts > 1) {
+        CHECK(!p->well_conditioned);
+        return;
+    }
+    const double k = condition(p, dtype, raw, packed);
+    if (p->well_conditioned)
+        CHECK_BELOW(k, 1.001 * GSV_WELL_LIMIT);
+    else
+        CHECK(k > 0.999 * GSV_WELL_LIMIT);
 }
 
 /* All panels as one batch, twice, with the same bits. */
@@ -182,7 +226,8 @@ static void check_batch(gpusolve_dtype dtype, panel *panels, int count) {
     }
     CHECK(device_read(parts, device_parts, (size_t)count * sizeof *parts) == 0);
     for (int k = 0; k < count; k++) {
-        panels[k].parts = parts[k];
+        panels[k].parts = gsv_parts_of(parts[k]);
+        panels[k].well_conditioned = parts[k] != panels[k].parts;
         check_panel(&panels[k], dtype, raw, packed);
         const size_t at = (size_t)panels[k].to * number, bytes = (size_t)packed_size(&panels[k]) * number;
         CHECK(memcmp(packed + at, again + at, bytes) == 0);
@@ -205,7 +250,7 @@ static void check_dtype(gpusolve_dtype dtype, int few) {
     static const double growths[] = {1, 10, 100, 1e3, 1e4, 1e6, 1e12, 1e30};
     const int count = few ? 16 : (int)(sizeof sizes / sizeof *sizes);
     panel panels[sizeof sizes / sizeof *sizes];
-    int seen[GSV_MOST_PARTS + 1] = {0};
+    int seen[GSV_MOST_PARTS + 1] = {0}, well[2] = {0};
     for (size_t g = 0; g < sizeof growths / sizeof *growths; g++) {
         for (int k = 0; k < count; k++)
             panels[k] = (panel){.nc = sizes[k][0], .nr = sizes[k][1], .growth = k % 3 == 2 ? 1 : growths[g]};
@@ -213,9 +258,11 @@ static void check_dtype(gpusolve_dtype dtype, int few) {
         for (int k = 0; k < count; k++)
             if (CHECK(panels[k].parts >= 0 && panels[k].parts <= GSV_MOST_PARTS)) {
                 seen[panels[k].parts]++;
+                well[panels[k].well_conditioned] += panels[k].parts == 1;
                 CHECK(panels[k].growth != 1 || panels[k].parts == 1);
             }
     }
+    CHECK(well[0] > 0 && well[1] > 0);
     CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] + seen[4] + seen[8] + seen[GSV_MOST_PARTS] > 0);
     for (int parts = 3; parts < GSV_MOST_PARTS; parts++)
         CHECK(parts == 4 || parts == 8 || seen[parts] == 0);

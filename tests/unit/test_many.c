@@ -7,8 +7,6 @@
  */
 #include "testing.h"
 
-#include <cholmod.h>
-
 #include "cholmod_helpers.h"
 #include "memory.h"
 #include "supernodal/import.h"
@@ -457,17 +455,10 @@ static void check_matrix(const char *spec, int64_t slots, cholmod_common *common
     REQUIRE(a != NULL);
     cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
     REQUIRE(l != NULL);
-    const int32_t *super = l->super, *pi = l->pi, *rows = l->s;
-    gsv_structure structure = {.n = (int32_t)l->n, .nsuper = (int32_t)l->nsuper};
-    structure.first_column = gsv_malloc(l->nsuper + 1, sizeof(int32_t));
-    structure.row_ptr = gsv_malloc(l->nsuper + 1, sizeof(int64_t));
-    structure.rows = gsv_malloc((size_t)pi[l->nsuper], sizeof(int32_t));
-    REQUIRE(structure.first_column && structure.row_ptr && structure.rows);
-    for (size_t s = 0; s <= l->nsuper; s++) {
-        structure.first_column[s] = super[s];
-        structure.row_ptr[s] = pi[s];
-    }
-    memcpy(structure.rows, rows, (size_t)pi[l->nsuper] * sizeof *rows);
+    const gpusolve_factor_data data = testing_factor_data(l);
+    gsv_structure structure;
+    gsv_message message;
+    REQUIRE(gsv_import_structure(&data, 2, &structure, &message) == GPUSOLVE_OK);
     check_structure(&structure, slots);
     cholmod_free_factor(&l, common);
     cholmod_free_sparse(&a, common);
@@ -481,12 +472,10 @@ static void check_panel(int32_t nr, int32_t nc) {
     structure.row_ptr = gsv_malloc(3, sizeof(int64_t));
     structure.rows = gsv_malloc(2 * (size_t)nr, sizeof(int32_t));
     REQUIRE(structure.first_column && structure.row_ptr && structure.rows);
-    structure.first_column[0] = 0;
-    structure.first_column[1] = nc;
-    structure.first_column[2] = nr;
-    structure.row_ptr[0] = 0;
-    structure.row_ptr[1] = nr;
-    structure.row_ptr[2] = 2 * (int64_t)nr - nc;
+    const int32_t columns[] = {0, nc, nr};
+    const int64_t starts[] = {0, nr, 2 * (int64_t)nr - nc};
+    memcpy(structure.first_column, columns, sizeof columns);
+    memcpy(structure.row_ptr, starts, sizeof starts);
     for (int32_t i = 0; i < nr; i++)
         structure.rows[i] = i;
     for (int32_t i = nc; i < nr; i++)
