@@ -273,34 +273,40 @@ gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int backward, con
     gpusolve_status status = GPUSOLVE_OK;
     *schedule = (gsv_many_schedule){0};
     gsv_many_schedule divided = {0};
-    int32_t *wide = gsv_malloc(nsuper, sizeof *wide),
-            *done = gsv_malloc((size_t)list->counters, sizeof *done);
+    const gsv_many_index index = {
+        .wide = gsv_malloc(nsuper, sizeof *index.wide),
+        .first = gsv_malloc(nsuper, sizeof *index.first),
+        .next = gsv_malloc((size_t)list->ptr[plan->nlevels], sizeof *index.next),
+    };
+    int32_t *done = gsv_malloc((size_t)list->counters, sizeof *done);
     int64_t *ptr = gsv_malloc(nlevels + 1, sizeof *ptr);
     uint8_t *levels = gsv_calloc(nlevels, 1);
     schedule->run = gsv_malloc(nlevels, sizeof *schedule->run);
-    if (!wide || !done || !ptr || !levels || !schedule->run)
+    if (!index.wide || !index.first || !index.next || !done || !ptr || !levels || !schedule->run)
         status = out_of_memory(message);
     if (status == GPUSOLVE_OK) {
         for (int32_t s = 0, count = 0; s < plan->l.nsuper; s++) {
             if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
-                wide[count++] = s;
+                index.wide[count++] = s;
             levels[plan->level[s]] |= gsv_parts_of(parts[s]) > 1;
         }
-        gsv_many_divide(plan, backward, parts, wide, &divided, ptr);
+        gsv_many_divide(plan, backward, parts, &index, &divided, ptr);
         divided.task = gsv_malloc((size_t)divided.tasks, sizeof *divided.task);
         schedule->task = gsv_malloc((size_t)divided.tasks, sizeof *schedule->task);
         if (!divided.task || !schedule->task)
             status = out_of_memory(message);
     }
     if (status == GPUSOLVE_OK) {
-        gsv_many_divide(plan, backward, parts, wide, &divided, ptr);
+        gsv_many_divide(plan, backward, parts, &index, &divided, ptr);
         gsv_many_recount(list, &divided, done);
         schedule->tasks = divided.tasks;
         find_runs(plan, backward, levels, ptr, schedule);
         status = order_runs(list, backward, divided.task, schedule, message);
     }
     gsv_free(divided.task);
-    gsv_free(wide);
+    gsv_free(index.wide);
+    gsv_free(index.first);
+    gsv_free(index.next);
     gsv_free(done);
     gsv_free(ptr);
     gsv_free(levels);

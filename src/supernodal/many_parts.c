@@ -8,12 +8,14 @@
 
 /* A supernode's tiles in the making. */
 typedef struct divider {
-    const gsv_plan *plan;
     int backward;
     gsv_many_schedule *schedule;
-    int32_t chain; /* the supernode's counter */
-    int32_t nr, nc, parts, width;
-    int32_t slot; /* the next one */
+    const gsv_many_task *tasks; /* of the level; of the supernode: */
+    const int64_t *next;        /* first, next[first], ..., until -1 */
+    int64_t first;
+    int32_t chain;         /* the supernode's counter */
+    int32_t nr, nc, width; /* width: columns of a part */
+    int32_t slot;          /* the next one */
 } divider;
 
 static int32_t smaller(int32_t a, int32_t b) {
@@ -88,18 +90,17 @@ static void add_tile(divider *d, const gsv_many_task *tile, int32_t pass, int32_
     }
 }
 
-/* The tiles of a supernode stand together or not: pass by pass, each time all of the level. A pass becomes about
- * as many tasks as the list has of the supernode, if it has tiles that are cut: no more than there are slots. */
-static void add_passes(divider *d, const gsv_many_task *tasks, int64_t count, int32_t node) {
+/* Pass by pass. Each becomes about as many tasks as the list has of the supernode, if it has tiles that are cut: no
+ * more than there are slots. */
+static void add_passes(divider *d) {
     int32_t ntasks = 0, base = 0, before = 0;
     bool cut = false;
-    for (int64_t t = 0; t < count; t++)
-        if (tasks[t].node == node && tasks[t].kind == GSV_MANY_PRODUCT) {
-            ntasks++;
-            cut |= tasks[t].slots > 0;
-            if (tasks[t].first == 0)
-                base = tasks[t].slot;
-        }
+    for (int64_t t = d->first; t >= 0; t = d->next[t]) {
+        ntasks++;
+        cut |= d->tasks[t].slots > 0;
+        if (d->tasks[t].first == 0)
+            base = d->tasks[t].slot;
+    }
     for (int32_t pass = 0; pass < pieces(d->nc, d->width); pass++) {
         int64_t sum = 0;
         int32_t tiles = 0;
@@ -109,10 +110,9 @@ static void add_passes(divider *d, const gsv_many_task *tasks, int64_t count, in
                                     : share < GSV_MANY_TERMS ? GSV_MANY_TERMS
                                                              : whole_tiles((int32_t)share);
             d->slot = base;
-            for (int64_t t = 0; t < count; t++) {
-                const gsv_many_task *tile = &tasks[t];
-                if (tile->node != node || tile->kind != GSV_MANY_PRODUCT || tile->range > 0 ||
-                    !is_concerned(d, tile, pass))
+            for (int64_t t = d->first; t >= 0; t = d->next[t]) {
+                const gsv_many_task *tile = &d->tasks[t];
+                if (tile->range > 0 || !is_concerned(d, tile, pass))
                     continue;
                 int32_t begin, end;
                 terms(d, tile, pass, &begin, &end);
@@ -127,33 +127,47 @@ static void add_passes(divider *d, const gsv_many_task *tasks, int64_t count, in
     }
 }
 
-void gsv_many_divide(const gsv_plan *plan, int backward, const int32_t *parts, const int32_t *wide,
+/* The divided supernode whose tile a task is, or -1. */
+static int32_t divided_of(const gsv_many_index *index, const int32_t *parts, const gsv_many_task *task) {
+    const int32_t s =
+        task->kind == GSV_MANY_PRODUCT ? index->wide[task->node & ((1 << GSV_MANY_KIND) - 1)] : -1;
+    return s >= 0 && gsv_parts_of(parts[s]) > 1 ? s : -1;
+}
+
+void gsv_many_divide(const gsv_plan *plan, int backward, const int32_t *parts, const gsv_many_index *index,
                      gsv_many_schedule *schedule, int64_t *ptr) {
     const gsv_many_list *list = backward ? &plan->tiles->many.backward : &plan->tiles->many.forward;
-    const int32_t mask = (1 << GSV_MANY_KIND) - 1;
     schedule->tasks = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        index->first[s] = -1;
     for (int32_t k = 0; k < plan->nlevels; k++) {
         const gsv_many_task *tasks = list->task + list->ptr[k];
         const int64_t count = list->ptr[k + 1] - list->ptr[k];
         ptr[k] = schedule->tasks;
-        for (int64_t t = 0; t < count; t++) {
-            const int32_t node = tasks[t].node;
-            const int32_t s = tasks[t].kind == GSV_MANY_PRODUCT ? wide[node & mask] : -1;
-            if (s < 0 || gsv_parts_of(parts[s]) <= 1) {
-                append(schedule, &tasks[t]);
+        for (int64_t t = count - 1; t >= 0; t--) {
+            const int32_t s = divided_of(index, parts, &tasks[t]);
+            if (s < 0)
                 continue;
+            index->next[t] = index->first[s];
+            index->first[s] = t;
+        }
+        for (int64_t t = 0; t < count; t++) {
+            const int32_t s = divided_of(index, parts, &tasks[t]);
+            if (s < 0) {
+                append(schedule, &tasks[t]);
+            } else if (tasks[t].first == 0 && tasks[t].range == 0) { /* the others with it */
+                const int32_t nc = gsv_columns(plan, s);
+                divider d = {.backward = backward,
+                             .schedule = schedule,
+                             .tasks = tasks,
+                             .next = index->next,
+                             .first = index->first[s],
+                             .chain = list->chain + (tasks[t].node & ((1 << GSV_MANY_KIND) - 1)),
+                             .nr = gsv_rows(plan, s),
+                             .nc = nc,
+                             .width = gsv_part_columns(nc, gsv_parts_of(parts[s]))};
+                add_passes(&d);
             }
-            if (tasks[t].first > 0 || tasks[t].range > 0)
-                continue; /* with the first tile */
-            divider d = {.plan = plan,
-                         .backward = backward,
-                         .schedule = schedule,
-                         .chain = list->chain + (node & mask),
-                         .nr = gsv_rows(plan, s),
-                         .nc = gsv_columns(plan, s),
-                         .parts = gsv_parts_of(parts[s])};
-            d.width = gsv_part_columns(d.nc, d.parts);
-            add_passes(&d, tasks, count, node);
         }
     }
     ptr[plan->nlevels] = schedule->tasks;
