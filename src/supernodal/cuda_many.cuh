@@ -289,8 +289,9 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 of.set(first);
             }
         });
-    if (BACKWARD && DIVIDED && work.task.pass > 0)
-        await(true); /* a range may not have needed to, but its slot may still be in use */
+    /* a range may not have needed to, but its slot may still be in use; single precision has one kernel for all */
+    if (BACKWARD && (DIVIDED || !shape::CHAINS) && work.task.pass > 0)
+        await(true);
     T result[I][RUNS][2];
     sums.result(result);
     if (work.lost || tile.block.refuse) {
