@@ -89,21 +89,25 @@ static void substitute(int n, const double *l, const double *b, double *x) {
     }
 }
 
-static gpusolve_factor *import(gpusolve_handle *handle, const example *e, const double *l) {
+static gpusolve_factor *import(gpusolve_handle *handle, const example *e, gpusolve_dtype dtype,
+                               const double *l) {
     const int n = e->nr, nc = e->nc, nsuper = nc < n ? 2 : 1;
     int32_t super[3] = {0, nc, n}, pi[3] = {0, n, 2 * n - nc},
             px[3] = {0, n * nc, n * nc + (n - nc) * (n - nc)};
     int32_t *rows = malloc((size_t)(2 * n) * sizeof *rows);
-    double *x = malloc((size_t)px[2] * sizeof *x + 1);
+    void *x = malloc((size_t)px[2] * testing_bytes(dtype) + 1);
     REQUIRE(rows && x);
     for (int i = 0; i < n; i++)
         rows[i] = i;
     for (int i = nc; i < n; i++)
         rows[n + i - nc] = i;
-    memcpy(x, l, (size_t)px[1] * sizeof *x);
+    for (int64_t k = 0; k < px[1]; k++)
+        testing_store(dtype, x, k, l[k]);
     for (int j = nc; j < n; j++)
-        memcpy(x + px[1] + (j - nc) * (n - nc), l + nc + (int64_t)j * n, (size_t)(n - nc) * sizeof *x);
+        for (int i = nc; i < n; i++)
+            testing_store(dtype, x, px[1] + (j - nc) * (n - nc) + i - nc, l[i + (int64_t)j * n]);
     gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
+    data.dtype = dtype;
     data.n = data.minor = n;
     data.nsuper = nsuper;
     data.super = super;
@@ -129,7 +133,7 @@ static void check_example(gpusolve_backend backend, const example *e) {
     make_factor(e, l);
     const double norm_a = norm_of_a(n, l);
     gpusolve_handle *handle = testing_handle(backend, 0);
-    gpusolve_factor *factor = import(handle, e, l);
+    gpusolve_factor *factor = import(handle, e, GPUSOLVE_DOUBLE, l);
     REQUIRE(factor);
 
     const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
@@ -189,6 +193,63 @@ static void check_example(gpusolve_backend backend, const example *e) {
     free(smooth);
 }
 
+/* In single precision, whose kernels for many are others. */
+static void check_single(gpusolve_backend backend, const example *e) {
+    const int n = e->nr;
+    testing_in("%s, single, nc %d, nr %d, growth %g", testing_backend_name(backend), e->nc, e->nr, e->growth);
+    double *l = malloc((size_t)n * (size_t)n * sizeof *l), *column = malloc((size_t)n * sizeof *column);
+    double *answer = malloc((size_t)n * sizeof *answer);
+    float *reference = malloc((size_t)n * sizeof *reference);
+    long double *smooth = malloc((size_t)n * sizeof *smooth);
+    REQUIRE(l && column && answer && reference && smooth);
+    make_factor(e, l);
+    for (int64_t k = 0; k < (int64_t)n * n; k++)
+        l[k] = (float)l[k];
+    const double norm_a = norm_of_a(n, l);
+    gpusolve_handle *handle = testing_handle(backend, 0);
+    gpusolve_factor *factor = import(handle, e, GPUSOLVE_FLOAT, l);
+    REQUIRE(factor);
+    const gpusolve_dense b = testing_block(GPUSOLVE_FLOAT, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_FLOAT, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
+    testing_fill(&b, 5);
+    for (int j = 0; j < COLUMNS; j += 2) {
+        for (int i = 0; i < n; i++)
+            column[i] = 1 + (double)j * i / n;
+        multiply(n, l, column, smooth);
+        for (int i = 0; i < n; i++)
+            testing_set(&b, i, j, (double)smooth[i]);
+    }
+    gpusolve_workspace *workspace = NULL;
+    REQUIRE(gpusolve_workspace_create(handle, factor, COLUMNS, &workspace) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(handle, factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+    gpusolve_workspace_destroy(workspace);
+    for (int j = 0; j < COLUMNS; j++) {
+        for (int i = 0; i < n; i++)
+            reference[i] = (float)(column[i] = creal(testing_get(&b, i, j)));
+        for (int k = 0; k < n; k++) {
+            reference[k] /= (float)l[k + (int64_t)k * n];
+            for (int i = k + 1; i < n; i++)
+                reference[i] -= (float)l[i + (int64_t)k * n] * reference[k];
+        }
+        for (int k = n - 1; k >= 0; k--) {
+            for (int i = k + 1; i < n; i++)
+                reference[k] -= (float)l[i + (int64_t)k * n] * reference[i];
+            reference[k] /= (float)l[k + (int64_t)k * n];
+        }
+        for (int i = 0; i < n; i++)
+            answer[i] = reference[i];
+        const double best = backward_error(n, l, norm_a, answer, column);
+        for (int i = 0; i < n; i++)
+            answer[i] = creal(testing_get(&x, i, j));
+        CHECK_BELOW(backward_error(n, l, norm_a, answer, column), 10 * fmax(best, FLT_EPSILON / 2));
+    }
+    gpusolve_factor_destroy(factor);
+    gpusolve_destroy(handle);
+    void *const all[] = {b.values, x.values, l, column, answer, reference, smooth};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
+
 int main(void) {
     /* around the sizes at which kernels change: one warp, four or eight, tiles of 16 that the triangle ends
      * in or not */
@@ -204,6 +265,8 @@ int main(void) {
                 /* block rows in tasks of several, as only large factors have them, or one by one */
                 gsv_stream_together_tasks = (s + g) % 2 ? 0 : GSV_TOGETHER_TASKS;
                 check_example(backends[k], &(example){sizes[s][0], sizes[s][1], growths[g]});
+                if (growths[g] <= 1e4)
+                    check_single(backends[k], &(example){sizes[s][0], sizes[s][1], growths[g]});
             }
     return testing_done();
 }
