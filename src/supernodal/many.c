@@ -57,14 +57,6 @@ static int32_t smaller(int32_t a, int32_t b) {
     return a < b ? a : b;
 }
 
-static int32_t round_up(int32_t a) {
-    return (a + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
-}
-
-static int32_t pieces(int32_t whole, int32_t piece) {
-    return (whole + piece - 1) / piece;
-}
-
 static bool is_above(const builder *b, int32_t s) {
     return b->tiles->branches.of[s] < 0;
 }
@@ -112,7 +104,7 @@ static void choose_rows(builder *b) {
         b->place[k] = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (is_tiled(b, s))
-            b->place[step_of(b, s)] += pieces(across(b, s), GSV_MANY_ROWS);
+            b->place[step_of(b, s)] += gsv_many_pieces(across(b, s), GSV_MANY_ROWS);
     for (int32_t k = 0; k < plan->nlevels; k++)
         b->rows[k] = b->place[k] <= GSV_MANY_FEW ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
 }
@@ -130,7 +122,7 @@ static void choose_lengths(builder *b) {
         const int64_t share = b->place[k] / GSV_MANY_TASKS;
         b->longest[k] = share < GSV_MANY_TERMS  ? GSV_MANY_TERMS
                         : share > INT32_MAX / 2 ? INT32_MAX / 2
-                                                : round_up((int32_t)share);
+                                                : gsv_many_whole_tiles((int32_t)share);
     }
 }
 
@@ -155,7 +147,7 @@ static void choose_counters(builder *b) {
             for (int32_t first = 0; first < across(b, s); first += b->rows[step_of(b, s)])
                 signals += is_owed(b, s, first);
         } else if (b->backward && is_tiled(b, parent)) {
-            signals = pieces(across(b, parent), b->rows[step_of(b, parent)]);
+            signals = gsv_many_pieces(across(b, parent), b->rows[step_of(b, parent)]);
         }
         if (b->backward)
             b->count[s] = signals;
@@ -208,7 +200,7 @@ static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count)
                                .count = *count,
                                .signal = ready});
     *wait = ready;
-    *count = pieces(nc, GSV_MANY_ASSEMBLE);
+    *count = gsv_many_pieces(nc, GSV_MANY_ASSEMBLE);
 }
 
 /* Behind the parent's rows: the first multiple of GSV_TILE from which on row k of s is none of them. */
@@ -223,7 +215,7 @@ static int32_t behind_parent(const gsv_plan *plan, int32_t s) {
         else
             high = middle;
     }
-    return smaller(round_up(low), nr);
+    return smaller(gsv_many_whole_tiles(low), nr);
 }
 
 /* The tiles of supernode s; owed, owing: what its assemblies wait for, or backward its parent. */
@@ -237,8 +229,9 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
     for (int32_t first = 0; first < across(b, s); first += rows) {
         int32_t begin, end;
         terms(b, s, first, &begin, &end);
-        const int32_t parts = pieces(end - begin, longest);
-        const int32_t each = round_up(pieces(end - begin, parts)), slots = pieces(end - begin, each);
+        const int32_t parts = gsv_many_pieces(end - begin, longest);
+        const int32_t each = gsv_many_whole_tiles(gsv_many_pieces(end - begin, parts)),
+                      slots = gsv_many_pieces(end - begin, each);
         gsv_many_task task = {.kind = GSV_MANY_PRODUCT,
                               .first = first,
                               .rows = rows,
@@ -267,7 +260,8 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
         }
     }
     if (cut)
-        b->slots = base + tasks + pieces(across(b, s), rows); /* enough for every pass (many_parts.h) */
+        /* enough for every pass (many_parts.h) */
+        b->slots = base + tasks + gsv_many_pieces(across(b, s), rows);
 }
 
 static void add_all(builder *b) {

@@ -23,6 +23,7 @@
 #ifndef GSV_MANY_H
 #define GSV_MANY_H
 
+#include "../dense_kernels/panel_layout.h"
 #include "plan.h"
 
 #ifdef __cplusplus
@@ -87,6 +88,14 @@ typedef struct gsv_many {
     int32_t is_short; /* few tasks, and little to multiply: latency */
     int64_t bytes;    /* memory of all this */
 } gsv_many;
+
+/* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */
+static inline int32_t gsv_many_pieces(int32_t whole, int32_t piece) {
+    return (whole + piece - 1) / piece;
+}
+static inline int32_t gsv_many_whole_tiles(int32_t count) {
+    return gsv_many_pieces(count, GSV_TILE) * GSV_TILE;
+}
 
 /* From plan->tiles, which is complete but for this. */
 gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_message *message);

@@ -12,8 +12,8 @@
  * of that part: a pass, forward from the first part on, backward from the last. A pass waits for all tiles of
  * those before it, by a counter of the supernode's own; the last one does what tiles of other supernodes do. A
  * pass becomes about as many tasks as the supernode has in the list; their ranges have the supernode's slots,
- * pass after pass, so a workspace has room for all divisions. Levels that have such supernodes are launches of their own, for their kernel
- * has the code of both.
+ * pass after pass, so a workspace has room for all divisions. Levels that have such supernodes are launches of
+ * their own, for their kernel has the code of their sums, too.
  */
 #ifndef GSV_MANY_ORDER_H
 #define GSV_MANY_ORDER_H
@@ -37,7 +37,8 @@ typedef struct gsv_many_schedule {
     int32_t runs;
 } gsv_many_schedule;
 
-/* The tasks of plan->tiles->many.backward, or .forward. parts: [nsuper] as in gsv_node, 0 is taken for 1. */
+/* The tasks of plan->tiles->many.backward, or .forward. parts: [nsuper] as gsv_wide_panel.parts says, 0 is
+ * taken for 1. */
 gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int backward, const int32_t *parts,
                                          gsv_many_schedule *schedule, gsv_message *message);
 void gsv_many_schedule_free(gsv_many_schedule *schedule); /* frees the arrays, leaves zeros */

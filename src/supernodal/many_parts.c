@@ -26,14 +26,6 @@ static int32_t larger(int32_t a, int32_t b) {
     return a > b ? a : b;
 }
 
-static int32_t pieces(int32_t whole, int32_t piece) {
-    return (whole + piece - 1) / piece;
-}
-
-static int32_t whole_tiles(int32_t a) {
-    return pieces(a, GSV_TILE) * GSV_TILE;
-}
-
 static void append(gsv_many_schedule *schedule, const gsv_many_task *task) {
     if (schedule->task)
         schedule->task[schedule->tasks] = *task;
@@ -42,7 +34,7 @@ static void append(gsv_many_schedule *schedule, const gsv_many_task *task) {
 
 /* Column block of a pass: late ones may be empty, so backward begins with the last that is not. */
 static int32_t first_of_pass(const divider *d, int32_t pass) {
-    return (d->backward ? pieces(d->nc, d->width) - 1 - pass : pass) * d->width;
+    return (d->backward ? gsv_many_pieces(d->nc, d->width) - 1 - pass : pass) * d->width;
 }
 
 /* Does a tile take part in a pass? */
@@ -65,23 +57,25 @@ static void add_tile(divider *d, const gsv_many_task *tile, int32_t pass, int32_
     terms(d, tile, pass, &begin, &end);
     gsv_many_task task = *tile;
     task.pass = pass;
-    if (pass + 1 < pieces(d->nc, d->width))
+    if (pass + 1 < gsv_many_pieces(d->nc, d->width))
         task.signal = d->chain;
     if (pass > 0) {
         task.owed = task.wait;
         task.owing = d->backward ? task.count : 0; /* rows of the ancestors */
         task.near = last / GSV_TILE * GSV_TILE;
-        task.far = smaller(whole_tiles(d->nc), d->nr);
+        task.far = smaller(gsv_many_whole_tiles(d->nc), d->nr);
         task.wait = d->chain;
         task.count = before;
     }
     const bool assembles =
         !d->backward && tile->first < d->nc; /* its sums add to rows that are being assembled */
-    const int32_t each = whole_tiles(pieces(end - begin, pieces(end - begin, longest)));
-    task.slots = pieces(end - begin, each) > 1 ? pieces(end - begin, each) : 0;
+    const int32_t parts = gsv_many_pieces(end - begin, longest),
+                  each = gsv_many_whole_tiles(gsv_many_pieces(end - begin, parts));
+    const int32_t ranges = gsv_many_pieces(end - begin, each);
+    task.slots = ranges > 1 ? ranges : 0;
     task.slot = d->slot;
     d->slot += task.slots;
-    for (task.range = 0; task.range < larger(task.slots, 1); task.range++) {
+    for (task.range = 0; task.range < ranges; task.range++) {
         task.begin = begin + task.range * each;
         task.end = smaller(task.begin + each, end);
         if (!d->backward)
@@ -101,14 +95,14 @@ static void add_passes(divider *d) {
         if (d->tasks[t].first == 0)
             base = d->tasks[t].slot;
     }
-    for (int32_t pass = 0; pass < pieces(d->nc, d->width); pass++) {
+    for (int32_t pass = 0; pass < gsv_many_pieces(d->nc, d->width); pass++) {
         int64_t sum = 0;
         int32_t tiles = 0;
         for (int fill = 0; fill < 2; fill++) {
             const int64_t share = (sum + ntasks - 1) / ntasks;
             const int32_t longest = !cut                     ? d->nr
                                     : share < GSV_MANY_TERMS ? GSV_MANY_TERMS
-                                                             : whole_tiles((int32_t)share);
+                                                             : gsv_many_whole_tiles((int32_t)share);
             d->slot = base;
             for (int64_t t = d->first; t >= 0; t = d->next[t]) {
                 const gsv_many_task *tile = &d->tasks[t];

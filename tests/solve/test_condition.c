@@ -89,6 +89,24 @@ static void substitute(int n, const double *l, const double *b, double *x) {
     }
 }
 
+/* Random columns, but every other one b of a smooth solution: 1, 1 + 2 i / n, ... */
+static void fill(const gpusolve_dense *b, const double *l) {
+    const int n = (int)b->rows;
+    double *solution = calloc((size_t)n, sizeof *solution);
+    long double *smooth = malloc((size_t)n * sizeof *smooth);
+    REQUIRE(solution && smooth);
+    testing_fill(b, 5);
+    for (int j = 0; j < COLUMNS; j += 2) {
+        for (int i = 0; i < n; i++)
+            solution[i] = 1 + (double)j * i / n;
+        multiply(n, l, solution, smooth);
+        for (int i = 0; i < n; i++)
+            testing_set(b, i, j, (double)smooth[i]);
+    }
+    free(solution);
+    free(smooth);
+}
+
 static gpusolve_factor *import(gpusolve_handle *handle, const example *e, gpusolve_dtype dtype,
                                const double *l) {
     const int n = e->nr, nc = e->nc, nsuper = nc < n ? 2 : 1;
@@ -128,8 +146,7 @@ static void check_example(gpusolve_backend backend, const example *e) {
     const int n = e->nr;
     testing_in("%s, nc %d, nr %d, growth %g", testing_backend_name(backend), e->nc, e->nr, e->growth);
     double *l = malloc((size_t)n * (size_t)n * sizeof *l), *reference = malloc((size_t)n * sizeof *reference);
-    long double *smooth = malloc((size_t)n * sizeof *smooth);
-    REQUIRE(l && reference && smooth);
+    REQUIRE(l && reference);
     make_factor(e, l);
     const double norm_a = norm_of_a(n, l);
     gpusolve_handle *handle = testing_handle(backend, 0);
@@ -139,14 +156,7 @@ static void check_example(gpusolve_backend backend, const example *e) {
     const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
     const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
     double *values = b.values, *solution = x.values;
-    testing_fill(&b, 5);
-    for (int j = 0; j < COLUMNS; j += 2) { /* every other column: solutions 1, 1 + i / n, ... */
-        for (int i = 0; i < n; i++)
-            reference[i] = 1 + (double)j * i / n;
-        multiply(n, l, reference, smooth);
-        for (int i = 0; i < n; i++)
-            values[i + j * n] = (double)smooth[i];
-    }
+    fill(&b, l);
     for (int cols = 1; cols <= COLUMNS; cols += 8) { /* every class of right-hand sides */
         gpusolve_dense b_part = b, x_part = x;
         b_part.cols = x_part.cols = cols;
@@ -190,7 +200,6 @@ static void check_example(gpusolve_backend backend, const example *e) {
     free(x.values);
     free(l);
     free(reference);
-    free(smooth);
 }
 
 /* In single precision, whose kernels for many are others. */
@@ -200,8 +209,7 @@ static void check_single(gpusolve_backend backend, const example *e) {
     double *l = malloc((size_t)n * (size_t)n * sizeof *l), *column = malloc((size_t)n * sizeof *column);
     double *answer = malloc((size_t)n * sizeof *answer);
     float *reference = malloc((size_t)n * sizeof *reference);
-    long double *smooth = malloc((size_t)n * sizeof *smooth);
-    REQUIRE(l && column && answer && reference && smooth);
+    REQUIRE(l && column && answer && reference);
     make_factor(e, l);
     for (int64_t k = 0; k < (int64_t)n * n; k++)
         l[k] = (float)l[k];
@@ -211,14 +219,7 @@ static void check_single(gpusolve_backend backend, const example *e) {
     REQUIRE(factor);
     const gpusolve_dense b = testing_block(GPUSOLVE_FLOAT, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
     const gpusolve_dense x = testing_block(GPUSOLVE_FLOAT, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
-    testing_fill(&b, 5);
-    for (int j = 0; j < COLUMNS; j += 2) {
-        for (int i = 0; i < n; i++)
-            column[i] = 1 + (double)j * i / n;
-        multiply(n, l, column, smooth);
-        for (int i = 0; i < n; i++)
-            testing_set(&b, i, j, (double)smooth[i]);
-    }
+    fill(&b, l);
     gpusolve_workspace *workspace = NULL;
     REQUIRE(gpusolve_workspace_create(handle, factor, COLUMNS, &workspace) == GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve(handle, factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
@@ -245,7 +246,7 @@ static void check_single(gpusolve_backend backend, const example *e) {
     }
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);
-    void *const all[] = {b.values, x.values, l, column, answer, reference, smooth};
+    void *const all[] = {b.values, x.values, l, column, answer, reference};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }

@@ -31,8 +31,8 @@ typedef struct run {
     int32_t *supernode[3]; /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;
     char *u_there, *y_there, *z_there, *partial_there;
-    int32_t *passes,
-        *u_passes; /* [n], and of u: of column blocks before its own whose products have been added to a row of y */
+    /* [n], and of u: column blocks before its own whose products have been added to a row of y */
+    int32_t *passes, *u_passes;
     int32_t *counter;
 } run;
 
