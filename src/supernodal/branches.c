@@ -2,6 +2,7 @@
 #include "branches.h"
 
 #include "../memory.h"
+#include "branch_walk.h"
 #include "tiles.h"
 
 #include <omp.h>
@@ -121,7 +122,7 @@ typedef struct work {
         int32_t start, count;
     } hole[GSV_BRANCH_ROWS]; /* free places for update rows, ascending */
     int32_t holes;
-    uint16_t list[24 * GSV_BRANCH_ROWS + 64];
+    uint16_t list[56 * GSV_BRANCH_ROWS + 64];
     int32_t length;
 } work;
 
@@ -354,6 +355,7 @@ static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_bran
     list_below(plan, branch, w);
     open_list(w, branch, GSV_AT_END);
     memcpy(w->list, w->node, (size_t)count * sizeof *w->node);
+    w->length += gsv_branch_walk_fill(branch, w->list, w->list + w->length);
 }
 
 static int by_numbers(const void *a, const void *b) {
@@ -375,18 +377,18 @@ static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches) {
         for (int32_t s = branch->first; s < branch->end; s++) {
             const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
             lists += 8 + 4 + 2 * (nr / GSV_FORWARD_UNIT + nc / GSV_BACKWARD_UNIT + 2) + nr / GSV_ROW_UNIT +
-                     1 + nr + 1 + 2 * updates + 32;
+                     1 + nr + 1 + 2 * updates + 32 + gsv_branch_walk_most(updates);
             branches->noutside += plan->parent[s] < 0 || plan->parent[s] >= branch->end ? updates : 0;
         }
     }
     return lists;
 }
 
-/* Move the lists together, and note the longest. */
+/* Move the lists together, and note what blocks must have room for. */
 static void close_gaps(gsv_branches *branches) {
     for (int32_t b = 0; b < branches->count; b++) {
         gsv_branch *branch = &branches->branch[b];
-        const int32_t length = branch->at[GSV_AT_END];
+        const int32_t own = branch->at[GSV_AT_END], length = own + branch->walk[GSV_WALK_END];
         memmove(branches->lists + branches->nlists, branches->lists + branch->lists,
                 (size_t)length * sizeof *branches->lists);
         branch->lists = branches->nlists;
@@ -394,7 +396,11 @@ static void close_gaps(gsv_branches *branches) {
         raise(&branches->most_numbers, branch->numbers);
         raise(&branches->most_vector, branch->columns + branch->outside_rows);
         raise(&branches->most_updates, branch->updates);
-        raise(&branches->most_lists, length);
+        raise(&branches->most_lists, own);
+        const gsv_walk_room room = gsv_branch_walk_room(branch);
+        raise(&branches->most_walk, room.vectors + room.each);
+        branches->walk_room += room.vectors;
+        branches->walk_each += room.each;
     }
 }
 

@@ -21,6 +21,8 @@
  *      backward_units   node, first column: four columns of a panel
  *      below            for each row below a node's columns: its column of the branch, or columns + its place
  *                       among the outside rows
+ *
+ * Behind them are the lists of the walk for many right-hand sides (branch_walk.h).
  */
 #ifndef GSV_BRANCHES_H
 #define GSV_BRANCHES_H
@@ -69,6 +71,16 @@ enum {
     GSV_LISTS
 };
 
+enum { /* of the walk, branch_walk.h */
+       GSV_WALK_NODES,
+       GSV_WALK_PACKS,
+       GSV_WALK_BELOW,
+       GSV_WALK_ROWS,
+       GSV_WALK_MAP, /* on a multiple of eight, and so long */
+       GSV_WALK_END,
+       GSV_WALK_LISTS
+};
+
 typedef struct gsv_branch {
     int64_t panel;      /* start of its panels, in numbers; on a multiple of GSV_TILE */
     int64_t lists;      /* start of its lists, in 16-bit numbers; on a multiple of eight */
@@ -80,6 +92,8 @@ typedef struct gsv_branch {
     uint16_t updates; /* places for update rows, the outside rows among them */
     uint16_t levels;
     uint16_t at[GSV_LISTS];
+    uint16_t walk_rows;            /* of the walk's vectors, for columns */
+    uint16_t walk[GSV_WALK_LISTS]; /* where the walk's lists begin, from at[GSV_AT_END] on */
 } gsv_branch;
 
 typedef struct gsv_branches {
@@ -95,7 +109,9 @@ typedef struct gsv_branches {
     int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */
     /* the most of any branch: what a block must have room for */
     int32_t most_numbers, most_vector, most_updates, most_lists; /* vector: columns + outside rows */
-    int64_t bytes;                                               /* memory of all this */
+    int32_t most_walk;                                           /* bytes for the walk of one warp, */
+    int64_t walk_room, walk_each; /* and of all branches together, without vectors, and a warp's vectors */
+    int64_t bytes;                /* memory of all this */
 } gsv_branches;
 
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */

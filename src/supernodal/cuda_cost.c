@@ -50,13 +50,10 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
 }
 
 /* The launches of both sweeps for many right-hand sides. */
-static int64_t launches_of_many(const gpusolve_factor *factor, int64_t nrhs) {
+static int64_t launches_of_many(const gpusolve_factor *factor) {
     const gsv_plan *plan = &factor->plan;
     const gsv_device_many *many = &((const gsv_cuda_factor *)factor->prepared)->many;
-    int64_t count = plan->tiles->branches.count > 0 ? 2 : 0;
-    if (count > 0 && factor->dtype == GPUSOLVE_DOUBLE && nrhs <= GSV_MANY_LEAST)
-        count = gsv_lower_launches(&plan->tiles->branches, GSV_MANY_LEAST);
-    return count + many->runs[0] + many->runs[1];
+    return (plan->tiles->branches.count > 0 ? 2 : 0) + many->runs[0] + many->runs[1];
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
@@ -80,7 +77,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     } else if (many) {
         gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
-        cost->launches = launches_of_many(factor, cost->nrhs);
+        cost->launches = launches_of_many(factor);
     } else {
         gsv_cost_add(cost, "warp", tiny.supernodes, tiny.numbers, factor->dtype);
         gsv_cost_add(cost, "few warps", small.supernodes, small.numbers, factor->dtype);

@@ -10,7 +10,7 @@
  * are 5 GB, 1.1 ms of the memory's time or less, for the upper tree's are in the L2 cache now and then.
  *
  * - Branches (branches.h): a block walks a branch for a few right-hand sides at a time, all of its vectors in
- *   shared memory (cuda_many_branch.cuh; 32 columns: cuda_lower.cuh).
+ *   shared memory (cuda_many_branch.cuh).
  * - The upper tree: tasks (many.h), each for C right-hand sides, 64 or 32: a narrow supernode, for all or some
  *   of these (cuda_many_narrow.cuh); rows of own columns of a wide one, to which is added what its children owe
  *   (cuda_many_gather.cuh); or a tile (cuda_many_tile.cuh), which writes x(own columns) and u, the children's

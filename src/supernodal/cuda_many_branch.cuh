@@ -4,11 +4,11 @@
  *
  *      forward    x1 = W f1,  f(rows below) -= M f1        backward   y1 = [W; -M]' [x1; y(rows below)]
  *
- * A block has a branch and all or some of the right-hand sides. Its warps share the panels and lists, in
- * shared memory, and nothing else (cuda_many_walk.cuh): right-hand sides know nothing of each other, so a warp
- * needs no barrier between the levels of the tree, only the order of its own instructions. What a node owes is
- * added at once to the rows it is owed to: the branch's own columns, and the rows below its roots. So a warp's
- * vectors are these rows, without update vectors in between.
+ * A block has a branch and all or some of the right-hand sides. Its warps share the panels and the lists of
+ * branch_walk.h, in shared memory (cuda_many_walk.cuh), and nothing else: right-hand sides know nothing of each
+ * other, so a warp needs no barrier between the levels of the tree, only the order of its own instructions.
+ * What a node owes is added at once to the rows it is owed to: the branch's own columns, and the rows below its
+ * roots. So a warp's vectors are these rows, without update vectors in between.
  *
  * Most nodes are small leaves: up to four columns and 16 rows, at the lowest level. Packs of them, up to four
  * columns side by side, are multiplied with as one node. Nobody adds to their columns and nobody below reads
@@ -37,18 +37,18 @@ namespace gsv {
 /* f(rows below) += the product, x(own rows) = the product, for a pack of up to 8 TILES rows, or more; b: its
  * right-hand sides. */
 template <int TILES>
-__device__ __forceinline__ void many_forward_pack(const many_walk &walk, const many_pack &pack, double b,
-                                                  double *x, int columns) {
+__device__ __forceinline__ void many_forward_pack(const many_walk &walk, const gsv_branch_pack &pack,
+                                                  double b, double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = pack.rows;
-    const uint16_t *list = walk.lists + pack.list + g;
-    const double *fragment = walk.fragments + 32 * pack.fragment + lane;
+    const uint16_t *list = walk.rows + pack.list + g;
+    const double *fragment = walk.numbers + 32 * pack.numbers + lane;
     double sum[TILES][2];
     int at[TILES];
 #pragma unroll
     for (int m = 0; m < TILES; m++) {
         double2 f = make_double2(0, 0);
         at[m] = 8 * m + g < rows ? list[8 * m] : 0;
-        if (8 * m + g < rows && (m > 0 || g >= MANY_SMALL_COLUMNS))
+        if (8 * m + g < rows && (m > 0 || g >= GSV_PACK_COLUMNS))
             f = walk.vectors[at[m] ^ q];
         sum[m][0] = f.x;
         sum[m][1] = f.y;
@@ -68,7 +68,7 @@ __device__ __forceinline__ void many_forward_pack(const many_walk &walk, const m
     }
 #pragma unroll
     for (int m = 0; m < TILES; m++)
-        if (8 * m + g < rows && (m > 0 || g >= MANY_SMALL_COLUMNS))
+        if (8 * m + g < rows && (m > 0 || g >= GSV_PACK_COLUMNS))
             walk.vectors[at[m] ^ q] = make_double2(sum[m][0], sum[m][1]);
     if (g < pack.nc)
         *reinterpret_cast<double2 *>(x + at[0] * columns + 2 * q) = make_double2(sum[0][0], sum[0][1]);
@@ -98,13 +98,13 @@ __device__ __forceinline__ void many_forward_rows(const many_walk &walk, const g
     for (int m = 0; m < OWN; m++)
         own[m][0] = own[m][1] = 0;
     const double *v =
-        reinterpret_cast<const double *>(walk.vectors + (many_pair_of_row(node.update + q) ^ g / 2)) + g % 2;
+        reinterpret_cast<const double *>(walk.vectors + (gsv_walk_place(node.update + q) ^ g / 2)) + g % 2;
     int to = 4 * nr - 4 * q - 10; /* to column k0 + q + 4 */
     auto step = [&](int k0, bool whole) {
         const bool term = whole || k0 + q < nc;
         double b = 0, a[OWN + BELOW];
         if (term)
-            b = v[MANY_BRANCH_COLUMNS * k0];
+            b = v[GSV_WALK_COLUMNS * k0];
 #pragma unroll
         for (int m = 0; m < OWN; m++) {
             a[m] = 0;
@@ -160,38 +160,39 @@ __device__ __forceinline__ void many_forward_node(const many_walk &walk, const g
         many_forward_rows<0, 2>(walk, node, first, x, columns);
 }
 
-/* splits: blocks of a branch; room: bytes of shared memory; RESIDENT blocks an SM. */
-template <int RESIDENT>
-__global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
+/* splits: blocks of a branch; room: bytes of shared memory. */
+inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
                                int splits, int room) {
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, 8);
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits);
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * columns;
     double2 *sums = walk.vectors;
     wait_for_vectors();
+    __syncthreads(); /* the lists are there */
 
     double ahead[MANY_AHEAD];
     if (walk.begin < walk.end) {
-        for (int k = walk.small; k < walk.count; k++)
-            walk.begin_node_warp(walk.ready[k], y + first + walk.begin, columns);
+        for (int k = 0; k < walk.count; k++)
+            walk.begin_node_warp(walk.nodes[k], y + first + walk.begin, columns);
         for (int e = 4 * walk.own + lane; e < 4 * (walk.own + outside); e += 32)
             sums[e] = make_double2(0, 0);
+#pragma unroll
+        for (int e = 0; e < MANY_AHEAD; e++)
+            ahead[e] = walk.request(e, y + first + walk.begin, columns);
     }
-    end_copies();
-    __syncthreads(); /* the panels are there, and each warp's rows */
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+    __syncthreads(); /* the panels are there */
     if (plan.branch_refuse[blockIdx.x / splits]) {
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
-    walk.make_packs_block<false>();
-    __syncthreads(); /* the packs are there */
-    if (walk.begin < walk.end)
-#pragma unroll
-        for (int e = 0; e < MANY_AHEAD; e++)
-            ahead[e] = walk.request(e, y + first + walk.begin, columns);
+    walk.fill_packs_block();
+    end_copies();
+    __syncthreads(); /* the packs are there, and each warp's rows */
     for (int c = walk.begin; c < walk.end; c += walk.step) {
         const double *from = y + first + c, *next = c + walk.step < walk.end ? from + walk.step : nullptr;
         double *to = x + first + c, *out = u + (plan.outside_update + branch.outside) * columns + c;
@@ -200,7 +201,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
             for (int e = 0; e < MANY_AHEAD; e++) {
                 if (k + e >= walk.npacks)
                     break;
-                const many_pack pack = walk.packs[k + e];
+                const gsv_branch_pack pack = walk.packs[k + e];
                 if (pack.rows <= 8)
                     many_forward_pack<1>(walk, pack, ahead[e], to, columns);
                 else if (pack.rows <= 16)
@@ -215,8 +216,8 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
 #pragma unroll
             for (int e = 0; e < MANY_AHEAD; e++)
                 ahead[e] = walk.request(e, next, columns);
-        for (int k = walk.small; k < walk.count; k++) {
-            const gsv_branch_node node = walk.ready[k];
+        for (int k = 0; k < walk.count; k++) {
+            const gsv_branch_node node = walk.nodes[k];
             many_forward_node(walk, node, to, columns);
             __syncwarp(); /* what it owes is there, and its own rows have been read */
             if (next)
@@ -224,7 +225,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
         }
 #pragma unroll 2
         for (int i = lane / 4; i < outside; i += 8) {
-            double2 *at = sums + (many_pair_of_row(walk.own + i) ^ lane % 4);
+            double2 *at = sums + (gsv_walk_place(walk.own + i) ^ lane % 4);
             *reinterpret_cast<double2 *>(out + i * columns + 2 * (lane % 4)) = *at;
             *at = make_double2(0, 0);
         }
@@ -259,21 +260,22 @@ __device__ __forceinline__ void many_backward_below(const many_walk &walk, const
 }
 
 /* A pack; b: its own rows. */
-__device__ __forceinline__ void many_backward_pack(const many_walk &walk, const many_pack &pack, double b,
-                                                   double *y, int columns) {
-    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = pack.rows;
-    const uint16_t *list = walk.lists + pack.list;
-    const double *fragment = walk.fragments + 32 * pack.fragment + lane;
+__device__ __forceinline__ void many_backward_pack(const many_walk &walk, const gsv_branch_pack &pack,
+                                                   double b, double *y, int columns) {
+    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
+    const int rows = pack.rows, some = g < GSV_PACK_COLUMNS ? rows : 0; /* of the lane's column */
+    const uint16_t *list = walk.rows + pack.list;
+    const double *number = walk.numbers + 32 * pack.numbers + g; /* of row 0 */
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
     double sum[2] = {0, 0};
-    multiply_add_warp(sum, fragment[0], b);
-    for (int t = MANY_SMALL_COLUMNS; t < rows; t += 12) {
+    multiply_add_warp(sum, q < some ? number[GSV_PACK_COLUMNS * q] : 0, b);
+    for (int t = GSV_PACK_COLUMNS; t < rows; t += 12) {
         double v[3], a[3];
 #pragma unroll
         for (int e = 0; e < 3; e++) {
             const int r = t + 4 * e + q;
             v[e] = vectors[2 * (list[r < rows ? r : rows - 1] ^ g / 2)];
-            a[e] = r < rows ? fragment[8 * (t + 4 * e)] : 0;
+            a[e] = r < some ? number[GSV_PACK_COLUMNS * r] : 0;
         }
 #pragma unroll
         for (int e = 0; e < 3; e++)
@@ -300,7 +302,7 @@ __device__ __forceinline__ void many_backward_node(const many_walk &walk, const 
 #pragma unroll 2
     for (int i0 = 0; i0 < nc; i0 += 4) {
         const int i = i0 + q;
-        const double b = vectors[2 * (many_pair_of_row(node.update + (i < nc ? i : nc - 1)) ^ g / 2)];
+        const double b = vectors[2 * (gsv_walk_place(node.update + (i < nc ? i : nc - 1)) ^ g / 2)];
 #pragma unroll
         for (int m = 0; m < TILES; m++)
             multiply_add_warp(sum[m], i < nc && i >= 8 * m + g ? panel[m][i0] : 0, b);
@@ -320,21 +322,20 @@ __device__ __forceinline__ void many_backward_node(const many_walk &walk, const 
         const double2 pair = make_double2(sum[m][0], sum[m][1]);
         if (j < nc) {
             *reinterpret_cast<double2 *>(y + (node.column + j) * columns + 2 * q) = pair;
-            walk.vectors[many_pair_of_row(node.update + j) ^ q] = pair;
+            walk.vectors[gsv_walk_place(node.update + j) ^ q] = pair;
         }
     }
 }
 
-template <int RESIDENT>
-__global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
+inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
                                 int room) {
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, 4);
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits);
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * columns;
-    for (int i = threadIdx.x; i < outside; i += MANY_BRANCH_BLOCK)
+    for (int i = threadIdx.x; i < outside; i += blockDim.x)
         walk.outside_row[i] = plan.outside_row[branch.outside + i];
     end_copies();
     __syncthreads(); /* panels and lists are there */
@@ -342,7 +343,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
-    walk.make_packs_block<true>();
+    walk.fill_packs_block();
     __syncthreads(); /* the packs are there */
     wait_for_vectors();
 
@@ -352,17 +353,17 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK, RESIDENT)
         double ahead[MANY_AHEAD];
 #pragma unroll 2
         for (int i = lane / 4; i < outside; i += 8)
-            begin_copy_pair(walk.vectors + (many_pair_of_row(walk.own + i) ^ lane % 4),
+            begin_copy_pair(walk.vectors + (gsv_walk_place(walk.own + i) ^ lane % 4),
                             y + c + int64_t(walk.outside_row[i]) * columns + 2 * (lane % 4));
-        for (int k = walk.count - 1; k >= walk.small; k--)
-            walk.begin_node_warp(walk.ready[k], from, columns);
+        for (int k = walk.count - 1; k >= 0; k--)
+            walk.begin_node_warp(walk.nodes[k], from, columns);
 #pragma unroll
         for (int e = 0; e < MANY_AHEAD; e++)
             ahead[e] = walk.request(e, from, columns);
         end_copies();
         __syncwarp(); /* the rows are there */
-        for (int k = walk.count - 1; k >= walk.small; k--) {
-            const gsv_branch_node node = walk.ready[k];
+        for (int k = walk.count - 1; k >= 0; k--) {
+            const gsv_branch_node node = walk.nodes[k];
             if (node.nc <= 8)
                 many_backward_node<1>(walk, node, to, columns);
             else if (node.nc <= 16)

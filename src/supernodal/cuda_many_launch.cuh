@@ -5,20 +5,37 @@
 
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_branch.cuh"
-#include "cuda_lower.h"
 #include "cuda_many.cuh"
 #include "cuda_many_branch.cuh"
 
 namespace gsv {
 
 /* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. Each
- * brings the branch's panels and lists, 3 to 5 us. */
+ * brings the branch's panels and lists. */
 inline int many_splits(int32_t branches, int columns) {
     const int groups = columns / GSV_MANY_COLUMNS;
     int splits = 1;
     while (branches * splits < 256 && 2 * splits <= groups && groups % (2 * splits) == 0)
         splits *= 2;
     return splits;
+}
+
+/* Warps of a block that walks a branch for so many right-hand sides. */
+inline int many_branch_warps(int columns) {
+    const int chunks = columns / GSV_WALK_COLUMNS, most = MANY_BRANCH_BLOCK / 32;
+    return chunks < most ? chunks : most;
+}
+
+/* Shared memory of so many such blocks: an equal share for two on an SM, or three if that is room for all blocks
+ * at once, where there are registers for them and most have room for all their warps' vectors. One block begins
+ * then while another walks: on an H200, 3 to 20 % of a solve for 32 and 64 right-hand sides. */
+inline int many_branch_room(const gsv_branches &branches, int64_t blocks, int warps) {
+    const int64_t mean =
+        (branches.walk_room + warps * branches.walk_each) / (branches.count > 0 ? branches.count : 1);
+    int sharing = blocks <= MANY_BRANCH_FEW ? 3 : 2;
+    while (sharing > 1 && (sharing * warps > MANY_BRANCH_BLOCK / 32 || mean > many_branch_share(sharing)))
+        sharing--;
+    return branches.most_walk > many_branch_share(sharing) ? branches.most_walk : many_branch_share(sharing);
 }
 
 template <typename T> struct many_launcher {
@@ -86,22 +103,15 @@ template <typename T> struct many_launcher {
         if (branches.count == 0)
             return cudaSuccess;
         if constexpr (on_tensor_cores<T, 8>::value) {
-            if (columns == GSV_MANY_LEAST) {
-                gsv_device_vectors vectors = {};
-                vectors.y = y;
-                vectors.x = x;
-                vectors.u = u;
-                return (BACKWARD ? gsv_lower_backward : gsv_lower_forward)(&branches, device, &vectors,
-                                                                           columns, stream);
-            }
-            const int room = many_branch_bytes(branches);
             const int splits = many_splits(branches.count, columns);
             const int64_t blocks = int64_t(branches.count) * splits;
+            const int warps = many_branch_warps(columns / splits),
+                      room = many_branch_room(branches, blocks, warps);
             if (BACKWARD)
-                return launch_allowed(many_branch_backward_kernel<1>, blocks, MANY_BRANCH_BLOCK, size_t(room),
-                                      stream, *device, x, y, columns, splits, room);
-            return launch_allowed(many_branch_forward_kernel<1>, blocks, MANY_BRANCH_BLOCK, size_t(room),
-                                  stream, *device, y, x, u, columns, splits, room);
+                return launch_allowed(many_branch_backward_kernel, blocks, 32 * warps, size_t(room), stream,
+                                      *device, x, y, columns, splits, room);
+            return launch_allowed(many_branch_forward_kernel, blocks, 32 * warps, size_t(room), stream,
+                                  *device, y, x, u, columns, splits, room);
         } else {
             const branch_room room = make_branch_room<T, 4>(branches);
             if (BACKWARD)
@@ -152,9 +162,9 @@ template <typename T> struct many_launcher {
         const void *kernels[2];
         size_t room;
         if constexpr (on_tensor_cores<T, 8>::value) {
-            room = size_t(many_branch_bytes(*branches));
-            kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel<1>);
-            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel<1>);
+            room = size_t(many_branch_room(*branches, branches->count, MANY_BRANCH_BLOCK / 32));
+            kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel);
+            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel);
         } else {
             room = size_t(make_branch_room<T, 4>(*branches).bytes);
             kernels[0] = reinterpret_cast<const void *>(branch_forward_kernel<T, 4>);

@@ -9,6 +9,7 @@
 
 #include "cholmod_helpers.h"
 #include "memory.h"
+#include "supernodal/branch_walk.h"
 #include "supernodal/import.h"
 #include "supernodal/tiles.h"
 
@@ -236,6 +237,152 @@ static void walk_backward(const gsv_plan *plan, int32_t b, const vectors *v) {
     free(y);
 }
 
+/* The walk for many right-hand sides, as its warps go: its lists, and the branch's panels. */
+typedef struct walk {
+    const gsv_branch *branch;
+    const gsv_branch_node *nodes;
+    const gsv_branch_pack *packs;
+    const uint16_t *below, *rows, *map;
+    int32_t count, npacks;
+    uint64_t *panels;
+    uint64_t *vectors; /* by place */
+    int32_t columns;   /* that have been solved for */
+} walk;
+
+static walk begin_walk(const gsv_plan *plan, int32_t b) {
+    const gsv_branch *branch = &plan->tiles->branches.branch[b];
+    const uint16_t *lists = plan->tiles->branches.lists + branch->lists + branch->at[GSV_AT_END];
+    const uint16_t *at = branch->walk;
+    walk w = {.branch = branch,
+              .nodes = (const gsv_branch_node *)(lists + at[GSV_WALK_NODES]),
+              .packs = (const gsv_branch_pack *)(lists + at[GSV_WALK_PACKS]),
+              .below = lists + at[GSV_WALK_BELOW],
+              .rows = lists + at[GSV_WALK_ROWS],
+              .map = lists + at[GSV_WALK_MAP],
+              .count = (at[GSV_WALK_PACKS] - at[GSV_WALK_NODES]) / 8,
+              .npacks = (at[GSV_WALK_BELOW] - at[GSV_WALK_PACKS]) / 4,
+              .panels = calloc((size_t)branch->numbers + 1, sizeof *w.panels),
+              .vectors =
+                  calloc(4u * ((size_t)branch->walk_rows + branch->outside_rows) + 4, sizeof *w.vectors)};
+    REQUIRE(w.panels && w.vectors);
+    CHECK(at[GSV_WALK_NODES] == 0 && at[GSV_WALK_MAP] % 8 == 0 && at[GSV_WALK_END] % 8 == 0);
+    for (int32_t s = branch->first; s < branch->end; s++)
+        for (int32_t j = 0; j < gsv_columns(plan, s); j++)
+            for (int32_t i = j; i < gsv_rows(plan, s); i++)
+                w.panels[plan->tiles->panel_ptr[s] - branch->panel + gsv_narrow_column(gsv_rows(plan, s), j) +
+                         i] = entry(s, i, j);
+    const gsv_walk_room room = gsv_branch_walk_room(branch);
+    const int32_t packs = at[GSV_WALK_END] - at[GSV_WALK_MAP];
+    CHECK(room.lists >= 8 * branch->numbers && room.outside >= room.lists + 2 * at[GSV_WALK_END]);
+    CHECK(room.numbers >= room.outside + 4 * branch->outside_rows &&
+          room.vectors >= room.numbers + 8 * packs);
+    CHECK(room.vectors >= room.lists + 31 * 8 && room.numbers % GSV_WALK_LINE == 0);
+    CHECK(plan->tiles->branches.most_walk >= room.vectors + room.each);
+    return w;
+}
+
+static void end_walk(walk *w) {
+    CHECK(w->columns == w->branch->columns); /* each once: a wrong one would not agree with the reference */
+    free(w->panels);
+    free(w->vectors);
+}
+
+static uint64_t *row_of(const walk *w, int32_t row) {
+    CHECK(row < w->branch->walk_rows + w->branch->outside_rows);
+    return &w->vectors[gsv_walk_place(row)];
+}
+
+/* Number (row, column) of a pack. */
+static uint64_t of_pack(const walk *w, const gsv_branch_pack *pack, int32_t row, int32_t column) {
+    const int32_t unit = GSV_PACK_COLUMNS * GSV_PACK_HEIGHT;
+    const int32_t at = w->map[unit * pack->numbers + GSV_PACK_COLUMNS * row + column];
+    CHECK(at == GSV_NO_NUMBER || at < w->branch->numbers);
+    return at == GSV_NO_NUMBER ? 0 : w->panels[at];
+}
+
+static uint64_t of_node(const walk *w, const gsv_branch_node *node, int32_t i, int32_t j) {
+    return w->panels[node->panel + gsv_narrow_column(node->nr, j) + i];
+}
+
+static void walk_many_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
+    walk w = begin_walk(plan, b);
+    const int32_t own = w.branch->walk_rows;
+    const uint64_t *right = v->b + w.branch->first_column, *x = v->x + w.branch->first_column;
+    for (int32_t k = 0; k < w.count; k++)
+        for (int32_t j = 0; j < w.nodes[k].nc; j++)
+            *row_of(&w, w.nodes[k].update + j) = right[w.nodes[k].column + j];
+    for (const gsv_branch_pack *pack = w.packs; pack < w.packs + w.npacks; pack++) {
+        const uint16_t *rows = w.rows + pack->list;
+        CHECK(pack->nc > 0 && pack->nc <= GSV_PACK_COLUMNS);
+        for (int32_t i = 0; i < pack->rows; i++) {
+            uint64_t sum = 0;
+            for (int32_t j = 0; j < pack->nc; j++)
+                sum += of_pack(&w, pack, i, j) * right[rows[j]];
+            for (int32_t j = pack->nc; j < GSV_PACK_COLUMNS; j++)
+                CHECK(of_pack(&w, pack, i, j) == 0);
+            if (i < pack->nc)
+                CHECK(sum == x[rows[i]]);
+            else if (i < GSV_PACK_COLUMNS)
+                CHECK(sum == 0);
+            else
+                w.vectors[rows[i]] += sum;
+        }
+        for (int32_t i = pack->rows; i % GSV_PACK_HEIGHT > 0; i++)
+            for (int32_t j = 0; j < GSV_PACK_COLUMNS; j++)
+                CHECK(of_pack(&w, pack, i, j) == 0);
+        w.columns += pack->nc;
+    }
+    for (const gsv_branch_node *node = w.nodes; node < w.nodes + w.count; node++) {
+        for (int32_t i = 0; i < node->nr; i++) {
+            uint64_t sum = 0;
+            for (int32_t j = 0; j < node->nc && j <= i; j++)
+                sum += of_node(&w, node, i, j) * *row_of(&w, node->update + j);
+            if (i < node->nc)
+                CHECK(sum == x[node->column + i]);
+            else
+                w.vectors[w.below[node->below + i - node->nc]] += sum;
+        }
+        w.columns += node->nc;
+    }
+    for (int32_t k = 0; k < w.branch->outside_rows; k++)
+        CHECK(*row_of(&w, own + k) == v->u[plan->tiles->upper_updates + w.branch->outside + k]);
+    end_walk(&w);
+}
+
+static void walk_many_backward(const gsv_plan *plan, int32_t b, const vectors *v) {
+    walk w = begin_walk(plan, b);
+    const int32_t own = w.branch->walk_rows;
+    const uint64_t *x = v->x + w.branch->first_column, *y = v->y + w.branch->first_column;
+    for (int32_t k = 0; k < w.branch->outside_rows; k++)
+        *row_of(&w, own + k) = v->y[plan->tiles->branches.outside_row[w.branch->outside + k]];
+    for (const gsv_branch_node *node = w.nodes + w.count; node-- > w.nodes;) {
+        uint64_t sum[GSV_NARROW_COLUMNS] = {0};
+        for (int32_t j = 0; j < node->nc; j++)
+            for (int32_t i = j; i < node->nr; i++)
+                sum[j] +=
+                    of_node(&w, node, i, j) *
+                    (i < node->nc ? x[node->column + i] : w.vectors[w.below[node->below + i - node->nc]]);
+        for (int32_t j = 0; j < node->nc; j++) {
+            CHECK(sum[j] == y[node->column + j]);
+            *row_of(&w, node->update + j) = sum[j];
+        }
+        w.columns += node->nc;
+    }
+    for (const gsv_branch_pack *pack = w.packs; pack < w.packs + w.npacks; pack++) {
+        const uint16_t *rows = w.rows + pack->list;
+        for (int32_t j = 0; j < pack->nc; j++) {
+            uint64_t sum = 0;
+            for (int32_t i = 0; i < pack->rows; i++)
+                sum += of_pack(&w, pack, i, j) * (i < pack->nc           ? x[rows[i]]
+                                                  : i < GSV_PACK_COLUMNS ? 0
+                                                                         : w.vectors[rows[i]]);
+            CHECK(sum == y[rows[j]]);
+        }
+        w.columns += pack->nc;
+    }
+    end_walk(&w);
+}
+
 static void check_matrix(const char *spec, int some, cholmod_common *common) {
     testing_in("%s", spec);
     cholmod_sparse *a = testing_load(spec, common);
@@ -265,6 +412,8 @@ static void check_matrix(const char *spec, int some, cholmod_common *common) {
     for (int32_t b = 0; b < plan.tiles->branches.count; b++) {
         walk_forward(&plan, b, &v);
         walk_backward(&plan, b, &v);
+        walk_many_forward(&plan, b, &v);
+        walk_many_backward(&plan, b, &v);
     }
     free(v.b);
     free(v.x);
