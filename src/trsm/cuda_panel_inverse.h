@@ -17,9 +17,10 @@
  *      k = max(norm(|L| |W E|, inf), norm(|L|' |W E|', inf))
  *
  * computed from the numbers themselves, no estimate. A triangle is trusted if k <= GSV_INVERSION_LIMIT, which
- * no NaN is. The inverses of the diagonal blocks are the diagonal blocks of the inverse, so one inverse gives
- * the k of every division. With k <= GSV_WELL_LIMIT a triangle is well-conditioned: the order in which sums
- * with its inverse are added up matters little.
+ * no NaN is; a whole one of GSV_LARGE_COLUMNS or more, which loses less with the same k, and whose parts would
+ * wait for each other for long, if k <= GSV_LARGE_LIMIT. The inverses of the diagonal blocks are the diagonal
+ * blocks of the inverse, so one inverse gives the k of every division. With k <= GSV_WELL_LIMIT a triangle is
+ * well-conditioned: the order in which sums with its inverse are added up matters little.
  */
 #ifndef GSV_CUDA_PANEL_INVERSE_H
 #define GSV_CUDA_PANEL_INVERSE_H
@@ -33,12 +34,14 @@
 extern "C" {
 #endif
 
-/* A solve must lose less than a factor of ten in backward error to substitution. With 300 triangles that are
- * made to grow lose up to 14 (test_condition.c); inverted whole, the root of a shell of 240 000 unknowns, k =
- * 360, lost more than ten. Large supernodes of real matrices have 50 to 150; of those here larger ones are in
- * shells (a few), s3rmt3m3 (4e3), bcsstk19 (330) and ex15 (4e5). */
+/* A solve must lose less than a factor of ten in backward error to substitution. Triangles that are made to grow
+ * until they are just trusted may lose more in single columns: test_condition.c holds them to 20. The largest
+ * supernodes of solids have k = 16 to 180, those of a shell of 240 000 unknowns 204 to 356; s3rmt3m3 has 4e3,
+ * bcsstk19 330 and ex15 4e5. */
 enum {
     GSV_INVERSION_LIMIT = 150,
+    GSV_LARGE_LIMIT = 190,
+    GSV_LARGE_COLUMNS = 576,
     GSV_WELL_LIMIT = 40,   /* one chain of terms loses up to 7 times what substitution does
                             * (gpusolve-orders-bench) */
     GSV_DIVISIONS = 5,     /* into 1, 2, 4, 8, GSV_MOST_PARTS column blocks */

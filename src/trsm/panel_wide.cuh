@@ -228,7 +228,9 @@ __global__ void __launch_bounds__(CONDITION_THREADS)
 }
 
 /* The fewest column blocks that can all be trusted, or 0. */
-__device__ __forceinline__ int32_t trusted_parts(const double *k) {
+__device__ __forceinline__ int32_t trusted_parts(const double *k, int32_t nc) {
+    if (nc >= GSV_LARGE_COLUMNS && k[0] <= GSV_LARGE_LIMIT)
+        return 1;
     for (int v = 0; v < GSV_DIVISIONS; v++)
         if (k[v] <= GSV_INVERSION_LIMIT)
             return 1 << v;
@@ -265,7 +267,7 @@ __global__ void __launch_bounds__(PRODUCT_THREADS, product_shape<T>::BLOCKS)
     if (j0 >= i0 + 64)
         return;
     const double *k = batch.k + int64_t(own.index) * GSV_DIVISIONS;
-    const int32_t parts = trusted_parts(k);
+    const int32_t parts = trusted_parts(k, nc);
     if (own.block == 0 && threadIdx.x == 0)
         *own.p.parts = parts + (k[0] <= GSV_WELL_LIMIT ? GSV_WELL_CONDITIONED : 0);
     T *packed = static_cast<T *>(batch.packed) + own.p.to;

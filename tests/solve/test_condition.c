@@ -157,6 +157,8 @@ static void check_example(gpusolve_backend backend, const example *e) {
     const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
     double *values = b.values, *solution = x.values;
     fill(&b, l);
+    const double times =
+        e->growth > 50 && e->growth < 100 ? 20 : 10; /* just trusted (cuda_panel_inverse.h) */
     for (int cols = 1; cols <= COLUMNS; cols += 8) { /* every class of right-hand sides */
         gpusolve_dense b_part = b, x_part = x;
         b_part.cols = x_part.cols = cols;
@@ -165,7 +167,7 @@ static void check_example(gpusolve_backend backend, const example *e) {
             substitute(n, l, values + j * n, reference);
             const double best = backward_error(n, l, norm_a, reference, values + j * n);
             const double ours = backward_error(n, l, norm_a, solution + j * n, values + j * n);
-            CHECK_BELOW(ours, 10 * fmax(best, DBL_EPSILON / 2)); /* less than half an eps is luck */
+            CHECK_BELOW(ours, times * fmax(best, DBL_EPSILON / 2)); /* less than half an eps is luck */
         }
     }
     /* and the kernels for many, which a workspace as wide asks for */
@@ -178,7 +180,7 @@ static void check_example(gpusolve_backend backend, const example *e) {
         substitute(n, l, values + j * n, reference);
         const double best = backward_error(n, l, norm_a, reference, values + j * n);
         const double ours = backward_error(n, l, norm_a, (const double *)many.values + j * n, values + j * n);
-        CHECK_BELOW(ours, 10 * fmax(best, DBL_EPSILON / 2));
+        CHECK_BELOW(ours, times * fmax(best, DBL_EPSILON / 2));
     }
     /* one column has the bits of up to 16 */
     REQUIRE(gpusolve_workspace_create(handle, factor, 16, &workspace) == GPUSOLVE_OK);
@@ -254,10 +256,11 @@ static void check_single(gpusolve_backend backend, const example *e) {
 int main(void) {
     /* around the sizes at which kernels change: one warp, four or eight, tiles of 16 that the triangle ends
      * in or not */
-    static const int sizes[][2] = {{1, 1},     {8, 10},    {16, 64},   {17, 40},   {24, 120},  {32, 128},
-                                   {20, 300},  {33, 33},   {40, 70},   {48, 96},   {64, 200},  {65, 130},
-                                   {100, 180}, {130, 130}, {150, 151}, {160, 320}, {250, 260}, {400, 500}};
-    static const double growths[] = {2, 30, 1e3, 1e4, 1e6, 1e8, 1e12};
+    static const int sizes[][2] = {{1, 1},     {8, 10},    {16, 64},   {17, 40},   {24, 120},
+                                   {32, 128},  {20, 300},  {33, 33},   {40, 70},   {48, 96},
+                                   {64, 200},  {65, 130},  {100, 180}, {130, 130}, {150, 151},
+                                   {160, 320}, {250, 260}, {400, 500}, {600, 610}};
+    static const double growths[] = {2, 30, 60, 75, 90, 1e3, 1e4, 1e6, 1e8, 1e12};
     gpusolve_backend backends[2];
     const int count = testing_backends(backends);
     for (int k = 0; k < count; k++)

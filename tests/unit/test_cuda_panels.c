@@ -24,6 +24,7 @@ typedef struct panel {
     int64_t from, to;
     int32_t parts; /* of the result, */
     int32_t well_conditioned;
+    double k; /* of a wide one that is inverted whole */
 } panel;
 
 static int64_t trapezoid(const panel *p) {
@@ -135,7 +136,7 @@ static double condition(const panel *p, gpusolve_dtype dtype, const void *raw, c
     return k;
 }
 
-static void check_panel(const panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
+static void check_panel(panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
     const int single = dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT;
     const double epsilon = single ? FLT_EPSILON : DBL_EPSILON;
     const int step = p->nc > 200 ? 7 : 1; /* not every row of a large one */
@@ -156,11 +157,12 @@ static void check_panel(const panel *p, gpusolve_dtype dtype, const void *raw, c
         CHECK(!p->well_conditioned);
         return;
     }
-    const double k = condition(p, dtype, raw, packed);
-    if (p->well_conditioned)
-        CHECK_BELOW(k, 1.001 * GSV_WELL_LIMIT);
-    else
-        CHECK(k > 0.999 * GSV_WELL_LIMIT);
+    p->k = condition(p, dtype, raw, packed);
+    const int limit = p->well_conditioned          ? GSV_WELL_LIMIT
+                      : p->nc >= GSV_LARGE_COLUMNS ? GSV_LARGE_LIMIT
+                                                   : GSV_INVERSION_LIMIT;
+    CHECK_BELOW(p->k, 1.001 * limit);
+    CHECK(p->well_conditioned || p->k > 0.999 * GSV_WELL_LIMIT);
 }
 
 /* All panels as one batch, twice, with the same bits. */
@@ -246,11 +248,11 @@ static void check_dtype(gpusolve_dtype dtype, int few) {
     static const int sizes[][2] = {{1, 1},     {3, 10},    {16, 64},   {17, 40},   {32, 128},  {1, 300},
                                    {20, 300},  {33, 33},   {40, 70},   {48, 96},   {63, 64},   {64, 64},
                                    {64, 200},  {65, 130},  {100, 180}, {128, 128}, {129, 400}, {150, 151},
-                                   {193, 200}, {257, 260}, {330, 500}, {520, 530}};
-    static const double growths[] = {1, 10, 100, 1e3, 1e4, 1e6, 1e12, 1e30};
+                                   {193, 200}, {257, 260}, {330, 500}, {600, 610}};
+    static const double growths[] = {1, 10, 90, 1e3, 1e4, 1e6, 1e12, 1e30};
     const int count = few ? 16 : (int)(sizeof sizes / sizeof *sizes);
     panel panels[sizeof sizes / sizeof *sizes];
-    int seen[GSV_MOST_PARTS + 1] = {0}, well[2] = {0};
+    int seen[GSV_MOST_PARTS + 1] = {0}, well[2] = {0}, beyond = 0;
     for (size_t g = 0; g < sizeof growths / sizeof *growths; g++) {
         for (int k = 0; k < count; k++)
             panels[k] = (panel){.nc = sizes[k][0], .nr = sizes[k][1], .growth = k % 3 == 2 ? 1 : growths[g]};
@@ -259,10 +261,11 @@ static void check_dtype(gpusolve_dtype dtype, int few) {
             if (CHECK(panels[k].parts >= 0 && panels[k].parts <= GSV_MOST_PARTS)) {
                 seen[panels[k].parts]++;
                 well[panels[k].well_conditioned] += panels[k].parts == 1;
+                beyond += panels[k].k > GSV_INVERSION_LIMIT;
                 CHECK(panels[k].growth != 1 || panels[k].parts == 1);
             }
     }
-    CHECK(well[0] > 0 && well[1] > 0);
+    CHECK(well[0] > 0 && well[1] > 0 && (few || beyond > 0));
     CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] + seen[4] + seen[8] + seen[GSV_MOST_PARTS] > 0);
     for (int parts = 3; parts < GSV_MOST_PARTS; parts++)
         CHECK(parts == 4 || parts == 8 || seen[parts] == 0);
