@@ -7,6 +7,7 @@
 #include "cuda_branch.cuh"
 #include "cuda_many.cuh"
 #include "cuda_many_branch.cuh"
+#include "cuda_many_transfer.cuh"
 
 namespace gsv {
 
@@ -175,7 +176,7 @@ template <typename T> struct many_launcher {
     }
 
     static dim3 transfer_blocks(int32_t n, int columns) {
-        return dim3(unsigned((int64_t(n) + MANY_TRANSFER - 1) / MANY_TRANSFER),
+        return dim3(unsigned((int64_t(n) + MANY_TRANSFER_ROWS - 1) / MANY_TRANSFER_ROWS),
                     unsigned(columns / MANY_TRANSFER));
     }
 
