@@ -175,26 +175,21 @@ template <typename T> struct many_launcher {
         return error == cudaSuccess ? allow_shared(kernels[1], room) : error;
     }
 
-    static dim3 transfer_blocks(int32_t n, int columns) {
-        return dim3(unsigned((int64_t(n) + MANY_TRANSFER_ROWS - 1) / MANY_TRANSFER_ROWS),
-                    unsigned(columns / MANY_TRANSFER));
-    }
-
     static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                             int columns, const gsv_many_vectors *v, cudaStream_t stream) {
         const int32_t n = plan->l.n;
         const cudaError_t error = begin(plan, v, stream);
         if (error != cudaSuccess)
             return error;
-        many_load_kernel<T><<<transfer_blocks(n, columns), BLOCK, 0, stream>>>(
-            n, inverse, from, static_cast<T *>(to), &v->state->broken);
+        many_load_kernel<T><<<unsigned(many_transfer_blocks(n, columns)), BLOCK, 0, stream>>>(
+            n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
         return cudaGetLastError();
     }
 
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
                              int columns, gsv_many_stamp stamp, cudaStream_t stream) {
-        many_store_kernel<T><<<transfer_blocks(n, columns), BLOCK, 0, stream>>>(
-            n, inverse, static_cast<const T *>(from), to, stamp);
+        many_store_kernel<T><<<unsigned(many_transfer_blocks(n, columns)), BLOCK, 0, stream>>>(
+            n, inverse, static_cast<const T *>(from), to, columns, stamp);
         return cudaGetLastError();
     }
 

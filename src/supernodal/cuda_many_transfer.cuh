@@ -4,7 +4,8 @@
  *
  * A block has 64 rows of 32 right-hand sides, through shared memory, so that both sides are read and written in
  * whole lines; asynchronous copies, so that all of a block's numbers are on their way at once. Each number is
- * read once and written once.
+ * read once and written once. Blocks that follow each other have the right-hand sides of the same rows, for
+ * L's order scatters rows.
  */
 #ifndef GSV_CUDA_MANY_TRANSFER_CUH
 #define GSV_CUDA_MANY_TRANSFER_CUH
@@ -17,6 +18,11 @@ namespace gsv {
 enum { MANY_TRANSFER_ROWS = 64, MANY_TRANSFER = 32 };
 
 template <typename T> using many_transfer_tile = T[MANY_TRANSFER_ROWS][MANY_TRANSFER + 1];
+
+/* Blocks for n rows. */
+inline int64_t many_transfer_blocks(int32_t n, int columns) {
+    return (int64_t(n) + MANY_TRANSFER_ROWS - 1) / MANY_TRANSFER_ROWS * (columns / MANY_TRANSFER);
+}
 
 /* visit(row, column) for this thread's share of a block's numbers; neighbours along rows or columns. */
 template <typename Visit> __device__ __forceinline__ void many_along(bool rows, Visit visit) {
@@ -38,12 +44,13 @@ template <typename Visit> __device__ __forceinline__ void many_along(bool rows, 
 /* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK)
-    many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, T *to, int *broken) {
-    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+    many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, T *to, int columns,
+                     int *broken) {
+    if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
     __shared__ many_transfer_tile<T> tile;
-    const int64_t first = int64_t(blockIdx.x) * MANY_TRANSFER_ROWS;
-    const int columns = gridDim.y * MANY_TRANSFER, c0 = blockIdx.y * MANY_TRANSFER;
+    const int groups = columns / MANY_TRANSFER, c0 = blockIdx.x % groups * MANY_TRANSFER;
+    const int64_t first = int64_t(blockIdx.x / groups) * MANY_TRANSFER_ROWS;
     const T *values = static_cast<const T *>(from.values);
     many_along(from.row_stride == 1, [&](int r, int c) {
         const int64_t i = first + r;
@@ -64,11 +71,11 @@ __global__ void __launch_bounds__(BLOCK)
 /* to(i, c) = from(inverse ? inverse[i] : i, c) */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK, 5)
-    many_store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to,
+    many_store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to, int columns,
                       gsv_many_stamp stamp) {
     __shared__ many_transfer_tile<T> tile;
-    const int64_t first = int64_t(blockIdx.x) * MANY_TRANSFER_ROWS;
-    const int columns = gridDim.y * MANY_TRANSFER, c0 = blockIdx.y * MANY_TRANSFER;
+    const int groups = columns / MANY_TRANSFER, c0 = blockIdx.x % groups * MANY_TRANSFER;
+    const int64_t first = int64_t(blockIdx.x / groups) * MANY_TRANSFER_ROWS;
     T *values = static_cast<T *>(to.values);
     many_along(false, [&](int r, int c) {
         const int64_t i = first + r, row = i < n && inverse ? inverse[i] : i;
