@@ -122,7 +122,7 @@ typedef struct work {
         int32_t start, count;
     } hole[GSV_BRANCH_ROWS]; /* free places for update rows, ascending */
     int32_t holes;
-    uint16_t list[56 * GSV_BRANCH_ROWS + 64];
+    uint16_t list[56 * GSV_BRANCH_ROWS + 64]; /* of the branch, up to 24 a row, and of its walk */
     int32_t length;
 } work;
 
