@@ -9,8 +9,8 @@
  *      vectors     for each warp: rows for the columns of all nodes but small leaves, then the outside rows,
  *                  64 bytes a row; so many warps walk as have room
  *
- * Two trips through L2 and two barriers of the block before the first product: lists and panels, then what
- * they say.
+ * Two trips through L2 and two or three barriers of the block before the first product: lists and panels, then
+ * what they say.
  */
 #ifndef GSV_CUDA_MANY_WALK_CUH
 #define GSV_CUDA_MANY_WALK_CUH
