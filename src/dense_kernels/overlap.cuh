@@ -26,6 +26,9 @@ __device__ __forceinline__ void let_next_kernel_start() {
  * memory writes two. Dynamic shared memory begins with one only if it says so: it stands behind the static. */
 enum { SHARED_LINE = 128 };
 
+/* An H200's SM has so much of it, and keeps some for each block. Bytes. */
+enum { SHARED_OF_SM = 228 << 10, SHARED_OF_BLOCK = 1 << 10 };
+
 /* Let a kernel have all shared memory of the device: no less than `bytes` a block. Always all of it, so that
  * no thread takes from another what a larger problem of that thread is to be launched with. */
 inline cudaError_t allow_shared(const void *kernel, size_t bytes) {

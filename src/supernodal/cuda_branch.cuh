@@ -56,11 +56,12 @@ template <typename T, int CHUNK> branch_room make_branch_room(const gsv_branches
     return room;
 }
 
-/* Begin to copy bytes, a multiple of 16 on multiples of 16, to shared memory. */
+/* Begin to copy bytes, a multiple of 16 on multiples of 16, to shared memory. THREADS: of the block, 0 where that
+ * is not known. */
 template <int THREADS>
 __device__ __forceinline__ void begin_copy_block(void *to, const void *from, int bytes) {
     const unsigned shared = unsigned(__cvta_generic_to_shared(to));
-    for (int at = 16 * threadIdx.x; at < bytes; at += 16 * THREADS)
+    for (int at = 16 * threadIdx.x; at < bytes; at += 16 * (THREADS > 0 ? THREADS : int(blockDim.x)))
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared + at),
                      "l"(static_cast<const char *>(from) + at)
                      : "memory");

@@ -38,8 +38,7 @@ struct lower_cut {
 };
 
 static int blocks_of(int bytes, int resident) {
-    const int blocks =
-        233472 / (bytes + 1024); /* an SM of an H200 has so much, and keeps some for each block */
+    const int blocks = SHARED_OF_SM / (bytes + SHARED_OF_BLOCK);
     return blocks >= resident ? resident : blocks > 0 ? blocks : 1;
 }
 

@@ -183,8 +183,8 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         for (int e = 0; e < MANY_AHEAD; e++)
             ahead[e] = walk.request(e, y + first + walk.begin, columns);
     }
-    asm volatile("cp.async.commit_group;" ::: "memory");
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
+    commit_copies();
+    wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
     if (plan.branch_refuse[blockIdx.x / splits]) {
         walk.refuse_block();

@@ -29,7 +29,7 @@ inline int many_branch_warps(int columns) {
 
 /* Shared memory of so many such blocks: an equal share for two on an SM, or three if that is room for all blocks
  * at once, where there are registers for them and most have room for all their warps' vectors. One block begins
- * then while another walks: on an H200, 3 to 20 % of a solve for 32 and 64 right-hand sides. */
+ * then while another walks. */
 inline int many_branch_room(const gsv_branches &branches, int64_t blocks, int warps) {
     const int64_t mean =
         (branches.walk_room + warps * branches.walk_each) / (branches.count > 0 ? branches.count : 1);

@@ -19,6 +19,7 @@
 #include "branch_walk.h"
 #include "cuda_branch.cuh"
 #include "cuda_many.h"
+#include "cuda_many_stages.cuh"
 
 namespace gsv {
 
@@ -29,23 +30,17 @@ enum {
     MANY_AHEAD = 4 /* so many packs ahead right-hand sides are requested */
 };
 
+static_assert(int(GSV_WALK_LINE) == int(SHARED_LINE), "lines of shared memory");
+
 /* Bytes of shared memory where so many blocks share an SM's. */
 inline int many_branch_share(int blocks) {
-    return (228 / blocks - 1) * 1024; /* the SM keeps some for each */
+    return SHARED_OF_SM / blocks - SHARED_OF_BLOCK;
 }
 
 __device__ __forceinline__ void begin_copy_pair(double2 *to, const double *from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
                  "l"(from)
                  : "memory");
-}
-
-/* Begin to copy bytes, a multiple of 16 on multiples of 16, to shared memory, as a group. */
-__device__ __forceinline__ void begin_group_block(char *to, const void *from, int bytes) {
-    for (int at = 16 * threadIdx.x; at < bytes; at += 16 * blockDim.x)
-        begin_copy_pair(reinterpret_cast<double2 *>(to + at),
-                        reinterpret_cast<const double *>(static_cast<const char *>(from) + at));
-    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
 /* A block's branch, and where its things are in shared memory. */
@@ -70,10 +65,12 @@ struct many_walk {
         : branch(plan.branches[blockIdx.x / splits]) {
         const gsv_walk_room at = gsv_branch_walk_room(&branch);
         const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + at.lists);
-        begin_group_block(memory + at.lists, plan.branch_lists + branch.lists + branch.at[GSV_AT_END],
-                          2 * branch.walk[GSV_WALK_END]);
-        begin_group_block(memory, static_cast<const double *>(plan.panels) + branch.panel,
-                          round_up_16(branch.numbers * int64_t(sizeof(double))));
+        begin_copy_block<0>(memory + at.lists, plan.branch_lists + branch.lists + branch.at[GSV_AT_END],
+                            2 * branch.walk[GSV_WALK_END]);
+        commit_copies();
+        begin_copy_block<0>(memory, static_cast<const double *>(plan.panels) + branch.panel,
+                            round_up_16(branch.numbers * int64_t(sizeof(double))));
+        commit_copies();
         panels = reinterpret_cast<double *>(memory);
         nodes = reinterpret_cast<const gsv_branch_node *>(lists + branch.walk[GSV_WALK_NODES]);
         packs = reinterpret_cast<const gsv_branch_pack *>(lists + branch.walk[GSV_WALK_PACKS]);
@@ -95,7 +92,7 @@ struct many_walk {
         end = warp < active ? int(blockIdx.x) % splits * each + each : begin;
         step = GSV_WALK_COLUMNS * active;
         vectors = reinterpret_cast<double2 *>(memory + at.vectors + warp * at.each);
-        asm volatile("cp.async.wait_group 1;" ::: "memory");
+        wait_for_copies<1>();
     }
 
     /* Nothing that this branch's panels are multiplied with is a solution: these kernels cannot

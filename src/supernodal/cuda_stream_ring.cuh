@@ -14,9 +14,6 @@ namespace gsv {
 
 enum { STREAM_THREADS = 128, STREAM_WARPS = STREAM_THREADS / 32, STREAM_BLOCK = STREAM_THREADS + 32 };
 
-/* Of an H200, in bytes, and what of it each block has besides its own. */
-enum { SHARED_OF_SM = 228 << 10, SHARED_OF_BLOCK = 1 << 10 };
-
 /* A block's shared memory, in bytes. What is copied stands in its lines as it does in memory: so a slot begins
  * with one, and has room for one more than it copies. */
 template <typename T> struct stream_room {

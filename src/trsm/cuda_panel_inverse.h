@@ -17,8 +17,8 @@
  *      k = max(norm(|L| |W E|, inf), norm(|L|' |W E|', inf))
  *
  * computed from the numbers themselves, no estimate. A triangle is trusted if k <= GSV_INVERSION_LIMIT, which
- * no NaN is; a whole one of GSV_LARGE_COLUMNS or more, which loses less with the same k, and whose parts would
- * wait for each other for long, if k <= GSV_LARGE_LIMIT. The inverses of the diagonal blocks are the diagonal
+ * no NaN is; a whole one of GSV_LARGE_COLUMNS or more, whose parts would wait for each other for long, if k <=
+ * GSV_LARGE_LIMIT. The inverses of the diagonal blocks are the diagonal
  * blocks of the inverse, so one inverse gives the k of every division. With k <= GSV_WELL_LIMIT a triangle is
  * well-conditioned: the order in which sums with its inverse are added up matters little.
  */
