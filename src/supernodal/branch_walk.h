@@ -9,7 +9,7 @@
  * below; its numbers are GSV_PACK_COLUMNS a row, zeros where a leaf has none. Nobody adds to the columns of a
  * pack and nobody below reads them: they have no rows in the vectors.
  *
- * Lists, 16-bit numbers behind those of the branch:
+ * Lists, 16-bit numbers in an array of their own, gsv_branches.walks:
  *
  *      nodes   gsv_branch_node for each that is in no pack, level by level; .update: its first row of the
  *              vectors; .below: where its rows below begin

@@ -6,6 +6,7 @@
 #include "tiles.h"
 
 #include <omp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -384,24 +385,35 @@ static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches) {
     return lists;
 }
 
-/* Move the lists together, and note what blocks must have room for. */
-static void close_gaps(gsv_branches *branches) {
+/* Move the lists together, those of the walks to an array of their own, and note what blocks must have room for.
+ * False: out of memory. */
+static bool close_gaps(gsv_branches *branches) {
+    for (int32_t b = 0; b < branches->count; b++)
+        branches->nwalks += branches->branch[b].walk[GSV_WALK_END];
+    branches->walks = gsv_malloc((size_t)branches->nwalks, sizeof *branches->walks);
+    if (!branches->walks)
+        return false;
+    int64_t walks = 0;
     for (int32_t b = 0; b < branches->count; b++) {
         gsv_branch *branch = &branches->branch[b];
-        const int32_t own = branch->at[GSV_AT_END], length = own + branch->walk[GSV_WALK_END];
-        memmove(branches->lists + branches->nlists, branches->lists + branch->lists,
-                (size_t)length * sizeof *branches->lists);
+        const int32_t length = branch->at[GSV_AT_END], walk = branch->walk[GSV_WALK_END];
+        const uint16_t *lists = branches->lists + branch->lists;
+        memcpy(branches->walks + walks, lists + length, (size_t)walk * sizeof *lists);
+        memmove(branches->lists + branches->nlists, lists, (size_t)length * sizeof *lists);
         branch->lists = branches->nlists;
+        branch->walks = walks;
         branches->nlists += length;
+        walks += walk;
         raise(&branches->most_numbers, branch->numbers);
         raise(&branches->most_vector, branch->columns + branch->outside_rows);
         raise(&branches->most_updates, branch->updates);
-        raise(&branches->most_lists, own);
+        raise(&branches->most_lists, length);
         const gsv_walk_room room = gsv_branch_walk_room(branch);
         raise(&branches->most_walk, room.vectors + room.each);
         branches->walk_room += room.vectors;
         branches->walk_each += room.each;
     }
+    return true;
 }
 
 gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, int threads,
@@ -430,21 +442,23 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         for (int32_t k = plan->l.first_column[s]; branches->of[s] < 0 && k < plan->l.first_column[s + 1]; k++)
             branches->upper_column[upper++] = k;
-    close_gaps(branches);
+    if (!close_gaps(branches))
+        return out_of_memory(message);
     if (branches->count > 1) /* the longest first */
         qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_numbers);
     for (int32_t b = 0; b < branches->count; b++)
         for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++)
             branches->of[s] = b;
-    branches->bytes = branches->count * (int64_t)sizeof *branches->branch + 2 * branches->nlists +
-                      4 * branches->noutside + 4 * (int64_t)branches->upper_columns +
-                      4 * (int64_t)plan->l.nsuper;
+    branches->bytes = branches->count * (int64_t)sizeof *branches->branch +
+                      2 * (branches->nlists + branches->nwalks) + 4 * branches->noutside +
+                      4 * (int64_t)branches->upper_columns + 4 * (int64_t)plan->l.nsuper;
     return GPUSOLVE_OK;
 }
 
 void gsv_branches_free(gsv_branches *branches) {
     gsv_free(branches->branch);
     gsv_free(branches->lists);
+    gsv_free(branches->walks);
     gsv_free(branches->outside_row);
     gsv_free(branches->of);
     gsv_free(branches->upper_column);

@@ -22,7 +22,7 @@
  *      below            for each row below a node's columns: its column of the branch, or columns + its place
  *                       among the outside rows
  *
- * Behind them are the lists of the walk for many right-hand sides (branch_walk.h).
+ * The lists of the walk for many right-hand sides (branch_walk.h) are apart: not all number types want them.
  */
 #ifndef GSV_BRANCHES_H
 #define GSV_BRANCHES_H
@@ -85,6 +85,7 @@ typedef struct gsv_branch {
     int64_t panel;      /* start of its panels, in numbers; on a multiple of GSV_TILE */
     int64_t lists;      /* start of its lists, in 16-bit numbers; on a multiple of eight */
     int64_t outside;    /* start of its outside rows */
+    int64_t walks;      /* of its walk's lists, likewise */
     int32_t first, end; /* supernodes */
     int32_t first_column;
     uint16_t numbers; /* of its panels */
@@ -93,7 +94,7 @@ typedef struct gsv_branch {
     uint16_t levels;
     uint16_t at[GSV_LISTS];
     uint16_t walk_rows;            /* of the walk's vectors, for columns */
-    uint16_t walk[GSV_WALK_LISTS]; /* where the walk's lists begin, from at[GSV_AT_END] on */
+    uint16_t walk[GSV_WALK_LISTS]; /* where the walk's lists begin, from `walks` on */
 } gsv_branch;
 
 typedef struct gsv_branches {
@@ -101,6 +102,8 @@ typedef struct gsv_branches {
     gsv_branch *branch; /* [count] the one with most numbers first */
     int64_t nlists;
     uint16_t *lists; /* [nlists] */
+    int64_t nwalks;
+    uint16_t *walks; /* [nwalks] */
     int64_t noutside;
     int32_t *outside_row; /* [noutside] row of L; its row of the update vectors, its root's, is
                            * gsv_tiles.upper_updates and so many more */

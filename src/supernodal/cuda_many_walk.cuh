@@ -65,7 +65,7 @@ struct many_walk {
         : branch(plan.branches[blockIdx.x / splits]) {
         const gsv_walk_room at = gsv_branch_walk_room(&branch);
         const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + at.lists);
-        begin_copy_block<0>(memory + at.lists, plan.branch_lists + branch.lists + branch.at[GSV_AT_END],
+        begin_copy_block<0>(memory + at.lists, plan.branch_walks + branch.walks,
                             2 * branch.walk[GSV_WALK_END]);
         commit_copies();
         begin_copy_block<0>(memory, static_cast<const double *>(plan.panels) + branch.panel,

@@ -251,8 +251,7 @@ typedef struct walk {
 
 static walk begin_walk(const gsv_plan *plan, int32_t b) {
     const gsv_branch *branch = &plan->tiles->branches.branch[b];
-    const uint16_t *lists = plan->tiles->branches.lists + branch->lists + branch->at[GSV_AT_END];
-    const uint16_t *at = branch->walk;
+    const uint16_t *lists = plan->tiles->branches.walks + branch->walks, *at = branch->walk;
     walk w = {.branch = branch,
               .nodes = (const gsv_branch_node *)(lists + at[GSV_WALK_NODES]),
               .packs = (const gsv_branch_pack *)(lists + at[GSV_WALK_PACKS]),
@@ -265,6 +264,7 @@ static walk begin_walk(const gsv_plan *plan, int32_t b) {
               .vectors =
                   calloc(4u * ((size_t)branch->walk_rows + branch->outside_rows) + 4, sizeof *w.vectors)};
     REQUIRE(w.panels && w.vectors);
+    CHECK(branch->walks % 8 == 0 && branch->walks + at[GSV_WALK_END] <= plan->tiles->branches.nwalks);
     CHECK(at[GSV_WALK_NODES] == 0 && at[GSV_WALK_MAP] % 8 == 0 && at[GSV_WALK_END] % 8 == 0);
     for (int32_t s = branch->first; s < branch->end; s++)
         for (int32_t j = 0; j < gsv_columns(plan, s); j++)

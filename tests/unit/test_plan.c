@@ -347,6 +347,7 @@ static void check_threads(const gsv_plan *plan, const gpusolve_factor_data *data
         const gsv_branches *x = &a->branches, *y = &b->branches;
         CHECK(x->count == y->count && x->nlists == y->nlists && x->noutside == y->noutside);
         CHECK(same(x->lists, y->lists, x->nlists, sizeof *x->lists));
+        CHECK(x->nwalks == y->nwalks && same(x->walks, y->walks, x->nwalks, sizeof *x->walks));
         CHECK(same(x->outside_row, y->outside_row, x->noutside, sizeof *x->outside_row));
         for (int32_t i = 0; i < x->count; i++) {
             const gsv_branch *p = &x->branch[i], *q = &y->branch[i];
