@@ -155,10 +155,10 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         form->changes += form->block_columns > 0;
         form->block_columns = 0;
     }
-    if (parts > 1 && nc > GSV_FOLD_COLUMNS && plan->tiles->stream.block_shares > 1) {
-        form->changes += !device->unshared[s];
-        device->list_is_old |= !device->unshared[s];
-        device->unshared[s] = 1;
+    if (parts > 1) {
+        form->changes += !device->in_parts[s];
+        device->lists_are_old |= !device->in_parts[s];
+        device->in_parts[s] = 1;
     }
     if (parts == 0 || nc <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;
@@ -215,8 +215,8 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
             error = gsv_cuda_fill((void *)device->plan.branch_refuse, refuse,
                                   (size_t)plan->tiles->branches.count * sizeof *refuse);
         status = gsv_cuda_check(error, "copying nodes to the device", message);
-        if (status == GPUSOLVE_OK && device->list_is_old && device->form.block_columns > 0)
-            status = gsv_cuda_unshare(factor, device, message);
+        if (status == GPUSOLVE_OK && device->lists_are_old)
+            status = gsv_cuda_divide(factor, device, message);
         if (status == GPUSOLVE_OK && others) {
             status = gsv_cuda_order_many(factor, device, parts, message);
             device->form.changes++;

@@ -133,17 +133,25 @@ int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int ha
     return make_layout(plan, dtype, has_d).start[PARTS];
 }
 
-gpusolve_status gsv_cuda_unshare(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                 gsv_message *message) {
-    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
+gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *device, gsv_message *message) {
+    const gsv_plan *plan = &factor->plan;
+    const layout l = make_layout(plan, factor->dtype, factor->has_d);
     gsv_piece_list list;
-    const gpusolve_status status = gsv_stream_unshare(&factor->plan, device->unshared, &list, message);
+    gpusolve_status status = gsv_stream_divide(plan, device->in_parts, &list, message);
     if (status != GPUSOLVE_OK)
         return status;
-    const cudaError_t error = put_list(device->memory, &l, BLOCK_FORWARD_PIECES, &list);
-    device->plan.block_forward = list_at(device->memory, &l, BLOCK_FORWARD_PIECES, &factor->plan, &list);
-    device->list_is_old = error != cudaSuccess;
+    cudaError_t error = put_list(device->memory, &l, FORWARD_PIECES, &list);
+    device->plan.forward_pieces = list_at(device->memory, &l, FORWARD_PIECES, plan, &list);
     gsv_stream_free_list(&list);
+    if (error == cudaSuccess && l.size[BLOCK_FORWARD_PIECES] > 0 && plan->tiles->stream.block_shares > 1) {
+        status = gsv_stream_unshare(plan, device->in_parts, &list, message);
+        if (status != GPUSOLVE_OK)
+            return status;
+        error = put_list(device->memory, &l, BLOCK_FORWARD_PIECES, &list);
+        device->plan.block_forward = list_at(device->memory, &l, BLOCK_FORWARD_PIECES, plan, &list);
+        gsv_stream_free_list(&list);
+    }
+    device->lists_are_old = error != cudaSuccess;
     return gsv_cuda_check(error, "copying lists to the device", message);
 }
 
@@ -281,11 +289,11 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     char *base = device->memory;
     plan_copy copy = {0};
     device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
-    device->unshared = gsv_calloc((size_t)plan->l.nsuper, sizeof *device->unshared);
+    device->in_parts = gsv_calloc((size_t)plan->l.nsuper, sizeof *device->in_parts);
     device->upper[0] = (gsv_node *)(base + l.start[TINY]);
     device->upper[1] = (gsv_node *)(base + l.start[SMALL]);
     device->form.passes = gsv_malloc((size_t)plan->nlevels, sizeof *device->form.passes);
-    if (!device->parts || !device->unshared || !device->form.passes || !make_copy(plan, &copy)) {
+    if (!device->parts || !device->in_parts || !device->form.passes || !make_copy(plan, &copy)) {
         free_copy(&copy);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
@@ -418,7 +426,7 @@ void gsv_cuda_release(gpusolve_factor *factor) {
     }
     gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);
-    gsv_free(device->unshared);
+    gsv_free(device->in_parts);
     gsv_free(device->form.passes);
     gsv_free(device);
     factor->prepared = NULL;

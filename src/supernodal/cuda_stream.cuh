@@ -112,7 +112,8 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         if (prepared)
             prepare(header_of(n + 1));
         if constexpr (!BACKWARD)
-            if (calm && !prepared && in_public && header.parts <= 1 && !ends_row(p)) {
+            if (calm && !prepared && in_public && kind != GSV_FRONT_PIECE && header.parts <= 1 &&
+                !ends_row(p)) {
                 prepared = true; /* whether it is there or not: the next piece is known from this one */
                 rows.request_published(p, published, true);
             }
@@ -128,7 +129,9 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
                 columns_backward<T, 8>(block, header, empty, to, published, acc);
         } else {
             row_sums<T> &sums = reinterpret_cast<row_sums<T> &>(acc);
-            if (kind == GSV_NARROW_PIECE)
+            if (kind == GSV_FRONT_PIECE)
+                block.release(empty);
+            else if (kind == GSV_NARROW_PIECE)
                 narrow_forward<T>(block, header, empty, to, u, reinterpret_cast<T(&)[2]>(acc));
             else if (kind == GSV_TILES_PIECE)
                 tiles_forward<T>(block, header, empty, to, u);

@@ -71,7 +71,7 @@ template <typename T> struct row_sums {
 
 /* Does every task of the supernode read its front where a few have published it? */
 __device__ __forceinline__ bool is_published(const gsv_piece &p, int parts) {
-    return p.kind == GSV_SHARE_PIECE ||
+    return p.kind == GSV_SHARE_PIECE || p.kind == GSV_FRONT_PIECE ||
            (p.kind == GSV_ROW_PIECE && (parts > 1 || p.flags & GSV_PIECE_PUBLISHED));
 }
 
@@ -158,7 +158,7 @@ template <typename T> struct forward_rows {
         } else if (is_published(p, header.parts)) {
             first = p.b_first;
             rows = p.nc - first < p.b_rows ? p.nc - first : p.b_rows;
-            if (header.parts <= 1)
+            if (header.parts <= 1 && p.kind != GSV_FRONT_PIECE)
                 request_published(p, published);
         }
         owed.request(block, p);

@@ -1,7 +1,8 @@
 /*
- * Pieces of the forward stream whose supernode's front is published (cuda_stream_pieces.cuh): the block rows of
- * the triangle assemble sixteen of its rows each, and all tasks read them there. That is so for many columns,
- * for columns that several tasks share, and for a triangle that is inverted in parts, which wait for each other.
+ * Pieces of the forward stream whose supernode's front is published (cuda_stream_pieces.cuh): a few tasks assemble
+ * its rows, and all tasks read them there. That is so for many columns, for columns that several tasks share, and
+ * for a triangle that is inverted in parts, which wait for each other: there the block rows of the triangle assemble
+ * the rows that they have.
  */
 #ifndef GSV_CUDA_STREAM_PUBLISHED_CUH
 #define GSV_CUDA_STREAM_PUBLISHED_CUH
@@ -10,10 +11,10 @@
 
 namespace gsv {
 
-/* complete_forward where the front is published. The first piece of a task assembles the task's rows, and publishes
- * those that no part before adds to; of a block row that tasks share the first one publishes, or the last one, if
- * it is to do the whole row. Where the triangle is inverted in parts its columns wait for each other: no more
- * than that is done here. */
+/* complete_forward where the front is published. The first piece of a task assembles the rows that the task adds
+ * to, or publishes. Of what is not a task for the front alone: those that no part before adds to are published here,
+ * and, of a block row that tasks share, by the first one, or by the last one, if it is to do the whole row. Where
+ * the triangle is inverted in parts its columns wait for each other: no more than that is done here. */
 template <typename T>
 __device__ __forceinline__ bool complete_published(stream_block<T> &block, const stream_header &header,
                                                    forward_rows<T> &rows, T *published, row_sums<T> &sums) {
@@ -30,7 +31,9 @@ __device__ __forceinline__ bool complete_published(stream_block<T> &block, const
             if (thread < p.b_rows)
                 owed[0] = block.owed_b(p, thread);
             const bool mine = thread < p.b_rows, far = p.flags & GSV_PIECE_FAR;
-            const bool publishes = p.kind != GSV_SHARE_PIECE || (header.parts > 1 ? p.left > 0 : p.left == 0);
+            const bool publishes =
+                p.flags & GSV_PIECE_PUBLISHES &&
+                (p.kind != GSV_SHARE_PIECE || (header.parts > 1 ? p.left > 0 : p.left == 0));
             waited = rows.owed.finish(block, p);
             consumers_meet(); /* the terms are there */
             if (mine) {
@@ -42,7 +45,7 @@ __device__ __forceinline__ bool complete_published(stream_block<T> &block, const
             }
         }
     }
-    if (header.parts <= 1) {
+    if (header.parts <= 1 && p.kind != GSV_FRONT_PIECE) {
         const published_rows of(p);
         block.fronts++;
         waited |= rows.pair.finish(

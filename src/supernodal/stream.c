@@ -95,26 +95,37 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
                upward < GSV_ALONE_UPWARD;
 }
 
+/* What a supernode has in a phase of its level. */
+static void add_member(gsv_writer *w, const member *m, gsv_phase phase) {
+    const bool in_rows =
+        m->node >= 0 && !w->backward && !w->block && gsv_columns(w->plan, m->s) > GSV_WARP_TILE_COLUMNS;
+    w->row = w->backward ? m->row : w->plan->tiles->row_place[m->s];
+    w->place = m->place;
+    w->sums = w->backward && !w->block ? m->sums : -1;
+    if (in_rows)
+        gsv_add_rows(w, m->s, m->node, m->published, m->shared, phase);
+    else if (phase != GSV_AWAITED)
+        return;
+    else if (m->node < 0)
+        gsv_add_narrow(w, m->s);
+    else if (w->backward)
+        gsv_add_columns(w, m->s, m->node, w->block ? GSV_BLOCK_PIECE : GSV_COLUMNS_PIECE);
+    else if (w->block)
+        gsv_add_block_rows(w, m->s, m->node, m->published);
+    else
+        gsv_add_tiles(w, m->s, m->node);
+}
+
 static void write_stream(gsv_writer *w, const member *members, int64_t count, int64_t published) {
     w->pieces = w->tasks = 0;
     w->published = published;
-    for (int64_t k = 0; k < count; k++) {
-        const member *m = &members[k];
-        if (k == 0 || m->level != m[-1].level)
-            begin_level(w, m, count - k);
-        w->row = w->backward ? m->row : w->plan->tiles->row_place[m->s];
-        w->place = m->place;
-        w->sums = w->backward && !w->block ? m->sums : -1;
-        if (m->node < 0)
-            gsv_add_narrow(w, m->s);
-        else if (w->backward)
-            gsv_add_columns(w, m->s, m->node, w->block ? GSV_BLOCK_PIECE : GSV_COLUMNS_PIECE);
-        else if (w->block)
-            gsv_add_block_rows(w, m->s, m->node, m->published);
-        else if (gsv_columns(w->plan, m->s) <= GSV_WARP_TILE_COLUMNS)
-            gsv_add_tiles(w, m->s, m->node);
-        else
-            gsv_add_rows(w, m->s, m->node, m->published, m->shared);
+    for (int64_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin + 1; end < count && members[end].level == members[begin].level;)
+            end++;
+        begin_level(w, &members[begin], count - begin);
+        for (int phase = GSV_FRONTS; phase <= GSV_TRIANGLES; phase++)
+            for (int64_t k = begin; k < end; k++)
+                add_member(w, &members[k], (gsv_phase)phase);
     }
 }
 
@@ -190,6 +201,18 @@ static void place_published(const gsv_plan *plan, gsv_stream *stream, member *me
             stream->published += nc;
         }
     }
+}
+
+/* As a stream has them. Forward comes first. */
+static bool sort_members(const gsv_plan *plan, int backward, gsv_stream *stream, member *members) {
+    const int64_t count = stream->supernodes;
+    if (!set_levels(plan, backward, stream->numbers >= gsv_stream_far_first, members, count))
+        return false;
+    if (count > 1)
+        qsort(members, (size_t)count, sizeof *members, in_stream);
+    if (!backward)
+        place_published(plan, stream, members, count);
+    return true;
 }
 
 /* The places of the upper tree's rows. Whatever is below it is of the upper tree too. */
@@ -284,6 +307,26 @@ gpusolve_status gsv_stream_unshare(const gsv_plan *plan, const uint8_t *unshared
     return GPUSOLVE_OK;
 }
 
+gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *list,
+                                  gsv_message *message) {
+    gsv_stream again = {.supernodes = plan->tiles->stream.supernodes};
+    const int64_t count = again.supernodes;
+    member *members = gsv_malloc((size_t)count + 1, sizeof *members);
+    gpusolve_status status = GPUSOLVE_OK;
+    *list = (gsv_piece_list){0};
+    if (members)
+        list_members(plan, &again, members);
+    if (!members || !sort_members(plan, 0, &again, members))
+        status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    else
+        status =
+            fill_list(&again, list, (gsv_writer){.plan = plan, .divided = divided}, members, count, message);
+    gsv_free(members);
+    if (status != GPUSOLVE_OK)
+        gsv_stream_free_list(list);
+    return status;
+}
+
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
     *stream = (gsv_stream){0};
     for (int32_t s = 0; s < plan->l.nsuper; s++)
@@ -298,14 +341,10 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
     if (!members || !place_rows(plan, stream, members))
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
-        if (!set_levels(plan, backward, stream->numbers >= gsv_stream_far_first, members, count)) {
+        if (!sort_members(plan, backward, stream, members)) {
             status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
             break;
         }
-        if (count > 1)
-            qsort(members, (size_t)count, sizeof *members, in_stream);
-        if (!backward)
-            place_published(plan, stream, members, count);
         gsv_writer w = {.plan = plan, .backward = backward};
         status =
             fill_list(stream, backward ? &stream->backward : &stream->forward, w, members, count, message);

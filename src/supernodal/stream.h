@@ -12,6 +12,7 @@
  *                                     there are many tasks, one has up to four block rows
  *                 GSV_SHARE_PIECE     of every sixteen columns of one block row eight or four: two or four tasks
  *                                     share it, where there are fewer tasks than a device has blocks
+ *                  GSV_FRONT_PIECE    no numbers: some rows of a front that is assembled once, and published
  *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one, or of eight where there are
  *                                     few tasks; where there are fewer still, every other block row
@@ -27,10 +28,16 @@
  *
  * What has most to follow comes first: backward by the way to the deepest leaf, forward by that to the
  * root, or, where there is little to do, likewise by the deepest leaf; within such a level, by number.
- * Within a supernode tasks go on by ascending block rows (forward) and descending columns (backward): where
- * its triangle is inverted in parts, a part waits for those before it. Within a task of the backward stream
- * block rows descend, for the last ones have their numbers first. Tasks that share a block row follow each
- * other, and the last one collects their sums.
+ * Within a supernode tasks go on by descending columns (backward), or by ascending block rows (forward, for a
+ * block of right-hand sides): where its triangle is inverted in parts, a part waits for those before it. Within a
+ * task of the backward stream block rows descend, for the last ones have their numbers first. Tasks that share a
+ * block row follow each other, and the last one collects their sums.
+ *
+ * Forward, for one right-hand side, nobody waits for what the rows of a triangle bring, x, and so a level has three
+ * phases: published fronts; what its parents wait for; and the rest of the wide triangles, which keeps blocks busy
+ * while the next level's first tasks wait, the longest block rows first. A supernode whose triangle is inverted in
+ * parts has all its block rows in the second, ascending, and they publish its front: which those are is known when
+ * a factor is prepared (gsv_stream_divide).
  *
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *
@@ -79,6 +86,7 @@ enum {
     GSV_SHARED = 264,          /* tasks of a level: with fewer, tasks share the block rows of supernodes */
     GSV_SHARED_COLUMNS = 256,  /* of more columns than so many, */
     GSV_SHARES = 4,            /* so many tasks, or two */
+    GSV_FRONT_ROWS = 128,      /* of a GSV_FRONT_PIECE at most */
     GSV_FOLD_COLUMNS = 512 /* up to here each task of a wide front assembles the front's own columns anew; the
                             * rows of a wider front are assembled once, and published */
 };
@@ -90,6 +98,7 @@ enum {
     GSV_COLUMNS_PIECE,
     GSV_BLOCK_PIECE,
     GSV_SHARE_PIECE,
+    GSV_FRONT_PIECE,
     GSV_NO_PIECE
 };
 enum {
@@ -98,8 +107,10 @@ enum {
     GSV_PIECE_FAR = 4,        /* its lists do not fit into a slot */
     GSV_PIECE_CROWD = 8,      /* its level has many tasks: a block may take the next one early */
     GSV_PIECE_PUBLISHED = 16, /* the supernode's front is published */
+    GSV_PIECE_ALONE = 32,     /* its level has few tasks: a block takes no other one while this one waits */
     GSV_PIECE_ODD = 64,       /* of two tasks that share columns the second: other block rows */
-    GSV_PIECE_ALONE = 32      /* its level has few tasks: a block takes no other one while this one waits */
+    GSV_PIECE_PUBLISHES =
+        128 /* its task, or one of those that share its block row, publishes rows of the front */
 };
 
 typedef struct gsv_piece {
@@ -171,6 +182,10 @@ extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far
  * its tasks come from block_unshared, all others' from block_forward. mixed: to be freed with gsv_stream_free_list. */
 gpusolve_status gsv_stream_unshare(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed,
                                    gsv_message *message);
+/* The forward list for one right-hand side in which the triangle of supernode s, if divided[s], may be inverted in
+ * parts. It is no longer than the plan's, in which none may. list: to be freed with gsv_stream_free_list. */
+gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *list,
+                                  gsv_message *message);
 void gsv_stream_free_list(gsv_piece_list *list);
 void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */
 

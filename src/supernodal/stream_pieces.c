@@ -139,8 +139,12 @@ void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node) {
     }
 }
 
+static bool is_divided(const gsv_writer *w, int32_t s) {
+    return w->divided && w->divided[s];
+}
+
 /* A block row of a wide supernode whose columns several tasks share: of each sixteen, 16 / shares are one's. */
-static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) {
+static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares, bool publishes) {
     const int32_t columns = gsv_block_row_columns(piece.nc, row), each = GSV_TILE / shares;
     const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * each) * GSV_TILE;
     const int32_t pieces = (columns + fit - 1) / fit;
@@ -159,10 +163,12 @@ static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) 
             piece.panel = panel + GSV_TILE * (int64_t)(first + left);
             piece.first = first;
             piece.count = (int16_t)(end - first);
-            piece.flags = (uint8_t)(GSV_PIECE_PUBLISHED | (first == 0 ? GSV_PIECE_FIRST : 0) |
-                                    (end == columns ? GSV_PIECE_LAST : 0));
-            /* the first task publishes rows of the triangle, the last one adds to those below */
-            const int wants = left + each == GSV_TILE || (left == 0 && GSV_TILE * row < piece.nc);
+            piece.flags =
+                (uint8_t)(GSV_PIECE_PUBLISHED | (first == 0 ? GSV_PIECE_FIRST : 0) |
+                          (end == columns ? GSV_PIECE_LAST : 0) | (publishes ? GSV_PIECE_PUBLISHES : 0));
+            /* the last task adds to rows below the triangle; it, or the first one, publishes those of the triangle */
+            const bool wants = left + each == GSV_TILE ? publishes || GSV_TILE * (row + 1) > piece.nc
+                                                       : left == 0 && publishes;
             set_b(&piece, GSV_TILE * row, first == 0 && wants ? GSV_TILE : 0);
             add_piece(w, piece);
         }
@@ -191,25 +197,44 @@ static int32_t end_of_rows(const gsv_writer *w, int32_t s, int32_t row, int32_t 
     }
 }
 
-/* A wide supernode, forward: a few block rows a task, in pieces of columns, or of two block rows. */
-void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared) {
-    gsv_piece piece = piece_of(w, s, GSV_ROW_PIECE, node);
+/* A front that is published, by tasks of their own. */
+static void add_fronts(gsv_writer *w, gsv_piece piece) {
+    const int32_t alignment = 6; /* of the two lists */
+    piece.kind = GSV_FRONT_PIECE;
+    piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED | GSV_PIECE_PUBLISHES;
+    for (int32_t first = 0, rows; first < piece.nc; first += rows) {
+        rows = piece.nc - first < GSV_FRONT_ROWS ? piece.nc - first : GSV_FRONT_ROWS;
+        while (rows > GSV_TILE && entries(w, first, rows) + alignment > GSV_PIECE_LISTS / 4)
+            rows = (rows / 2 + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
+        begin_task(w);
+        piece.place = first / GSV_TILE;
+        set_b(&piece, first, rows);
+        add_piece(w, piece);
+    }
+}
+
+/* Block rows `begin` to `stop` - 1 of a wide supernode, a few a task, in pieces of columns, or of two block rows.
+ * folded: every task assembles the front for itself. */
+static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, bool folded, int32_t begin,
+                     int32_t stop) {
     const int64_t panel = piece.panel;
     const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
-    const bool is_folded = piece.nc <= GSV_FOLD_COLUMNS && !shared;
-    const int32_t together = is_folded ? w->together : 1, pair = together > 1 && 2 * piece.nc <= most ? 2 : 1;
-    piece.published = published;
+    const int32_t together = folded ? w->together : 1, pair = together > 1 && 2 * piece.nc <= most ? 2 : 1;
     const gsv_piece plain = piece;
-    for (int32_t row = 0, end_row; GSV_TILE * row < piece.nr; row = end_row) {
+    for (int32_t row = begin, end_row; row < stop; row = end_row) {
+        const bool publishes = is_divided(w, s) && GSV_TILE * row < piece.nc;
         const int fit = gsv_block_row_columns(piece.nc, row) > 2 * most ? GSV_SHARES
                         : gsv_block_row_columns(piece.nc, row) > most   ? 2
                                                                         : 1;
         end_row = row + 1;
         if (shared && fit > 1) {
-            add_shares(w, plain, row, fit);
+            add_shares(w, plain, row, fit, publishes);
             continue;
         }
         end_row = end_of_rows(w, s, row, together);
+        end_row = end_row < stop ? end_row : stop;
+        /* what results are added to, and what is published */
+        const bool wants = folded || publishes || GSV_TILE * end_row > piece.nc;
         const int32_t widest = gsv_block_row_columns(piece.nc, end_row - 1);
         begin_task(w);
         for (int32_t r = row, assembled = 0, rows; r < end_row; r += rows) {
@@ -228,18 +253,39 @@ void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bo
                 piece.place = r;
                 piece.first = first;
                 piece.count = (int16_t)(end - first);
-                piece.flags = (uint8_t)((begins ? GSV_PIECE_FIRST : 0) | (ends ? GSV_PIECE_LAST : 0) |
-                                        (is_folded ? 0 : GSV_PIECE_PUBLISHED));
-                piece.a_first = is_folded ? first : 0;
-                if (is_folded && first == assembled && assembled < widest) {
+                piece.flags =
+                    (uint8_t)((begins ? GSV_PIECE_FIRST : 0) | (ends ? GSV_PIECE_LAST : 0) |
+                              (folded ? 0 : GSV_PIECE_PUBLISHED) | (publishes ? GSV_PIECE_PUBLISHES : 0));
+                piece.a_first = folded ? first : 0;
+                if (folded && first == assembled && assembled < widest) {
                     piece.a_rows = (uint16_t)(first + most < widest ? most : widest - first);
                     assembled = first + piece.a_rows;
                 }
-                set_b(&piece, GSV_TILE * row, begins ? GSV_TILE * (end_row - row) : 0);
+                set_b(&piece, GSV_TILE * row, begins && wants ? GSV_TILE * (end_row - row) : 0);
                 add_piece(w, piece);
             }
         }
     }
+}
+
+void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared, gsv_phase phase) {
+    gsv_piece piece = piece_of(w, s, GSV_ROW_PIECE, node);
+    const bool folded = piece.nc <= GSV_FOLD_COLUMNS && !shared, divided = is_divided(w, s);
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
+    const int32_t below =
+        piece.nr > piece.nc ? piece.nc / GSV_TILE : last; /* the first one that others wait for */
+    piece.published = published;
+    if (phase == GSV_FRONTS && !folded && !divided)
+        add_fronts(w, piece);
+    if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
+        if (folded || divided)
+            add_rows(w, s, piece, shared, folded, 0, below);
+        else
+            for (int32_t row = below; row-- > 0;)
+                add_rows(w, s, piece, shared, folded, row, row + 1);
+    }
+    if (phase == GSV_AWAITED)
+        add_rows(w, s, piece, shared, folded, below, last);
 }
 
 /* A wide supernode, for a block of right-hand sides, forward: w->groups block rows a task, in pieces of

@@ -12,26 +12,30 @@ typedef struct gsv_writer {
     const gsv_plan *plan;
     gsv_piece_list *list;
     int64_t pieces, tasks;
-    int backward, block; /* block: for a block of right-hand sides */
-    bool unshared;       /* no block row is shared */
-    int first;           /* the next piece is the first one of its task */
-    int alone;           /* of a level: it has few tasks */
-    int crowd, groups;   /* of a level: it has many tasks; groups of a task of a wide supernode */
-    int32_t width;       /* of a level: columns of a task for one right-hand side, backward; */
-    int32_t together;    /* block rows of one that assembles their front, forward */
-    int64_t row;         /* of a supernode, as gsv_piece.row */
-    uint32_t place;      /* backward: of its first column */
-    int64_t sums;        /* backward: of the tasks that share its columns, or -1 */
-    int64_t quantum;     /* of a level: numbers of a task for a block, about */
-    int64_t published;   /* rows of published fronts and of sums, so far */
+    int backward, block;    /* block: for a block of right-hand sides */
+    bool unshared;          /* no block row is shared */
+    const uint8_t *divided; /* [nsuper] the triangle may be inverted in parts; NULL: none is */
+    int first;              /* the next piece is the first one of its task */
+    int alone;              /* of a level: it has few tasks */
+    int crowd, groups;      /* of a level: it has many tasks; groups of a task of a wide supernode */
+    int32_t width;          /* of a level: columns of a task for one right-hand side, backward; */
+    int32_t together;       /* block rows of one that assembles their front, forward */
+    int64_t row;            /* of a supernode, as gsv_piece.row */
+    uint32_t place;         /* backward: of its first column */
+    int64_t sums;           /* backward: of the tasks that share its columns, or -1 */
+    int64_t quantum;        /* of a level: numbers of a task for a block, about */
+    int64_t published;      /* rows of published fronts and of sums, so far */
 } gsv_writer;
+
+/* Of a level of the forward stream for one right-hand side (stream.h). All else is of the second. */
+typedef enum gsv_phase { GSV_FRONTS, GSV_AWAITED, GSV_TRIANGLES } gsv_phase;
 
 /* Add supernode s: a narrow one; */
 void gsv_add_narrow(gsv_writer *w, int32_t s);
-/* a wide one, of number `node` among them, forward: of few columns, or of more; published: row of its front
- * among the published ones, shared: tasks share block rows */
+/* a wide one, of number `node` among them, forward: of few columns, or of more, what it has in a phase of its level;
+ * published: row of its front among the published ones, shared: tasks share block rows */
 void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node);
-void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared);
+void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared, gsv_phase phase);
 /* forward, for a block of right-hand sides; */
 void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published);
 /* backward, kind: GSV_COLUMNS_PIECE or GSV_BLOCK_PIECE. */

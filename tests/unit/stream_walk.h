@@ -18,6 +18,8 @@ typedef struct walk {
     uint32_t lists[GSV_PIECE_LISTS / 4];
     unsigned char *done; /* forward: update places; backward: columns */
     unsigned char *x_done;
+    unsigned char *front_done;       /* rows of published fronts, for one right-hand side */
+    const uint8_t *divided;          /* [nsuper] the triangle may be inverted in parts, or NULL */
     int32_t *place;                  /* of a column among the upper tree's */
     int64_t *rows_before;            /* of the upper tree, before a supernode's */
     int64_t pieces, far, published;  /* so many of them, with lists too long, and with published fronts */
@@ -96,7 +98,7 @@ static void check_piece(walk *w, const gsv_piece *p, int backward) {
     if (backward)
         CHECK((int32_t)p->published == w->place[p->first_column]);
     CHECK(p->node == (gsv_is_narrow(p->nr, p->nc) ? -1 : wide));
-    CHECK(p->count >= 1 &&
+    CHECK(p->count >= (p->kind == GSV_FRONT_PIECE ? 0 : 1) &&
           (p->kind == GSV_COLUMNS_PIECE || p->kind == GSV_BLOCK_PIECE || p->numbers <= GSV_PIECE_NUMBERS));
     CHECK((p->kind == GSV_NARROW_PIECE) == gsv_is_narrow(p->nr, p->nc));
     w->pieces++;
@@ -129,6 +131,31 @@ static void finish(walk *w, const gsv_piece *p, int32_t i, uint64_t sum) {
         w->done[u] = 1;
         CHECK(sum == w->v->u[u]);
     }
+}
+
+static int is_divided(const walk *w, int32_t s) {
+    return w->divided && w->divided[s];
+}
+
+static unsigned char *front_done(const walk *w, const gsv_piece *p, int32_t c) {
+    return &w->front_done[(int64_t)p->published + c];
+}
+
+/* Rows first .. end - 1 of a front are published, by those alone who say so. */
+static void publish(walk *w, const gsv_piece *p, int32_t first, int32_t end) {
+    CHECK(p->flags & GSV_PIECE_PUBLISHES);
+    for (int32_t c = first; c < end && c < p->nc; c++) {
+        CHECK(!*front_done(w, p, c));
+        *front_done(w, p, c) = 1;
+    }
+}
+
+/* Are those before `end`? */
+static int are_published(const walk *w, const gsv_piece *p, int32_t end) {
+    for (int32_t c = 0; c < end && c < p->nc; c++)
+        if (!*front_done(w, p, c))
+            return 0;
+    return 1;
 }
 
 /* What the children owe column c of a wide supernode whose fronts are published, and the right-hand side. */

@@ -19,8 +19,9 @@ static int together_seen;   /* most block rows of a task, */
 static int64_t halves_seen; /* and tasks that share columns */
 static int most_shares;     /* and how many tasks of a block shared rows or columns */
 
-/* right-hand sides; a block of them, with block rows shared, or not, or where every other supernode shares them */
-enum { ONE, BLOCK, UNSHARED, MIXED };
+/* right-hand sides; a block of them, with block rows shared, or not, or where every other supernode shares them; one,
+ * where every other triangle may be inverted in parts */
+enum { ONE, BLOCK, UNSHARED, MIXED, DIVIDED };
 
 /* Which of the tasks is this that share rows or columns for a block of right-hand sides? Their sums have a place
  * of their own. */
@@ -83,7 +84,14 @@ static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
     CHECK((p->count + GSV_TILE - 1) / GSV_TILE * GSV_TILE * each <= GSV_PIECE_NUMBERS);
     CHECK((int64_t)p->published + p->nc + 3 * GSV_TILE * ((p->nr + GSV_TILE - 1) / GSV_TILE) <=
           w->plan->tiles->stream.published);
-    CHECK(p->b_rows == (first && (collects || (p->left == 0 && top < p->nc)) ? rows : 0));
+    const int divided = is_divided(w, s), publishes = divided && top < p->nc;
+    CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !publishes);
+    CHECK(p->b_rows ==
+          (first && (collects ? publishes || top + GSV_TILE > p->nc : p->left == 0 && publishes) ? rows : 0));
+    if (first && p->left == 0 && publishes) {
+        CHECK(are_published(w, p, top)); /* parts wait for those before them */
+        publish(w, p, top, top + p->b_rows);
+    }
     w->published++;
     shares_seen |= p->groups;
     for (int32_t r = 0; r < rows; r++) {
@@ -92,7 +100,7 @@ static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
             sum[r] = collects && i >= p->nc ? gather(w, p, 1, r) : 0;
         for (int32_t c = p->first + p->left; c < p->first + p->count && c <= i; c++)
             if (c % GSV_TILE >= p->left && c % GSV_TILE < p->left + each) {
-                CHECK(c / GSV_TILE <= p->place); /* published before, or by this block row's first task */
+                CHECK(*front_done(w, p, c));
                 sum[r] += w->v->panels[place(w->plan, s, i, c)] * published_front(w, p, c);
             }
         if (p->flags & GSV_PIECE_LAST) {
@@ -127,7 +135,14 @@ static void rows_forward(walk *w, const gsv_piece *p, int first, row_task *t) {
     if (first) {
         t->begin = t->row = p->place;
         t->reached = t->assembled = 0;
-        CHECK(p->b_rows > 0 && p->b_rows <= GSV_TILE * (folded ? GSV_TOGETHER : 1) && p->b_rows <= rest);
+        const int publishes = is_divided(w, s) && GSV_TILE * p->place < p->nc;
+        CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !publishes);
+        CHECK(folded || (p->b_rows > 0) == (publishes || GSV_TILE * (p->place + 1) > p->nc));
+        CHECK(!folded || p->b_rows > 0);
+        CHECK(p->b_rows <= GSV_TILE * (folded ? GSV_TOGETHER : 1) && p->b_rows <= rest);
+        CHECK(!is_divided(w, s) || are_published(w, p, GSV_TILE * p->place));
+        if (publishes)
+            publish(w, p, GSV_TILE * p->place, GSV_TILE * p->place + p->b_rows);
         for (int32_t r = 0; r < p->b_rows; r++)
             t->own[r] = gather(w, p, 1, r);
         together_seen = p->b_rows > GSV_TILE * together_seen ? p->b_rows / GSV_TILE : together_seen;
@@ -147,8 +162,7 @@ static void rows_forward(walk *w, const gsv_piece *p, int first, row_task *t) {
             uint64_t *at = &sum[i % GSV_TILE];
             *at = p->first == 0 ? 0 : *at;
             for (int32_t c = p->first; c < end && c <= i; c++) {
-                /* published by the block row that has it, which comes before, or is this */
-                CHECK(folded ? c < t->assembled : c / GSV_TILE <= row);
+                CHECK(folded ? c < t->assembled : *front_done(w, p, c));
                 const uint64_t f = folded ? t->front[c] : published_front(w, p, c);
                 *at += panel[start + GSV_TILE * (c - p->first) + i % GSV_TILE] * f;
             }
@@ -227,6 +241,13 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                     }
                     finish(w, p, i, total);
                 }
+            } else if (p->kind == GSV_FRONT_PIECE) {
+                const int32_t s = supernode_at(w->plan, p);
+                CHECK(pieces == 1 && p->numbers == 0 && p->count == 0 && p->a_rows == 0 && !is_divided(w, s));
+                CHECK(p->b_first == GSV_TILE * p->place && p->b_rows <= GSV_FRONT_ROWS);
+                for (int32_t r = 0; r < p->b_rows; r++)
+                    CHECK(b[p->b_first + r] + gather(w, p, 1, r) == published_front(w, p, p->b_first + r));
+                publish(w, p, p->b_first, p->b_first + p->b_rows);
             } else {
                 rows_forward(w, p, k == 0, &rows);
             }
@@ -328,10 +349,25 @@ static void mix_lists(const gsv_plan *plan, gsv_piece_list *mixed) {
     free(unshared);
 }
 
+/* Every other triangle of those that tasks have by block rows may be inverted in parts. */
+static uint8_t *divide_list(const gsv_plan *plan, gsv_piece_list *list) {
+    const gsv_piece_list *whole = &plan->tiles->stream.forward;
+    uint8_t *divided = calloc((size_t)plan->l.nsuper + 1, 1);
+    gsv_message message;
+    int64_t wide = 0;
+    REQUIRE(divided);
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (gsv_columns(plan, s) > GSV_WARP_TILE_COLUMNS)
+            divided[s] = wide++ % 2 == 0;
+    REQUIRE(gsv_stream_divide(plan, divided, list, &message) == GPUSOLVE_OK);
+    CHECK(wide > 1 && list->tasks <= whole->tasks && list->task[list->tasks] <= whole->task[whole->tasks]);
+    return divided;
+}
+
 /* The streams of one right-hand side, or of a block. Returns the pieces of published fronts. far: some piece
  * has lists too long for a slot. */
 static int64_t check_streams(const char *spec, int block, int far, cholmod_common *common) {
-    static const char *const names[] = {"", ", block", ", block, unshared", ", block, mixed"};
+    static const char *const names[] = {"", ", block", ", block, unshared", ", block, mixed", ", divided"};
     testing_in("%s%s", spec, names[block]);
     cholmod_sparse *a = testing_load(spec, common);
     REQUIRE(a);
@@ -352,9 +388,11 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
               .v = &v,
               .done = calloc(updates, 1),
               .x_done = calloc(n, 1),
+              .front_done = calloc((size_t)plan.tiles->stream.published + 1, 1),
               .place = calloc(n, sizeof *w.place),
               .rows_before = calloc((size_t)plan.l.nsuper + 1, sizeof *w.rows_before)};
-    REQUIRE(v.panels && v.b && v.x && v.u && v.y && w.done && w.x_done && w.place && w.rows_before);
+    REQUIRE(v.panels && v.b && v.x && v.u && v.y && w.done && w.x_done && w.front_done && w.place &&
+            w.rows_before);
     for (int32_t s = 0; s < plan.l.nsuper; s++)
         for (int32_t j = 0; j < gsv_columns(&plan, s); j++)
             for (int32_t i = j; i < gsv_rows(&plan, s); i++)
@@ -364,17 +402,22 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
     reference(&plan, &v);
     count_places(&w);
     const gsv_stream *streams = &plan.tiles->stream;
-    gsv_piece_list mixed = {0};
+    gsv_piece_list other = {0};
+    uint8_t *divided = NULL;
     const gsv_piece_list *forward[] = {&streams->forward, &streams->block_forward, &streams->block_unshared,
-                                       &mixed};
+                                       &other, &other};
     CHECK((streams->block_unshared.tasks > 0) == (streams->block_shares > 1));
     if (block == UNSHARED || block == MIXED)
         CHECK(streams->block_unshared.tasks > 0);
     if (block == MIXED)
-        mix_lists(&plan, &mixed);
-    walk_forward(&w, forward[block], block);
+        mix_lists(&plan, &other);
+    if (block == DIVIDED)
+        w.divided = divided = divide_list(&plan, &other);
+    const int blocks = block != ONE && block != DIVIDED;
+    walk_forward(&w, forward[block], blocks);
     CHECK(w.left == 0 && w.share == 0);
-    gsv_stream_free_list(&mixed);
+    gsv_stream_free_list(&other);
+    free(divided);
     int64_t columns = 0, upper = 0;
     for (int32_t s = 0; s < plan.l.nsuper; s++)
         upper += plan.tiles->branches.of[s] < 0 ? gsv_columns(&plan, s) : 0;
@@ -387,12 +430,13 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
     free(w.done);
     w.done = calloc(n, 1);
     REQUIRE(w.done);
-    walk_backward(&w, block ? &plan.tiles->stream.block_backward : &plan.tiles->stream.backward, block);
+    walk_backward(&w, blocks ? &plan.tiles->stream.block_backward : &plan.tiles->stream.backward, blocks);
     for (int32_t i = 0; i < plan.l.n; i++)
         CHECK(w.done[i] == w.x_done[i]);
     CHECK((upper > 0) == (w.pieces > 0));
     free(w.done);
     free(w.x_done);
+    free(w.front_done);
     free(w.place);
     free(w.rows_before);
     free(v.panels);
@@ -431,6 +475,8 @@ int main(void) {
     CHECK(check_matrix("grid3d:26", 0, &common) > 0);
     check_matrix("grid2d:300", 0, &common);
     check_matrix("shell:90", 0, &common);
+    check_streams("grid3d:26", DIVIDED, 0, &common);
+    check_streams("shell:90", DIVIDED, 0, &common);
     CHECK(shares_seen == (2 | 4) && halves_seen > 0 && most_shares > 2);
     CHECK(together_seen == 1);
     gsv_stream_together_tasks = gsv_stream_far_first = 0;
@@ -443,6 +489,8 @@ int main(void) {
     check_streams("grid3d:26", UNSHARED, 0, &common);
     CHECK(most_shares == 0);
     check_streams("elasticity3d:20", MIXED, 0, &common);
+    check_streams("elasticity3d:12", DIVIDED, 0, &common);
+    check_streams("elasticity3d:20", DIVIDED, 0, &common);
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
     cholmod_finish(&common);
     return testing_done();
