@@ -14,6 +14,7 @@
 
 #include "../dense_kernels/fragment.cuh"
 #include "cuda_gather.cuh"
+#include "cuda_l2.cuh"
 #include "cuda_many.h"
 #include "cuda_wide.cuh"
 
@@ -71,6 +72,15 @@ template <int BYTES> __device__ __forceinline__ void begin_copy(void *to, const 
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES),
                      "r"(bytes)
                      : "memory");
+}
+
+/* 16 bytes of a panel. */
+__device__ __forceinline__ void begin_copy_panel(void *to, const void *from, bool there,
+                                                 const l2_policy &policy) {
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(
+                     unsigned(__cvta_generic_to_shared(to))),
+                 "l"(from), "r"(there ? 16 : 0), "l"(policy)
+                 : "memory");
 }
 
 __device__ __forceinline__ void commit_copies() {
@@ -156,13 +166,14 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     int left;                     /* rows of v that it has, from this thread's first one on */
     uint32_t start[STARTS];       /* of the next stage's copies, from the panel on, in units of 16 bytes */
     uint32_t there;               /* bit k: copy k is of rows, or columns, that the panel has */
+    l2_policy policy;             /* of the panel */
     int32_t row[shape::V_COPIES]; /* backward: of the next stage's v */
 
     __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile,
                                            const T *own_rows, const T *rows_below)
         : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), columns(tile.columns),
           nc(tile.node.nc), split(tile.node.first_column + tile.block.end), inside(tile.inside),
-          inside_end(tile.inside_end), cursor(tile), there(0) {
+          inside_end(tile.inside_end), cursor(tile), there(0), policy(l2_policy_of(plan.transient)) {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         const int column = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
 #pragma unroll
@@ -259,7 +270,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
                 const T *from = panel + int64_t(start[BACKWARD ? 0 : k]) * CHUNK;
                 if (BACKWARD)
                     from += k * (THREADS / PER_RUN) * GSV_TILE;
-                begin_copy<16>(to + k * (THREADS / PER_RUN) * GSV_TILE, from, there >> k & 1);
+                begin_copy_panel(to + k * (THREADS / PER_RUN) * GSV_TILE, from, there >> k & 1, policy);
             }
         } else
             bring_edge(stage, term);
@@ -285,7 +296,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
                               column < gsv_block_row_columns(nc, block_row) &&
                               (BACKWARD ? GSV_TILE * block_row < tile.node.nr : column < tile.end);
             const T *from = panel + gsv_block_row_start(nc, block_row) + GSV_TILE * int64_t(column) + p;
-            begin_copy<16>(a + place_in_stage(run, p), here ? from : panel, here);
+            begin_copy_panel(a + place_in_stage(run, p), here ? from : panel, here, policy);
         }
     }
 };

@@ -9,6 +9,7 @@
 
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_gather.cuh"
+#include "cuda_l2.cuh"
 
 namespace gsv {
 
@@ -110,6 +111,20 @@ __device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned b
         : "memory");
 }
 
+/* The same of what is transient in L2, or not. A policy for what is not costs large factors 2 to 4 % all the same. */
+__device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned bytes, uint64_t *barrier,
+                                          bool transient) {
+    if (!transient) {
+        bulk_copy(to, from, bytes, barrier);
+        return;
+    }
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, "
+        "[%3], %4;" ::"r"(shared_address(to)),
+        "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(l2_first())
+        : "memory");
+}
+
 /* --------------------------------------------------------------------------------------- the producer --- */
 
 /* One copy, widened to whole units of 16 bytes; returns how many bytes. */
@@ -182,13 +197,13 @@ template <typename T> __device__ __forceinline__ unsigned column_bytes(const gsv
 /* And its copies, by the lanes in turn. */
 template <typename T>
 __device__ __forceinline__ void copy_columns_warp(const gsv_device_plan &plan, const gsv_piece &p, char *slot,
-                                                  int lane, uint64_t *full) {
+                                                  int lane, uint64_t *full, bool transient) {
     const T *panels = static_cast<const T *>(plan.panels) + p.panel;
     T *panel = reinterpret_cast<T *>(slot + stream_room<T>::HEADER + GSV_PIECE_LISTS);
     for (int b = lane; b < p.count; b += 32)
         bulk_copy(panel + b * 16 * p.width,
                   panels + gsv_block_row_start(p.nc, p.first + b * p.groups) + 16 * int64_t(p.left),
-                  column_bytes<T>(p), full);
+                  column_bytes<T>(p), full, transient);
 }
 
 /* Of each sixteen columns of a shared block row a task has 1 << share_shift: eight or four; */
@@ -205,14 +220,14 @@ __device__ __forceinline__ int shared_columns(const gsv_piece &p, int columns) {
 /* And its copies: sixteen rows of a few columns each. */
 template <typename T>
 __device__ __forceinline__ void copy_share_warp(const gsv_device_plan &plan, const gsv_piece &p, char *slot,
-                                                int lane, uint64_t *full) {
+                                                int lane, uint64_t *full, bool transient) {
     const int each = 1 << share_shift(p);
     const T *panels = static_cast<const T *>(plan.panels) + p.panel;
     T *panel = reinterpret_cast<T *>(slot + stream_room<T>::HEADER + GSV_PIECE_LISTS);
     for (int g = lane; GSV_TILE * g + p.left < p.count; g += 32) {
         const int left = p.count - GSV_TILE * g - p.left, live = left < each ? left : each;
         bulk_copy(panel + GSV_TILE * each * g, panels + GSV_TILE * GSV_TILE * g,
-                  live * GSV_TILE * int(sizeof(T)), full);
+                  live * GSV_TILE * int(sizeof(T)), full, transient);
     }
 }
 
@@ -236,6 +251,8 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
     /* the next sweep's blocks may start where this one's have left, and bring their first pieces */
     let_next_kernel_start();
     const int lane = threadIdx.x % 32;
+    const bool transient =
+        std::is_same<Room, stream_room<T>>::value ? plan.transient_for_one : plan.transient;
     int *ticket = BACKWARD ? &state->backward : &state->forward;
     const uint64_t *pieces = reinterpret_cast<const uint64_t *>(list.piece);
     auto words = [&](int piece) {
@@ -310,13 +327,13 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             }
             __syncwarp();
             if (bytes > 0 && is_list)
-                bulk_copy(to, from, bytes, &ring.listed[n % room::SLOTS]);
+                bulk_copy(to, from, bytes, &ring.listed[n % room::SLOTS], transient);
             if (bytes > 0 && !is_list)
-                bulk_copy(to, from, bytes, full);
+                bulk_copy(to, from, bytes, full, transient);
             if (columns)
-                copy_columns_warp<T>(plan, p, slot, lane, full);
+                copy_columns_warp<T>(plan, p, slot, lane, full, transient);
             if (share)
-                copy_share_warp<T>(plan, p, slot, lane, full);
+                copy_share_warp<T>(plan, p, slot, lane, full, transient);
             if (lane == 0) {
                 header->parts = parts; /* only now, for it may still be on its way */
                 if (ring.listed)

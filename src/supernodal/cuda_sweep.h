@@ -52,6 +52,7 @@ typedef struct gsv_device_plan {
     gsv_device_pieces block_forward, block_backward;   /* a block of them */
     const int32_t *upper_rows;                         /* of the stream */
     const void *panels;                                /* numbers */
+    int transient, transient_for_one;                  /* the first to give way in L2 (cuda_l2.cuh) */
     const void *d;                                     /* [n] real numbers, or NULL */
 } gsv_device_plan;
 

@@ -1,0 +1,31 @@
+/*
+ * How long the L2 cache keeps a panel. A solve reads panels once in each sweep, from the first to the last and
+ * back; where all of them are more than L2 has room for, what is read is gone before it is wanted again, and
+ * has taken the place of vectors, which are wanted soon. So transient panels are the first to give way; which are,
+ * cuda_prepare.c knows.
+ */
+#ifndef GSV_CUDA_L2_CUH
+#define GSV_CUDA_L2_CUH
+
+#include <stdint.h>
+
+namespace gsv {
+
+typedef uint64_t l2_policy; /* of a copy */
+
+/* The first to give way; */
+__device__ __forceinline__ l2_policy l2_first() {
+    l2_policy policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+/* or, if it is not transient, like everything. */
+__device__ __forceinline__ l2_policy l2_policy_of(bool transient) {
+    l2_policy normal;
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(normal));
+    return transient ? l2_first() : normal;
+}
+
+} // namespace gsv
+#endif
