@@ -204,33 +204,42 @@ template <typename T> struct stream_block {
  * trip. Those of branches are there; the others are polled.
  */
 template <typename T> struct owed_terms {
-    enum { EACH = GSV_PIECE_LISTS / 4 / STREAM_THREADS };
+    enum { EACH = GSV_PIECE_LISTS / 4 / STREAM_THREADS, FEW = 2 };
     T term[EACH];
     uint32_t from[EACH];
     unsigned polled; /* bit q: term[q] is */
+    int count;
     static __device__ __forceinline__ int place(int q) {
         return int(threadIdx.x) + STREAM_THREADS * q;
     }
-    static __device__ __forceinline__ int count_of(const gsv_piece &p) {
-        return p.flags & GSV_PIECE_FAR ? 0 : p.a_gathers + p.b_gathers;
+    __device__ __forceinline__ void request_term(const stream_block<T> &block, const gsv_piece &p, int q) {
+        if (place(q) < count) {
+            const int k = place(q), b = k - p.a_gathers;
+            from[q] = *stream_block<T>::list(p, b < 0 ? p.a_gather_at + 4 * k : p.b_gather_at + 4 * b);
+            load_relaxed(block.u + from[q], term[q]);
+            polled |= from[q] < block.upper ? 1u << q : 0u;
+        }
     }
+    /* Most pieces have few terms, or none. No more decisions than these: one for each term would have them wait for
+     * each other. */
     __device__ __forceinline__ void request(const stream_block<T> &block, const gsv_piece &p) {
-        const int count = count_of(p);
+        count = p.flags & GSV_PIECE_FAR ? 0 : p.a_gathers + p.b_gathers;
         polled = 0;
+        if (count == 0)
+            return;
 #pragma unroll
-        for (int q = 0; q < EACH; q++)
-            if (place(q) < count) {
-                const int k = place(q), b = k - p.a_gathers;
-                from[q] = *stream_block<T>::list(p, b < 0 ? p.a_gather_at + 4 * k : p.b_gather_at + 4 * b);
-                load_relaxed(block.u + from[q], term[q]);
-                polled |= from[q] < block.upper ? 1u << q : 0u;
-            }
+        for (int q = 0; q < FEW; q++)
+            request_term(block, p, q);
+        if (count > FEW * STREAM_THREADS)
+#pragma unroll
+            for (int q = FEW; q < EACH; q++)
+                request_term(block, p, q);
     }
     __device__ __forceinline__ bool lacks(int q) const {
         return polled >> q & 1 && is_absent(term[q]);
     }
     /* Into block.terms(); the caller lets the warps meet. */
-    __device__ __forceinline__ bool finish(const stream_block<T> &block, const gsv_piece &p) {
+    __device__ __forceinline__ bool finish(const stream_block<T> &block) {
         const bool waited = poll(
             [&]() {
                 bool any = false;
@@ -250,7 +259,6 @@ template <typename T> struct owed_terms {
                     }
             },
             block.state);
-        const int count = count_of(p);
 #pragma unroll
         for (int q = 0; q < EACH; q++)
             if (place(q) < count)

@@ -71,8 +71,7 @@ template <typename T> struct row_sums {
 
 /* Does every task of the supernode read its front where a few have published it? */
 __device__ __forceinline__ bool is_published(const gsv_piece &p, int parts) {
-    return p.kind == GSV_SHARE_PIECE || p.kind == GSV_FRONT_PIECE ||
-           (p.kind == GSV_ROW_PIECE && (parts > 1 || p.flags & GSV_PIECE_PUBLISHED));
+    return p.flags & GSV_PIECE_PUBLISHED || parts > 1;
 }
 
 /* Two of up to 2 STREAM_THREADS published numbers. Number k is at(k). */
@@ -201,7 +200,7 @@ __device__ __forceinline__ bool complete_forward(stream_block<T> &block, const g
     if (owns)
         owed[2] = block.owed_b(p, row);
     const bool far = p.flags & GSV_PIECE_FAR;
-    const bool waited = rows.owed.finish(block, p);
+    const bool waited = rows.owed.finish(block);
     consumers_meet(); /* the terms are there */
     block.add_owed(far, owed, sum);
 #pragma unroll

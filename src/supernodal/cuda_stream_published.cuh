@@ -34,7 +34,7 @@ __device__ __forceinline__ bool complete_published(stream_block<T> &block, const
             const bool publishes =
                 p.flags & GSV_PIECE_PUBLISHES &&
                 (p.kind != GSV_SHARE_PIECE || (header.parts > 1 ? p.left > 0 : p.left == 0));
-            waited = rows.owed.finish(block, p);
+            waited = rows.owed.finish(block);
             consumers_meet(); /* the terms are there */
             if (mine) {
                 T sum[1] = {rows.right_side[0]};
