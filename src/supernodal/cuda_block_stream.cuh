@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
                  *listed = ready + room::SLOTS; /* its lists are */
     if (threadIdx.x == 0) {
         for (int k = 0; k < room::SLOTS; k++) {
-            barrier_init(&full[k], 1);
-            barrier_init(&listed[k], 1);
+            barrier_init(&full[k], ARRIVALS);
+            barrier_init(&listed[k], ARRIVALS);
             barrier_init(&empty[k], 2 * room::WARPS * ARRIVALS);
             barrier_init(&ready[k], room::WARPS * ARRIVALS);
         }

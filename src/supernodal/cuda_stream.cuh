@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
     ring slots = {memory, barriers, barriers + room::SLOTS, barriers + 2 * room::SLOTS, memory + room::STAGE};
     if (threadIdx.x == 0) {
         for (int k = 0; k < room::SLOTS; k++) {
-            barrier_init(&slots.full[k], 1);
+            barrier_init(&slots.full[k], ARRIVALS);
             barrier_init(&slots.empty[k], STREAM_WARPS * ARRIVALS);
             barrier_init(&slots.begun[k], STREAM_WARPS * ARRIVALS);
         }

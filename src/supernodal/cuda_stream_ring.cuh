@@ -55,9 +55,9 @@ __device__ __forceinline__ void barrier_arrive(uint64_t *barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
 
-/* Arrive, for a warp that has read: one lane does. compute-sanitizer's racecheck does not take that for an order,
- * and reports every slot that is used again, in the smallest ring too. In a build for it, GSV_RACECHECK, all
- * lanes arrive (tests/README.md). */
+/* Arrive, for a warp that has read, or written: one lane does. compute-sanitizer's racecheck does not take that for
+ * an order, and reports every slot that is used again, in the smallest ring too. In a build for it, GSV_RACECHECK,
+ * all lanes arrive (tests/README.md). */
 #ifdef GSV_RACECHECK
 enum { ARRIVALS = 32 };
 #else
@@ -334,8 +334,9 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
                 copy_columns_warp<T>(plan, p, slot, lane, full, transient);
             if (share)
                 copy_share_warp<T>(plan, p, slot, lane, full, transient);
-            if (lane == 0) {
+            if (lane == 0)
                 header->parts = parts; /* only now, for it may still be on its way */
+            if (lane < ARRIVALS) {
                 if (ring.listed)
                     barrier_arrive(&ring.listed[n % room::SLOTS]);
                 barrier_arrive(full);
@@ -343,12 +344,15 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
         }
     }
     wait_for_room();
-    if (lane == 0) {
+    if (lane == 0)
         reinterpret_cast<stream_header *>(ring.slots + n % room::SLOTS * room::SLOT)->piece.kind =
             GSV_NO_PIECE;
+    if (lane < ARRIVALS) {
         barrier_arrive(&ring.full[n % room::SLOTS]);
         if (ring.listed)
             barrier_arrive(&ring.listed[n % room::SLOTS]);
+    }
+    if (lane == 0) {
         int *left = BACKWARD ? &state->backward_left : &state->forward_left;
         if (atomicAdd(left, 1) == int(gridDim.x) - 1) {
             *left = 0;
