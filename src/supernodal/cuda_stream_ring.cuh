@@ -111,7 +111,7 @@ __device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned b
         : "memory");
 }
 
-/* The same of what is transient in L2, or not. A policy for what is not costs large factors 2 to 4 % all the same. */
+/* The same of what is transient in L2, or not. A policy for what is not makes large factors slower. */
 __device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned bytes, uint64_t *barrier,
                                           bool transient) {
     if (!transient) {

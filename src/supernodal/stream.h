@@ -183,7 +183,8 @@ extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far
 gpusolve_status gsv_stream_unshare(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed,
                                    gsv_message *message);
 /* The forward list for one right-hand side in which the triangle of supernode s, if divided[s], may be inverted in
- * parts. It is no longer than the plan's, in which none may. list: to be freed with gsv_stream_free_list. */
+ * parts. It has as many tasks and pieces as the plan's, in which none may. list: to be freed with
+ * gsv_stream_free_list. */
 gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *list,
                                   gsv_message *message);
 void gsv_stream_free_list(gsv_piece_list *list);

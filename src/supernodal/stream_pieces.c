@@ -197,11 +197,13 @@ static int32_t end_of_rows(const gsv_writer *w, int32_t s, int32_t row, int32_t 
     }
 }
 
-/* A front that is published, by tasks of their own. */
-static void add_fronts(gsv_writer *w, gsv_piece piece) {
+/* A front that is published, by tasks of their own. Where the triangle's block rows do that these change nothing, but
+ * are there: the list has as many tasks as any other, so that a graph that has its length stays right. */
+static void add_fronts(gsv_writer *w, gsv_piece piece, bool divided) {
     const int32_t alignment = 6; /* of the two lists */
     piece.kind = GSV_FRONT_PIECE;
-    piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED | GSV_PIECE_PUBLISHES;
+    piece.flags = (uint8_t)(GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED |
+                            (divided ? 0 : GSV_PIECE_PUBLISHES));
     for (int32_t first = 0, rows; first < piece.nc; first += rows) {
         rows = piece.nc - first < GSV_FRONT_ROWS ? piece.nc - first : GSV_FRONT_ROWS;
         while (rows > GSV_TILE && entries(w, first, rows) + alignment > GSV_PIECE_LISTS / 4)
@@ -275,8 +277,8 @@ void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bo
     const int32_t below =
         piece.nr > piece.nc ? piece.nc / GSV_TILE : last; /* the first one that others wait for */
     piece.published = published;
-    if (phase == GSV_FRONTS && !folded && !divided)
-        add_fronts(w, piece);
+    if (phase == GSV_FRONTS && !folded)
+        add_fronts(w, piece, divided);
     if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
         if (folded || divided)
             add_rows(w, s, piece, shared, folded, 0, below);

@@ -243,11 +243,14 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                 }
             } else if (p->kind == GSV_FRONT_PIECE) {
                 const int32_t s = supernode_at(w->plan, p);
-                CHECK(pieces == 1 && p->numbers == 0 && p->count == 0 && p->a_rows == 0 && !is_divided(w, s));
+                CHECK(pieces == 1 && p->numbers == 0 && p->count == 0 && p->a_rows == 0);
                 CHECK(p->b_first == GSV_TILE * p->place && p->b_rows <= GSV_FRONT_ROWS);
                 for (int32_t r = 0; r < p->b_rows; r++)
                     CHECK(b[p->b_first + r] + gather(w, p, 1, r) == published_front(w, p, p->b_first + r));
-                publish(w, p, p->b_first, p->b_first + p->b_rows);
+                if (is_divided(w, s))
+                    CHECK(!(p->flags & GSV_PIECE_PUBLISHES));
+                else
+                    publish(w, p, p->b_first, p->b_first + p->b_rows);
             } else {
                 rows_forward(w, p, k == 0, &rows);
             }
@@ -360,7 +363,7 @@ static uint8_t *divide_list(const gsv_plan *plan, gsv_piece_list *list) {
         if (gsv_columns(plan, s) > GSV_WARP_TILE_COLUMNS)
             divided[s] = wide++ % 2 == 0;
     REQUIRE(gsv_stream_divide(plan, divided, list, &message) == GPUSOLVE_OK);
-    CHECK(wide > 1 && list->tasks <= whole->tasks && list->task[list->tasks] <= whole->task[whole->tasks]);
+    CHECK(wide > 1 && list->tasks == whole->tasks && list->task[list->tasks] == whole->task[whole->tasks]);
     return divided;
 }
 
