@@ -4,7 +4,7 @@
  * fits into a slot of a block's shared memory, with all that a block needs to know of it; a task is one piece
  * or several that a block works off one after the other, because their sums belong together. Blocks take
  * tasks in the order of the stream (cuda_stream.cuh), in which a task comes after all that it waits for.
- * Plain C; follows from the pattern alone.
+ * Plain C; follows from the pattern alone, and from which triangles are inverted in parts.
  *
  *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
@@ -12,7 +12,7 @@
  *                                     there are many tasks, one has up to four block rows
  *                 GSV_SHARE_PIECE     of every sixteen columns of one block row eight or four: two or four tasks
  *                                     share it, where there are fewer tasks than a device has blocks
- *                  GSV_FRONT_PIECE    no numbers: some rows of a front that is assembled once, and published
+ *                 GSV_FRONT_PIECE     no numbers: some rows of a front that is assembled once, and published
  *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one, or of eight where there are
  *                                     few tasks; where there are fewer still, every other block row
@@ -43,8 +43,8 @@
  *
  *      a    forward: the rows of the front's own columns that the piece multiplies with, where every task
  *           assembles them for itself; none if pieces before have brought them
- *      b    forward: the rows that the task has results for, with its first piece; backward: the rows whose numbers
- *           the piece reads, as places among the upper tree's columns
+ *      b    forward: the rows that the task has results for, or publishes, with its first piece; backward: the
+ *           rows whose numbers the piece reads, as places among the upper tree's columns
  */
 #ifndef GSV_STREAM_H
 #define GSV_STREAM_H
