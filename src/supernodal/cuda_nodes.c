@@ -155,7 +155,7 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         form->changes += form->block_columns > 0;
         form->block_columns = 0;
     }
-    if (parts > 1) {
+    if (parts > 1 && nc > GSV_WARP_TILE_COLUMNS) {
         form->changes += !device->in_parts[s];
         device->lists_are_old |= !device->in_parts[s];
         device->in_parts[s] = 1;

@@ -11,7 +11,8 @@
  * if that piece has come and they did not have to wait for this one's. A task of several block rows assembles its
  * front once.
  *
- * Forward, nobody waits for a triangle's rows, so those come last in their level (stream.h).
+ * Forward, nobody waits for a triangle's rows, so those come last in their level, unless it is inverted in parts
+ * (stream.h).
  *
  * Who takes what. A level of few tasks is on the critical path, so no block has two of them while another
  * has none: it takes the next one when it no longer waits for this one's vector. In a level of very many a

@@ -267,7 +267,9 @@ static void mix(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *m
     int32_t tasks = 0;
     int64_t rest = 0;
     for (int32_t at[2] = {0, 0}; at[0] < lists[0]->tasks;) {
-        const int which = unshared[gsv_supernode_of(plan, lists[0]->piece[at[0]].first_column)] != 0;
+        const gsv_piece *first = &lists[0]->piece[at[0]];
+        const int which =
+            first->nc > GSV_FOLD_COLUMNS && unshared[gsv_supernode_of(plan, first->first_column)];
         for (int k = 0; k < 2; k++) {
             const gsv_piece_list *from = lists[k];
             const int32_t begin = at[k];

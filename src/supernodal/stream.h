@@ -178,8 +178,9 @@ typedef struct gsv_stream {
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
 /* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
 extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far_first;
-/* The forward list for blocks of right-hand sides in which supernode s, if unshared[s], shares no block rows:
- * its tasks come from block_unshared, all others' from block_forward. mixed: to be freed with gsv_stream_free_list. */
+/* The forward list for blocks of right-hand sides in which supernode s, if unshared[s], shares no block rows: its
+ * tasks come from block_unshared, all others' from block_forward, as do those of up to GSV_FOLD_COLUMNS columns, which
+ * share none anyway. mixed: to be freed with gsv_stream_free_list. */
 gpusolve_status gsv_stream_unshare(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed,
                                    gsv_message *message);
 /* The forward list for one right-hand side in which the triangle of supernode s, if divided[s], may be inverted in

@@ -12,7 +12,6 @@
 #include "memory.h"
 #include "stream_walk.h"
 #include "supernodal/import.h"
-#include "supernodal/tiles.h"
 
 static int shares_seen;     /* bits of gsv_piece.groups of shared block rows, */
 static int together_seen;   /* most block rows of a task, */
@@ -137,8 +136,7 @@ static void rows_forward(walk *w, const gsv_piece *p, int first, row_task *t) {
         t->reached = t->assembled = 0;
         const int publishes = is_divided(w, s) && GSV_TILE * p->place < p->nc;
         CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !publishes);
-        CHECK(folded || (p->b_rows > 0) == (publishes || GSV_TILE * (p->place + 1) > p->nc));
-        CHECK(!folded || p->b_rows > 0);
+        CHECK((p->b_rows > 0) == (folded || publishes || GSV_TILE * (p->place + 1) > p->nc));
         CHECK(p->b_rows <= GSV_TILE * (folded ? GSV_TOGETHER : 1) && p->b_rows <= rest);
         CHECK(!is_divided(w, s) || are_published(w, p, GSV_TILE * p->place));
         if (publishes)
@@ -332,22 +330,24 @@ static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
     }
 }
 
-/* Every other supernode whose block rows are shared shares them no more: fewer tasks do than before, but some. */
+/* Every other supernode whose block rows are shared shares them no more: fewer tasks do than before, but some. Those
+ * of few columns share none, and keep their tasks. */
 static void mix_lists(const gsv_plan *plan, gsv_piece_list *mixed) {
     const gsv_stream *streams = &plan->tiles->stream;
     uint8_t *unshared = calloc((size_t)plan->l.nsuper + 1, 1);
     gsv_message message;
-    int64_t wide = 0, sharing[2] = {0, 0};
+    int64_t wide = 0, sharing[2] = {0, 0}, few[2] = {0, 0};
     REQUIRE(unshared);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (gsv_columns(plan, s) > GSV_FOLD_COLUMNS)
-            unshared[s] = wide++ % 2 == 0;
+        unshared[s] = gsv_columns(plan, s) <= GSV_FOLD_COLUMNS || wide++ % 2 == 0;
     REQUIRE(gsv_stream_unshare(plan, unshared, mixed, &message) == GPUSOLVE_OK);
     const gsv_piece_list *lists[] = {&streams->block_forward, mixed};
     for (int k = 0; k < 2; k++)
-        for (int32_t t = 0; t < lists[k]->tasks; t++)
+        for (int32_t t = 0; t < lists[k]->tasks; t++) {
             sharing[k] += lists[k]->piece[t].flags & GSV_PIECE_PUBLISHED && lists[k]->piece[t].shares > 1;
-    CHECK(wide > 1 && sharing[1] > 0 && sharing[1] < sharing[0]);
+            few[k] += lists[k]->piece[t].nc <= GSV_FOLD_COLUMNS;
+        }
+    CHECK(few[0] == few[1] && wide > 1 && sharing[1] > 0 && sharing[1] < sharing[0]);
     CHECK(mixed->tasks <= streams->room_tasks && mixed->task[mixed->tasks] <= streams->room_pieces);
     free(unshared);
 }
