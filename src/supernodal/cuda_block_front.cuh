@@ -319,6 +319,40 @@ template <int NR> struct block_gather {
     }
 };
 
+/* List b of a piece, at most 64 rows: calls keep(row, sum) for each of 64 rows with what it is owed, and, before
+ * `columns`, with the right-hand side, from y on. Of more rows than there are the sums are zeros. */
+template <int NR, typename Keep>
+__device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const block_slot<NR> &slot,
+                                            const double *y, int columns, Keep keep) {
+    typedef block_gather<NR> shape;
+    constexpr int OWN = GSV_TILE * GSV_GROUPS / shape::STEP;
+    const gsv_piece &p = slot.piece();
+    const int pair = gather_thread<NR>::pair(), mine = gather_thread<NR>::own();
+    const owed_rows b = slot.owed(block.plan, true);
+    const uint32_t b_start = b.ptr[0];
+    const owed_entries owed = {nullptr, b.gather + b_start, 0, int(b.ptr[p.b_rows] - b_start)};
+    double sum[OWN][2];
+#pragma unroll
+    for (int k = 0; k < OWN; k++) {
+        const int row = mine + k * shape::STEP;
+        sum[k][0] = sum[k][1] = 0;
+        if (row < p.b_rows && row < columns)
+            load_pair(y + int64_t(row) * NR + pair, sum[k]);
+    }
+    for (int staged = 0; staged < owed.of_all; staged += shape::STAGED) {
+        block.stage(owed, staged);
+#pragma unroll
+        for (int k = 0; k < OWN; k++) {
+            const int row = mine + k * shape::STEP;
+            if (row < p.b_rows)
+                block.add_staged(sum[k], int(b.ptr[row] - b_start), int(b.ptr[row + 1] - b_start), staged);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < OWN; k++)
+        keep(mine + k * shape::STEP, sum[k]);
+}
+
 /* The rows that each task assembles: those that it multiplies with, of a triangle of few columns, and those
  * that its results are added to. */
 template <int NR>
@@ -375,60 +409,75 @@ __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, con
             store_pair(front + front_place<NR>(mine + k * shape::STEP, pair), right[k][0], right[k][1]);
 }
 
-/* Of a triangle of many columns, or one that is inverted in parts, the rows are assembled by the tasks that
- * have results for them, and published; every task reads them there. Where there are parts those that multiply
- * read them, for they wait for each other. */
+/* Of a triangle of many columns some tasks assemble the rows, and publish them; every other task reads them there. */
+template <int NR>
+__device__ __forceinline__ void gather_front(const block_gather<NR> &block, const block_slot<NR> &slot,
+                                             const double *y, double *published) {
+    const gsv_piece &p = slot.piece();
+    if (!(p.flags & GSV_PIECE_PUBLISHES))
+        return;
+    double *f = published + (int64_t(p.published) + p.b_first) * NR + gather_thread<NR>::pair();
+    gather_owed<NR>(block, slot, y + int64_t(p.first_column + p.b_first) * NR, p.b_rows,
+                    [&](int row, const double(&sum)[2]) {
+                        if (row < p.b_rows)
+                            publish_pair(f + int64_t(row) * NR, sum[0], sum[1]);
+                    });
+}
+
+/* What such a task multiplies with, and, for the rows below the triangle, what its results are added to. */
 template <int NR>
 __device__ __forceinline__ void gather_published(const block_gather<NR> &block, const block_slot<NR> &slot,
-                                                 const double *y, double *published) {
-    typedef block_gather<NR> shape;
-    constexpr int OWN = 64 / shape::STEP;
+                                                 const double *published) {
     const gsv_piece &p = slot.piece();
-    const int parts = slot.header().parts, pair = gather_thread<NR>::pair(), mine = gather_thread<NR>::own();
-    const bool divided = parts > 1;
-    double *front = slot.front(slot.numbers(p, false)), *own = slot.own(front, p);
-    double *f = published + int64_t(p.published) * NR;
+    double *front = slot.front(slot.numbers(p, false));
     published_rows_reader<NR> reader;
-    const double *from = f + int64_t(p.first) * NR;
-    const int count = divided ? 0 : p.count;
-    reader.request(from, count);
-    if (p.flags & GSV_PIECE_FIRST && (!(p.flags & GSV_PIECE_PUBLISHED) || p.share == 0)) {
-        const int top = GSV_TILE * p.place, width = divided ? gsv_part_columns(p.nc, parts) : p.nc;
-        const owed_rows b = slot.owed(block.plan, true);
-        const uint32_t b_start = b.ptr[0];
-        const owed_entries owed = {nullptr, b.gather + b_start, 0, int(b.ptr[p.b_rows] - b_start)};
-        double sum[OWN][2];
-#pragma unroll
-        for (int k = 0; k < OWN; k++) {
-            const int row = mine + k * shape::STEP;
-            sum[k][0] = sum[k][1] = 0;
-            if (row < p.b_rows && top + row < p.nc)
-                load_pair(y + int64_t(p.first_column + top + row) * NR + pair, sum[k]);
-        }
-        for (int staged = 0; staged < owed.of_all; staged += shape::STAGED) {
-            block.stage(owed, staged);
-#pragma unroll
-            for (int k = 0; k < OWN; k++) {
-                const int row = mine + k * shape::STEP;
-                if (row < p.b_rows)
-                    block.add_staged(sum[k], int(b.ptr[row] - b_start), int(b.ptr[row + 1] - b_start),
-                                     staged);
-            }
-        }
-#pragma unroll
-        for (int k = 0; k < OWN; k++) {
-            const int row = mine + k * shape::STEP;
-            if (row < GSV_TILE * p.groups) {
-                /* rows of the first part are complete */
-                if (top + row < p.nc && (top + row) / GSV_TILE * GSV_TILE < width) {
-                    publish_pair(f + int64_t(top + row) * NR + pair, sum[k][0], sum[k][1]);
-                    sum[k][0] = sum[k][1] = 0;
-                }
-                store_pair(own + front_place<NR>(row, pair), sum[k][0], sum[k][1]);
-            }
-        }
+    const double *from = published + (int64_t(p.published) + p.first) * NR;
+    reader.request(from, p.count);
+    if (p.b_rows > 0) { /* the first piece's */
+        double *own = slot.own(front, p);
+        const int above = p.b_first - GSV_TILE * p.place;
+        gather_owed<NR>(block, slot, nullptr, 0, [&](int row, const double(&sum)[2]) {
+            if (row < GSV_TILE * p.groups - above)
+                store_pair(own + front_place<NR>(above + row, gather_thread<NR>::pair()), sum[0], sum[1]);
+        });
+        for (int row = gather_thread<NR>::own(); row < above; row += gather_thread<NR>::STEP)
+            store_pair(own + front_place<NR>(row, gather_thread<NR>::pair()), 0, 0);
     }
-    reader.finish(from, count, front, block.state);
+    reader.finish(from, p.count, front, block.state);
+}
+
+/* Where the triangle is inverted in parts, its rows are assembled by the tasks that have results for them. Those that
+ * multiply read the front, for they wait for each other. */
+template <int NR>
+__device__ __forceinline__ void gather_parts(const block_gather<NR> &block, const block_slot<NR> &slot,
+                                             const double *y, double *published) {
+    const gsv_piece &p = slot.piece();
+    if (!(p.flags & GSV_PIECE_FIRST))
+        return;
+    const int pair = gather_thread<NR>::pair(), nc = p.nc, top = GSV_TILE * p.place;
+    const int width = gsv_part_columns(nc, slot.header().parts);
+    double *own = slot.own(slot.front(slot.numbers(p, false)), p);
+    double *f = published + int64_t(p.published) * NR + pair;
+    gather_owed<NR>(
+        block, slot, y + int64_t(p.first_column + top) * NR, nc - top, [&](int row, const double(&sum)[2]) {
+            if (row >= GSV_TILE * p.groups)
+                return;
+            /* rows of the first part are complete */
+            const bool complete = top + row < nc && (top + row) / GSV_TILE * GSV_TILE < width;
+            if (complete)
+                publish_pair(f + int64_t(top + row) * NR, sum[0], sum[1]);
+            store_pair(own + front_place<NR>(row, pair), complete ? 0 : sum[0], complete ? 0 : sum[1]);
+        });
+}
+
+/* NaNs, for all that a piece is multiplied with. */
+template <int NR> __device__ __forceinline__ void gather_nothing(const block_slot<NR> &slot) {
+    const gsv_piece &p = slot.piece();
+    double *front = slot.front(slot.numbers(p, false));
+    const int rows = (p.count + 7) / 8 * 8 + (p.flags & GSV_PIECE_FIRST ? GSV_TILE * p.groups : 0);
+    for (int row = gather_thread<NR>::own(); row < rows; row += gather_thread<NR>::STEP)
+        store_pair(front + front_place<NR>(row, gather_thread<NR>::pair()), not_a_number<double>(),
+                   not_a_number<double>());
 }
 
 /* A narrow supernode, forward: all its rows. front: in the slot of its last piece. */

@@ -17,14 +17,21 @@ namespace gsv {
 template <int NR> struct block_product {
     static const int N = NR / 8, PARTIAL = NR + 2; /* distance of rows of partial sums */
     gsv_stream_state *state;
+    unsigned thread; /* threadIdx.x in a register of its own: it is read in every loop */
     double acc[N][4];
 
-    static __device__ __forceinline__ int warp() {
-        return threadIdx.x / 32;
+    __device__ __forceinline__ int warp() const {
+        return int(thread / 32);
+    }
+    __device__ __forceinline__ int g() const {
+        return int(thread % 32 / 4);
+    }
+    __device__ __forceinline__ int q() const {
+        return int(thread % 4);
     }
     /* The first right-hand side of this lane's results. */
-    static __device__ __forceinline__ int column() {
-        return 2 * (threadIdx.x % 4);
+    __device__ __forceinline__ int column() const {
+        return 2 * q();
     }
     __device__ __forceinline__ void clear() {
 #pragma unroll
@@ -34,8 +41,8 @@ template <int NR> struct block_product {
     /* Sums of the splits of a group of rows: those of split 0 get the others' in ascending order. partial: the
      * front, which has been used for the last time. */
     __device__ __forceinline__ void combine(double *partial, int groups) {
-        const int warp = this->warp(), lane = threadIdx.x % 32;
-        double *mine = partial + lane / 4 * PARTIAL + column();
+        const int warp = this->warp();
+        double *mine = partial + g() * PARTIAL + column();
         block_meets<MULTIPLIERS>(); /* everybody has read the front */
         if (warp >= groups)
 #pragma unroll
@@ -59,91 +66,49 @@ template <int NR> struct block_product {
     }
 };
 
-/*
- * The end of a task that shares its rows or columns with others: its sums go to memory, and the last one to come,
- * whichever it is, adds up all of them, in ascending order. Nobody waits. Returns whether the sums are complete.
- */
-struct shared_sums {
-    int share, shares, rows;
-    uint32_t place;
-    __device__ __forceinline__ shared_sums(const gsv_piece &p)
-        : share(p.flags & GSV_PIECE_PUBLISHED ? p.share : 0),
-          shares(p.flags & GSV_PIECE_PUBLISHED ? p.shares : 1), rows(GSV_TILE * p.groups),
-          place(uint32_t(p.numbers)) {}
-};
-
-template <int NR>
-__device__ __forceinline__ bool collect(block_product<NR> &block, const shared_sums &p, int group,
-                                        double *published) {
-    constexpr int N = NR / 8;
-    if (p.shares <= 1)
-        return true;
-    const int64_t row = GSV_TILE * group + threadIdx.x % 32 / 4 * 2;
-    double *sums = published + (int64_t(p.place) + row) * NR + block.column();
-#pragma unroll
-    for (int m = 0; m < 2; m++)
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            store_pair(sums + (p.share * p.rows + m) * NR + 8 * n, block.acc[n][2 * m],
-                       block.acc[n][2 * m + 1]);
-    __syncwarp();
-    int missing = 0;
-    if (threadIdx.x % 32 == 0) {
-        __threadfence(); /* the warp's sums before the count */
-        int *count = reinterpret_cast<int *>(published + (int64_t(p.place) + p.shares * p.rows) * NR) + group;
-        missing = p.shares - 2 - atomicAdd(count, 1); /* it begins as ABSENT: -1 */
-        __threadfence();                              /* and the others' after it */
-    }
-    if (__shfl_sync(~0u, missing, 0) != 0)
-        return false;
-    block.clear();
-#pragma unroll 4
-    for (int share = 0; share < p.shares; share++)
-#pragma unroll
-        for (int n = 0; n < N; n++)
-#pragma unroll
-            for (int m = 0; m < 2; m++) {
-                double other[2];
-                load_relaxed16(sums + (share * p.rows + m) * NR + 8 * n, other);
-                block.acc[n][2 * m] += other[0];
-                block.acc[n][2 * m + 1] += other[1];
-            }
-    return true;
-}
-
 /* -------------------------------------------------------------------------------------------- forward --- */
 
-/* c += the product of columns begin .. stop - 1 of a block row, whose tile's first column `tile` is, this lane's part
- * of it, with rows of the front from `front` on. */
+/* acc += the product of columns begin .. stop - 1 of a block row, whose tile's first column `tile` is, this lane's
+ * part of it, with rows of the front from `front` on. begin: a multiple of eight. */
 template <int NR>
-__device__ __forceinline__ void multiply_row(double (&acc)[NR / 8][4], const double *tile,
+__device__ __forceinline__ void multiply_row(block_product<NR> &block, const double *tile,
                                              const double *front, int begin, int stop) {
     constexpr int N = NR / 8;
-    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
-    const double *at = tile + GSV_TILE * (begin + q) + 2 * g, *v = front + begin * NR;
-    int k = begin;
-#pragma unroll 3
-    for (; k + 8 <= stop; k += 8) {
-        const double2 low = *reinterpret_cast<const double2 *>(at);
-        const double2 high = *reinterpret_cast<const double2 *>(at + 64);
+    const int g = block.g(), q = block.q();
+    const double *at = tile + GSV_TILE * (begin + q) + 2 * g;
+    const double *v[N]; /* rows four apart stand alike */
 #pragma unroll
-        for (int n = 0; n < N; n++)
-            mma_warp(acc[n], low.x, low.y, high.x, high.y, v[front_place<NR>(q, 8 * n + g)],
-                     v[front_place<NR>(q + 4, 8 * n + g)]);
-        v += 8 * NR;
-        at += 8 * GSV_TILE;
+    for (int n = 0; n < N; n++)
+        v[n] = front + begin * NR + front_place<NR>(q, 8 * n + g);
+    int left = stop - begin;
+#pragma unroll 2
+    for (; left >= 16; left -= 16) {
+        double2 a[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            a[k] = *reinterpret_cast<const double2 *>(at + 4 * GSV_TILE * k);
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            mma_warp(block.acc[n], {a[0].x, a[1].x, a[2].x, a[3].x}, {a[0].y, a[1].y, a[2].y, a[3].y},
+                     {v[n][0], v[n][4 * NR], v[n][8 * NR], v[n][12 * NR]});
+            v[n] += 16 * NR;
+        }
+        at += 16 * GSV_TILE;
     }
-    if (k < stop) {
-        const bool low_there = k + q < stop, high_there = k + q + 4 < stop;
-        double2 low = make_double2(0, 0), high = low;
-        if (low_there)
-            low = *reinterpret_cast<const double2 *>(at);
-        if (high_there)
-            high = *reinterpret_cast<const double2 *>(at + 64);
+    if (left > 0) {
+        double2 a[4];
 #pragma unroll
-        for (int n = 0; n < N; n++)
-            mma_warp(acc[n], low.x, low.y, high.x, high.y, low_there ? v[front_place<NR>(q, 8 * n + g)] : 0,
-                     high_there ? v[front_place<NR>(q + 4, 8 * n + g)] : 0);
+        for (int k = 0; k < 4; k++)
+            a[k] = q + 4 * k < left ? *reinterpret_cast<const double2 *>(at + 4 * GSV_TILE * k)
+                                    : make_double2(0, 0);
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            double x[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                x[k] = q + 4 * k < left ? v[n][4 * k * NR] : 0;
+            mma_warp(block.acc[n], {a[0].x, a[1].x, a[2].x, a[3].x}, {a[0].y, a[1].y, a[2].y, a[3].y}, x);
+        }
     }
 }
 
@@ -153,8 +118,113 @@ template <int NR> __device__ __forceinline__ void add_to_own(block_product<NR> &
     for (int m = 0; m < 2; m++)
 #pragma unroll
         for (int n = 0; n < NR / 8; n++)
-            load_pair(own + front_place<NR>(threadIdx.x % 32 / 4 * 2 + m, 8 * n + block.column()),
-                      &block.acc[n][2 * m]);
+            load_pair(own + front_place<NR>(2 * block.g() + m, 8 * n + block.column()), &block.acc[n][2 * m]);
+}
+
+/* Where a group's results go: rows top .. top + 15 of the front, before nc to x, then to u. */
+struct forward_results {
+    double *x, *u; /* of the supernode */
+    int top, nr, nc;
+};
+
+template <int NR>
+__device__ __forceinline__ void store_results(const block_product<NR> &block, const forward_results &to) {
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
+        const int i = to.top + 2 * block.g() + m;
+#pragma unroll
+        for (int n = 0; n < NR / 8; n++) {
+            const int c = 8 * n + block.column();
+            if (i < to.nc)
+                store_pair(&to.x[int64_t(i) * NR + c], block.acc[n][2 * m], block.acc[n][2 * m + 1]);
+            else if (i < to.nr)
+                publish_pair(&to.u[int64_t(i - to.nc) * NR + c], block.acc[n][2 * m],
+                             block.acc[n][2 * m + 1]);
+        }
+    }
+}
+
+/* The end of the last of the tasks that share rows: it adds up the sums of all, its own too, in ascending order. sums:
+ * this lane's, `step` numbers from one task's to the next's. */
+template <int NR>
+__device__ __forceinline__ void collect(block_product<NR> &block, const double *sums, int shares, int step) {
+    constexpr int N = NR / 8, EACH = 2 / N; /* more would cost registers in every loop */
+    block.clear();
+    for (int share = 0; share < shares; share += EACH) {
+        double term[EACH][N][2][2];
+        auto each = [&](auto visit) {
+#pragma unroll
+            for (int k = 0; k < EACH; k++)
+#pragma unroll
+                for (int n = 0; n < N; n++)
+#pragma unroll
+                    for (int m = 0; m < 2; m++)
+                        if (share + k < shares)
+                            visit(term[k][n][m], sums + int64_t(share + k) * step + m * NR + 8 * n,
+                                  &block.acc[n][2 * m]);
+        };
+        each([](double(&value)[2], const double *from, double *) { load_relaxed16(from, value); });
+        poll(
+            [&]() {
+                bool any = false;
+                each([&](double(&value)[2], const double *, double *) { any |= is_absent(value); });
+                return any;
+            },
+            [&](bool stop) {
+                each([&](double(&value)[2], const double *from, double *) {
+                    if (!is_absent(value))
+                        return;
+                    if (stop)
+                        value[0] = value[1] = not_a_number<double>();
+                    else
+                        load_relaxed16(from, value);
+                });
+            },
+            block.state);
+        each([](double(&value)[2], const double *, double *sum) {
+            sum[0] += value[0];
+            sum[1] += value[1];
+        });
+    }
+}
+
+/* The warps of a block among its block rows: which one this warp has part of, and which part. */
+struct group_split {
+    int groups, splits, group, split;
+    __device__ __forceinline__ group_split(int groups, int warp)
+        : groups(groups), splits(4 >> groups / 2), group(warp & (groups - 1)), split(warp >> groups / 2) {}
+};
+
+/* After the last piece of a task. It reads anew what it needs of the piece: no register is kept for it before. */
+template <int NR>
+__device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const block_slot<NR> &slot,
+                                                 uint64_t *empty, double *x, double *u, double *published) {
+    asm volatile("" : "+r"(block.thread)::"memory");
+    const gsv_piece &p = slot.piece();
+    const group_split my(p.groups, block.warp());
+    if (my.splits > 1)
+        block.combine(slot.front(slot.numbers(p, false)), my.groups);
+    const int top = GSV_TILE * (p.place + my.group), nr = p.nr, nc = p.nc;
+    const forward_results to = {x + int64_t(p.first_column) * NR, u + int64_t(p.update) * NR, top, nr, nc};
+    const bool shared = p.flags & GSV_PIECE_PUBLISHED && p.shares > 1; /* with other tasks */
+    const int share = p.share, shares = p.shares, step = GSV_TILE * my.groups * NR;
+    const int64_t row = int64_t(uint32_t(p.numbers)) + GSV_TILE * my.group + 2 * block.g();
+    arrive_warp(empty);
+    if (my.split > 0)
+        return;
+    if (shared) {
+        double *sums = published + row * NR + block.column();
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int n = 0; n < NR / 8; n++)
+                publish_pair(sums + share * step + m * NR + 8 * n, block.acc[n][2 * m],
+                             block.acc[n][2 * m + 1]);
+        if (share < shares - 1)
+            return;
+        collect<NR>(block, sums, shares, step);
+    }
+    store_results<NR>(block, to);
 }
 
 /*
@@ -164,56 +234,37 @@ template <int NR> __device__ __forceinline__ void add_to_own(block_product<NR> &
 template <int NR>
 __device__ __forceinline__ void rows_forward(block_product<NR> &block, const block_slot<NR> &slot,
                                              uint64_t *empty, double *x, double *u, double *published) {
-    constexpr int N = NR / 8;
     const gsv_piece &p = slot.piece();
-    const int warp = block.warp(), count = p.count, groups = p.groups, flags = p.flags, place = p.place;
-    const int fold = groups / 2, splits = 4 >> fold, group = warp & (groups - 1), split = warp >> fold;
-    const int nc = p.nc, nr = p.nr, top = GSV_TILE * (place + group);
-    double *front = slot.front(groups * count * GSV_TILE);
-    if (flags & GSV_PIECE_FIRST) {
+    const int count = p.count;
+    const group_split my(p.groups, block.warp());
+    const double *front = slot.front(my.groups * count * GSV_TILE);
+    if (p.flags & GSV_PIECE_FIRST) {
         block.clear();
-        if (split == 0 && shared_sums(p).share == 0)
-            add_to_own<NR>(block, slot.own(front, p) + GSV_TILE * group * NR);
+        if (my.split == 0 && p.b_rows > 0)
+            add_to_own<NR>(block, front + ((count + 7) / 8 * 8 + GSV_TILE * my.group) * NR);
     }
-    const int each = (((count + splits - 1) >> (2 - fold)) + 7) / 8 * 8; /* columns of a split */
-    const int live = top < nr ? min(nc, top + GSV_TILE) - p.first : 0;
-    multiply_row<NR>(block.acc, slot.panel() + GSV_TILE * group * count, front, split * each,
-                     min(min(split * each + each, count), live));
-    if (!(flags & GSV_PIECE_LAST)) {
+    const int each = (((count + my.splits - 1) >> (2 - my.groups / 2)) + 7) / 8 * 8; /* columns of a split */
+    const int top = GSV_TILE * (p.place + my.group),
+              live = top < p.nr ? min(p.nc, top + GSV_TILE) - p.first : 0;
+    multiply_row<NR>(block, slot.panel() + GSV_TILE * my.group * count, front, my.split * each,
+                     min(min(my.split * each + each, count), live));
+    if (p.flags & GSV_PIECE_LAST)
+        end_rows_forward<NR>(block, slot, empty, x, u, published);
+    else
         arrive_warp(empty);
-        return;
-    }
-    if (splits > 1)
-        block.combine(front, groups);
-    const shared_sums sums(p);
-    double *own_x = x + int64_t(p.first_column) * NR, *own_u = u + int64_t(p.update) * NR;
-    arrive_warp(empty);
-    if (split > 0 || !collect<NR>(block, sums, group, published))
-        return;
-#pragma unroll
-    for (int m = 0; m < 2; m++) {
-        const int i = top + threadIdx.x % 32 / 4 * 2 + m;
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            const int c = 8 * n + block.column();
-            if (i < nc)
-                store_pair(&own_x[int64_t(i) * NR + c], block.acc[n][2 * m], block.acc[n][2 * m + 1]);
-            else if (i < nr)
-                publish_pair(&own_u[int64_t(i - nc) * NR + c], block.acc[n][2 * m], block.acc[n][2 * m + 1]);
-        }
-    }
 }
 
 /* The same where the triangle is inverted in parts: its rows get what the parts before bring, and are published; the
- * front is read here, part by part. */
+ * front is read here, part by part. kept: the sums, from piece to piece. */
 template <int NR>
-__device__ __noinline__ block_product<NR> rows_forward_parts(block_product<NR> block, block_slot<NR> slot,
-                                                             uint64_t *empty, double *x, double *u,
-                                                             double *published) {
+__device__ __noinline__ void rows_forward_parts(double (*kept)[4], gsv_stream_state *state, unsigned thread,
+                                                block_slot<NR> slot, uint64_t *empty, double *x, double *u,
+                                                double *published) {
     constexpr int N = NR / 8;
+    block_product<NR> block = {state, thread};
     double(&acc)[N][4] = block.acc;
     const gsv_piece &p = slot.piece();
-    const int warp = block.warp(), g = threadIdx.x % 32 / 4, column = block.column();
+    const int warp = block.warp(), g = block.g(), column = block.column();
     const int nr = p.nr, nc = p.nc, first = p.first, end = first + p.count, groups = p.groups;
     const int fold = groups / 2, splits = 4 >> fold, group = warp & (groups - 1), split = warp >> fold;
     const int block_row = p.place + group, top = GSV_TILE * block_row;
@@ -228,6 +279,12 @@ __device__ __noinline__ block_product<NR> rows_forward_parts(block_product<NR> b
         block.clear();
         if (split == 0)
             add_to_own<NR>(block, slot.own(front, p) + GSV_TILE * group * NR);
+    } else {
+#pragma unroll
+        for (int n = 0; n < N; n++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                acc[n][k] = kept[n][k];
     }
     for (int from = first, to; from < end; from = to) {
         const int now = from / width, part_end = (now + 1) * width; /* this part */
@@ -244,7 +301,7 @@ __device__ __noinline__ block_product<NR> rows_forward_parts(block_product<NR> b
         }
         block_meets<MULTIPLIERS>();                                          /* the front is complete */
         const int each = (((count + splits - 1) >> (2 - fold)) + 7) / 8 * 8; /* columns of a split */
-        multiply_row<NR>(acc, tile + GSV_TILE * (from - first), front, split * each,
+        multiply_row<NR>(block, tile + GSV_TILE * (from - first), front, split * each,
                          min(min(split * each + each, count), live - from));
         if (to < part_end && !(last && to == end))
             continue;
@@ -270,7 +327,11 @@ __device__ __noinline__ block_product<NR> rows_forward_parts(block_product<NR> b
         }
     }
     arrive_warp(empty);
-    return block;
+#pragma unroll
+    for (int n = 0; n < N; n++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            kept[n][k] = acc[n][k];
 }
 
 /* Where the columns of a narrow supernode are, in one slot or two: entry (i, j) is at base(j) + i. */
@@ -292,7 +353,7 @@ __device__ __forceinline__ void narrow_forward(block_product<NR> &block, const g
                                                double *u) {
     constexpr int N = NR / 8;
     double(&acc)[N][4] = block.acc;
-    const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
+    const int g = block.g(), q = block.q();
     const int column = block.column(); /* of this lane's results */
     const int nr = p.nr, nc = p.nc;
     double *own_x = x + int64_t(p.first_column) * NR, *own_u = u + int64_t(p.update) * NR;
@@ -341,7 +402,7 @@ __device__ __forceinline__ void columns_backward(block_product<NR> &block, const
     constexpr int N = NR / 8;
     double(&acc)[N][4] = block.acc;
     const gsv_piece &p = slot.piece();
-    const int warp = block.warp(), lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
+    const int warp = block.warp(), g = block.g(), q = block.q();
     const int column = block.column(); /* of this lane's results */
     const int nc = p.nc, groups = p.groups, fold = groups / 2, splits = 4 >> fold;
     const int group = p.place + (warp & (groups - 1)), split = warp >> fold;
@@ -392,7 +453,7 @@ __device__ __forceinline__ void narrow_backward(block_product<NR> &block, const 
                                                 const narrow_panel &panel, const double *front,
                                                 double *partial, double *y, double *z) {
     constexpr int N = NR / 8, PARTIAL = block_product<NR>::PARTIAL;
-    const int warp = block.warp(), lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
+    const int warp = block.warp(), g = block.g(), q = block.q();
     const int column = block.column(); /* of this lane's results */
     const int nr = p.nr, nc = p.nc;
     double acc[2][N][4];
@@ -430,7 +491,7 @@ __device__ __forceinline__ void narrow_backward(block_product<NR> &block, const 
                            acc[group][n][2 * m], acc[group][n][2 * m + 1]);
     block_meets<MULTIPLIERS>(); /* the four sums are there */
     const int64_t first_column = p.first_column, place = p.published;
-    for (int e = threadIdx.x; e < nc * NR / 2; e += block_room<NR>::THREADS) {
+    for (int e = int(block.thread); e < nc * NR / 2; e += block_room<NR>::THREADS) {
         const int j = e / (NR / 2), c = e % (NR / 2) * 2;
         double sum[2] = {0, 0};
 #pragma unroll

@@ -10,21 +10,24 @@
  * together, and what its results are added to. Four other warps multiply, and give the slot back. So the next
  * piece's vectors are on their way while this one's are multiplied with, and a wait for them stops nothing
  * that is ahead of them. Near the root several forward tasks share block rows, each with every so many-th piece
- * of them; the last to come adds up what all have left in memory.
+ * of them; the last one adds up what all have published.
  *
  * Synchronisation between blocks. As in cuda_stream.cuh: u, f and z are handed over where the data is the
  * flag, two right-hand sides in one store of 16 bytes, each of which is asked for; and it ends for the same
- * reason, or after about two seconds (gives_up): a piece waits for tasks of lower number, or for what its own
- * task's gatherers publish before they wait. Triangles inverted in parts are the exception: a piece may have
- * columns that wait for what its own earlier columns bring. There those who multiply read the front.
- *
- * Shared sums. A task's sums go to memory, and then it is counted; so whoever is counted last finds them all.
+ * reason, or after about two seconds (gives_up): a piece waits for tasks of lower number, as does the last of those
+ * that share rows. Triangles inverted in parts are the exception: a piece may have columns that wait for what its own
+ * earlier columns bring. There those who multiply read the front.
  *
  * Synchronisation in a block. A slot goes round: listed and full (mbarriers; its lists have come, and its
  * panel), ready (its front is there), empty (gathered for, and multiplied with). The gatherers wait for its lists, the
  * multipliers for its panel and front, so a slot's front has been read when the slot is filled again; a proxy
  * fence in the producer stands between their writes and its copies. What is staged for a front has one place:
  * it is written when all gatherers have read what was there, which they meet for.
+ *
+ * Registers. Three blocks an SM leave a thread 72. What is spilled goes through L1, of which shared memory leaves
+ * little, to L2 and back, which takes as long as the product of a piece. So what few pieces need is read when they
+ * need it (end_rows_forward), triangles in parts have a kernel of their own, and the compiler is kept from keeping
+ * what follows from a thread's number.
  *
  * Bits: a sum has the terms in the order of a task's pieces, each split for itself, then the splits, and then
  * the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is not the sum
@@ -42,8 +45,9 @@
 
 namespace gsv {
 
-/* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. */
-template <int NR, bool BACKWARD>
+/* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. PARTS, forward: triangles may be
+ * inverted in parts; else those that are give NaNs. It costs all others registers, and time. */
+template <int NR, bool BACKWARD, bool PARTS>
 __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
     block_stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const double *from, double *to,
                         double *u, double *published, gsv_stream_state *state) {
@@ -107,8 +111,15 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
                 gather_solution<NR>(block, p, GSV_TILE * p.first, GSV_TILE * p.count, own_end,
                                     slot(n).rows(plan), from, published,
                                     slot(n).front(slot_of::numbers(p, true)));
-            } else if (slot(n).header().parts > 1 || p.flags & GSV_PIECE_PUBLISHED) {
-                gather_published<NR>(block, slot(n), from, published);
+            } else if (p.kind == GSV_FRONT_PIECE) {
+                gather_front<NR>(block, slot(n), from, published);
+            } else if (slot(n).header().parts > 1) {
+                if constexpr (PARTS)
+                    gather_parts<NR>(block, slot(n), from, published);
+                else
+                    gather_nothing<NR>(slot(n));
+            } else if (p.flags & GSV_PIECE_PUBLISHED) {
+                gather_published<NR>(block, slot(n), published);
             } else {
                 gather_folded<NR>(block, slot(n), from);
             }
@@ -120,8 +131,10 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
         }
         return;
     }
-    block_product<NR> block = {state};
+    block_product<NR> block = {state, __shfl_sync(~0u, threadIdx.x, threadIdx.x % 32)};
+    [[maybe_unused]] double kept[NR / 8][4]; /* where a triangle is inverted in parts: block.acc, in memory */
     for (int n = 0;; n++) {
+        asm volatile("" : "+r"(block.thread)); /* what follows from it is not kept from piece to piece */
         wait_for(full, n);
         const slot_of at = slot(n);
         const gsv_piece &p = at.piece();
@@ -129,12 +142,22 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
             break;
         wait_for(ready, n);
         if (p.kind == GSV_BLOCK_PIECE) {
-            if constexpr (BACKWARD)
+            if constexpr (BACKWARD) {
                 columns_backward<NR>(block, at, &empty[n % room::SLOTS], to, published);
-            else if (at.header().parts > 1)
-                block = rows_forward_parts<NR>(block, at, &empty[n % room::SLOTS], to, u, published);
-            else
-                rows_forward<NR>(block, at, &empty[n % room::SLOTS], to, u, published);
+                continue;
+            }
+            if constexpr (PARTS)
+                if (at.header().parts > 1) {
+                    rows_forward_parts<NR>(kept, state, block.thread, at, &empty[n % room::SLOTS], to, u,
+                                           published);
+                    block.clear();
+                    continue;
+                }
+            rows_forward<NR>(block, at, &empty[n % room::SLOTS], to, u, published);
+            continue;
+        }
+        if (p.kind == GSV_FRONT_PIECE) {
+            arrive_warp(&empty[n % room::SLOTS]);
             continue;
         }
         /* a narrow supernode has two pieces at most: wait for both */

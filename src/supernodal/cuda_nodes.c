@@ -142,6 +142,10 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
                        int32_t *refuse) {
     gsv_sweep_form *form = &device->form;
     uint8_t *passes = &form->passes[plan->level[s]];
+    const int32_t nc = gsv_columns(plan, s);
+    const uint8_t in_parts = parts > 1 && nc > GSV_WARP_TILE_COLUMNS;
+    device->lists_are_old |= device->in_parts[s] != in_parts;
+    device->in_parts[s] = in_parts;
     if (parts == 1)
         return;
     device->divided += parts > 1;
@@ -150,16 +154,12 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         form->changes++;
     *passes = parts > *passes ? (uint8_t)parts : *passes;
     form->substitute |= parts == 0;
-    const int32_t nc = gsv_columns(plan, s);
     if (parts > 1 && gsv_part_columns(nc, parts) % (GSV_TILE * GSV_GROUPS) != 0) {
         form->changes += form->block_columns > 0;
         form->block_columns = 0;
     }
-    if (parts > 1 && nc > GSV_WARP_TILE_COLUMNS) {
-        form->changes += !device->in_parts[s];
-        device->lists_are_old |= !device->in_parts[s];
-        device->in_parts[s] = 1;
-    }
+    form->changes += in_parts && !form->in_parts;
+    form->in_parts |= in_parts;
     if (parts == 0 || nc <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;
         form->level_by_level_above = 1;

@@ -124,8 +124,6 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
         l.size[BLOCK_FORWARD_PIECES] =
             larger(l.size[BLOCK_FORWARD_PIECES], tiles->stream.room_pieces * (int64_t)sizeof(gsv_piece));
-        l.size[BLOCK_FORWARD_PIECES + 1] =
-            larger(l.size[BLOCK_FORWARD_PIECES + 1], (tiles->stream.room_tasks + 1) * 4);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
     }
     for (int k = 0; k < PARTS; k++)
@@ -141,21 +139,15 @@ gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *
                                 gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
-    gsv_piece_list list;
-    gpusolve_status status = gsv_stream_divide(plan, device->in_parts, &list, message);
+    gsv_piece_list one, block; /* of as many tasks as those that are there */
+    gpusolve_status status = gsv_stream_divide(plan, device->in_parts, &one, &block, message);
     if (status != GPUSOLVE_OK)
         return status;
-    cudaError_t error = put_list(device->memory, &l, FORWARD_PIECES, &list);
-    device->plan.forward_pieces = list_at(device->memory, &l, FORWARD_PIECES, plan, &list);
-    gsv_stream_free_list(&list);
-    if (error == cudaSuccess && l.size[BLOCK_FORWARD_PIECES] > 0 && plan->tiles->stream.block_shares > 1) {
-        status = gsv_stream_unshare(plan, device->in_parts, &list, message);
-        if (status != GPUSOLVE_OK)
-            return status;
-        error = put_list(device->memory, &l, BLOCK_FORWARD_PIECES, &list);
-        device->plan.block_forward = list_at(device->memory, &l, BLOCK_FORWARD_PIECES, plan, &list);
-        gsv_stream_free_list(&list);
-    }
+    cudaError_t error = put_list(device->memory, &l, FORWARD_PIECES, &one);
+    if (error == cudaSuccess && l.size[BLOCK_FORWARD_PIECES] > 0)
+        error = put_list(device->memory, &l, BLOCK_FORWARD_PIECES, &block);
+    gsv_stream_free_list(&one);
+    gsv_stream_free_list(&block);
     device->lists_are_old = error != cudaSuccess;
     return gsv_cuda_check(error, "copying lists to the device", message);
 }

@@ -27,8 +27,8 @@ typedef struct gsv_cuda_factor {
     int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
     int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_wide_panel.parts */
     int placed;                   /* the nodes on the device say so */
-    uint8_t *in_parts;            /* [nsuper] 1: a triangle of block rows is inverted in parts, or once was */
-    int lists_are_old;            /* the streams on the device do not know all of them */
+    uint8_t *in_parts;            /* [nsuper] 1: a triangle of block rows is inverted in parts */
+    int lists_are_old;            /* the streams on the device are for others */
     void *more_tasks[2]; /* [device] tasks for many right-hand sides that the list has no room for, or NULL */
     int64_t more_tasks_bytes[2];
     gsv_upload_plan *upload;            /* made by the first upload */
@@ -67,7 +67,7 @@ const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
  * nodes, the branches and the form. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const int32_t *parts,
                                      gsv_message *message);
-/* cuda_prepare.c. The forward streams in which triangles of device->in_parts may be inverted in parts. */
+/* cuda_prepare.c. The forward streams in which the triangles of device->in_parts are inverted in parts. */
 gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *device, gsv_message *message);
 /* cuda_prepare.c. The tasks for many right-hand sides, in their order (many_order.h); parts as above. */
 gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,

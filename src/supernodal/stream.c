@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 int64_t gsv_stream_block_least = GSV_BLOCK_LEAST, gsv_stream_together_tasks = GSV_TOGETHER_TASKS,
         gsv_stream_far_first = GSV_FAR_FIRST;
@@ -55,7 +56,7 @@ static int64_t tasks_of(const gsv_writer *w, const member *m, int groups) {
     if (!w->block && (w->backward || m->shared || nc <= GSV_WARP_TILE_COLUMNS || nc > GSV_FOLD_COLUMNS))
         groups = 1; /* whatever a level has */
     const int64_t tasks = m->node < 0 ? 1 : (units + groups - 1) / groups;
-    if (!w->block || m->node < 0 || w->backward || nc <= GSV_FOLD_COLUMNS)
+    if (!w->block || m->node < 0 || w->backward || nc <= GSV_BLOCK_FOLD_COLUMNS)
         return tasks;
     /* about */
     const int32_t runs = (int32_t)(m->numbers / tasks / GSV_PIECE_NUMBERS) + 1;
@@ -98,11 +99,13 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
 /* What a supernode has in a phase of its level. */
 static void add_member(gsv_writer *w, const member *m, gsv_phase phase) {
     const bool in_rows =
-        m->node >= 0 && !w->backward && !w->block && gsv_columns(w->plan, m->s) > GSV_WARP_TILE_COLUMNS;
+        m->node >= 0 && !w->backward && (w->block || gsv_columns(w->plan, m->s) > GSV_WARP_TILE_COLUMNS);
     w->row = w->backward ? m->row : w->plan->tiles->row_place[m->s];
     w->place = m->place;
     w->sums = w->backward && !w->block ? m->sums : -1;
-    if (in_rows)
+    if (in_rows && w->block)
+        gsv_add_block_rows(w, m->s, m->node, m->published, phase);
+    else if (in_rows)
         gsv_add_rows(w, m->s, m->node, m->published, m->shared, phase);
     else if (phase != GSV_AWAITED)
         return;
@@ -110,8 +113,6 @@ static void add_member(gsv_writer *w, const member *m, gsv_phase phase) {
         gsv_add_narrow(w, m->s);
     else if (w->backward)
         gsv_add_columns(w, m->s, m->node, w->block ? GSV_BLOCK_PIECE : GSV_COLUMNS_PIECE);
-    else if (w->block)
-        gsv_add_block_rows(w, m->s, m->node, m->published);
     else
         gsv_add_tiles(w, m->s, m->node);
 }
@@ -146,9 +147,6 @@ static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_w
     write_stream(&w, members, count, stream->published);
     list->task[w.tasks] = (int32_t)w.pieces;
     stream->published = w.published;
-    for (int64_t k = 0; w.block && k < w.tasks; k++)
-        if (list->piece[k].flags & GSV_PIECE_PUBLISHED && list->piece[k].shares > stream->block_shares)
-            stream->block_shares = list->piece[k].shares;
     stream->bytes += 4 * (w.tasks + 1) + (int64_t)sizeof *list->piece * w.pieces;
     return GPUSOLVE_OK;
 }
@@ -234,99 +232,43 @@ static bool place_rows(const gsv_plan *plan, gsv_stream *stream, const member *m
     return true;
 }
 
-/* Behind the last task of the supernode that task t of a list belongs to: its tasks follow each other. */
-static int32_t end_of_supernode(const gsv_piece_list *list, int32_t t) {
-    const int32_t column = list->piece[t].first_column;
-    while (t < list->tasks && list->piece[t].first_column == column)
-        t++;
-    return t;
-}
-
-/* Both forward lists have the same supernodes in the same order. */
-static void set_room(gsv_stream *stream) {
-    const gsv_piece_list *lists[] = {&stream->block_forward, &stream->block_unshared};
-    stream->room_tasks = stream->room_pieces = 0;
-    for (int32_t at[2] = {0, 0}; at[0] < lists[0]->tasks;) {
-        int64_t tasks = 0, rest = 0; /* pieces but for every task's first one */
-        for (int k = 0; k < 2; k++) {
-            const int32_t end = end_of_supernode(lists[k], at[k]);
-            const int64_t others = lists[k]->task[end] - lists[k]->task[at[k]];
-            tasks = end - at[k] > tasks ? end - at[k] : tasks;
-            rest = others > rest ? others : rest;
-            at[k] = end;
-        }
-        stream->room_tasks += tasks;
-        stream->room_pieces += tasks + rest;
-    }
-}
-
-/* Count the mixture's tasks and pieces, or, once its arrays are there, fill them. */
-static void mix(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed, int64_t *pieces) {
-    const gsv_stream *stream = &plan->tiles->stream;
-    const gsv_piece_list *lists[] = {&stream->block_forward, &stream->block_unshared};
-    int32_t tasks = 0;
-    int64_t rest = 0;
-    for (int32_t at[2] = {0, 0}; at[0] < lists[0]->tasks;) {
-        const gsv_piece *first = &lists[0]->piece[at[0]];
-        const int which =
-            first->nc > GSV_FOLD_COLUMNS && unshared[gsv_supernode_of(plan, first->first_column)];
-        for (int k = 0; k < 2; k++) {
-            const gsv_piece_list *from = lists[k];
-            const int32_t begin = at[k];
-            at[k] = end_of_supernode(from, begin);
-            if (k != which)
-                continue;
-            for (int32_t t = begin; t < at[k]; t++, tasks++) {
-                const int32_t others = from->task[t + 1] - from->task[t];
-                if (mixed->piece) {
-                    mixed->task[tasks] = (int32_t)(mixed->tasks + rest);
-                    mixed->piece[tasks] = from->piece[t];
-                    for (int32_t i = 0; i < others; i++)
-                        mixed->piece[mixed->task[tasks] + i] = from->piece[from->task[t] + i];
-                }
-                rest += others;
-            }
-        }
-    }
-    mixed->tasks = tasks;
-    *pieces = tasks + rest;
-    if (mixed->piece)
-        mixed->task[tasks] = (int32_t)*pieces;
-}
-
-gpusolve_status gsv_stream_unshare(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed,
-                                   gsv_message *message) {
-    int64_t pieces;
-    *mixed = (gsv_piece_list){0};
-    mix(plan, unshared, mixed, &pieces);
-    mixed->task = gsv_malloc((size_t)mixed->tasks + 1, sizeof *mixed->task);
-    mixed->piece = gsv_malloc((size_t)pieces + 1, sizeof *mixed->piece);
-    if (!mixed->task || !mixed->piece) {
-        gsv_stream_free_list(mixed);
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    }
-    mix(plan, unshared, mixed, &pieces);
-    return GPUSOLVE_OK;
-}
-
-gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *list,
-                                  gsv_message *message) {
+gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *one,
+                                  gsv_piece_list *block, gsv_message *message) {
     gsv_stream again = {.supernodes = plan->tiles->stream.supernodes};
     const int64_t count = again.supernodes;
     member *members = gsv_malloc((size_t)count + 1, sizeof *members);
     gpusolve_status status = GPUSOLVE_OK;
-    *list = (gsv_piece_list){0};
+    *one = *block = (gsv_piece_list){0};
     if (members)
         list_members(plan, &again, members);
     if (!members || !sort_members(plan, 0, &again, members))
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    else
-        status =
-            fill_list(&again, list, (gsv_writer){.plan = plan, .divided = divided}, members, count, message);
+    gsv_writer w = {.plan = plan, .divided = divided};
+    if (status == GPUSOLVE_OK)
+        status = fill_list(&again, one, w, members, count, message);
+    w.block = 1;
+    if (status == GPUSOLVE_OK && plan->tiles->stream.block_columns > 0)
+        status = fill_list(&again, block, w, members, count, message);
     gsv_free(members);
-    if (status != GPUSOLVE_OK)
-        gsv_stream_free_list(list);
+    if (status != GPUSOLVE_OK) {
+        gsv_stream_free_list(one);
+        gsv_stream_free_list(block);
+    }
     return status;
+}
+
+/* So many pieces has the list for a block of right-hand sides if all triangles are inverted in parts. */
+static bool set_room(const gsv_plan *plan, gsv_stream *stream, const member *members, int64_t count) {
+    uint8_t *divided = gsv_malloc((size_t)plan->l.nsuper + 1, sizeof *divided);
+    gsv_piece_list none = {0};
+    if (!divided)
+        return false;
+    memset(divided, 1, (size_t)plan->l.nsuper + 1);
+    gsv_writer w = {.plan = plan, .list = &none, .block = 1, .divided = divided};
+    write_stream(&w, members, count, 0);
+    stream->room_pieces = w.pieces;
+    gsv_free(divided);
+    return true;
 }
 
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
@@ -354,13 +296,11 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
         if (stream->block_columns > 0 && status == GPUSOLVE_OK)
             status = fill_list(stream, backward ? &stream->block_backward : &stream->block_forward, w,
                                members, count, message);
-        w.unshared = true;
-        if (stream->block_shares > 1 && !backward && status == GPUSOLVE_OK)
-            status = fill_list(stream, &stream->block_unshared, w, members, count, message);
+        if (stream->block_columns > 0 && !backward && status == GPUSOLVE_OK &&
+            !set_room(plan, stream, members, count))
+            status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
     gsv_free(members);
-    if (status == GPUSOLVE_OK && stream->block_unshared.tasks > 0)
-        set_room(stream);
     if (status != GPUSOLVE_OK)
         gsv_stream_free(stream);
     return status;
@@ -374,8 +314,8 @@ void gsv_stream_free_list(gsv_piece_list *list) {
 
 void gsv_stream_free(gsv_stream *stream) {
     gsv_piece_list *lists[] = {&stream->forward, &stream->backward, &stream->block_forward,
-                               &stream->block_backward, &stream->block_unshared};
-    for (int k = 0; k < 5; k++)
+                               &stream->block_backward};
+    for (int k = 0; k < 4; k++)
         gsv_stream_free_list(lists[k]);
     gsv_free(stream->rows);
     *stream = (gsv_stream){0};

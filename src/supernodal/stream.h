@@ -23,21 +23,21 @@
  *      forward    GSV_NARROW_PIECE    as above; the last piece leaves room for the front
  *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups), which several tasks
  *                                     share, a piece each in turn, where there are few
+ *                 GSV_FRONT_PIECE     as above
  *      backward   GSV_NARROW_PIECE    as above
  *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
  *
  * What has most to follow comes first: backward by the way to the deepest leaf, forward by that to the
  * root, or, where there is little to do, likewise by the deepest leaf; within such a level, by number.
- * Within a supernode tasks go on by descending columns (backward), or by ascending block rows (forward, for a
- * block of right-hand sides): where its triangle is inverted in parts, a part waits for those before it. Within a
- * task of the backward stream block rows descend, for the last ones have their numbers first. Tasks that share a
- * block row follow each other, and the last one collects their sums.
+ * Within a supernode the backward stream's tasks go on by descending columns. Within a task block rows descend, for
+ * the last ones have their numbers first. Tasks that share a block row follow each other, and the last one collects
+ * their sums.
  *
- * Forward, for one right-hand side, nobody waits for what the rows of a triangle bring, x, and so a level has three
- * phases: published fronts; what its parents wait for; and the rest of the wide triangles, which keeps blocks busy
- * while the next level's first tasks wait, the longest block rows first. A supernode whose triangle is inverted in
- * parts has all its block rows in the second, ascending, and they publish its front: which those are is known when
- * a factor is prepared (gsv_stream_divide).
+ * Forward, nobody waits for what the rows of a triangle bring, x, and so a level has three phases: published fronts;
+ * what its parents wait for; and the rest of the wide triangles, which keeps blocks busy while the next level's first
+ * tasks wait, the longest block rows first. A supernode whose triangle is inverted in parts has all its block rows in
+ * the second, ascending, for a part waits for those before it, and they publish its front; for a block of right-hand
+ * sides no tasks share them. Which those are is known when a factor is prepared (gsv_stream_divide).
  *
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *
@@ -86,9 +86,12 @@ enum {
     GSV_SHARED = 264,          /* tasks of a level: with fewer, tasks share the block rows of supernodes */
     GSV_SHARED_COLUMNS = 256,  /* of more columns than so many, */
     GSV_SHARES = 4,            /* so many tasks, or two */
-    GSV_FRONT_ROWS = 128,      /* of a GSV_FRONT_PIECE at most */
-    GSV_FOLD_COLUMNS = 512 /* up to here each task of a wide front assembles the front's own columns anew; the
-                            * rows of a wider front are assembled once, and published */
+    GSV_FRONT_ROWS = 128,      /* of a GSV_FRONT_PIECE at most, */
+    GSV_BLOCK_FRONT_ROWS = 64, /* for a block of right-hand sides */
+    GSV_FOLD_COLUMNS =
+        512, /* up to here each task of a wide front assembles the front's own columns anew; the
+                                * rows of a wider front are assembled once, and published */
+    GSV_BLOCK_FOLD_COLUMNS = 128 /* likewise for a block of right-hand sides */
 };
 
 enum {
@@ -161,12 +164,8 @@ typedef struct gsv_piece_list {
 typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
-    /* forward, no block row shared; empty if none is anyway: of this list are the supernodes whose triangles
-     * are inverted in parts (gsv_stream_unshare) */
-    gsv_piece_list block_unshared;
-    int64_t room_tasks, room_pieces; /* no mixture of the two has more */
-    int block_columns;               /* 0, 8 or 16: blocks of so many at most are solved so too */
-    int block_shares;                /* tasks of theirs that share rows or columns, at most */
+    int64_t room_pieces;         /* block_forward has no more, whatever triangles are inverted in parts */
+    int block_columns;           /* 0, 8 or 16: blocks of so many at most are solved so too */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts, and of sums */
@@ -178,16 +177,11 @@ typedef struct gsv_stream {
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
 /* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
 extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far_first;
-/* The forward list for blocks of right-hand sides in which supernode s, if unshared[s], shares no block rows: its
- * tasks come from block_unshared, all others' from block_forward, as do those of up to GSV_FOLD_COLUMNS columns, which
- * share none anyway. mixed: to be freed with gsv_stream_free_list. */
-gpusolve_status gsv_stream_unshare(const gsv_plan *plan, const uint8_t *unshared, gsv_piece_list *mixed,
-                                   gsv_message *message);
-/* The forward list for one right-hand side in which the triangle of supernode s, if divided[s], may be inverted in
- * parts. It has as many tasks and pieces as the plan's, in which none may. list: to be freed with
- * gsv_stream_free_list. */
-gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *list,
-                                  gsv_message *message);
+/* The forward lists for one right-hand side and, if there is one, for a block of them in which the triangle of
+ * supernode s, if divided[s], may be inverted in parts. They have as many tasks as the plan's, in which none may. To be
+ * freed with gsv_stream_free_list. */
+gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *one,
+                                  gsv_piece_list *block, gsv_message *message);
 void gsv_stream_free_list(gsv_piece_list *list);
 void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */
 

@@ -60,8 +60,6 @@ static void add_piece(gsv_writer *w, gsv_piece piece) {
 
 /* Tasks that share a range of so many numbers, for a block of right-hand sides. */
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces) {
-    if (w->unshared)
-        return 1;
     const int64_t most = (numbers + w->quantum - 1) / w->quantum;
     const int64_t shares = most < pieces ? most : pieces;
     return shares < GSV_BLOCK_SHARES ? (int32_t)shares : GSV_BLOCK_SHARES;
@@ -71,7 +69,7 @@ int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces) {
 static void place_sums(gsv_writer *w, gsv_piece *piece, int32_t shares) {
     piece->shares = (uint16_t)shares;
     piece->numbers = (int32_t)w->published;
-    w->published += shares > 1 ? (int64_t)shares * GSV_TILE * w->groups + 1 : 0; /* and a count */
+    w->published += shares > 1 ? (int64_t)shares * GSV_TILE * w->groups : 0;
 }
 
 static gsv_piece piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node) {
@@ -201,11 +199,12 @@ static int32_t end_of_rows(const gsv_writer *w, int32_t s, int32_t row, int32_t 
  * are there: the list has as many tasks as any other, so that a graph that has its length stays right. */
 static void add_fronts(gsv_writer *w, gsv_piece piece, bool divided) {
     const int32_t alignment = 6; /* of the two lists */
+    const int32_t most = w->block ? GSV_BLOCK_FRONT_ROWS : GSV_FRONT_ROWS;
     piece.kind = GSV_FRONT_PIECE;
     piece.flags = (uint8_t)(GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED |
                             (divided ? 0 : GSV_PIECE_PUBLISHES));
     for (int32_t first = 0, rows; first < piece.nc; first += rows) {
-        rows = piece.nc - first < GSV_FRONT_ROWS ? piece.nc - first : GSV_FRONT_ROWS;
+        rows = piece.nc - first < most ? piece.nc - first : most;
         while (rows > GSV_TILE && entries(w, first, rows) + alignment > GSV_PIECE_LISTS / 4)
             rows = (rows / 2 + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
         begin_task(w);
@@ -290,48 +289,82 @@ void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bo
         add_rows(w, s, piece, shared, folded, below, last);
 }
 
-/* A wide supernode, for a block of right-hand sides, forward: w->groups block rows a task, in pieces of
- * columns of about the same size. */
-void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published) {
-    gsv_piece piece = piece_of(w, s, GSV_BLOCK_PIECE, node);
+/* A task that changes nothing, in the place of one that others of the plan's lists have. */
+static void add_nothing(gsv_writer *w, gsv_piece piece) {
+    piece.kind = GSV_FRONT_PIECE;
+    piece.groups = 0;
+    piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED;
+    piece.first = piece.numbers = piece.count = 0;
+    set_b(&piece, GSV_TILE * piece.place, 0);
+    begin_task(w);
+    add_piece(w, piece);
+}
+
+/* w->groups block rows of a wide supernode from `row` on, in pieces of columns of about the same size: one task, or
+ * several that share the pieces. */
+static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row) {
     const int32_t fit = w->groups == 1 ? GSV_BLOCK_FIT_1 : w->groups == 2 ? GSV_BLOCK_FIT_2 : GSV_BLOCK_FIT_4;
-    const int32_t most = piece.nc <= GSV_FOLD_COLUMNS && fit > GSV_FOLDED ? GSV_FOLDED : fit;
+    const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS;
+    const int32_t most = folded && fit > GSV_FOLDED ? GSV_FOLDED : fit;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
-    const bool folded = piece.nc <= GSV_FOLD_COLUMNS;
-    piece.published = published;
-    piece.groups = (unsigned)w->groups & 15u;
-    for (int32_t row = 0; row < last; row += w->groups) {
-        const int32_t end_row = row + w->groups < last ? row + w->groups : last;
-        const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1);
-        const int32_t pieces = (columns + most - 1) / most;
-        const int32_t width = ((columns + pieces - 1) / pieces + 31) / 32 * 32 < most
-                                  ? ((columns + pieces - 1) / pieces + 31) / 32 * 32
-                                  : most;
-        const int32_t runs = (columns + width - 1) / width;
-        const int32_t shares = folded ? 1 : gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
-        if (!folded)
-            place_sums(w, &piece, shares);
-        for (int32_t share = 0; share < shares; share++) {
-            begin_task(w);
-            for (int32_t k = share; k < runs; k += shares) {
-                const int32_t first = k * width, end = first + width < columns ? first + width : columns;
-                piece.place = row;
-                piece.first = first;
-                piece.count = (int16_t)(end - first);
-                piece.flags =
-                    (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) | (k + shares >= runs ? GSV_PIECE_LAST : 0) |
-                              (folded ? 0 : GSV_PIECE_PUBLISHED));
-                if (folded) {
-                    piece.a_first = first;
-                    piece.a_rows = (uint16_t)(end - first);
-                } else {
-                    piece.share = (uint16_t)share;
-                }
-                set_b(&piece, GSV_TILE * row, first == 0 ? GSV_TILE * w->groups : 0);
-                add_piece(w, piece);
+    const int32_t end_row = row + w->groups < last ? row + w->groups : last;
+    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1);
+    const int32_t pieces = (columns + most - 1) / most;
+    const int32_t width = ((columns + pieces - 1) / pieces + 31) / 32 * 32 < most
+                              ? ((columns + pieces - 1) / pieces + 31) / 32 * 32
+                              : most;
+    const int32_t runs = (columns + width - 1) / width;
+    const int32_t wanted = folded ? 1 : gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
+    const int32_t shares = divided ? 1 : wanted;
+    piece.place = row;
+    if (!folded)
+        place_sums(w, &piece, wanted);
+    for (int32_t share = 0; share < wanted; share++) {
+        if (share >= shares) {
+            add_nothing(w, piece);
+            continue;
+        }
+        begin_task(w);
+        for (int32_t k = share; k < runs; k += shares) {
+            const int32_t first = k * width, end = first + width < columns ? first + width : columns;
+            piece.first = first;
+            piece.count = (int16_t)(end - first);
+            piece.flags =
+                (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) | (k + shares >= runs ? GSV_PIECE_LAST : 0) |
+                          (folded ? 0 : GSV_PIECE_PUBLISHED) | (divided ? GSV_PIECE_PUBLISHES : 0));
+            if (folded) {
+                piece.a_first = first;
+                piece.a_rows = (uint16_t)(end - first);
+            } else {
+                piece.share = (uint16_t)share;
+                piece.shares = (uint16_t)shares;
             }
+            /* the rows that results are added to, and those that are published */
+            const int32_t from = folded || divided || GSV_TILE * row > piece.nc ? GSV_TILE * row : piece.nc;
+            set_b(&piece, from, first == 0 && from < GSV_TILE * end_row ? GSV_TILE * end_row - from : 0);
+            add_piece(w, piece);
         }
     }
+}
+
+void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, gsv_phase phase) {
+    gsv_piece piece = piece_of(w, s, GSV_BLOCK_PIECE, node);
+    const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS, divided = is_divided(w, s);
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, groups = w->groups;
+    const int32_t below = piece.nr > piece.nc
+                              ? piece.nc / GSV_TILE / groups * groups
+                              : (last + groups - 1) / groups * groups; /* as in gsv_add_rows */
+    piece.published = published;
+    piece.groups = (unsigned)groups & 15u;
+    if (phase == GSV_FRONTS && !folded)
+        add_fronts(w, piece, divided);
+    if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
+        for (int32_t row = 0; row < below; row += groups)
+            add_group(w, piece, divided, folded || divided ? row : below - groups - row);
+    }
+    if (phase == GSV_AWAITED)
+        for (int32_t row = below; row < last; row += groups)
+            add_group(w, piece, divided, row);
 }
 
 /* Every other block row of a few columns, from the last one or the one before it up, in pieces of about the same

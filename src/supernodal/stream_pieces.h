@@ -13,7 +13,6 @@ typedef struct gsv_writer {
     gsv_piece_list *list;
     int64_t pieces, tasks;
     int backward, block;    /* block: for a block of right-hand sides */
-    bool unshared;          /* no block row is shared */
     const uint8_t *divided; /* [nsuper] the triangle may be inverted in parts; NULL: none is */
     int first;              /* the next piece is the first one of its task */
     int alone;              /* of a level: it has few tasks */
@@ -27,7 +26,7 @@ typedef struct gsv_writer {
     int64_t published;      /* rows of published fronts and of sums, so far */
 } gsv_writer;
 
-/* Of a level of the forward stream for one right-hand side (stream.h). All else is of the second. */
+/* Of a level of the forward stream (stream.h). What is no wide supernode in block rows is of the second. */
 typedef enum gsv_phase { GSV_FRONTS, GSV_AWAITED, GSV_TRIANGLES } gsv_phase;
 
 /* Add supernode s: a narrow one; */
@@ -36,8 +35,8 @@ void gsv_add_narrow(gsv_writer *w, int32_t s);
  * published: row of its front among the published ones, shared: tasks share block rows */
 void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node);
 void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared, gsv_phase phase);
-/* forward, for a block of right-hand sides; */
-void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published);
+/* likewise, for a block of right-hand sides; */
+void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, gsv_phase phase);
 /* backward, kind: GSV_COLUMNS_PIECE or GSV_BLOCK_PIECE. */
 void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind);
 /* Tasks that share a range of so many numbers in so many pieces, for a block of right-hand sides. */

@@ -18,7 +18,7 @@ typedef struct walk {
     uint32_t lists[GSV_PIECE_LISTS / 4];
     unsigned char *done; /* forward: update places; backward: columns */
     unsigned char *x_done;
-    unsigned char *front_done;       /* rows of published fronts, for one right-hand side */
+    unsigned char *front_done;       /* rows of published fronts */
     const uint8_t *divided;          /* [nsuper] the triangle may be inverted in parts, or NULL */
     int32_t *place;                  /* of a column among the upper tree's */
     int64_t *rows_before;            /* of the upper tree, before a supernode's */

@@ -16,21 +16,19 @@
 static int shares_seen;     /* bits of gsv_piece.groups of shared block rows, */
 static int together_seen;   /* most block rows of a task, */
 static int64_t halves_seen; /* and tasks that share columns */
-static int most_shares;     /* and how many tasks of a block shared rows or columns */
+static int most_shares;     /* and how many tasks of a block shared rows */
 
-/* right-hand sides; a block of them, with block rows shared, or not, or where every other supernode shares them; one,
- * where every other triangle may be inverted in parts */
-enum { ONE, BLOCK, UNSHARED, MIXED, DIVIDED };
+/* right-hand sides; a block of them; and each where every other triangle may be inverted in parts */
+enum { ONE, BLOCK, DIVIDED, BLOCK_DIVIDED };
 
-/* Which of the tasks is this that share rows or columns for a block of right-hand sides? Their sums have a place
- * of their own. */
+/* Which of the tasks is this that share rows for a block of right-hand sides? Their sums have a place of their own. */
 static void check_share(walk *w, const gsv_piece *p, int first, int *share, int *shares) {
     *share = p->flags & GSV_PIECE_PUBLISHED ? p->share : 0;
     *shares = p->flags & GSV_PIECE_PUBLISHED ? p->shares : 1;
     CHECK(*share == w->share && *share < *shares && *shares <= GSV_BLOCK_SHARES);
     if (*shares > 1 && *share == 0 && first) {
         CHECK(p->numbers >= w->sums);
-        w->sums = p->numbers + (int64_t)*shares * 16 * p->groups + 1;
+        w->sums = p->numbers + (int64_t)*shares * 16 * p->groups;
         CHECK(w->sums <= w->plan->tiles->stream.published);
         most_shares = *shares > most_shares ? *shares : most_shares;
     }
@@ -48,21 +46,28 @@ static void block_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
           GSV_BLOCK_ROOM);
     int share, shares;
     check_share(w, p, first, &share, &shares);
-    CHECK((p->a_rows > 0) == !(p->flags & GSV_PIECE_PUBLISHED));
-    CHECK((p->a_rows > 0) == (p->nc <= GSV_FOLD_COLUMNS));
+    const int folded = !(p->flags & GSV_PIECE_PUBLISHED), divided = is_divided(w, s);
+    const int32_t top = GSV_TILE * p->place, end = top + GSV_TILE * p->groups;
+    CHECK((p->a_rows > 0) == folded && folded == (p->nc <= GSV_BLOCK_FOLD_COLUMNS));
     CHECK(p->a_rows == 0 || (p->a_first == p->first && p->a_rows == p->count));
-    w->published += (p->flags & GSV_PIECE_PUBLISHED) != 0;
-    for (int32_t r = 0; r < GSV_TILE * p->groups && GSV_TILE * p->place + r < p->nr; r++) {
-        const int32_t i = GSV_TILE * p->place + r;
-        if (first) {
-            sum[r] = share == 0 ? gather(w, p, 1, r) : 0;
-            if (i < p->nc)
-                sum[r] = 0;
-        }
-        for (int32_t c = p->first; c < p->first + p->count && c <= i; c++)
+    CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !divided && (shares == 1 || !divided));
+    CHECK((p->b_rows > 0) == (first && share == 0 && (folded || divided || (end > p->nc && p->nr > p->nc))));
+    CHECK(p->b_rows == 0 || p->b_first == (folded || divided || top > p->nc ? top : p->nc));
+    if (first && divided) {
+        CHECK(are_published(w, p, top)); /* parts wait for those before them */
+        publish(w, p, top, top + p->b_rows);
+    }
+    w->published += !folded;
+    for (int32_t r = 0; r < end - top && top + r < p->nr; r++) {
+        const int32_t i = top + r;
+        if (first)
+            sum[r] = p->b_rows > 0 && i >= p->nc ? gather(w, p, 1, i - p->b_first) : 0;
+        for (int32_t c = p->first; c < p->first + p->count && c <= i; c++) {
+            CHECK((folded && !divided) || *front_done(w, p, c));
             sum[r] += w->v->panels[place(w->plan, s, i, c)] *
                       (p->a_rows > 0 ? w->v->b[p->first_column + c] + gather(w, p, 0, c - p->first)
                                      : published_front(w, p, c));
+        }
         if (p->flags & GSV_PIECE_LAST) {
             w->parts[r] = sum[r] + (share > 0 ? w->parts[r] : 0);
             if (share + 1 == shares)
@@ -242,7 +247,8 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
             } else if (p->kind == GSV_FRONT_PIECE) {
                 const int32_t s = supernode_at(w->plan, p);
                 CHECK(pieces == 1 && p->numbers == 0 && p->count == 0 && p->a_rows == 0);
-                CHECK(p->b_first == GSV_TILE * p->place && p->b_rows <= GSV_FRONT_ROWS);
+                CHECK(p->b_first == GSV_TILE * p->place);
+                CHECK(p->b_rows <= (block ? GSV_BLOCK_FRONT_ROWS : GSV_FRONT_ROWS));
                 for (int32_t r = 0; r < p->b_rows; r++)
                     CHECK(b[p->b_first + r] + gather(w, p, 1, r) == published_front(w, p, p->b_first + r));
                 if (is_divided(w, s))
@@ -330,47 +336,31 @@ static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
     }
 }
 
-/* Every other supernode whose block rows are shared shares them no more: fewer tasks do than before, but some. Those
- * of few columns share none, and keep their tasks. */
-static void mix_lists(const gsv_plan *plan, gsv_piece_list *mixed) {
-    const gsv_stream *streams = &plan->tiles->stream;
-    uint8_t *unshared = calloc((size_t)plan->l.nsuper + 1, 1);
-    gsv_message message;
-    int64_t wide = 0, sharing[2] = {0, 0}, few[2] = {0, 0};
-    REQUIRE(unshared);
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        unshared[s] = gsv_columns(plan, s) <= GSV_FOLD_COLUMNS || wide++ % 2 == 0;
-    REQUIRE(gsv_stream_unshare(plan, unshared, mixed, &message) == GPUSOLVE_OK);
-    const gsv_piece_list *lists[] = {&streams->block_forward, mixed};
-    for (int k = 0; k < 2; k++)
-        for (int32_t t = 0; t < lists[k]->tasks; t++) {
-            sharing[k] += lists[k]->piece[t].flags & GSV_PIECE_PUBLISHED && lists[k]->piece[t].shares > 1;
-            few[k] += lists[k]->piece[t].nc <= GSV_FOLD_COLUMNS;
-        }
-    CHECK(few[0] == few[1] && wide > 1 && sharing[1] > 0 && sharing[1] < sharing[0]);
-    CHECK(mixed->tasks <= streams->room_tasks && mixed->task[mixed->tasks] <= streams->room_pieces);
-    free(unshared);
-}
-
 /* Every other triangle of those that tasks have by block rows may be inverted in parts. */
-static uint8_t *divide_list(const gsv_plan *plan, gsv_piece_list *list) {
-    const gsv_piece_list *whole = &plan->tiles->stream.forward;
+static uint8_t *divide_list(const gsv_plan *plan, int block, gsv_piece_list *list) {
+    const gsv_stream *streams = &plan->tiles->stream;
+    const gsv_piece_list *whole = block ? &streams->block_forward : &streams->forward;
     uint8_t *divided = calloc((size_t)plan->l.nsuper + 1, 1);
+    gsv_piece_list other;
     gsv_message message;
     int64_t wide = 0;
     REQUIRE(divided);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (gsv_columns(plan, s) > GSV_WARP_TILE_COLUMNS)
             divided[s] = wide++ % 2 == 0;
-    REQUIRE(gsv_stream_divide(plan, divided, list, &message) == GPUSOLVE_OK);
-    CHECK(wide > 1 && list->tasks == whole->tasks && list->task[list->tasks] == whole->task[whole->tasks]);
+    REQUIRE(gsv_stream_divide(plan, divided, block ? &other : list, block ? list : &other, &message) ==
+            GPUSOLVE_OK);
+    gsv_stream_free_list(&other);
+    CHECK(wide > 1 && list->tasks == whole->tasks && list->tasks > 0);
+    CHECK(block ? list->task[list->tasks] <= streams->room_pieces
+                : list->task[list->tasks] == whole->task[whole->tasks]);
     return divided;
 }
 
 /* The streams of one right-hand side, or of a block. Returns the pieces of published fronts. far: some piece
  * has lists too long for a slot. */
 static int64_t check_streams(const char *spec, int block, int far, cholmod_common *common) {
-    static const char *const names[] = {"", ", block", ", block, unshared", ", block, mixed", ", divided"};
+    static const char *const names[] = {"", ", block", ", divided", ", block, divided"};
     testing_in("%s%s", spec, names[block]);
     cholmod_sparse *a = testing_load(spec, common);
     REQUIRE(a);
@@ -407,17 +397,14 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
     const gsv_stream *streams = &plan.tiles->stream;
     gsv_piece_list other = {0};
     uint8_t *divided = NULL;
-    const gsv_piece_list *forward[] = {&streams->forward, &streams->block_forward, &streams->block_unshared,
-                                       &other, &other};
-    CHECK((streams->block_unshared.tasks > 0) == (streams->block_shares > 1));
-    if (block == UNSHARED || block == MIXED)
-        CHECK(streams->block_unshared.tasks > 0);
-    if (block == MIXED)
-        mix_lists(&plan, &other);
-    if (block == DIVIDED)
-        w.divided = divided = divide_list(&plan, &other);
-    const int blocks = block != ONE && block != DIVIDED;
-    walk_forward(&w, forward[block], blocks);
+    const int blocks = block == BLOCK || block == BLOCK_DIVIDED;
+    const gsv_piece_list *forward = blocks ? &streams->block_forward : &streams->forward;
+    if (block == DIVIDED || block == BLOCK_DIVIDED) {
+        w.divided = divided = divide_list(&plan, blocks, &other);
+        forward = &other;
+    }
+    CHECK(!blocks || forward->task[forward->tasks] <= streams->room_pieces);
+    walk_forward(&w, forward, blocks);
     CHECK(w.left == 0 && w.share == 0);
     gsv_stream_free_list(&other);
     free(divided);
@@ -489,11 +476,12 @@ int main(void) {
     check_matrix("grid3d:26", 0, &common);
     CHECK(together_seen == GSV_TOGETHER);
     most_shares = 0;
-    check_streams("grid3d:26", UNSHARED, 0, &common);
-    CHECK(most_shares == 0);
-    check_streams("elasticity3d:20", MIXED, 0, &common);
     check_streams("elasticity3d:12", DIVIDED, 0, &common);
     check_streams("elasticity3d:20", DIVIDED, 0, &common);
+    check_streams("elasticity3d:12", BLOCK_DIVIDED, 0, &common);
+    check_streams("elasticity3d:20", BLOCK_DIVIDED, 0, &common);
+    CHECK(most_shares > 2); /* of the triangles between them */
+    check_streams("grid3d:26", BLOCK_DIVIDED, 0, &common);
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
     cholmod_finish(&common);
     return testing_done();
