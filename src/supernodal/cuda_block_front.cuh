@@ -91,8 +91,9 @@ template <int NR> struct block_slot {
         return payload() + (numbers + SHARED_LINE / 8 + 1) / 2 * 2;
     }
     static __device__ __forceinline__ int numbers(const gsv_piece &p, bool backward) {
-        return p.kind == GSV_BLOCK_PIECE ? p.groups * p.count * (backward ? GSV_TILE * GSV_TILE : GSV_TILE)
-                                         : p.numbers;
+        return p.kind != GSV_BLOCK_PIECE ? p.numbers
+               : backward                ? p.groups * p.count * GSV_TILE * GSV_TILE
+                                         : (p.count + 3) / 4 * 4 * p.groups * GSV_TILE;
     }
     /* Of the last piece of a narrow supernode, whose first one this is. */
     static __device__ __forceinline__ int last_numbers(const gsv_piece &p) {
@@ -188,13 +189,14 @@ template <int NR, int EACH> struct front_reader {
             },
             state);
     }
-    template <bool BACKWARD> __device__ __forceinline__ void store(int base, int count, double *front) const {
+    /* place(row): which row of the front that is */
+    template <typename Place>
+    __device__ __forceinline__ void store(int base, int count, double *front, Place place) const {
 #pragma unroll
         for (int q = 0; q < EACH; q++) {
             const int row = base + thread::own() + q * STEP;
             if (row < count)
-                store_pair(front + front_place<NR>(BACKWARD ? backward_row(row) : row, thread::pair()),
-                           value[q][0], value[q][1]);
+                store_pair(front + front_place<NR>(place(row), thread::pair()), value[q][0], value[q][1]);
         }
     }
 };
@@ -215,8 +217,8 @@ template <int NR> struct published_rows_reader {
                 load_relaxed16(at + 256 * q, value[q]);
         }
     }
-    __device__ __forceinline__ void finish(const double *from, int count, double *front,
-                                           gsv_stream_state *state) {
+    __device__ __forceinline__ void finish(const double *from, int count, const block_runs &runs,
+                                           double *front, gsv_stream_state *state) {
         /* what was not asked for is zero */
         poll(
             [&]() {
@@ -238,12 +240,12 @@ template <int NR> struct published_rows_reader {
                     }
             },
             state);
-        /* rows 128 / (NR / 2) apart stand alike */
-        double *to = front + front_place<NR>(place(0) / (NR / 2), 2 * (place(0) % (NR / 2)));
 #pragma unroll
         for (int q = 0; q < EACH; q++)
-            if (place(q) < (count + 7) / 8 * 8 * (NR / 2))
-                store_pair(to + 256 * q, value[q][0], value[q][1]);
+            if (place(q) < count * (NR / 2))
+                store_pair(front +
+                               front_place<NR>(runs.place(place(q) / (NR / 2)), 2 * (place(q) % (NR / 2))),
+                           value[q][0], value[q][1]);
     }
 };
 
@@ -361,7 +363,8 @@ __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, con
     typedef block_gather<NR> shape;
     constexpr int EACH = (GSV_FOLDED + shape::STEP - 1) / shape::STEP, OWN = 64 / shape::STEP;
     const gsv_piece &p = slot.piece();
-    const int pair = gather_thread<NR>::pair(), mine = gather_thread<NR>::own(), even = (p.count + 7) / 8 * 8;
+    const block_runs runs(p);
+    const int pair = gather_thread<NR>::pair(), mine = gather_thread<NR>::own();
     const int above = p.nc - GSV_TILE * p.place;
     const bool b_now = p.flags & GSV_PIECE_FIRST;
     const int b_least = b_now ? above < 0 ? 0 : above < p.b_rows ? above : p.b_rows : p.b_rows;
@@ -404,9 +407,10 @@ __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, con
             }
     }
 #pragma unroll
-    for (int k = 0; k < EACH; k++) /* eight rows are multiplied at a time */
-        if (mine + k * shape::STEP < even)
-            store_pair(front + front_place<NR>(mine + k * shape::STEP, pair), right[k][0], right[k][1]);
+    for (int k = 0; k < EACH; k++)
+        if (mine + k * shape::STEP < p.count)
+            store_pair(front + front_place<NR>(runs.place(mine + k * shape::STEP), pair), right[k][0],
+                       right[k][1]);
 }
 
 /* Of a triangle of many columns some tasks assemble the rows, and publish them; every other task reads them there. */
@@ -443,7 +447,7 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
         for (int row = gather_thread<NR>::own(); row < above; row += gather_thread<NR>::STEP)
             store_pair(own + front_place<NR>(row, gather_thread<NR>::pair()), 0, 0);
     }
-    reader.finish(from, p.count, front, block.state);
+    reader.finish(from, p.count, block_runs(p), front, block.state);
 }
 
 /* Where the triangle is inverted in parts, its rows are assembled by the tasks that have results for them. Those that
@@ -538,7 +542,7 @@ __device__ __forceinline__ void gather_solution(const block_gather<NR> &block, c
     for (int base = 0; base < count; base += shape::EACH * shape::STEP) {
         reader.request(base, count, row_of);
         reader.wait(base, count, row_of, block.state);
-        reader.template store<true>(base, count, front);
+        reader.store(base, count, front, backward_row);
     }
 }
 

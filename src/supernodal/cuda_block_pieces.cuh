@@ -68,48 +68,47 @@ template <int NR> struct block_product {
 
 /* -------------------------------------------------------------------------------------------- forward --- */
 
-/* acc += the product of columns begin .. stop - 1 of a block row, whose tile's first column `tile` is, this lane's
- * part of it, with rows of the front from `front` on. begin: a multiple of eight. */
+/*
+ * acc += the product of columns of a block row, of those of a piece from first up to last, with a front. Of the four
+ * runs, whose numbers of this block row begin at `panel`, one after the other `apart`, columns begin .. stop - 1 each:
+ * one of each run makes four terms.
+ */
 template <int NR>
-__device__ __forceinline__ void multiply_row(block_product<NR> &block, const double *tile,
-                                             const double *front, int begin, int stop) {
+__device__ __forceinline__ void multiply_row(block_product<NR> &block, const double *panel,
+                                             const double *front, const block_runs &runs, int begin, int stop,
+                                             int first, int last) {
     constexpr int N = NR / 8;
     const int g = block.g(), q = block.q();
-    const double *at = tile + GSV_TILE * (begin + q) + 2 * g;
+    const double *at = panel + q * runs.apart + GSV_TILE * begin + 2 * g;
     const double *v[N]; /* rows four apart stand alike */
 #pragma unroll
     for (int n = 0; n < N; n++)
-        v[n] = front + begin * NR + front_place<NR>(q, 8 * n + g);
-    int left = stop - begin;
-#pragma unroll 2
-    for (; left >= 16; left -= 16) {
+        v[n] = front + begin * 4 * NR + front_place<NR>(q, 8 * n + g);
+    auto multiply = [&](auto is_there) {
         double2 a[4];
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            a[k] = *reinterpret_cast<const double2 *>(at + 4 * GSV_TILE * k);
-#pragma unroll
-        for (int n = 0; n < N; n++) {
-            mma_warp(block.acc[n], {a[0].x, a[1].x, a[2].x, a[3].x}, {a[0].y, a[1].y, a[2].y, a[3].y},
-                     {v[n][0], v[n][4 * NR], v[n][8 * NR], v[n][12 * NR]});
-            v[n] += 16 * NR;
-        }
-        at += 16 * GSV_TILE;
-    }
-    if (left > 0) {
-        double2 a[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            a[k] = q + 4 * k < left ? *reinterpret_cast<const double2 *>(at + 4 * GSV_TILE * k)
-                                    : make_double2(0, 0);
+            a[k] = is_there(k) ? *reinterpret_cast<const double2 *>(at + GSV_TILE * k) : make_double2(0, 0);
 #pragma unroll
         for (int n = 0; n < N; n++) {
             double x[4];
 #pragma unroll
             for (int k = 0; k < 4; k++)
-                x[k] = q + 4 * k < left ? v[n][4 * k * NR] : 0;
+                x[k] = is_there(k) ? v[n][4 * k * NR] : 0;
             mma_warp(block.acc[n], {a[0].x, a[1].x, a[2].x, a[3].x}, {a[0].y, a[1].y, a[2].y, a[3].y}, x);
+            v[n] += 16 * NR;
         }
-    }
+        at += 4 * GSV_TILE;
+    };
+    int left = stop - begin;
+    if (first <= 0 && last >= 4 * runs.length)
+#pragma unroll 3
+        for (; left >= 4; left -= 4)
+            multiply([](int) { return true; });
+    const int before = first - (q * runs.length + stop), behind = last - (q * runs.length + stop);
+#pragma unroll 1
+    for (; left > 0; left -= 4)
+        multiply([&](int k) { return k < left && k - left >= before && k - left < behind; });
 }
 
 /* The rows that a task's results are added to. */
@@ -195,6 +194,11 @@ struct group_split {
         : groups(groups), splits(4 >> groups / 2), group(warp & (groups - 1)), split(warp >> groups / 2) {}
 };
 
+/* Of every run so many columns. */
+__device__ __forceinline__ int runs_of_split(const block_runs &runs, const group_split &my) {
+    return (((runs.length + my.splits - 1) >> (2 - my.groups / 2)) + 3) / 4 * 4;
+}
+
 /* After the last piece of a task. It reads anew what it needs of the piece: no register is kept for it before. */
 template <int NR>
 __device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const block_slot<NR> &slot,
@@ -237,17 +241,18 @@ __device__ __forceinline__ void rows_forward(block_product<NR> &block, const blo
     const gsv_piece &p = slot.piece();
     const int count = p.count;
     const group_split my(p.groups, block.warp());
-    const double *front = slot.front(my.groups * count * GSV_TILE);
+    const block_runs runs(p);
+    const double *front = slot.front(slot.numbers(p, false));
     if (p.flags & GSV_PIECE_FIRST) {
         block.clear();
         if (my.split == 0 && p.b_rows > 0)
             add_to_own<NR>(block, front + ((count + 7) / 8 * 8 + GSV_TILE * my.group) * NR);
     }
-    const int each = (((count + my.splits - 1) >> (2 - my.groups / 2)) + 7) / 8 * 8; /* columns of a split */
+    const int begin = my.split * runs_of_split(runs, my);
     const int top = GSV_TILE * (p.place + my.group),
-              live = top < p.nr ? min(p.nc, top + GSV_TILE) - p.first : 0;
-    multiply_row<NR>(block, slot.panel() + GSV_TILE * my.group * count, front, my.split * each,
-                     min(min(my.split * each + each, count), live));
+              live = top < p.nr ? min(min(p.nc, top + GSV_TILE) - p.first, count) : 0;
+    multiply_row<NR>(block, slot.panel() + GSV_TILE * my.group * runs.length, front, runs, begin,
+                     min(begin + runs_of_split(runs, my), live > 0 ? runs.length : 0), 0, live);
     if (p.flags & GSV_PIECE_LAST)
         end_rows_forward<NR>(block, slot, empty, x, u, published);
     else
@@ -274,7 +279,8 @@ __device__ __noinline__ void rows_forward_parts(double (*kept)[4], gsv_stream_st
     double *own_x = x + int64_t(p.first_column) * NR, *own_u = u + int64_t(p.update) * NR;
     double *f = published + int64_t(p.published) * NR;
     double *front = slot.front(slot.numbers(p, false));
-    const double *tile = slot.panel() + GSV_TILE * group * p.count;
+    const block_runs runs(p);
+    const double *tile = slot.panel() + GSV_TILE * group * runs.length;
     if (p.flags & GSV_PIECE_FIRST) {
         block.clear();
         if (split == 0)
@@ -289,20 +295,21 @@ __device__ __noinline__ void rows_forward_parts(double (*kept)[4], gsv_stream_st
     for (int from = first, to; from < end; from = to) {
         const int now = from / width, part_end = (now + 1) * width; /* this part */
         to = part_end < end ? part_end : end;
-        const int count = to - from, even = (count + 7) / 8 * 8;
+        const int count = to - from;
         const double *rows = f + int64_t(from) * NR;
         auto row_of = [&](int row) { return front_row{rows + int64_t(row) * NR, true}; };
         block_meets<MULTIPLIERS>(); /* nobody reads the front that was there */
         front_reader<NR, 2> reader;
-        for (int base = 0; base < even; base += 2 * reader.STEP) {
+        for (int base = 0; base < count; base += 2 * reader.STEP) {
             reader.request(base, count, row_of);
             reader.wait(base, count, row_of, block.state);
-            reader.template store<false>(base, even, front);
+            reader.store(base, count, front, [&](int row) { return runs.place(from - first + row); });
         }
-        block_meets<MULTIPLIERS>();                                          /* the front is complete */
-        const int each = (((count + splits - 1) >> (2 - fold)) + 7) / 8 * 8; /* columns of a split */
-        multiply_row<NR>(block, tile + GSV_TILE * (from - first), front, split * each,
-                         min(min(split * each + each, count), live - from));
+        block_meets<MULTIPLIERS>(); /* the front is complete */
+        const group_split my(groups, warp);
+        const int begin = split * runs_of_split(runs, my);
+        multiply_row<NR>(block, tile, front, runs, begin, min(begin + runs_of_split(runs, my), runs.length),
+                         from - first, min(to, live) - first);
         if (to < part_end && !(last && to == end))
             continue;
         if (splits > 1)

@@ -146,6 +146,23 @@ __device__ __forceinline__ int shift_of(const gsv_device_plan &plan, const gsv_p
     return int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % SHARED_LINE);
 }
 
+/*
+ * How columns of block rows stand in a slot: in four runs of so many columns, of each all groups one after the other,
+ * and a gap between two runs. A warp reads one column of each run at a time, sixteen bytes a lane: so it finds all
+ * banks.
+ */
+struct block_runs {
+    int length; /* columns; the last run may have fewer */
+    int apart;  /* numbers from one run to the next */
+    __device__ __forceinline__ explicit block_runs(const gsv_piece &p)
+        : length((p.count + 3) / 4), apart(GSV_TILE * p.groups * length + 4) {}
+    /* Where the front's row for column i of the piece stands: rows for columns read together follow each other. */
+    __device__ __forceinline__ int place(int i) const {
+        const int run = (i >= length) + (i >= 2 * length) + (i >= 3 * length);
+        return 4 * (i - run * length) + run;
+    }
+};
+
 /* What lane `lane` of the producer copies for a piece: at most one range. */
 template <typename T, bool BACKWARD>
 __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, const gsv_piece &p, int lane,
@@ -156,15 +173,19 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
     to = panel;
     if (lane < 16) {
         if (p.kind == GSV_BLOCK_PIECE) {
-            /* forward: a block row's columns; backward: the groups' columns of one block row */
-            const int row = (BACKWARD ? p.first : p.place) + lane, left = BACKWARD ? 16 * p.place : p.first;
-            const int most = BACKWARD ? 16 * p.groups : p.count;
-            if (lane < (BACKWARD ? p.count : p.groups) && GSV_TILE * row < p.nr) {
+            /* forward: a run of a block row's columns; backward: the groups' columns of one block row */
+            const block_runs runs(p);
+            const int k = BACKWARD ? lane : lane / 4, group = BACKWARD ? 0 : lane % 4;
+            const int row = BACKWARD ? p.first + k : p.place + group;
+            const int left = BACKWARD ? 16 * p.place : p.first + k * runs.length;
+            const int most = BACKWARD ? 16 * p.groups : min(runs.length, p.count - k * runs.length);
+            if ((BACKWARD ? k < p.count : group < p.groups) && GSV_TILE * row < p.nr) {
                 const int columns = gsv_block_row_columns(p.nc, row) - left;
                 const int live = columns < most ? columns : most;
                 range = widened(panels + gsv_block_row_start(p.nc, row) + GSV_TILE * left,
                                 live * GSV_TILE * int(sizeof(T)));
-                to = panel + int64_t(lane) * most * GSV_TILE * sizeof(T);
+                to = panel + sizeof(T) * (BACKWARD ? int64_t(k) * most * GSV_TILE
+                                                   : k * runs.apart + group * runs.length * GSV_TILE);
             }
         } else if (lane == 0 && p.kind != GSV_COLUMNS_PIECE) {
             range = widened(panels, p.numbers * int(sizeof(T)));
