@@ -115,10 +115,9 @@ template <int NR> struct block_slot {
         return {list(b ? p.b_ptr_at : p.a_ptr_at),
                 list(b ? p.b_gather_at : p.a_gather_at) - (b ? p.b_gather : p.a_gather)};
     }
-    __device__ __forceinline__ const int32_t *rows(const gsv_device_plan &plan) const {
-        const gsv_piece &p = piece();
-        return p.flags & GSV_PIECE_FAR ? plan.upper_rows + p.row + p.b_first
-                                       : reinterpret_cast<const int32_t *>(list(p.b_ptr_at));
+    /* Backward: they always fit. */
+    __device__ __forceinline__ const int32_t *rows() const {
+        return reinterpret_cast<const int32_t *>(list(piece().b_ptr_at));
     }
 };
 
@@ -128,7 +127,7 @@ struct front_row {
     bool polled;
 };
 
-/* A thread that gathers, of 128: its first row, the others are STEP apart, and the first of its two right-hand
+/* A thread of 128 that gather: its first row, the others are STEP apart, and the first of its two right-hand
  * sides. */
 template <int NR> struct gather_thread {
     static const int PAIRS = NR / 2, STEP = 128 / PAIRS;
@@ -141,7 +140,7 @@ template <int NR> struct gather_thread {
 };
 
 /*
- * Up to EACH rows of a front for each thread of 128, in steps of STEP from its own first one, two right-hand
+ * Up to EACH rows of a front for each thread, in steps of STEP from its own first one, two right-hand
  * sides of each: requested all together, and asked for again, all that are absent, until they are there.
  */
 template <int NR, int EACH> struct front_reader {
@@ -524,25 +523,58 @@ __device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, con
     }
 }
 
-/* Backward: rows start .. start + count - 1 of a front, those before own_end from x, the others as soon as
- * they are there. */
+/*
+ * Backward: `count` rows of a front, of which the first `own` are in x, from own_x on, and the
+ * others before `live` in z, where `rows` says, as soon as they are there; the rest are zeros.
+ */
 template <int NR>
-__device__ __forceinline__ void gather_solution(const block_gather<NR> &block, const gsv_piece &p, int start,
-                                                int count, int own_end, const int32_t *rows, const double *x,
-                                                const double *z, double *front) {
-    typedef block_gather<NR> shape;
-    const double *own_x = x + int64_t(p.first_column) * NR;
-    auto row_of = [&](int row) -> front_row {
-        const int i = start + row;
-        if (i < own_end)
-            return {own_x + int64_t(i) * NR, false};
-        return {i < p.nr ? z + int64_t(rows[row]) * NR : nullptr, i < p.nr};
-    };
-    front_reader<NR, shape::EACH> reader;
-    for (int base = 0; base < count; base += shape::EACH * shape::STEP) {
-        reader.request(base, count, row_of);
-        reader.wait(base, count, row_of, block.state);
-        reader.store(base, count, front, backward_row);
+__device__ __forceinline__ void gather_solution(gsv_stream_state *state, int count, int live, int own,
+                                                const int32_t *rows, const double *own_x, const double *z,
+                                                double *front) {
+    typedef gather_thread<NR> thread;
+    constexpr int STEP = thread::STEP, EACH = 160 / STEP;
+    static_assert(STEP % 8 == 0, "rows a step apart stand alike");
+    own_x += thread::pair();
+    z += thread::pair();
+    live = live < count ? live : count;
+    for (int first = thread::own(); first - thread::own() < count; first += EACH * STEP) {
+        double value[EACH][2];
+        auto at = [&](int q) {
+            const int row = first + q * STEP;
+            return row < own ? own_x + int64_t(row) * NR : z + int64_t(rows[row]) * NR;
+        };
+#pragma unroll
+        for (int q = 0; q < EACH; q++) {
+            value[q][0] = value[q][1] = 0;
+            if (first + q * STEP < live)
+                load_relaxed16(at(q), value[q]);
+        }
+        /* what was not asked for is zero */
+        auto lacks = [&](int q) { return is_absent(value[q]) && first + q * STEP >= own; };
+        poll(
+            [&]() {
+                bool any = false;
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    any |= lacks(q);
+                return any;
+            },
+            [&](bool stop) {
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    if (lacks(q)) {
+                        if (stop)
+                            value[q][0] = value[q][1] = not_a_number<double>();
+                        else
+                            load_relaxed16(at(q), value[q]);
+                    }
+            },
+            state);
+        double *to = front + front_place<NR>(backward_row(first), thread::pair());
+#pragma unroll
+        for (int q = 0; q < EACH; q++)
+            if (first + q * STEP < count)
+                store_pair(to + q * STEP * NR, value[q][0], value[q][1]);
     }
 }
 

@@ -96,8 +96,8 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
                     wait_for(listed, n + 1); /* whose slot the front is in */
                 double *front = slot(n + two).front(slot_of::last_numbers(p));
                 if constexpr (BACKWARD)
-                    gather_solution<NR>(block, p, 0, (p.nr + 15) / 16 * 16, p.nc, slot(n).rows(plan), from,
-                                        published, front);
+                    gather_solution<NR>(state, (p.nr + 15) / 16 * 16, p.nr, p.nc, slot(n).rows(),
+                                        from + int64_t(p.first_column) * NR, published, front);
                 else
                     gather_narrow<NR>(block, slot(n), front, from);
             } else if constexpr (BACKWARD) {
@@ -108,8 +108,9 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
                               part_end = (16 * p.place / width + 1) * width;
                     own_end = part_end < p.nc ? part_end : p.nc;
                 }
-                gather_solution<NR>(block, p, GSV_TILE * p.first, GSV_TILE * p.count, own_end,
-                                    slot(n).rows(plan), from, published,
+                const int start = GSV_TILE * p.first;
+                gather_solution<NR>(state, GSV_TILE * p.count, p.nr - start, own_end - start, slot(n).rows(),
+                                    from + (int64_t(p.first_column) + start) * NR, published,
                                     slot(n).front(slot_of::numbers(p, true)));
             } else if (p.kind == GSV_FRONT_PIECE) {
                 gather_front<NR>(block, slot(n), from, published);
