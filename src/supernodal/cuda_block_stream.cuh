@@ -41,7 +41,8 @@
 #ifndef GSV_CUDA_BLOCK_STREAM_CUH
 #define GSV_CUDA_BLOCK_STREAM_CUH
 
-#include "cuda_block_pieces.cuh"
+#include "cuda_block_gather.cuh"
+#include "cuda_block_parts.cuh"
 
 namespace gsv {
 

@@ -253,6 +253,8 @@ int main(void) {
         check_refresh("grid3d:14", 1e4, 1, 0, columns);
         check_refresh("grid3d:14", 1e60, 0, 1, columns);
     }
+    check_refresh("grid3d:26", 30, 0, 0, 8); /* the upper tree as a stream for blocks of right-hand sides */
+    check_refresh("grid3d:26", 1e4, 1, 0, 8);
     check_two_factors("grid2d:120", "grid2d:12");
     check_streams("grid3d:14");
     check_streams("elasticity3d:6");

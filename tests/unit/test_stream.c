@@ -444,7 +444,7 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
 static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     const int64_t one = check_streams(spec, ONE, far, common),
                   several = check_streams(spec, BLOCK, far, common);
-    CHECK(several == 0 || one > 0);
+    CHECK(one == 0 || several > 0);
     return one;
 }
 
