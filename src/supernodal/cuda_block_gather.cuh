@@ -130,10 +130,11 @@ __device__ __forceinline__ void gather_front(const block_gather<NR> &block, cons
                     });
 }
 
-/* What such a task multiplies with, and, for the rows below the triangle, what its results are added to. */
+/* What such a task multiplies with, and what its results are added to: for the rows below the triangle, and those of a
+ * part that is not the first one. */
 template <int NR>
 __device__ __forceinline__ void gather_published(const block_gather<NR> &block, const block_slot<NR> &slot,
-                                                 const double *published) {
+                                                 const double *y, const double *published) {
     const gsv_piece &p = slot.piece();
     double *front = slot.front(slot.numbers(p, false));
     published_rows_reader<NR> reader;
@@ -142,38 +143,16 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
     if (p.b_rows > 0) { /* the first piece's */
         double *own = slot.own(front, p);
         const int above = p.b_first - GSV_TILE * p.place;
-        gather_owed<NR>(block, slot, nullptr, 0, [&](int row, const double(&sum)[2]) {
-            if (row < GSV_TILE * p.groups - above)
-                store_pair(own + front_place<NR>(above + row, gather_thread<NR>::pair()), sum[0], sum[1]);
-        });
+        gather_owed<NR>(block, slot, y + int64_t(p.first_column + p.b_first) * NR, p.nc - p.b_first,
+                        [&](int row, const double(&sum)[2]) {
+                            if (row < GSV_TILE * p.groups - above)
+                                store_pair(own + front_place<NR>(above + row, gather_thread<NR>::pair()),
+                                           sum[0], sum[1]);
+                        });
         for (int row = gather_thread<NR>::own(); row < above; row += gather_thread<NR>::STEP)
             store_pair(own + front_place<NR>(row, gather_thread<NR>::pair()), 0, 0);
     }
     reader.finish(from, 0, p.count, block_runs(p), front, block.state);
-}
-
-/* Where the triangle is inverted in parts, its rows are assembled by the tasks that have results for them. Those that
- * multiply read the front, for they wait for each other. */
-template <int NR>
-__device__ __forceinline__ void gather_parts(const block_gather<NR> &block, const block_slot<NR> &slot,
-                                             const double *y, double *published) {
-    const gsv_piece &p = slot.piece();
-    if (!(p.flags & GSV_PIECE_FIRST))
-        return;
-    const int pair = gather_thread<NR>::pair(), nc = p.nc, top = GSV_TILE * p.place;
-    const int width = gsv_part_columns(nc, slot.header().parts);
-    double *own = slot.own(slot.front(slot.numbers(p, false)), p);
-    double *f = published + int64_t(p.published) * NR + pair;
-    gather_owed<NR>(
-        block, slot, y + int64_t(p.first_column + top) * NR, nc - top, [&](int row, const double(&sum)[2]) {
-            if (row >= GSV_TILE * p.groups)
-                return;
-            /* rows of the first part are complete */
-            const bool complete = top + row < nc && (top + row) / GSV_TILE * GSV_TILE < width;
-            if (complete)
-                publish_pair(f + int64_t(top + row) * NR, sum[0], sum[1]);
-            store_pair(own + front_place<NR>(row, pair), complete ? 0 : sum[0], complete ? 0 : sum[1]);
-        });
 }
 
 /* NaNs, for all that a piece is multiplied with. */

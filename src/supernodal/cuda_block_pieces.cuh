@@ -69,14 +69,13 @@ template <int NR> struct block_product {
 /* -------------------------------------------------------------------------------------------- forward --- */
 
 /*
- * acc += the product of columns of a block row, of those of a piece from first up to last, with a front. Of the four
- * runs, whose numbers of this block row begin at `panel`, one after the other `apart`, columns begin .. stop - 1 each:
- * one of each run makes four terms.
+ * acc += the product of columns of a block row, of those of a piece before `last`, with a front. Of the four runs,
+ * whose numbers of this block row begin at `panel`, columns begin .. stop - 1 each: one of each run makes four terms.
  */
 template <int NR>
 __device__ __forceinline__ void multiply_row(block_product<NR> &block, const double *panel,
                                              const double *front, const block_runs &runs, int begin, int stop,
-                                             int first, int last) {
+                                             int last) {
     constexpr int N = NR / 8;
     const int g = block.g(), q = block.q();
     const double *at = panel + q * runs.apart + GSV_TILE * begin + 2 * g;
@@ -101,14 +100,14 @@ __device__ __forceinline__ void multiply_row(block_product<NR> &block, const dou
         at += 4 * GSV_TILE;
     };
     int left = stop - begin;
-    if (first <= 0 && last >= 4 * runs.length)
+    if (last >= 4 * runs.length)
 #pragma unroll 3
         for (; left >= 4; left -= 4)
             multiply([](int) { return true; });
-    const int before = first - (q * runs.length + stop), behind = last - (q * runs.length + stop);
+    const int behind = last - (q * runs.length + stop);
 #pragma unroll 1
     for (; left > 0; left -= 4)
-        multiply([&](int k) { return k < left && k - left >= before && k - left < behind; });
+        multiply([&](int k) { return k < left && k - left < behind; });
 }
 
 /* The rows that a task's results are added to. */
@@ -231,6 +230,31 @@ __device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const
     store_results<NR>(block, to);
 }
 
+/* After the last piece of the columns before a part of a triangle that is inverted in parts: the rows of the part are
+ * complete, and published. Those below the triangle go on. */
+template <int NR>
+__device__ __forceinline__ void publish_part(block_product<NR> &block, const block_slot<NR> &slot,
+                                             uint64_t *empty, double *published) {
+    asm volatile("" : "+r"(block.thread)::"memory");
+    const gsv_piece &p = slot.piece();
+    const group_split my(p.groups, block.warp());
+    if (my.splits > 1)
+        block.combine(slot.front(slot.numbers(p, false)), my.groups);
+    const int nc = p.nc, top = GSV_TILE * (p.place + my.group) + 2 * block.g();
+    double *f = published + (int64_t(p.published) + top) * NR + block.column();
+    arrive_warp(empty);
+    if (my.split > 0)
+        return;
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+        if (top + m < nc)
+#pragma unroll
+            for (int n = 0; n < NR / 8; n++) {
+                publish_pair(f + m * NR + 8 * n, block.acc[n][2 * m], block.acc[n][2 * m + 1]);
+                block.acc[n][2 * m] = block.acc[n][2 * m + 1] = 0;
+            }
+}
+
 /*
  * Columns of the block rows of a wide supernode. Fragments: rows g and g + 8 are rows 2 g and 2 g + 1 of the
  * tile, which one load of 16 bytes brings.
@@ -252,9 +276,11 @@ __device__ __forceinline__ void rows_forward(block_product<NR> &block, const blo
     const int top = GSV_TILE * (p.place + my.group),
               live = top < p.nr ? min(min(p.nc, top + GSV_TILE) - p.first, count) : 0;
     multiply_row<NR>(block, slot.panel() + GSV_TILE * my.group * runs.length, front, runs, begin,
-                     min(begin + runs_of_split(runs, my), live > 0 ? runs.length : 0), 0, live);
+                     min(begin + runs_of_split(runs, my), live > 0 ? runs.length : 0), live);
     if (p.flags & GSV_PIECE_LAST)
         end_rows_forward<NR>(block, slot, empty, x, u, published);
+    else if (p.flags & GSV_PIECE_PUBLISHES)
+        publish_part<NR>(block, slot, empty, published);
     else
         arrive_warp(empty);
 }

@@ -15,8 +15,8 @@
  * Synchronisation between blocks. As in cuda_stream.cuh: u, f and z are handed over where the data is the
  * flag, two right-hand sides in one store of 16 bytes, each of which is asked for; and it ends for the same
  * reason, or after about two seconds (gives_up): a piece waits for tasks of lower number, as does the last of those
- * that share rows. Triangles inverted in parts are the exception: a piece may have columns that wait for what its own
- * earlier columns bring. There those who multiply read the front.
+ * that share rows, or, in a triangle that is inverted in parts, for what earlier pieces of its own task publish: these
+ * have been gathered for before, and are multiplied with while it waits.
  *
  * Synchronisation in a block. A slot goes round: listed and full (mbarriers; its lists have come, and its
  * panel), ready (its front is there), empty (gathered for, and multiplied with). The gatherers wait for its lists, the
@@ -26,8 +26,7 @@
  *
  * Registers. Three blocks an SM leave a thread 72. What is spilled goes through L1, of which shared memory leaves
  * little, to L2 and back, which takes as long as the product of a piece. So what few pieces need is read when they
- * need it (end_rows_forward), triangles in parts have a kernel of their own, and the compiler is kept from keeping
- * what follows from a thread's number.
+ * need it (end_rows_forward), and the compiler is kept from keeping what follows from a thread's number.
  *
  * Bits: a sum has the terms in the order of a task's pieces, each split for itself, then the splits, and then
  * the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is not the sum
@@ -42,13 +41,12 @@
 #define GSV_CUDA_BLOCK_STREAM_CUH
 
 #include "cuda_block_gather.cuh"
-#include "cuda_block_parts.cuh"
+#include "cuda_block_pieces.cuh"
 
 namespace gsv {
 
-/* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. PARTS, forward: triangles may be
- * inverted in parts; else those that are give NaNs. It costs all others registers, and time. */
-template <int NR, bool BACKWARD, bool PARTS>
+/* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. */
+template <int NR, bool BACKWARD>
 __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
     block_stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const double *from, double *to,
                         double *u, double *published, gsv_stream_state *state) {
@@ -115,13 +113,10 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
                                     slot(n).front(slot_of::numbers(p, true)));
             } else if (p.kind == GSV_FRONT_PIECE) {
                 gather_front<NR>(block, slot(n), from, published);
-            } else if (slot(n).header().parts > 1) {
-                if constexpr (PARTS)
-                    gather_parts<NR>(block, slot(n), from, published);
-                else
-                    gather_nothing<NR>(slot(n));
+            } else if (!slot(n).is_for_stream()) {
+                gather_nothing<NR>(slot(n));
             } else if (p.flags & GSV_PIECE_PUBLISHED) {
-                gather_published<NR>(block, slot(n), published);
+                gather_published<NR>(block, slot(n), from, published);
             } else {
                 gather_folded<NR>(block, slot(n), from);
             }
@@ -134,7 +129,6 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
         return;
     }
     block_product<NR> block = {state, __shfl_sync(~0u, threadIdx.x, threadIdx.x % 32)};
-    [[maybe_unused]] double kept[NR / 8][4]; /* where a triangle is inverted in parts: block.acc, in memory */
     for (int n = 0;; n++) {
         asm volatile("" : "+r"(block.thread)); /* what follows from it is not kept from piece to piece */
         wait_for(full, n);
@@ -144,18 +138,10 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
             break;
         wait_for(ready, n);
         if (p.kind == GSV_BLOCK_PIECE) {
-            if constexpr (BACKWARD) {
+            if constexpr (BACKWARD)
                 columns_backward<NR>(block, at, &empty[n % room::SLOTS], to, published);
-                continue;
-            }
-            if constexpr (PARTS)
-                if (at.header().parts > 1) {
-                    rows_forward_parts<NR>(kept, state, block.thread, at, &empty[n % room::SLOTS], to, u,
-                                           published);
-                    block.clear();
-                    continue;
-                }
-            rows_forward<NR>(block, at, &empty[n % room::SLOTS], to, u, published);
+            else
+                rows_forward<NR>(block, at, &empty[n % room::SLOTS], to, u, published);
             continue;
         }
         if (p.kind == GSV_FRONT_PIECE) {

@@ -206,14 +206,11 @@ template <typename T, int NR> bool walks_stream(const gsv_sweep_form &form) {
            (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()] > 0;
 }
 
-/* in_parts: as gsv_sweep_form.in_parts */
-template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of(bool in_parts) {
+template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {
     if constexpr (NR == 1)
         return stream_kernel<T, BACKWARD>;
-    else if constexpr (BACKWARD)
-        return block_stream_kernel<NR, true, true>;
     else
-        return in_parts ? block_stream_kernel<NR, false, true> : block_stream_kernel<NR, false, false>;
+        return block_stream_kernel<NR, BACKWARD>;
 }
 
 template <typename T, int NR> constexpr int stream_threads() {
@@ -240,9 +237,8 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
     const int most = form.stream_blocks[class_index<NR>()];
     if (pieces.tasks == 0)
         return cudaSuccess;
-    return launch_allowed(stream_kernel_of<T, NR, BACKWARD>(form.in_parts),
-                          pieces.tasks < most ? pieces.tasks : most, stream_threads<T, NR>(),
-                          stream_bytes<T, NR>(), stream, device, pieces,
+    return launch_allowed(stream_kernel_of<T, NR, BACKWARD>(), pieces.tasks < most ? pieces.tasks : most,
+                          stream_threads<T, NR>(), stream_bytes<T, NR>(), stream, device, pieces,
                           static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
                           static_cast<T *>(BACKWARD ? vectors.y : vectors.x),
                           static_cast<T *>(BACKWARD && NR == 1 ? vectors.f : vectors.u),
@@ -255,19 +251,13 @@ template <typename T, int NR> cudaError_t count_blocks(int most, int *each) {
     *each = 0;
     if (most < bytes)
         return cudaSuccess;
-    for (int k = 0; k < 3; k++) {
-        const auto kernel =
-            k < 2 ? stream_kernel_of<T, NR, false>(k == 1) : stream_kernel_of<T, NR, true>(false);
-        cudaError_t error = allow_shared(reinterpret_cast<const void *>(kernel), bytes);
-        int blocks = 0;
-        if (error == cudaSuccess)
-            error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, stream_threads<T, NR>(),
-                                                                  bytes);
-        if (error != cudaSuccess)
-            return error;
-        *each = k == 0 || blocks < *each ? blocks : *each;
-    }
-    return cudaSuccess;
+    cudaError_t error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, false>()), bytes);
+    if (error == cudaSuccess)
+        error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, true>()), bytes);
+    if (error == cudaSuccess)
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(each, stream_kernel_of<T, NR, true>(),
+                                                              stream_threads<T, NR>(), bytes);
+    return error;
 }
 
 /* The columns that are in no branch, and the blocks for them after the branches' own. */

@@ -143,7 +143,7 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
     gsv_sweep_form *form = &device->form;
     uint8_t *passes = &form->passes[plan->level[s]];
     const int32_t nc = gsv_columns(plan, s);
-    const uint8_t in_parts = parts > 1 && nc > GSV_WARP_TILE_COLUMNS;
+    const uint8_t in_parts = parts > 1 && nc > GSV_WARP_TILE_COLUMNS ? (uint8_t)parts : 0;
     device->lists_are_old |= device->in_parts[s] != in_parts;
     device->in_parts[s] = in_parts;
     if (parts == 1)
@@ -158,8 +158,6 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         form->changes += form->block_columns > 0;
         form->block_columns = 0;
     }
-    form->changes += in_parts && !form->in_parts;
-    form->in_parts |= in_parts;
     if (parts == 0 || nc <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;
         form->level_by_level_above = 1;

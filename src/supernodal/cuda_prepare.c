@@ -122,8 +122,8 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
-        l.size[BLOCK_FORWARD_PIECES] =
-            larger(l.size[BLOCK_FORWARD_PIECES], tiles->stream.room_pieces * (int64_t)sizeof(gsv_piece));
+        /* and for a piece more of each task: gsv_stream_divide */
+        l.size[BLOCK_FORWARD_PIECES] += tiles->stream.block_forward.tasks * (int64_t)sizeof(gsv_piece);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
     }
     for (int k = 0; k < PARTS; k++)

@@ -69,7 +69,6 @@ typedef struct gsv_sweep_form {
     int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the
                         * plan (stream.h), or 0: a triangle is inverted in parts that are no multiple of
                         * GSV_GROUPS tiles */
-    int in_parts; /* a triangle of block rows is inverted in parts: those kernels must be able to do that */
     int stream_blocks[GSV_CLASSES]; /* blocks of those kernels that the device runs at a time; 0: none */
     uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;

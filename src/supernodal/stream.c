@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 int64_t gsv_stream_block_least = GSV_BLOCK_LEAST, gsv_stream_together_tasks = GSV_TOGETHER_TASKS,
         gsv_stream_far_first = GSV_FAR_FIRST;
@@ -257,20 +256,6 @@ gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, 
     return status;
 }
 
-/* So many pieces has the list for a block of right-hand sides if all triangles are inverted in parts. */
-static bool set_room(const gsv_plan *plan, gsv_stream *stream, const member *members, int64_t count) {
-    uint8_t *divided = gsv_malloc((size_t)plan->l.nsuper + 1, sizeof *divided);
-    gsv_piece_list none = {0};
-    if (!divided)
-        return false;
-    memset(divided, 1, (size_t)plan->l.nsuper + 1);
-    gsv_writer w = {.plan = plan, .list = &none, .block = 1, .divided = divided};
-    write_stream(&w, members, count, 0);
-    stream->room_pieces = w.pieces;
-    gsv_free(divided);
-    return true;
-}
-
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
     *stream = (gsv_stream){0};
     for (int32_t s = 0; s < plan->l.nsuper; s++)
@@ -296,9 +281,6 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
         if (stream->block_columns > 0 && status == GPUSOLVE_OK)
             status = fill_list(stream, backward ? &stream->block_backward : &stream->block_forward, w,
                                members, count, message);
-        if (stream->block_columns > 0 && !backward && status == GPUSOLVE_OK &&
-            !set_room(plan, stream, members, count))
-            status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
     gsv_free(members);
     if (status != GPUSOLVE_OK)

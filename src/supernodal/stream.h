@@ -36,8 +36,10 @@
  * Forward, nobody waits for what the rows of a triangle bring, x, and so a level has three phases: published fronts;
  * what its parents wait for; and the rest of the wide triangles, which keeps blocks busy while the next level's first
  * tasks wait, the longest block rows first. A supernode whose triangle is inverted in parts has all its block rows in
- * the second, ascending, for a part waits for those before it, and they publish its front; for a block of right-hand
- * sides no tasks share them. Which those are is known when a factor is prepared (gsv_stream_divide).
+ * the second, ascending, for a part waits for those before it, and they publish its front. Which those are is known
+ * when a factor is prepared (gsv_stream_divide). For a block of right-hand sides no tasks share them; a task publishes
+ * what it assembles of the first part, or, of another one, the sums of all columns before it; and then its own part's
+ * columns are like any others.
  *
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *
@@ -113,7 +115,8 @@ enum {
     GSV_PIECE_ALONE = 32,     /* its level has few tasks: a block takes no other one while this one waits */
     GSV_PIECE_ODD = 64,       /* of two tasks that share columns the second: other block rows */
     GSV_PIECE_PUBLISHES =
-        128 /* its task, or one of those that share its block row, publishes rows of the front */
+        128 /* its task, or one of those that share its block row, publishes rows of the front;
+             * GSV_BLOCK_PIECE: after this piece */
 };
 
 typedef struct gsv_piece {
@@ -164,7 +167,6 @@ typedef struct gsv_piece_list {
 typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
-    int64_t room_pieces;         /* block_forward has no more, whatever triangles are inverted in parts */
     int block_columns;           /* 0, 8 or 16: blocks of so many at most are solved so too */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
@@ -178,8 +180,8 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
 /* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
 extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far_first;
 /* The forward lists for one right-hand side and, if there is one, for a block of them in which the triangle of
- * supernode s, if divided[s], may be inverted in parts. They have as many tasks as the plan's, in which none may. To be
- * freed with gsv_stream_free_list. */
+ * supernode s, if divided[s], is inverted in so many parts. They have as many tasks as the plan's, in which none is,
+ * and the latter a piece more for each of them at most. To be freed with gsv_stream_free_list. */
 gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *one,
                                   gsv_piece_list *block, gsv_message *message);
 void gsv_stream_free_list(gsv_piece_list *list);

@@ -1,6 +1,8 @@
 /* Pieces of the streams: stream_pieces.h. Linear in the pieces. */
 #include "stream_pieces.h"
 
+#include "reach.h"
+
 static void begin_task(gsv_writer *w) {
     if (w->list->piece)
         w->list->task[w->tasks] = (int32_t)(w->list->tasks + w->pieces - w->tasks);
@@ -300,6 +302,50 @@ static void add_nothing(gsv_writer *w, gsv_piece piece) {
     add_piece(w, piece);
 }
 
+/* Pieces of a range of columns are about as wide as each other, and at most so wide. */
+static int32_t width_of(int32_t columns, int32_t most) {
+    const int32_t pieces = (columns + most - 1) / most, even = (columns + pieces - 1) / pieces;
+    return (even + 31) / 32 * 32 < most ? (even + 31) / 32 * 32 : most;
+}
+
+/* The only task of some block rows of a triangle that is inverted in parts: it publishes rows of the front, those of the
+ * first part as they are assembled, and others when the columns before their part are complete. */
+static void add_part(gsv_writer *w, gsv_piece piece, int32_t end_row, int32_t columns, int32_t most) {
+    const int32_t top = GSV_TILE * piece.place,
+                  parts = w->divided[gsv_supernode_of(w->plan, piece.first_column)];
+    const int32_t part = gsv_part_columns(piece.nc, parts);
+    const int32_t before = top < piece.nc ? top / part * part : 0; /* columns of other parts */
+    int32_t own = before > 0       ? top
+                  : top > piece.nc ? top
+                                   : piece.nc; /* rows that results are added to, from here on */
+    begin_task(w);
+    piece.share = 0;
+    piece.shares = 1;
+    if (top < part && top < piece.nc) {
+        gsv_piece front = piece;
+        front.kind = GSV_FRONT_PIECE;
+        front.groups = 0;
+        front.flags = GSV_PIECE_FIRST | GSV_PIECE_PUBLISHED | GSV_PIECE_PUBLISHES;
+        front.numbers = 0;
+        set_b(&front, top, (GSV_TILE * end_row < piece.nc ? GSV_TILE * end_row : piece.nc) - top);
+        add_piece(w, front);
+    }
+    for (int32_t k = 0; k < 2; k++) {
+        const int32_t from = k == 0 ? 0 : before, to = k == 0 ? before : columns;
+        for (int32_t first = from, width = from < to ? width_of(to - from, most) : 0; first < to;
+             first += width) {
+            const int32_t end = first + width < to ? first + width : to;
+            piece.first = first;
+            piece.count = (int16_t)(end - first);
+            piece.flags =
+                (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == columns ? GSV_PIECE_LAST : 0) |
+                          GSV_PIECE_PUBLISHED | (end == before ? GSV_PIECE_PUBLISHES : 0));
+            set_b(&piece, own, first == 0 && own < GSV_TILE * end_row ? GSV_TILE * end_row - own : 0);
+            add_piece(w, piece);
+        }
+    }
+}
+
 /* w->groups block rows of a wide supernode from `row` on, in pieces of columns of about the same size: one task, or
  * several that share the pieces. */
 static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row) {
@@ -308,20 +354,18 @@ static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row)
     const int32_t most = folded && fit > GSV_FOLDED ? GSV_FOLDED : fit;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     const int32_t end_row = row + w->groups < last ? row + w->groups : last;
-    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1);
-    const int32_t pieces = (columns + most - 1) / most;
-    const int32_t width = ((columns + pieces - 1) / pieces + 31) / 32 * 32 < most
-                              ? ((columns + pieces - 1) / pieces + 31) / 32 * 32
-                              : most;
+    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1), width = width_of(columns, most);
     const int32_t runs = (columns + width - 1) / width;
-    const int32_t wanted = folded ? 1 : gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
-    const int32_t shares = divided ? 1 : wanted;
+    const int32_t shares = folded ? 1 : gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
     piece.place = row;
     if (!folded)
-        place_sums(w, &piece, wanted);
-    for (int32_t share = 0; share < wanted; share++) {
-        if (share >= shares) {
-            add_nothing(w, piece);
+        place_sums(w, &piece, shares);
+    if (divided)
+        add_part(w, piece, end_row, columns, most);
+    for (int32_t share = 0; share < shares; share++) {
+        if (divided) {
+            if (share > 0)
+                add_nothing(w, piece);
             continue;
         }
         begin_task(w);
@@ -331,7 +375,7 @@ static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row)
             piece.count = (int16_t)(end - first);
             piece.flags =
                 (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) | (k + shares >= runs ? GSV_PIECE_LAST : 0) |
-                          (folded ? 0 : GSV_PIECE_PUBLISHED) | (divided ? GSV_PIECE_PUBLISHES : 0));
+                          (folded ? 0 : GSV_PIECE_PUBLISHED));
             if (folded) {
                 piece.a_first = first;
                 piece.a_rows = (uint16_t)(end - first);
@@ -339,8 +383,8 @@ static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row)
                 piece.share = (uint16_t)share;
                 piece.shares = (uint16_t)shares;
             }
-            /* the rows that results are added to, and those that are published */
-            const int32_t from = folded || divided || GSV_TILE * row > piece.nc ? GSV_TILE * row : piece.nc;
+            /* the rows that results are added to */
+            const int32_t from = folded || GSV_TILE * row > piece.nc ? GSV_TILE * row : piece.nc;
             set_b(&piece, from, first == 0 && from < GSV_TILE * end_row ? GSV_TILE * end_row - from : 0);
             add_piece(w, piece);
         }

@@ -48,22 +48,24 @@ static void block_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
     check_share(w, p, first, &share, &shares);
     const int folded = !(p->flags & GSV_PIECE_PUBLISHED), divided = is_divided(w, s);
     const int32_t top = GSV_TILE * p->place, end = top + GSV_TILE * p->groups;
-    CHECK((p->a_rows > 0) == folded && folded == (p->nc <= GSV_BLOCK_FOLD_COLUMNS));
+    const int32_t part = divided ? gsv_part_columns(p->nc, w->divided[s]) : p->nc;
+    const int32_t before = top < p->nc ? top / part * part : 0; /* columns of parts before these rows' */
+    CHECK((p->a_rows > 0) == folded && folded == (p->nc <= GSV_BLOCK_FOLD_COLUMNS && !divided));
     CHECK(p->a_rows == 0 || (p->a_first == p->first && p->a_rows == p->count));
-    CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !divided && (shares == 1 || !divided));
-    CHECK((p->b_rows > 0) == (first && share == 0 && (folded || divided || (end > p->nc && p->nr > p->nc))));
-    CHECK(p->b_rows == 0 || p->b_first == (folded || divided || top > p->nc ? top : p->nc));
-    if (first && divided) {
-        CHECK(are_published(w, p, top)); /* parts wait for those before them */
-        publish(w, p, top, top + p->b_rows);
-    }
+    CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !(before > 0 && p->first + p->count == before));
+    CHECK((shares == 1 || !divided) && (p->first >= before || p->first + p->count <= before));
+    CHECK((p->b_rows > 0) ==
+          (first && share == 0 && (folded || before > 0 || (end > p->nc && p->nr > p->nc))));
+    CHECK(p->b_rows == 0 || p->b_first == (folded || before > 0 || top > p->nc ? top : p->nc));
     w->published += !folded;
     for (int32_t r = 0; r < end - top && top + r < p->nr; r++) {
         const int32_t i = top + r;
         if (first)
             sum[r] = p->b_rows > 0 && i >= p->nc ? gather(w, p, 1, i - p->b_first) : 0;
+        if (first && before > 0 && i < p->nc)
+            CHECK(w->v->b[p->first_column + i] + gather(w, p, 1, r) == published_front(w, p, i));
         for (int32_t c = p->first; c < p->first + p->count && c <= i; c++) {
-            CHECK((folded && !divided) || *front_done(w, p, c));
+            CHECK(folded || *front_done(w, p, c));
             sum[r] += w->v->panels[place(w->plan, s, i, c)] *
                       (p->a_rows > 0 ? w->v->b[p->first_column + c] + gather(w, p, 0, c - p->first)
                                      : published_front(w, p, c));
@@ -74,6 +76,8 @@ static void block_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
                 finish(w, p, i, w->parts[r]);
         }
     }
+    if (p->flags & GSV_PIECE_PUBLISHES)
+        publish(w, p, top, end);
 }
 
 /* Some columns of each sixteen of a block row, which tasks that follow each other share. */
@@ -193,7 +197,8 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
             const gsv_piece *p = &list->piece[k == 0 ? t : list->task[t] + k - 1];
             const uint64_t *b = w->v->b + p->first_column, *panel = w->v->panels + p->panel;
             check_piece(w, p, 0);
-            CHECK(!(p->flags & GSV_PIECE_FIRST) == (k > 0));
+            const int first = k == 0 || (k == 1 && list->piece[t].kind == GSV_FRONT_PIECE);
+            CHECK(!(p->flags & GSV_PIECE_FIRST) == !first);
             CHECK(!(p->flags & GSV_PIECE_LAST) == (k + 1 < pieces));
             const int last = p->flags & GSV_PIECE_LAST;
             if (p->kind == GSV_NARROW_PIECE) {
@@ -223,7 +228,7 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                 const int shared = p->flags & GSV_PIECE_PUBLISHED && p->shares > 1;
                 CHECK(shared ? p->first >= reached : p->first == reached);
                 reached = p->first + p->count;
-                block_forward(w, p, k == 0, sum);
+                block_forward(w, p, first, sum);
                 CHECK(!last || shared || reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
                       reached == gsv_block_row_columns(p->nc, p->place + p->groups - 1));
             } else if (p->kind == GSV_SHARE_PIECE) {
@@ -246,12 +251,13 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                 }
             } else if (p->kind == GSV_FRONT_PIECE) {
                 const int32_t s = supernode_at(w->plan, p);
-                CHECK(pieces == 1 && p->numbers == 0 && p->count == 0 && p->a_rows == 0);
+                CHECK((pieces == 1 || (block && is_divided(w, s))) && p->numbers == 0 && p->count == 0 &&
+                      p->a_rows == 0);
                 CHECK(p->b_first == GSV_TILE * p->place);
                 CHECK(p->b_rows <= (block ? GSV_BLOCK_FRONT_ROWS : GSV_FRONT_ROWS));
                 for (int32_t r = 0; r < p->b_rows; r++)
                     CHECK(b[p->b_first + r] + gather(w, p, 1, r) == published_front(w, p, p->b_first + r));
-                if (is_divided(w, s))
+                if (is_divided(w, s) && pieces == 1)
                     CHECK(!(p->flags & GSV_PIECE_PUBLISHES));
                 else
                     publish(w, p, p->b_first, p->b_first + p->b_rows);
@@ -347,13 +353,12 @@ static uint8_t *divide_list(const gsv_plan *plan, int block, gsv_piece_list *lis
     REQUIRE(divided);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (gsv_columns(plan, s) > GSV_WARP_TILE_COLUMNS)
-            divided[s] = wide++ % 2 == 0;
+            divided[s] = wide++ % 2 != 0 ? 0 : gsv_columns(plan, s) > 256 ? 4 : 2;
     REQUIRE(gsv_stream_divide(plan, divided, block ? &other : list, block ? list : &other, &message) ==
             GPUSOLVE_OK);
     gsv_stream_free_list(&other);
     CHECK(wide > 1 && list->tasks == whole->tasks && list->tasks > 0);
-    CHECK(block ? list->task[list->tasks] <= streams->room_pieces
-                : list->task[list->tasks] == whole->task[whole->tasks]);
+    CHECK(list->task[list->tasks] <= whole->task[whole->tasks] + (block ? list->tasks : 0));
     return divided;
 }
 
@@ -403,7 +408,6 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
         w.divided = divided = divide_list(&plan, blocks, &other);
         forward = &other;
     }
-    CHECK(!blocks || forward->task[forward->tasks] <= streams->room_pieces);
     walk_forward(&w, forward, blocks);
     CHECK(w.left == 0 && w.share == 0);
     gsv_stream_free_list(&other);
