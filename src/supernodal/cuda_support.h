@@ -27,8 +27,8 @@ typedef struct gsv_cuda_factor {
     int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
     int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_wide_panel.parts */
     int placed;                   /* the nodes on the device say so */
-    uint8_t *in_parts;            /* [nsuper] so many parts, if a triangle of block rows is inverted in parts; 0 */
-    int lists_are_old;            /* the streams on the device are for others */
+    uint8_t *in_parts;   /* [nsuper] so many parts, if a triangle of block rows is inverted in parts; 0 */
+    int lists_are_old;   /* the streams on the device are for others */
     void *more_tasks[2]; /* [device] tasks for many right-hand sides that the list has no room for, or NULL */
     int64_t more_tasks_bytes[2];
     gsv_upload_plan *upload;            /* made by the first upload */
