@@ -90,9 +90,9 @@ enum {
     GSV_SHARES = 4,            /* so many tasks, or two */
     GSV_FRONT_ROWS = 128,      /* of a GSV_FRONT_PIECE at most, */
     GSV_BLOCK_FRONT_ROWS = 64, /* for a block of right-hand sides */
-    GSV_FOLD_COLUMNS =
-        512, /* up to here each task of a wide front assembles the front's own columns anew; the
-                                * rows of a wider front are assembled once, and published */
+    /* up to here each task of a wide front assembles the front's own columns anew; the rows of a wider front are
+     * assembled once, and published */
+    GSV_FOLD_COLUMNS = 512,
     GSV_BLOCK_FOLD_COLUMNS = 128 /* likewise for a block of right-hand sides */
 };
 
