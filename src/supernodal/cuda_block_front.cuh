@@ -150,6 +150,31 @@ template <int NR> struct gather_thread {
     }
 };
 
+/* Ask again for pairs of numbers, at(q), all that this thread lacks, until they are there. */
+template <int EACH, typename Lacks, typename At>
+__device__ __forceinline__ void poll_pairs(double (&value)[EACH][2], Lacks lacks, At at,
+                                           gsv_stream_state *state) {
+    poll(
+        [&]() {
+            bool any = false;
+#pragma unroll
+            for (int q = 0; q < EACH; q++)
+                any |= lacks(q);
+            return any;
+        },
+        [&](bool stop) {
+#pragma unroll
+            for (int q = 0; q < EACH; q++)
+                if (lacks(q)) {
+                    if (stop)
+                        value[q][0] = value[q][1] = not_a_number<double>();
+                    else
+                        load_relaxed16(at(q), value[q]);
+                }
+        },
+        state);
+}
+
 /* Rows of a front that follow each other and are published, by 128 threads: requested all together, and asked for
  * again, all that are absent, until they are there. */
 template <int NR> struct published_rows_reader {
@@ -167,35 +192,17 @@ template <int NR> struct published_rows_reader {
                 load_relaxed16(at + 256 * q, value[q]);
         }
     }
-    /* They are those for columns first .. first + count - 1 of the piece. */
-    __device__ __forceinline__ void finish(const double *from, int first, int count, const block_runs &runs,
+    __device__ __forceinline__ void finish(const double *from, int count, const block_runs &runs,
                                            double *front, gsv_stream_state *state) {
         /* what was not asked for is zero */
-        poll(
-            [&]() {
-                bool any = false;
-#pragma unroll
-                for (int q = 0; q < EACH; q++)
-                    any |= is_absent(value[q]);
-                return any;
-            },
-            [&](bool stop) {
-                const double *at = from + 2 * place(0);
-#pragma unroll
-                for (int q = 0; q < EACH; q++)
-                    if (is_absent(value[q])) {
-                        if (stop)
-                            value[q][0] = value[q][1] = not_a_number<double>();
-                        else
-                            load_relaxed16(at + 256 * q, value[q]);
-                    }
-            },
-            state);
+        poll_pairs(
+            value, [&](int q) { return is_absent(value[q]); },
+            [&](int q) { return from + 2 * place(0) + 256 * q; }, state);
 #pragma unroll
         for (int q = 0; q < EACH; q++)
             if (place(q) < count * (NR / 2))
-                store_pair(front + front_place<NR>(runs.place(first + place(q) / (NR / 2)),
-                                                   2 * (place(q) % (NR / 2))),
+                store_pair(front +
+                               front_place<NR>(runs.place(place(q) / (NR / 2)), 2 * (place(q) % (NR / 2))),
                            value[q][0], value[q][1]);
     }
 };
@@ -232,26 +239,9 @@ template <int NR> struct block_gather {
                 load_relaxed16(from + int64_t(place[j]) * NR, value[j]);
         }
         /* what was not asked for is zero */
-        auto lacks = [&](int j) { return is_absent(value[j]) && place[j] < upper; };
-        poll(
-            [&]() {
-                bool any = false;
-#pragma unroll
-                for (int j = 0; j < ITEMS; j++)
-                    any |= lacks(j);
-                return any;
-            },
-            [&](bool stop) {
-#pragma unroll
-                for (int j = 0; j < ITEMS; j++)
-                    if (lacks(j)) {
-                        if (stop)
-                            value[j][0] = value[j][1] = not_a_number<double>();
-                        else
-                            load_relaxed16(from + int64_t(place[j]) * NR, value[j]);
-                    }
-            },
-            state);
+        poll_pairs(
+            value, [&](int j) { return is_absent(value[j]) && place[j] < upper; },
+            [&](int j) { return from + int64_t(place[j]) * NR; }, state);
         block_meets<GATHERERS>(); /* everybody has read what was staged before */
 #pragma unroll
         for (int j = 0; j < ITEMS; j++)

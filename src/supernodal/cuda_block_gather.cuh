@@ -152,7 +152,7 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
         for (int row = gather_thread<NR>::own(); row < above; row += gather_thread<NR>::STEP)
             store_pair(own + front_place<NR>(row, gather_thread<NR>::pair()), 0, 0);
     }
-    reader.finish(from, 0, p.count, block_runs(p), front, block.state);
+    reader.finish(from, p.count, block_runs(p), front, block.state);
 }
 
 /* NaNs, for all that a piece is multiplied with. */
@@ -232,26 +232,8 @@ __device__ __forceinline__ void gather_solution(gsv_stream_state *state, int cou
                 load_relaxed16(at(q), value[q]);
         }
         /* what was not asked for is zero */
-        auto lacks = [&](int q) { return is_absent(value[q]) && first + q * STEP >= own; };
-        poll(
-            [&]() {
-                bool any = false;
-#pragma unroll
-                for (int q = 0; q < EACH; q++)
-                    any |= lacks(q);
-                return any;
-            },
-            [&](bool stop) {
-#pragma unroll
-                for (int q = 0; q < EACH; q++)
-                    if (lacks(q)) {
-                        if (stop)
-                            value[q][0] = value[q][1] = not_a_number<double>();
-                        else
-                            load_relaxed16(at(q), value[q]);
-                    }
-            },
-            state);
+        poll_pairs(
+            value, [&](int q) { return is_absent(value[q]) && first + q * STEP >= own; }, at, state);
         double *to = front + front_place<NR>(backward_row(first), thread::pair());
 #pragma unroll
         for (int q = 0; q < EACH; q++)

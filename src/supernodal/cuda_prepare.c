@@ -139,12 +139,13 @@ gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *
                                 gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
-    gsv_piece_list one, block; /* of as many tasks as those that are there */
-    gpusolve_status status = gsv_stream_divide(plan, device->in_parts, &one, &block, message);
+    const int blocks = l.size[BLOCK_FORWARD_PIECES] > 0; /* in double precision */
+    gsv_piece_list one, block = {0};                     /* of as many tasks as those that are there */
+    gpusolve_status status = gsv_stream_divide(plan, device->in_parts, &one, blocks ? &block : NULL, message);
     if (status != GPUSOLVE_OK)
         return status;
     cudaError_t error = put_list(device->memory, &l, FORWARD_PIECES, &one);
-    if (error == cudaSuccess && l.size[BLOCK_FORWARD_PIECES] > 0)
+    if (error == cudaSuccess && blocks)
         error = put_list(device->memory, &l, BLOCK_FORWARD_PIECES, &block);
     gsv_stream_free_list(&one);
     gsv_stream_free_list(&block);

@@ -237,7 +237,9 @@ gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, 
     const int64_t count = again.supernodes;
     member *members = gsv_malloc((size_t)count + 1, sizeof *members);
     gpusolve_status status = GPUSOLVE_OK;
-    *one = *block = (gsv_piece_list){0};
+    *one = (gsv_piece_list){0};
+    if (block)
+        *block = (gsv_piece_list){0};
     if (members)
         list_members(plan, &again, members);
     if (!members || !sort_members(plan, 0, &again, members))
@@ -246,12 +248,13 @@ gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, 
     if (status == GPUSOLVE_OK)
         status = fill_list(&again, one, w, members, count, message);
     w.block = 1;
-    if (status == GPUSOLVE_OK && plan->tiles->stream.block_columns > 0)
+    if (status == GPUSOLVE_OK && block && plan->tiles->stream.block_columns > 0)
         status = fill_list(&again, block, w, members, count, message);
     gsv_free(members);
     if (status != GPUSOLVE_OK) {
         gsv_stream_free_list(one);
-        gsv_stream_free_list(block);
+        if (block)
+            gsv_stream_free_list(block);
     }
     return status;
 }

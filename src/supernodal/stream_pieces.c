@@ -315,9 +315,8 @@ static void add_part(gsv_writer *w, gsv_piece piece, int32_t end_row, int32_t co
                   parts = w->divided[gsv_supernode_of(w->plan, piece.first_column)];
     const int32_t part = gsv_part_columns(piece.nc, parts);
     const int32_t before = top < piece.nc ? top / part * part : 0; /* columns of other parts */
-    int32_t own = before > 0       ? top
-                  : top > piece.nc ? top
-                                   : piece.nc; /* rows that results are added to, from here on */
+    const int32_t own =
+        before > 0 || top > piece.nc ? top : piece.nc; /* rows that are added to, from here on */
     begin_task(w);
     piece.share = 0;
     piece.shares = 1;
@@ -360,14 +359,13 @@ static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row)
     piece.place = row;
     if (!folded)
         place_sums(w, &piece, shares);
-    if (divided)
+    if (divided) {
         add_part(w, piece, end_row, columns, most);
+        for (int32_t share = 1; share < shares; share++)
+            add_nothing(w, piece);
+        return;
+    }
     for (int32_t share = 0; share < shares; share++) {
-        if (divided) {
-            if (share > 0)
-                add_nothing(w, piece);
-            continue;
-        }
         begin_task(w);
         for (int32_t k = share; k < runs; k += shares) {
             const int32_t first = k * width, end = first + width < columns ? first + width : columns;

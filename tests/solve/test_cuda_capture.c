@@ -85,8 +85,8 @@ static void check_capture(const char *spec) {
  * kept and the upper tree is a stream, the graph's answer is right.
  */
 static void check_refresh(const char *spec, double growth, int divided, int kept, int64_t columns,
-                          int stream_of) {
-    const int is_right = kept == 0 && (divided == 0 || stream_of);
+                          int is_stream) {
+    const int is_right = kept == 0 && (divided == 0 || is_stream);
     testing_in("refresh of %s, growth %g, %lld columns", spec, growth, (long long)columns);
     problem p = {0};
     open_problem(&p, spec);

@@ -358,7 +358,8 @@ static uint8_t *divide_list(const gsv_plan *plan, int block, gsv_piece_list *lis
             GPUSOLVE_OK);
     gsv_stream_free_list(&other);
     CHECK(wide > 1 && list->tasks == whole->tasks && list->tasks > 0);
-    CHECK(list->task[list->tasks] <= whole->task[whole->tasks] + (block ? list->tasks : 0));
+    CHECK(block ? list->task[list->tasks] <= whole->task[whole->tasks] + list->tasks
+                : list->task[list->tasks] == whole->task[whole->tasks]);
     return divided;
 }
 
