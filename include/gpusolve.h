@@ -239,7 +239,7 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, con
  * factor reads data->x from now on, which may be the old array with new numbers, written while nobody solved.
  * CUDA: a graph with solves that was captured before solves with the new values; but where the new triangles
  * are so ill-conditioned, or no longer, that gpusolve_factor_summary says that other ones are inverted in parts,
- * or kept for substitution, than before, what it stores may be NaN, or no solution: capture it again.
+ * or kept for substitution, than before, what it stores may be NaN: capture it again.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                                      const gpusolve_factor_data *data);

@@ -91,12 +91,6 @@ template <int NR> struct block_slot {
     __device__ __forceinline__ const gsv_piece &piece() const {
         return header().piece;
     }
-    /* Is the triangle inverted, in no more parts than the list knows of? Else a graph is older than the numbers. */
-    __device__ __forceinline__ bool is_for_stream() const {
-        const int parts = header().parts, nc = piece().nc;
-        return parts == 1 || (parts > 1 && nc > GSV_WARP_TILE_COLUMNS &&
-                              gsv_part_columns(nc, parts) % (GSV_TILE * GSV_GROUPS) == 0);
-    }
     __device__ __forceinline__ const double *panel() const {
         return reinterpret_cast<const double *>(memory + room::PANEL + header().shift);
     }

@@ -155,16 +155,6 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
     reader.finish(from, p.count, block_runs(p), front, block.state);
 }
 
-/* NaNs, for all that a piece is multiplied with. */
-template <int NR> __device__ __forceinline__ void gather_nothing(const block_slot<NR> &slot) {
-    const gsv_piece &p = slot.piece();
-    double *front = slot.front(slot.numbers(p, false));
-    const int rows = (p.count + 7) / 8 * 8 + (p.flags & GSV_PIECE_FIRST ? GSV_TILE * p.groups : 0);
-    for (int row = gather_thread<NR>::own(); row < rows; row += gather_thread<NR>::STEP)
-        store_pair(front + front_place<NR>(row, gather_thread<NR>::pair()), not_a_number<double>(),
-                   not_a_number<double>());
-}
-
 /* A narrow supernode, forward: all its rows. front: in the slot of its last piece. */
 template <int NR>
 __device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, const block_slot<NR> &slot,

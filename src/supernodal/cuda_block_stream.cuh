@@ -113,8 +113,6 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
                                     slot(n).front(slot_of::numbers(p, true)));
             } else if (p.kind == GSV_FRONT_PIECE) {
                 gather_front<NR>(block, slot(n), from, published);
-            } else if (!slot(n).is_for_stream()) {
-                gather_nothing<NR>(slot(n));
             } else if (p.flags & GSV_PIECE_PUBLISHED) {
                 gather_published<NR>(block, slot(n), from, published);
             } else {

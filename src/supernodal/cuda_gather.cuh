@@ -21,6 +21,11 @@ __device__ __forceinline__ void wait_for_vectors() {
 #endif
 }
 
+/* Is the factor another by now than the one that a kernel was launched for? */
+__device__ __forceinline__ bool is_stale(gsv_stamp stamp) {
+    return stamp.at && *static_cast<const volatile int32_t *>(stamp.at) != stamp.value;
+}
+
 /* Is it time to stop polling? Every poll counts in n, from 1 on; when somebody loses patience, all do. */
 __device__ __forceinline__ bool gives_up(int n, gsv_stream_state *state) {
     if (n % 1024 == 0 && *static_cast<volatile int *>(&state->broken))

@@ -262,16 +262,23 @@ template <typename T, int NR> cudaError_t count_blocks(int most, int *each) {
 
 /* The columns that are in no branch, and the blocks for them after the branches' own. */
 template <typename T>
-one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const gsv_device_vectors &vectors,
-                      int64_t *blocks) {
+one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+                      const gsv_device_vectors &vectors, int64_t *blocks) {
     const gsv_tiles *tiles = plan->tiles;
     const int64_t most = tiles->branches.upper_columns > tiles->upper_updates ? tiles->branches.upper_columns
                                                                               : tiles->upper_updates;
     *blocks = tiles->branches.count + most / (ONE_THREADS * ONE_EACH) + 1;
-    return {tiles->branches.count,       device.upper_column,         tiles->branches.upper_columns,
-            static_cast<T *>(vectors.y), static_cast<T *>(vectors.z), static_cast<T *>(vectors.f),
-            static_cast<T *>(vectors.u), tiles->stream.published,     tiles->upper_updates,
-            &vectors.state->broken};
+    return {tiles->branches.count,
+            device.upper_column,
+            tiles->branches.upper_columns,
+            static_cast<T *>(vectors.y),
+            static_cast<T *>(vectors.z),
+            static_cast<T *>(vectors.f),
+            static_cast<T *>(vectors.u),
+            tiles->stream.published,
+            tiles->upper_updates,
+            &vectors.state->broken,
+            form.stamp};
 }
 
 /* The load and the forward sweep, for one right-hand side: b's. */
@@ -281,7 +288,7 @@ cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, co
                          cudaStream_t stream) {
     int64_t blocks = 0;
     const branch_room room = make_branch_room<T, 1>(plan->tiles->branches);
-    const one_upper<T> upper = upper_of<T>(plan, device, vectors, &blocks);
+    const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
     /* not before what is ahead of the solve on the stream has ended */
     branch_forward_one_kernel<T><<<unsigned(blocks), ONE_THREADS, room.bytes, stream>>>(
         device, {static_cast<const T *>(b.values), perm, b.row_stride}, upper, static_cast<T *>(vectors.x),
@@ -297,7 +304,7 @@ cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, con
                         cudaStream_t stream) {
     int64_t blocks = 0;
     const branch_room room = make_branch_room<T, 1>(plan->tiles->branches);
-    const one_upper<T> upper = upper_of<T>(plan, device, vectors, &blocks);
+    const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
     const cudaError_t error = launch_stream<T, 1, true>(device, form, vectors, stream);
     if (error != cudaSuccess)
         return error;
@@ -409,7 +416,7 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const 
                plan->tiles->upper_updates * NR * int64_t(sizeof(T));
     load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(
         n, perm, inverse, from, static_cast<T *>(to), static_cast<int4 *>(vectors.f), (fill + 15) / 16,
-        &vectors.state->broken);
+        &vectors.state->broken, form.stamp);
     return cudaGetLastError();
 }
 

@@ -100,11 +100,6 @@ __device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, 
     return many_children_of(plan, tile.node.rows + i);
 }
 
-/* Are other tasks there than those that a kernel was launched for? */
-__device__ __forceinline__ bool is_stale(gsv_many_stamp stamp) {
-    return stamp.at && *static_cast<const volatile int32_t *>(stamp.at) != stamp.value;
-}
-
 /* What a block is at, in its shared memory. */
 struct many_work {
     gsv_many_task task;
@@ -327,7 +322,7 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
 template <typename T, int C, bool BACKWARD, bool DIVIDED>
 __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::RESIDENT)
     many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
-                      gsv_many_vectors v, int *ticket, int *counters, gsv_many_stamp stamp) {
+                      gsv_many_vectors v, int *ticket, int *counters, gsv_stamp stamp) {
     extern __shared__ __align__(SHARED_LINE) int4 memory[];
     __shared__ many_work work;
     __shared__ alignas(16) char tile_memory[sizeof(many_tile)];

@@ -16,16 +16,11 @@ extern "C" {
 /*
  * Forward and backward: the tasks [device], read-only during a solve, in the order of many_order.h, and which of
  * them are a launch [host]. A refresh may change them. A graph that somebody has captured before knows the old
- * ones: so *stamp [device] says which those are that are there, and kernels that were launched for others leave
+ * ones: so the stamp says which those are that are there, and kernels that were launched for others leave
  * them alone; what they store is NaN.
  */
-typedef struct gsv_many_stamp {
-    const int32_t *at; /* NULL: nothing ever changes */
-    int32_t value;
-} gsv_many_stamp;
-
 typedef struct gsv_device_many {
-    gsv_many_stamp stamp;
+    gsv_stamp stamp;
     const gsv_many_task *task[2];
     gsv_many_run *run[2];
     int32_t runs[2];
@@ -78,7 +73,7 @@ typedef struct gsv_many_functions {
     cudaError_t (*load)(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                         int columns, const gsv_many_vectors *vectors, cudaStream_t stream);
     cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
-                         int columns, gsv_many_stamp stamp, cudaStream_t stream);
+                         int columns, gsv_stamp stamp, cudaStream_t stream);
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);
 } gsv_many_functions;
 

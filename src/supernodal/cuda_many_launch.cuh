@@ -46,7 +46,7 @@ template <typename T> struct many_launcher {
     template <int C, bool BACKWARD>
     static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
                               const gsv_many_task *first, int groups, const gsv_many_vectors *v, int *ticket,
-                              int *counters, bool divided, gsv_many_stamp stamp) {
+                              int *counters, bool divided, gsv_stamp stamp) {
         return launch_allowed(divided ? many_sweep_kernel<T, C, BACKWARD, many_chains<T>::value>
                                       : many_sweep_kernel<T, C, BACKWARD, false>,
                               blocks, many_shape<T, C>::THREADS, size_t(many_shape<T, C>::BYTES), stream,
@@ -187,7 +187,7 @@ template <typename T> struct many_launcher {
     }
 
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
-                             int columns, gsv_many_stamp stamp, cudaStream_t stream) {
+                             int columns, gsv_stamp stamp, cudaStream_t stream) {
         many_store_kernel<T><<<unsigned(many_transfer_blocks(n, columns)), BLOCK, 0, stream>>>(
             n, inverse, static_cast<const T *>(from), to, columns, stamp);
         return cudaGetLastError();

@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(BLOCK)
 template <typename T>
 __global__ void __launch_bounds__(BLOCK, 5)
     many_store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to, int columns,
-                      gsv_many_stamp stamp) {
+                      gsv_stamp stamp) {
     __shared__ many_transfer_tile<T> tile;
     const int groups = columns / MANY_TRANSFER, c0 = blockIdx.x % groups * MANY_TRANSFER;
     const int64_t first = int64_t(blockIdx.x / groups) * MANY_TRANSFER_ROWS;

@@ -156,10 +156,12 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
     form->substitute |= parts == 0;
     if (parts > 1 && gsv_part_columns(nc, parts) % (GSV_TILE * GSV_GROUPS) != 0) {
         form->changes += form->block_columns > 0;
+        form->stamp.value += form->block_columns > 0;
         form->block_columns = 0;
     }
     if (parts == 0 || nc <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;
+        form->stamp.value += !form->level_by_level_above;
         form->level_by_level_above = 1;
     }
     if (plan->tiles->branches.of[s] >= 0) {
@@ -208,7 +210,10 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
             read_parts(plan, s, gsv_parts_of(parts[s]), device, refuse);
         if (device->lists && device->form.level_by_level)
             use_lists(plan, device);
-        cudaError_t error = put_nodes(plan, device, parts, nodes);
+        /* first of all: what was captured for others leaves the new numbers alone */
+        cudaError_t error = gsv_cuda_set_stamp(factor, device);
+        if (error == cudaSuccess)
+            error = put_nodes(plan, device, parts, nodes);
         if (error == cudaSuccess && plan->tiles->branches.count > 0)
             error = gsv_cuda_fill((void *)device->plan.branch_refuse, refuse,
                                   (size_t)plan->tiles->branches.count * sizeof *refuse);

@@ -42,6 +42,7 @@ enum {
     MANY_FORWARD,
     MANY_BACKWARD,
     MANY_STAMP,
+    STAMP,
     PERM,
     INVERSE,
     D,
@@ -117,7 +118,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                 }};
     l.size[MANY_FORWARD] = tiles->many.forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
     l.size[MANY_BACKWARD] = tiles->many.backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
-    l.size[MANY_STAMP] = sizeof(int32_t);
+    l.size[MANY_STAMP] = l.size[STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
@@ -174,6 +175,13 @@ static cudaError_t put_tasks(gsv_cuda_factor *device, const layout *l, int backw
     device->many.run[backward] = schedule->run;
     device->many.runs[backward] = schedule->runs;
     return bytes > 0 ? gsv_cuda_fill(to, schedule->task, (size_t)bytes) : cudaSuccess;
+}
+
+cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device) {
+    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
+    gsv_stamp *stamp = &device->form.stamp;
+    stamp->at = (const int32_t *)((char *)device->memory + l.start[STAMP]);
+    return gsv_cuda_fill((void *)stamp->at, &stamp->value, sizeof stamp->value);
 }
 
 gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,

@@ -69,6 +69,8 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
                                      gsv_message *message);
 /* cuda_prepare.c. The forward streams in which the triangles of device->in_parts are inverted in parts. */
 gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *device, gsv_message *message);
+/* cuda_prepare.c. device->form.stamp.value to the device. */
+cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device);
 /* cuda_prepare.c. The tasks for many right-hand sides, in their order (many_order.h); parts as above. */
 gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                     const int32_t *parts, gsv_message *message);

@@ -253,11 +253,11 @@ template <typename T, int NR> struct transfer {
 
 /* to(i, c) = from(perm[i], c), zero from from.columns on. For one right-hand side a block has rows of the
  * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. fill: so many
- * units of 16 bytes are set to ABSENT (published.cuh). */
+ * units of 16 bytes are set to ABSENT (published.cuh). Who is stale loads NaNs. */
 template <typename T, int NR>
 __global__ void __launch_bounds__(BLOCK)
     load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
-                int4 *fill, int64_t units, int *broken) {
+                int4 *fill, int64_t units, int *broken, gsv_stamp stamp) {
     typedef transfer<T, NR> transfer;
     wait_for_vectors(); /* the sweep may begin to read its panels */
     if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -281,12 +281,13 @@ __global__ void __launch_bounds__(BLOCK)
                        ? values[(perm ? perm[i] : i) * from.row_stride + at.y * from.column_stride]
                        : make<T>(0);
     }
+    const bool stale = is_stale(stamp); /* asked while the values are on their way */
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
 #pragma unroll
     for (int k = 0; k < transfer::EACH; k++) {
         const int2 at = transfer::number(rows, k);
-        tile[at.x * transfer::STRIDE + at.y] = value[k];
+        tile[at.x * transfer::STRIDE + at.y] = stale ? not_a_number<T>() : value[k];
     }
     __syncthreads(); /* the tile is complete */
 #pragma unroll

@@ -56,6 +56,12 @@ typedef struct gsv_device_plan {
     const void *d;                                     /* [n] real numbers, or NULL */
 } gsv_device_plan;
 
+/* What a launch was made for: if *at [device] is another value by now, it is older than a refresh. */
+typedef struct gsv_stamp {
+    const int32_t *at; /* NULL: nothing ever changes */
+    int32_t value;
+} gsv_stamp;
+
 /*
  * What the launches of a sweep must be able to do. It follows from the numbers, so a refresh may ask for
  * more; it never asks for less, and `changes` counts how often it asked.
@@ -70,6 +76,8 @@ typedef struct gsv_sweep_form {
                         * plan (stream.h), or 0: a triangle is inverted in parts that are no multiple of
                         * GSV_GROUPS tiles */
     int stream_blocks[GSV_CLASSES]; /* blocks of those kernels that the device runs at a time; 0: none */
+    gsv_stamp
+        stamp; /* another when triangles are not for the streams any more: who was launched before loads NaNs */
     uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;
 } gsv_sweep_form;
