@@ -102,13 +102,18 @@ static inline const char *testing_backend_name(gpusolve_backend backend) {
     return backend == GPUSOLVE_BACKEND_CUDA ? "CUDA" : "host";
 }
 
-static inline gpusolve_handle *testing_handle(gpusolve_backend backend, int threads) {
+static inline gpusolve_handle *testing_handle_bits(gpusolve_backend backend, int threads, int same_bits) {
     gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
     options.backend = backend;
     options.threads = threads;
+    options.same_bits = same_bits;
     gpusolve_handle *handle;
     REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
     return handle;
+}
+
+static inline gpusolve_handle *testing_handle(gpusolve_backend backend, int threads) {
+    return testing_handle_bits(backend, threads, 0);
 }
 
 /* -------------------------------------------------------------------------------------------- numbers --- */

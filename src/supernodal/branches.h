@@ -38,7 +38,7 @@ enum {
     GSV_BRANCH_FEWEST = 2048,  /* where the tree is small, so many at most */
     GSV_BRANCH_COUNT = 400,    /* branches that a tree is meant to have at least: three an SM */
     GSV_BRANCH_ROWS = 1536,    /* front rows at most */
-    GSV_BRANCH_NODE = 192,     /* numbers that a node counts as at least where branches are small */
+    GSV_BRANCH_NODE = 96,      /* numbers that a node counts as at least where branches are small */
     GSV_FORWARD_UNIT = 32,     /* rows */
     GSV_ROW_UNIT = 8,          /* rows, where there is one right-hand side */
     GSV_BACKWARD_UNIT = 4,     /* columns */

@@ -11,30 +11,38 @@
 
 namespace gsv {
 
-/*
- * A block's shared memory, in bytes: a ring of slots, which have a piece, its front and, of the first piece of
- * a task, the rows that the results are added to; and room for update rows.
- */
-template <int NR> struct block_room {
-    static const int WARPS = 4, THREADS = 32 * WARPS; /* that multiply; as many gather */
-    static const int BLOCK = 2 * THREADS + 32;        /* and one warp brings pieces */
-    static const int BLOCKS = NR == 8 ? 3 : 2;        /* of an SM */
+/* Where a slot's lists end, and its panel begins, in bytes. */
+struct block_slot_room {
     static const int HEADER = stream_room<double>::HEADER;
     static const int PANEL = HEADER + GSV_PIECE_LISTS;
-    static const int PAYLOAD = GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8 + SHARED_LINE;
+};
+
+/*
+ * A block's warps, and its shared memory, in bytes: a ring of slots, which have a piece, its front and, of the first
+ * piece of a forward task, the rows that the results are added to; and, forward, room for update rows. Forward, to
+ * gather takes several times as long as to multiply: eight warps, for which two blocks of an SM have registers.
+ */
+template <int NR, bool BACKWARD> struct block_room : block_slot_room {
+    static const int WARPS = 4, THREADS = 32 * WARPS; /* that multiply */
+    static const int GATHER_WARPS = BACKWARD ? 4 : 8, GATHER_THREADS = 32 * GATHER_WARPS;
+    static const int BLOCK = THREADS + GATHER_THREADS + 32; /* and one warp brings pieces */
+    static const int BLOCKS = NR == 8 && BACKWARD ? 3 : 2;  /* of an SM */
+    static const int PAYLOAD = (BACKWARD ? GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8
+                                         : GSV_BLOCK_FORWARD_ROOM + GSV_BLOCK_FORWARD_ROWS * (NR - 8) * 8) +
+                               SHARED_LINE;
     static const int SLOT = PANEL + PAYLOAD, SLOTS = 2;
-    static const int STAGED = 96; /* update rows */
+    static const int STAGED = BACKWARD ? 0 : NR == 8 ? 128 : 64; /* update rows */
     static const int STAGE_ROWS = SLOTS * SLOT;
     static const int BARRIERS = STAGE_ROWS + STAGED * NR * 8;
     static const int STAGE = BARRIERS + 4 * SLOTS * 8;
     static const int BYTES = STAGE + HEADER;
 };
 
-/* The warps that multiply meet, or those that gather. */
-template <int ID> __device__ __forceinline__ void block_meets() {
-    asm volatile("barrier.sync %0, 128;" ::"n"(ID) : "memory");
-}
+/* The warps that multiply meet, or those that gather, so many threads. */
 enum { MULTIPLIERS = 1, GATHERERS = 2 };
+template <int ID, int THREADS = 128> __device__ __forceinline__ void block_meets() {
+    asm volatile("barrier.sync %0, %1;" ::"n"(ID), "n"(THREADS) : "memory");
+}
 
 __device__ __forceinline__ bool is_absent(const double (&value)[2]) {
     return is_absent(value[0]) || is_absent(value[1]);
@@ -83,7 +91,7 @@ struct row_entries {
 
 /* A piece in its slot. */
 template <int NR> struct block_slot {
-    typedef block_room<NR> room;
+    typedef block_slot_room room;
     char *memory;
     __device__ __forceinline__ const stream_header &header() const {
         return *reinterpret_cast<const stream_header *>(memory);
@@ -132,12 +140,16 @@ template <int NR> struct block_slot {
     }
 };
 
-/* A thread of 128 that gather: its first row, the others are STEP apart, and the first of its two right-hand
+/* A thread of those that gather: its first row, the others are STEP apart, and the first of its two right-hand
  * sides. */
-template <int NR> struct gather_thread {
-    static const int PAIRS = NR / 2, STEP = 128 / PAIRS;
+template <int NR, bool BACKWARD> struct gather_thread {
+    static const int THREADS = block_room<NR, BACKWARD>::GATHER_THREADS, PAIRS = NR / 2,
+                     STEP = THREADS / PAIRS;
+    static __device__ __forceinline__ int number() {
+        return int(threadIdx.x) % THREADS;
+    }
     static __device__ __forceinline__ int own() {
-        return int(threadIdx.x) % 128 / PAIRS;
+        return number() / PAIRS;
     }
     static __device__ __forceinline__ int pair() {
         return 2 * (int(threadIdx.x) % PAIRS);
@@ -169,13 +181,14 @@ __device__ __forceinline__ void poll_pairs(double (&value)[EACH][2], Lacks lacks
         state);
 }
 
-/* Rows of a front that follow each other and are published, by 128 threads: requested all together, and asked for
+/* Rows of a front that follow each other and are published: requested all together, and asked for
  * again, all that are absent, until they are there. */
 template <int NR> struct published_rows_reader {
-    static const int EACH = (160 * NR / 2 + 127) / 128;
+    typedef gather_thread<NR, false> thread;
+    static const int EACH = (160 * NR / 2 + thread::THREADS - 1) / thread::THREADS;
     double value[EACH][2];
     static __device__ __forceinline__ int place(int q) {
-        return int(threadIdx.x) % 128 + 128 * q;
+        return thread::number() + thread::THREADS * q;
     }
     __device__ __forceinline__ void request(const double *from, int count) {
         const double *at = from + 2 * place(0);
@@ -183,15 +196,15 @@ template <int NR> struct published_rows_reader {
         for (int q = 0; q < EACH; q++) {
             value[q][0] = value[q][1] = 0;
             if (place(q) < count * (NR / 2))
-                load_relaxed16(at + 256 * q, value[q]);
+                load_relaxed16(at + 2 * thread::THREADS * q, value[q]);
         }
     }
     __device__ __forceinline__ void finish(const double *from, int count, const block_runs &runs,
                                            double *front, gsv_stream_state *state) {
         /* what was not asked for is zero */
         poll_pairs(
-            value, [&](int q) { return is_absent(value[q]); },
-            [&](int q) { return from + 2 * place(0) + 256 * q; }, state);
+            value, [&](int q) { return is_absent(value[q]); }, [&](int q) { return from + 2 * place(q); },
+            state);
 #pragma unroll
         for (int q = 0; q < EACH; q++)
             if (place(q) < count * (NR / 2))
@@ -201,11 +214,12 @@ template <int NR> struct published_rows_reader {
     }
 };
 
-/* What the warps that gather share and keep from piece to piece. */
+/* What the warps that gather share and keep from piece to piece, forward. */
 template <int NR> struct block_gather {
-    typedef block_room<NR> room;
-    typedef gather_thread<NR> thread;
+    typedef block_room<NR, false> room;
+    typedef gather_thread<NR, false> thread;
     static const int STEP = thread::STEP, STAGED = room::STAGED, ITEMS = STAGED / STEP;
+    static_assert(STAGED % STEP == 0, "whole steps");
     static const bool AHEAD = NR == 8; /* there are registers for rows' entries before they are staged */
     const gsv_device_plan &plan;
     gsv_stream_state *state;
@@ -236,11 +250,11 @@ template <int NR> struct block_gather {
         poll_pairs(
             value, [&](int j) { return is_absent(value[j]) && place[j] < upper; },
             [&](int j) { return from + int64_t(place[j]) * NR; }, state);
-        block_meets<GATHERERS>(); /* everybody has read what was staged before */
+        block_meets<GATHERERS, thread::THREADS>(); /* everybody has read what was staged before */
 #pragma unroll
         for (int j = 0; j < ITEMS; j++)
             store_pair(staged + (thread::own() + j * STEP) * NR + thread::pair(), value[j][0], value[j][1]);
-        block_meets<GATHERERS>(); /* what is staged is there */
+        block_meets<GATHERERS, thread::THREADS>(); /* what is staged is there */
     }
 
     /* sum += what is staged of a row's entries, in this order. */

@@ -442,7 +442,7 @@ __device__ __forceinline__ void narrow_backward(block_product<NR> &block, const 
                            acc[group][n][2 * m], acc[group][n][2 * m + 1]);
     block_meets<MULTIPLIERS>(); /* the four sums are there */
     const int64_t first_column = p.first_column, place = p.published;
-    for (int e = int(block.thread); e < nc * NR / 2; e += block_room<NR>::THREADS) {
+    for (int e = int(block.thread); e < nc * NR / 2; e += block_room<NR, true>::THREADS) {
         const int j = e / (NR / 2), c = e % (NR / 2) * 2;
         double sum[2] = {0, 0};
 #pragma unroll

@@ -1,13 +1,13 @@
 /*
  * The upper tree (stream.h) for a block of 8 or 16 right-hand sides in double precision: each sweep is one
- * launch, as for one right-hand side (cuda_stream.cuh), three blocks an SM, or two. The producer is the same.
+ * launch, as for one right-hand side (cuda_stream.cuh), two blocks an SM, or three. The producer is the same.
  *
  *      forward   [x1; u] = [W; -M] f1 + [0; f2]      backward   x1 = [W; -M]' [x1; x(rows below)]
  *
  * What differs is the shape of a piece (the vectors weigh as much as the panels, so a task has up to 64 rows
  * or columns), the products (FP64 tensor cores, panel and front from shared memory), and who does what. One
- * warp brings pieces. Four warps gather what a piece is multiplied with into the piece's slot, all of it
- * together, and what its results are added to. Four other warps multiply, and give the slot back. So the next
+ * warp brings pieces. Eight warps, backward four, gather what a piece is multiplied with into the piece's slot, all of
+ * it together, and what its results are added to. Four other warps multiply, and give the slot back. So the next
  * piece's vectors are on their way while this one's are multiplied with, and a wait for them stops nothing
  * that is ahead of them. Near the root several forward tasks share block rows, each with every so many-th piece
  * of them; the last one adds up what all have published.
@@ -24,7 +24,7 @@
  * fence in the producer stands between their writes and its copies. What is staged for a front has one place:
  * it is written when all gatherers have read what was there, which they meet for.
  *
- * Registers. Three blocks an SM leave a thread 72. What is spilled goes through L1, of which shared memory leaves
+ * Registers. So many blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled goes through L1, of which shared memory leaves
  * little, to L2 and back, which takes as long as the product of a piece. So what few pieces need is read when they
  * need it (end_rows_forward), and the compiler is kept from keeping what follows from a thread's number.
  *
@@ -32,7 +32,7 @@
  * the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is not the sum
  * of the other kernels.
  *
- * Traffic of a piece of 24 KB: forward, for 48 columns of 64 rows, 48 rows of the front, assembled from y and
+ * Traffic: forward, for a piece of 64 columns of 64 rows, 32 KB, 64 rows of the front, assembled from y and
  * the children's update rows, 24 NR bytes of L2 each or more; backward, for 48 rows of 64 columns, 48 rows of
  * the solution, 8 NR bytes each. At the top of the tree, where there are fewer tasks than blocks, a task has
  * 16 rows or columns, and its pieces four times the vectors.
@@ -47,15 +47,16 @@ namespace gsv {
 
 /* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. */
 template <int NR, bool BACKWARD>
-__global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
+__global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR, BACKWARD>::BLOCKS)
     block_stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const double *from, double *to,
                         double *u, double *published, gsv_stream_state *state) {
 #if __CUDA_ARCH__ >= 900
-    typedef block_room<NR> room;
+    typedef block_room<NR, BACKWARD> room;
     typedef block_slot<NR> slot_of;
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
     static_assert(room::SLOT % SHARED_LINE == 0, "whole lines");
-    static_assert(GSV_BLOCK_ROOM_ROWS >= GSV_NARROW_ROWS, "a narrow supernode's front has room");
+    static_assert(room::PAYLOAD >= GSV_BLOCK_ROOM + GSV_NARROW_ROWS * (NR - 8) * 8 + SHARED_LINE,
+                  "a narrow supernode's front has room");
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     uint64_t *full = reinterpret_cast<uint64_t *>(memory + room::BARRIERS), *empty = full + room::SLOTS,
@@ -65,8 +66,8 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
         for (int k = 0; k < room::SLOTS; k++) {
             barrier_init(&full[k], ARRIVALS);
             barrier_init(&listed[k], ARRIVALS);
-            barrier_init(&empty[k], 2 * room::WARPS * ARRIVALS);
-            barrier_init(&ready[k], room::WARPS * ARRIVALS);
+            barrier_init(&empty[k], (room::WARPS + room::GATHER_WARPS) * ARRIVALS);
+            barrier_init(&ready[k], room::GATHER_WARPS * ARRIVALS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(block_room<NR>::BLOCK, block_room<NR>::BLOCKS)
     auto wait_for = [&](uint64_t *barrier, int n) {
         barrier_wait(&barrier[n % room::SLOTS], n / room::SLOTS & 1);
     };
-    if (threadIdx.x >= 2 * room::THREADS) {
+    if (threadIdx.x >= room::THREADS + room::GATHER_THREADS) {
         produce<double, BACKWARD, room>(plan, list, state,
                                         ring{memory, full, empty, ready, memory + room::STAGE, listed});
         return;

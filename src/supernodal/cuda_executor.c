@@ -327,7 +327,7 @@ static cudaError_t solve_columns(const solve_call *call, width wide, const gpuso
     const gsv_sweep_form *form = &call->device->form;
     const int one = wide.columns == 0 && call->sweeps->classes[wide.k] == 1 && call->b_on_device &&
                     call->x_on_device && !form->level_by_level && !form->level_by_level_above &&
-                    form->stream_blocks[0] > 0;
+                    form->stream_blocks[0][0] > 0;
     const int from_b = one && (call->steps & GSV_FORWARD), to_x = one && (call->steps & GSV_BACKWARD);
     gsv_device_dense from = gsv_cuda_dense(b);
     if (from_b) {

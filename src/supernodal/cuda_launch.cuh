@@ -203,7 +203,7 @@ template <int NR> constexpr int class_index() {
 /* Is the upper tree a stream? */
 template <typename T, int NR> bool walks_stream(const gsv_sweep_form &form) {
     return has_stream<T, NR>::value && !form.level_by_level && !form.level_by_level_above &&
-           (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()] > 0;
+           (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()][0] > 0;
 }
 
 template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {
@@ -213,19 +213,12 @@ template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {
         return block_stream_kernel<NR, BACKWARD>;
 }
 
-template <typename T, int NR> constexpr int stream_threads() {
-    if constexpr (NR == 1)
-        return STREAM_BLOCK;
-    else
-        return block_room<NR>::BLOCK;
-}
-
-template <typename T, int NR> constexpr int stream_bytes() {
-    if constexpr (NR == 1)
-        return stream_room<T>::BYTES;
-    else
-        return block_room<NR>::BYTES;
-}
+template <typename T, int NR, bool BACKWARD> struct stream_shape {
+    static const int THREADS = block_room<NR, BACKWARD>::BLOCK, BYTES = block_room<NR, BACKWARD>::BYTES;
+};
+template <typename T, bool BACKWARD> struct stream_shape<T, 1, BACKWARD> {
+    static const int THREADS = STREAM_BLOCK, BYTES = stream_room<T>::BYTES;
+};
 
 /* One sweep of the upper tree. */
 template <typename T, int NR, bool BACKWARD>
@@ -234,29 +227,39 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
     const gsv_device_pieces &pieces = NR == 1    ? BACKWARD ? device.backward_pieces : device.forward_pieces
                                       : BACKWARD ? device.block_backward
                                                  : device.block_forward;
-    const int most = form.stream_blocks[class_index<NR>()];
+    typedef stream_shape<T, NR, BACKWARD> shape;
+    const int most = form.stream_blocks[class_index<NR>()][BACKWARD];
     if (pieces.tasks == 0)
         return cudaSuccess;
     return launch_allowed(stream_kernel_of<T, NR, BACKWARD>(), pieces.tasks < most ? pieces.tasks : most,
-                          stream_threads<T, NR>(), stream_bytes<T, NR>(), stream, device, pieces,
+                          shape::THREADS, shape::BYTES, stream, device, pieces,
                           static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
                           static_cast<T *>(BACKWARD ? vectors.y : vectors.x),
                           static_cast<T *>(BACKWARD && NR == 1 ? vectors.f : vectors.u),
                           static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state);
 }
 
-/* Blocks of one class's kernels that an SM runs at a time. */
-template <typename T, int NR> cudaError_t count_blocks(int most, int *each) {
-    constexpr int bytes = stream_bytes<T, NR>();
+/* Blocks of one kernel that an SM runs at a time. */
+template <typename T, int NR, bool BACKWARD> cudaError_t count_blocks(int most, int *each) {
+    typedef stream_shape<T, NR, BACKWARD> shape;
+    const auto kernel = stream_kernel_of<T, NR, BACKWARD>();
     *each = 0;
-    if (most < bytes)
+    if (most < shape::BYTES)
         return cudaSuccess;
-    cudaError_t error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, false>()), bytes);
+    cudaError_t error = allow_shared(reinterpret_cast<const void *>(kernel), shape::BYTES);
     if (error == cudaSuccess)
-        error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, true>()), bytes);
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(each, kernel, shape::THREADS, shape::BYTES);
+    return error;
+}
+
+/* Of one class's, forward and backward: both, or none. */
+template <typename T, int NR> cudaError_t count_class(int most, int processors, int (&blocks)[2]) {
+    int each[2] = {0, 0};
+    cudaError_t error = count_blocks<T, NR, false>(most, &each[0]);
     if (error == cudaSuccess)
-        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(each, stream_kernel_of<T, NR, true>(),
-                                                              stream_threads<T, NR>(), bytes);
+        error = count_blocks<T, NR, true>(most, &each[1]);
+    for (int k = 0; k < 2; k++)
+        blocks[k] = each[0] > 0 && each[1] > 0 ? processors * each[k] : 0;
     return error;
 }
 
@@ -313,10 +316,10 @@ cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, con
                           one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride}, upper, room);
 }
 
-template <typename T> cudaError_t count_stream_blocks(int *blocks) {
+template <typename T> cudaError_t count_stream_blocks(int (*blocks)[2]) {
     int device = 0, most = 0, processors = 0, major = 0;
     for (int k = 0; k < GSV_CLASSES; k++)
-        blocks[k] = 0;
+        blocks[k][0] = blocks[k][1] = 0;
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
@@ -326,15 +329,13 @@ template <typename T> cudaError_t count_stream_blocks(int *blocks) {
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (error != cudaSuccess || major < 9)
         return error;
-    error = count_blocks<T, 1>(most, &blocks[0]);
+    error = count_class<T, 1>(most, processors, blocks[0]);
     if constexpr (has_stream<T, 8>::value) {
         if (error == cudaSuccess)
-            error = count_blocks<T, 8>(most, &blocks[class_index<8>()]);
+            error = count_class<T, 8>(most, processors, blocks[class_index<8>()]);
         if (error == cudaSuccess)
-            error = count_blocks<T, 16>(most, &blocks[class_index<16>()]);
+            error = count_class<T, 16>(most, processors, blocks[class_index<16>()]);
     }
-    for (int k = 0; k < GSV_CLASSES; k++)
-        blocks[k] *= processors;
     return error;
 }
 

@@ -75,9 +75,10 @@ typedef struct gsv_sweep_form {
     int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the
                         * plan (stream.h), or 0: a triangle is inverted in parts that are no multiple of
                         * GSV_GROUPS tiles */
-    int stream_blocks[GSV_CLASSES]; /* blocks of those kernels that the device runs at a time; 0: none */
-    gsv_stamp
-        stamp; /* another when triangles are not for the streams any more: who was launched before loads NaNs */
+    /* Blocks of those kernels, forward and backward, that the device runs at a time; 0: none. */
+    int stream_blocks[GSV_CLASSES][2];
+    /* another when there are triangles that are not for the streams: who was launched before loads NaNs */
+    gsv_stamp stamp;
     uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;
 } gsv_sweep_form;
@@ -132,7 +133,7 @@ typedef struct gsv_sweep_functions {
      * b and x have one column, on the device, and neither is a vector of the sweeps. */
     gsv_sweep_one_function *forward_from, *backward_to;
     /* Blocks of the stream's kernels that the current device runs at a time, for each class; 0: it cannot. */
-    cudaError_t (*stream_blocks)(int *blocks);
+    cudaError_t (*stream_blocks)(int (*blocks)[2]);
     /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the
      * device has less. */
     cudaError_t (*reserve)(const gsv_branches *branches);

@@ -81,7 +81,8 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
     if (w->quantum < GSV_PIECE_NUMBERS / 2)
         w->quantum = GSV_PIECE_NUMBERS / 2;
     w->groups = w->block ? GSV_GROUPS : 1;
-    while (w->groups > 1 && tasks_of_level(w, members, count, w->groups) < GSV_ENOUGH)
+    while (w->groups > 1 &&
+           tasks_of_level(w, members, count, w->groups) < (w->backward ? GSV_ENOUGH_BACKWARD : GSV_ENOUGH))
         w->groups /= 2;
     w->together = w->block || w->backward ? 1 : GSV_TOGETHER;
     while (w->together > 1 && tasks_of_level(w, members, count, w->together) < gsv_stream_together_tasks)
@@ -269,7 +270,7 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
     if (members)
         list_members(plan, stream, members);
     if (stream->numbers >= gsv_stream_block_least)
-        stream->block_columns = stream->numbers >= GSV_BLOCK_WIDE * gsv_stream_block_least ? 16 : 8;
+        stream->block_columns = GSV_BLOCK_COLUMNS;
     if (!members || !place_rows(plan, stream, members))
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {

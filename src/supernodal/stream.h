@@ -64,22 +64,26 @@ enum {
     GSV_CROWD = 1024,         /* tasks of a level: several for every block of the device */
     GSV_ALONE = 396,          /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
     GSV_ALONE_UPWARD = 1188,  /* if no more than so many are between it and the root, that level's too */
-    GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200 */
-    GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
-    GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together, */
-    GSV_TOGETHER_TASKS = 792, /* if so many tasks are left in the level: two for every block of an H200 */
+    GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200, */
+    GSV_ENOUGH_BACKWARD = 264, /* backward two */
+    GSV_FOLDED = 96,           /* columns of a piece at most, where its task assembles them */
+    GSV_TOGETHER = 4,          /* block rows at most that a task which assembles their front has together, */
+    GSV_TOGETHER_TASKS = 792,  /* if so many tasks are left in the level: two for every block of an H200 */
     /* numbers above the branches: with as many, forward levels count from the root */
     GSV_FAR_FIRST = 16 << 20,
-    GSV_BLOCK_ROOM = 31744,    /* bytes for a block's piece and, of 8 right-hand sides, its front and more, */
-    GSV_BLOCK_ROOM_ROWS = 258, /* and so many rows more for others */
-    GSV_BLOCK_TASKS = 396,     /* forward tasks of a level, about, where they share block rows, */
+    /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and so many rows more
+     * for others; forward also with the rows that its results are added to */
+    GSV_BLOCK_ROOM = 31744,
+    GSV_BLOCK_ROOM_ROWS = 258,
+    GSV_BLOCK_FORWARD_ROOM = 41984,
+    GSV_BLOCK_FORWARD_ROWS = 120,
+    GSV_BLOCK_TASKS = 264,     /* forward tasks of a level, about, where they share block rows, */
     GSV_BLOCK_SHARES = 8,      /* so many of them at most */
     GSV_BLOCK_FIT_1 = 160,     /* columns of a forward piece that fit so, of one block row, */
-    GSV_BLOCK_FIT_2 = 88,      /* two, */
-    GSV_BLOCK_FIT_4 = 48,      /* four */
+    GSV_BLOCK_FIT_2 = 112,     /* two, */
+    GSV_BLOCK_FIT_4 = 64,      /* four */
     GSV_BLOCK_COLUMNS = 16,    /* a block of right-hand sides has so many at most */
-    GSV_BLOCK_LEAST = 500000,  /* numbers above the branches: with fewer, levels are faster for a block */
-    GSV_BLOCK_WIDE = 64,       /* so many times as many for one of more than eight right-hand sides */
+    GSV_BLOCK_LEAST = 2500,    /* numbers above the branches: with fewer, levels are faster for a block */
     GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
     GSV_COLUMNS = 16,          /* of a task of the backward stream for one right-hand side, */
     GSV_HALF = 264,            /* half of them where a level would have fewer tasks than this, */
@@ -167,7 +171,7 @@ typedef struct gsv_piece_list {
 typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
-    int block_columns;           /* 0, 8 or 16: blocks of so many at most are solved so too */
+    int block_columns;           /* GSV_BLOCK_COLUMNS, blocks of so many at most are solved so too; or 0 */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts, and of sums */

@@ -1,12 +1,14 @@
 /*
  * The same column has the same bits: however often it is solved, alone or among others, wherever it stands,
- * in either order, with any workspace for up to 32 columns (on a device 16: test_cuda_many.c is about wider
- * ones) or for more if the handle is told so, on any number of host threads, and from a factor imported again.
+ * in either order, with any workspace for up to 32 columns (on a device, level by level, 16: test_cuda_block.c and
+ * test_cuda_many.c are about the others) or for more if the handle is told so, on any number of host threads, and
+ * from a factor imported again.
  */
 #include "testing.h"
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
+#include "supernodal/stream.h"
 
 enum { COLUMNS = 37 };
 
@@ -138,6 +140,7 @@ static void check_matrix(const char *spec, gpusolve_factor_kind kind, cholmod_co
 int main(void) {
     cholmod_common common;
     cholmod_start(&common);
+    gsv_stream_block_least = INT64_MAX;
     check_matrix("grid2d:60", GPUSOLVE_SUPERNODAL_LL, &common);
     check_matrix("elasticity3d:8", GPUSOLVE_SUPERNODAL_LL, &common);
     check_matrix("grid3d:12@c", GPUSOLVE_SUPERNODAL_LL, &common);

@@ -182,10 +182,18 @@ static void check_example(gpusolve_backend backend, const example *e) {
         const double ours = backward_error(n, l, norm_a, (const double *)many.values + j * n, values + j * n);
         CHECK_BELOW(ours, times * fmax(best, DBL_EPSILON / 2));
     }
-    /* one column has the bits of up to 16 */
+    /* one column has the bits of up to 16, if these are asked for */
+    gpusolve_destroy(handle);
+    handle = testing_handle_bits(backend, 0, 1);
     REQUIRE(gpusolve_workspace_create(handle, factor, 16, &workspace) == GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve(handle, factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
     gpusolve_workspace_destroy(workspace);
+    for (int j = 0; j < COLUMNS; j++) {
+        substitute(n, l, values + j * n, reference);
+        const double best = backward_error(n, l, norm_a, reference, values + j * n);
+        const double ours = backward_error(n, l, norm_a, solution + j * n, values + j * n);
+        CHECK_BELOW(ours, times * fmax(best, DBL_EPSILON / 2));
+    }
     const gpusolve_dense alone = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, 1, 0);
     for (int j = 0; j < COLUMNS; j += 11) {
         gpusolve_dense column = b;

@@ -41,9 +41,11 @@ static void block_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
     const int32_t s = supernode_at(w->plan, p);
     CHECK(p->groups == 1 || p->groups == 2 || p->groups == 4);
     CHECK(p->panel == w->plan->tiles->panel_ptr[s] && p->place % p->groups == 0);
-    CHECK(p->first % 8 == 0 && p->count * p->groups * GSV_TILE <= GSV_PIECE_NUMBERS);
-    CHECK(8 * (p->count * p->groups * GSV_TILE + 8 * ((p->count + 7) / 8 * 8 + GSV_TILE * p->groups)) <=
-          GSV_BLOCK_ROOM);
+    CHECK(p->first % 8 == 0);
+    for (int columns = 8; columns <= GSV_BLOCK_COLUMNS; columns += 8)
+        CHECK(8 * ((p->count + 3) / 4 * 4 * p->groups * GSV_TILE + 2 +
+                   columns * ((p->count + 7) / 8 * 8 + GSV_TILE * p->groups)) <=
+              GSV_BLOCK_FORWARD_ROOM + 8 * GSV_BLOCK_FORWARD_ROWS * (columns - 8));
     int share, shares;
     check_share(w, p, first, &share, &shares);
     const int folded = !(p->flags & GSV_PIECE_PUBLISHED), divided = is_divided(w, s);
@@ -487,6 +489,7 @@ int main(void) {
     check_streams("elasticity3d:20", BLOCK_DIVIDED, 0, &common);
     CHECK(most_shares > 2); /* of the triangles between them */
     check_streams("grid3d:26", BLOCK_DIVIDED, 0, &common);
+    check_streams("shell:150", BLOCK, 0, &common);
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
     cholmod_finish(&common);
     return testing_done();
