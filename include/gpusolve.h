@@ -380,12 +380,12 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  *
  * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there
  * are up to four sets of bits, for the sake of speed, by how many columns are solved at a time: as many as
- * the workspace is for (if they are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 8
+ * the workspace is for (if they are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 16
  * have no order of their own), and in the end those that are left. More than 32 columns in a workspace for
- * more than 32 are summed in an order of their own; in double precision so are 17 to 32 columns, and 2 to 8,
- * unless the factor is small, and 9 to 16 if it is large; all others keep to the fourth. In a workspace of a
- * handle with options.same_bits all do: 2 to 32 columns may take up to 1.5 times as long then (17 to 32 complex
- * ones up to three times), and more than 32 four times and longer.
+ * more than 32 are summed in an order of their own; in double precision so are 17 to 32 columns, and 2 to 16,
+ * unless the factor is tiny; all others keep to the fourth. In a workspace of a handle with options.same_bits
+ * all do: 2 to 32 columns may take up to twice as long then (17 to 32 complex ones up to three times), and more
+ * than 32 four times and longer.
  *
  * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
  * substitution would not reach, for products with blocks of numbers take their zeros along.
