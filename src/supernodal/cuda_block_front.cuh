@@ -219,7 +219,7 @@ template <int NR> struct block_gather {
     typedef block_room<NR, false> room;
     typedef gather_thread<NR, false> thread;
     static const int STEP = thread::STEP, STAGED = room::STAGED, ITEMS = STAGED / STEP;
-    static_assert(STAGED % STEP == 0, "whole steps");
+    static_assert(STAGED % STEP == 0 && GSV_TILE * GSV_GROUPS % STEP == 0, "whole steps");
     static const bool AHEAD = NR == 8; /* there are registers for rows' entries before they are staged */
     const gsv_device_plan &plan;
     gsv_stream_state *state;

@@ -15,9 +15,9 @@ template <int NR, typename Keep>
 __device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const block_slot<NR> &slot,
                                             const double *y, int columns, Keep keep) {
     typedef block_gather<NR> shape;
-    constexpr int OWN = (GSV_TILE * GSV_GROUPS + shape::STEP - 1) / shape::STEP;
+    constexpr int OWN = GSV_TILE * GSV_GROUPS / shape::STEP;
     const gsv_piece &p = slot.piece();
-    const int pair = gather_thread<NR, false>::pair(), mine = gather_thread<NR, false>::own();
+    const int pair = shape::thread::pair(), mine = shape::thread::own();
     const owed_rows b = slot.owed(block.plan, true);
     const int rows = p.b_rows;
     const uint32_t start = b.ptr[0];
@@ -56,10 +56,10 @@ __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, con
                                               const double *y) {
     typedef block_gather<NR> shape;
     constexpr int EACH = (GSV_FOLDED + shape::STEP - 1) / shape::STEP,
-                  OWN = (64 + shape::STEP - 1) / shape::STEP;
+                  OWN = GSV_TILE * GSV_GROUPS / shape::STEP;
     const gsv_piece &p = slot.piece();
     const block_runs runs(p);
-    const int pair = gather_thread<NR, false>::pair(), mine = gather_thread<NR, false>::own();
+    const int pair = shape::thread::pair(), mine = shape::thread::own();
     const int count = p.count, above = p.nc - GSV_TILE * p.place, own_rows = GSV_TILE * p.groups;
     const bool b_now = p.flags & GSV_PIECE_FIRST;
     const int b_rows = p.b_rows, b_least = b_now ? max(0, min(above, b_rows)) : 0;
@@ -123,7 +123,7 @@ __device__ __forceinline__ void gather_front(const block_gather<NR> &block, cons
     const gsv_piece &p = slot.piece();
     if (!(p.flags & GSV_PIECE_PUBLISHES))
         return;
-    double *f = published + (int64_t(p.published) + p.b_first) * NR + gather_thread<NR, false>::pair();
+    double *f = published + (int64_t(p.published) + p.b_first) * NR + block_gather<NR>::thread::pair();
     gather_owed<NR>(block, slot, y + int64_t(p.first_column + p.b_first) * NR, p.b_rows,
                     [&](int row, const double(&sum)[2]) {
                         if (row < p.b_rows)
@@ -136,6 +136,7 @@ __device__ __forceinline__ void gather_front(const block_gather<NR> &block, cons
 template <int NR>
 __device__ __forceinline__ void gather_published(const block_gather<NR> &block, const block_slot<NR> &slot,
                                                  const double *y, const double *published) {
+    typedef gather_thread<NR, false> thread;
     const gsv_piece &p = slot.piece();
     double *front = slot.front(slot.numbers(p, false));
     published_rows_reader<NR> reader;
@@ -147,12 +148,11 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
         gather_owed<NR>(block, slot, y + int64_t(p.first_column + p.b_first) * NR, p.nc - p.b_first,
                         [&](int row, const double(&sum)[2]) {
                             if (row < GSV_TILE * p.groups - above)
-                                store_pair(own +
-                                               front_place<NR>(above + row, gather_thread<NR, false>::pair()),
-                                           sum[0], sum[1]);
+                                store_pair(own + front_place<NR>(above + row, thread::pair()), sum[0],
+                                           sum[1]);
                         });
-        for (int row = gather_thread<NR, false>::own(); row < above; row += gather_thread<NR, false>::STEP)
-            store_pair(own + front_place<NR>(row, gather_thread<NR, false>::pair()), 0, 0);
+        for (int row = thread::own(); row < above; row += thread::STEP)
+            store_pair(own + front_place<NR>(row, thread::pair()), 0, 0);
     }
     reader.finish(from, p.count, block_runs(p), front, block.state);
 }
@@ -164,8 +164,7 @@ __device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, con
     typedef block_gather<NR> shape;
     constexpr int OWN = (GSV_NARROW_COLUMNS + shape::STEP - 1) / shape::STEP;
     const gsv_piece &p = slot.piece();
-    const int pair = gather_thread<NR, false>::pair(), mine = gather_thread<NR, false>::own(), nr = p.nr,
-              nc = p.nc;
+    const int pair = shape::thread::pair(), mine = shape::thread::own(), nr = p.nr, nc = p.nc;
     const double *own_y = y + int64_t(p.first_column) * NR + pair;
     const owed_rows b = slot.owed(block.plan, true);
     const uint32_t b_start = b.ptr[0];
@@ -207,7 +206,7 @@ __device__ __forceinline__ void gather_solution(gsv_stream_state *state, int cou
                                                 const int32_t *rows, const double *own_x, const double *z,
                                                 double *front) {
     typedef gather_thread<NR, true> thread;
-    constexpr int STEP = thread::STEP, EACH = (160 + STEP - 1) / STEP;
+    constexpr int STEP = thread::STEP, EACH = 160 / STEP;
     static_assert(STEP % 8 == 0, "rows a step apart stand alike");
     own_x += thread::pair();
     z += thread::pair();

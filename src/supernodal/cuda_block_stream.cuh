@@ -24,9 +24,10 @@
  * fence in the producer stands between their writes and its copies. What is staged for a front has one place:
  * it is written when all gatherers have read what was there, which they meet for.
  *
- * Registers. So many blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled goes through L1, of which shared memory leaves
- * little, to L2 and back, which takes as long as the product of a piece. So what few pieces need is read when they
- * need it (end_rows_forward), and the compiler is kept from keeping what follows from a thread's number.
+ * Registers. So many blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled
+ * goes through L1, of which shared memory leaves little, to L2 and back, which takes as long as the product of a
+ * piece. So what few pieces need is read when they need it (end_rows_forward), and the compiler is kept from keeping
+ * what follows from a thread's number.
  *
  * Bits: a sum has the terms in the order of a task's pieces, each split for itself, then the splits, and then
  * the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is not the sum

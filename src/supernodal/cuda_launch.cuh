@@ -213,6 +213,7 @@ template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {
         return block_stream_kernel<NR, BACKWARD>;
 }
 
+/* A block of such a kernel. */
 template <typename T, int NR, bool BACKWARD> struct stream_shape {
     static const int THREADS = block_room<NR, BACKWARD>::BLOCK, BYTES = block_room<NR, BACKWARD>::BYTES;
 };
