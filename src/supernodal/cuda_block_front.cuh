@@ -68,9 +68,18 @@ __device__ __forceinline__ int backward_row(int row) {
     return (row & ~7) | (row >> 1 & 3) | (row & 1) << 2;
 }
 
+/* Entries of one row. */
+struct row_entries {
+    int begin, end;
+};
+
 /* Lists of what the children owe rows of a front: gather[ptr[k]] .. gather[ptr[k + 1] - 1] is owed row k. */
 struct owed_rows {
     const uint32_t *ptr, *gather;
+    /* Those of row k, counted from `start` on. */
+    __device__ __forceinline__ row_entries of(int k, uint32_t start) const {
+        return {int(ptr[k] - start), int(ptr[k + 1] - start)};
+    }
 };
 
 /* Some of a piece's entries of such lists: those of list a, and then of list b, which stands behind it, counted from
@@ -82,11 +91,6 @@ struct owed_entries {
     __device__ __forceinline__ uint32_t at(int e) const {
         return first[uint32_t(e) + (e < of_a ? 0u : between)];
     }
-};
-
-/* Those of one row. */
-struct row_entries {
-    int begin, end;
 };
 
 /* A piece in its slot. */
@@ -185,7 +189,7 @@ __device__ __forceinline__ void poll_pairs(double (&value)[EACH][2], Lacks lacks
  * again, all that are absent, until they are there. */
 template <int NR> struct published_rows_reader {
     typedef gather_thread<NR, false> thread;
-    static const int EACH = (160 * NR / 2 + thread::THREADS - 1) / thread::THREADS;
+    static const int EACH = (GSV_BLOCK_FIT_1 * NR / 2 + thread::THREADS - 1) / thread::THREADS;
     double value[EACH][2];
     static __device__ __forceinline__ int place(int q) {
         return thread::number() + thread::THREADS * q;

@@ -23,9 +23,7 @@ __device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const
     const uint32_t start = b.ptr[0];
     const owed_entries owed = {b.gather + start, 0, 0, int(b.ptr[rows] - start)};
     auto entries_of = [&](int row) -> row_entries {
-        if (row >= rows)
-            return {0, 0};
-        return {int(b.ptr[row] - start), int(b.ptr[row + 1] - start)};
+        return row < rows ? b.of(row, start) : row_entries{0, 0};
     };
     double sum[OWN][2];
     row_entries of[OWN];
@@ -72,9 +70,7 @@ __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, con
     const owed_entries owed = {first, b_now ? uint32_t(b.gather + b_start - first) - uint32_t(of_a) : 0, of_a,
                                of_a + (b_now ? int(b.ptr[b_rows] - b_start) : 0)};
     auto entries_of = [&](int row) -> row_entries {
-        if (row >= count)
-            return {0, 0};
-        return {int(a.ptr[row] - a_start), int(a.ptr[row + 1] - a_start)};
+        return row < count ? a.of(row, a_start) : row_entries{0, 0};
     };
     double right[EACH][2];
     row_entries of[EACH];
@@ -180,7 +176,7 @@ __device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, con
         double *to = front + front_place<NR>(row, pair);
         if (staged > 0)
             load_pair(to, sum);
-        block.add_staged(sum, {int(b.ptr[row] - b_start), int(b.ptr[row + 1] - b_start)}, staged);
+        block.add_staged(sum, b.of(row, b_start), staged);
         store_pair(to, sum[0], sum[1]);
     };
     for (int staged = 0; staged == 0 || staged < owed.of_all; staged += shape::STAGED) {

@@ -183,9 +183,9 @@ typedef struct gsv_stream {
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
 /* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
 extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far_first;
-/* The forward lists for one right-hand side and, unless block is NULL or there is none, for a block of them in which the triangle of
- * supernode s, if divided[s], is inverted in so many parts. They have as many tasks as the plan's, in which none is,
- * and the latter a piece more for each of them at most. To be freed with gsv_stream_free_list. */
+/* The forward lists for one right-hand side and, unless block is NULL or there is none, for a block of them in which
+ * the triangle of supernode s, if divided[s], is inverted in so many parts. They have as many tasks as the plan's, in
+ * which none is, and the latter a piece more for each of them at most. To be freed with gsv_stream_free_list. */
 gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *one,
                                   gsv_piece_list *block, gsv_message *message);
 void gsv_stream_free_list(gsv_piece_list *list);

@@ -1,8 +1,6 @@
 /* Pieces of the streams: stream_pieces.h. Linear in the pieces. */
 #include "stream_pieces.h"
 
-#include "reach.h"
-
 static void begin_task(gsv_writer *w) {
     if (w->list->piece)
         w->list->task[w->tasks] = (int32_t)(w->list->tasks + w->pieces - w->tasks);
@@ -139,8 +137,9 @@ void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node) {
     }
 }
 
-static bool is_divided(const gsv_writer *w, int32_t s) {
-    return w->divided && w->divided[s];
+/* Of a triangle that is inverted in parts; 0: it is not. */
+static int32_t parts_of(const gsv_writer *w, int32_t s) {
+    return w->divided ? w->divided[s] : 0;
 }
 
 /* A block row of a wide supernode whose columns several tasks share: of each sixteen, 16 / shares are one's. */
@@ -225,7 +224,7 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
     const int32_t together = folded ? w->together : 1, pair = together > 1 && 2 * piece.nc <= most ? 2 : 1;
     const gsv_piece plain = piece;
     for (int32_t row = begin, end_row; row < stop; row = end_row) {
-        const bool publishes = is_divided(w, s) && GSV_TILE * row < piece.nc;
+        const bool publishes = parts_of(w, s) > 0 && GSV_TILE * row < piece.nc;
         const int fit = gsv_block_row_columns(piece.nc, row) > 2 * most ? GSV_SHARES
                         : gsv_block_row_columns(piece.nc, row) > most   ? 2
                                                                         : 1;
@@ -273,7 +272,7 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
 
 void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared, gsv_phase phase) {
     gsv_piece piece = piece_of(w, s, GSV_ROW_PIECE, node);
-    const bool folded = piece.nc <= GSV_FOLD_COLUMNS && !shared, divided = is_divided(w, s);
+    const bool folded = piece.nc <= GSV_FOLD_COLUMNS && !shared, divided = parts_of(w, s) > 0;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     const int32_t below =
         piece.nr > piece.nc ? piece.nc / GSV_TILE : last; /* the first one that others wait for */
@@ -310,10 +309,9 @@ static int32_t width_of(int32_t columns, int32_t most) {
 
 /* The only task of some block rows of a triangle that is inverted in parts: it publishes rows of the front, those of the
  * first part as they are assembled, and others when the columns before their part are complete. */
-static void add_part(gsv_writer *w, gsv_piece piece, int32_t end_row, int32_t columns, int32_t most) {
-    const int32_t top = GSV_TILE * piece.place,
-                  parts = w->divided[gsv_supernode_of(w->plan, piece.first_column)];
-    const int32_t part = gsv_part_columns(piece.nc, parts);
+static void add_part(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t end_row, int32_t columns,
+                     int32_t most) {
+    const int32_t top = GSV_TILE * piece.place, part = gsv_part_columns(piece.nc, parts);
     const int32_t before = top < piece.nc ? top / part * part : 0; /* columns of other parts */
     const int32_t own =
         before > 0 || top > piece.nc ? top : piece.nc; /* rows that are added to, from here on */
@@ -347,7 +345,7 @@ static void add_part(gsv_writer *w, gsv_piece piece, int32_t end_row, int32_t co
 
 /* w->groups block rows of a wide supernode from `row` on, in pieces of columns of about the same size: one task, or
  * several that share the pieces. */
-static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row) {
+static void add_group(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row) {
     const int32_t fit = w->groups == 1 ? GSV_BLOCK_FIT_1 : w->groups == 2 ? GSV_BLOCK_FIT_2 : GSV_BLOCK_FIT_4;
     const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS;
     const int32_t most = folded && fit > GSV_FOLDED ? GSV_FOLDED : fit;
@@ -359,8 +357,8 @@ static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row)
     piece.place = row;
     if (!folded)
         place_sums(w, &piece, shares);
-    if (divided) {
-        add_part(w, piece, end_row, columns, most);
+    if (parts > 0) {
+        add_part(w, piece, parts, end_row, columns, most);
         for (int32_t share = 1; share < shares; share++)
             add_nothing(w, piece);
         return;
@@ -391,7 +389,8 @@ static void add_group(gsv_writer *w, gsv_piece piece, bool divided, int32_t row)
 
 void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, gsv_phase phase) {
     gsv_piece piece = piece_of(w, s, GSV_BLOCK_PIECE, node);
-    const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS, divided = is_divided(w, s);
+    const int32_t parts = parts_of(w, s);
+    const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS, divided = parts > 0;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, groups = w->groups;
     const int32_t below = piece.nr > piece.nc
                               ? piece.nc / GSV_TILE / groups * groups
@@ -402,11 +401,11 @@ void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t publish
         add_fronts(w, piece, divided);
     if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
         for (int32_t row = 0; row < below; row += groups)
-            add_group(w, piece, divided, folded || divided ? row : below - groups - row);
+            add_group(w, piece, parts, folded || divided ? row : below - groups - row);
     }
     if (phase == GSV_AWAITED)
         for (int32_t row = below; row < last; row += groups)
-            add_group(w, piece, divided, row);
+            add_group(w, piece, parts, row);
 }
 
 /* Every other block row of a few columns, from the last one or the one before it up, in pieces of about the same

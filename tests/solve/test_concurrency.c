@@ -16,7 +16,7 @@ typedef struct task {
     gpusolve_backend backend;
     const gpusolve_factor *factor;
     int id;
-    gpusolve_dense b, expected, alone; /* alone: the first column; on a device it has other bits */
+    gpusolve_dense b, expected, alone; /* alone: the first column, which may have other bits on a device */
     int failures;
 } task;
 

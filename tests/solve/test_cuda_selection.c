@@ -14,7 +14,7 @@
 enum { COLUMNS = 9, B_ROWS = 3, X_ROWS = 5 };
 
 typedef struct selection_world {
-    double tolerance; /* of the largest number of b; 0: the bits of the whole solve */
+    double tolerance; /* b has numbers up to 1; 0: those of the whole solve */
     cholmod_factor *l;
     gpusolve_handle *handle;
     gpusolve_factor *factor;
