@@ -21,9 +21,10 @@ __device__ __forceinline__ void wait_for_vectors() {
 #endif
 }
 
-/* Is the factor another by now than the one that a kernel was launched for? */
+/* Is the factor another by now than the one that a kernel was launched for? It changes between launches alone, so L1
+ * may have the answer, of which all blocks would ask one line of L2 otherwise. */
 __device__ __forceinline__ bool is_stale(gsv_stamp stamp) {
-    return stamp.at && *static_cast<const volatile int32_t *>(stamp.at) != stamp.value;
+    return stamp.at && *stamp.at != stamp.value;
 }
 
 /* Is it time to stop polling? Every poll counts in n, from 1 on; when somebody loses patience, all do. */
