@@ -5,7 +5,7 @@
  * or 8 bytes, which is read and written whole; a vector load or store may be torn between words. Complex
  * numbers are two such words, each asked for. Relaxed loads and stores of the device's scope are enough.
  *
- * Memory that is to be published in is filled with bytes of 0xff before, by an earlier kernel.
+ * Memory that is to be published in is filled with bytes of 0xff before, by an earlier kernel (absent_fill).
  */
 #ifndef GSV_PUBLISHED_CUH
 #define GSV_PUBLISHED_CUH
@@ -148,6 +148,19 @@ __device__ __forceinline__ void publish_pair(complex<R> *to, complex<R> a, compl
     publish_pair(&to[0].re, a.re, a.im);
     publish_pair(&to[1].re, b.re, b.im);
 }
+
+/* Memory to be filled with ABSENT, in units of 16 bytes. */
+struct absent_fill {
+    int4 *at;
+    int64_t units;
+    /* A block's share, by all threads of all blocks of a launch. Nothing waits for the stores but the launch's end. */
+    __device__ __forceinline__ void write_block() const {
+        const int64_t step = int64_t(gridDim.x) * blockDim.x;
+#pragma unroll 1 /* more would want a division */
+        for (int64_t e = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; e < units; e += step)
+            at[e] = make_int4(-1, -1, -1, -1);
+    }
+};
 
 /*
  * Called by a whole warp that has loaded v from `from`: poll until no number of any lane is absent. The wait

@@ -59,7 +59,7 @@ int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
 /* ------------------------------------------------------------------------------------------ workspace --- */
 
 typedef struct workspace_layout {
-    int64_t x, state, f, partial, counters, bytes; /* starts, in bytes; y starts at 0 */
+    int64_t x, state, z, partial, counters, bytes; /* starts, in bytes; y starts at 0 */
 } workspace_layout;
 
 static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
@@ -71,7 +71,7 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const int64_t wide = number * many_columns(dtype, max_nrhs);
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
     const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
-    const int64_t streamed = (upper->published + upper->columns + updates) * few;
+    const int64_t streamed = (upper->columns + upper->published + updates) * few;
     const int64_t rows = streamed > updates * row ? streamed : updates * row;
     const int64_t widest = wide > row ? wide : row;
     const int64_t sizes[] = {plan->l.n * widest,
@@ -86,18 +86,18 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     return (workspace_layout){start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0};
 }
 
-/* f, z and u stand one after the other, with rows of nr numbers; f and z where the upper tree can be a
+/* z, f and u stand one after the other, with rows of nr numbers; z and f where the upper tree can be a
  * stream. */
 static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype, const workspace_layout *l,
                                      char *base, int nr) {
     const int64_t row = (int64_t)gsv_dtype_bytes(dtype) * nr;
     const int streamed = nr <= GSV_BLOCK_COLUMNS;
-    char *f = base + l->f, *z = f + (streamed ? plan->tiles->stream.published * row : 0);
+    char *z = base + l->z, *f = z + (streamed ? plan->tiles->stream.columns * row : 0);
     return (gsv_device_vectors){.y = base,
                                 .x = base + l->x,
-                                .f = f,
                                 .z = z,
-                                .u = z + (streamed ? plan->tiles->stream.columns * row : 0),
+                                .f = f,
+                                .u = f + (streamed ? plan->tiles->stream.published * row : 0),
                                 .state = (gsv_stream_state *)(base + l->state)};
 }
 
@@ -232,7 +232,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     char *base = state->memory;
     state->many = (gsv_many_vectors){.y = base,
                                      .x = base + l.x,
-                                     .u = base + l.f,
+                                     .u = base + l.z,
                                      .partial = base + l.partial,
                                      .counters = (int *)(base + l.counters),
                                      .state = (gsv_stream_state *)(base + l.state)};

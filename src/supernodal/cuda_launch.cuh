@@ -3,12 +3,11 @@
 #ifndef GSV_CUDA_LAUNCH_CUH
 #define GSV_CUDA_LAUNCH_CUH
 
-#include "../dense_kernels/overlap.cuh"
 #include "cuda_block_stream.cuh"
 #include "cuda_branch_one.cuh"
+#include "cuda_level_launch.cuh"
 #include "cuda_lower.h"
 #include "cuda_stream.cuh"
-#include "cuda_sweep.cuh"
 
 namespace gsv {
 
@@ -30,121 +29,44 @@ namespace gsv {
     }                                            \
     return cudaErrorInvalidValue
 
-/* Blocks of BLOCK threads, which may begin while the kernel before them on the stream ends (wait_for_vectors).
- */
-template <typename... Parameters, typename... Arguments>
-cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared, cudaStream_t stream,
-                   Arguments... arguments) {
-    return launch_allowed(kernel, blocks, BLOCK, shared, stream, arguments...);
-}
-
-enum {
-    FEW_SMALL = 264,
-    FEW_TINY = 1056
-}; /* two blocks of level_shape<FEW> an SM of an H200, and as many again */
-
-/* The supernodes of level k that its launches are to solve. */
-inline int32_t count_of(const gsv_supernode_list &list, bool branches, int32_t k) {
-    const int64_t *ptr = branches ? list.outside : list.ptr;
-    return int32_t(ptr[k + 1] - ptr[k]);
-}
-
-/* Where their nodes begin: with branches, the device has those outside alone. */
-inline int64_t start_of(const gsv_supernode_list &list, bool branches, int32_t k) {
-    return branches ? list.outside[k] : list.ptr[k];
-}
-
-/* Shared memory of the wide supernodes' tasks, in bytes: also of those that substitute. */
-template <typename T, int NR> constexpr int forward_bytes() {
-    constexpr int own = block_row_of<T, NR>::type::PARTIALS,
-                  substitute = block_row<T, NR>::PARTIALS + 16 * NR;
-    return (own > substitute ? own : substitute) * int(sizeof(T));
-}
-
-template <typename T, int NR> constexpr int backward_bytes() {
-    if constexpr (on_tensor_cores<T, NR>::value)
-        return backward_tensor_bytes<NR>() > stage<T, NR>::BYTES ? backward_tensor_bytes<NR>()
-                                                                 : stage<T, NR>::BYTES;
-    return stage<T, NR>::BYTES;
-}
-
-/* Level k's narrow supernodes and the tasks of one list, in the first pass. */
-inline level_part part_of(const gsv_tiles *tiles, const gsv_device_plan &device, const gsv_sweep_form &form,
-                          bool branches, int32_t k, const gsv_task_list &list, const gsv_task *tasks) {
-    level_part part;
-    part.small = device.small + start_of(tiles->small, branches, k);
-    part.small_count = count_of(tiles->small, branches, k);
-    part.tiny = device.tiny + start_of(tiles->tiny, branches, k);
-    part.tiny_count = count_of(tiles->tiny, branches, k);
-    part.tasks = tasks + list.ptr[k];
-    part.task_count = int32_t(list.ptr[k + 1] - list.ptr[k]);
-    part.turn = wide_pass{0, form.passes[k]};
-    part.leaf = k == 0;
-    return part;
-}
-
-inline kernel_mode mode_of(const gsv_sweep_form &form, const level_part &part) {
-    if (form.substitute)
-        return SUBSTITUTE;
-    return part.small_count <= FEW_SMALL && part.tiny_count <= FEW_TINY ? FEW : MANY;
-}
-
-template <kernel_mode MODE> int64_t blocks_of(const level_part &part) {
-    return int64_t(part.task_count) + blocks_for<level_shape<MODE>::SMALL>(part.small_count) +
-           blocks_for<level_shape<MODE>::TINY>(part.tiny_count);
-}
-
-template <typename T, int NR, kernel_mode MODE>
-cudaError_t forward_level(const gsv_plan *plan, const gsv_device_plan &device,
-                          const gsv_device_vectors &vectors, int32_t k, const level_part &part,
-                          cudaStream_t stream) {
-    T *y = static_cast<T *>(vectors.y), *x = static_cast<T *>(vectors.x), *u = static_cast<T *>(vectors.u);
-    if (blocks_of<MODE>(part) > 0) {
-        const cudaError_t error = launch(forward_first_kernel<T, NR, MODE>, blocks_of<MODE>(part), 0, stream,
-                                         device, y, x, u, part);
-        if (error != cudaSuccess)
-            return error;
-    }
-    const gsv_task_list &list = plan->tiles->forward;
-    if (list.ptr[k] == list.ptr[k + 1])
-        return cudaSuccess;
-    cudaError_t error = cudaSuccess;
-    wide_pass turn = part.turn;
-    for (; turn.pass < turn.passes && error == cudaSuccess; turn.pass++)
-        error = launch(forward_wide_kernel<T, NR, MODE == SUBSTITUTE>, list.ptr[k + 1] - list.ptr[k],
-                       forward_bytes<T, NR>(), stream, device, y, x, u, device.forward + list.ptr[k], turn,
-                       part.leaf);
-    return error;
-}
-
-template <typename T, int NR, kernel_mode MODE>
-cudaError_t backward_level(const gsv_device_plan &device, const gsv_device_vectors &vectors, level_part part,
-                           cudaStream_t stream) {
-    const T *x = static_cast<const T *>(vectors.x);
-    T *y = static_cast<T *>(vectors.y);
-    cudaError_t error = cudaSuccess;
-    do {
-        error = launch(backward_kernel<T, NR, MODE>, blocks_of<MODE>(part),
-                       part.task_count > 0 ? backward_bytes<T, NR>() : 0, stream, device, x, y, part);
-        part.small_count = part.tiny_count = 0; /* the first pass solved them */
-    } while (error == cudaSuccess && ++part.turn.pass < part.turn.passes);
-    return error;
-}
-
-/* Right-hand sides that a branch's vectors hold at a time. */
-template <int NR> struct chunk_of { static const int value = NR < 4 ? 1 : 4; };
-
 /* Are the branches walked, or are their supernodes solved level by level? */
 inline bool walks_branches(const gsv_plan *plan, const gsv_sweep_form &form) {
     return plan->tiles->branches.count > 0 && !form.level_by_level;
 }
 
+/* The classes for which the upper tree can be a stream. */
+template <typename T, int NR> struct has_stream {
+    static const bool value = NR == 1 || (on_tensor_cores<T, NR>::value && NR <= GSV_BLOCK_COLUMNS);
+};
+
+template <int NR> constexpr int class_index() {
+    return NR == 1 ? 0 : NR == 4 ? 1 : NR == 8 ? 2 : NR == 16 ? 3 : 4;
+}
+
+/* Is the upper tree a stream? */
+template <typename T, int NR> bool walks_stream(const gsv_sweep_form &form) {
+    return has_stream<T, NR>::value && !form.level_by_level && !form.level_by_level_above &&
+           (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()][0] > 0;
+}
+
+/* Bytes that the forward sweep of a stream wants filled with ABSENT: f and, behind it, the upper rows of u. */
+template <typename T, int NR> int64_t forward_fill(const gsv_plan *plan, const gsv_device_vectors &vectors) {
+    return static_cast<char *>(vectors.u) - static_cast<char *>(vectors.f) +
+           plan->tiles->upper_updates * NR * int64_t(sizeof(T));
+}
+
+/* Right-hand sides that a branch's vectors hold at a time. */
+template <int NR> struct chunk_of { static const int value = NR < 4 ? 1 : 4; };
+
 template <typename T, int NR>
-cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device,
+cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                              const gsv_device_vectors &vectors, cudaStream_t stream) {
     const gsv_branches &branches = plan->tiles->branches;
-    if constexpr (on_tensor_cores<T, NR>::value)
-        return gsv_lower_forward(&branches, &device, &vectors, NR, stream);
+    if constexpr (on_tensor_cores<T, NR>::value) {
+        static_assert(NR * sizeof(T) % 16 == 0, "a fill ends where the upper rows of u do");
+        const int64_t fill = walks_stream<T, NR>(form) ? forward_fill<T, NR>(plan, vectors) : 0;
+        return gsv_lower_forward(&branches, &device, &vectors, fill, NR, stream);
+    }
     constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
     if constexpr (NR == 1)
@@ -189,21 +111,6 @@ template <typename T, int CHUNK> cudaError_t reserve_branch(const gsv_branches &
     }
     const cudaError_t error = allow_shared(forward, bytes);
     return error == cudaSuccess ? allow_shared(backward, bytes) : error;
-}
-
-/* The classes for which the upper tree can be a stream. */
-template <typename T, int NR> struct has_stream {
-    static const bool value = NR == 1 || (on_tensor_cores<T, NR>::value && NR <= GSV_BLOCK_COLUMNS);
-};
-
-template <int NR> constexpr int class_index() {
-    return NR == 1 ? 0 : NR == 4 ? 1 : NR == 8 ? 2 : NR == 16 ? 3 : 4;
-}
-
-/* Is the upper tree a stream? */
-template <typename T, int NR> bool walks_stream(const gsv_sweep_form &form) {
-    return has_stream<T, NR>::value && !form.level_by_level && !form.level_by_level_above &&
-           (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()][0] > 0;
 }
 
 template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {
@@ -344,7 +251,7 @@ template <typename T, int NR>
 cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                            const gsv_device_vectors &vectors, cudaStream_t stream) {
     const bool branches = walks_branches(plan, form);
-    cudaError_t error = branches ? forward_branches<T, NR>(plan, device, vectors, stream) : cudaSuccess;
+    cudaError_t error = branches ? forward_branches<T, NR>(plan, device, form, vectors, stream) : cudaSuccess;
     if constexpr (has_stream<T, NR>::value)
         if (error == cudaSuccess && walks_stream<T, NR>(form))
             return launch_stream<T, NR, false>(device, form, vectors, stream);
@@ -412,13 +319,15 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const 
                         const int32_t *inverse, gsv_device_dense from, void *to,
                         const gsv_device_vectors &vectors, cudaStream_t stream) {
     const int32_t n = plan->l.n;
-    int64_t fill = 0; /* f, z and the upper rows of u stand side by side */
-    if (walks_stream<T, NR>(form))
-        fill = static_cast<char *>(vectors.u) - static_cast<char *>(vectors.f) +
-               plan->tiles->upper_updates * NR * int64_t(sizeof(T));
+    int64_t fill = 0; /* z, f and the upper rows of u stand side by side */
+    if (walks_stream<T, NR>(form)) {
+        fill = static_cast<char *>(vectors.f) - static_cast<char *>(vectors.z);
+        if (NR == 1 || !walks_branches(plan, form)) /* else forward_branches does */
+            fill += forward_fill<T, NR>(plan, vectors);
+    }
     load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(
-        n, perm, inverse, from, static_cast<T *>(to), static_cast<int4 *>(vectors.f), (fill + 15) / 16,
-        &vectors.state->broken, form.stamp);
+        n, perm, inverse, from, static_cast<T *>(to),
+        absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, &vectors.state->broken, form.stamp);
     return cudaGetLastError();
 }
 

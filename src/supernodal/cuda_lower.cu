@@ -67,9 +67,17 @@ template <int N> static int lower_launches(const gsv_branches *branches) {
     return 2 + (forward.cut > 0) + (backward.cut > 0);
 }
 
+/* What the blocks of branches first .. end - 1 of count fill. */
+static absent_fill share_of(const absent_fill &fill, int64_t first, int64_t end, int64_t count) {
+    const int64_t begin = fill.units * first / count;
+    return {fill.at + begin, fill.units * end / count - begin};
+}
+
 template <int N>
 static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
-                                 const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+                                 const gsv_device_vectors *vectors, int64_t bytes, int nr,
+                                 cudaStream_t stream) {
+    const absent_fill fill = {static_cast<int4 *>(vectors->f), bytes / 16};
     const int splits = splits_of<N>(branches, nr);
     const lower_cut cut = choose_cut(branches, forward_room<N>, lower_resident<N>::BLOCKS);
     const int32_t first[] = {0, cut.cut, branches->count};
@@ -80,7 +88,8 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
                                    int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
                                    size_t(cut.bytes[part]), stream, *device,
                                    static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
-                                   static_cast<double *>(vectors->u), nr, first[part], splits);
+                                   static_cast<double *>(vectors->u), nr, first[part], splits,
+                                   share_of(fill, first[part], first[part + 1], branches->count));
     return error;
 }
 
@@ -124,9 +133,9 @@ cudaError_t gsv_lower_reserve(const gsv_branches *branches) {
 }
 
 cudaError_t gsv_lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
-                              const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
-    return nr == 8 ? gsv::lower_forward<1>(branches, device, vectors, nr, stream)
-                   : gsv::lower_forward<2>(branches, device, vectors, nr, stream);
+                              const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream) {
+    return nr == 8 ? gsv::lower_forward<1>(branches, device, vectors, fill, nr, stream)
+                   : gsv::lower_forward<2>(branches, device, vectors, fill, nr, stream);
 }
 
 cudaError_t gsv_lower_backward(const gsv_branches *branches, const gsv_device_plan *device,

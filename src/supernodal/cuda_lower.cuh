@@ -17,6 +17,11 @@
  *
  * Synchronisation: barriers of the block, and wait_for_vectors. No block waits for another, so all end.
  *
+ * Fill. Where the upper tree is a stream, the forward sweep's blocks fill with ABSENT the memory that it is handed
+ * over in (published.cuh), for they wait more than they move. They do so before wait_for_vectors: the load ahead of
+ * them began when all before it had ended, and does not touch that memory, nor does anything else before the stream,
+ * which waits until this launch is over.
+ *
  * Traffic: panels and lists once for each of the `splits` blocks that share a branch; y, x, and the outside
  * rows once. Cost: a level has one or two barriers, and what one warp takes for 32 rows of a front. The upper
  * levels of a branch have few such units, so that on an H200 the forward sweep waits for their instructions,
@@ -257,7 +262,7 @@ __device__ __forceinline__ void forward_unit_warp(const forward_branch &b, const
 template <int N, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs,
-                         int first_branch, int splits) {
+                         int first_branch, int splits, absent_fill fill) {
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
@@ -283,6 +288,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     b.outside = branch.outside_rows;
     b.nrhs = nrhs;
     b.refuse = plan.branch_refuse[which]; /* this kernel cannot (cuda_sweep.cuh) */
+    fill.write_block();                   /* while panels and lists are on their way */
     wait_for_vectors();
 
     for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {

@@ -15,9 +15,10 @@ extern "C" {
  * these branches want. */
 cudaError_t gsv_lower_reserve(const gsv_branches *branches);
 
-/* The branches' part of a sweep: one launch on the stream, or two. nr: 8, 16 or 32. */
+/* The branches' part of a sweep: one launch on the stream, or two. nr: 8, 16 or 32. fill: so many bytes from
+ * vectors->f on, a multiple of 16, are filled with ABSENT, perhaps while the load before is still running. */
 cudaError_t gsv_lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
-                              const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+                              const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream);
 cudaError_t gsv_lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
 /* Launches of both sweeps. */

@@ -252,18 +252,16 @@ template <typename T, int NR> struct transfer {
 };
 
 /* to(i, c) = from(perm[i], c), zero from from.columns on. For one right-hand side a block has rows of the
- * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. fill: so many
- * units of 16 bytes are set to ABSENT (published.cuh). Who is stale loads NaNs. */
+ * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. Who is stale loads
+ * NaNs. Fills what the sweeps want ABSENT (published.cuh), but for what the branches' forward kernel fills. */
 template <typename T, int NR>
 __global__ void __launch_bounds__(BLOCK)
     load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
-                int4 *fill, int64_t units, int *broken, gsv_stamp stamp) {
+                absent_fill fill, int *broken, gsv_stamp stamp) {
     typedef transfer<T, NR> transfer;
     wait_for_vectors(); /* the sweep may begin to read its panels */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
-    for (int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x; e < units; e += int64_t(gridDim.x) * BLOCK)
-        fill[e] = make_int4(-1, -1, -1, -1);
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     const T *values = static_cast<const T *>(from.values);
@@ -281,9 +279,10 @@ __global__ void __launch_bounds__(BLOCK)
                        ? values[(perm ? perm[i] : i) * from.row_stride + at.y * from.column_stride]
                        : make<T>(0);
     }
-    const bool stale = is_stale(stamp); /* asked while the values are on their way */
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
+    fill.write_block(); /* while the values are on their way */
+    const bool stale = is_stale(stamp);
 #pragma unroll
     for (int k = 0; k < transfer::EACH; k++) {
         const int2 at = transfer::number(rows, k);

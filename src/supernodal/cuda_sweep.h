@@ -92,10 +92,11 @@ typedef struct gsv_sweep_form {
  */
 typedef struct gsv_device_vectors {
     void *y, *x, *u;
-    /* fronts of wide supernodes [stream.published], and the upper tree's solution [stream.columns], one after
-     * the other, and then comes u. Where the upper tree is a stream, the load before the sweeps fills them,
-     * and the upper rows of u, with ABSENT. */
-    void *f, *z;
+    /* the upper tree's solution [stream.columns], and fronts of wide supernodes [stream.published], one after
+     * the other, and then comes u. Where the upper tree is a stream, they and the upper rows of u are filled
+     * with ABSENT before: by the load, but that, for several right-hand sides, f and u are left to the branches'
+     * launch of the forward sweep, if there is one. The backward sweep wants only z, and for one right-hand side f. */
+    void *z, *f;
     struct gsv_stream_state *state;
 } gsv_device_vectors;
 
@@ -138,7 +139,8 @@ typedef struct gsv_sweep_functions {
      * device has less. */
     cudaError_t (*reserve)(const gsv_branches *branches);
     /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0; perm and its inverse, or NULL
-     * both. Besides fills with ABSENT what the sweeps of nr right-hand sides want so. */
+     * both. Besides fills with ABSENT what the sweeps of nr right-hand sides want so, or some of it
+     * (gsv_device_vectors). */
     cudaError_t (*load)(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to,
                         const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
