@@ -7,7 +7,7 @@
 typedef struct walk {
     const gsv_branch *branch;
     const gsv_branch_node *nodes;
-    const uint16_t *below;
+    const uint16_t *below, *levels;  /* levels: nodes of level k are levels[k] .. */
     int32_t count, leaves;           /* nodes, and those of the lowest level */
     uint16_t place[GSV_BRANCH_ROWS]; /* of the branch's columns that have one */
     uint16_t *to;
@@ -30,8 +30,9 @@ static int32_t place_below(const walk *w, const gsv_branch_node *node, int32_t i
 
 /* Nodes in no pack; returns how many rows of the vectors their columns have. */
 static int32_t list_nodes(walk *w) {
-    int32_t own = 0, below = 0;
+    int32_t own = 0, below = 0, level = 0;
     for (int32_t k = 0; k < w->count; k++) {
+        level += k == w->levels[level + 1];
         if (is_small(w, k))
             continue;
         gsv_branch_node node = w->nodes[k];
@@ -39,6 +40,7 @@ static int32_t list_nodes(walk *w) {
             w->place[node.column + j] = (uint16_t)gsv_walk_place(own + j);
         node.update = (uint16_t)own;
         node.below = (uint16_t)below;
+        node.unit = (uint16_t)level;
         own += node.nc;
         below += node.nr - node.nc;
         memcpy(w->to + w->length, &node, sizeof node);
@@ -118,6 +120,7 @@ int32_t gsv_branch_walk_fill(gsv_branch *branch, const uint16_t *lists, uint16_t
               .nodes = (const gsv_branch_node *)lists,
               .below = lists + branch->at[GSV_AT_BELOW],
               .count = branch->end - branch->first,
+              .levels = lists + branch->at[GSV_AT_LEVEL_NODES],
               .leaves = lists[branch->at[GSV_AT_LEVEL_NODES] + 1],
               .to = to};
     uint16_t *at = branch->walk;

@@ -9,10 +9,16 @@
  * below; its numbers are GSV_PACK_COLUMNS a row, zeros where a leaf has none. Nobody adds to the columns of a
  * pack and nobody below reads them: they have no rows in the vectors.
  *
+ * For up to 16 right-hand sides a team of warps walks for each eight of them (cuda_team_branch.cuh). Forward, each of
+ * its warps has vectors of its own, which are added up. That takes time for every outside row, so teams walk forward
+ * if all branches together have GSV_TEAM_COLUMNS columns for every GSV_TEAM_OUTSIDE outside rows or more, and if there
+ * is room for these vectors. That parts large grids in two dimensions, where they are faster on an H200, from grids in
+ * three and shells, where they are slower.
+ *
  * Lists, 16-bit numbers in an array of their own, gsv_branches.walks:
  *
  *      nodes   gsv_branch_node for each that is in no pack, level by level; .update: its first row of the
- *              vectors; .below: where its rows below begin
+ *              vectors; .below: where its rows below begin; .unit: its level
  *      packs   gsv_branch_pack
  *      below   for each row below a node's columns: its place
  *      rows    of the packs: columns of the branch, then places of the rows below
@@ -34,7 +40,11 @@ enum {
     GSV_PACK_COLUMNS = 4,
     GSV_PACK_HEIGHT = 8, /* a pack has numbers for a multiple of so many rows */
     GSV_NO_NUMBER = 0xffff,
-    GSV_WALK_LINE = 128 /* bytes: numbers and vectors in shared memory begin on multiples */
+    GSV_WALK_LINE = 128, /* bytes: numbers and vectors in shared memory begin on multiples */
+    GSV_TEAM_COLUMNS = 3,
+    GSV_TEAM_OUTSIDE = 2,
+    GSV_TEAM_VECTORS = 4,     /* of a block at most, where teams walk forward, */
+    GSV_TEAM_ROOM = 227 << 10 /* and bytes of its shared memory: as many as it may have on an H200 */
 };
 
 typedef struct gsv_branch_pack {

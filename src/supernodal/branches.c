@@ -393,7 +393,8 @@ static bool close_gaps(gsv_branches *branches) {
     branches->walks = gsv_malloc((size_t)branches->nwalks, sizeof *branches->walks);
     if (!branches->walks)
         return false;
-    int64_t walks = 0;
+    int64_t walks = 0, columns = 0;
+    int32_t most_team = 0;
     for (int32_t b = 0; b < branches->count; b++) {
         gsv_branch *branch = &branches->branch[b];
         const int32_t length = branch->at[GSV_AT_END], walk = branch->walk[GSV_WALK_END];
@@ -412,7 +413,11 @@ static bool close_gaps(gsv_branches *branches) {
         raise(&branches->most_walk, room.vectors + room.each);
         branches->walk_room += room.vectors;
         branches->walk_each += room.each;
+        columns += branch->columns;
+        raise(&most_team, room.vectors + GSV_TEAM_VECTORS * room.each);
     }
+    branches->team_forward =
+        GSV_TEAM_OUTSIDE * columns >= GSV_TEAM_COLUMNS * branches->noutside && most_team <= GSV_TEAM_ROOM;
     return true;
 }
 

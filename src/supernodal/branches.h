@@ -114,7 +114,8 @@ typedef struct gsv_branches {
     int32_t most_numbers, most_vector, most_updates, most_lists; /* vector: columns + outside rows */
     int32_t most_walk;                                           /* bytes for the walk of one warp, */
     int64_t walk_room, walk_each; /* and of all branches together, without vectors, and a warp's vectors */
-    int64_t bytes;                /* memory of all this */
+    int team_forward; /* 1: forward, teams walk them for up to 16 right-hand sides (branch_walk.h) */
+    int64_t bytes;    /* memory of all this */
 } gsv_branches;
 
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */

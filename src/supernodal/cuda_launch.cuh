@@ -63,9 +63,12 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
                              const gsv_device_vectors &vectors, cudaStream_t stream) {
     const gsv_branches &branches = plan->tiles->branches;
     if constexpr (on_tensor_cores<T, NR>::value) {
+        if (!walks_stream<T, NR>(form))
+            return gsv_lower_forward(&branches, &device, &vectors, 0, NR, stream);
         static_assert(NR * sizeof(T) % 16 == 0, "a fill ends where the upper rows of u do");
-        const int64_t fill = walks_stream<T, NR>(form) ? forward_fill<T, NR>(plan, vectors) : 0;
-        return gsv_lower_forward(&branches, &device, &vectors, fill, NR, stream);
+        const int64_t fill = forward_fill<T, NR>(plan, vectors);
+        return (branches.team_forward ? gsv_team_forward : gsv_lower_forward)(&branches, &device, &vectors,
+                                                                              fill, NR, stream);
     }
     constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
@@ -81,11 +84,12 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
 }
 
 template <typename T, int NR>
-cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &device,
+cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                               const gsv_device_vectors &vectors, cudaStream_t stream) {
     const gsv_branches &branches = plan->tiles->branches;
     if constexpr (on_tensor_cores<T, NR>::value)
-        return gsv_lower_backward(&branches, &device, &vectors, NR, stream);
+        return (walks_stream<T, NR>(form) ? gsv_team_backward : gsv_lower_backward)(&branches, &device,
+                                                                                    &vectors, NR, stream);
     constexpr int CHUNK = chunk_of<NR>::value;
     const branch_room room = make_branch_room<T, CHUNK>(branches);
     if constexpr (NR == 1)
@@ -224,7 +228,7 @@ cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, con
                           one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride}, upper, room);
 }
 
-template <typename T> cudaError_t count_stream_blocks(int (*blocks)[2]) {
+template <typename T> cudaError_t count_stream_blocks(const gsv_branches *branches, int (*blocks)[2]) {
     int device = 0, most = 0, processors = 0, major = 0;
     for (int k = 0; k < GSV_CLASSES; k++)
         blocks[k][0] = blocks[k][1] = 0;
@@ -239,6 +243,10 @@ template <typename T> cudaError_t count_stream_blocks(int (*blocks)[2]) {
         return error;
     error = count_class<T, 1>(most, processors, blocks[0]);
     if constexpr (has_stream<T, 8>::value) {
+        if (error == cudaSuccess && gsv_team_reserve(branches) != cudaSuccess) {
+            cudaGetLastError(); /* no room for the branches' kernels beside these streams */
+            return cudaSuccess;
+        }
         if (error == cudaSuccess)
             error = count_class<T, 8>(most, processors, blocks[class_index<8>()]);
         if (error == cudaSuccess)
@@ -283,8 +291,9 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
     if constexpr (has_stream<T, NR>::value)
         if (walks_stream<T, NR>(form)) {
             error = launch_stream<T, NR, true>(device, form, vectors, stream);
-            return error == cudaSuccess && branches ? backward_branches<T, NR>(plan, device, vectors, stream)
-                                                    : error;
+            return error == cudaSuccess && branches
+                       ? backward_branches<T, NR>(plan, device, form, vectors, stream)
+                       : error;
         }
     for (int32_t k = plan->nlevels - 1; k >= 0 && error == cudaSuccess; k--) {
         const level_part part =
@@ -303,7 +312,8 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
             break;
         }
     }
-    return error == cudaSuccess && branches ? backward_branches<T, NR>(plan, device, vectors, stream) : error;
+    return error == cudaSuccess && branches ? backward_branches<T, NR>(plan, device, form, vectors, stream)
+                                            : error;
 }
 
 template <typename T, int NR> unsigned vector_blocks(int32_t n) {

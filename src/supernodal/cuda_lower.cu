@@ -1,6 +1,7 @@
 /* Launchers of cuda_lower.cuh: cuda_lower.h. */
 #include "cuda_lower.h"
 
+#include "cuda_branch_cut.cuh"
 #include "cuda_launch.cuh"
 #include "cuda_lower.cuh"
 
@@ -20,66 +21,26 @@ template <int N> static int splits_of(const gsv_branches *branches, int nr) {
     return splits;
 }
 
-typedef lower_room room_function(const gsv_branch &);
-
-static int most_bytes(const gsv_branches *branches, room_function *room) {
-    int most = 0;
-    for (int32_t b = 0; b < branches->count; b++) {
-        const int bytes = room(branches->branch[b]).bytes;
-        most = bytes > most ? bytes : most;
-    }
-    return most;
+template <int N> static int forward_room_bytes(const gsv_branch &branch) {
+    return forward_room<N>(branch).bytes;
 }
 
-/* A sweep is one launch, or two: branches 0 .. cut - 1, and the others, which take less shared memory. */
-struct lower_cut {
-    int32_t cut;
-    int bytes[2];
-};
-
-static int blocks_of(int bytes, int resident) {
-    const int blocks = SHARED_OF_SM / (bytes + SHARED_OF_BLOCK);
-    return blocks >= resident ? resident : blocks > 0 ? blocks : 1;
-}
-
-/* Where the launches' blocks per SM promise most. A second launch costs as much as a block more on each. */
-static lower_cut choose_cut(const gsv_branches *branches, room_function *room, int resident) {
-    const int all = most_bytes(branches, room);
-    const double each = blocks_of(all, resident);
-    lower_cut best = {0, {all, all}};
-    double least = branches->count / each;
-    int rest = 0;
-    for (int32_t b = branches->count - 1; b > 0; b--) {
-        const int bytes = room(branches->branch[b]).bytes;
-        rest = bytes > rest ? bytes : rest;
-        const double cost = b / each + (branches->count - b) / double(blocks_of(rest, resident)) + 132;
-        if (cost < least) {
-            least = cost;
-            best = {b, {all, rest}};
-        }
-    }
-    return best;
+template <int N> static int backward_room_bytes(const gsv_branch &branch) {
+    return backward_room<N>(branch).bytes;
 }
 
 template <int N> static int lower_launches(const gsv_branches *branches) {
-    const lower_cut forward = choose_cut(branches, forward_room<N>, lower_resident<N>::BLOCKS),
-                    backward = choose_cut(branches, backward_room<N>, lower_resident<N>::BLOCKS);
+    const branch_cut forward = choose_cut(branches, forward_room_bytes<N>, lower_resident<N>::BLOCKS),
+                     backward = choose_cut(branches, backward_room_bytes<N>, lower_resident<N>::BLOCKS);
     return 2 + (forward.cut > 0) + (backward.cut > 0);
-}
-
-/* What the blocks of branches first .. end - 1 of count fill. */
-static absent_fill share_of(const absent_fill &fill, int64_t first, int64_t end, int64_t count) {
-    const int64_t begin = fill.units * first / count;
-    return {fill.at + begin, fill.units * end / count - begin};
 }
 
 template <int N>
 static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
-                                 const gsv_device_vectors *vectors, int64_t bytes, int nr,
+                                 const gsv_device_vectors *vectors, int64_t fill, int nr,
                                  cudaStream_t stream) {
-    const absent_fill fill = {static_cast<int4 *>(vectors->f), bytes / 16};
     const int splits = splits_of<N>(branches, nr);
-    const lower_cut cut = choose_cut(branches, forward_room<N>, lower_resident<N>::BLOCKS);
+    const branch_cut cut = choose_cut(branches, forward_room_bytes<N>, lower_resident<N>::BLOCKS);
     const int32_t first[] = {0, cut.cut, branches->count};
     cudaError_t error = cudaSuccess;
     for (int part = 0; part < 2 && error == cudaSuccess; part++)
@@ -89,7 +50,7 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
                                    size_t(cut.bytes[part]), stream, *device,
                                    static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
                                    static_cast<double *>(vectors->u), nr, first[part], splits,
-                                   share_of(fill, first[part], first[part + 1], branches->count));
+                                   fill_of(branches, vectors, fill, first[part], first[part + 1]));
     return error;
 }
 
@@ -97,7 +58,7 @@ template <int N>
 static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                   const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
     const int splits = splits_of<N>(branches, nr);
-    const lower_cut cut = choose_cut(branches, backward_room<N>, lower_resident<N>::BLOCKS);
+    const branch_cut cut = choose_cut(branches, backward_room_bytes<N>, lower_resident<N>::BLOCKS);
     const int32_t first[] = {0, cut.cut, branches->count};
     cudaError_t error = cudaSuccess;
     for (int part = 0; part < 2 && error == cudaSuccess; part++)
@@ -113,12 +74,12 @@ static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device
 template <int N> static cudaError_t lower_reserve(const gsv_branches *branches) {
     const cudaError_t error = allow_shared(
         reinterpret_cast<const void *>(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>),
-        size_t(most_bytes(branches, forward_room<N>)));
+        size_t(most_bytes(branches, forward_room_bytes<N>)));
     return error != cudaSuccess
                ? error
                : allow_shared(reinterpret_cast<const void *>(
                                   lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>),
-                              size_t(most_bytes(branches, backward_room<N>)));
+                              size_t(most_bytes(branches, backward_room_bytes<N>)));
 }
 
 } // namespace gsv

@@ -1,6 +1,7 @@
 /*
  * Branches (branches.h) for 8 right-hand sides or more in double precision: the subtrees of cuda_branch.cuh,
- * a block of threads each, 8 N right-hand sides at a time, on FP64 tensor cores.
+ * a block of threads each, 8 N right-hand sides at a time, on FP64 tensor cores. With the upper tree level by level;
+ * where it is a stream, forward, unless there are few outside rows (cuda_team_branch.cuh).
  *
  *      forward   level by level up: f1 = y(cols) + the children's rows, f2 = the children's rows; then
  *                x1 = W f1 and u = f2 - M f1, 32 rows of a front a warp. x and the roots' u go to global

@@ -1,6 +1,6 @@
 /*
- * The branches for 8 right-hand sides or more in double precision: the launchers of cuda_lower.cuh, apart
- * from those of cuda_launch.cuh, for their kernels are one for all classes.
+ * The branches for 8 right-hand sides or more in double precision: the launchers of cuda_lower.cuh and
+ * cuda_team_branch.cuh, apart from those of cuda_launch.cuh, for their kernels are one for all classes.
  */
 #ifndef GSV_CUDA_LOWER_H
 #define GSV_CUDA_LOWER_H
@@ -23,6 +23,13 @@ cudaError_t gsv_lower_backward(const gsv_branches *branches, const gsv_device_pl
                                const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
 /* Launches of both sweeps. */
 int gsv_lower_launches(const gsv_branches *branches, int nr);
+
+/* Likewise by teams of warps, for 8 or 16, with sums in another order; forward where branches->team_forward. */
+cudaError_t gsv_team_reserve(const gsv_branches *branches);
+cudaError_t gsv_team_forward(const gsv_branches *branches, const gsv_device_plan *device,
+                             const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream);
+cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_plan *device,
+                              const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -19,11 +19,17 @@
  * Fragments of m8n8k4, in lane l = 4 g + q: a row g, term q; v term q, column g; sums row g, columns 2 q and
  * 2 q + 1.
  *
+ * Where there are few right-hand sides, a team of two or four warps walks for the same eight, for one alone is one wait
+ * after the other: every second or fourth node and pack is a warp's. Here backward; forward it is not that simple, for
+ * nodes add to the same rows (cuda_team_branch.cuh).
+ *
  * Bits: a sum takes its terms one after the other (tensor_product.cuh), nodes in the order of the list, which
- * follows from the branch alone. No column's bits depend on another's, on its place, or on how many there are.
+ * follows from the branch alone. No column's bits depend on another's, on its place, or on how many there are; nor on
+ * teams, for backward all of a node's sums are one warp's.
  *
  * Synchronisation: barriers of the block until panels and packs are there; then each warp goes its own way,
- * with its rows in order: __syncwarp between nodes. No block waits for another.
+ * with its rows in order: __syncwarp between nodes; a team has a barrier of its own between levels, for a node reads
+ * rows of higher levels alone and writes its own. No block waits for another.
  *
  * Traffic: panels and lists once a block; y, x and the outside rows once. What limits it is instructions.
  */
@@ -33,6 +39,20 @@
 #include "cuda_many_walk.cuh"
 
 namespace gsv {
+
+/* The warps that share eight right-hand sides. */
+template <int TEAM> struct team_of {
+    static __device__ __forceinline__ int member() {
+        return TEAM == 1 ? 0 : threadIdx.x / 32 % TEAM;
+    }
+    static __device__ __forceinline__ void meet() { /* all of the team wait until all have come */
+        if (TEAM == 1)
+            __syncwarp();
+        else
+            asm volatile("barrier.sync %0, %1;" ::"r"(1 + int(threadIdx.x) / (32 * TEAM)), "n"(32 * TEAM)
+                         : "memory");
+    }
+};
 
 /* f(rows below) += the product, x(own rows) = the product, for a pack of up to 8 TILES rows, or more; b: its
  * right-hand sides. */
@@ -165,11 +185,12 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
                                int splits, int room) {
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits);
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, blockIdx.x / splits);
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * columns;
     double2 *sums = walk.vectors;
+    wait_for_copies<1>();
     wait_for_vectors();
     __syncthreads(); /* the lists are there */
 
@@ -327,19 +348,23 @@ __device__ __forceinline__ void many_backward_node(const many_walk &walk, const 
     }
 }
 
-inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
+/* TEAM: warps that share eight right-hand sides. first_branch: the first block's. */
+template <int TEAM>
+__global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
-                                int room) {
+                                int room, int first_branch) {
+    typedef team_of<TEAM> team;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits);
+    const int which = first_branch + blockIdx.x / splits;
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which, TEAM);
     const gsv_branch &branch = walk.branch;
-    const int lane = threadIdx.x % 32, outside = branch.outside_rows;
+    const int lane = threadIdx.x % 32, member = team::member(), outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * columns;
     for (int i = threadIdx.x; i < outside; i += blockDim.x)
         walk.outside_row[i] = plan.outside_row[branch.outside + i];
     end_copies();
     __syncthreads(); /* panels and lists are there */
-    if (plan.branch_refuse[blockIdx.x / splits]) {
+    if (plan.branch_refuse[which]) {
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
@@ -352,18 +377,25 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         double *to = y + first + c;
         double ahead[MANY_AHEAD];
 #pragma unroll 2
-        for (int i = lane / 4; i < outside; i += 8)
+        for (int i = lane / 4 + 8 * member; i < outside; i += 8 * TEAM)
             begin_copy_pair(walk.vectors + (gsv_walk_place(walk.own + i) ^ lane % 4),
                             y + c + int64_t(walk.outside_row[i]) * columns + 2 * (lane % 4));
-        for (int k = walk.count - 1; k >= 0; k--)
+        for (int k = walk.count - 1 - member; k >= 0; k -= TEAM)
             walk.begin_node_warp(walk.nodes[k], from, columns);
 #pragma unroll
         for (int e = 0; e < MANY_AHEAD; e++)
-            ahead[e] = walk.request(e, from, columns);
+            ahead[e] = walk.request(TEAM * e + member, from, columns);
         end_copies();
-        __syncwarp(); /* the rows are there */
+        team::meet(); /* the rows are there */
+        int level = TEAM > 1 && walk.count > 0 ? walk.nodes[walk.count - 1].unit : 0;
         for (int k = walk.count - 1; k >= 0; k--) {
             const gsv_branch_node node = walk.nodes[k];
+            if (TEAM > 1 && node.unit != level) {
+                level = node.unit;
+                team::meet(); /* the solution of all that is above is there */
+            }
+            if ((walk.count - 1 - k) % TEAM != member)
+                continue;
             if (node.nc <= 8)
                 many_backward_node<1>(walk, node, to, columns);
             else if (node.nc <= 16)
@@ -372,16 +404,18 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
                 many_backward_node<4>(walk, node, to, columns);
             __syncwarp(); /* the node's solution is there */
         }
-        for (int k = 0; k < walk.npacks; k += MANY_AHEAD) {
+        if (TEAM > 1)
+            team::meet(); /* and that of all nodes */
+        for (int k = member; k < walk.npacks; k += TEAM * MANY_AHEAD) {
 #pragma unroll
             for (int e = 0; e < MANY_AHEAD; e++) {
-                if (k + e >= walk.npacks)
+                if (k + TEAM * e >= walk.npacks)
                     break;
-                many_backward_pack(walk, walk.packs[k + e], ahead[e], to, columns);
-                ahead[e] = walk.request(k + e + MANY_AHEAD, from, columns);
+                many_backward_pack(walk, walk.packs[k + TEAM * e], ahead[e], to, columns);
+                ahead[e] = walk.request(k + TEAM * (e + MANY_AHEAD), from, columns);
             }
         }
-        __syncwarp(); /* the rows may go */
+        team::meet(); /* the rows may go */
     }
 }
 

@@ -108,9 +108,12 @@ template <typename T> struct many_launcher {
             const int64_t blocks = int64_t(branches.count) * splits;
             const int warps = many_branch_warps(columns / splits),
                       room = many_branch_room(branches, blocks, warps);
-            if (BACKWARD)
-                return launch_allowed(many_branch_backward_kernel, blocks, 32 * warps, size_t(room), stream,
-                                      *device, x, y, columns, splits, room);
+            if (BACKWARD) {
+                const bool pairs = 2 * warps <= MANY_BRANCH_PAIRS;
+                return launch_allowed(pairs ? many_branch_backward_kernel<2> : many_branch_backward_kernel<1>,
+                                      blocks, (pairs ? 64 : 32) * warps, size_t(room), stream, *device, x, y,
+                                      columns, splits, room, 0);
+            }
             return launch_allowed(many_branch_forward_kernel, blocks, 32 * warps, size_t(room), stream,
                                   *device, y, x, u, columns, splits, room);
         } else {
@@ -160,19 +163,21 @@ template <typename T> struct many_launcher {
                 error = reserve_sweeps<GSV_MANY_LEAST>();
         if (error != cudaSuccess)
             return error;
-        const void *kernels[2];
+        const void *kernels[3] = {};
         size_t room;
         if constexpr (on_tensor_cores<T, 8>::value) {
             room = size_t(many_branch_room(*branches, branches->count, MANY_BRANCH_BLOCK / 32));
             kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel);
-            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel);
+            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel<1>);
+            kernels[2] = reinterpret_cast<const void *>(many_branch_backward_kernel<2>);
         } else {
             room = size_t(make_branch_room<T, 4>(*branches).bytes);
             kernels[0] = reinterpret_cast<const void *>(branch_forward_kernel<T, 4>);
             kernels[1] = reinterpret_cast<const void *>(branch_backward_kernel<T, 4>);
         }
-        error = allow_shared(kernels[0], room);
-        return error == cudaSuccess ? allow_shared(kernels[1], room) : error;
+        for (int k = 0; k < 3 && kernels[k] && error == cudaSuccess; k++)
+            error = allow_shared(kernels[k], room);
+        return error;
     }
 
     static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,

@@ -25,9 +25,10 @@ namespace gsv {
 
 enum {
     MANY_BRANCH_BLOCK = 512, /* threads at most */
-    MANY_BRANCH_FEW =
-        432,       /* blocks that three an SM of an H200 are room for, or nearly: the last are small */
-    MANY_AHEAD = 4 /* so many packs ahead right-hand sides are requested */
+    MANY_BRANCH_FEW = 432, /* blocks that an H200 has room for, three an SM, or nearly: the last are small */
+    MANY_BRANCH_PAIRS = 8, /* warps of a block at most in which, backward, two share eight right-hand sides;
+                              * with 16 they do for 64, which is slower */
+    MANY_AHEAD = 4         /* so many packs ahead right-hand sides are requested */
 };
 
 static_assert(int(GSV_WALK_LINE) == int(SHARED_LINE), "lines of shared memory");
@@ -58,11 +59,12 @@ struct many_walk {
     int begin, end;       /* right-hand sides of the warp: begin, begin + step, ... */
     int step;
 
-    /* columns: right-hand sides of all blocks of a branch, `splits`. Ends with lists that are there, for this
-     * thread, and panels that are on their way. */
+    /* columns: right-hand sides of all blocks of a branch, `splits`; which: the branch; team: warps that share eight
+     * right-hand sides, and their vectors, unless each has its own. Ends with two groups of copies on their way: the
+     * lists, and the panels. */
     __device__ __forceinline__ many_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
-                                         int splits)
-        : branch(plan.branches[blockIdx.x / splits]) {
+                                         int splits, int which, int team = 1, bool own_vectors = false)
+        : branch(plan.branches[which]) {
         const gsv_walk_room at = gsv_branch_walk_room(&branch);
         const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + at.lists);
         begin_copy_block<0>(memory + at.lists, plan.branch_walks + branch.walks,
@@ -83,7 +85,7 @@ struct many_walk {
         npacks =
             (branch.walk[GSV_WALK_BELOW] - branch.walk[GSV_WALK_PACKS]) / int(sizeof(gsv_branch_pack) / 2);
         own = branch.walk_rows;
-        const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+        const int warp = threadIdx.x / 32 / team, warps = blockDim.x / 32 / team;
         const int fit = at.each > 0 ? (room - at.vectors) / at.each : warps, most = fit < warps ? fit : warps;
         const int each = columns / splits, chunks = each / GSV_WALK_COLUMNS,
                   rounds = (chunks + most - 1) / most;
@@ -91,8 +93,8 @@ struct many_walk {
         begin = int(blockIdx.x) % splits * each + GSV_WALK_COLUMNS * warp;
         end = warp < active ? int(blockIdx.x) % splits * each + each : begin;
         step = GSV_WALK_COLUMNS * active;
-        vectors = reinterpret_cast<double2 *>(memory + at.vectors + warp * at.each);
-        wait_for_copies<1>();
+        vectors = reinterpret_cast<double2 *>(memory + at.vectors +
+                                              (own_vectors ? int(threadIdx.x) / 32 : warp) * at.each);
     }
 
     /* Nothing that this branch's panels are multiplied with is a solution: these kernels cannot

@@ -391,8 +391,10 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         device->form.level_by_level = 1;
     }
     if (status == GPUSOLVE_OK) {
-        status = gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)->stream_blocks(device->form.stream_blocks),
-                                "asking what the device can run", message);
+        status =
+            gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)
+                               ->stream_blocks(&factor->plan.tiles->branches, device->form.stream_blocks),
+                           "asking what the device can run", message);
         device->form.level_by_level_above = device->form.stream_blocks[0][0] == 0;
         device->form.block_columns = factor->plan.tiles->stream.block_columns;
     }

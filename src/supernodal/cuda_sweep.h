@@ -133,8 +133,9 @@ typedef struct gsv_sweep_functions {
      * stream_blocks: the load with the forward sweep, in two launches, and the backward sweep with the store.
      * b and x have one column, on the device, and neither is a vector of the sweeps. */
     gsv_sweep_one_function *forward_from, *backward_to;
-    /* Blocks of the stream's kernels that the current device runs at a time, for each class; 0: it cannot. */
-    cudaError_t (*stream_blocks)(int (*blocks)[2]);
+    /* Blocks of the stream's kernels that the current device runs at a time, for each class; 0: it cannot, or not
+     * those that walk the branches then. */
+    cudaError_t (*stream_blocks)(const gsv_branches *branches, int (*blocks)[2]);
     /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the
      * device has less. */
     cudaError_t (*reserve)(const gsv_branches *branches);

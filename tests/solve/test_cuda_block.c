@@ -249,8 +249,9 @@ static void check_condition(int n, double growth) {
 }
 
 int main(void) {
-    static const char *const specs[] = {"grid2d:60",  "elasticity3d:8", "arrow:300,20,7",
-                                        "grid2d:200", "grid3d:14",      "grid3d:26"};
+    static const char *const specs[] = {"grid2d:60",  "elasticity3d:8", "arrow:300,20,7", "grid2d:200",
+                                        "grid2d:300", "grid3d:14",      "grid3d:26"};
+    int by_teams[2] = {0}; /* trees whose branches are walked forward by teams, [1], or not */
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
         printf("skipped: no CUDA device\n");
@@ -262,6 +263,7 @@ int main(void) {
         open_problem(&p, specs[k]);
         const gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
         CHECK(form->level_by_level_above || form->block_columns == 16);
+        by_teams[p.factor->plan.tiles->branches.team_forward]++;
         for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
             testing_in("%s, system %d", specs[k], (int)systems[s]);
             check_system(&p, systems[s]);
@@ -276,6 +278,7 @@ int main(void) {
         }
         close_problem(&p);
     }
+    CHECK(by_teams[0] > 0 && by_teams[1] > 0);
     check_condition(200, 1e9);
     check_condition(1000, 1e9);
     return testing_done();

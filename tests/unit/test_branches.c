@@ -304,8 +304,32 @@ static uint64_t of_node(const walk *w, const gsv_branch_node *node, int32_t i, i
     return w->panels[node->panel + gsv_narrow_column(node->nr, j) + i];
 }
 
+/* Levels ascend, and what is below a node's columns is of a higher one: a team's warps meet between levels. */
+static void check_levels(const walk *w) {
+    const int32_t own = w->branch->walk_rows;
+    uint16_t *level = calloc((size_t)own + 1, sizeof *level);
+    REQUIRE(level);
+    for (int32_t k = w->count - 1; k >= 0; k--) {
+        const gsv_branch_node *node = &w->nodes[k];
+        CHECK(node->unit < w->branch->levels && (k + 1 == w->count || node->unit <= node[1].unit));
+        for (int32_t j = 0; j < node->nc; j++)
+            level[node->update + j] = node->unit;
+        for (int32_t i = 0; i < node->nr - node->nc; i++) {
+            const int32_t row = w->below[node->below + i] / (GSV_WALK_COLUMNS / 2);
+            CHECK(row >= own || level[row] > node->unit);
+        }
+    }
+    for (int32_t k = 0; k < w->npacks; k++)
+        for (int32_t i = GSV_PACK_COLUMNS; i < w->packs[k].rows; i++) {
+            const int32_t row = w->rows[w->packs[k].list + i] / (GSV_WALK_COLUMNS / 2);
+            CHECK(row >= own || level[row] > 0);
+        }
+    free(level);
+}
+
 static void walk_many_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
     walk w = begin_walk(plan, b);
+    check_levels(&w);
     const int32_t own = w.branch->walk_rows;
     const uint64_t *right = v->b + w.branch->first_column, *x = v->x + w.branch->first_column;
     for (int32_t k = 0; k < w.count; k++)
@@ -383,7 +407,21 @@ static void walk_many_backward(const gsv_plan *plan, int32_t b, const vectors *v
     end_walk(&w);
 }
 
-static void check_matrix(const char *spec, int some, cholmod_common *common) {
+/* Teams walk these branches forward if they have three columns for two outside rows, and room. */
+static void check_teams(const gsv_branches *branches, int expected) {
+    int64_t columns = 0, outside = 0;
+    for (int32_t b = 0; b < branches->count; b++) {
+        const gsv_walk_room room = gsv_branch_walk_room(&branches->branch[b]);
+        columns += branches->branch[b].columns;
+        outside += branches->branch[b].outside_rows;
+        CHECK(!branches->team_forward || room.vectors + GSV_TEAM_VECTORS * room.each <= GSV_TEAM_ROOM);
+    }
+    CHECK((2 * columns >= 3 * outside) == expected); /* all these have room */
+    CHECK(branches->team_forward == expected);
+}
+
+/* some: there are branches; teams: walk them forward. */
+static void check_matrix(const char *spec, int some, int teams, cholmod_common *common) {
     testing_in("%s", spec);
     cholmod_sparse *a = testing_load(spec, common);
     if (!a && !strchr(spec, ':')) {
@@ -403,6 +441,7 @@ static void check_matrix(const char *spec, int some, cholmod_common *common) {
     REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
     CHECK((plan.tiles->branches.count > 0) == some);
     check_choice(&plan);
+    check_teams(&plan.tiles->branches, teams);
     const size_t n = (size_t)plan.l.n + 1, updates = (size_t)plan.update_ptr[plan.l.nsuper] + 1;
     const vectors v = {calloc(n, 8), calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
     REQUIRE(v.b && v.x && v.u && v.y);
@@ -428,17 +467,17 @@ static void check_matrix(const char *spec, int some, cholmod_common *common) {
 int main(void) {
     cholmod_common common;
     cholmod_start(&common);
-    check_matrix("diag:1", 0, &common);
-    check_matrix("diag:50", 1, &common);
-    check_matrix("tridiag:3000", 1, &common);
-    check_matrix("forest:2000", 1, &common);
-    check_matrix("grid2d:30", 1, &common);
-    check_matrix("grid2d:90", 1, &common);
-    check_matrix("grid3d:9", 1, &common);
-    check_matrix("grid3d:14", 1, &common);
-    check_matrix("arrow:300,20,7", 1, &common);
-    check_matrix("elasticity3d:7", 1, &common);
-    check_matrix("bcsstk18", 1, &common);
+    check_matrix("diag:1", 0, 1, &common);
+    check_matrix("diag:50", 1, 1, &common);
+    check_matrix("tridiag:3000", 1, 1, &common);
+    check_matrix("forest:2000", 1, 1, &common);
+    check_matrix("grid2d:30", 1, 0, &common);
+    check_matrix("grid2d:90", 1, 0, &common);
+    check_matrix("grid3d:9", 1, 0, &common);
+    check_matrix("grid3d:14", 1, 0, &common);
+    check_matrix("arrow:300,20,7", 1, 1, &common);
+    check_matrix("elasticity3d:7", 1, 0, &common);
+    check_matrix("bcsstk18", 1, 0, &common);
     cholmod_finish(&common);
     return testing_done();
 }

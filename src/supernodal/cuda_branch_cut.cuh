@@ -1,0 +1,62 @@
+/* Launches over branches whose blocks share an SM: how many there are, and what each has to do. Host code. */
+#ifndef GSV_CUDA_BRANCH_CUT_CUH
+#define GSV_CUDA_BRANCH_CUT_CUH
+
+#include "../dense_kernels/overlap.cuh"
+#include "../dense_kernels/published.cuh"
+#include "cuda_sweep.h"
+
+namespace gsv {
+
+/* Bytes of shared memory that a branch takes. */
+typedef int room_function(const gsv_branch &);
+
+inline int most_bytes(const gsv_branches *branches, room_function *room) {
+    int most = 0;
+    for (int32_t b = 0; b < branches->count; b++) {
+        const int bytes = room(branches->branch[b]);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+/* A sweep is one launch, or two: branches 0 .. cut - 1, and the others, which take less shared memory. */
+struct branch_cut {
+    int32_t cut;
+    int bytes[2];
+};
+
+inline int resident_blocks(int bytes, int resident) {
+    const int blocks = SHARED_OF_SM / (bytes + SHARED_OF_BLOCK);
+    return blocks >= resident ? resident : blocks > 0 ? blocks : 1;
+}
+
+/* Where the launches' blocks per SM promise most. A second launch costs as much as a block more on each. */
+inline branch_cut choose_cut(const gsv_branches *branches, room_function *room, int resident) {
+    const int all = most_bytes(branches, room);
+    const double each = resident_blocks(all, resident);
+    branch_cut best = {0, {all, all}};
+    double least = branches->count / each;
+    int rest = 0;
+    for (int32_t b = branches->count - 1; b > 0; b--) {
+        const int bytes = room(branches->branch[b]);
+        rest = bytes > rest ? bytes : rest;
+        const double cost = b / each + (branches->count - b) / double(resident_blocks(rest, resident)) + 132;
+        if (cost < least) {
+            least = cost;
+            best = {b, {all, rest}};
+        }
+    }
+    return best;
+}
+
+/* What the blocks of branches first .. end - 1 fill with ABSENT, where all of them fill so many bytes from
+ * vectors.f on. */
+inline absent_fill fill_of(const gsv_branches *branches, const gsv_device_vectors *vectors, int64_t bytes,
+                           int64_t first, int64_t end) {
+    const int64_t units = bytes / 16, begin = units * first / branches->count;
+    return {static_cast<int4 *>(vectors->f) + begin, units * end / branches->count - begin};
+}
+
+} // namespace gsv
+#endif

@@ -1,0 +1,84 @@
+/* Launchers of the walks of branches by teams of warps: cuda_lower.h. */
+#include "cuda_lower.h"
+
+#include "cuda_branch_cut.cuh"
+#include "cuda_team_branch.cuh"
+
+namespace gsv {
+
+/* Shared memory of a block that walks this branch with so many vectors, in bytes. */
+static int team_bytes(const gsv_branch &branch, int vectors) {
+    const gsv_walk_room room = gsv_branch_walk_room(&branch);
+    return room.vectors + vectors * room.each;
+}
+
+template <int NR> static int team_forward_room(const gsv_branch &branch) {
+    return team_bytes(branch, TEAM_FORWARD * NR / GSV_WALK_COLUMNS);
+}
+
+template <int NR> static int team_backward_room(const gsv_branch &branch) {
+    return team_bytes(branch, NR / GSV_WALK_COLUMNS);
+}
+
+enum { TEAM_RESIDENT = 8 }; /* blocks an SM at most, about */
+
+template <int NR>
+static cudaError_t team_forward(const gsv_branches *branches, const gsv_device_plan *device,
+                                const gsv_device_vectors *vectors, int64_t fill, cudaStream_t stream) {
+    const branch_cut cut = choose_cut(branches, team_forward_room<NR>, TEAM_RESIDENT);
+    const int32_t first[] = {0, cut.cut, branches->count};
+    cudaError_t error = cudaSuccess;
+    for (int part = 0; part < 2 && error == cudaSuccess; part++)
+        if (first[part] < first[part + 1])
+            error = launch_allowed(team_forward_kernel<NR>, first[part + 1] - first[part],
+                                   32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS, size_t(cut.bytes[part]), stream,
+                                   *device, static_cast<const double *>(vectors->y),
+                                   static_cast<double *>(vectors->x), static_cast<double *>(vectors->u),
+                                   cut.bytes[part], first[part],
+                                   fill_of(branches, vectors, fill, first[part], first[part + 1]));
+    return error;
+}
+
+template <int NR>
+static cudaError_t team_backward(const gsv_branches *branches, const gsv_device_plan *device,
+                                 const gsv_device_vectors *vectors, cudaStream_t stream) {
+    const branch_cut cut = choose_cut(branches, team_backward_room<NR>, TEAM_RESIDENT);
+    const int32_t first[] = {0, cut.cut, branches->count};
+    cudaError_t error = cudaSuccess;
+    for (int part = 0; part < 2 && error == cudaSuccess; part++)
+        if (first[part] < first[part + 1])
+            error = launch_allowed(many_branch_backward_kernel<TEAM_BACKWARD>, first[part + 1] - first[part],
+                                   32 * TEAM_BACKWARD * NR / GSV_WALK_COLUMNS, size_t(cut.bytes[part]),
+                                   stream, *device, static_cast<const double *>(vectors->x),
+                                   static_cast<double *>(vectors->y), NR, 1, cut.bytes[part], first[part]);
+    return error;
+}
+
+template <int NR> static cudaError_t team_reserve(const gsv_branches *branches) {
+    const cudaError_t error = allow_shared(
+        reinterpret_cast<const void *>(team_forward_kernel<NR>),
+        branches->team_forward ? size_t(most_bytes(branches, team_forward_room<NR>)) : size_t(0));
+    return error != cudaSuccess
+               ? error
+               : allow_shared(reinterpret_cast<const void *>(many_branch_backward_kernel<TEAM_BACKWARD>),
+                              size_t(most_bytes(branches, team_backward_room<NR>)));
+}
+
+} // namespace gsv
+
+cudaError_t gsv_team_reserve(const gsv_branches *branches) {
+    const cudaError_t error = gsv::team_reserve<8>(branches);
+    return error != cudaSuccess ? error : gsv::team_reserve<16>(branches);
+}
+
+cudaError_t gsv_team_forward(const gsv_branches *branches, const gsv_device_plan *device,
+                             const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream) {
+    return nr == 8 ? gsv::team_forward<8>(branches, device, vectors, fill, stream)
+                   : gsv::team_forward<16>(branches, device, vectors, fill, stream);
+}
+
+cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_plan *device,
+                              const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+    return nr == 8 ? gsv::team_backward<8>(branches, device, vectors, stream)
+                   : gsv::team_backward<16>(branches, device, vectors, stream);
+}

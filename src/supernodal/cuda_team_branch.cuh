@@ -1,0 +1,132 @@
+/*
+ * Branches (branches.h) for 8 or 16 right-hand sides in double precision where the upper tree is a stream
+ * (cuda_block_stream.cuh): the walk of cuda_many_branch.cuh by a team of warps for each eight of them.
+ *
+ *      backward  a team of four, many_branch_backward_kernel<TEAM_BACKWARD>
+ *      forward   a team of two, here, if there are few outside rows (gsv_branches.team_forward; else
+ *                cuda_lower.cuh). Every other pack and every other node is one warp's. What a node owes it adds to
+ *                vectors of the warp's own; whoever has the node that it is owed to adds up both, in their order
+ *
+ * Bits. As in cuda_many_branch.cuh, but that forward, what a row is owed is summed in two parts. They follow from the
+ * branch alone.
+ *
+ * Synchronisation: barriers of the block until panels and packs are there, and then of the team, one for each level.
+ * No block waits for another. The fill before wait_for_vectors is cuda_lower.cuh's.
+ *
+ * Traffic: panels and lists once; y, x and the outside rows once.
+ */
+#ifndef GSV_CUDA_TEAM_BRANCH_CUH
+#define GSV_CUDA_TEAM_BRANCH_CUH
+
+#include "cuda_many_branch.cuh"
+
+namespace gsv {
+
+enum { TEAM_FORWARD = 2, TEAM_BACKWARD = 4 };
+
+static_assert(TEAM_FORWARD * int(GSV_BLOCK_COLUMNS) / int(GSV_WALK_COLUMNS) == int(GSV_TEAM_VECTORS),
+              "vectors of a block");
+
+/* room: bytes of shared memory, enough for all vectors. first_branch: the first block's. */
+template <int NR>
+__global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
+    team_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int room,
+                        int first_branch, absent_fill fill) {
+    typedef team_of<TEAM_FORWARD> team;
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
+    const int which = first_branch + blockIdx.x;
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which, TEAM_FORWARD, true);
+    const gsv_branch &branch = walk.branch;
+    const int lane = threadIdx.x % 32, member = team::member(), outside = branch.outside_rows;
+    const int64_t first = int64_t(branch.first_column) * NR;
+    const int each = 4 * (walk.own + outside); /* pairs of a vector */
+    double2 *all = walk.vectors - member * each;
+    fill.write_block(); /* while lists and panels are on their way */
+    wait_for_copies<1>();
+    wait_for_vectors();
+    __syncthreads(); /* the lists are there */
+
+    const double *from = y + first + walk.begin;
+    double *to = x + first + walk.begin, *out = u + (plan.outside_update + branch.outside) * NR + walk.begin;
+    for (int k = 0; k < walk.count; k++)
+        if (k % TEAM_FORWARD == member) {
+            walk.begin_node_warp(walk.nodes[k], from, NR);
+        } else {
+            const int update = walk.nodes[k].update, nc = walk.nodes[k].nc;
+            for (int e = lane; e < 4 * nc; e += 32)
+                walk.vectors[gsv_walk_place(update + e / 4) ^ e % 4] = make_double2(0, 0);
+        }
+    for (int e = 4 * walk.own + lane; e < each; e += 32)
+        walk.vectors[e] = make_double2(0, 0);
+    double ahead[MANY_AHEAD];
+#pragma unroll
+    for (int e = 0; e < MANY_AHEAD; e++)
+        ahead[e] = walk.request(TEAM_FORWARD * e + member, from, NR);
+    commit_copies();
+    wait_for_copies<1>();
+    __syncthreads(); /* the panels are there */
+    if (plan.branch_refuse[which]) {
+        walk.refuse_block();
+        __syncthreads(); /* nobody multiplies with what the panels were */
+    }
+    walk.fill_packs_block();
+    end_copies();
+    __syncthreads(); /* the packs are there, and each warp's rows */
+    for (int k = member; k < walk.npacks; k += TEAM_FORWARD * MANY_AHEAD) {
+#pragma unroll
+        for (int e = 0; e < MANY_AHEAD; e++) {
+            if (k + TEAM_FORWARD * e >= walk.npacks)
+                break;
+            const gsv_branch_pack pack = walk.packs[k + TEAM_FORWARD * e];
+            if (pack.rows <= 8)
+                many_forward_pack<1>(walk, pack, ahead[e], to, NR);
+            else if (pack.rows <= 16)
+                many_forward_pack<2>(walk, pack, ahead[e], to, NR);
+            else
+                many_forward_pack<3>(walk, pack, ahead[e], to, NR);
+            __syncwarp(); /* the next one may add to the same rows */
+            ahead[e] = walk.request(k + TEAM_FORWARD * (e + MANY_AHEAD), from, NR);
+        }
+    }
+    int level = 0;
+    for (int k = 0; k < walk.count; k++) {
+        const gsv_branch_node node = walk.nodes[k];
+        if (node.unit != level) {
+            level = node.unit;
+            team::meet(); /* all that is below has added what it owes */
+        }
+        if (k % TEAM_FORWARD != member)
+            continue;
+        if (level > 0) {
+            for (int e = lane; e < 4 * node.nc; e += 32) {
+                const int at = gsv_walk_place(node.update + e / 4) ^ e % 4;
+                double2 sum = all[at];
+#pragma unroll
+                for (int m = 1; m < TEAM_FORWARD; m++) {
+                    const double2 more = all[m * each + at];
+                    sum.x += more.x;
+                    sum.y += more.y;
+                }
+                walk.vectors[at] = sum;
+            }
+            __syncwarp(); /* the node's rows are complete */
+        }
+        many_forward_node(walk, node, to, NR);
+        __syncwarp(); /* what it owes is there */
+    }
+    team::meet(); /* all has been added */
+    for (int i = lane / 4 + 8 * member; i < outside; i += 8 * TEAM_FORWARD) {
+        const int at = gsv_walk_place(walk.own + i) ^ lane % 4;
+        double2 sum = all[at];
+#pragma unroll
+        for (int m = 1; m < TEAM_FORWARD; m++) {
+            const double2 more = all[m * each + at];
+            sum.x += more.x;
+            sum.y += more.y;
+        }
+        *reinterpret_cast<double2 *>(out + i * NR + 2 * (lane % 4)) = sum;
+    }
+}
+
+} // namespace gsv
+#endif
