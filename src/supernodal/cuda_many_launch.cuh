@@ -39,6 +39,12 @@ inline int many_branch_room(const gsv_branches &branches, int64_t blocks, int wa
     return branches.most_walk > many_branch_share(sharing) ? branches.most_walk : many_branch_share(sharing);
 }
 
+/* Do two warps walk backward for each eight right-hand sides? Not where blocks are to be three an SM: of twice as many
+ * warps there are registers for two. */
+inline bool many_branch_in_pairs(int64_t blocks, int warps) {
+    return 2 * warps <= MANY_BRANCH_PAIRS && (blocks <= MANY_BRANCH_TWO || blocks > MANY_BRANCH_FEW);
+}
+
 template <typename T> struct many_launcher {
     typedef typename traits<T>::real real;
     static const int FEW = many_chains<T>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST;
@@ -109,7 +115,7 @@ template <typename T> struct many_launcher {
             const int warps = many_branch_warps(columns / splits),
                       room = many_branch_room(branches, blocks, warps);
             if (BACKWARD) {
-                const bool pairs = 2 * warps <= MANY_BRANCH_PAIRS;
+                const bool pairs = many_branch_in_pairs(blocks, warps);
                 return launch_allowed(pairs ? many_branch_backward_kernel<2> : many_branch_backward_kernel<1>,
                                       blocks, (pairs ? 64 : 32) * warps, size_t(room), stream, *device, x, y,
                                       columns, splits, room, 0);

@@ -26,6 +26,7 @@ namespace gsv {
 enum {
     MANY_BRANCH_BLOCK = 512, /* threads at most */
     MANY_BRANCH_FEW = 432, /* blocks that an H200 has room for, three an SM, or nearly: the last are small */
+    MANY_BRANCH_TWO = 264, /* two an SM */
     MANY_BRANCH_PAIRS = 8, /* warps of a block at most in which, backward, two share eight right-hand sides;
                               * with 16 they do for 64, which is slower */
     MANY_AHEAD = 4         /* so many packs ahead right-hand sides are requested */
