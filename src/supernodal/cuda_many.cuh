@@ -390,12 +390,17 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
         T *partial = static_cast<T *>(v.partial);
         done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, partial, shared,
                                                         owed, ready, await);
-    } else if (BACKWARD) {
-        many_narrow_backward_block<T, C>(plan, tile.node, work.task.begin, work.task.end, tile.columns,
-                                         tile.c0, x, y, shared, ready);
     } else if (work.task.kind == GSV_MANY_NARROW) {
-        many_narrow_forward_block<T, C>(plan, tile.node, work.task.begin, work.task.end, tile.columns,
-                                        tile.c0, y, x, u, shared, ready);
+        const int begin = many_narrow_part<T, C>(work.task.begin),
+                  end = many_narrow_part<T, C>(work.task.end);
+        if (begin == end)
+            ready(); /* another task has its right-hand sides */
+        else if (BACKWARD)
+            many_narrow_backward_block<T, C>(plan, tile.node, begin, end, tile.columns, tile.c0, x, y, shared,
+                                             ready);
+        else
+            many_narrow_forward_block<T, C>(plan, tile.node, begin, end, tile.columns, tile.c0, y, x, u,
+                                            shared, ready);
     } else {
         many_assemble_block<T, C, many_shape<T, C>::THREADS>(plan, tile.node, work.task.first, work.task.end,
                                                              tile.columns, tile.c0, y, u, ready);

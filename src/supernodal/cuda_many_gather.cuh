@@ -77,9 +77,11 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
 #pragma unroll
         for (int a = 0; a < AHEAD; a++)
 #pragma unroll
-            for (int r = 0; r < ROWS; r++)
+            for (int r = 0; r < ROWS; r++) {
+                row[a][r] = 0;
                 if (at[r] + a < end[r])
                     row[a][r] = list[at[r] + a];
+            }
     }
 
     /* u: of the right-hand sides */
@@ -87,9 +89,11 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
 #pragma unroll
         for (int a = 0; a < AHEAD; a++)
 #pragma unroll
-            for (int r = 0; r < ROWS; r++)
+            for (int r = 0; r < ROWS; r++) {
+                term[a][r][0] = term[a][r][1] = make<T>(0);
                 if (at[r] + a < end[r])
                     load_run(u + int64_t(row[a][r]) * columns, term[a][r]);
+            }
     }
 
     __device__ __forceinline__ void add_terms() {

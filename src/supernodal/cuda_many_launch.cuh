@@ -45,6 +45,13 @@ inline bool many_branch_in_pairs(int64_t blocks, int warps) {
     return 2 * warps <= MANY_BRANCH_PAIRS && (blocks <= MANY_BRANCH_TWO || blocks > MANY_BRANCH_FEW);
 }
 
+/* Shared memory of a sweep's block: for a tile, or a narrow supernode. */
+template <typename T, int C> constexpr int many_bytes() {
+    typedef many_narrow_room<T, C> narrow;
+    constexpr int most = narrow::FORWARD > narrow::BACKWARD ? narrow::FORWARD : narrow::BACKWARD;
+    return many_shape<T, C>::BYTES > most ? many_shape<T, C>::BYTES : most;
+}
+
 template <typename T> struct many_launcher {
     typedef typename traits<T>::real real;
     static const int FEW = many_chains<T>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST;
@@ -55,8 +62,8 @@ template <typename T> struct many_launcher {
                               int *counters, bool divided, gsv_stamp stamp) {
         return launch_allowed(divided ? many_sweep_kernel<T, C, BACKWARD, many_chains<T>::value>
                                       : many_sweep_kernel<T, C, BACKWARD, false>,
-                              blocks, many_shape<T, C>::THREADS, size_t(many_shape<T, C>::BYTES), stream,
-                              *device, first, groups, *v, ticket, counters, stamp);
+                              blocks, many_shape<T, C>::THREADS, size_t(many_bytes<T, C>()), stream, *device,
+                              first, groups, *v, ticket, counters, stamp);
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
@@ -153,12 +160,9 @@ template <typename T> struct many_launcher {
             reinterpret_cast<const void *>(many_sweep_kernel<T, C, false, many_chains<T>::value>),
             reinterpret_cast<const void *>(many_sweep_kernel<T, C, true, many_chains<T>::value>),
         };
-        static_assert(many_narrow_room<T, C>::FORWARD <= many_shape<T, C>::BYTES &&
-                          many_narrow_room<T, C>::BACKWARD <= many_shape<T, C>::BYTES,
-                      "a narrow supernode has room where a tile has");
         cudaError_t error = cudaSuccess;
         for (int k = 0; k < 4 && error == cudaSuccess; k++)
-            error = allow_shared(sweeps[k], many_shape<T, C>::BYTES);
+            error = allow_shared(sweeps[k], many_bytes<T, C>());
         return error;
     }
 

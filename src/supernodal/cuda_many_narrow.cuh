@@ -1,7 +1,7 @@
 /*
  * Narrow supernodes of the upper tree for many right-hand sides: a block, of four or eight warps as for a tile,
- * has one supernode and some of a tile's GSV_MANY_PARTS parts of its right-hand sides, one part after the
- * other; the supernode's panel is in shared memory as it is stored, packed by columns.
+ * has one supernode and some of a tile's right-hand sides, sixteen of them, a part, after the other; the
+ * supernode's panel is in shared memory as it is stored, packed by columns.
  *
  *   forward   f = y(own columns) + what the children owe them, and what they owe the rows below, all rows of
  *             the front in shared memory; then [x1; u] = [W; -M] f(own) + [0; f(below)], sixteen rows a warp.
@@ -34,7 +34,7 @@ namespace gsv {
 enum { MANY_TERMS = 1024 }; /* of a narrow supernode's lists are in shared memory */
 
 template <typename T, int C> struct many_narrow_room {
-    static const int WIDTH = C / GSV_MANY_PARTS;                /* right-hand sides of a part */
+    static const int WIDTH = 16, PARTS = C / WIDTH;             /* right-hand sides of a part */
     static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
     static const int SHARES = 4;                                /* of a backward sum */
     static const int THREADS = many_shape<T, C>::THREADS, WARPS = THREADS / 32;
@@ -43,8 +43,16 @@ template <typename T, int C> struct many_narrow_room {
     static const int SUMS = SHARES * GSV_NARROW_COLUMNS * STRIDE;
     static const int FORWARD = (FRONT + GSV_NARROW_ENTRIES) * int(sizeof(T)),
                      BACKWARD = (SUMS + GSV_NARROW_ENTRIES) * int(sizeof(T));
-    static_assert(WIDTH % 8 == 0 && SHARES % OWN == 0, "a warp has eight right-hand sides and equal shares");
+    static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
+    static_assert(PARTS * EACH == GSV_MANY_PARTS && SHARES % OWN == 0,
+                  "a warp has eight right-hand sides and equal shares");
 };
+
+/* The first part that begins in a task's part of GSV_MANY_PARTS, or behind it. */
+template <typename T, int C> __device__ __forceinline__ int many_narrow_part(int part) {
+    constexpr int EACH = many_narrow_room<T, C>::EACH;
+    return (part + EACH - 1) / EACH;
+}
 
 /* Begin to bring the panel. */
 template <int THREADS, typename T>
@@ -203,7 +211,7 @@ __device__ __forceinline__ void many_narrow_product_block(const gsv_node &node, 
     }
 }
 
-/* Parts begin .. end - 1 of the right-hand sides c0 on. */
+/* Parts begin .. end - 1 of the right-hand sides c0 on, one at least. */
 template <typename T, int C, typename Ready>
 __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node,
                                                           int begin, int end, int columns, int c0, const T *y,

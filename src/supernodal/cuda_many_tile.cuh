@@ -177,9 +177,9 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
             }
     }
 
-    /* The first `active` of the warp's runs of sixteen rows; where it has registers to read the next one's numbers
-     * while one is multiplied with (AHEAD), the first SIXTEENS, without a branch among them. */
-    template <many_sums SUMS, int SIXTEENS>
+    /* The first `active` of the warp's runs of sixteen rows, or, where it has registers to read the next one's
+     * numbers while one is multiplied with, ALL of the first SIXTEENS, without a branch among them. */
+    template <many_sums SUMS, int SIXTEENS, bool ALL>
     __device__ __forceinline__ void multiply_warp(const T *stage, int active,
                                                   fragment<T, shape::EIGHTS, C / 2> &sums) const {
         if constexpr (shape::CHAINS) {
@@ -191,7 +191,7 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
                     x[t][s] = v_of(stage, s, t);
 #pragma unroll
             for (int i = 0; i < 2 * SIXTEENS; i += 2) {
-                if (!shape::AHEAD && i / 2 >= active)
+                if (!ALL && i / 2 >= active)
                     break;
                 T rows[4][2];
                 chains_of(stage, i, rows);
@@ -263,11 +263,13 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
                 stream.bring(shared + next % shape::STAGES * shape::STAGE, await);
             commit_copies();
             const T *stage = shared + step % shape::STAGES * shape::STAGE;
-            constexpr int ALL = shape::EIGHTS / 2, HALF = ALL / 2;
-            if (active > (shape::AHEAD ? HALF : 0))
-                lane.template multiply_warp<decltype(sums_of)::value, ALL>(stage, active, sums);
-            else if (shape::AHEAD && active > 0)
-                lane.template multiply_warp<decltype(sums_of)::value, HALF>(stage, active, sums);
+            constexpr int MOST = shape::EIGHTS / 2, HALF = MOST / 2;
+            constexpr many_sums SUMS = decltype(sums_of)::value;
+            constexpr bool HALVES = shape::AHEAD || (shape::TALL && BACKWARD && SUMS == ONE_CHAIN);
+            if (active > (HALVES ? HALF : 0))
+                lane.template multiply_warp<SUMS, MOST, shape::AHEAD>(stage, active, sums);
+            else if (HALVES && active > 0)
+                lane.template multiply_warp<SUMS, HALF, true>(stage, active, sums);
         }
     };
     if (DIVIDED && tile.node.parts > 1)
