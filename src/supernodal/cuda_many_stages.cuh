@@ -160,7 +160,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     const many_tile &tile;
     const T *panel;
     const T *own, *below; /* v of this thread's columns; forward own: of its first row of the next stage */
-    const int32_t *rows;  /* backward: of this thread's first row */
+    const int32_t *rows;  /* backward: of all supernodes */
     int columns, nc, split, inside, inside_end;
     many_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
     int left;                     /* rows of v that it has, from this thread's first one on */
@@ -188,7 +188,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         const int r = threadIdx.x / PER_ROW, c = tile.c0 + int(threadIdx.x) % PER_ROW * CHUNK;
         own = own_rows + c;
         below = rows_below + c;
-        rows = plan.rows + tile.node.rows + cursor.term + r;
+        rows = plan.rows;
         left = tile.end - cursor.term - r;
         if (!BACKWARD)
             own += int64_t(tile.node.first_column + tile.begin + r) * columns;
@@ -197,9 +197,11 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
 
     __device__ __forceinline__ void ask() {
         if constexpr (BACKWARD) {
+            /* where that is, is worked out anew: it would be two registers more */
+            const int32_t *from = rows + tile.node.rows + (tile.end - left);
 #pragma unroll
             for (int k = 0; k < shape::V_COPIES; k++)
-                row[k] = k * ROWS_APART < left ? rows[k * ROWS_APART] : 0;
+                row[k] = k * ROWS_APART < left ? from[k * ROWS_APART] : 0;
         }
     }
 
@@ -252,12 +254,10 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
             begin_copy<16>(v + place * shape::COLUMNS + swizzle(c, place), from, here);
         }
         left -= further;
-        if (BACKWARD) {
-            rows += further;
+        if (BACKWARD)
             ask();
-        } else if (left > 0) {
+        else if (left > 0)
             own += int64_t(shape::DEPTH) * columns;
-        }
     }
 
     /* The panel's columns, or rows, from `term` on, to which the next ones are `further`. */
