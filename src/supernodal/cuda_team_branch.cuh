@@ -88,6 +88,17 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
             ahead[e] = walk.request(k + TEAM_FORWARD * (e + MANY_AHEAD), from, NR);
         }
     }
+    /* of what is owed, over the warps' vectors in their order */
+    auto sum_of = [&](int at) {
+        double2 sum = all[at];
+#pragma unroll
+        for (int m = 1; m < TEAM_FORWARD; m++) {
+            const double2 more = all[m * each + at];
+            sum.x += more.x;
+            sum.y += more.y;
+        }
+        return sum;
+    };
     int level = 0;
     for (int k = 0; k < walk.count; k++) {
         const gsv_branch_node node = walk.nodes[k];
@@ -100,14 +111,7 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
         if (level > 0) {
             for (int e = lane; e < 4 * node.nc; e += 32) {
                 const int at = gsv_walk_place(node.update + e / 4) ^ e % 4;
-                double2 sum = all[at];
-#pragma unroll
-                for (int m = 1; m < TEAM_FORWARD; m++) {
-                    const double2 more = all[m * each + at];
-                    sum.x += more.x;
-                    sum.y += more.y;
-                }
-                walk.vectors[at] = sum;
+                walk.vectors[at] = sum_of(at);
             }
             __syncwarp(); /* the node's rows are complete */
         }
@@ -117,14 +121,7 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
     team::meet(); /* all has been added */
     for (int i = lane / 4 + 8 * member; i < outside; i += 8 * TEAM_FORWARD) {
         const int at = gsv_walk_place(walk.own + i) ^ lane % 4;
-        double2 sum = all[at];
-#pragma unroll
-        for (int m = 1; m < TEAM_FORWARD; m++) {
-            const double2 more = all[m * each + at];
-            sum.x += more.x;
-            sum.y += more.y;
-        }
-        *reinterpret_cast<double2 *>(out + i * NR + 2 * (lane % 4)) = sum;
+        *reinterpret_cast<double2 *>(out + i * NR + 2 * (lane % 4)) = sum_of(at);
     }
 }
 
