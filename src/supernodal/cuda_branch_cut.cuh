@@ -26,6 +26,10 @@ struct branch_cut {
     int bytes[2];
 };
 
+inline int launches_of(const branch_cut &cut) {
+    return cut.cut > 0 ? 2 : 1;
+}
+
 inline int resident_blocks(int bytes, int resident) {
     const int blocks = SHARED_OF_SM / (bytes + SHARED_OF_BLOCK);
     return blocks >= resident ? resident : blocks > 0 ? blocks : 1;

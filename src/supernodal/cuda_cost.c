@@ -33,7 +33,8 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
     const gsv_supernode_list *lists[] = {&tiles->tiny, &tiles->small};
     int64_t count = 0;
     if (with_branches && factor->dtype == GPUSOLVE_DOUBLE && nrhs > 4) /* the classes of cuda_lower.h */
-        count = gsv_lower_launches(&tiles->branches, nrhs <= 8 ? 8 : 32);
+        for (int backward = 0; backward < 2; backward++)
+            count += gsv_lower_launches(&tiles->branches, backward, nrhs <= 8 ? 8 : 32);
     else if (with_branches)
         count = 2;
     for (int32_t k = 0; k < plan->nlevels; k++) {
@@ -47,6 +48,17 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
             count += 1 + form->passes[k] + (wide ? form->passes[k] : 0);
     }
     return count;
+}
+
+/* The launches of both sweeps where the upper tree is a stream. */
+static int64_t launches_of_stream(const gsv_tiles *tiles, int64_t nrhs) {
+    const gsv_branches *branches = &tiles->branches;
+    const int nr = nrhs <= 8 ? 8 : 16;
+    const int64_t count = tiles->stream.supernodes > 0 ? 2 : 0;
+    if (branches->count == 0 || nrhs == 1)
+        return count + (branches->count > 0 ? 2 : 0);
+    return count + (branches->team_forward ? gsv_team_launches : gsv_lower_launches)(branches, 0, nr) +
+           gsv_team_launches(branches, 1, nr);
 }
 
 /* The launches of both sweeps for many right-hand sides. */
@@ -73,7 +85,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     if ((cost->nrhs == 1 || block) && !device->form.level_by_level && !device->form.level_by_level_above) {
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
-        cost->launches = (branches.supernodes > 0 ? 2 : 0) + (tiles->stream.supernodes > 0 ? 2 : 0);
+        cost->launches = launches_of_stream(tiles, cost->nrhs);
     } else if (many) {
         gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);

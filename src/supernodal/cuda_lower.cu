@@ -29,10 +29,9 @@ template <int N> static int backward_room_bytes(const gsv_branch &branch) {
     return backward_room<N>(branch).bytes;
 }
 
-template <int N> static int lower_launches(const gsv_branches *branches) {
-    const branch_cut forward = choose_cut(branches, forward_room_bytes<N>, lower_resident<N>::BLOCKS),
-                     backward = choose_cut(branches, backward_room_bytes<N>, lower_resident<N>::BLOCKS);
-    return 2 + (forward.cut > 0) + (backward.cut > 0);
+template <int N> static int lower_launches(const gsv_branches *branches, int backward) {
+    return launches_of(choose_cut(branches, backward ? backward_room_bytes<N> : forward_room_bytes<N>,
+                                  lower_resident<N>::BLOCKS));
 }
 
 template <int N>
@@ -84,8 +83,8 @@ template <int N> static cudaError_t lower_reserve(const gsv_branches *branches) 
 
 } // namespace gsv
 
-int gsv_lower_launches(const gsv_branches *branches, int nr) {
-    return nr == 8 ? gsv::lower_launches<1>(branches) : gsv::lower_launches<2>(branches);
+int gsv_lower_launches(const gsv_branches *branches, int backward, int nr) {
+    return nr == 8 ? gsv::lower_launches<1>(branches, backward) : gsv::lower_launches<2>(branches, backward);
 }
 
 cudaError_t gsv_lower_reserve(const gsv_branches *branches) {

@@ -21,8 +21,8 @@ cudaError_t gsv_lower_forward(const gsv_branches *branches, const gsv_device_pla
                               const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream);
 cudaError_t gsv_lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
-/* Launches of both sweeps. */
-int gsv_lower_launches(const gsv_branches *branches, int nr);
+/* How many launches the branches' part of a sweep is. */
+int gsv_lower_launches(const gsv_branches *branches, int backward, int nr);
 
 /* Likewise by teams of warps, for 8 or 16, with sums in another order; forward where branches->team_forward. */
 cudaError_t gsv_team_reserve(const gsv_branches *branches);
@@ -30,6 +30,7 @@ cudaError_t gsv_team_forward(const gsv_branches *branches, const gsv_device_plan
                              const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream);
 cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_plan *device,
                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+int gsv_team_launches(const gsv_branches *branches, int backward, int nr);
 
 #ifdef __cplusplus
 }

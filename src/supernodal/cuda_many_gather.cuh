@@ -68,7 +68,8 @@ __device__ __forceinline__ void many_add_children(const gsv_device_plan &plan, c
 }
 
 /* Sums of two right-hand sides over ROWS rows' children, list[at[r]] .. list[end[r] - 1] for row r. The first
- * AHEAD terms of all rows are looked up, and then asked for, together. */
+ * AHEAD terms of all rows are looked up, and then asked for, together. What is read under a condition is zero
+ * before: else the compiler keeps registers for it all round a kernel's loop over a tile. */
 template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
     uint32_t at[ROWS], end[ROWS], row[AHEAD][ROWS];
     T sum[ROWS][2], term[AHEAD][ROWS][2];

@@ -54,6 +54,11 @@ static cudaError_t team_backward(const gsv_branches *branches, const gsv_device_
     return error;
 }
 
+template <int NR> static int team_launches(const gsv_branches *branches, int backward) {
+    return launches_of(
+        choose_cut(branches, backward ? team_backward_room<NR> : team_forward_room<NR>, TEAM_RESIDENT));
+}
+
 template <int NR> static cudaError_t team_reserve(const gsv_branches *branches) {
     const cudaError_t error = allow_shared(
         reinterpret_cast<const void *>(team_forward_kernel<NR>),
@@ -81,4 +86,8 @@ cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_pla
                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
     return nr == 8 ? gsv::team_backward<8>(branches, device, vectors, stream)
                    : gsv::team_backward<16>(branches, device, vectors, stream);
+}
+
+int gsv_team_launches(const gsv_branches *branches, int backward, int nr) {
+    return nr == 8 ? gsv::team_launches<8>(branches, backward) : gsv::team_launches<16>(branches, backward);
 }

@@ -60,7 +60,7 @@ static int same_numbers(const selection_world *w, const gpusolve_dense *x, const
     for (int64_t j = 0; j < x->cols; j++) {
         double largest = 0; /* number of the column */
         for (int64_t i = 0; i < whole->rows; i++)
-            largest = fmax(largest, cabs(testing_get(whole, i, j)));
+            largest = testing_worse(largest, cabs(testing_get(whole, i, j)));
         for (int64_t k = 0; k < x->rows; k++)
             if (!(cabs(testing_get(x, k, j) - testing_get(whole, row_at(x_rows, k), j)) <=
                   (exact ? 0 : 1e-11 * largest)))
