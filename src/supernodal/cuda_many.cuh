@@ -401,7 +401,7 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
         else
             many_narrow_forward_block<T, C>(plan, tile.node, begin, end, tile.columns, tile.c0, y, x, u,
                                             shared, ready);
-    } else {
+    } else if constexpr (!BACKWARD) {
         many_assemble_block<T, C, many_shape<T, C>::THREADS>(plan, tile.node, work.task.first, work.task.end,
                                                              tile.columns, tile.c0, y, u, ready);
     }

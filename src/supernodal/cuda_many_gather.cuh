@@ -13,6 +13,17 @@ __device__ __forceinline__ gsv_node many_node(const gsv_device_plan &plan, int32
     return (kind == GSV_MANY_TINY ? plan.tiny : kind == GSV_MANY_SMALL ? plan.small : plan.wide)[at];
 }
 
+/* A pointer in registers: the compiler would read a kernel's parameter anew for each access, and wait for it. */
+template <typename T> __device__ __forceinline__ T *many_kept(T *pointer) {
+    asm volatile("" : "+l"(pointer));
+    return pointer;
+}
+
+/* Row `row` of vectors with so many columns. */
+template <typename T> __device__ __forceinline__ T *many_row(T *vectors, uint32_t row, int columns) {
+    return vectors + uint64_t(row) * uint32_t(columns);
+}
+
 /* What the children owe a row: how many rows of update vectors, where their list begins, and the first two.
  */
 struct many_children {

@@ -38,13 +38,13 @@ template <typename T, int C> struct many_narrow_room {
     static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
     static const int SHARES = 4;                                /* of a backward sum */
     static const int THREADS = many_shape<T, C>::THREADS, WARPS = THREADS / 32;
-    static const int OWN = (SHARES * (WIDTH / 8) + WARPS - 1) / WARPS; /* shares of a warp */
-    static const int FRONT = GSV_NARROW_ROWS * STRIDE;                 /* numbers: all rows of a front */
+    static const int OWN = SHARES * (WIDTH / 8) / WARPS; /* shares of a warp */
+    static const int FRONT = GSV_NARROW_ROWS * STRIDE;   /* numbers: all rows of a front */
     static const int SUMS = SHARES * GSV_NARROW_COLUMNS * STRIDE;
     static const int FORWARD = (FRONT + GSV_NARROW_ENTRIES) * int(sizeof(T)),
                      BACKWARD = (SUMS + GSV_NARROW_ENTRIES) * int(sizeof(T));
     static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
-    static_assert(PARTS * EACH == GSV_MANY_PARTS && SHARES % OWN == 0,
+    static_assert(PARTS * EACH == GSV_MANY_PARTS && OWN * WARPS == SHARES * (WIDTH / 8),
                   "a warp has eight right-hand sides and equal shares");
 };
 
@@ -251,7 +251,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     T *sums_of = shared, *panel = shared + room::SUMS;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
     const int nr = node.nr, nc = node.nc;
-    const bool has = warp / N * OWN < SHARES; /* shares warp / N * OWN + o */
+    /* shares warp / N * OWN + o */
     auto row_of = [&](int turn, int o, int k) { return turn + 8 * (warp / N * OWN + o + SHARES * k); };
     begin_narrow_panel_block<room::THREADS>(plan, node, panel);
     for (int i = threadIdx.x; i < nr; i += room::THREADS)
@@ -259,7 +259,8 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     const bool refuse = !ready() || node.parts != 1;
     T ahead[OWN][AHEAD][2];
     auto ask = [&](int part, int turn) {
-        const int64_t c = c0 + part * room::WIDTH + warp % N * 8 + g;
+        const int c = c0 + part * room::WIDTH + warp % N * 8 + g;
+        const T *own = many_kept(x + c), *below = many_kept(y + c);
 #pragma unroll
         for (int o = 0; o < OWN; o++)
 #pragma unroll
@@ -268,8 +269,8 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
                 for (int s = 0; s < 2; s++) {
                     const int i = row_of(turn, o, k) + 4 * s + q;
                     ahead[o][k][s] = make<T>(0);
-                    if (has && i < nr)
-                        ahead[o][k][s] = (i < nc ? x : y)[int64_t(rows[i]) * columns + c];
+                    if (i < nr)
+                        ahead[o][k][s] = *many_row(i < nc ? own : below, rows[i], columns);
                 }
     };
     ask(begin, 0);
@@ -302,7 +303,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
 #pragma unroll
                 for (int o = 0; o < OWN; o++) {
                     const int i0 = row_of(turn, o, k);
-                    if (!has || i0 >= nr)
+                    if (i0 >= nr)
                         continue;
                     T a[4][2], b[2][1] = {{v[o][k][0]}, {v[o][k][1]}};
 #pragma unroll
@@ -324,7 +325,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
             sums[o].result(sum);
 #pragma unroll
             for (int m = 0; m < 4; m++)
-                if (has && 8 * m + g < nc)
+                if (8 * m + g < nc)
                     store_run(sums_of + ((warp / N * OWN + o) * GSV_NARROW_COLUMNS + 8 * m + g) * STRIDE +
                                   warp % N * 8 + 2 * q,
                               sum[m][0]);

@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         const bool in_public = !BACKWARD && is_published(p, header.parts);
         bool waited = false;
         if constexpr (BACKWARD)
-            waited = complete_backward<T>(block, header, rows, from, published, acc);
+            waited = complete_backward<T>(block, header, rows, from, acc);
         else if (in_public)
             waited =
                 complete_published<T>(block, header, rows, published, reinterpret_cast<row_sums<T> &>(acc));

@@ -39,7 +39,7 @@ template <typename T> struct backward_front {
 
 template <typename T>
 __device__ __forceinline__ bool complete_backward(stream_block<T> &block, const stream_header &header,
-                                                  front_rows<T> &rows, const T *x, const T *z, T (&acc)[4]) {
+                                                  front_rows<T> &rows, const T *x, T (&acc)[4]) {
     const gsv_piece &p = header.piece;
     const bool narrow = p.kind == GSV_NARROW_PIECE;
     if (p.flags & GSV_PIECE_FIRST)
@@ -51,7 +51,7 @@ __device__ __forceinline__ bool complete_backward(stream_block<T> &block, const 
     block.fronts++;
     T *f = block.front();
     const backward_front<T> front(block.plan, header, x);
-    const bool waited = rows.finish(f, front.polled, z, front.rows, front.count, front.skip, block.state);
+    const bool waited = rows.finish(f, front.count, block.state);
     if (!narrow)
         for (int k = front.count + threadIdx.x; k < GSV_TILE * p.count; k += STREAM_THREADS)
             f[k] = make<T>(0);

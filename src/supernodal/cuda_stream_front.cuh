@@ -31,48 +31,59 @@ __device__ __forceinline__ bool poll(Lacks lacks, Ask ask, gsv_stream_state *sta
 template <typename T> struct front_rows {
     enum { EACH = (stream_room<T>::FRONT_ROWS + STREAM_THREADS - 1) / STREAM_THREADS };
     T value[EACH];
+    const T *at[EACH]; /* where it is: who polls does not look it up again */
+    unsigned polled;   /* bit q: value[q] is */
     static __device__ __forceinline__ int place(int q) {
         return int(threadIdx.x) + STREAM_THREADS * q;
     }
     static __device__ __forceinline__ int row(int q, int skip) {
         return place(q) + (place(q) & skip);
     }
-    __device__ __forceinline__ void request(const T *own, int polled, const T *z, const int32_t *rows,
+    /* known: how many rows are own. All are looked up before one is asked for. */
+    __device__ __forceinline__ void request(const T *own, int known, const T *z, const int32_t *rows,
                                             int count, int skip) {
+        polled = 0;
+#pragma unroll
+        for (int q = 0; q < EACH; q++) {
+            const int i = row(q, skip);
+            const bool waits = place(q) < count && i >= known;
+            int below = 0;
+            if (waits)
+                below = rows[i];
+            at[q] = waits ? z + below : own + i;
+            polled |= waits ? 1u << q : 0u;
+        }
 #pragma unroll
         for (int q = 0; q < EACH; q++) {
             value[q] = make<T>(0);
-            if (place(q) < count) {
-                const int i = row(q, skip);
-                load_relaxed(i < polled ? own + i : z + rows[i], value[q]);
-            }
+            if (place(q) < count)
+                load_relaxed(at[q], value[q]);
         }
     }
-    __device__ __forceinline__ bool lacks(int q, int polled, int count, int skip) const {
-        return place(q) < count && row(q, skip) >= polled && is_absent(value[q]);
-    }
-    __device__ __forceinline__ bool lacks_any(int polled, int count, int skip) const {
-        bool any = false;
-#pragma unroll
-        for (int q = 0; q < EACH; q++)
-            any |= lacks(q, polled, count, skip);
-        return any;
+    __device__ __forceinline__ bool lacks(int q) const {
+        return polled >> q & 1 && is_absent(value[q]);
     }
     /* Returns whether it had to wait. */
-    __device__ __forceinline__ bool finish(T *front, int polled, const T *z, const int32_t *rows, int count,
-                                           int skip, gsv_stream_state *state) {
-        const bool waited = poll([&]() { return lacks_any(polled, count, skip); },
-                                 [&](bool stop) {
+    __device__ __forceinline__ bool finish(T *front, int count, gsv_stream_state *state) {
+        const bool waited = poll(
+            [&]() {
+                bool any = false;
 #pragma unroll
-                                     for (int q = 0; q < EACH; q++)
-                                         if (lacks(q, polled, count, skip)) {
-                                             if (stop)
-                                                 value[q] = not_a_number<T>();
-                                             else
-                                                 load_relaxed(z + rows[row(q, skip)], value[q]);
-                                         }
-                                 },
-                                 state);
+                for (int q = 0; q < EACH; q++)
+                    any |= lacks(q);
+                return any;
+            },
+            [&](bool stop) {
+#pragma unroll
+                for (int q = 0; q < EACH; q++)
+                    if (lacks(q)) {
+                        if (stop)
+                            value[q] = not_a_number<T>();
+                        else
+                            load_relaxed(at[q], value[q]);
+                    }
+            },
+            state);
 #pragma unroll
         for (int q = 0; q < EACH; q++)
             if (place(q) < count)
