@@ -229,11 +229,11 @@ __global__ void __launch_bounds__(CONDITION_THREADS)
 
 /* The fewest column blocks that can all be trusted, or 0. */
 __device__ __forceinline__ int32_t trusted_parts(const double *k, int32_t nc) {
-    if (nc >= GSV_LARGE_COLUMNS && k[0] <= GSV_LARGE_LIMIT)
-        return 1;
-    for (int v = 0; v < GSV_DIVISIONS; v++)
-        if (k[v] <= GSV_INVERSION_LIMIT)
+    for (int v = 0; v < GSV_DIVISIONS; v++) {
+        const int32_t columns = min(gsv_part_columns(nc, 1 << v), nc);
+        if (k[v] <= (columns >= GSV_LARGE_COLUMNS ? GSV_LARGE_LIMIT : GSV_INVERSION_LIMIT))
             return 1 << v;
+    }
     return 0;
 }
 
