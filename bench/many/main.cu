@@ -110,15 +110,15 @@ problem make_problem(int nr, int nc) {
     p.device.panels = on_device(panel);
     p.rectangle = on_device(full);
     /* of level 0 alone, which waits for nobody */
-    for (int backward = 0; backward < 2; backward++) {
-        const gsv_many_list &list = backward ? tiles->many.backward : tiles->many.forward;
-        const int step = backward ? p.plan.nlevels - 1 : 0;
+    for (int k = 0; k < GSV_MANY_LISTS; k++) {
+        const gsv_many_list &list = tiles->many.list[k];
+        const int step = gsv_many_is_backward(k) ? p.plan.nlevels - 1 : 0;
         std::vector<gsv_many_task> tasks(list.task + list.ptr[step], list.task + list.ptr[step + 1]);
         for (gsv_many_task &task : tasks)
             task.count = task.owing = 0;
-        p.many.task[backward] = on_device(tasks);
-        p.many.runs[backward] = 1;
-        p.many.run[backward] = new gsv_many_run{0, int64_t(tasks.size()), 0};
+        p.many.task[k] = on_device(tasks);
+        p.many.runs[k] = 1;
+        p.many.run[k] = new gsv_many_run{0, int64_t(tasks.size()), 0};
     }
     return p;
 }
@@ -132,14 +132,14 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
         value = random_number(&state);
     double *x = on_device(numbers), *y = on_device(numbers), *u = on_device(numbers),
            *expected = on_device(numbers);
-    double *partial =
-        on_device(std::vector<double>(size_t(p.plan.tiles->many.slots) * GSV_MANY_ROWS * size_t(columns)));
+    const gsv_many_width width = {columns, columns > GSV_MANY_BROAD};
+    const int64_t slots = p.plan.tiles->many.list[gsv_many_list_of(BACKWARD, width.broad)].slots;
+    double *partial = on_device(std::vector<double>(size_t(slots) * GSV_MANY_ROWS * size_t(columns)));
     int *counters = on_device(std::vector<int>(size_t(gsv_many_counters(&p.plan))));
     const gsv_many_vectors v = {y, x, u, partial, counters, nullptr};
     auto tiles = [&] {
         TRY(gsv::many_launcher<double>::begin(&p.plan, &v, nullptr));
-        TRY((
-            gsv::many_launcher<double>::run<BACKWARD>(&p.plan, &p.device, &p.many, &v, columns, 0, nullptr)));
+        TRY((gsv::many_launcher<double>::run<BACKWARD>(&p.plan, &p.device, &p.many, &v, width, 0, nullptr)));
     };
     /* vectors are row-major: c' = v' A', or v' A; y(rows below) and x(own rows) of the backward sweep start
      * as the same numbers */

@@ -61,11 +61,13 @@ static int64_t launches_of_stream(const gsv_tiles *tiles, int64_t nrhs) {
            gsv_team_launches(branches, 1, nr);
 }
 
-/* The launches of both sweeps for many right-hand sides. */
-static int64_t launches_of_many(const gpusolve_factor *factor) {
+/* The launches of both sweeps for so many right-hand sides. */
+static int64_t launches_of_many(const gpusolve_factor *factor, int64_t nrhs) {
     const gsv_plan *plan = &factor->plan;
-    const gsv_device_many *many = &((const gsv_cuda_factor *)factor->prepared)->many;
-    return (plan->tiles->branches.count > 0 ? 2 : 0) + many->runs[0] + many->runs[1];
+    const int32_t *runs = ((const gsv_cuda_factor *)factor->prepared)->many.runs;
+    const int broad = nrhs > GSV_MANY_BROAD;
+    return (plan->tiles->branches.count > 0 ? 2 : 0) + runs[gsv_many_list_of(0, broad)] +
+           runs[gsv_many_list_of(1, broad)];
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
@@ -89,7 +91,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     } else if (many) {
         gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
-        cost->launches = launches_of_many(factor);
+        cost->launches = launches_of_many(factor, cost->nrhs);
     } else {
         gsv_cost_add(cost, "warp", tiny.supernodes, tiny.numbers, factor->dtype);
         gsv_cost_add(cost, "few warps", small.supernodes, small.numbers, factor->dtype);

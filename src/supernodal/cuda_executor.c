@@ -66,6 +66,7 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_many *many = &plan->tiles->many;
+    int64_t partial = 0;
     const int64_t row = number * sweeps->classes[largest_class(plan, sweeps, max_nrhs)];
     const gsv_stream *upper = &plan->tiles->stream;
     const int64_t wide = number * many_columns(dtype, max_nrhs);
@@ -74,11 +75,16 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const int64_t streamed = (upper->columns + upper->published + updates) * few;
     const int64_t rows = streamed > updates * row ? streamed : updates * row;
     const int64_t widest = wide > row ? wide : row;
+    for (int list = 0; list < GSV_MANY_LISTS; list++) {
+        const int64_t most = list < gsv_many_list_of(0, 1) ? number * GSV_MANY_BROAD : wide;
+        const int64_t bytes = many->list[list].slots * GSV_MANY_ROWS * (wide < most ? wide : most);
+        partial = bytes > partial ? bytes : partial;
+    }
     const int64_t sizes[] = {plan->l.n * widest,
                              plan->l.n * widest,
                              sizeof(gsv_stream_state),
                              many->updates * wide > rows ? many->updates * wide : rows,
-                             many->slots * GSV_MANY_ROWS * wide,
+                             partial,
                              wide ? (int64_t)sizeof(int) * gsv_many_counters(plan) : 0};
     int64_t start[7] = {0};
     for (int k = 0; k < 6; k++)
@@ -107,21 +113,26 @@ static void count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, i
     *workspace_bytes = make_workspace_layout(plan, dtype, max_nrhs).bytes;
 }
 
-/* How wide the vectors of a run are: columns > 0, many right-hand sides; or a class. */
+/* How wide the vectors of a run are: many.columns > 0, many right-hand sides; or class k. */
 typedef struct width {
-    int columns, k;
+    gsv_many_width many;
+    int k;
 } width;
 
 /* Number k of those that there are: the classes, and then those of many right-hand sides. */
 static width width_of(int k) {
-    const int groups = k - GSV_CLASSES;
+    const int groups = k - GSV_CLASSES, others = GSV_MANY_BROAD / GSV_MANY_COLUMNS;
     if (groups < 0)
-        return (width){0, k};
-    return (width){groups == 0 ? GSV_MANY_LEAST : groups * GSV_MANY_COLUMNS, 0};
+        return (width){{0, 0}, k};
+    if (groups > others)
+        return (width){{(groups - others) * GSV_MANY_COLUMNS, 1}, 0};
+    return (width){{groups == 0 ? GSV_MANY_LEAST : groups * GSV_MANY_COLUMNS, 0}, 0};
 }
 
 static int number_of(width wide) {
-    return wide.columns == 0 ? wide.k : GSV_CLASSES + wide.columns / GSV_MANY_COLUMNS;
+    if (wide.many.columns == 0)
+        return wide.k;
+    return GSV_CLASSES + (wide.many.columns + (wide.many.broad ? GSV_MANY_BROAD : 0)) / GSV_MANY_COLUMNS;
 }
 
 /* What this workspace's sweeps may be: those of several columns have the sums of one only level by level. */
@@ -139,9 +150,9 @@ static cudaError_t launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *dev
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
     const gsv_many_functions *many = gsv_cuda_many(dtype);
     const gsv_sweep_form form = form_of(device, work);
-    if (wide.columns > 0)
+    if (wide.many.columns > 0)
         return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &work->many,
-                                                           wide.columns, stream);
+                                                           wide.many, stream);
     return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &form, &work->vectors[wide.k],
                                                            sweeps->classes[wide.k], stream);
 }
@@ -248,9 +259,9 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
         state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, sweeps->classes[k]);
     for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const width wide = width_of(k);
-        const int of_many = wide.columns > 0, few = gsv_cuda_many(factor->dtype)->few;
-        if (of_many ? wide.columns > many || wide.columns <= few
-                    : k >= classes || (many > 0 && sweeps->classes[k] > few))
+        const int side = wide.many.columns, few = gsv_cuda_many(factor->dtype)->few;
+        if (side > 0 ? side > many || side <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
+                     : k >= classes || (many > 0 && sweeps->classes[k] > few))
             continue;
         cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
         if (error == cudaSuccess)
@@ -288,8 +299,8 @@ static cudaError_t run_sweep(const solve_call *call, width wide, int backward) {
 
 static cudaError_t load(const solve_call *call, width wide, const int32_t *perm, const int32_t *inverse,
                         gsv_device_dense from, void *to) {
-    if (wide.columns > 0)
-        return call->many->load(&call->factor->plan, inverse, from, to, wide.columns, &call->work->many,
+    if (wide.many.columns > 0)
+        return call->many->load(&call->factor->plan, inverse, from, to, wide.many.columns, &call->work->many,
                                 call->stream);
     const gsv_sweep_form form = form_of(call->device, call->work);
     return call->sweeps->load(&call->factor->plan, &form, perm, inverse, from, to,
@@ -299,16 +310,17 @@ static cudaError_t load(const solve_call *call, width wide, const int32_t *perm,
 static cudaError_t store(const solve_call *call, width wide, const int32_t *inverse, const void *from,
                          gsv_device_dense to) {
     const int32_t n = call->factor->plan.l.n;
-    return wide.columns > 0
-               ? call->many->store(n, inverse, from, to, wide.columns, call->device->many.stamp, call->stream)
+    return wide.many.columns > 0
+               ? call->many->store(n, inverse, from, to, wide.many.columns, call->device->many.stamp,
+                                   call->stream)
                : call->sweeps->store(n, inverse, from, to, call->sweeps->classes[wide.k], call->stream);
 }
 
 static cudaError_t scale(const solve_call *call, width wide, void *v) {
     const int32_t n = call->factor->plan.l.n;
     const void *d = call->device->plan.d;
-    return wide.columns > 0 ? call->many->scale(n, d, v, wide.columns, call->stream)
-                            : call->sweeps->scale(n, d, v, call->sweeps->classes[wide.k], call->stream);
+    return wide.many.columns > 0 ? call->many->scale(n, d, v, wide.many.columns, call->stream)
+                                 : call->sweeps->scale(n, d, v, call->sweeps->classes[wide.k], call->stream);
 }
 
 /* Columns of one run. b and x are views of these columns. */
@@ -325,7 +337,7 @@ static cudaError_t solve_columns(const solve_call *call, width wide, const gpuso
 
     /* one right-hand side: the sweeps' first launch loads, and the last one stores */
     const gsv_sweep_form *form = &call->device->form;
-    const int one = wide.columns == 0 && call->sweeps->classes[wide.k] == 1 && call->b_on_device &&
+    const int one = wide.many.columns == 0 && call->sweeps->classes[wide.k] == 1 && call->b_on_device &&
                     call->x_on_device && !form->level_by_level && !form->level_by_level_above &&
                     form->stream_blocks[0][0] > 0;
     const int from_b = one && (call->steps & GSV_FORWARD), to_x = one && (call->steps & GSV_BACKWARD);
@@ -406,13 +418,14 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     const int is_many = many > 0 && b->cols > call.many->few;
     const int64_t most = is_many ? many : columns;
     /* all columns have the bits of one width, those of the last block too */
+    const int broad = is_many && many > GSV_MANY_BROAD && b->cols > GSV_MANY_BROAD;
     const int64_t least =
         b->cols > GSV_MANY_LEAST && many > GSV_MANY_LEAST ? GSV_MANY_COLUMNS : GSV_MANY_LEAST;
     for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += most) {
         const int64_t count = b->cols - first < most ? b->cols - first : most;
         const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
-        const width wide = {is_many ? many_columns(factor->dtype, count > least ? count : least) : 0,
-                            class_index(call.sweeps, block_columns, count)};
+        const int side = is_many ? many_columns(factor->dtype, count > least ? count : least) : 0;
+        const width wide = {{side, broad}, class_index(call.sweeps, block_columns, count)};
         status = gsv_cuda_check(solve_columns(&call, wide, &b_part, &x_part), "solving", &handle->message);
     }
     if (status == GPUSOLVE_OK && !on_device)

@@ -14,16 +14,16 @@ extern "C" {
 #endif
 
 /*
- * Forward and backward: the tasks [device], read-only during a solve, in the order of many_order.h, and which of
- * them are a launch [host]. A refresh may change them. A graph that somebody has captured before knows the old
+ * Of each list (gsv_many_list_of()): the tasks [device], read-only during a solve, in the order of many_order.h,
+ * and which of them are a launch [host]. A refresh may change them. A graph that somebody has captured before knows the old
  * ones: so the stamp says which those are that are there, and kernels that were launched for others leave
  * them alone; what they store is NaN.
  */
 typedef struct gsv_device_many {
     gsv_stamp stamp;
-    const gsv_many_task *task[2];
-    gsv_many_run *run[2];
-    int32_t runs[2];
+    const gsv_many_task *task[GSV_MANY_LISTS];
+    gsv_many_run *run[GSV_MANY_LISTS];
+    int32_t runs[GSV_MANY_LISTS];
 } gsv_device_many;
 
 /*
@@ -31,7 +31,7 @@ typedef struct gsv_device_many {
  * multiple of GSV_MANY_COLUMNS.
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
- *   partial   [gsv_many.slots][GSV_MANY_ROWS] partial sums
+ *   partial   [gsv_many_list.slots][GSV_MANY_ROWS] partial sums
  *   counters  gsv_many_counters(), zero before the solve's first sweep: of the forward sweep, and behind them
  *             of the backward sweep, a launch's next task for each launch; and the list's counters, of each
  *             GSV_MANY_GROUPS, one for each tile of right-hand sides
@@ -47,19 +47,27 @@ static inline int64_t gsv_many_launches(const gsv_plan *plan) {
     return plan->nlevels;
 }
 
-/* Where the backward sweep's begin. */
-static inline int64_t gsv_many_forward_counters(const gsv_plan *plan) {
-    return gsv_many_launches(plan) + (int64_t)plan->tiles->many.forward.counters * GSV_MANY_GROUPS;
+/* Counters of a sweep, whichever of its lists it takes. */
+static inline int64_t gsv_many_sweep_counters(const gsv_plan *plan, int backward) {
+    const gsv_many_list *list = plan->tiles->many.list;
+    const int64_t usual = list[gsv_many_list_of(backward, 0)].counters,
+                  broad = list[gsv_many_list_of(backward, 1)].counters;
+    return gsv_many_launches(plan) + (usual > broad ? usual : broad) * GSV_MANY_GROUPS;
 }
 
 static inline int64_t gsv_many_counters(const gsv_plan *plan) {
-    return gsv_many_forward_counters(plan) + gsv_many_launches(plan) +
-           (int64_t)plan->tiles->many.backward.counters * GSV_MANY_GROUPS;
+    return gsv_many_sweep_counters(plan, 0) + gsv_many_sweep_counters(plan, 1);
 }
 
+/* Right-hand sides side by side; and whether by the lists for broad vectors, as the last columns of a solve that
+ * has broad ones, too. */
+typedef struct gsv_many_width {
+    int columns, broad;
+} gsv_many_width;
+
 typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *device,
-                                   const gsv_device_many *many, const gsv_many_vectors *vectors, int columns,
-                                   cudaStream_t stream);
+                                   const gsv_device_many *many, const gsv_many_vectors *vectors,
+                                   gsv_many_width width, cudaStream_t stream);
 
 typedef struct gsv_many_functions {
     int32_t few; /* right-hand sides up to here have other kernels */

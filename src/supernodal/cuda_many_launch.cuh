@@ -77,10 +77,11 @@ template <typename T> struct many_launcher {
     /* Launch number k of a sweep. */
     template <bool BACKWARD>
     static cudaError_t run(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                           const gsv_many_vectors *v, int columns, int32_t k, cudaStream_t stream) {
-        const gsv_many_run &of = many->run[BACKWARD][k];
-        const gsv_many_task *first = many->task[BACKWARD] + of.begin;
-        int *own = v->counters + (BACKWARD ? gsv_many_forward_counters(plan) : 0);
+                           const gsv_many_vectors *v, gsv_many_width width, int32_t k, cudaStream_t stream) {
+        const int list = gsv_many_list_of(BACKWARD, width.broad), columns = width.columns;
+        const gsv_many_run &of = many->run[list][k];
+        const gsv_many_task *first = many->task[list] + of.begin;
+        int *own = v->counters + (BACKWARD ? gsv_many_sweep_counters(plan, 0) : 0);
         int *ticket = own + k, *counters = own + gsv_many_launches(plan);
         const int64_t count = of.end - of.begin;
         const int groups = columns / tile_columns(plan, columns);
@@ -101,10 +102,11 @@ template <typename T> struct many_launcher {
     /* One sweep over the upper tree. */
     template <bool BACKWARD>
     static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                             const gsv_many_vectors *v, int columns, cudaStream_t stream) {
+                             const gsv_many_vectors *v, gsv_many_width width, cudaStream_t stream) {
+        const int32_t runs = many->runs[gsv_many_list_of(BACKWARD, width.broad)];
         cudaError_t error = cudaSuccess;
-        for (int32_t k = 0; k < many->runs[BACKWARD] && error == cudaSuccess; k++)
-            error = run<BACKWARD>(plan, device, many, v, columns, k, stream);
+        for (int32_t k = 0; k < runs && error == cudaSuccess; k++)
+            error = run<BACKWARD>(plan, device, many, v, width, k, stream);
         return error;
     }
 
@@ -140,17 +142,17 @@ template <typename T> struct many_launcher {
     }
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
-                               const gsv_device_many *many, const gsv_many_vectors *v, int columns,
+                               const gsv_device_many *many, const gsv_many_vectors *v, gsv_many_width width,
                                cudaStream_t stream) {
-        const cudaError_t error = branches<false>(plan, device, v, columns, stream);
-        return error == cudaSuccess ? upper<false>(plan, device, many, v, columns, stream) : error;
+        const cudaError_t error = branches<false>(plan, device, v, width.columns, stream);
+        return error == cudaSuccess ? upper<false>(plan, device, many, v, width, stream) : error;
     }
 
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_device_many *many, const gsv_many_vectors *v, int columns,
+                                const gsv_device_many *many, const gsv_many_vectors *v, gsv_many_width width,
                                 cudaStream_t stream) {
-        const cudaError_t error = upper<true>(plan, device, many, v, columns, stream);
-        return error == cudaSuccess ? branches<true>(plan, device, v, columns, stream) : error;
+        const cudaError_t error = upper<true>(plan, device, many, v, width, stream);
+        return error == cudaSuccess ? branches<true>(plan, device, v, width.columns, stream) : error;
     }
 
     template <int C> static cudaError_t reserve_sweeps() {

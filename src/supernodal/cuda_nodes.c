@@ -224,7 +224,9 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
             status = gsv_cuda_order_many(factor, device, parts, message);
             device->form.changes++;
         }
-        factor->more_bytes = device->lists_bytes + device->more_tasks_bytes[0] + device->more_tasks_bytes[1];
+        factor->more_bytes = device->lists_bytes;
+        for (int list = 0; list < GSV_MANY_LISTS; list++)
+            factor->more_bytes += device->more_tasks_bytes[list];
     } else {
         status = out_of_memory(message);
     }

@@ -39,8 +39,8 @@ enum {
     BLOCK_BACKWARD_PIECES,
     BLOCK_BACKWARD_TASKS,
     UPPER_ROWS,
-    MANY_FORWARD,
-    MANY_BACKWARD,
+    MANY_TASKS,
+    LAST_MANY_TASKS = MANY_TASKS + GSV_MANY_LISTS - 1,
     MANY_STAMP,
     STAMP,
     PERM,
@@ -116,8 +116,8 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [D] = has_d ? n * (complex ? number / 2 : number) : 0,
                     [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
-    l.size[MANY_FORWARD] = tiles->many.forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
-    l.size[MANY_BACKWARD] = tiles->many.backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
+    for (int k = 0; k < GSV_MANY_LISTS; k++)
+        l.size[MANY_TASKS + k] = tiles->many.list[k].ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
     l.size[MANY_STAMP] = l.size[STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
@@ -155,25 +155,25 @@ gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *
 }
 
 /* The tasks' place on the device: among the factor's, or, if there are more than it has room for, their own. */
-static cudaError_t put_tasks(gsv_cuda_factor *device, const layout *l, int backward,
+static cudaError_t put_tasks(gsv_cuda_factor *device, const layout *l, int list,
                              const gsv_many_schedule *schedule) {
-    const int part = backward ? MANY_BACKWARD : MANY_FORWARD;
+    const int part = MANY_TASKS + list;
     const int64_t bytes = schedule->tasks * (int64_t)sizeof *schedule->task;
     char *to = (char *)device->memory + l->start[part];
-    cudaFree(device->more_tasks[backward]);
-    device->more_tasks[backward] = NULL;
-    device->more_tasks_bytes[backward] = 0;
+    cudaFree(device->more_tasks[list]);
+    device->more_tasks[list] = NULL;
+    device->more_tasks_bytes[list] = 0;
     if (bytes > l->size[part]) {
-        const cudaError_t error = cudaMalloc(&device->more_tasks[backward], (size_t)bytes);
+        const cudaError_t error = cudaMalloc(&device->more_tasks[list], (size_t)bytes);
         if (error != cudaSuccess)
             return error;
-        device->more_tasks_bytes[backward] = bytes;
-        to = device->more_tasks[backward];
+        device->more_tasks_bytes[list] = bytes;
+        to = device->more_tasks[list];
     }
-    gsv_free(device->many.run[backward]);
-    device->many.task[backward] = (const gsv_many_task *)to;
-    device->many.run[backward] = schedule->run;
-    device->many.runs[backward] = schedule->runs;
+    gsv_free(device->many.run[list]);
+    device->many.task[list] = (const gsv_many_task *)to;
+    device->many.run[list] = schedule->run;
+    device->many.runs[list] = schedule->runs;
     return bytes > 0 ? gsv_cuda_fill(to, schedule->task, (size_t)bytes) : cudaSuccess;
 }
 
@@ -193,13 +193,13 @@ gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_fact
     gpusolve_status status = gsv_cuda_check(
         gsv_cuda_fill((void *)device->many.stamp.at, &device->many.stamp.value, sizeof(int32_t)),
         "copying lists to the device", message);
-    for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
+    for (int list = 0; list < GSV_MANY_LISTS && status == GPUSOLVE_OK; list++) {
         gsv_many_schedule schedule;
-        status = gsv_many_schedule_create(&factor->plan, backward, parts, &schedule, message);
+        status = gsv_many_schedule_create(&factor->plan, list, parts, &schedule, message);
         if (status != GPUSOLVE_OK)
             break;
-        const cudaError_t error = put_tasks(device, &l, backward, &schedule);
-        if (device->many.run[backward] == schedule.run)
+        const cudaError_t error = put_tasks(device, &l, list, &schedule);
+        if (device->many.run[list] == schedule.run)
             schedule.run = NULL; /* it has gone */
         gsv_many_schedule_free(&schedule);
         status = gsv_cuda_check(error, "copying lists to the device", message);
@@ -435,9 +435,9 @@ void gsv_cuda_release(gpusolve_factor *factor) {
     const int previous = gsv_cuda_enter(factor->device);
     cudaFree(device->memory);
     cudaFree(device->lists);
-    for (int backward = 0; backward < 2; backward++) {
-        cudaFree(device->more_tasks[backward]);
-        gsv_free(device->many.run[backward]);
+    for (int list = 0; list < GSV_MANY_LISTS; list++) {
+        cudaFree(device->more_tasks[list]);
+        gsv_free(device->many.run[list]);
     }
     gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);

@@ -27,18 +27,20 @@ typedef struct gsv_cuda_factor {
     int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
     int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_wide_panel.parts */
     int placed;                   /* the nodes on the device say so */
-    uint8_t *in_parts;   /* [nsuper] so many parts, if a triangle of block rows is inverted in parts; 0 */
-    int lists_are_old;   /* the streams on the device are for others */
-    void *more_tasks[2]; /* [device] tasks for many right-hand sides that the list has no room for, or NULL */
-    int64_t more_tasks_bytes[2];
+    uint8_t *in_parts; /* [nsuper] so many parts, if a triangle of block rows is inverted in parts; 0 */
+    int lists_are_old; /* the streams on the device are for others */
+    /* [device] tasks for many right-hand sides that a list has no room for, or NULL */
+    void *more_tasks[GSV_MANY_LISTS];
+    int64_t more_tasks_bytes[GSV_MANY_LISTS];
     gsv_upload_plan *upload;            /* made by the first upload */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
 
 /* How many right-hand sides stand side by side: as many as a class has, GSV_MANY_LEAST, or up to
- * GSV_MANY_GROUPS times GSV_MANY_COLUMNS. */
-enum { GSV_WIDTHS = GSV_CLASSES + 1 + GSV_MANY_GROUPS };
+ * GSV_MANY_GROUPS times GSV_MANY_COLUMNS, where more than GSV_MANY_BROAD, and what they leave, have lists of their
+ * own. */
+enum { GSV_WIDTHS = GSV_CLASSES + 1 + GSV_MANY_BROAD / GSV_MANY_COLUMNS + GSV_MANY_GROUPS };
 
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each width. */
 typedef struct gsv_cuda_workspace {

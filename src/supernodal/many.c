@@ -14,6 +14,7 @@ typedef struct builder {
     gsv_many_list *list;
     const int32_t *node; /* [nsuper] what gsv_many_task.node is for each */
     bool backward;
+    int32_t tasks;    /* that a level is cut into */
     bool fill;        /* count, then fill */
     int32_t *longest; /* [nlevels] terms of a task at most */
     int32_t *narrow;  /* [nlevels] tasks of a narrow supernode */
@@ -22,7 +23,6 @@ typedef struct builder {
         *place; /* [2 nlevels] of each step, the products behind the others: how many, then the next one */
     int32_t *counter; /* [nsuper] what supernode s waits for: forward its children, backward its parent */
     int32_t *count;   /* [nsuper] and what it has to reach; 0: nothing */
-    int64_t slots;
 } builder;
 
 static void free_list(gsv_many_list *list) {
@@ -32,8 +32,8 @@ static void free_list(gsv_many_list *list) {
 }
 
 void gsv_many_free(gsv_many *many) {
-    free_list(&many->forward);
-    free_list(&many->backward);
+    for (int k = 0; k < GSV_MANY_LISTS; k++)
+        free_list(&many->list[k]);
     *many = (gsv_many){0};
 }
 
@@ -92,7 +92,7 @@ static void choose_parts(builder *b) {
         b->place[step_of(b, s)] += is_above(b, s) && !is_tiled(b, s);
     for (int32_t k = 0; k < plan->nlevels; k++) {
         b->narrow[k] = 1;
-        while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= GSV_MANY_TASKS)
+        while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= GSV_MANY_NARROW_TASKS)
             b->narrow[k] *= 2;
     }
 }
@@ -106,7 +106,7 @@ static void choose_rows(builder *b) {
         if (is_tiled(b, s))
             b->place[step_of(b, s)] += gsv_many_pieces(across(b, s), GSV_MANY_ROWS);
     for (int32_t k = 0; k < plan->nlevels; k++)
-        b->rows[k] = b->place[k] <= GSV_MANY_FEW ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
+        b->rows[k] = b->place[k] <= b->tasks / 2 ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
 }
 
 /* How long a task of each step may be. */
@@ -119,7 +119,7 @@ static void choose_lengths(builder *b) {
             b->place[step_of(b, s)] += end - begin;
         }
     for (int32_t k = 0; k < plan->nlevels; k++) {
-        const int64_t share = b->place[k] / GSV_MANY_TASKS;
+        const int64_t share = b->place[k] / b->tasks;
         b->longest[k] = share < GSV_MANY_TERMS  ? GSV_MANY_TERMS
                         : share > INT32_MAX / 2 ? INT32_MAX / 2
                                                 : gsv_many_whole_tiles((int32_t)share);
@@ -224,7 +224,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
     const int32_t far = b->backward ? behind_parent(b->plan, s) : 0;
     const int32_t longest = b->longest[step_of(b, s)], rows = b->rows[step_of(b, s)];
     const bool cut = longest < (b->backward ? gsv_rows(b->plan, s) : gsv_columns(b->plan, s));
-    const int64_t base = b->slots;
+    const int64_t base = b->list->slots;
     int32_t tasks = 0;
     for (int32_t first = 0; first < across(b, s); first += rows) {
         int32_t begin, end;
@@ -244,12 +244,12 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
                               .near = near,
                               .far = far};
         if (cut) {
-            task.slot = (int32_t)b->slots;
+            task.slot = (int32_t)b->list->slots;
             task.met = b->list->counters++;
         }
         if (slots > 1) {
             task.slots = slots;
-            b->slots += slots;
+            b->list->slots += slots;
         }
         for (; task.range < (slots > 1 ? slots : 1); task.range++) {
             task.begin = begin + task.range * each;
@@ -261,12 +261,12 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
     }
     if (cut)
         /* enough for every pass (many_parts.h) */
-        b->slots = base + tasks + gsv_many_pieces(across(b, s), rows);
+        b->list->slots = base + tasks + gsv_many_pieces(across(b, s), rows);
 }
 
 static void add_all(builder *b) {
     b->list->counters = 0;
-    b->slots = 0;
+    b->list->slots = 0;
     choose_counters(b);
     for (int32_t s = 0; s < b->plan->l.nsuper; s++) {
         int32_t wait = awaited(b, s), count = b->count[s];
@@ -337,10 +337,15 @@ static bool make_list(builder *b) {
     return true;
 }
 
-static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward, gsv_many *many) {
+static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward, bool broad, gsv_many *many) {
     const size_t nsuper = (size_t)plan->l.nsuper, nlevels = (size_t)plan->nlevels;
-    gsv_many_list *list = backward ? &many->backward : &many->forward;
-    builder b = {.plan = plan, .tiles = plan->tiles, .list = list, .node = node, .backward = backward};
+    gsv_many_list *list = &many->list[gsv_many_list_of(backward, broad)];
+    builder b = {.plan = plan,
+                 .tiles = plan->tiles,
+                 .list = list,
+                 .node = node,
+                 .backward = backward,
+                 .tasks = broad ? GSV_MANY_BROAD_TASKS : GSV_MANY_TASKS};
     b.longest = gsv_malloc(nlevels, sizeof *b.longest);
     b.narrow = gsv_malloc(nlevels, sizeof *b.narrow);
     b.rows = gsv_malloc(nlevels, sizeof *b.rows);
@@ -354,11 +359,9 @@ static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward,
     gsv_free(b.place);
     gsv_free(b.counter);
     gsv_free(b.count);
-    if (good) {
-        many->slots = b.slots > many->slots ? b.slots : many->slots;
+    if (good)
         many->bytes += list->ptr[nlevels] * (int64_t)sizeof *list->task +
                        (2 * (int64_t)nlevels + 1) * (int64_t)sizeof *list->ptr;
-    }
     return good;
 }
 
@@ -376,11 +379,12 @@ gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_messag
     bool good = node;
     if (good)
         name_nodes(plan, node);
-    good = good && make_sweep(plan, node, false, many) && make_sweep(plan, node, true, many);
+    for (int k = 0; k < GSV_MANY_LISTS; k++)
+        good = good && make_sweep(plan, node, k % 2, k / 2, many);
     gsv_free(node);
     if (good) {
         many->updates = plan->tiles->shared_updates;
-        many->is_short = is_short(&many->forward, plan->nlevels);
+        many->is_short = is_short(&many->list[gsv_many_list_of(0, 0)], plan->nlevels);
         return GPUSOLVE_OK;
     }
     gsv_many_free(many);

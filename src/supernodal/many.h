@@ -8,8 +8,9 @@
  * few tiles, with its front (forward), or of so many of its columns with the rows of the solution (backward).
  * Where a level has few tiles and long ones their terms are cut into ranges of equal length, so that there is
  * work for every multiprocessor: then each range is a task, its partial sums have a slot of their own, and the
- * range that is done last adds all of them, in ascending order. All this follows from the level alone, not
- * from the number of columns: so do the bits of a column.
+ * range that is done last adds all of them, in ascending order. All this follows from the level alone, and from
+ * whether vectors are broad, with more than GSV_MANY_BROAD columns: a task is several blocks there, so that fewer
+ * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
@@ -35,9 +36,12 @@ enum {
     GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
     GSV_MANY_LEAST = 32,   /* or so wide */
     GSV_MANY_GROUPS = 4,   /* so many times at most */
+    GSV_MANY_BROAD = 64,   /* vectors with more right-hand sides are broad */
     GSV_MANY_TERMS = 128,  /* a tile of no more terms than that is not cut */
-    GSV_MANY_TASKS = 132,  /* a level with so many tasks of equal length is not cut further */
-    GSV_MANY_FEW = 66,     /* tiles of a level that has few */
+    /* a level with so many tasks of equal length is not cut further, and with half as many tiles has few; */
+    GSV_MANY_TASKS = 198,
+    GSV_MANY_BROAD_TASKS = 66,   /* where vectors are broad */
+    GSV_MANY_NARROW_TASKS = 132, /* of a level's narrow supernodes at most, if one is several tasks */
     /* forward tasks of a sweep that is short, and terms of its products */
     GSV_MANY_SHORT_TASKS = 3000,
     GSV_MANY_SHORT_TERMS = 1 << 16,
@@ -50,6 +54,7 @@ enum {
 
 enum { GSV_MANY_TINY, GSV_MANY_SMALL, GSV_MANY_WIDE };         /* of a node */
 enum { GSV_MANY_NARROW, GSV_MANY_ASSEMBLY, GSV_MANY_PRODUCT }; /* of a task */
+enum { GSV_MANY_LISTS = 4 };                                   /* gsv_many_list_of() */
 
 /* What begins when counter `wait` has reached `count` (at once, if count is 0), and advances `signal`, if
  * that is no -1, when it is done. */
@@ -81,15 +86,23 @@ typedef struct gsv_many_list {
     gsv_many_task *task;
     int32_t counters;
     int32_t chain; /* counter chain + k is wide supernode k's own, for its passes */
+    int64_t slots;
 } gsv_many_list;
 
 typedef struct gsv_many {
-    gsv_many_list forward, backward;
-    int64_t slots;    /* the most of either sweep */
+    gsv_many_list list[GSV_MANY_LISTS];
     int64_t updates;  /* rows of update vectors that these sweeps write: the first ones */
     int32_t is_short; /* few tasks, and little to multiply: latency */
     int64_t bytes;    /* memory of all this */
 } gsv_many;
+
+/* The number of a sweep's list, for broad vectors or others; and which sweep's it is. */
+static inline int gsv_many_list_of(int backward, int broad) {
+    return 2 * broad + backward;
+}
+static inline int gsv_many_is_backward(int list) {
+    return list % 2;
+}
 
 /* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */
 static inline int32_t gsv_many_pieces(int32_t whole, int32_t piece) {

@@ -266,9 +266,10 @@ static gpusolve_status order_runs(const gsv_many_list *list, int backward, const
     return good ? GPUSOLVE_OK : out_of_memory(message);
 }
 
-gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int backward, const int32_t *parts,
+gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int number, const int32_t *parts,
                                          gsv_many_schedule *schedule, gsv_message *message) {
-    const gsv_many_list *list = backward ? &plan->tiles->many.backward : &plan->tiles->many.forward;
+    const gsv_many_list *list = &plan->tiles->many.list[number];
+    const int backward = gsv_many_is_backward(number);
     const size_t nsuper = (size_t)plan->l.nsuper, nlevels = (size_t)plan->nlevels;
     gpusolve_status status = GPUSOLVE_OK;
     *schedule = (gsv_many_schedule){0};
@@ -290,14 +291,14 @@ gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int backward, con
                 index.wide[count++] = s;
             levels[plan->level[s]] |= gsv_parts_of(parts[s]) > 1;
         }
-        gsv_many_divide(plan, backward, parts, &index, &divided, ptr);
+        gsv_many_divide(plan, number, parts, &index, &divided, ptr);
         divided.task = gsv_malloc((size_t)divided.tasks, sizeof *divided.task);
         schedule->task = gsv_malloc((size_t)divided.tasks, sizeof *schedule->task);
         if (!divided.task || !schedule->task)
             status = out_of_memory(message);
     }
     if (status == GPUSOLVE_OK) {
-        gsv_many_divide(plan, backward, parts, &index, &divided, ptr);
+        gsv_many_divide(plan, number, parts, &index, &divided, ptr);
         gsv_many_recount(list, &divided, done);
         schedule->tasks = divided.tasks;
         find_runs(plan, backward, levels, ptr, schedule);

@@ -128,9 +128,9 @@ static int32_t divided_of(const gsv_many_index *index, const int32_t *parts, con
     return s >= 0 && gsv_parts_of(parts[s]) > 1 ? s : -1;
 }
 
-void gsv_many_divide(const gsv_plan *plan, int backward, const int32_t *parts, const gsv_many_index *index,
+void gsv_many_divide(const gsv_plan *plan, int number, const int32_t *parts, const gsv_many_index *index,
                      gsv_many_schedule *schedule, int64_t *ptr) {
-    const gsv_many_list *list = backward ? &plan->tiles->many.backward : &plan->tiles->many.forward;
+    const gsv_many_list *list = &plan->tiles->many.list[number];
     schedule->tasks = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         index->first[s] = -1;
@@ -151,7 +151,7 @@ void gsv_many_divide(const gsv_plan *plan, int backward, const int32_t *parts, c
                 append(schedule, &tasks[t]);
             } else if (tasks[t].first == 0 && tasks[t].range == 0) { /* the others with it */
                 const int32_t nc = gsv_columns(plan, s);
-                divider d = {.backward = backward,
+                divider d = {.backward = gsv_many_is_backward(number),
                              .schedule = schedule,
                              .tasks = tasks,
                              .next = index->next,

@@ -10,9 +10,9 @@ typedef struct gsv_many_index {
     int64_t *first, *next; /* [nsuper], [tasks of the list] */
 } gsv_many_index;
 
-/* How the list's tasks become those of a schedule; two rounds: count (schedule->task is NULL), then fill. Level
+/* How the tasks of that list become those of a schedule; two rounds: count (schedule->task is NULL), then fill. Level
  * k has schedule->task[ptr[k]] .. schedule->task[ptr[k + 1] - 1]. */
-void gsv_many_divide(const gsv_plan *plan, int backward, const int32_t *parts, const gsv_many_index *index,
+void gsv_many_divide(const gsv_plan *plan, int number, const int32_t *parts, const gsv_many_index *index,
                      gsv_many_schedule *schedule, int64_t *ptr);
 /* Counts that are waited for, of counters advanced by another number of tiles than the list has: done [counters]
  * is room. */

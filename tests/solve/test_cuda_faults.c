@@ -182,24 +182,24 @@ static int keep_waiting(gsv_many_task *task, int wait) {
     return waits;
 }
 
-/* Many right-hand sides: a task that waits for more than ever comes. */
-static void check_many(world *w) {
-    enum { MANY = 70 };
+/* Many right-hand sides, in broad vectors or others: a task that waits for more than ever comes. */
+static void check_many(world *w, int64_t cols) {
+    const int broad = cols > GSV_MANY_BROAD;
     static const char *const names[] = {"forward", "forward, what is owed", "backward, the parent's rows",
                                         "backward, rows above the parent's"};
     const gsv_cuda_factor *device = w->p.factor->prepared;
     gpusolve_workspace *workspace;
-    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, MANY, 0);
-    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, MANY, 0);
-    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, MANY, 0);
+    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, cols, 0);
+    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, cols, 0);
+    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, w->p.n, cols, 0);
     testing_fill(&b, 19);
-    REQUIRE(gpusolve_workspace_create(w->p.handle, w->p.factor, MANY, &workspace) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(w->p.handle, w->p.factor, cols, &workspace) == GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
     for (int wait = 0; wait < WAITS; wait++) {
-        testing_in("a counter of many right-hand sides, %s", names[wait]);
-        const gsv_many_run *last =
-            &device->many.run[is_backward(wait)][device->many.runs[is_backward(wait)] - 1];
-        const gsv_many_task *tasks = device->many.task[is_backward(wait)];
+        testing_in("a counter of %d right-hand sides, %s", (int)cols, names[wait]);
+        const int list = gsv_many_list_of(is_backward(wait), broad);
+        const gsv_many_run *last = &device->many.run[list][device->many.runs[list] - 1];
+        const gsv_many_task *tasks = device->many.task[list];
         gsv_many_task task, kept;
         int64_t t = 0;
         for (; t < last->end; t++) {
@@ -215,7 +215,7 @@ static void check_many(world *w) {
         CHECK(count_nans(&x) > 0);
         REQUIRE(device_write((void *)&tasks[t], &task, sizeof task) == 0);
         CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
-        CHECK(testing_same_bits(&x, 0, &expected, 0, MANY));
+        CHECK(testing_same_bits(&x, 0, &expected, 0, cols));
     }
     free(b.values);
     free(x.values);
@@ -269,7 +269,8 @@ int main(void) {
         check_graph(&w);
         check_refinement(&w);
     }
-    check_many(&w);
+    check_many(&w, GSV_MANY_BROAD);
+    check_many(&w, GSV_MANY_BROAD + 1);
     close_world(&w);
     return testing_done();
 }

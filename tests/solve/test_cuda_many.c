@@ -2,6 +2,7 @@
  * More than 32 right-hand sides on the device, in a workspace made for as many, and in double precision more
  * than 16: kernels of their own, whose sums have another order. All systems against the operator itself; the
  * same bits for a column wherever it stands, in either order, in blocks of any width above 32, or from 17 to 32;
+ * where factors are large, above 64, or up to there;
  * capture, refinement, and the order of fewer columns kept.
  */
 #include "testing.h"
@@ -191,10 +192,37 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
     free(few.values);
 }
 
-/* Every kind of tile: against the answer of few columns, at most so far away as its own error may be. */
+/* So many columns, in vectors that are broad or not, on host and device, again and again; and `some` of them, from
+ * `first` on, for which vectors are as broad. Each may have as large an error as a solve of few columns may. */
+static void check_block(const problem *p, int64_t cols, int64_t first, int64_t some) {
+    const double norm = testing_sparse_norm(p->a);
+    const gpusolve_dense b = testing_block(p->dtype, GPUSOLVE_ROW_MAJOR, p->n, cols, 0);
+    const gpusolve_dense x = testing_block(p->dtype, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    double complex *column = malloc(2 * (size_t)p->n * sizeof *column);
+    REQUIRE(column != NULL);
+    testing_fill(&b, 31);
+    for (int on_device = 0; on_device < 2; on_device++) {
+        CHECK_STATUS(testing_solve(p->handle, p->factor, p->workspace, GPUSOLVE_A, &b, &x, on_device),
+                     GPUSOLVE_OK);
+        for (int64_t j = 0; j < cols; j++) {
+            for (int64_t i = 0; i < p->n; i++) {
+                column[i] = testing_get(&x, i, j);
+                column[p->n + i] = testing_get(&b, i, j);
+            }
+            CHECK_BELOW(testing_backward_error(p->a, norm, column, column + p->n), 30 * DBL_EPSILON);
+        }
+        for (int repeat = 0; repeat < 10; repeat++)
+            check_columns(p, p->workspace, GPUSOLVE_A, &b, &x, 0, cols, GPUSOLVE_COL_MAJOR, 0, 1);
+    }
+    check_columns(p, p->workspace, GPUSOLVE_A, &b, &x, first, some, GPUSOLVE_COL_MAJOR, 0, 1);
+    free(column);
+    free(b.values);
+    free(x.values);
+}
+
+/* Every kind of tile. The last columns of 300 are 44 of broad vectors. */
 static void check_large(const char *spec, cholmod_common *common) {
     const subject s = {spec, GPUSOLVE_SUPERNODAL_LL, 0};
-    enum { SOME = 70 };
     problem p = {0};
     testing_in("%s", spec);
     p.a = testing_load(spec, common);
@@ -206,29 +234,8 @@ static void check_large(const char *spec, cholmod_common *common) {
     p.dtype = p.l->xtype == CHOLMOD_REAL ? GPUSOLVE_DOUBLE : GPUSOLVE_COMPLEX_DOUBLE;
     REQUIRE(gpusolve_cholmod_import(p.handle, p.l, &p.factor) == GPUSOLVE_OK);
     REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &p.workspace) == GPUSOLVE_OK);
-    const double norm = testing_sparse_norm(p.a);
-    const gpusolve_dense b = testing_block(p.dtype, GPUSOLVE_ROW_MAJOR, p.n, SOME, 0);
-    const gpusolve_dense x = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, SOME, 0);
-    double complex *column = malloc(2 * (size_t)p.n * sizeof *column);
-    REQUIRE(column != NULL);
-    testing_fill(&b, 31);
-    for (int on_device = 0; on_device < 2; on_device++) {
-        CHECK_STATUS(testing_solve(p.handle, p.factor, p.workspace, GPUSOLVE_A, &b, &x, on_device),
-                     GPUSOLVE_OK);
-        for (int64_t j = 0; j < SOME; j++) {
-            for (int64_t i = 0; i < p.n; i++) {
-                column[i] = testing_get(&x, i, j);
-                column[p.n + i] = testing_get(&b, i, j);
-            }
-            CHECK_BELOW(testing_backward_error(p.a, norm, column, column + p.n), 30 * DBL_EPSILON);
-        }
-        for (int repeat = 0; repeat < 10; repeat++)
-            check_columns(&p, p.workspace, GPUSOLVE_A, &b, &x, 0, SOME, GPUSOLVE_COL_MAJOR, 0, 1);
-    }
-    check_columns(&p, p.workspace, GPUSOLVE_A, &b, &x, 20, 40, GPUSOLVE_COL_MAJOR, 0, 1);
-    free(column);
-    free(b.values);
-    free(x.values);
+    check_block(&p, 64, 20, 40);
+    check_block(&p, COLUMNS, 90, 190);
     gpusolve_workspace_destroy(p.workspace);
     gpusolve_factor_destroy(p.factor);
     gpusolve_destroy(p.handle);
@@ -255,7 +262,7 @@ static void make_ill(cholmod_factor *l, double growth) {
 /* Levels in which triangles are inverted in parts, among others: launches for each part. */
 static void check_divided(const char *spec, double growth, cholmod_common *common) {
     static const gpusolve_system systems[] = {GPUSOLVE_L, GPUSOLVE_Lt};
-    enum { SOME = 70 };
+    static const int64_t blocks[][3] = {{64, 20, 40}, {COLUMNS, 90, 190}}; /* as in check_large() */
     problem p = {0};
     testing_in("%s, growth %g", spec, growth);
     p.a = testing_load(spec, common);
@@ -272,17 +279,19 @@ static void check_divided(const char *spec, double growth, cholmod_common *commo
     CHECK(device->divided > 0);
     CHECK(device->substituted == 0);
     REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &p.workspace) == GPUSOLVE_OK);
-    const gpusolve_dense b = testing_block(p.dtype, GPUSOLVE_ROW_MAJOR, p.n, SOME, 0);
-    const gpusolve_dense x = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, SOME, 0);
-    testing_fill(&b, 37);
-    for (int k = 0; k < 2; k++) {
-        CHECK_STATUS(testing_solve(p.handle, p.factor, p.workspace, systems[k], &b, &x, 1), GPUSOLVE_OK);
-        for (int64_t j = 0; j < SOME; j++)
-            CHECK_BELOW(ratio_of(&p, systems[k], &x, &b, j), 30);
-        check_columns(&p, p.workspace, systems[k], &b, &x, 20, 40, GPUSOLVE_COL_MAJOR, 0, 1);
+    for (int k = 0; k < 4; k++) {
+        const int64_t *block = blocks[k / 2];
+        const gpusolve_system system = systems[k % 2];
+        const gpusolve_dense b = testing_block(p.dtype, GPUSOLVE_ROW_MAJOR, p.n, block[0], 0);
+        const gpusolve_dense x = testing_block(p.dtype, GPUSOLVE_COL_MAJOR, p.n, block[0], 0);
+        testing_fill(&b, 37);
+        CHECK_STATUS(testing_solve(p.handle, p.factor, p.workspace, system, &b, &x, 1), GPUSOLVE_OK);
+        for (int64_t j = 0; j < block[0]; j++)
+            CHECK_BELOW(ratio_of(&p, system, &x, &b, j), 30);
+        check_columns(&p, p.workspace, system, &b, &x, block[1], block[2], GPUSOLVE_COL_MAJOR, 0, 1);
+        free(b.values);
+        free(x.values);
     }
-    free(b.values);
-    free(x.values);
     close_problem(&p, common);
 }
 
@@ -403,6 +412,7 @@ int main(void) {
     check_large("grid3d:12@c", &common);
     check_large("grid3d:16", &common);
     check_large("elasticity3d:9", &common);
+    check_large("elasticity3d:12", &common); /* broad vectors have other tiles */
     check_divided("grid3d:16", 1e3, &common);
     check_divided("elasticity3d:8", 1e5, &common);
     check_capture(&common);

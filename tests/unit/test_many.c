@@ -1,9 +1,9 @@
 /*
- * The device's tasks for many right-hand sides (many.h), run here as the kernels run them: in the order of
- * many_order.h, where nobody has to wait, and always the list's last one that its counter lets begin, the worst
- * that can happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with the plan's own
- * maps to the last bit: every term of every sum once, every partial sum added once, nothing read before it is
- * written.
+ * The device's tasks for many right-hand sides (many.h), for broad vectors and others, run here as the kernels run
+ * them: in the order of many_order.h, where nobody has to wait, and always the list's last one that its counter lets
+ * begin, the worst that can happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with
+ * the plan's own maps to the last bit: every term of every sum once, every partial sum added once, nothing read
+ * before it is written.
  */
 #include "testing.h"
 
@@ -26,9 +26,10 @@ static uint64_t entry(int32_t s, int32_t i, int32_t j) {
  * complete, and the counters. */
 typedef struct run {
     const gsv_plan *plan;
-    const int32_t *parts; /* [nsuper] that triangles are inverted in */
-    int32_t part;
-    int32_t *supernode[3]; /* of each kind, by place */
+    const int32_t *parts;      /* [nsuper] that triangles are inverted in */
+    int32_t part, broad;       /* broad: by the lists for broad vectors */
+    const gsv_many_list *list; /* of a sweep */
+    int32_t *supernode[3];     /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;
     char *u_there, *y_there, *z_there, *partial_there;
     /* [n], and of u: column blocks before its own whose products have been added to a row of y */
@@ -198,7 +199,7 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
             sums[e] += entry(s, i, j) * (backward ? solution(r, s, b, i) : front(r, s, number, j));
         }
     if (task->slots > 0) {
-        CHECK(task->slots > 1 && task->slot + task->slots <= r->plan->tiles->many.slots);
+        CHECK(task->slots > 1 && task->slot + task->slots <= r->list->slots);
         CHECK(task->range < task->slots);
         CHECK(!r->partial_there[task->slot + task->range]++);
         for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
@@ -280,7 +281,7 @@ static void check_segments(const run *r, const gsv_many_task *task) {
 }
 
 static void check_list(const run *r, int backward) {
-    const gsv_many_list *list = backward ? &r->plan->tiles->many.backward : &r->plan->tiles->many.forward;
+    const gsv_many_list *list = r->list;
     const int32_t nlevels = r->plan->nlevels;
     for (int32_t k = 0; k < nlevels; k++) { /* in their levels, the longest products first */
         CHECK(list->ptr[k] <= list->product[k] && list->product[k] <= list->ptr[k + 1]);
@@ -305,13 +306,13 @@ static int is_worst(int order) {
 }
 
 static gsv_many_schedule scheduled(const run *r, int backward, int order) {
-    const gsv_many_list *list = backward ? &r->plan->tiles->many.backward : &r->plan->tiles->many.forward;
     gsv_many_schedule schedule = {0};
     gsv_message message;
-    REQUIRE(gsv_many_schedule_create(r->plan, backward, r->parts, &schedule, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_many_schedule_create(r->plan, gsv_many_list_of(backward, r->broad), r->parts, &schedule,
+                                     &message) == GPUSOLVE_OK);
     if (order == LIST) {
-        CHECK(schedule.tasks == list->ptr[r->plan->nlevels]);
-        memcpy(schedule.task, list->task, (size_t)schedule.tasks * sizeof *list->task);
+        CHECK(schedule.tasks == r->list->ptr[r->plan->nlevels]);
+        memcpy(schedule.task, r->list->task, (size_t)schedule.tasks * sizeof *schedule.task);
     }
     int64_t end = 0;
     for (int32_t k = 0; k < schedule.runs; k++) { /* launches have all tasks, one after the other */
@@ -323,14 +324,14 @@ static gsv_many_schedule scheduled(const run *r, int backward, int order) {
 }
 
 static void run_sweep(run *r, int backward, int order) {
-    const gsv_many *many = &r->plan->tiles->many;
-    const gsv_many_list *list = backward ? &many->backward : &many->forward;
+    const gsv_many_list *list = r->list = &r->plan->tiles->many.list[gsv_many_list_of(backward, r->broad)];
     gsv_many_schedule schedule = scheduled(r, backward, order);
     const gsv_many_task *tasks = schedule.task;
     const int64_t ntasks = schedule.tasks;
     char *ran = zeros(ntasks, 1), *began = zeros(ntasks, 1);
     r->counter = zeros(list->counters, sizeof *r->counter);
-    memset(r->partial_there, 0, (size_t)many->slots);
+    r->partial = zeros(list->slots * GSV_MANY_ROWS, 8);
+    r->partial_there = zeros(list->slots, 1);
     for (int64_t step = 0; step < ntasks; step++) {
         int64_t t = is_worst(order) ? ntasks - 1 : step;
         while (is_worst(order) && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
@@ -346,6 +347,8 @@ static void run_sweep(run *r, int backward, int order) {
     free(ran);
     free(began);
     free(r->counter);
+    free(r->partial);
+    free(r->partial_there);
 }
 
 static run start(const gsv_plan *plan, const int32_t *parts) {
@@ -360,27 +363,17 @@ static run start(const gsv_plan *plan, const int32_t *parts) {
     r.passes = zeros(plan->l.n, sizeof *r.passes);
     r.u_passes = zeros(plan->update_ptr[plan->l.nsuper], sizeof *r.u_passes);
     r.z_there = zeros(plan->l.n, 1);
-    r.partial = zeros(plan->tiles->many.slots * GSV_MANY_ROWS, 8);
-    r.partial_there = zeros(plan->tiles->many.slots, 1);
     for (int32_t i = 0; i < plan->l.n; i++)
         r.y[i] = entry(-1, i, 7);
     return r;
 }
 
 static void stop(run *r) {
-    for (int kind = 0; kind < 3; kind++)
-        free(r->supernode[kind]);
-    free(r->y);
-    free(r->x);
-    free(r->z);
-    free(r->u);
-    free(r->u_there);
-    free(r->y_there);
-    free(r->passes);
-    free(r->u_passes);
-    free(r->z_there);
-    free(r->partial);
-    free(r->partial_there);
+    void *const all[] = {
+        r->supernode[0], r->supernode[1], r->supernode[2], r->y,        r->x,      r->z, r->u,
+        r->u_there,      r->y_there,      r->passes,       r->u_passes, r->z_there};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
 }
 
 /* Own rows of wide supernodes of the upper tree to which nobody owes anything are complete from the start. */
@@ -392,9 +385,10 @@ static void mark_leaves(run *r) {
             memset(r->y_there + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
 }
 
-static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order) {
+static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order, int broad) {
     run tasks = start(plan, alone->parts);
     tasks.part = part;
+    tasks.broad = broad;
     mark_leaves(&tasks);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (plan->tiles->branches.of[s] >= 0)
@@ -424,7 +418,8 @@ static void check_plan(const gsv_plan *plan) {
             backward_alone(&alone, s);
         for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
             for (int order = divided ? DIVIDED : LIST; order < (divided ? ORDERS : DIVIDED); order++)
-                check_order(plan, &alone, part, order);
+                for (int broad = 0; broad < 2; broad++)
+                    check_order(plan, &alone, part, order, broad);
         stop(&alone);
     }
     free(parts);
@@ -433,19 +428,23 @@ static void check_plan(const gsv_plan *plan) {
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t b = plan->tiles->branches.of[s], parent = plan->parent[s];
         const int shared = b < 0 || parent < 0 || plan->tiles->branches.of[parent] != b;
-        const int64_t rows = plan->update_ptr[s + 1] - plan->update_ptr[s];
-        if (rows > 0)
-            CHECK((plan->tiles->update_place[s] + rows <= plan->tiles->many.updates) == shared);
+        if (gsv_updates(plan, s) > 0)
+            CHECK((plan->tiles->update_place[s] + gsv_updates(plan, s) <= plan->tiles->many.updates) ==
+                  shared);
     }
 }
 
+static int64_t fewer_seen; /* forward tasks, where vectors are broad */
 static void check_structure(gsv_structure *structure, int64_t slots) {
     gsv_message message;
     gsv_plan plan;
     REQUIRE(gsv_plan_create(structure, 2, &plan, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
     check_plan(&plan);
-    CHECK(plan.tiles->many.slots >= slots);
+    const gsv_many_list *usual = plan.tiles->many.list, *broad = usual + gsv_many_list_of(0, 1);
+    for (int k = 0; k < GSV_MANY_LISTS; k++)
+        CHECK(usual[k].slots >= slots);
+    fewer_seen += usual->ptr[plan.nlevels] - broad->ptr[plan.nlevels];
     gsv_plan_free(&plan);
 }
 
@@ -493,7 +492,9 @@ int main(void) {
     check_matrix("grid2d:30", 0, &common);
     check_matrix("grid2d:100", 0, &common);
     check_matrix("elasticity3d:8", 1, &common); /* some tiles are cut */
+    check_matrix("elasticity3d:12", 1, &common);
     check_matrix("grid3d:16", 1, &common);
+    CHECK(fewer_seen > 0);
     cholmod_finish(&common);
     return testing_done();
 }
