@@ -15,9 +15,9 @@ extern "C" {
 
 /*
  * Of each list (gsv_many_list_of()): the tasks [device], read-only during a solve, in the order of many_order.h,
- * and which of them are a launch [host]. A refresh may change them. A graph that somebody has captured before knows the old
- * ones: so the stamp says which those are that are there, and kernels that were launched for others leave
- * them alone; what they store is NaN.
+ * and which of them are a launch [host]. A refresh may change them. A graph that somebody has captured before
+ * knows the old ones: so the stamp says which those are that are there, and kernels that were launched for others
+ * leave them alone; what they store is NaN.
  */
 typedef struct gsv_device_many {
     gsv_stamp stamp;

@@ -379,8 +379,9 @@ gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_messag
     bool good = node;
     if (good)
         name_nodes(plan, node);
-    for (int k = 0; k < GSV_MANY_LISTS; k++)
-        good = good && make_sweep(plan, node, k % 2, k / 2, many);
+    for (int broad = 0; broad < 2; broad++)
+        good =
+            good && make_sweep(plan, node, false, broad, many) && make_sweep(plan, node, true, broad, many);
     gsv_free(node);
     if (good) {
         many->updates = plan->tiles->shared_updates;
