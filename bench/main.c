@@ -200,7 +200,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     int failures = 0;
 
     bench_report_progress(spec, "factorising");
-    if (bench_problem_create(spec, options->dtype, &problem))
+    if (bench_problem_create(spec, options->dtype, &options->relax, &problem))
         return 1;
     bench_peers_open(options->peers, &problem, device, threads, &peers);
     bench_report_progress(spec, "preparing");

@@ -27,6 +27,8 @@ void bench_options_usage(void) {
           "  --explain                 also say what the plan is made of, and what a solve should take\n"
           "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
           "  --repeat N                timed samples, after a warm-up (15)\n"
+          "  --relax 4,16,48,0.8,0.1,0.05  CHOLMOD's nrelax and zrelax: how readily it merges supernodes "
+          "(these)\n"
           "  --json FILE               append one JSON record a line\n"
           "  --list                    list matrices and generators\n",
           stderr);
@@ -88,7 +90,21 @@ static int parse_words(const char *text, const char *const *words, unsigned *set
 enum { IN_PLACE = 'i' };
 
 int bench_options_parse(int argc, char **argv, bench_options *options) {
-    enum { BACKEND = 1, THREADS, NRHS, DTYPE, REFINE, EXPLAIN, SELECT, PEERS, REPEAT, JSON, LIST, HELP };
+    enum {
+        BACKEND = 1,
+        THREADS,
+        NRHS,
+        DTYPE,
+        REFINE,
+        EXPLAIN,
+        SELECT,
+        PEERS,
+        REPEAT,
+        RELAX,
+        JSON,
+        LIST,
+        HELP
+    };
     static const struct option known[] = {{"backend", required_argument, NULL, BACKEND},
                                           {"threads", required_argument, NULL, THREADS},
                                           {"in-place", no_argument, NULL, IN_PLACE},
@@ -99,6 +115,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"select", required_argument, NULL, SELECT},
                                           {"peers", required_argument, NULL, PEERS},
                                           {"repeat", required_argument, NULL, REPEAT},
+                                          {"relax", required_argument, NULL, RELAX},
                                           {"json", required_argument, NULL, JSON},
                                           {"list", no_argument, NULL, LIST},
                                           {"help", no_argument, NULL, HELP},
@@ -148,6 +165,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         case REPEAT:
             bad = parse_integer(optarg, 1, 1000000, "", &value, &rest);
             options->repeat = (int)value;
+            break;
+        case RELAX:
+            bad = bench_relax_parse(optarg, &options->relax);
             break;
         case JSON:
             options->json = optarg;

@@ -3,6 +3,7 @@
 #define BENCH_OPTIONS_H
 
 #include "gpusolve.h"
+#include "relax.h"
 
 enum { BENCH_MAX_NRHS = 16 };
 
@@ -18,6 +19,7 @@ typedef struct bench_options {
     int64_t select; /* rows of b and x to solve for as well, or 0 */
     unsigned peers; /* a bit for each of peers.h */
     int repeat;
+    bench_relax relax;
     int list;
     int help;
     const char *json; /* NULL: none */

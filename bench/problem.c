@@ -127,7 +127,7 @@ static double norm_of(const gsm_matrix *a) {
     return norm;
 }
 
-int bench_problem_create(const char *spec, int dtype, bench_problem *problem) {
+int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, bench_problem *problem) {
     char message[256];
     gsm_matrix a;
     const char *failure = NULL;
@@ -158,6 +158,8 @@ int bench_problem_create(const char *spec, int dtype, bench_problem *problem) {
     gsm_free(&a);
 
     if (!failure) {
+        bench_relax_apply(relax, &problem->common);
+        problem->relax = relax->text;
         begin = bench_now_us();
         factorise(problem);
         problem->factorise_ms = 1e-3 * (bench_now_us() - begin);

@@ -6,6 +6,7 @@
 
 #include "gpusolve.h"
 #include "matrices/matrix.h"
+#include "relax.h"
 
 typedef struct bench_problem {
     char name[64];
@@ -15,6 +16,7 @@ typedef struct bench_problem {
     double norm_a;        /* norm(A, inf) */
     double factorise_ms;  /* CHOLMOD's ordering, analysis and factorisation */
     const char *ordering; /* "METIS", or what CHOLMOD took instead */
+    const char *relax;    /* bench_relax.text */
     cholmod_common common;
     cholmod_sparse *matrix; /* lower triangle, double */
     cholmod_factor *factor; /* supernodal L L', double */
@@ -24,7 +26,7 @@ typedef struct bench_problem {
 
 /* Load and factorise; dtype -1: double, real or complex as the matrix is. 0, or -1 with the reason on stderr.
  */
-int bench_problem_create(const char *spec, int dtype, bench_problem *problem);
+int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, bench_problem *problem);
 void bench_problem_destroy(bench_problem *problem);
 
 /* The arrays as gpusolve takes them. */

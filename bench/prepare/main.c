@@ -2,7 +2,7 @@
  * What a factor costs before its first solve: gpusolve_factor_create and gpusolve_factor_refresh, beside what
  * they cannot do without, the transfer of the factor and the flops of its inversion.
  *
- *      gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] [--nrhs 1,8,32] MATRIX ...
+ *      gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] [--nrhs 1,8,32] [--relax LIST] MATRIX ...
  *
  * CHOLMOD orders with METIS and gives the supernodes; the numbers are made up, for they cost nothing and the
  * time does not depend on them: L(j, j) = 1, and rows below it that are small in sum. So L' 1 and b = L (L'
@@ -22,6 +22,7 @@
 
 #include "gpusolve.h"
 #include "bench/measure.h"
+#include "bench/relax.h"
 #include "matrices/matrix.h"
 #include "solve.h"
 #include "revision.h"
@@ -31,6 +32,7 @@ static const double TRANSFER = 55e9, DGEMM = 57.5e12;
 typedef struct options {
     int threads, repeat;
     const char *nrhs;
+    bench_relax relax;
     FILE *json;
 } options;
 
@@ -45,7 +47,7 @@ typedef struct example {
 } example;
 
 /* The pattern of the factor; 0 on success. */
-static int analyse(const char *spec, example *e) {
+static int analyse(const char *spec, const bench_relax *relax, example *e) {
     char message[256];
     gsm_matrix a;
     if (gsm_load(spec, &a, message, sizeof message)) {
@@ -58,6 +60,7 @@ static int analyse(const char *spec, example *e) {
     c->supernodal = CHOLMOD_SUPERNODAL;
     c->nmethods = 1;
     c->method[0].ordering = CHOLMOD_METIS;
+    bench_relax_apply(relax, c);
     cholmod_sparse *matrix =
         cholmod_allocate_sparse((size_t)a.n, (size_t)a.n, (size_t)a.nnz, 1, 1, -1, CHOLMOD_PATTERN, c);
     if (matrix) {
@@ -159,7 +162,7 @@ static int run(const char *spec, const options *o) {
     double *creates = calloc((size_t)o->repeat, sizeof *creates),
            *refreshes = calloc((size_t)o->repeat, sizeof *refreshes);
     double first = 0, plan = 0, error = NAN;
-    int status = !creates || !refreshes || analyse(spec, &e) || fill(&e);
+    int status = !creates || !refreshes || analyse(spec, &o->relax, &e) || fill(&e);
     if (!status)
         status = gpusolve_create(&handle, &handle_options) != GPUSOLVE_OK;
     for (int k = 0; !status && k <= o->repeat; k++) { /* the first create makes what the handle keeps */
@@ -236,11 +239,10 @@ static int run(const char *spec, const options *o) {
 }
 
 int main(int argc, char **argv) {
-    static const struct option names[] = {{"threads", required_argument, NULL, 't'},
-                                          {"repeat", required_argument, NULL, 'r'},
-                                          {"json", required_argument, NULL, 'j'},
-                                          {"nrhs", required_argument, NULL, 'n'},
-                                          {0}};
+    static const struct option names[] = {
+        {"threads", required_argument, NULL, 't'}, {"repeat", required_argument, NULL, 'r'},
+        {"json", required_argument, NULL, 'j'},    {"nrhs", required_argument, NULL, 'n'},
+        {"relax", required_argument, NULL, 'x'},   {0}};
     options o = {.threads = 0, .repeat = 5};
     int status = 0;
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
@@ -258,12 +260,15 @@ int main(int argc, char **argv) {
         case 'n':
             o.nrhs = optarg;
             break;
+        case 'x':
+            status |= bench_relax_parse(optarg, &o.relax);
+            break;
         default:
             status = 1;
         }
     if (status || o.repeat < 1 || o.threads < 0 || optind == argc) {
         fprintf(stderr, "usage: gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] [--nrhs "
-                        "1,8,32] MATRIX ...\n");
+                        "1,8,32] [--relax 4,16,48,0.8,0.1,0.05] MATRIX ...\n");
         return 2;
     }
     for (int k = optind; k < argc; k++)

@@ -1,4 +1,5 @@
-/* The benchmark's peers: found or not, failing or not, their answers checked, and all of it in the record. */
+/* The benchmark's peers: found or not, failing or not, their answers checked, and all of it in the record. And its
+ * --relax. */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ static bench_problem problem;
 static void *right_sides; /* of the problem's dtype */
 
 static void load_problem(const char *spec, int dtype, int64_t nrhs) {
-    REQUIRE(bench_problem_create(spec, dtype, &problem) == 0);
+    REQUIRE(bench_problem_create(spec, dtype, &(bench_relax){0}, &problem) == 0);
     right_sides = malloc((size_t)(problem.n * nrhs) * bench_problem_number_bytes(&problem) + 1);
     REQUIRE(right_sides != NULL && bench_problem_right_side(&problem, nrhs, right_sides) == 0);
 }
@@ -166,6 +167,42 @@ static void test_solves(const char *spec, int dtype) {
     free_problem();
 }
 
+/* Supernodes that CHOLMOD merges more readily: fewer of them, a larger L, and the record says so. */
+static void test_relax(void) {
+    static const char *const wrong[] = {"",
+                                        "4",
+                                        "4,16,48,0.8,0.1",
+                                        "4,16,48,0.8,0.1,0.05,1",
+                                        "4,16,48,0.8,0.1,x",
+                                        "4,1.5,48,0.8,0.1,0.05",
+                                        "-4,16,48,0.8,0.1,0.05",
+                                        "4,16,48,0.8,nan,0.05"};
+    static const char defaults[] = "4,16,48,0.8,0.1,0.05", more[] = "8,32,96,0.8,0.3,0.1";
+    const char *const texts[] = {NULL, defaults, more};
+    size_t supernodes[3], numbers[3];
+    char text[8192];
+
+    testing_in("relax");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CHECK(bench_relax_parse(wrong[i], &(bench_relax){0}) != 0);
+    for (int i = 0; i < 3; i++) {
+        const bench_peers none = {0};
+        bench_relax relax = {0};
+
+        if (texts[i])
+            REQUIRE(bench_relax_parse(texts[i], &relax) == 0);
+        REQUIRE(bench_problem_create("grid2d:40", -1, &relax, &problem) == 0);
+        supernodes[i] = problem.factor->nsuper;
+        numbers[i] = problem.factor->xsize;
+        write_record(&none, text, sizeof text);
+        CHECK((strstr(text, "\"relax\": \"8,32,96,0.8,0.3,0.1\"") != NULL) == (texts[i] == more));
+        CHECK((strstr(text, "\"relax\"") == NULL) == (i == 0));
+        bench_problem_destroy(&problem);
+    }
+    CHECK(supernodes[1] == supernodes[0] && numbers[1] == numbers[0]);
+    CHECK(supernodes[2] < supernodes[0] && numbers[2] > numbers[0]);
+}
+
 int main(void) {
     void *mock = dlopen(CUDSS_MOCK, RTLD_NOW | RTLD_LOCAL);
 
@@ -174,6 +211,7 @@ int main(void) {
     REQUIRE(mock_live != NULL);
     test_absent();
     test_refuses();
+    test_relax();
     test_solves("grid2d:20", -1);
     test_solves("grid2d:20", GPUSOLVE_FLOAT);
     test_solves("grid3d:6@c", -1);
