@@ -142,7 +142,7 @@ int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, 
         gsm_free(&a);
         return -1;
     }
-    memcpy(problem->name, a.name, sizeof problem->name);
+    bench_relax_name(relax, a.name, problem->name, sizeof problem->name);
     problem->n = a.n;
     problem->nnz_a = gsm_nonzeros(&a);
     problem->norm_a = norm_of(&a);
@@ -159,7 +159,6 @@ int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, 
 
     if (!failure) {
         bench_relax_apply(relax, &problem->common);
-        problem->relax = relax->text;
         begin = bench_now_us();
         factorise(problem);
         problem->factorise_ms = 1e-3 * (bench_now_us() - begin);

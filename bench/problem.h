@@ -9,14 +9,13 @@
 #include "relax.h"
 
 typedef struct bench_problem {
-    char name[64];
+    char name[128];       /* bench_relax_name() */
     gpusolve_dtype dtype; /* of the factor that is solved with */
     int64_t n;
     int64_t nnz_a;        /* of both triangles */
     double norm_a;        /* norm(A, inf) */
     double factorise_ms;  /* CHOLMOD's ordering, analysis and factorisation */
     const char *ordering; /* "METIS", or what CHOLMOD took instead */
-    const char *relax;    /* bench_relax.text */
     cholmod_common common;
     cholmod_sparse *matrix; /* lower triangle, double */
     cholmod_factor *factor; /* supernodal L L', double */

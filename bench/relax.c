@@ -1,6 +1,7 @@
 #include "relax.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int bench_relax_parse(const char *text, bench_relax *relax) {
@@ -20,6 +21,10 @@ int bench_relax_parse(const char *text, bench_relax *relax) {
         at = end + 1;
     }
     return 0;
+}
+
+void bench_relax_name(const bench_relax *relax, const char *matrix, char *name, size_t bytes) {
+    snprintf(name, bytes, "%s%s%s", matrix, relax->text ? " relax " : "", relax->text ? relax->text : "");
 }
 
 void bench_relax_apply(const bench_relax *relax, cholmod_common *common) {

@@ -8,6 +8,7 @@
 #define BENCH_RELAX_H
 
 #include <cholmod.h>
+#include <stddef.h>
 
 typedef struct bench_relax {
     const char *text; /* as on the command line, or NULL: CHOLMOD's defaults */
@@ -17,6 +18,9 @@ typedef struct bench_relax {
 
 /* Of "4,16,48,0.8,0.1,0.05", for example, which are the defaults. -1 if text is no such list. */
 int bench_relax_parse(const char *text, bench_relax *relax);
+
+/* What tables and records call a matrix: its own name, and behind it what is no default. */
+void bench_relax_name(const bench_relax *relax, const char *matrix, char *name, size_t bytes);
 
 /* For the next analysis. */
 void bench_relax_apply(const bench_relax *relax, cholmod_common *common);

@@ -167,8 +167,6 @@ void bench_report_json(FILE *file, const bench_record *record) {
     put_string(file, "operation", "solve");
     put_string(file, "matrix", record->problem->name);
     put_string(file, "ordering", record->problem->ordering);
-    if (record->problem->relax)
-        put_string(file, "relax", record->problem->relax);
     put_integer(file, "n", info->n);
     put_integer(file, "nnz_a", record->problem->nnz_a);
     put_integer(file, "nnz_l", info->nnz_l);

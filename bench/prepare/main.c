@@ -154,10 +154,12 @@ static int failed(gpusolve_handle *handle, const char *call) {
 
 static int run(const char *spec, const options *o) {
     example e = {0};
+    char name[128];
     gpusolve_options handle_options = GPUSOLVE_OPTIONS_INIT;
     gpusolve_handle *handle = NULL;
     gpusolve_factor *factor = NULL;
     handle_options.threads = o->threads;
+    bench_relax_name(&o->relax, spec, name, sizeof name);
     gpusolve_info info = {.size = sizeof info};
     double *creates = calloc((size_t)o->repeat, sizeof *creates),
            *refreshes = calloc((size_t)o->repeat, sizeof *refreshes);
@@ -200,7 +202,7 @@ static int run(const char *spec, const options *o) {
         printf("%-18s %8.1f MB %8.2f Gflop  transfer %7.2f ms, flops %6.2f, target %7.2f | create %8.2f "
                "(first %8.2f, plan %7.2f) "
                "refresh %8.2f  refresh / target %.2f  memory %.4f\n",
-               spec, 1e-6 * bytes, 1e-9 * e.flops, transfer, flops, target, 1e-3 * create.median,
+               name, 1e-6 * bytes, 1e-9 * e.flops, transfer, flops, target, 1e-3 * create.median,
                1e-3 * first, plan, 1e-3 * refresh.median, 1e-3 * refresh.median / target,
                (double)info.factor_bytes / (double)info.stored_bytes);
         gpusolve_factor_summary(handle, factor, text, sizeof text, NULL);
@@ -217,13 +219,13 @@ static int run(const char *spec, const options *o) {
                     "\"refresh_ms\": %.6g, "
                     "\"refresh_ms_min\": %.6g, \"spread\": %.6g, \"factor_bytes\": %lld, \"prepare_bytes\": "
                     "%lld, \"error\": %.6g}\n",
-                    BENCH_REVISION, spec, gpusolve_get_device_name(handle), o->threads, (long long)e.data.n,
+                    BENCH_REVISION, name, gpusolve_get_device_name(handle), o->threads, (long long)e.data.n,
                     bytes, e.flops, transfer, flops, target, 1e-3 * first, 1e-3 * create.median, plan,
                     1e-3 * refresh.median, 1e-3 * refresh.least, refresh.spread, (long long)info.factor_bytes,
                     (long long)info.prepare_bytes, error);
     }
     if (!status && o->nrhs)
-        status = prepare_time_solves(spec, handle, factor, e.data.n, e.b, 8.0 * (double)e.numbers, o->nrhs,
+        status = prepare_time_solves(name, handle, factor, e.data.n, e.b, 8.0 * (double)e.numbers, o->nrhs,
                                      o->repeat, o->threads > 0 ? o->threads : omp_get_max_threads());
     fflush(stdout);
     gpusolve_factor_destroy(factor);

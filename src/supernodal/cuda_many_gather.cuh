@@ -13,7 +13,7 @@ __device__ __forceinline__ gsv_node many_node(const gsv_device_plan &plan, int32
     return (kind == GSV_MANY_TINY ? plan.tiny : kind == GSV_MANY_SMALL ? plan.small : plan.wide)[at];
 }
 
-/* A pointer in registers: the compiler would read a kernel's parameter anew for each access, and wait for it. */
+/* A pointer in registers, worked out once: the compiler would do so, or read what it comes from, for each access. */
 template <typename T> __device__ __forceinline__ T *many_kept(T *pointer) {
     asm volatile("" : "+l"(pointer));
     return pointer;

@@ -39,9 +39,8 @@ enum {
     BLOCK_BACKWARD_PIECES,
     BLOCK_BACKWARD_TASKS,
     UPPER_ROWS,
-    MANY_TASKS,
-    LAST_MANY_TASKS = MANY_TASKS + GSV_MANY_LISTS - 1,
-    MANY_STAMP,
+    MANY_TASKS, /* of list 0, and of the others */
+    MANY_STAMP = MANY_TASKS + GSV_MANY_LISTS,
     STAMP,
     PERM,
     INVERSE,

@@ -24,7 +24,7 @@ __device__ __forceinline__ bool poll(Lacks lacks, Ask ask, gsv_stream_state *sta
 }
 
 /*
- * A front that is read: row i is own[i] for i < polled, which is there, and z[rows[i]] from there on, as soon as
+ * A front that is read: row i is own[i] for i < known, which is there, and z[rows[i]] from there on, as soon as
  * that is there. A thread has every STREAM_THREADS-th number of `count`: of the rows in order, or, skip = ~15, of
  * sixteen in every thirty-two.
  */

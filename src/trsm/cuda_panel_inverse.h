@@ -17,8 +17,8 @@
  *      k = max(norm(|L| |W E|, inf), norm(|L|' |W E|', inf))
  *
  * computed from the numbers themselves, no estimate. A triangle is trusted if k <= GSV_INVERSION_LIMIT, which
- * no NaN is; one of GSV_LARGE_COLUMNS or more, which would have to wait for its parts for long, if k <=
- * GSV_LARGE_LIMIT, and so is a part of as many columns. The inverses of the diagonal blocks are the diagonal
+ * no NaN is; one of GSV_LARGE_COLUMNS or more, whose parts would wait for each other for long, if k <=
+ * GSV_LARGE_LIMIT, and so are parts, if all but the last have as many columns. The inverses of the diagonal blocks are the diagonal
  * blocks of the inverse, so one inverse gives the k of every division. With k <= GSV_WELL_LIMIT a triangle is
  * well-conditioned: the order in which sums with its inverse are added up matters little.
  */
@@ -36,7 +36,7 @@ extern "C" {
 
 /* A solve must lose less than a factor of ten in backward error to substitution. Triangles that are made to grow
  * until they are just trusted may lose more in single columns: test_condition.c holds them to 20, and those of
- * 960 columns to 25. There k = 148 loses 22 and k = 223 loses 20. The largest supernodes of solids have k = 16 to
+ * 960 columns to 25, with k = 148 as with k = 223. The largest supernodes of solids have k = 16 to
  * 180, those of a shell of 240 000 unknowns 204 to 224 and its root 356; s3rmt3m3 has 4e3, bcsstk19 330 and ex15
  * 4e5. */
 enum {
