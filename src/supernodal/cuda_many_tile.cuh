@@ -65,6 +65,35 @@ template <int C> __device__ __forceinline__ int many_warp_column() {
     return threadIdx.x / 32 % 2 * (C / 2);
 }
 
+/* A warp's sums of a tile, and what a lane has of them: ROWS rows, of each RUNS pairs of right-hand sides, APART from
+ * each other. Real numbers backward are turned: the rows of a fragment are right-hand sides, its columns are sums' rows.
+ * So what a lane reads at once, two terms of a run of the panel or two right-hand sides of a term, are the registers of
+ * one operand, and none is moved. */
+template <typename T, int C, bool BACKWARD> struct many_sums_of {
+    typedef many_shape<T, C> shape;
+    static const bool TURNED = BACKWARD && shape::CHAINS && !traits<T>::is_complex;
+    static const int ROWS = TURNED ? 2 * shape::EIGHTS : shape::EIGHTS, RUNS = TURNED ? C / 32 : C / 16,
+                     APART = TURNED ? 16 : 8;
+    typedef fragment<T, TURNED ? C / 16 : shape::EIGHTS, TURNED ? shape::WARP_ROWS : C / 2> type;
+};
+
+template <typename T, int C, bool BACKWARD>
+__device__ __forceinline__ void
+many_result(const typename many_sums_of<T, C, BACKWARD>::type &sums,
+            T (&to)[many_sums_of<T, C, BACKWARD>::ROWS][many_sums_of<T, C, BACKWARD>::RUNS][2]) {
+    typedef many_sums_of<T, C, BACKWARD> of;
+    if constexpr (of::TURNED) {
+#pragma unroll
+        for (int i = 0; i < of::ROWS; i++)
+#pragma unroll
+            for (int t = 0; t < of::RUNS; t++)
+#pragma unroll
+                for (int e = 0; e < 2; e++)
+                    to[i][t][e] = sums.c[t][i / 2][2 * e + i % 2];
+    } else
+        sums.result(to);
+}
+
 /* How sixteen terms are added to a total (Order, above). */
 enum many_sums { ONE_CHAIN, BY_THEMSELVES, FOUR_CHAINS };
 
@@ -129,19 +158,21 @@ __device__ __forceinline__ void add_runs_warp(fragment<complex<double>, I, N> &s
 /* Where a lane's numbers of a stage are: a few places, and constants from there. */
 template <typename T, int C, bool BACKWARD> struct many_lane {
     typedef many_shape<T, C> shape;
-    static const bool PAIRS = BACKWARD && shape::CHAINS && !traits<T>::is_complex; /* of terms, together */
-    static const int PLACES = PAIRS || !BACKWARD ? 2 : 4;
-    int a[PLACES], v[2];
+    typedef many_sums_of<T, C, BACKWARD> sums_of;
+    static const bool TURNED = sums_of::TURNED;
+    static const int PLACES = TURNED || !BACKWARD ? 2 : 4;
+    int a[PLACES], v[TURNED ? 1 : 2];
 
     __device__ __forceinline__ explicit many_lane(int height) {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
         const int row = many_warp_row<T, C>(height);
 #pragma unroll
-        for (int h = 0; h < 2; h++)
-            v[h] = shape::A + q * shape::COLUMNS + many_warp_column<C>() + swizzle(8 * h + g, q);
+        for (int h = 0; h < (TURNED ? 1 : 2); h++)
+            v[h] = shape::A + q * shape::COLUMNS + many_warp_column<C>() +
+                   swizzle(TURNED ? 2 * g : 8 * h + g, q);
 #pragma unroll
         for (int h = 0; h < PLACES; h++)
-            a[h] = PAIRS      ? (row + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
+            a[h] = TURNED     ? (row + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
                    : BACKWARD ? (row + g) * GSV_TILE + swizzle(4 * h, g) + q
                               : (row + q) * GSV_TILE + swizzle(8 * h + g, q);
     }
@@ -162,27 +193,50 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
     __device__ __forceinline__ void chains_of(const T *stage, int i, T (&to)[4][2]) const {
 #pragma unroll
         for (int r = 0; r < 2; r++)
-            if constexpr (PAIRS) {
 #pragma unroll
-                for (int h = 0; h < 2; h++) {
-                    const double2 two =
-                        *reinterpret_cast<const double2 *>(stage + a[h] + 8 * (i + r) * GSV_TILE);
-                    to[2 * h][r] = two.x;
-                    to[2 * h + 1][r] = two.y;
-                }
-            } else {
+            for (int s = 0; s < 4; s++)
+                to[s][r] = a_of(stage, i + r, s);
+    }
+
+    /* Turned: the same, right-hand sides in place of rows, and rows in place of right-hand sides. */
+    template <many_sums SUMS, int SIXTEENS, bool ALL>
+    __device__ __forceinline__ void multiply_turned_warp(const T *stage, int active,
+                                                         typename sums_of::type &sums) const {
+        double x[sums_of::RUNS][4][2]; /* right-hand sides 16 t + 2 g and the next one; terms 4 q + s */
 #pragma unroll
-                for (int s = 0; s < 4; s++)
-                    to[s][r] = a_of(stage, i + r, s);
+        for (int t = 0; t < sums_of::RUNS; t++)
+#pragma unroll
+            for (int s = 0; s < 4; s++) {
+                const double2 two =
+                    *reinterpret_cast<const double2 *>(stage + v[0] + 4 * s * shape::COLUMNS + 16 * t);
+                x[t][s][0] = two.x;
+                x[t][s][1] = two.y;
             }
+#pragma unroll
+        for (int i = 0; i < 2 * SIXTEENS; i++) {
+            if (!ALL && i / 2 >= active)
+                break;
+            double row[4]; /* row 8 i + g; terms 4 q + s */
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                const double2 two = *reinterpret_cast<const double2 *>(stage + a[h] + 8 * i * GSV_TILE);
+                row[2 * h] = two.x;
+                row[2 * h + 1] = two.y;
+            }
+#pragma unroll
+            for (int t = 0; t < sums_of::RUNS; t++)
+                add_run_warp<SUMS>(sums.c[t][i], x[t], row);
+        }
     }
 
     /* The first `active` of the warp's runs of sixteen rows, or, where it has registers to read the next one's
      * numbers while one is multiplied with, ALL of the first SIXTEENS, without a branch among them. */
     template <many_sums SUMS, int SIXTEENS, bool ALL>
     __device__ __forceinline__ void multiply_warp(const T *stage, int active,
-                                                  fragment<T, shape::EIGHTS, C / 2> &sums) const {
-        if constexpr (shape::CHAINS) {
+                                                  typename sums_of::type &sums) const {
+        if constexpr (TURNED) {
+            multiply_turned_warp<SUMS, SIXTEENS, ALL>(stage, active, sums);
+        } else if constexpr (shape::CHAINS) {
             T x[shape::RUNS][4];
 #pragma unroll
             for (int t = 0; t < shape::RUNS; t++)
@@ -227,8 +281,7 @@ template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typenam
           typename Begin>
 __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
                                                    const T *own, const T *below, T *shared,
-                                                   fragment<T, many_shape<T, C>::EIGHTS, C / 2> &sums,
-                                                   Owed owed, Ready ready, Await await, Begin begin) {
+                                                   typename many_sums_of<T, C, BACKWARD>::type &sums, Owed owed, Ready ready, Await await, Begin begin) {
     typedef many_shape<T, C> shape;
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* nothing to multiply behind the last row or column */
