@@ -1,21 +1,23 @@
 /*
  * Narrow supernodes of the upper tree for many right-hand sides: a block, of four or eight warps as for a tile,
  * has one supernode and some of a tile's right-hand sides, sixteen of them, a part, after the other; the
- * supernode's panel is in shared memory as it is stored, packed by columns.
+ * supernode's panel is in shared memory.
  *
  *   forward   f = y(own columns) + what the children owe them, and what they owe the rows below, all rows of
  *             the front in shared memory; then [x1; u] = [W; -M] f(own) + [0; f(below)], sixteen rows a warp.
  *             The lists of what is owed are in shared memory before the children are waited for, and a
  *             thread's terms of four or eight rows are on their way together: latency is what this costs.
- *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory, for no other warp
- *             reads them. Of every four blocks of eight rows each warp has one, or two, all columns, at most
- *             32, and eight right-hand sides; the four sums meet in shared memory.
+ *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory. Of every four blocks of
+ *             eight rows a warp has one, and all columns, at most 32, or half of them; the four sums meet in shared
+ *             memory. Zeros stand where the panel has no number, so nothing is decided about one before it is read.
  *
  * Order of the sums: forward what is owed, child after child, then one chain of all terms; backward four
  * chains, of the rows i with i / 8 = 0, 1, 2, 3 mod 4, added one after the other.
  *
- * All number types, in the fragments of fragment.cuh. In lane l = 4 g + q: a rows g + 8 m, terms q and q + 4;
- * v these terms, column g; sums rows g + 8 m, columns 2 q and 2 q + 1.
+ * All number types, in the fragments of fragment.cuh. Forward in lane l = 4 g + q: a rows g + 8 m, terms q and q + 4;
+ * v these terms, column g; sums rows g + 8 m, columns 2 q and 2 q + 1. Backward the rows of a fragment are right-hand
+ * sides, g and g + 8 are 2 g and 2 g + 1, its columns are the supernode's, and of eight rows of the panel terms q and
+ * q + 4 are 2 q and 2 q + 1: a lane has two neighbours from every read (many_sums_of).
  *
  * Synchronisation: barriers before the vectors are read, in ready(); before the products; and, where there is
  * more than one part, before what the next one writes into shared memory, or backward the sums. Traffic: the
@@ -36,16 +38,20 @@ enum { MANY_TERMS = 1024 }; /* of a narrow supernode's lists are in shared memor
 template <typename T, int C> struct many_narrow_room {
     static const int WIDTH = 16, PARTS = C / WIDTH;             /* right-hand sides of a part */
     static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
+    static const int SUM_STRIDE = WIDTH + 2;                    /* of a row of sums */
     static const int SHARES = 4;                                /* of a backward sum */
     static const int THREADS = many_shape<T, C>::THREADS, WARPS = THREADS / 32;
-    static const int OWN = SHARES * (WIDTH / 8) / WARPS; /* shares of a warp */
-    static const int FRONT = GSV_NARROW_ROWS * STRIDE;   /* numbers: all rows of a front */
-    static const int SUMS = SHARES * GSV_NARROW_COLUMNS * STRIDE;
+    static const int ASIDE = WARPS / SHARES;                    /* warps that have a share, */
+    static const int EIGHTS = GSV_NARROW_COLUMNS / (8 * ASIDE); /* and of its columns so many eights */
+    static const int FRONT = GSV_NARROW_ROWS * STRIDE;          /* numbers: all rows of a front */
+    static const int SUMS = SHARES * GSV_NARROW_COLUMNS * SUM_STRIDE;
+    static const int PADDING = 15; /* of a column at most (many_narrow_stride) */
     static const int FORWARD = (FRONT + GSV_NARROW_ENTRIES) * int(sizeof(T)),
-                     BACKWARD = (SUMS + GSV_NARROW_ENTRIES) * int(sizeof(T));
+                     BACKWARD = (SUMS + GSV_NARROW_ENTRIES + GSV_NARROW_COLUMNS * PADDING) * int(sizeof(T));
     static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
-    static_assert(PARTS * EACH == GSV_MANY_PARTS && OWN * WARPS == SHARES * (WIDTH / 8),
-                  "a warp has eight right-hand sides and equal shares");
+    static_assert(PARTS * EACH == GSV_MANY_PARTS && ASIDE * SHARES == WARPS &&
+                      EIGHTS * 8 * ASIDE == GSV_NARROW_COLUMNS,
+                  "warps have equal shares");
 };
 
 /* The first part that begins in a task's part of GSV_MANY_PARTS, or behind it. */
@@ -54,14 +60,40 @@ template <typename T, int C> __device__ __forceinline__ int many_narrow_part(int
     return (part + EACH - 1) / EACH;
 }
 
-/* Begin to bring the panel. */
+/* Begin to bring the panel, as it is stored. */
 template <int THREADS, typename T>
-__device__ __forceinline__ void begin_narrow_panel_block(const gsv_device_plan &plan, const gsv_node &node,
+__device__ __forceinline__ void begin_packed_panel_block(const gsv_device_plan &plan, const gsv_node &node,
                                                          T *to) {
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
     const int numbers = node.nr * node.nc - node.nc * (node.nc - 1) / 2;
     for (int e = threadIdx.x; e < numbers; e += THREADS)
         begin_copy<int(sizeof(T))>(to + e, panel + e, true);
+    commit_copies();
+}
+
+/* Backward, from a column of the panel in shared memory to the next: eight numbers more than a multiple of sixteen, so
+ * that a warp's lanes, eight columns by four pairs of rows, read different banks. */
+__device__ __forceinline__ int many_narrow_stride(int nr) {
+    return (nr + 7) / 16 * 16 + 8;
+}
+
+/* Begin to bring the panel so: row i of column j is at j stride + i. Zeros are written where it has no number, above
+ * the diagonal and behind the last row. */
+template <int THREADS, typename T>
+__device__ __forceinline__ void begin_panel_columns_block(const gsv_device_plan &plan, const gsv_node &node,
+                                                          T *to) {
+    const int lane = threadIdx.x % 32, nr = node.nr, nc = node.nc, stride = many_narrow_stride(nr);
+    const T *panel = static_cast<const T *>(plan.panels) + node.panel;
+    for (int j = threadIdx.x / 32; j < nc; j += THREADS / 32) {
+        const T *from = panel + gsv_narrow_column(nr, j);
+        T *column = to + j * stride;
+        for (int i = j + lane; i < nr; i += 32)
+            begin_copy<int(sizeof(T))>(column + i, from + i, true);
+        if (lane < j)
+            column[lane] = make<T>(0);
+        if (nr + lane < stride)
+            column[nr + lane] = make<T>(0);
+    }
     commit_copies();
 }
 
@@ -219,7 +251,7 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
     typedef many_narrow_room<T, C> room;
     __shared__ many_narrow_lists lists;
     T *f = shared, *panel = shared + room::FRONT;
-    begin_narrow_panel_block<room::THREADS>(plan, node, panel);
+    begin_packed_panel_block<room::THREADS>(plan, node, panel);
     const uint32_t *list = lists.template bring_block<room::THREADS>(plan, node);
     const bool refuse = !ready() || node.parts != 1; /* this kernel cannot (cuda_sweep.cuh) */
     many_narrow_front<T, C> front(node, lists.from, list, columns, y + c0, u + c0);
@@ -245,90 +277,83 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
                                                         int begin, int end, int columns, int c0, const T *x,
                                                         T *y, T *shared, Ready ready) {
     typedef many_narrow_room<T, C> room;
-    constexpr int STRIDE = room::STRIDE, N = room::WIDTH / 8, SHARES = room::SHARES, OWN = room::OWN;
-    constexpr int AHEAD = 4; /* blocks of eight rows of a share that a warp asks for at the same time */
+    constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS;
+    constexpr int AHEAD = 4; /* blocks of eight rows that a warp asks for at the same time */
     __shared__ int32_t rows[GSV_NARROW_ROWS];
     T *sums_of = shared, *panel = shared + room::SUMS;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
-    const int nr = node.nr, nc = node.nc;
-    /* shares warp / N * OWN + o */
-    auto row_of = [&](int turn, int o, int k) { return turn + 8 * (warp / N * OWN + o + SHARES * k); };
-    begin_narrow_panel_block<room::THREADS>(plan, node, panel);
+    const int nr = node.nr, nc = node.nc, stride = many_narrow_stride(nr);
+    const int share = warp / room::ASIDE, own = warp % room::ASIDE * 8 * EIGHTS; /* the warp's first column */
+    auto row_of = [&](int turn, int k) { return turn + 8 * (share + SHARES * k); };
+    begin_panel_columns_block<room::THREADS>(plan, node, panel);
     for (int i = threadIdx.x; i < nr; i += room::THREADS)
         rows[i] = plan.rows[node.rows + i];
     const bool refuse = !ready() || node.parts != 1;
-    T ahead[OWN][AHEAD][2];
+    T ahead[AHEAD][2][2];
     auto ask = [&](int part, int turn) {
-        const int c = c0 + part * room::WIDTH + warp % N * 8 + g;
-        const T *own = many_kept(x + c), *below = many_kept(y + c);
+        const int c = c0 + part * room::WIDTH + 2 * g;
+        const T *above = many_kept(x + c), *below = many_kept(y + c);
 #pragma unroll
-        for (int o = 0; o < OWN; o++)
+        for (int k = 0; k < AHEAD; k++)
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++)
-#pragma unroll
-                for (int s = 0; s < 2; s++) {
-                    const int i = row_of(turn, o, k) + 4 * s + q;
-                    ahead[o][k][s] = make<T>(0);
-                    if (i < nr)
-                        ahead[o][k][s] = *many_row(i < nc ? own : below, rows[i], columns);
-                }
+            for (int s = 0; s < 2; s++) {
+                const int i = row_of(turn, k) + 2 * q + s;
+                ahead[k][s][0] = ahead[k][s][1] = make<T>(0);
+                if (i < nr)
+                    load_run(many_row(i < nc ? above : below, rows[i], columns), ahead[k][s]);
+            }
     };
     ask(begin, 0);
-    int at[4]; /* row q of this lane's column of each fragment */
-#pragma unroll
-    for (int m = 0; m < 4; m++)
-        at[m] = gsv_narrow_column(nr, 8 * m + g) + q;
+    const T *at = panel + (own + g) * stride + 2 * q;
     wait_for_copies<0>();
     __syncthreads(); /* the panel is there */
     for (int part = begin; part < end; part++) {
-        fragment<T, 4, 8> sums[OWN];
+        fragment<T, 2, 8> sums[EIGHTS];
 #pragma unroll
-        for (int o = 0; o < OWN; o++)
-            sums[o].clear();
+        for (int m = 0; m < EIGHTS; m++)
+            sums[m].clear();
         for (int turn = 0; turn < nr; turn += 8 * SHARES * AHEAD) {
-            T v[OWN][AHEAD][2];
+            T v[AHEAD][2][2];
 #pragma unroll
-            for (int o = 0; o < OWN; o++)
+            for (int k = 0; k < AHEAD; k++)
 #pragma unroll
-                for (int k = 0; k < AHEAD; k++)
+                for (int s = 0; s < 2; s++)
 #pragma unroll
-                    for (int s = 0; s < 2; s++)
-                        v[o][k][s] = ahead[o][k][s];
+                    for (int e = 0; e < 2; e++)
+                        v[k][e][s] = ahead[k][s][e];
             if (turn + 8 * SHARES * AHEAD < nr)
                 ask(part, turn + 8 * SHARES * AHEAD);
             else if (part + 1 < end)
                 ask(part + 1, 0);
 #pragma unroll
-            for (int k = 0; k < AHEAD; k++)
+            for (int k = 0; k < AHEAD; k++) {
+                const int i = row_of(turn, k);
+                if (i >= nr)
+                    break;
 #pragma unroll
-                for (int o = 0; o < OWN; o++) {
-                    const int i0 = row_of(turn, o, k);
-                    if (i0 >= nr)
-                        continue;
-                    T a[4][2], b[2][1] = {{v[o][k][0]}, {v[o][k][1]}};
-#pragma unroll
-                    for (int s = 0; s < 2; s++)
-#pragma unroll
-                        for (int m = 0; m < 4; m++) {
-                            const int i = i0 + 4 * s + q, j = 8 * m + g;
-                            a[m][s] = conjugate(j < nc && i >= j && i < nr ? panel[at[m] + i0 + 4 * s]
-                                                                           : make<T>(0));
-                        }
-                    sums[o].add_product(a, b);
+                for (int m = 0; m < EIGHTS; m++) {
+                    if (own + 8 * m >= nc)
+                        break;
+                    T two[2];
+                    load_run(at + 8 * m * stride + i, two);
+                    const T b[2][1] = {{conjugate(two[0])}, {conjugate(two[1])}};
+                    sums[m].add_product(v[k], b);
                 }
+            }
         }
         if (part > begin)
             __syncthreads(); /* the sums of the part before have been read */
 #pragma unroll
-        for (int o = 0; o < OWN; o++) {
-            T sum[4][1][2];
-            sums[o].result(sum);
+        for (int m = 0; m < EIGHTS; m++) {
+            T sum[2][1][2]; /* of right-hand sides 2 g and the next one; columns 2 q and the next one */
+            sums[m].result(sum);
 #pragma unroll
-            for (int m = 0; m < 4; m++)
-                if (8 * m + g < nc)
-                    store_run(sums_of + ((warp / N * OWN + o) * GSV_NARROW_COLUMNS + 8 * m + g) * STRIDE +
-                                  warp % N * 8 + 2 * q,
-                              sum[m][0]);
+            for (int e = 0; e < 2; e++) {
+                const int j = own + 8 * m + 2 * q + e;
+                const T two[2] = {sum[0][0][e], sum[1][0][e]};
+                if (j < nc)
+                    store_run(sums_of + (share * GSV_NARROW_COLUMNS + j) * STRIDE + 2 * g, two);
+            }
         }
         __syncthreads(); /* the sums are there */
         constexpr int PER_ROW = room::WIDTH / 2;
