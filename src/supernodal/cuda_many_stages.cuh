@@ -154,14 +154,21 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     typedef many_shape<T, C> shape;
     static const int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK, PER_RUN = GSV_TILE / CHUNK;
     static const int THREADS = shape::THREADS, COPIES = shape::A / CHUNK / THREADS,
-                     STARTS = BACKWARD ? 1 : COPIES, ROWS_APART = THREADS / PER_ROW;
+                     STARTS = BACKWARD ? 1 : COPIES, ROWS_APART = THREADS / PER_ROW,
+                     PLACES_APART =
+                         many_chains<T>::value ? ROWS_APART / 4 : ROWS_APART; /* of a thread's copies of v */
     static_assert(THREADS / PER_RUN % GSV_TILE == 0,
                   "the copies of a thread are of one column of their tiles");
+    static_assert(ROWS_APART % 4 == 0 && (shape::V_COPIES == 1 || !many_chains<T>::value || ROWS_APART == 4),
+                  "the places of a thread's copies of v are in the same multiple of four");
     const many_tile &tile;
     const T *panel;
     const T *own, *below; /* v of this thread's columns; forward own: of its first row of the next stage */
-    const int32_t *rows;  /* backward: of all supernodes */
-    int columns, nc, split, inside, inside_end;
+    const int32_t
+        *next;      /* backward: of all supernodes' rows, this thread's first one that ask() has not had */
+    uint32_t pitch; /* bytes of a row of v */
+    int nc, split, inside, inside_end;
+    int place;                    /* in v's share of a stage: of this thread's first copy */
     many_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
     int left;                     /* rows of v that it has, from this thread's first one on */
     uint32_t start[STARTS];       /* of the next stage's copies, from the panel on, in units of 16 bytes */
@@ -171,9 +178,10 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
 
     __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile,
                                            const T *own_rows, const T *rows_below)
-        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), columns(tile.columns),
-          nc(tile.node.nc), split(tile.node.first_column + tile.block.end), inside(tile.inside),
-          inside_end(tile.inside_end), cursor(tile), there(0), policy(l2_policy_of(plan.transient)) {
+        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel),
+          pitch(uint32_t(tile.columns) * uint32_t(sizeof(T))), nc(tile.node.nc),
+          split(tile.node.first_column + tile.block.end), inside(tile.inside), inside_end(tile.inside_end),
+          cursor(tile), there(0), policy(l2_policy_of(plan.transient)) {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         const int column = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
 #pragma unroll
@@ -188,20 +196,25 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         const int r = threadIdx.x / PER_ROW, c = tile.c0 + int(threadIdx.x) % PER_ROW * CHUNK;
         own = own_rows + c;
         below = rows_below + c;
-        rows = plan.rows;
         left = tile.end - cursor.term - r;
+        next = plan.rows + tile.node.rows + (tile.end - left);
+        place = many_place<T>(r);
+        place = place * shape::COLUMNS + swizzle(threadIdx.x % PER_ROW * CHUNK, place);
         if (!BACKWARD)
-            own += int64_t(tile.node.first_column + tile.begin + r) * columns;
+            own = row_of(own, tile.node.first_column + tile.begin + r);
         ask();
+    }
+
+    /* Row `row` of v, from `vectors` on. */
+    __device__ __forceinline__ const T *row_of(const T *vectors, uint32_t row) const {
+        return reinterpret_cast<const T *>(reinterpret_cast<const char *>(vectors) + uint64_t(row) * pitch);
     }
 
     __device__ __forceinline__ void ask() {
         if constexpr (BACKWARD) {
-            /* where that is, is worked out anew: it would be two registers more */
-            const int32_t *from = rows + tile.node.rows + (tile.end - left);
 #pragma unroll
             for (int k = 0; k < shape::V_COPIES; k++)
-                row[k] = k * ROWS_APART < left ? from[k * ROWS_APART] : 0;
+                row[k] = k * ROWS_APART < left ? next[k * ROWS_APART] : 0;
         }
     }
 
@@ -241,23 +254,23 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
             if (at.turned && at.term >= tile.near)
                 await(at.term < tile.far);
         T *v = stage + shape::A;
-        const int r = threadIdx.x / PER_ROW, c = threadIdx.x % PER_ROW * CHUNK;
 #pragma unroll
         for (int k = 0; k < shape::V_COPIES; k++) {
             const bool here = k * ROWS_APART < left;
             const T *from = own;
             if (BACKWARD)
-                from = (row[k] < split ? own : below) + int64_t(row[k]) * columns;
+                from = row_of(row[k] < split ? own : below, row[k]);
             else if (here)
-                from += int64_t(k * ROWS_APART) * columns;
-            const int place = many_place<T>(k * ROWS_APART + r);
-            begin_copy<16>(v + place * shape::COLUMNS + swizzle(c, place), from, here);
+                from = row_of(own, k * ROWS_APART);
+            begin_copy<16>(v + k * PLACES_APART * shape::COLUMNS + (place ^ 4 * (k * PLACES_APART & 3)), from,
+                           here);
         }
         left -= further;
+        next += further;
         if (BACKWARD)
             ask();
         else if (left > 0)
-            own += int64_t(shape::DEPTH) * columns;
+            own = row_of(own, shape::DEPTH);
     }
 
     /* The panel's columns, or rows, from `term` on, to which the next ones are `further`. */
