@@ -159,8 +159,8 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
                          many_chains<T>::value ? ROWS_APART / 4 : ROWS_APART; /* of a thread's copies of v */
     static_assert(THREADS / PER_RUN % GSV_TILE == 0,
                   "the copies of a thread are of one column of their tiles");
-    static_assert(ROWS_APART % 4 == 0 && (shape::V_COPIES == 1 || !many_chains<T>::value || ROWS_APART == 4),
-                  "the places of a thread's copies of v are in the same multiple of four");
+    static_assert(ROWS_APART % 4 == 0 && (ROWS_APART & (ROWS_APART - 1)) == 0,
+                  "from a thread's first place of v to its others no bit is carried");
     const many_tile &tile;
     const T *panel;
     const T *own, *below; /* v of this thread's columns; forward own: of its first row of the next stage */

@@ -281,7 +281,8 @@ template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typenam
           typename Begin>
 __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
                                                    const T *own, const T *below, T *shared,
-                                                   typename many_sums_of<T, C, BACKWARD>::type &sums, Owed owed, Ready ready, Await await, Begin begin) {
+                                                   typename many_sums_of<T, C, BACKWARD>::type &sums,
+                                                   Owed owed, Ready ready, Await await, Begin begin) {
     typedef many_shape<T, C> shape;
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* nothing to multiply behind the last row or column */
