@@ -154,9 +154,9 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     typedef many_shape<T, C> shape;
     static const int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK, PER_RUN = GSV_TILE / CHUNK;
     static const int THREADS = shape::THREADS, COPIES = shape::A / CHUNK / THREADS,
-                     STARTS = BACKWARD ? 1 : COPIES, ROWS_APART = THREADS / PER_ROW,
-                     PLACES_APART =
-                         many_chains<T>::value ? ROWS_APART / 4 : ROWS_APART; /* of a thread's copies of v */
+                     STARTS = BACKWARD ? 1 : COPIES;
+    static const int ROWS_APART = THREADS / PER_ROW, /* a thread's copies of v, and their places in a stage */
+        PLACES_APART = many_chains<T>::value ? ROWS_APART / 4 : ROWS_APART;
     static_assert(THREADS / PER_RUN % GSV_TILE == 0,
                   "the copies of a thread are of one column of their tiles");
     static_assert(ROWS_APART % 4 == 0 && (ROWS_APART & (ROWS_APART - 1)) == 0,
@@ -164,11 +164,10 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     const many_tile &tile;
     const T *panel;
     const T *own, *below; /* v of this thread's columns; forward own: of its first row of the next stage */
-    const int32_t
-        *next;      /* backward: of all supernodes' rows, this thread's first one that ask() has not had */
-    uint32_t pitch; /* bytes of a row of v */
+    const int32_t *next;  /* backward: which rows of v ask() asks for next */
+    uint32_t pitch;       /* bytes of a row of v */
     int nc, split, inside, inside_end;
-    int place;                    /* in v's share of a stage: of this thread's first copy */
+    int place;                    /* of this thread's first copy of v in a stage */
     many_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
     int left;                     /* rows of v that it has, from this thread's first one on */
     uint32_t start[STARTS];       /* of the next stage's copies, from the panel on, in units of 16 bytes */
