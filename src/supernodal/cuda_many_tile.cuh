@@ -206,23 +206,16 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
 #pragma unroll
         for (int t = 0; t < sums_of::RUNS; t++)
 #pragma unroll
-            for (int s = 0; s < 4; s++) {
-                const double2 two =
-                    *reinterpret_cast<const double2 *>(stage + v[0] + 4 * s * shape::COLUMNS + 16 * t);
-                x[t][s][0] = two.x;
-                x[t][s][1] = two.y;
-            }
+            for (int s = 0; s < 4; s++)
+                load_run(stage + v[0] + 4 * s * shape::COLUMNS + 16 * t, x[t][s]);
 #pragma unroll
         for (int i = 0; i < 2 * SIXTEENS; i++) {
             if (!ALL && i / 2 >= active)
                 break;
             double row[4]; /* row 8 i + g; terms 4 q + s */
 #pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const double2 two = *reinterpret_cast<const double2 *>(stage + a[h] + 8 * i * GSV_TILE);
-                row[2 * h] = two.x;
-                row[2 * h + 1] = two.y;
-            }
+            for (int h = 0; h < 2; h++)
+                load_run(stage + a[h] + 8 * i * GSV_TILE, *reinterpret_cast<double(*)[2]>(&row[2 * h]));
 #pragma unroll
             for (int t = 0; t < sums_of::RUNS; t++)
                 add_run_warp<SUMS>(sums.c[t][i], x[t], row);
