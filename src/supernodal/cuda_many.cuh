@@ -264,7 +264,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
         owed[i] = i < place.rows ? children[place.row(i)] : many_children{0, 0, {0, 0}};
         const T *from = nullptr;
         if (owed[i].count > 0)
-            from = u + int64_t(owed[i].row[0]) * tile.columns;
+            from = many_row(u, owed[i].row[0], tile.columns);
         else if (i < place.rows && many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
             from = many_row_of(tile, row, y, x, u);
 #pragma unroll
@@ -287,13 +287,13 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
 template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await>
 __device__ __forceinline__ bool
 many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile, many_children *children,
-                T *y, T *x, T *u, T *partial, T *shared, Owed owed, Ready ready, Await await) {
+                T *y, T *x, T *u, int columns, T *partial, T *shared, Owed owed, Ready ready, Await await) {
     typedef many_shape<T, C> shape;
     typedef many_sums_of<T, C, BACKWARD> sums_of;
     constexpr int RUNS = sums_of::RUNS, I = sums_of::ROWS;
     typename sums_of::type sums;
     many_product_block<T, C, BACKWARD, DIVIDED>(
-        plan, tile, BACKWARD ? x : y, y, shared, sums,
+        plan, tile, BACKWARD ? x : y, y, columns, shared, sums,
         [&] {
             /* thread 0, which polls, has the last row, or none */
             const int row = shape::THREADS - 1 - int(threadIdx.x);
@@ -415,8 +415,8 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
         T *partial = static_cast<T *>(v.partial);
-        done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, partial, shared,
-                                                        owed, ready, await);
+        done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, C * groups,
+                                                        partial, shared, owed, ready, await);
     } else if (work.task.kind == GSV_MANY_NARROW) {
         const int begin = many_narrow_part<T, C>(work.task.begin),
                   end = many_narrow_part<T, C>(work.task.end);

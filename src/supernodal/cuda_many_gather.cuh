@@ -19,9 +19,11 @@ template <typename T> __device__ __forceinline__ T *many_kept(T *pointer) {
     return pointer;
 }
 
-/* Row `row` of vectors with so many columns. */
-template <typename T> __device__ __forceinline__ T *many_row(T *vectors, uint32_t row, int columns) {
-    return vectors + uint64_t(row) * uint32_t(columns);
+/* Row `row` of vectors with so many columns: one multiplication of 32 by 32 bits. */
+template <typename T>
+__device__ __forceinline__ const T *many_row(const T *vectors, uint32_t row, int columns) {
+    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(vectors) +
+                                       uint64_t(row) * (uint32_t(columns) * uint32_t(sizeof(T))));
 }
 
 /* What the children owe a row: how many rows of update vectors, where their list begins, and the first two.
@@ -63,7 +65,7 @@ __device__ __forceinline__ void many_add_children(const gsv_device_plan &plan, c
                                                               : plan.gather[children[r].begin + k];
 #pragma unroll
                     for (int t = 0; t < N; t++)
-                        load_run(u + int64_t(row) * columns + c + t * apart, term[a][r][t]);
+                        load_run(many_row(u, row, columns) + c + t * apart, term[a][r][t]);
                 }
 #pragma unroll
         for (int a = 0; a < AHEAD; a++)
@@ -104,7 +106,7 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
             for (int r = 0; r < ROWS; r++) {
                 term[a][r][0] = term[a][r][1] = make<T>(0);
                 if (at[r] + a < end[r])
-                    load_run(u + int64_t(row[a][r]) * columns, term[a][r]);
+                    load_run(many_row(u, row[a][r], columns), term[a][r]);
             }
     }
 

@@ -13,9 +13,8 @@
 #define GSV_CUDA_MANY_STAGES_CUH
 
 #include "../dense_kernels/fragment.cuh"
-#include "cuda_gather.cuh"
 #include "cuda_l2.cuh"
-#include "cuda_many.h"
+#include "cuda_many_gather.cuh"
 #include "cuda_wide.cuh"
 
 namespace gsv {
@@ -28,7 +27,7 @@ template <typename T> struct many_chains {
 /* C: right-hand sides of a tile. */
 template <typename T, int C> struct many_shape {
     static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, RUNS = C / 16 /* of eight in a warp's sums */,
-                     DEPTH = GSV_TILE, STAGES = 3;
+                     DEPTH = GSV_TILE, STAGES = C == GSV_MANY_LEAST ? 4 : 3 /* small ones take less time */;
     static const bool CHAINS = many_chains<T>::value,
                       TALL = CHAINS && !traits<T>::is_complex && C == GSV_MANY_COLUMNS,
                       AHEAD = CHAINS && !traits<T>::is_complex && !TALL; /* it has registers (many_lane) */
@@ -147,8 +146,10 @@ template <> struct many_cursor<true> {
 /*
  * Brings stage after stage. A thread has the same few copies of every stage, whose places advance from stage
  * to stage: inside a panel that is all there is to compute, from what the thread knows without reading
- * shared memory. At its edges, in the triangle, and in a narrow panel, every copy is looked up
- * (`bring_edge`). Backward, rows of v are asked for a step ahead.
+ * shared memory. At its edges and in the triangle some copies are of zeros (`at_edge`). Backward, rows of v are
+ * asked for a step ahead, and own, below and columns stay as they are, the kernel's parameters, which need no
+ * registers: what the compiler keeps in local memory instead comes out of L2 in every stage, for whoever
+ * acquires a counter empties the L1 cache.
  */
 template <typename T, int C, bool BACKWARD> struct many_stream {
     typedef many_shape<T, C> shape;
@@ -163,9 +164,9 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
                   "from a thread's first place of v to its others no bit is carried");
     const many_tile &tile;
     const T *panel;
-    const T *own, *below; /* v of this thread's columns; forward own: of its first row of the next stage */
+    const T *own, *below; /* v; forward own: of this thread's column, its first row of the next stage */
     const int32_t *next;  /* backward: which rows of v ask() asks for next */
-    uint32_t pitch;       /* bytes of a row of v */
+    int columns, column;  /* of v; this thread's first one of a copy */
     int nc, split, inside, inside_end;
     int place;                    /* of this thread's first copy of v in a stage */
     many_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
@@ -175,38 +176,32 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     l2_policy policy;             /* of the panel */
     int32_t row[shape::V_COPIES]; /* backward: of the next stage's v */
 
-    __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile,
-                                           const T *own_rows, const T *rows_below)
-        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel),
-          pitch(uint32_t(tile.columns) * uint32_t(sizeof(T))), nc(tile.node.nc),
-          split(tile.node.first_column + tile.block.end), inside(tile.inside), inside_end(tile.inside_end),
-          cursor(tile), there(0), policy(l2_policy_of(plan.transient)) {
+    __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile, const T *own,
+                                           const T *below, int columns)
+        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), own(own), below(below),
+          columns(columns), nc(tile.node.nc), split(tile.node.first_column + tile.block.end),
+          inside(tile.inside), inside_end(tile.inside_end), cursor(tile), there(0),
+          policy(l2_policy_of(plan.transient)) {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
-        const int column = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
+        const int from = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
 #pragma unroll
         for (int k = 0; k < COPIES; k++) {
             const int at = run + k * (THREADS / PER_RUN);
             const int block_row = (BACKWARD ? cursor.term : tile.first + at) / GSV_TILE;
             if (k < STARTS)
                 start[k] = uint32_t(
-                    (gsv_block_row_start(tile.node.nc, block_row) + GSV_TILE * int64_t(column) + p) / CHUNK);
+                    (gsv_block_row_start(tile.node.nc, block_row) + GSV_TILE * int64_t(from) + p) / CHUNK);
             there |= uint32_t((BACKWARD ? tile.first + at : GSV_TILE * block_row) < tile.last) << k;
         }
-        const int r = threadIdx.x / PER_ROW, c = tile.c0 + int(threadIdx.x) % PER_ROW * CHUNK;
-        own = own_rows + c;
-        below = rows_below + c;
+        const int r = threadIdx.x / PER_ROW;
+        column = tile.c0 + int(threadIdx.x) % PER_ROW * CHUNK;
         left = tile.end - cursor.term - r;
         next = plan.rows + tile.node.rows + (tile.end - left);
         place = many_place<T>(r);
         place = place * shape::COLUMNS + swizzle(threadIdx.x % PER_ROW * CHUNK, place);
         if (!BACKWARD)
-            own = row_of(own, tile.node.first_column + tile.begin + r);
+            this->own = many_row(own + column, tile.node.first_column + tile.begin + r, columns);
         ask();
-    }
-
-    /* Row `row` of v, from `vectors` on. */
-    __device__ __forceinline__ const T *row_of(const T *vectors, uint32_t row) const {
-        return reinterpret_cast<const T *>(reinterpret_cast<const char *>(vectors) + uint64_t(row) * pitch);
     }
 
     __device__ __forceinline__ void ask() {
@@ -258,9 +253,9 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
             const bool here = k * ROWS_APART < left;
             const T *from = own;
             if (BACKWARD)
-                from = row_of(row[k] < split ? own : below, row[k]);
+                from = many_row(row[k] < split ? own : below, row[k], columns) + column;
             else if (here)
-                from = row_of(own, k * ROWS_APART);
+                from = many_row(own, k * ROWS_APART, columns);
             begin_copy<16>(v + k * PLACES_APART * shape::COLUMNS + (place ^ 4 * (k * PLACES_APART & 3)), from,
                            here);
         }
@@ -269,23 +264,23 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         if (BACKWARD)
             ask();
         else if (left > 0)
-            own = row_of(own, shape::DEPTH);
+            own = many_row(own, shape::DEPTH, columns);
     }
 
     /* The panel's columns, or rows, from `term` on, to which the next ones are `further`. */
     __device__ __forceinline__ void bring_panel(T *stage, int term, int further) {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         T *to = stage + place_in_stage(run, p);
-        if (term >= inside && term + shape::DEPTH <= inside_end) {
+        uint32_t here = there;
+        if (term < inside || term + shape::DEPTH > inside_end)
+            here &= at_edge(run, term);
 #pragma unroll
-            for (int k = 0; k < COPIES; k++) {
-                const T *from = panel + int64_t(start[BACKWARD ? 0 : k]) * CHUNK;
-                if (BACKWARD)
-                    from += k * (THREADS / PER_RUN) * GSV_TILE;
-                begin_copy_panel(to + k * (THREADS / PER_RUN) * GSV_TILE, from, there >> k & 1, policy);
-            }
-        } else
-            bring_edge(stage, term);
+        for (int k = 0; k < COPIES; k++) {
+            const T *from = panel + int64_t(start[BACKWARD ? 0 : k]) * CHUNK;
+            if (BACKWARD)
+                from += k * (THREADS / PER_RUN) * GSV_TILE;
+            begin_copy_panel(to + k * (THREADS / PER_RUN) * GSV_TILE, from, here >> k & 1, policy);
+        }
         if (further != GSV_TILE)
             start[0] += uint32_t((gsv_block_row_start(nc, (term + further) / GSV_TILE) -
                                   gsv_block_row_start(nc, term / GSV_TILE)) /
@@ -297,19 +292,19 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
                                      PER_RUN);
     }
 
-    __device__ __forceinline__ void bring_edge(T *a, int term) {
-#pragma unroll 1
-        for (int k = 0; k < COPIES; k++) {
-            const int e = k * THREADS + int(threadIdx.x), p = e % PER_RUN * CHUNK, run = e / PER_RUN;
-            /* a run is a column's numbers of a block row */
-            const int block_row = BACKWARD ? term / GSV_TILE : tile.first / GSV_TILE + run / shape::DEPTH;
-            const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
-            const bool here = (BACKWARD ? column : GSV_TILE * block_row) < tile.last &&
-                              column < gsv_block_row_columns(nc, block_row) &&
-                              (BACKWARD ? GSV_TILE * block_row < tile.node.nr : column < tile.end);
-            const T *from = panel + gsv_block_row_start(nc, block_row) + GSV_TILE * int64_t(column) + p;
-            begin_copy_panel(a + place_in_stage(run, p), here ? from : panel, here, policy);
-        }
+    /* Bit k: the panel has the numbers of copy k of the terms from `term` on. A block row of the triangle ends
+     * with the sixteen columns of its diagonal; from copy to copy it is APART rows further down, backward the
+     * column APART further to the right. */
+    __device__ __forceinline__ uint32_t at_edge(int run, int term) const {
+        constexpr int APART = THREADS / PER_RUN;
+        const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
+        if (BACKWARD ? term >= tile.node.nr : column >= tile.end)
+            return 0;
+        const int block_row = BACKWARD ? term : tile.first + run / GSV_TILE * GSV_TILE; /* its first row */
+        const int past = column - block_row - GSV_TILE + 1; /* so far is copy 0 behind that end, if > 0 */
+        if (BACKWARD)
+            return past > 0 ? 0 : past + (COPIES - 1) * APART <= 0 ? ~0u : (1u << (1 - past / APART)) - 1;
+        return past > 0 ? ~0u << (past + APART - 1) / APART : ~0u;
     }
 };
 

@@ -273,7 +273,7 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
 template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await,
           typename Begin>
 __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
-                                                   const T *own, const T *below, T *shared,
+                                                   const T *own, const T *below, int columns, T *shared,
                                                    typename many_sums_of<T, C, BACKWARD>::type &sums,
                                                    Owed owed, Ready ready, Await await, Begin begin) {
     typedef many_shape<T, C> shape;
@@ -281,7 +281,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
     /* nothing to multiply behind the last row or column */
     const int left = tile.last - tile.first - many_warp_row<T, C>(tile.height);
     const int rows = many_warp_rows<T, C>(tile.height), active = ((left < rows ? left : rows) + 15) / 16;
-    many_stream<T, C, BACKWARD> stream(plan, tile, own, below);
+    many_stream<T, C, BACKWARD> stream(plan, tile, own, below, columns);
     for (int step = 0; step < shape::STAGES - 1 && step < steps; step++)
         stream.bring_panel_ahead(shared + step * shape::STAGE);
     auto bring_first = [&] {
