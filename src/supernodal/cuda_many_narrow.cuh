@@ -1,6 +1,6 @@
 /*
  * Narrow supernodes of the upper tree for many right-hand sides: a block, of four or eight warps as for a tile,
- * has one supernode and some of a tile's right-hand sides, sixteen of them, a part, after the other; the
+ * has one supernode and some of a tile's right-hand sides, sixteen or 32 of them, a part, after the other; the
  * supernode's panel is in shared memory.
  *
  *   forward   f = y(own columns) + what the children owe them, and what they owe the rows below, all rows of
@@ -16,8 +16,8 @@
  *
  * All number types, in the fragments of fragment.cuh. Forward in lane l = 4 g + q: a rows g + 8 m, terms q and q + 4;
  * v these terms, column g; sums rows g + 8 m, columns 2 q and 2 q + 1. Backward the rows of a fragment are right-hand
- * sides, g and g + 8 are 2 g and 2 g + 1, its columns are the supernode's, and of eight rows of the panel terms q and
- * q + 4 are 2 q and 2 q + 1: a lane has two neighbours from every read (many_sums_of).
+ * sides, of each sixteen g and g + 8 are 2 g and 2 g + 1, its columns are the supernode's, and of eight rows of the
+ * panel terms q and q + 4 are 2 q and 2 q + 1: a lane has two neighbours from every read (many_sums_of).
  *
  * Synchronisation: barriers before the vectors are read, in ready(); before the products; and, where there is
  * more than one part, before what the next one writes into shared memory, or backward the sums. Traffic: the
@@ -36,7 +36,8 @@ namespace gsv {
 enum { MANY_TERMS = 1024 }; /* of a narrow supernode's lists are in shared memory */
 
 template <typename T, int C> struct many_narrow_room {
-    static const int WIDTH = 16, PARTS = C / WIDTH;             /* right-hand sides of a part */
+    static const int SIXTEENS = many_shape<T, C>::TALL ? 2 : 1; /* of a part's right-hand sides */
+    static const int WIDTH = 16 * SIXTEENS, PARTS = C / WIDTH;
     static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
     static const int SUM_STRIDE = WIDTH + 2;                    /* of a row of sums */
     static const int SHARES = 4;                                /* of a backward sum */
@@ -158,7 +159,7 @@ template <typename T, int C> struct many_narrow_front {
             const int i = before + first + r * STEP;
             owed.sum[r][0] = owed.sum[r][1] = make<T>(0);
             if (i < node.nc)
-                load_run(y + int64_t(i) * columns + c, owed.sum[r]);
+                load_run(many_row(y + c, i, columns), owed.sum[r]);
         }
         owed.ask(u + c, columns);
     }
@@ -277,7 +278,8 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
                                                         int begin, int end, int columns, int c0, const T *x,
                                                         T *y, T *shared, Ready ready) {
     typedef many_narrow_room<T, C> room;
-    constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS;
+    constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS,
+                  SIXTEENS = room::SIXTEENS;
     constexpr int AHEAD = 4; /* blocks of eight rows that a warp asks for at the same time */
     __shared__ int32_t rows[GSV_NARROW_ROWS];
     T *sums_of = shared, *panel = shared + room::SUMS;
@@ -289,7 +291,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     for (int i = threadIdx.x; i < nr; i += room::THREADS)
         rows[i] = plan.rows[node.rows + i];
     const bool refuse = !ready() || node.parts != 1;
-    T ahead[AHEAD][2][2];
+    T ahead[AHEAD][2][SIXTEENS][2];
     auto ask = [&](int part, int turn) {
         const int c = c0 + part * room::WIDTH + 2 * g;
         const T *above = many_kept(x + c), *below = many_kept(y + c);
@@ -298,29 +300,36 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
 #pragma unroll
             for (int s = 0; s < 2; s++) {
                 const int i = row_of(turn, k) + 2 * q + s;
-                ahead[k][s][0] = ahead[k][s][1] = make<T>(0);
-                if (i < nr)
-                    load_run(many_row(i < nc ? above : below, rows[i], columns), ahead[k][s]);
+                const T *from = many_row(i < nc ? above : below, i < nr ? rows[i] : 0, columns);
+#pragma unroll
+                for (int w = 0; w < SIXTEENS; w++) {
+                    ahead[k][s][w][0] = ahead[k][s][w][1] = make<T>(0);
+                    if (i < nr)
+                        load_run(from + 16 * w, ahead[k][s][w]);
+                }
             }
     };
     ask(begin, 0);
-    const T *at = panel + (own + g) * stride + 2 * q;
+    int at[EIGHTS]; /* of this lane's columns; where there are none, the last one's */
+#pragma unroll
+    for (int m = 0; m < EIGHTS; m++)
+        at[m] = (own + 8 * m + g < nc ? own + 8 * m + g : nc - 1) * stride + 2 * q;
     wait_for_copies<0>();
     __syncthreads(); /* the panel is there */
     for (int part = begin; part < end; part++) {
-        fragment<T, 2, 8> sums[EIGHTS];
+        fragment<T, 2 * SIXTEENS, 8> sums[EIGHTS];
 #pragma unroll
         for (int m = 0; m < EIGHTS; m++)
             sums[m].clear();
         for (int turn = 0; turn < nr; turn += 8 * SHARES * AHEAD) {
-            T v[AHEAD][2][2];
+            T v[AHEAD][2 * SIXTEENS][2];
 #pragma unroll
             for (int k = 0; k < AHEAD; k++)
 #pragma unroll
                 for (int s = 0; s < 2; s++)
 #pragma unroll
-                    for (int e = 0; e < 2; e++)
-                        v[k][e][s] = ahead[k][s][e];
+                    for (int e = 0; e < 2 * SIXTEENS; e++)
+                        v[k][e][s] = ahead[k][s][e / 2][e % 2];
             if (turn + 8 * SHARES * AHEAD < nr)
                 ask(part, turn + 8 * SHARES * AHEAD);
             else if (part + 1 < end)
@@ -335,7 +344,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
                     if (own + 8 * m >= nc)
                         break;
                     T two[2];
-                    load_run(at + 8 * m * stride + i, two);
+                    load_run(panel + at[m] + i, two);
                     const T b[2][1] = {{conjugate(two[0])}, {conjugate(two[1])}};
                     sums[m].add_product(v[k], b);
                 }
@@ -345,14 +354,15 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
             __syncthreads(); /* the sums of the part before have been read */
 #pragma unroll
         for (int m = 0; m < EIGHTS; m++) {
-            T sum[2][1][2]; /* of right-hand sides 2 g and the next one; columns 2 q and the next one */
+            /* of right-hand sides 2 g and the next one, of each sixteen; columns 2 q and the next one */
+            T sum[2 * SIXTEENS][1][2];
             sums[m].result(sum);
 #pragma unroll
-            for (int e = 0; e < 2; e++) {
-                const int j = own + 8 * m + 2 * q + e;
-                const T two[2] = {sum[0][0][e], sum[1][0][e]};
+            for (int e = 0; e < 2 * SIXTEENS; e++) {
+                const int j = own + 8 * m + 2 * q + e % 2, w = e / 2;
+                const T two[2] = {sum[2 * w][0][e % 2], sum[2 * w + 1][0][e % 2]};
                 if (j < nc)
-                    store_run(sums_of + (share * GSV_NARROW_COLUMNS + j) * STRIDE + 2 * g, two);
+                    store_run(sums_of + (share * GSV_NARROW_COLUMNS + j) * STRIDE + 16 * w + 2 * g, two);
             }
         }
         __syncthreads(); /* the sums are there */

@@ -46,7 +46,7 @@ enum {
     GSV_MANY_SHORT_TASKS = 3000,
     GSV_MANY_SHORT_TERMS = 1 << 16,
     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks, of which every other one has
-     * nothing to do where a tile has 32 (cuda_many_narrow.cuh) */
+     * nothing to do where the kernel has two parts (cuda_many_narrow.cuh) */
     GSV_MANY_PARTS = 4,
     GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
     GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
