@@ -148,7 +148,7 @@ template <> struct many_cursor<true> {
  * to stage: inside a panel that is all there is to compute, from what the thread knows without reading
  * shared memory. At its edges and in the triangle some copies are of zeros (`at_edge`). Backward, rows of v are
  * asked for a step ahead, and own, below and columns stay as they are, the kernel's parameters, which need no
- * registers: what the compiler keeps in local memory instead comes out of L2 in every stage, for whoever
+ * registers: what the compiler keeps in local memory instead may come out of L2 in every stage, for whoever
  * acquires a counter empties the L1 cache.
  */
 template <typename T, int C, bool BACKWARD> struct many_stream {

@@ -8,10 +8,10 @@
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
  * A, 128 x 16, and sixteen rows of v (cuda_many_stages.cuh). A warp has 64 x 32 of the sums, in the fragments
  * of the tensor cores (fragment.cuh), half a thread's registers; or 32 x 32 of complex ones or in single
- * precision, where four warps are slower, or 32 x 16 where C is 32. Four warps
- * a block, then, and two blocks an SM: as many sums are in flight as with eight warps of 32 x 32 each, every
- * number of v is read out of shared memory by half as many of them, and a thread has the registers to know
- * its copies' places instead of looking them up. Where a tile has half of the rows, so has every warp.
+ * precision, where four warps are slower, or 32 x 16 where C is 32. Four warps a block, then, and two blocks an
+ * SM: as many sums are in flight as with eight warps of 32 x 32 each, every number of v is read out of shared
+ * memory by half as many of them, and a thread has the registers to know its copies' places instead of looking
+ * them up. Where a tile has half of the rows, so has every warp.
  *
  * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
  * stages are. Where the triangle is well-conditioned (GSV_WELL_LIMIT) the terms of a range are one chain, as in
