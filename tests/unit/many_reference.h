@@ -1,0 +1,168 @@
+/* What the sweeps for many right-hand sides compute, supernode after supernode by the plan's own maps, in integers; and
+ * what of it is there: for test_many.c. */
+#ifndef GSV_MANY_REFERENCE_H
+#define GSV_MANY_REFERENCE_H
+
+#include "supernodal/many_order.h"
+#include "supernodal/tiles.h"
+#include "testing.h"
+
+/* Entry (i, j) of the panel of supernode s: something arbitrary. */
+static uint64_t entry(int32_t s, int32_t i, int32_t j) {
+    uint64_t x =
+        (uint64_t)s * 0x9e3779b97f4a7c15u + ((uint64_t)i * 65536 + (uint64_t)j) * 0xc2b2ae3d27d4eb4fu;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9u;
+    return x ^ x >> 32;
+}
+
+/* One right-hand side, of one of the parts of a tile's, the vectors of the sweeps, which of their rows are
+ * complete, and the counters. */
+typedef struct run {
+    const gsv_plan *plan;
+    const int32_t *parts;      /* [nsuper] that triangles are inverted in */
+    int32_t part, broad;       /* broad: by the lists for broad vectors */
+    const gsv_many_list *list; /* of a sweep */
+    int32_t *supernode[3];     /* of each kind, by place */
+    uint64_t *y, *x, *u, *z, *partial;
+    char *u_there, *y_there, *z_there, *partial_there;
+    /* [n], and of u: column blocks before its own whose products have been added to a row of y */
+    int32_t *passes, *u_passes;
+    int32_t *counter;
+} run;
+
+static int32_t supernode_of_task(const run *r, const gsv_many_task *task) {
+    return r->supernode[task->node >> GSV_MANY_KIND][task->node & ((1 << GSV_MANY_KIND) - 1)];
+}
+
+static void *zeros(int64_t count, size_t size) {
+    void *memory = calloc((size_t)count + 1, size);
+    REQUIRE(memory);
+    return memory;
+}
+
+static void list_supernodes(run *r) {
+    const gsv_plan *plan = r->plan;
+    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
+    for (int kind = 0; kind < 3; kind++)
+        r->supernode[kind] = zeros(plan->l.nsuper, sizeof(int32_t));
+    for (int kind = 0; kind < 2; kind++) /* those in no branch, level by level */
+        for (int32_t k = 0; k < plan->nlevels; k++)
+            memcpy(r->supernode[kind] + lists[kind]->outside[k], lists[kind]->supernode + lists[kind]->ptr[k],
+                   (size_t)(lists[kind]->outside[k + 1] - lists[kind]->outside[k]) * sizeof(int32_t));
+    int32_t wide = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
+            r->supernode[GSV_MANY_WIDE][wide++] = s;
+}
+
+/* What the children owe front row i of supernode s, by the device's lists. */
+static uint64_t gathered(const run *r, int32_t s, int32_t i) {
+    const gsv_tiles *tiles = r->plan->tiles;
+    const int64_t row = tiles->row_place[s] + i;
+    uint64_t sum = 0;
+    for (uint32_t g = tiles->gather_ptr[row]; g < tiles->gather_ptr[row + 1]; g++) {
+        CHECK(tiles->gather[g] < r->plan->tiles->many.updates || tiles->branches.of[s] >= 0);
+        CHECK(r->u_there[tiles->gather[g]]);
+        sum += r->u[tiles->gather[g]];
+    }
+    return sum;
+}
+
+/* The column blocks of a supernode: columns first .. end - 1 of number k. */
+typedef struct block {
+    int32_t first, end, last; /* last: it is that */
+} block;
+
+static int32_t width_of(const run *r, int32_t s) {
+    return r->parts[s] > 1 ? gsv_part_columns(gsv_columns(r->plan, s), r->parts[s]) : gsv_columns(r->plan, s);
+}
+
+static int32_t blocks_of(const run *r, int32_t s) {
+    return (gsv_columns(r->plan, s) + width_of(r, s) - 1) / width_of(r, s);
+}
+
+static block block_of(const run *r, int32_t s, int32_t k) {
+    const int32_t nc = gsv_columns(r->plan, s), width = width_of(r, s), end = (k + 1) * width;
+    return (block){k * width, end < nc ? end : nc, k == blocks_of(r, s) - 1};
+}
+
+/* Row j of the front in column block k: all blocks before it have been multiplied with. */
+static uint64_t front(const run *r, int32_t s, int32_t k, int32_t j) {
+    const int32_t row = r->plan->l.first_column[s] + j;
+    CHECK(r->y_there[row] && r->passes[row] == k);
+    return r->y[row];
+}
+
+/* The product of column block k with row i. */
+static void put_forward(run *r, int32_t s, int32_t k, int32_t i, uint64_t sum) {
+    const int32_t nc = gsv_columns(r->plan, s), row = r->plan->l.first_column[s] + i;
+    const block b = block_of(r, s, k);
+    if (i < b.first)
+        return;
+    if (i < b.end) {
+        r->x[row] = sum;
+        return;
+    }
+    if (i < nc) {
+        CHECK(r->y_there[row] && r->passes[row] == k);
+        r->y[row] += sum;
+        r->passes[row]++;
+        return;
+    }
+    const int64_t at = r->plan->tiles->update_place[s] + i - nc;
+    CHECK(r->u_there[at] == 0 && r->u_passes[at] == k);
+    r->u[at] = sum + (k == 0 ? gathered(r, s, i) : r->u[at]);
+    r->u_passes[at]++;
+    r->u_there[at] = b.last != 0;
+}
+
+/* A supernode by itself. */
+static void forward_alone(run *r, int32_t s) {
+    const int32_t nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
+    for (int32_t j = 0; j < nc; j++) {
+        r->y[r->plan->l.first_column[s] + j] += gathered(r, s, j);
+        CHECK(!r->y_there[r->plan->l.first_column[s] + j]++);
+    }
+    for (int32_t k = 0; k < blocks_of(r, s); k++) {
+        const block b = block_of(r, s, k);
+        for (int32_t i = b.first; i < nr; i++) {
+            uint64_t sum = 0;
+            for (int32_t j = b.first; j < b.end && j <= i; j++)
+                sum += entry(s, i, j) * front(r, s, k, j);
+            put_forward(r, s, k, i, sum);
+        }
+    }
+}
+
+/* What column block b is multiplied with backward: own columns up to its end, and the solution. */
+static uint64_t solution(const run *r, int32_t s, block b, int32_t i) {
+    const int32_t row = r->plan->l.rows[r->plan->l.row_ptr[s] + i];
+    CHECK(i < b.end || r->z_there[row]);
+    return i < b.end ? r->x[row] : r->z[row];
+}
+
+static void put_backward(run *r, int32_t s, block b, int32_t j, uint64_t sum) {
+    const int32_t row = r->plan->l.first_column[s] + j;
+    if (j < b.first || j >= b.end)
+        return;
+    CHECK(!r->z_there[row]++);
+    r->z[row] = sum;
+}
+
+static void backward_alone(run *r, int32_t s) {
+    for (int32_t k = blocks_of(r, s) - 1; k >= 0; k--) {
+        const block b = block_of(r, s, k);
+        uint64_t sums[GSV_PIECE_NUMBERS];
+        REQUIRE(b.end - b.first <= GSV_PIECE_NUMBERS);
+        for (int32_t j = b.first; j < b.end; j++) {
+            sums[j - b.first] = 0;
+            for (int32_t i = j; i < gsv_rows(r->plan, s); i++)
+                sums[j - b.first] += entry(s, i, j) * solution(r, s, b, i);
+        }
+        for (int32_t j = b.first; j < b.end; j++)
+            put_backward(r, s, b, j, sums[j - b.first]);
+    }
+}
+
+#endif
