@@ -113,7 +113,16 @@ problem make_problem(int nr, int nc) {
     for (int k = 0; k < GSV_MANY_LISTS; k++) {
         const gsv_many_list &list = tiles->many.list[k];
         const int step = gsv_many_is_backward(k) ? p.plan.nlevels - 1 : 0;
-        std::vector<gsv_many_task> tasks(list.task + list.ptr[step], list.task + list.ptr[step + 1]);
+        gsv_many_schedule schedule;
+        gsv_message message;
+        const int32_t parts[2] = {1, 1};
+        TRY(gsv_many_schedule_create(&p.plan, k, gsv::many_launcher<double>::LOW, parts, &schedule,
+                                     &message));
+        std::vector<gsv_many_task> tasks;
+        for (int64_t t = 0; t < schedule.tasks; t++)
+            if (schedule.task[t].node == list.task[list.ptr[step]].node)
+                tasks.push_back(schedule.task[t]);
+        gsv_many_schedule_free(&schedule);
         for (gsv_many_task &task : tasks)
             task.count = task.owing = 0;
         p.many.task[k] = on_device(tasks);

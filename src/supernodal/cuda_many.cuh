@@ -41,7 +41,8 @@
  * Cost. A tile of 64 columns and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores,
  * and 72 KB through its shared memory, 576 cycles. What a task takes besides is latency, one trip after the
  * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
- * out. So two blocks share an SM.
+ * out. So two blocks share an SM. Forward most of a task is that, for its terms are own columns alone: there tiles of
+ * real numbers in double precision are half as high, low, and three blocks share an SM, or four with 32 columns.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
  * columns at a time, by cuda_sweep.cuh.
@@ -155,9 +156,9 @@ template <typename T, int C, bool BACKWARD> struct many_place_of_thread {
     int first, column, rows;
     __device__ __forceinline__ explicit many_place_of_thread(const many_tile &tile) {
         const int g = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
-        first = many_warp_row<T, C>(tile.height) + (sums_of::TURNED ? 2 * q : g);
+        first = many_warp_row<T, C, BACKWARD>(tile.height) + (sums_of::TURNED ? 2 * q : g);
         column = many_warp_column<C>() + 2 * (sums_of::TURNED ? g : q);
-        rows = many_warp_rows<T, C>(tile.height) / (sums_of::TURNED ? 4 : 8);
+        rows = many_warp_rows<T, C, BACKWARD>(tile.height) / (sums_of::TURNED ? 4 : 8);
     }
     __device__ __forceinline__ int row(int i) const {
         return first + (sums_of::TURNED ? i / 2 * 8 + i % 2 : 8 * i);
@@ -169,11 +170,10 @@ template <typename T, int C, bool BACKWARD, int I, int RUNS>
 __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const many_tile &tile, T *partial,
                                                       T (&result)[I][RUNS][2]) {
     const many_place_of_thread<T, C, BACKWARD> place(tile);
-    constexpr int APART = many_sums_of<T, C, BACKWARD>::APART;
+    constexpr int APART = many_sums_of<T, C, BACKWARD>::APART, ROWS = many_shape<T, C, BACKWARD>::ROWS;
     const gsv_many_task &task = work.task;
     auto at = [&](int slot, int i) {
-        return partial + (int64_t(slot) * GSV_MANY_ROWS + place.row(i)) * tile.columns + tile.c0 +
-               place.column;
+        return partial + (int64_t(slot) * ROWS + place.row(i)) * tile.columns + tile.c0 + place.column;
     };
     auto ends = [&](int i) { return i >= place.rows || tile.first + place.row(i) >= tile.last; };
 #pragma unroll
@@ -218,7 +218,7 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
         load(total);
 #pragma unroll 2
         for (int k = 1; k < task.slots; k++) {
-            from += int64_t(GSV_MANY_ROWS) * tile.columns;
+            from += int64_t(ROWS) * tile.columns;
             T term[GROUP][RUNS][2];
             load(term);
 #pragma unroll
@@ -288,7 +288,7 @@ template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typenam
 __device__ __forceinline__ bool
 many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile, many_children *children,
                 T *y, T *x, T *u, int columns, T *partial, T *shared, Owed owed, Ready ready, Await await) {
-    typedef many_shape<T, C> shape;
+    typedef many_shape<T, C, BACKWARD> shape;
     typedef many_sums_of<T, C, BACKWARD> sums_of;
     constexpr int RUNS = sums_of::RUNS, I = sums_of::ROWS;
     typename sums_of::type sums;
@@ -297,7 +297,7 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
         [&] {
             /* thread 0, which polls, has the last row, or none */
             const int row = shape::THREADS - 1 - int(threadIdx.x);
-            if (!BACKWARD && row < GSV_MANY_ROWS)
+            if (!BACKWARD && row < shape::ROWS)
                 children[row] = many_owed(plan, tile, tile.first + row);
             return owed();
         },
@@ -347,13 +347,14 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
  * plan stays among the parameters: not all that reads it is inlined.
  */
 template <typename T, int C, bool BACKWARD, bool DIVIDED>
-__global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::RESIDENT)
+__global__ void __launch_bounds__(many_shape<T, C, BACKWARD>::THREADS, many_shape<T, C, BACKWARD>::RESIDENT)
     many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
                       gsv_many_vectors v, int *ticket, int *counters, gsv_stamp stamp) {
+    typedef many_shape<T, C, BACKWARD> shape;
     extern __shared__ __align__(SHARED_LINE) int4 memory[];
     __shared__ many_work work;
     __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
-    __shared__ many_children children[BACKWARD ? 1 : GSV_MANY_ROWS];
+    __shared__ many_children children[BACKWARD ? 1 : shape::ROWS];
     many_tile &tile = *reinterpret_cast<many_tile *>(tile_memory);
     T *y = static_cast<T *>(v.y), *x = static_cast<T *>(v.x), *u = static_cast<T *>(v.u);
     T *shared = reinterpret_cast<T *>(memory);
@@ -418,8 +419,8 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
         done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, C * groups,
                                                         partial, shared, owed, ready, await);
     } else if (work.task.kind == GSV_MANY_NARROW) {
-        const int begin = many_narrow_part<T, C>(work.task.begin),
-                  end = many_narrow_part<T, C>(work.task.end);
+        const int begin = many_narrow_part<T, C, BACKWARD>(work.task.begin),
+                  end = many_narrow_part<T, C, BACKWARD>(work.task.end);
         if (begin == end)
             ready(); /* another task has its right-hand sides */
         else if (BACKWARD)
@@ -429,8 +430,8 @@ __global__ void __launch_bounds__(many_shape<T, C>::THREADS, many_shape<T, C>::R
             many_narrow_forward_block<T, C>(plan, tile.node, begin, end, tile.columns, tile.c0, y, x, u,
                                             shared, ready);
     } else if constexpr (!BACKWARD) {
-        many_assemble_block<T, C, many_shape<T, C>::THREADS>(plan, tile.node, work.task.first, work.task.end,
-                                                             tile.columns, tile.c0, y, u, ready);
+        many_assemble_block<T, C, shape::THREADS>(plan, tile.node, work.task.first, work.task.end,
+                                                  tile.columns, tile.c0, y, u, ready);
     }
     if (!done || work.task.signal < 0)
         return;

@@ -31,7 +31,7 @@ typedef struct gsv_device_many {
  * multiple of GSV_MANY_COLUMNS.
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
- *   partial   [gsv_many_list.slots][GSV_MANY_ROWS] partial sums
+ *   partial   [gsv_many_list.slots][GSV_MANY_ROWS] partial sums, or twice as many slots of GSV_MANY_LOW rows
  *   counters  gsv_many_counters(), zero before the solve's first sweep: of the forward sweep, and behind them
  *             of the backward sweep, a launch's next task for each launch; and the list's counters, of each
  *             GSV_MANY_GROUPS, one for each tile of right-hand sides
@@ -71,6 +71,7 @@ typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *
 
 typedef struct gsv_many_functions {
     int32_t few; /* right-hand sides up to here have other kernels */
+    int32_t low; /* tiles are low (gsv_many_has_half) */
     /* One sweep over all levels, on the stream; no triangle is substituted with, and none inverted in parts is
      * in a branch. */
     gsv_many_sweep *forward, *backward;

@@ -46,23 +46,25 @@ inline bool many_branch_in_pairs(int64_t blocks, int warps) {
 }
 
 /* Shared memory of a sweep's block: for a tile, or a narrow supernode. */
-template <typename T, int C> constexpr int many_bytes() {
-    typedef many_narrow_room<T, C> narrow;
-    constexpr int most = narrow::FORWARD > narrow::BACKWARD ? narrow::FORWARD : narrow::BACKWARD;
-    return many_shape<T, C>::BYTES > most ? many_shape<T, C>::BYTES : most;
+template <typename T, int C, bool BACKWARD> constexpr int many_bytes() {
+    typedef many_narrow_room<T, C, BACKWARD> narrow;
+    constexpr int most = many_shape<T, C, BACKWARD>::BYTES;
+    return narrow::BYTES > most ? narrow::BYTES : most;
 }
 
 template <typename T> struct many_launcher {
     typedef typename traits<T>::real real;
-    static const int FEW = many_chains<T>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST;
+    static const int FEW = many_chains<T>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST,
+                     LOW = many_shape<T, GSV_MANY_COLUMNS, false>::LOW;
 
     template <int C, bool BACKWARD>
     static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
                               const gsv_many_task *first, int groups, const gsv_many_vectors *v, int *ticket,
                               int *counters, bool divided, gsv_stamp stamp) {
+        typedef many_shape<T, C, BACKWARD> shape;
         return launch_allowed(divided ? many_sweep_kernel<T, C, BACKWARD, many_chains<T>::value>
                                       : many_sweep_kernel<T, C, BACKWARD, false>,
-                              blocks, many_shape<T, C>::THREADS, size_t(many_bytes<T, C>()), stream, *device,
+                              blocks, shape::THREADS, size_t(many_bytes<T, C, BACKWARD>()), stream, *device,
                               first, groups, *v, ticket, counters, stamp);
     }
 
@@ -164,7 +166,7 @@ template <typename T> struct many_launcher {
         };
         cudaError_t error = cudaSuccess;
         for (int k = 0; k < 4 && error == cudaSuccess; k++)
-            error = allow_shared(sweeps[k], many_bytes<T, C>());
+            error = allow_shared(sweeps[k], k % 2 ? many_bytes<T, C, true>() : many_bytes<T, C, false>());
         return error;
     }
 
@@ -221,7 +223,7 @@ template <typename T> struct many_launcher {
 /* clang-format off */
 #define GSV_DEFINE_MANY(name, type)                                                                          \
     extern "C" const gsv_many_functions name = {                                                             \
-        gsv::many_launcher<type>::FEW,                                                                       \
+        gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::LOW,                                        \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
         gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::load,                                   \
         gsv::many_launcher<type>::store, gsv::many_launcher<type>::scale}

@@ -4,9 +4,10 @@
  * supernode's panel is in shared memory.
  *
  *   forward   f = y(own columns) + what the children owe them, and what they owe the rows below, all rows of
- *             the front in shared memory; then [x1; u] = [W; -M] f(own) + [0; f(below)], sixteen rows a warp.
- *             The lists of what is owed are in shared memory before the children are waited for, and a
- *             thread's terms of four or eight rows are on their way together: latency is what this costs.
+ *             the front in shared memory, or own columns and as many others as there is room for, some after the
+ *             others; then [x1; u] = [W; -M] f(own) + [0; f(below)], sixteen rows a warp. The lists of what is owed
+ *             are in shared memory before the children are waited for, and a thread's terms of four rows are on
+ *             their way together: latency is what this costs.
  *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory. Of every four blocks of
  *             eight rows a warp has one, and all columns, at most 32, or half of them; the four sums meet in shared
  *             memory. Zeros stand where the panel has no number, so nothing is decided about one before it is read.
@@ -35,30 +36,48 @@ namespace gsv {
 
 enum { MANY_TERMS = 1024 }; /* of a narrow supernode's lists are in shared memory */
 
-template <typename T, int C> struct many_narrow_room {
-    static const int SIXTEENS = many_shape<T, C>::TALL ? 2 : 1; /* of a part's right-hand sides */
+template <typename T, int C, bool BACKWARD> struct many_narrow_room {
+    typedef many_shape<T, C, BACKWARD> shape;
+    static const int SIXTEENS =
+        shape::REAL && C == GSV_MANY_COLUMNS ? 2 : 1; /* of a part's right-hand sides */
     static const int WIDTH = 16 * SIXTEENS, PARTS = C / WIDTH;
     static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
     static const int SUM_STRIDE = WIDTH + 2;                    /* of a row of sums */
     static const int SHARES = 4;                                /* of a backward sum */
-    static const int THREADS = many_shape<T, C>::THREADS, WARPS = THREADS / 32;
+    static const int THREADS = shape::THREADS, WARPS = THREADS / 32;
     static const int ASIDE = WARPS / SHARES;                    /* warps that have a share, */
     static const int EIGHTS = GSV_NARROW_COLUMNS / (8 * ASIDE); /* and of its columns so many eights */
-    static const int FRONT = GSV_NARROW_ROWS * STRIDE;          /* numbers: all rows of a front */
     static const int SUMS = SHARES * GSV_NARROW_COLUMNS * SUM_STRIDE;
     static const int PADDING = 15; /* of a column at most (many_narrow_stride) */
-    static const int FORWARD = (FRONT + GSV_NARROW_ENTRIES) * int(sizeof(T)),
-                     BACKWARD = (SUMS + GSV_NARROW_ENTRIES + GSV_NARROW_COLUMNS * PADDING) * int(sizeof(T));
+    /* Shared memory: forward for the panel and all rows of a front, or, where tiles are low, for as many as there is room
+     * for. */
+    static const bool WHOLE = !shape::LOW;
+    static const int BYTES = BACKWARD
+                                 ? (SUMS + GSV_NARROW_ENTRIES + GSV_NARROW_COLUMNS * PADDING) * int(sizeof(T))
+                             : WHOLE ? (GSV_NARROW_ROWS * STRIDE + GSV_NARROW_ENTRIES) * int(sizeof(T))
+                                     : shape::BYTES;
+    static_assert(WHOLE ||
+                      (BYTES / int(sizeof(T)) - GSV_NARROW_ENTRIES) / STRIDE >= GSV_NARROW_COLUMNS + GSV_TILE,
+                  "there is room for own columns and a tile");
     static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
+    static_assert(!shape::REAL || PARTS == 2, "gsv_many_has_half() says so");
     static_assert(PARTS * EACH == GSV_MANY_PARTS && ASIDE * SHARES == WARPS &&
                       EIGHTS * 8 * ASIDE == GSV_NARROW_COLUMNS,
                   "warps have equal shares");
 };
 
 /* The first part that begins in a task's part of GSV_MANY_PARTS, or behind it. */
-template <typename T, int C> __device__ __forceinline__ int many_narrow_part(int part) {
-    constexpr int EACH = many_narrow_room<T, C>::EACH;
+template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_narrow_part(int part) {
+    constexpr int EACH = many_narrow_room<T, C, BACKWARD>::EACH;
     return (part + EACH - 1) / EACH;
+}
+
+/* Numbers of the panel, as it is stored; and rounded up to whole tiles. */
+__device__ __forceinline__ int many_narrow_numbers(const gsv_node &node) {
+    return node.nr * node.nc - node.nc * (node.nc - 1) / 2;
+}
+__device__ __forceinline__ int many_narrow_panel(const gsv_node &node) {
+    return (many_narrow_numbers(node) + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
 }
 
 /* Begin to bring the panel, as it is stored. */
@@ -66,7 +85,7 @@ template <int THREADS, typename T>
 __device__ __forceinline__ void begin_packed_panel_block(const gsv_device_plan &plan, const gsv_node &node,
                                                          T *to) {
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
-    const int numbers = node.nr * node.nc - node.nc * (node.nc - 1) / 2;
+    const int numbers = many_narrow_numbers(node);
     for (int e = threadIdx.x; e < numbers; e += THREADS)
         begin_copy<int(sizeof(T))>(to + e, panel + e, true);
     commit_copies();
@@ -116,33 +135,32 @@ struct many_narrow_lists {
     }
 };
 
-/* What the rows of a front begin as, a part of the right-hand sides after the other. A thread has two of
- * them, and every STEP-th row: the first ROWS of these, and of each the first AHEAD terms, are asked for all
- * together, before the part ahead is multiplied with. */
+/* What rows of a front begin as, from row `begin` on, of right-hand sides that begin at c. A thread has two of these,
+ * and every STEP-th row: of ROWS rows at a time the first AHEAD terms are asked for all together. */
 template <typename T, int C> struct many_narrow_front {
-    typedef many_narrow_room<T, C> room;
+    typedef many_narrow_room<T, C, false> room;
     static const int PER_ROW = room::WIDTH / 2,
                      STEP = room::THREADS / PER_ROW; /* threads of a row, rows of a step */
-    static const int ROWS = STEP < 32 ? 8 : 4, AHEAD = sizeof(T) < 16 ? 2 : 1;
+    static const int ROWS = 4, AHEAD = sizeof(T) < 16 ? 2 : 1;
     const gsv_node &node;
-    const T *y, *u;              /* of this thread's first right-hand side of part 0 */
+    const T *y, *u;              /* of this thread's first right-hand side */
     const uint32_t *from, *list; /* what is owed */
-    int columns, first;          /* first: this thread's first row */
+    int columns, before;         /* before: this thread's next row */
     many_owed_sums<T, ROWS, AHEAD> owed;
 
     __device__ __forceinline__ many_narrow_front(const gsv_node &node, const uint32_t *from,
-                                                 const uint32_t *list, int columns, const T *y, const T *u)
-        : node(node), y(y + int64_t(node.first_column) * columns + threadIdx.x % PER_ROW * 2),
-          u(u + threadIdx.x % PER_ROW * 2), from(from), list(list), columns(columns),
-          first(threadIdx.x / PER_ROW) {
-        look_up(0);
+                                                 const uint32_t *list, int columns, int c, const T *y,
+                                                 const T *u, int begin)
+        : node(node), y(y + int64_t(node.first_column) * columns + c + threadIdx.x % PER_ROW * 2),
+          u(u + c + threadIdx.x % PER_ROW * 2), from(from), list(list), columns(columns),
+          before(begin + int(threadIdx.x) / PER_ROW) {
+        ask();
     }
 
-    /* Where the rows and their first terms are: rows `before` behind the first ones. */
-    __device__ __forceinline__ void look_up(int before) {
+    __device__ __forceinline__ void ask() {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            const int i = before + first + r * STEP;
+            const int i = before + r * STEP;
             owed.at[r] = owed.end[r] = 0;
             if (i < node.nr) {
                 owed.at[r] = from[i];
@@ -150,52 +168,48 @@ template <typename T, int C> struct many_narrow_front {
             }
         }
         owed.look_up(list);
-    }
-
-    /* Of the part whose right-hand sides begin at c. */
-    __device__ __forceinline__ void ask(int before, int c) {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            const int i = before + first + r * STEP;
+            const int i = before + r * STEP;
             owed.sum[r][0] = owed.sum[r][1] = make<T>(0);
             if (i < node.nc)
-                load_run(many_row(y + c, i, columns), owed.sum[r]);
+                load_run(many_row(y, i, columns), owed.sum[r]);
         }
-        owed.ask(u + c, columns);
+        owed.ask(u, columns);
     }
 
-    /* All rows of that part into f; what ask(0, c) asked for has been. */
-    __device__ __forceinline__ void finish(int c, bool refuse, T *f) {
-        bool moved = false; /* the rows and terms are no longer the first ones */
-        for (int before = 0; before < node.nr; before += ROWS * STEP) {
-            if (before > 0) {
-                look_up(before);
-                ask(before, c);
-                moved = true;
-            }
-            moved |= owed.add_all(list, u + c, columns);
+    /* The rows before `end` into f, row i to i - shift. */
+    __device__ __forceinline__ void finish(int end, int shift, bool refuse, T *f) {
+        for (;;) {
+            owed.add_all(list, u, columns);
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
-                const int i = before + first + r * STEP;
+                const int i = before + r * STEP;
                 if (refuse)
                     owed.sum[r][0] = owed.sum[r][1] = not_a_number<T>();
-                if (i < node.nr)
-                    store_run(f + i * room::STRIDE + threadIdx.x % PER_ROW * 2, owed.sum[r]);
+                if (i < end)
+                    store_run(f + (i - shift) * room::STRIDE + threadIdx.x % PER_ROW * 2, owed.sum[r]);
             }
+            before += ROWS * STEP;
+            if (before - int(threadIdx.x) / PER_ROW >= end)
+                break;
+            ask();
         }
-        if (moved)
-            look_up(0);
     }
 };
 
-/* [x1; u] = [W; -M] f(own) + [0; f(below)], right-hand sides c0 on; x and u: of these rows. */
+/* [x1; u] = [W; -M] f(own) + [0; f(below)], rows begin .. end - 1 and right-hand sides c0 on; begin: whole tiles; f has
+ * row i, if it is not one of own columns, at i - shift; x and u: of these right-hand sides. */
 template <typename T, int C>
 __device__ __forceinline__ void many_narrow_product_block(const gsv_node &node, const T *panel, const T *f,
-                                                          int columns, T *x, T *u) {
-    constexpr int STRIDE = many_narrow_room<T, C>::STRIDE, N = many_narrow_room<T, C>::WIDTH / 8;
+                                                          int begin, int end, int shift, int columns, T *x,
+                                                          T *u) {
+    constexpr int STRIDE = many_narrow_room<T, C, false>::STRIDE,
+                  N = many_narrow_room<T, C, false>::WIDTH / 8;
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
     const T *v = f + q * STRIDE + g;
-    for (int first = int(threadIdx.x) / 32 * 16; first < nr; first += 16 * many_narrow_room<T, C>::WARPS) {
+    for (int first = begin + int(threadIdx.x) / 32 * 16; first < end;
+         first += 16 * many_narrow_room<T, C, false>::WARPS) {
         T sum[2][N][2];
 #pragma unroll
         for (int m = 0; m < 2; m++) {
@@ -204,7 +218,7 @@ __device__ __forceinline__ void many_narrow_product_block(const gsv_node &node, 
             for (int n = 0; n < N; n++) {
                 sum[m][n][0] = sum[m][n][1] = make<T>(0);
                 if (i >= nc && i < nr)
-                    load_run(f + i * STRIDE + 8 * n + 2 * q, sum[m][n]);
+                    load_run(f + (i - shift) * STRIDE + 8 * n + 2 * q, sum[m][n]);
             }
         }
         fragment<T, 2, 8 * N> sums;
@@ -249,26 +263,28 @@ template <typename T, int C, typename Ready>
 __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node,
                                                           int begin, int end, int columns, int c0, const T *y,
                                                           T *x, T *u, T *shared, Ready ready) {
-    typedef many_narrow_room<T, C> room;
+    typedef many_narrow_room<T, C, false> room;
     __shared__ many_narrow_lists lists;
-    T *f = shared, *panel = shared + room::FRONT;
+    T *panel = shared, *f = shared + (room::WHOLE ? GSV_NARROW_ENTRIES : many_narrow_panel(node));
+    const int nr = node.nr, rows = (int(room::BYTES / sizeof(T)) - int(f - shared)) / room::STRIDE;
     begin_packed_panel_block<room::THREADS>(plan, node, panel);
     const uint32_t *list = lists.template bring_block<room::THREADS>(plan, node);
     const bool refuse = !ready() || node.parts != 1; /* this kernel cannot (cuda_sweep.cuh) */
-    many_narrow_front<T, C> front(node, lists.from, list, columns, y + c0, u + c0);
-    front.ask(0, begin * room::WIDTH);
     for (int part = begin; part < end; part++) {
-        const int c = part * room::WIDTH;
-        if (part > begin)
-            __syncthreads(); /* f of the part before has been read */
-        front.finish(c, refuse, f);
-        wait_for_copies<0>();
-        __syncthreads(); /* f and the panel are there */
-        if (part + 1 < end)
-            front.ask(0, c + room::WIDTH);
-        many_narrow_product_block<T, C>(node, panel, f, columns,
-                                        x + int64_t(node.first_column) * columns + c0 + c,
-                                        u + int64_t(node.update) * columns + c0 + c);
+        const int c = c0 + part * room::WIDTH;
+        for (int from = 0, to; from < nr; from = to) { /* rows; those of own columns stay where they are */
+            const int shift = from > 0 ? from - GSV_NARROW_COLUMNS : 0;
+            to = room::WHOLE || nr <= shift + rows ? nr : (shift + rows) / GSV_TILE * GSV_TILE;
+            many_narrow_front<T, C> front(node, lists.from, list, columns, c, y, u, from);
+            if (part > begin || from > 0)
+                __syncthreads(); /* f of the part, or the rows, before has been read */
+            front.finish(to, shift, refuse, f);
+            wait_for_copies<0>();
+            __syncthreads(); /* f and the panel are there */
+            many_narrow_product_block<T, C>(node, panel, f, from, to, shift, columns,
+                                            x + int64_t(node.first_column) * columns + c,
+                                            u + int64_t(node.update) * columns + c);
+        }
     }
 }
 
@@ -277,7 +293,7 @@ template <typename T, int C, typename Ready>
 __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
                                                         int begin, int end, int columns, int c0, const T *x,
                                                         T *y, T *shared, Ready ready) {
-    typedef many_narrow_room<T, C> room;
+    typedef many_narrow_room<T, C, true> room;
     constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS,
                   SIXTEENS = room::SIXTEENS;
     constexpr int AHEAD = 4; /* blocks of eight rows that a warp asks for at the same time */

@@ -1,6 +1,6 @@
 /*
  * What a tile for many right-hand sides reads (cuda_many_tile.cuh), stage by stage: sixteen terms at a time, a
- * tile of the panel, 128 x 16, and sixteen rows of v, travel through a ring of stages in shared memory, by
+ * tile of the panel, 128 x 16 or 64 x 16, and sixteen rows of v, travel through a ring of stages in shared memory, by
  * asynchronous copies.
  *
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
@@ -25,12 +25,14 @@ template <typename T> struct many_chains {
 };
 
 /* C: right-hand sides of a tile. */
-template <typename T, int C> struct many_shape {
-    static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, RUNS = C / 16 /* of eight in a warp's sums */,
-                     DEPTH = GSV_TILE, STAGES = C == GSV_MANY_LEAST ? 4 : 3 /* small ones take less time */;
-    static const bool CHAINS = many_chains<T>::value,
-                      TALL = CHAINS && !traits<T>::is_complex && C == GSV_MANY_COLUMNS,
-                      AHEAD = CHAINS && !traits<T>::is_complex && !TALL; /* it has registers (many_lane) */
+template <typename T, int C, bool BACKWARD> struct many_shape {
+    static const bool CHAINS = many_chains<T>::value, REAL = CHAINS && !traits<T>::is_complex;
+    /* Forward a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS.md) */
+    static const bool LOW = REAL && !BACKWARD, TALL = REAL && BACKWARD && C == GSV_MANY_COLUMNS,
+                      AHEAD = REAL && C == GSV_MANY_LEAST; /* it has registers (many_lane) */
+    static const int ROWS = LOW ? GSV_MANY_LOW : GSV_MANY_ROWS, COLUMNS = C,
+                     RUNS = C / 16 /* of eight in a warp's sums */, DEPTH = GSV_TILE,
+                     STAGES = LOW || C == GSV_MANY_LEAST ? 4 : 3 /* small ones take less time */;
     /* rows of a warp's sums, of which it has half of the columns; warps above each other */
     static const int WARP_ROWS = TALL ? 64 : 32, DOWN = ROWS / WARP_ROWS, EIGHTS = WARP_ROWS / 8,
                      THREADS = 2 * 32 * DOWN;
@@ -38,7 +40,10 @@ template <typename T, int C> struct many_shape {
     static const int CHUNK = 16 / int(sizeof(T));                          /* numbers of a copy */
     static const int V_COPIES = V / CHUNK / THREADS;                       /* of a thread */
     static const int BYTES = STAGES * STAGE * int(sizeof(T));
-    static const int RESIDENT = traits<T>::is_complex ? 1 : 2; /* blocks of an SM, by registers */
+    static const int RESIDENT = traits<T>::is_complex ? 1 /* blocks of an SM, by registers */
+                                : !LOW                ? 2
+                                : C == GSV_MANY_LEAST ? 4
+                                                      : 3;
 };
 
 /* Where number p of run k is, in its run. */
@@ -97,7 +102,7 @@ struct many_tile {
     column_block block;
     int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
     int last;              /* row, or column, behind the last one that there is */
-    int height;            /* GSV_MANY_ROWS, or half of it */
+    int height;            /* of the tile, or of a block's part of it */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + C - 1 */
     /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
@@ -152,7 +157,7 @@ template <> struct many_cursor<true> {
  * acquires a counter empties the L1 cache.
  */
 template <typename T, int C, bool BACKWARD> struct many_stream {
-    typedef many_shape<T, C> shape;
+    typedef many_shape<T, C, BACKWARD> shape;
     static const int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK, PER_RUN = GSV_TILE / CHUNK;
     static const int THREADS = shape::THREADS, COPIES = shape::A / CHUNK / THREADS,
                      STARTS = BACKWARD ? 1 : COPIES;
@@ -272,7 +277,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
         T *to = stage + place_in_stage(run, p);
         uint32_t here = there;
-        if (term < inside || term + shape::DEPTH > inside_end)
+        if ((BACKWARD && term < inside) || term + shape::DEPTH > inside_end)
             here &= at_edge(run, term);
 #pragma unroll
         for (int k = 0; k < COPIES; k++) {

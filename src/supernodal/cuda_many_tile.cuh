@@ -1,17 +1,17 @@
 /*
- * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, or half as many rows, over a range
- * of terms, by a block of four or eight warps; C is 64, or 32.
+ * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, GSV_MANY_LOW x C where tiles are low, or half
+ * as many rows, over a range of terms, by a block of four or eight warps; C is 64, or 32.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
  *
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
- * A, 128 x 16, and sixteen rows of v (cuda_many_stages.cuh). A warp has 64 x 32 of the sums, in the fragments
- * of the tensor cores (fragment.cuh), half a thread's registers; or 32 x 32 of complex ones or in single
- * precision, where four warps are slower, or 32 x 16 where C is 32. Four warps a block, then, and two blocks an
+ * A, 128 x 16, or 64 x 16 of a low one, and sixteen rows of v (cuda_many_stages.cuh). Backward a warp has 64 x 32 of the
+ * sums, in the fragments of the tensor cores (fragment.cuh), half a thread's registers; or 32 x 32 of complex ones or in
+ * single precision, where four warps are slower, or 32 x 16 where C is 32. Four warps a block, then, and two blocks an
  * SM: as many sums are in flight as with eight warps of 32 x 32 each, every number of v is read out of shared
  * memory by half as many of them, and a thread has the registers to know its copies' places instead of looking
- * them up. Where a tile has half of the rows, so has every warp.
+ * them up. A low tile is four warps of 32 x 32 or 32 x 16. Where a tile has half of the rows, so has every warp.
  *
  * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
  * stages are. Where the triangle is well-conditioned (GSV_WELL_LIMIT) the terms of a range are one chain, as in
@@ -55,11 +55,11 @@ __device__ __forceinline__ void first_product_warp(double (&c)[4], double a0, do
 }
 
 /* This warp's sums of a tile: C / 2 columns, and an equal share of the rows of a tile of this height. */
-template <typename T, int C> __device__ __forceinline__ int many_warp_rows(int height) {
-    return height / many_shape<T, C>::DOWN;
+template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_rows(int height) {
+    return height / many_shape<T, C, BACKWARD>::DOWN;
 }
-template <typename T, int C> __device__ __forceinline__ int many_warp_row(int height) {
-    return threadIdx.x / 64 * many_warp_rows<T, C>(height);
+template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_row(int height) {
+    return threadIdx.x / 64 * many_warp_rows<T, C, BACKWARD>(height);
 }
 template <int C> __device__ __forceinline__ int many_warp_column() {
     return threadIdx.x / 32 % 2 * (C / 2);
@@ -70,7 +70,7 @@ template <int C> __device__ __forceinline__ int many_warp_column() {
  * So what a lane reads at once, two terms of a run of the panel or two right-hand sides of a term, are the registers of
  * one operand, and none is moved. */
 template <typename T, int C, bool BACKWARD> struct many_sums_of {
-    typedef many_shape<T, C> shape;
+    typedef many_shape<T, C, BACKWARD> shape;
     static const bool TURNED = BACKWARD && shape::CHAINS && !traits<T>::is_complex;
     static const int ROWS = TURNED ? 2 * shape::EIGHTS : shape::EIGHTS, RUNS = TURNED ? C / 32 : C / 16,
                      APART = TURNED ? 16 : 8;
@@ -157,36 +157,33 @@ __device__ __forceinline__ void add_runs_warp(fragment<complex<double>, I, N> &s
 
 /* Where a lane's numbers of a stage are: a few places, and constants from there. */
 template <typename T, int C, bool BACKWARD> struct many_lane {
-    typedef many_shape<T, C> shape;
+    typedef many_shape<T, C, BACKWARD> shape;
     typedef many_sums_of<T, C, BACKWARD> sums_of;
     static const bool TURNED = sums_of::TURNED;
-    static const int PLACES = TURNED || !BACKWARD ? 2 : 4;
-    int a[PLACES], v[TURNED ? 1 : 2];
+    static const int PLACES = TURNED ? 2 : BACKWARD ? 4 : 1;
+    int a[PLACES], v; /* unless turned, of each sixteen numbers the first eight: the others are at ^ 8 */
 
     __device__ __forceinline__ explicit many_lane(int height) {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
-        const int row = many_warp_row<T, C>(height);
-#pragma unroll
-        for (int h = 0; h < (TURNED ? 1 : 2); h++)
-            v[h] = shape::A + q * shape::COLUMNS + many_warp_column<C>() +
-                   swizzle(TURNED ? 2 * g : 8 * h + g, q);
+        const int row = many_warp_row<T, C, BACKWARD>(height);
+        v = shape::A + q * shape::COLUMNS + many_warp_column<C>() + swizzle(TURNED ? 2 * g : g, q);
 #pragma unroll
         for (int h = 0; h < PLACES; h++)
             a[h] = TURNED     ? (row + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
                    : BACKWARD ? (row + g) * GSV_TILE + swizzle(4 * h, g) + q
-                              : (row + q) * GSV_TILE + swizzle(8 * h + g, q);
+                              : (row + q) * GSV_TILE + swizzle(g, q);
     }
 
     /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where there are chains. */
     __device__ __forceinline__ T a_of(const T *stage, int i, int s) const {
         if (BACKWARD)
             return conjugate(stage[a[s] + 8 * i * GSV_TILE]);
-        return stage[a[i % 2] + (i / 2 * shape::DEPTH + 4 * s) * GSV_TILE];
+        return stage[(a[0] ^ 8 * (i % 2)) + (i / 2 * shape::DEPTH + 4 * s) * GSV_TILE];
     }
 
     /* That term, right-hand side 8 t + g of the warp's. */
     __device__ __forceinline__ T v_of(const T *stage, int s, int t) const {
-        return stage[v[t % 2] + 4 * s * shape::COLUMNS + t / 2 * 16];
+        return stage[(v ^ 8 * (t % 2)) + 4 * s * shape::COLUMNS + t / 2 * 16];
     }
 
     /* Rows 8 i + g and 8 (i + 1) + g of all chains. */
@@ -207,7 +204,7 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
         for (int t = 0; t < sums_of::RUNS; t++)
 #pragma unroll
             for (int s = 0; s < 4; s++)
-                load_run(stage + v[0] + 4 * s * shape::COLUMNS + 16 * t, x[t][s]);
+                load_run(stage + v + 4 * s * shape::COLUMNS + 16 * t, x[t][s]);
 #pragma unroll
         for (int i = 0; i < 2 * SIXTEENS; i++) {
             if (!ALL && i / 2 >= active)
@@ -276,11 +273,12 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
                                                    const T *own, const T *below, int columns, T *shared,
                                                    typename many_sums_of<T, C, BACKWARD>::type &sums,
                                                    Owed owed, Ready ready, Await await, Begin begin) {
-    typedef many_shape<T, C> shape;
+    typedef many_shape<T, C, BACKWARD> shape;
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* nothing to multiply behind the last row or column */
-    const int left = tile.last - tile.first - many_warp_row<T, C>(tile.height);
-    const int rows = many_warp_rows<T, C>(tile.height), active = ((left < rows ? left : rows) + 15) / 16;
+    const int left = tile.last - tile.first - many_warp_row<T, C, BACKWARD>(tile.height);
+    const int rows = many_warp_rows<T, C, BACKWARD>(tile.height),
+              active = ((left < rows ? left : rows) + 15) / 16;
     many_stream<T, C, BACKWARD> stream(plan, tile, own, below, columns);
     for (int step = 0; step < shape::STAGES - 1 && step < steps; step++)
         stream.bring_panel_ahead(shared + step * shape::STAGE);

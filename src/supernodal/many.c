@@ -15,6 +15,7 @@ typedef struct builder {
     const int32_t *node; /* [nsuper] what gsv_many_task.node is for each */
     bool backward;
     int32_t tasks;    /* that a level is cut into */
+    int32_t least;    /* tasks of a narrow supernode */
     bool fill;        /* count, then fill */
     int32_t *longest; /* [nlevels] terms of a task at most */
     int32_t *narrow;  /* [nlevels] tasks of a narrow supernode */
@@ -82,7 +83,7 @@ static void terms(const builder *b, int32_t s, int32_t first, int32_t *begin, in
         b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + b->rows[step_of(b, s)]);
 }
 
-/* How many tasks a narrow supernode of each step is: more than one, if that gives no more of them than there
+/* How many tasks a narrow supernode of each step is: more than the least, if that gives no more of them than there
  * are multiprocessors. */
 static void choose_parts(builder *b) {
     const gsv_plan *plan = b->plan;
@@ -91,7 +92,7 @@ static void choose_parts(builder *b) {
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         b->place[step_of(b, s)] += is_above(b, s) && !is_tiled(b, s);
     for (int32_t k = 0; k < plan->nlevels; k++) {
-        b->narrow[k] = 1;
+        b->narrow[k] = b->least;
         while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= GSV_MANY_NARROW_TASKS)
             b->narrow[k] *= 2;
     }
@@ -179,6 +180,8 @@ static int32_t advanced(const builder *b, int32_t s) {
 static void append(builder *b, int32_t s, gsv_many_task task) {
     int64_t *place = &b->place[2 * (int64_t)step_of(b, s) + (task.kind == GSV_MANY_PRODUCT)];
     task.node = b->node[s];
+    for (int half = 0; half < 2; half++)
+        b->list->low_tasks += gsv_many_has_half(&task, b->backward, gsv_rows(b->plan, s), half);
     if (b->fill)
         b->list->task[*place] = task;
     ++*place;
@@ -234,7 +237,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
                       slots = gsv_many_pieces(end - begin, each);
         gsv_many_task task = {.kind = GSV_MANY_PRODUCT,
                               .first = first,
-                              .rows = rows,
+                              .rows = (int16_t)rows,
                               .begin = begin,
                               .end = end,
                               .wait = wait,
@@ -245,10 +248,11 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
                               .far = far};
         if (cut) {
             task.slot = (int32_t)b->list->slots;
-            task.met = b->list->counters++;
+            task.met = b->list->counters;
+            b->list->counters += b->backward ? 1 : 2; /* for two low tiles */
         }
         if (slots > 1) {
-            task.slots = slots;
+            task.slots = (int16_t)slots;
             b->list->slots += slots;
         }
         for (; task.range < (slots > 1 ? slots : 1); task.range++) {
@@ -266,7 +270,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
 
 static void add_all(builder *b) {
     b->list->counters = 0;
-    b->list->slots = 0;
+    b->list->slots = b->list->low_tasks = 0;
     choose_counters(b);
     for (int32_t s = 0; s < b->plan->l.nsuper; s++) {
         int32_t wait = awaited(b, s), count = b->count[s];
@@ -345,7 +349,8 @@ static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward,
                  .list = list,
                  .node = node,
                  .backward = backward,
-                 .tasks = broad ? GSV_MANY_BROAD_TASKS : GSV_MANY_TASKS};
+                 .tasks = broad ? GSV_MANY_BROAD_TASKS : GSV_MANY_TASKS,
+                 .least = backward || broad ? 1 : 2};
     b.longest = gsv_malloc(nlevels, sizeof *b.longest);
     b.narrow = gsv_malloc(nlevels, sizeof *b.narrow);
     b.rows = gsv_malloc(nlevels, sizeof *b.rows);

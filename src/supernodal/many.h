@@ -12,6 +12,9 @@
  * whether vectors are broad, with more than GSV_MANY_BROAD columns: a task is several blocks there, so that fewer
  * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
+ * For the kernels for real numbers in double precision forward tiles are low: each of them becomes two, of half its
+ * rows (gsv_many_has_half, many_parts.h). That is another division of the same sums, with the same bits.
+ *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
  * order of which that is true, in which less is waited for, and the tasks of triangles inverted in parts. A
@@ -33,6 +36,7 @@ extern "C" {
 
 enum {
     GSV_MANY_ROWS = 128,   /* of a tile, half of them where a level has few */
+    GSV_MANY_LOW = 64,     /* of a low one, or half of them */
     GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
     GSV_MANY_LEAST = 32,   /* or so wide */
     GSV_MANY_GROUPS = 4,   /* so many times at most */
@@ -45,8 +49,8 @@ enum {
     /* forward tasks of a sweep that is short, and terms of its products */
     GSV_MANY_SHORT_TASKS = 3000,
     GSV_MANY_SHORT_TERMS = 1 << 16,
-    /* of a tile's right-hand sides: a narrow supernode has up to so many tasks, of which every other one has
-     * nothing to do where the kernel has two parts (cuda_many_narrow.cuh) */
+    /* of a tile's right-hand sides: a narrow supernode has up to so many tasks, forward two at least where vectors are
+     * not broad; every other one of four has nothing to do where the kernel has two parts (cuda_many_narrow.cuh) */
     GSV_MANY_PARTS = 4,
     GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
     GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
@@ -59,23 +63,25 @@ enum { GSV_MANY_LISTS = 4 };                                   /* gsv_many_list_
 /* What begins when counter `wait` has reached `count` (at once, if count is 0), and advances `signal`, if
  * that is no -1, when it is done. */
 typedef struct gsv_many_task {
-    int32_t kind, node;
+    uint8_t kind;
+    uint8_t pass;  /* product of a supernode whose triangle is inverted in parts: which pass (many_order.h) */
+    int16_t rows;  /* product: of the tile, or its columns */
+    int16_t slots; /* product: ranges, if it is one of several, else 0, */
+    int16_t range; /* and which */
+    int32_t node;
     int32_t first; /* product: its first row or column; assembly: the first row */
-    int32_t rows;  /* product: of the tile, or its columns */
     /* product: its terms, columns or rows of the panel; assembly: end of the rows; narrow: which of the
      * GSV_MANY_PARTS parts of the right-hand sides */
     int32_t begin, end;
-    /* product that is one of several ranges: where the first one's partial sums are, how many (else 0), which,
-     * and the counter of those that are done; slot and met are there for all tiles of a supernode of which one is
-     * cut */
-    int32_t slot, slots, range, met;
+    /* product that is one of several ranges: where the first one's partial sums are, and the counter of those that
+     * are done; they are there for all tiles of a supernode of which one is cut */
+    int32_t slot, met;
     int32_t wait, count, signal;
     /* forward product, its first range: what its rows are owed is there when counter `owed` has reached
      * `owing`, before what it waits for; 0: it is owed nothing. Backward: so are the rows of the solution that
      * belong to the parent's parent and what is above it, those of terms `far` and on; own columns, those before
      * term `near`, are there from the beginning. What it waits for are terms near .. far - 1. */
     int32_t owed, owing, near, far;
-    int32_t pass; /* product of a supernode whose triangle is inverted in parts: which pass (many_order.h) */
 } gsv_many_task;
 
 /* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1], the products from product[k] on, the longest first.
@@ -87,6 +93,7 @@ typedef struct gsv_many_list {
     int32_t counters;
     int32_t chain; /* counter chain + k is wide supernode k's own, for its passes */
     int64_t slots;
+    int64_t low_tasks; /* how many there are where tiles are low (gsv_many_has_half) */
 } gsv_many_list;
 
 typedef struct gsv_many {
@@ -102,6 +109,16 @@ static inline int gsv_many_list_of(int backward, int broad) {
 }
 static inline int gsv_many_is_backward(int list) {
     return list % 2;
+}
+
+/* Where tiles are low, a forward one is two, upper and lower half, and the right-hand sides of a narrow supernode have
+ * two parts, not GSV_MANY_PARTS. Has half 0, or 1, of such a task something to do? What is no forward tile has one
+ * half. A front has nr rows. */
+static inline int gsv_many_has_half(const gsv_many_task *task, int backward, int32_t nr, int half) {
+    const int32_t rows = task->rows / 2, first = task->first + half * rows;
+    if (task->kind != GSV_MANY_PRODUCT || backward)
+        return half == 0 && (task->kind != GSV_MANY_NARROW || task->begin % 2 == 0);
+    return first < nr && task->begin < first + rows;
 }
 
 /* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */

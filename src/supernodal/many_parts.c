@@ -56,7 +56,7 @@ static void add_tile(divider *d, const gsv_many_task *tile, int32_t pass, int32_
     int32_t begin, end;
     terms(d, tile, pass, &begin, &end);
     gsv_many_task task = *tile;
-    task.pass = pass;
+    task.pass = (uint8_t)pass;
     if (pass + 1 < gsv_many_pieces(d->nc, d->width))
         task.signal = d->chain;
     if (pass > 0) {
@@ -72,7 +72,7 @@ static void add_tile(divider *d, const gsv_many_task *tile, int32_t pass, int32_
     const int32_t parts = gsv_many_pieces(end - begin, longest),
                   each = gsv_many_whole_tiles(gsv_many_pieces(end - begin, parts));
     const int32_t ranges = gsv_many_pieces(end - begin, each);
-    task.slots = ranges > 1 ? ranges : 0;
+    task.slots = (int16_t)(ranges > 1 ? ranges : 0);
     task.slot = d->slot;
     d->slot += task.slots;
     for (task.range = 0; task.range < ranges; task.range++) {
@@ -121,6 +121,46 @@ static void add_passes(divider *d) {
     }
 }
 
+/* A tile becomes half of it. */
+static void make_half(gsv_many_task *task, int half, int32_t nc) {
+    task->rows = (int16_t)(task->rows / 2);
+    task->first += half * task->rows;
+    const int32_t last = task->first + task->rows, end = smaller(nc, last);
+    task->slot = 2 * task->slot + half * task->slots;
+    task->met += half;
+    if (task->slots > 0) {
+        const int32_t each = task->range > 0 ? task->begin / task->range : task->end;
+        task->slots = (int16_t)(end > each ? gsv_many_pieces(end, each) : 0);
+    }
+    task->end = smaller(task->end, end);
+    if (last <= nc) { /* no row of the update vector */
+        task->signal = -1;
+        task->owing = 0;
+    }
+}
+
+void gsv_many_make_low(const gsv_plan *plan, const gsv_many_list *list, int backward, const int32_t *wide,
+                       gsv_many_list *low) {
+    int64_t count = 0;
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        low->ptr[k] = count;
+        for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++) {
+            const gsv_many_task *task = &list->task[t];
+            const int is_tile = task->kind == GSV_MANY_PRODUCT && !backward;
+            const int32_t s = is_tile ? wide[task->node & ((1 << GSV_MANY_KIND) - 1)] : 0;
+            for (int half = 0; half < 2; half++) {
+                if (!gsv_many_has_half(task, backward, gsv_rows(plan, s), half))
+                    continue;
+                low->task[count] = *task;
+                if (is_tile)
+                    make_half(&low->task[count], half, gsv_columns(plan, s));
+                count++;
+            }
+        }
+    }
+    low->ptr[plan->nlevels] = count;
+}
+
 /* The divided supernode whose tile a task is, or -1. */
 static int32_t divided_of(const gsv_many_index *index, const int32_t *parts, const gsv_many_task *task) {
     const int32_t s =
@@ -128,9 +168,8 @@ static int32_t divided_of(const gsv_many_index *index, const int32_t *parts, con
     return s >= 0 && gsv_parts_of(parts[s]) > 1 ? s : -1;
 }
 
-void gsv_many_divide(const gsv_plan *plan, int number, const int32_t *parts, const gsv_many_index *index,
-                     gsv_many_schedule *schedule, int64_t *ptr) {
-    const gsv_many_list *list = &plan->tiles->many.list[number];
+void gsv_many_divide(const gsv_plan *plan, const gsv_many_list *list, int backward, const int32_t *parts,
+                     const gsv_many_index *index, gsv_many_schedule *schedule, int64_t *ptr) {
     schedule->tasks = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         index->first[s] = -1;
@@ -151,7 +190,7 @@ void gsv_many_divide(const gsv_plan *plan, int number, const int32_t *parts, con
                 append(schedule, &tasks[t]);
             } else if (tasks[t].first == 0 && tasks[t].range == 0) { /* the others with it */
                 const int32_t nc = gsv_columns(plan, s);
-                divider d = {.backward = gsv_many_is_backward(number),
+                divider d = {.backward = backward,
                              .schedule = schedule,
                              .tasks = tasks,
                              .next = index->next,

@@ -10,10 +10,15 @@ typedef struct gsv_many_index {
     int64_t *first, *next; /* [nsuper], [tasks of the list] */
 } gsv_many_index;
 
-/* How the tasks of that list become those of a schedule; two rounds: count (schedule->task is NULL), then fill. Level
+/* The tasks of a list where tiles are low (gsv_many_has_half): fills low->task, of list->low_tasks, and low->ptr. Forward,
+ * slots have half the rows, so there are twice as many. wide: as in gsv_many_index. */
+void gsv_many_make_low(const gsv_plan *plan, const gsv_many_list *list, int backward, const int32_t *wide,
+                       gsv_many_list *low);
+
+/* How the tasks of a list become those of a schedule; two rounds: count (schedule->task is NULL), then fill. Level
  * k has schedule->task[ptr[k]] .. schedule->task[ptr[k + 1] - 1]. */
-void gsv_many_divide(const gsv_plan *plan, int number, const int32_t *parts, const gsv_many_index *index,
-                     gsv_many_schedule *schedule, int64_t *ptr);
+void gsv_many_divide(const gsv_plan *plan, const gsv_many_list *list, int backward, const int32_t *parts,
+                     const gsv_many_index *index, gsv_many_schedule *schedule, int64_t *ptr);
 /* Counts that are waited for, of counters advanced by another number of tiles than the list has: done [counters]
  * is room. */
 void gsv_many_recount(const gsv_many_list *list, gsv_many_schedule *schedule, int32_t *done);

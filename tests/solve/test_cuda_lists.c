@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "supernodal/cuda_support.h"
 
-enum { COLUMNS = 26, MOST_ALLOCATIONS = 100 };
+enum { COLUMNS = 26, MOST_ALLOCATIONS = 200 };
 
 typedef struct world {
     problem p;

@@ -234,6 +234,7 @@ static void check_large(const char *spec, cholmod_common *common) {
     p.dtype = p.l->xtype == CHOLMOD_REAL ? GPUSOLVE_DOUBLE : GPUSOLVE_COMPLEX_DOUBLE;
     REQUIRE(gpusolve_cholmod_import(p.handle, p.l, &p.factor) == GPUSOLVE_OK);
     REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &p.workspace) == GPUSOLVE_OK);
+    check_block(&p, 32, 3, 20);
     check_block(&p, 64, 20, 40);
     check_block(&p, COLUMNS, 90, 190);
     gpusolve_workspace_destroy(p.workspace);

@@ -25,7 +25,7 @@ static void finish(run *r, int32_t s, int32_t number, int32_t k, int backward, u
 static int run_product(run *r, const gsv_many_task *task, int backward) {
     const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
     CHECK(r->plan->tiles->branches.of[s] < 0 && !gsv_is_narrow(nr, nc));
-    CHECK(task->rows > 0 && task->rows <= GSV_MANY_ROWS && task->rows % (2 * GSV_TILE) == 0);
+    CHECK(task->rows > 0 && task->rows <= r->rows && task->rows % (2 * GSV_TILE) == 0);
     CHECK(task->first % task->rows == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
     uint64_t sums[GSV_MANY_ROWS] = {0};
     const int32_t number = backward ? blocks_of(r, s) - 1 - task->pass : task->pass;
@@ -39,19 +39,19 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
             sums[e] += entry(s, i, j) * (backward ? solution(r, s, b, i) : front(r, s, number, j));
         }
     if (task->slots > 0) {
-        CHECK(task->slots > 1 && task->slot + task->slots <= r->list->slots);
+        CHECK(task->slots > 1 && task->slot + task->slots <= r->list->slots * (GSV_MANY_ROWS / r->rows));
         CHECK(task->range < task->slots);
         CHECK(!r->partial_there[task->slot + task->range]++);
-        for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
-            r->partial[(int64_t)(task->slot + task->range) * GSV_MANY_ROWS + e] = sums[e];
+        for (int32_t e = 0; e < r->rows; e++)
+            r->partial[(int64_t)(task->slot + task->range) * r->rows + e] = sums[e];
         if (++r->counter[task->met] < task->slots)
             return 0;
         r->counter[task->met] = 0; /* for the next pass */
         memset(sums, 0, sizeof sums);
         for (int32_t k = 0; k < task->slots; k++) {
             CHECK(r->partial_there[task->slot + k]);
-            for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
-                sums[e] += r->partial[(int64_t)(task->slot + k) * GSV_MANY_ROWS + e];
+            for (int32_t e = 0; e < r->rows; e++)
+                sums[e] += r->partial[(int64_t)(task->slot + k) * r->rows + e];
             r->partial_there[task->slot + k] = 0;
         }
     }
@@ -81,7 +81,9 @@ static void run_task(run *r, const gsv_many_task *task, int backward) {
     } else {
         CHECK(task->kind == GSV_MANY_NARROW && gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)));
         CHECK(0 <= task->begin && task->begin < task->end && task->end <= GSV_MANY_PARTS);
-        if (task->begin <= r->part && r->part < task->end)
+        /* a kernel's part is one of these, or two: it is the task's in which it begins */
+        const int32_t part = r->low ? r->part / 2 * 2 : r->part;
+        if (task->begin <= part && part < task->end)
             (backward ? backward_alone : forward_alone)(r, s);
     }
     if (done && task->signal >= 0)
@@ -148,12 +150,14 @@ static int is_worst(int order) {
 static gsv_many_schedule scheduled(const run *r, int backward, int order) {
     gsv_many_schedule schedule = {0};
     gsv_message message;
-    REQUIRE(gsv_many_schedule_create(r->plan, gsv_many_list_of(backward, r->broad), r->parts, &schedule,
-                                     &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_many_schedule_create(r->plan, gsv_many_list_of(backward, r->broad), r->low, r->parts,
+                                     &schedule, &message) == GPUSOLVE_OK);
     if (order == LIST) {
         CHECK(schedule.tasks == r->list->ptr[r->plan->nlevels]);
         memcpy(schedule.task, r->list->task, (size_t)schedule.tasks * sizeof *schedule.task);
     }
+    if (order < DIVIDED)
+        CHECK(schedule.tasks == (r->low ? r->list->low_tasks : r->list->ptr[r->plan->nlevels]));
     int64_t end = 0;
     for (int32_t k = 0; k < schedule.runs; k++) { /* launches have all tasks, one after the other */
         CHECK(schedule.run[k].begin == end && schedule.run[k].end > end);
@@ -165,13 +169,14 @@ static gsv_many_schedule scheduled(const run *r, int backward, int order) {
 
 static void run_sweep(run *r, int backward, int order) {
     const gsv_many_list *list = r->list = &r->plan->tiles->many.list[gsv_many_list_of(backward, r->broad)];
+    r->rows = r->low && !backward ? GSV_MANY_LOW : GSV_MANY_ROWS;
     gsv_many_schedule schedule = scheduled(r, backward, order);
     const gsv_many_task *tasks = schedule.task;
     const int64_t ntasks = schedule.tasks;
     char *ran = zeros(ntasks, 1), *began = zeros(ntasks, 1);
     r->counter = zeros(list->counters, sizeof *r->counter);
     r->partial = zeros(list->slots * GSV_MANY_ROWS, 8);
-    r->partial_there = zeros(list->slots, 1);
+    r->partial_there = zeros(list->slots * (GSV_MANY_ROWS / r->rows), 1);
     for (int64_t step = 0; step < ntasks; step++) {
         int64_t t = is_worst(order) ? ntasks - 1 : step;
         while (is_worst(order) && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
@@ -225,10 +230,11 @@ static void mark_leaves(run *r) {
             memset(r->y_there + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
 }
 
-static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order, int broad) {
+static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order, int broad, int low) {
     run tasks = start(plan, alone->parts);
     tasks.part = part;
     tasks.broad = broad;
+    tasks.low = low;
     mark_leaves(&tasks);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (plan->tiles->branches.of[s] >= 0)
@@ -259,7 +265,8 @@ static void check_plan(const gsv_plan *plan) {
         for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
             for (int order = divided ? DIVIDED : LIST; order < (divided ? ORDERS : DIVIDED); order++)
                 for (int broad = 0; broad < 2; broad++)
-                    check_order(plan, &alone, part, order, broad);
+                    for (int low = 0; low < (order == LIST ? 1 : 2); low++)
+                        check_order(plan, &alone, part, order, broad, low);
         stop(&alone);
     }
     free(parts);
