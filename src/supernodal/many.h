@@ -36,7 +36,7 @@ extern "C" {
 
 enum {
     GSV_MANY_ROWS = 128,   /* of a tile, half of them where a level has few */
-    GSV_MANY_LOW = 64,     /* of a low one, or half of them */
+    GSV_MANY_LOW = 64,     /* of a low one, or half of them where a level has few */
     GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
     GSV_MANY_LEAST = 32,   /* or so wide */
     GSV_MANY_GROUPS = 4,   /* so many times at most */
