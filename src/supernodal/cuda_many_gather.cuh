@@ -121,16 +121,16 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
                 }
     }
 
-    /* All terms, of which the first ones have been asked for. Returns whether there were more. */
-    __device__ __forceinline__ bool add_all(const uint32_t *list, const T *u, int columns) {
+    /* All terms, of which the first ones have been asked for. */
+    __device__ __forceinline__ void add_all(const uint32_t *list, const T *u, int columns) {
         add_terms();
-        for (bool moved = false;; moved = true) {
+        for (;;) {
             bool more = false;
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 more |= at[r] + AHEAD < end[r];
             if (!more)
-                return moved;
+                return;
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 at[r] += AHEAD;

@@ -102,7 +102,7 @@ struct many_tile {
     column_block block;
     int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
     int last;              /* row, or column, behind the last one that there is */
-    int height;            /* of the tile, or of a block's part of it */
+    int height;            /* many_shape::ROWS, or half of it */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + C - 1 */
     /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,

@@ -310,7 +310,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
             const T *stage = shared + step % shape::STAGES * shape::STAGE;
             constexpr int MOST = shape::EIGHTS / 2, HALF = MOST / 2;
             constexpr many_sums SUMS = decltype(sums_of)::value;
-            constexpr bool HALVES = shape::AHEAD || (shape::TALL && BACKWARD && SUMS == ONE_CHAIN);
+            constexpr bool HALVES = shape::AHEAD || (shape::TALL && SUMS == ONE_CHAIN);
             if (active > (HALVES ? HALF : 0))
                 lane.template multiply_warp<SUMS, MOST, shape::AHEAD>(stage, active, sums);
             else if (HALVES && active > 0)

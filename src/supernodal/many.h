@@ -50,7 +50,8 @@ enum {
     GSV_MANY_SHORT_TASKS = 3000,
     GSV_MANY_SHORT_TERMS = 1 << 16,
     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks, forward two at least where vectors are
-     * not broad; every other one of four has nothing to do where the kernel has two parts (cuda_many_narrow.cuh) */
+     * not broad; every other one of four has nothing to do where the kernel has two parts (cuda_many_narrow.cuh), and is
+     * left out where tiles are low */
     GSV_MANY_PARTS = 4,
     GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
     GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
@@ -66,7 +67,7 @@ typedef struct gsv_many_task {
     uint8_t kind;
     uint8_t pass;  /* product of a supernode whose triangle is inverted in parts: which pass (many_order.h) */
     int16_t rows;  /* product: of the tile, or its columns */
-    int16_t slots; /* product: ranges, if it is one of several, else 0, */
+    int16_t slots; /* product: ranges, some hundreds at most, if it is one of several, else 0, */
     int16_t range; /* and which */
     int32_t node;
     int32_t first; /* product: its first row or column; assembly: the first row */
