@@ -41,8 +41,8 @@
  * Cost. A tile of 64 columns and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores,
  * and 72 KB through its shared memory, 576 cycles. What a task takes besides is latency, one trip after the
  * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
- * out. So two blocks share an SM. Forward most of a task is that, for its terms are own columns alone: there tiles of
- * real numbers in double precision are half as high, low, and three blocks share an SM, or four with 32 columns.
+ * out. So blocks share an SM, and tiles of real numbers in double precision are half as high, low: three
+ * blocks, or four with 32 columns, for two.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
  * columns at a time, by cuda_sweep.cuh.

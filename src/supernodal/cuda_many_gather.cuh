@@ -18,6 +18,18 @@ template <typename T> __device__ __forceinline__ T *many_kept(T *pointer) {
     asm volatile("" : "+l"(pointer));
     return pointer;
 }
+__device__ __forceinline__ unsigned many_kept(unsigned number) {
+    asm volatile("" : "+r"(number));
+    return number;
+}
+
+/* Shared memory by its address there, which a thread keeps in one register. */
+__device__ __forceinline__ unsigned many_kept_shared(const void *pointer) {
+    return many_kept(unsigned(__cvta_generic_to_shared(pointer)));
+}
+template <typename T> __device__ __forceinline__ T *many_at(unsigned address) {
+    return static_cast<T *>(__cvta_shared_to_generic(address));
+}
 
 /* Row `row` of vectors with so many columns: one multiplication of 32 by 32 bits. */
 template <typename T>

@@ -50,9 +50,9 @@ template <typename T, int C, bool BACKWARD> struct many_narrow_room {
     static const int EIGHTS = GSV_NARROW_COLUMNS / (8 * ASIDE); /* and of its columns so many eights */
     static const int SUMS = SHARES * GSV_NARROW_COLUMNS * SUM_STRIDE;
     static const int PADDING = 15; /* of a column at most (many_narrow_stride) */
-    /* Shared memory: forward for the panel and all rows of a front, or, where tiles are low, for as many as there is room
-     * for. */
-    static const bool WHOLE = !shape::LOW;
+    /* Shared memory: forward for the panel and all rows of a front (WHOLE), or, where tiles are low, for as many
+     * as there is room for. */
+    static const bool WHOLE = BACKWARD || !shape::LOW;
     static const int BYTES = BACKWARD
                                  ? (SUMS + GSV_NARROW_ENTRIES + GSV_NARROW_COLUMNS * PADDING) * int(sizeof(T))
                              : WHOLE ? (GSV_NARROW_ROWS * STRIDE + GSV_NARROW_ENTRIES) * int(sizeof(T))
@@ -297,7 +297,8 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     typedef many_narrow_room<T, C, true> room;
     constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS,
                   SIXTEENS = room::SIXTEENS;
-    constexpr int AHEAD = 4; /* blocks of eight rows that a warp asks for at the same time */
+    /* blocks of eight rows that a warp asks for at the same time */
+    constexpr int AHEAD = many_shape<T, C, true>::LOW ? 2 : 4;
     __shared__ int32_t rows[GSV_NARROW_ROWS];
     T *sums_of = shared, *panel = shared + room::SUMS;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;

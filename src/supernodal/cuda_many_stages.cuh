@@ -27,18 +27,15 @@ template <typename T> struct many_chains {
 /* C: right-hand sides of a tile. */
 template <typename T, int C, bool BACKWARD> struct many_shape {
     static const bool CHAINS = many_chains<T>::value, REAL = CHAINS && !traits<T>::is_complex;
-    /* Forward a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS.md) */
-    static const bool LOW = REAL && !BACKWARD, TALL = REAL && BACKWARD && C == GSV_MANY_COLUMNS,
-                      AHEAD = REAL && C == GSV_MANY_LEAST; /* it has registers (many_lane) */
+    /* Much of a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS.md) */
+    static const bool LOW = REAL, AHEAD = REAL && C == GSV_MANY_LEAST; /* it has registers (many_lane) */
     static const int ROWS = LOW ? GSV_MANY_LOW : GSV_MANY_ROWS, COLUMNS = C,
-                     RUNS = C / 16 /* of eight in a warp's sums */, DEPTH = GSV_TILE,
-                     STAGES = LOW || C == GSV_MANY_LEAST ? 4 : 3 /* small ones take less time */;
+                     RUNS = C / 16 /* of eight in a warp's sums */, DEPTH = GSV_TILE;
+    static const int STAGES = C == GSV_MANY_LEAST || (LOW && !BACKWARD) ? 4 : 3;
     /* rows of a warp's sums, of which it has half of the columns; warps above each other */
-    static const int WARP_ROWS = TALL ? 64 : 32, DOWN = ROWS / WARP_ROWS, EIGHTS = WARP_ROWS / 8,
-                     THREADS = 2 * 32 * DOWN;
+    static const int WARP_ROWS = 32, DOWN = ROWS / WARP_ROWS, EIGHTS = WARP_ROWS / 8, THREADS = 2 * 32 * DOWN;
     static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS, STAGE = A + V; /* numbers */
     static const int CHUNK = 16 / int(sizeof(T));                          /* numbers of a copy */
-    static const int V_COPIES = V / CHUNK / THREADS;                       /* of a thread */
     static const int BYTES = STAGES * STAGE * int(sizeof(T));
     static const int RESIDENT = traits<T>::is_complex ? 1 /* blocks of an SM, by registers */
                                 : !LOW                ? 2
@@ -126,95 +123,101 @@ template <bool BACKWARD> struct many_cursor {
 
 template <> struct many_cursor<true> {
     int term, stop; /* where its segment ends */
-    bool turned;    /* it is the first one of it */
+    int wait;       /* where the last segment began that has to be waited for */
 
     __device__ __forceinline__ explicit many_cursor(const many_tile &tile)
-        : term(tile.begin), stop(tile.near), turned(true) {
+        : term(tile.begin), stop(tile.near), wait(-1) {
         if (term == stop)
             turn(tile);
     }
     __device__ __forceinline__ void turn(const many_tile &tile) {
         const bool above = stop == tile.near && tile.far < tile.end;
-        term = above ? tile.far : tile.near;
+        term = wait = above ? tile.far : tile.near;
         stop = above ? tile.end : tile.far;
+    }
+    __device__ __forceinline__ bool begins() const {
+        return term == wait;
     }
     __device__ __forceinline__ int advance(const many_tile &tile) {
         const int before = term;
         term += GSV_TILE;
-        turned = term >= stop;
-        if (turned)
+        if (term >= stop)
             turn(tile);
         return term - before;
     }
 };
 
 /*
- * Brings stage after stage. A thread has the same few copies of every stage, whose places advance from stage
- * to stage: inside a panel that is all there is to compute, from what the thread knows without reading
- * shared memory. At its edges and in the triangle some copies are of zeros (`at_edge`). Backward, rows of v are
- * asked for a step ahead, and own, below and columns stay as they are, the kernel's parameters, which need no
- * registers: what the compiler keeps in local memory instead may come out of L2 in every stage, for whoever
- * acquires a counter empties the L1 cache.
+ * Brings stage after stage. A thread has the same few copies of every stage: of one row of v, and of the panel of one
+ * column of its tiles forward, of columns that stand side by side backward. So it has one pointer to each, which
+ * advance from stage to stage, and constants from there. At a panel's edges and in the triangle some copies are of
+ * zeros (`at_edge`). Backward, the row of v is looked up a step ahead. own, below and columns stay as they are, the
+ * kernel's parameters, which need no registers: what the compiler keeps in local memory instead may come out of L2 in
+ * every stage, for whoever acquires a counter empties the L1 cache.
  */
 template <typename T, int C, bool BACKWARD> struct many_stream {
     typedef many_shape<T, C, BACKWARD> shape;
-    static const int CHUNK = shape::CHUNK, PER_ROW = shape::COLUMNS / CHUNK, PER_RUN = GSV_TILE / CHUNK;
-    static const int THREADS = shape::THREADS, COPIES = shape::A / CHUNK / THREADS,
-                     STARTS = BACKWARD ? 1 : COPIES;
-    static const int ROWS_APART = THREADS / PER_ROW, /* a thread's copies of v, and their places in a stage */
-        PLACES_APART = many_chains<T>::value ? ROWS_APART / 4 : ROWS_APART;
-    static_assert(THREADS / PER_RUN % GSV_TILE == 0,
-                  "the copies of a thread are of one column of their tiles");
-    static_assert(ROWS_APART % 4 == 0 && (ROWS_APART & (ROWS_APART - 1)) == 0,
-                  "from a thread's first place of v to its others no bit is carried");
+    static const int CHUNK = shape::CHUNK, PER_RUN = GSV_TILE / CHUNK, THREADS = shape::THREADS;
+    static const int COPIES = shape::A / CHUNK / THREADS, /* of the panel, */
+        APART = THREADS / PER_RUN;                        /* runs from one to the next */
+    static const int PER_ROW = THREADS / shape::DEPTH,    /* threads that have copies of a row of v, */
+        V_COPIES = shape::V / CHUNK / THREADS,            /* so many each, */
+        V_APART = PER_ROW * CHUNK;                        /* numbers from one to the next */
+    static_assert(APART % GSV_TILE == 0, "the copies of a thread are of one column of their tiles");
+    static_assert(V_APART % GSV_TILE == 0, "a thread's copies of v have the same place in their sixteens");
     const many_tile &tile;
-    const T *panel;
-    const T *own, *below; /* v; forward own: of this thread's column, its first row of the next stage */
-    const int32_t *next;  /* backward: which rows of v ask() asks for next */
+    const T *panel;       /* the next stage's first copy; backward, of its block row */
+    const T *own, *below; /* v; forward own: the next stage's first copy */
+    const int32_t *next;  /* backward: the row that ask() asks for next */
     int columns, column;  /* of v; this thread's first one of a copy */
     int nc, split, inside, inside_end;
-    int place;                    /* of this thread's first copy of v in a stage */
+    int run, place, v_place;      /* of the first copies: their panel's column; in a stage, in bytes */
     many_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
-    int left;                     /* rows of v that it has, from this thread's first one on */
-    uint32_t start[STARTS];       /* of the next stage's copies, from the panel on, in units of 16 bytes */
+    int left;                     /* rows of v that it has, from this thread's on */
+    uint32_t further[COPIES];     /* forward: bytes from the first copy on */
     uint32_t there;               /* bit k: copy k is of rows, or columns, that the panel has */
     l2_policy policy;             /* of the panel */
-    int32_t row[shape::V_COPIES]; /* backward: of the next stage's v */
+    int32_t row;                  /* backward: of the next stage's v */
 
+    /* From the stage on at which `from` is; row, backward: as below, or 0, and then ask() comes first. */
     __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile, const T *own,
-                                           const T *below, int columns)
-        : tile(tile), panel(static_cast<const T *>(plan.panels) + tile.node.panel), own(own), below(below),
-          columns(columns), nc(tile.node.nc), split(tile.node.first_column + tile.block.end),
-          inside(tile.inside), inside_end(tile.inside_end), cursor(tile), there(0),
-          policy(l2_policy_of(plan.transient)) {
-        const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
-        const int from = BACKWARD ? tile.first + run : tile.begin + run % shape::DEPTH;
+                                           const T *below, int columns, const l2_policy &policy,
+                                           const many_cursor<BACKWARD> &from, int32_t row)
+        : tile(tile), own(own), below(below), columns(columns), nc(tile.node.nc),
+          split(tile.node.first_column + tile.block.end), inside(tile.inside), inside_end(tile.inside_end),
+          cursor(from), there(0), policy(policy), row(row) {
+        const unsigned thread = many_kept(threadIdx.x); /* not what the compiler knows already */
+        run = thread / PER_RUN;
+        const int p = thread % PER_RUN * CHUNK;
+        const int64_t first = BACKWARD ? tile.first + run : cursor.term + run % shape::DEPTH; /* its column */
+        const int64_t start = start_of(BACKWARD ? cursor.term : tile.first + run);
+        panel = static_cast<const T *>(plan.panels) + tile.node.panel + start + GSV_TILE * first + p;
+        place = place_in_stage(run, p) * int(sizeof(T));
 #pragma unroll
         for (int k = 0; k < COPIES; k++) {
-            const int at = run + k * (THREADS / PER_RUN);
-            const int block_row = (BACKWARD ? cursor.term : tile.first + at) / GSV_TILE;
-            if (k < STARTS)
-                start[k] = uint32_t(
-                    (gsv_block_row_start(tile.node.nc, block_row) + GSV_TILE * int64_t(from) + p) / CHUNK);
-            there |= uint32_t((BACKWARD ? tile.first + at : GSV_TILE * block_row) < tile.last) << k;
+            const int at = tile.first + run + k * APART;
+            if (!BACKWARD)
+                further[k] = uint32_t((start_of(at) - start) * int64_t(sizeof(T)));
+            there |= uint32_t((BACKWARD ? at : at / GSV_TILE * GSV_TILE) < tile.last) << k;
         }
-        const int r = threadIdx.x / PER_ROW;
-        column = tile.c0 + int(threadIdx.x) % PER_ROW * CHUNK;
+        const int r = thread / PER_ROW, v = thread % PER_ROW * CHUNK;
+        column = tile.c0 + v;
         left = tile.end - cursor.term - r;
         next = plan.rows + tile.node.rows + (tile.end - left);
-        place = many_place<T>(r);
-        place = place * shape::COLUMNS + swizzle(threadIdx.x % PER_ROW * CHUNK, place);
+        v_place =
+            (shape::A + many_place<T>(r) * shape::COLUMNS + swizzle(v, many_place<T>(r))) * int(sizeof(T));
         if (!BACKWARD)
-            this->own = many_row(own + column, tile.node.first_column + tile.begin + r, columns);
-        ask();
+            this->own = many_row(own + column, tile.node.first_column + cursor.term + r, columns);
+    }
+
+    /* Where the block row of this row begins in the panel. */
+    __device__ __forceinline__ int64_t start_of(int row) const {
+        return gsv_block_row_start(tile.node.nc, row / GSV_TILE);
     }
 
     __device__ __forceinline__ void ask() {
-        if constexpr (BACKWARD) {
-#pragma unroll
-            for (int k = 0; k < shape::V_COPIES; k++)
-                row[k] = k * ROWS_APART < left ? next[k * ROWS_APART] : 0;
-        }
+        if (BACKWARD)
+            row = left > 0 ? *next : 0;
     }
 
     /* Where number p of run `run` of the panel goes. */
@@ -226,19 +229,20 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     }
 
     /* The next stage. */
-    template <typename Await> __device__ __forceinline__ void bring(T *stage, Await await) {
+    template <typename Await> __device__ __forceinline__ void bring(unsigned stage, Await await) {
         const many_cursor<BACKWARD> at = cursor;
         const int further = cursor.advance(tile);
         bring_vectors(stage, at, further, await);
         bring_panel(stage, at.term, further);
     }
     /* Its panel alone, before anything is waited for; then the rows of v of the first stages: `at` is theirs. */
-    __device__ __forceinline__ void bring_panel_ahead(T *stage) {
+    __device__ __forceinline__ void bring_panel_ahead(unsigned stage) {
         const int term = cursor.term, further = cursor.advance(tile);
         bring_panel(stage, term, further);
     }
     template <typename Await>
-    __device__ __forceinline__ void bring_vectors_after(T *stage, many_cursor<BACKWARD> &at, Await await) {
+    __device__ __forceinline__ void bring_vectors_after(unsigned stage, many_cursor<BACKWARD> &at,
+                                                        Await await) {
         const many_cursor<BACKWARD> before = at;
         const int further = at.advance(tile);
         bring_vectors(stage, before, further, await);
@@ -247,61 +251,49 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     /* The rows of v at `at`, to which the next ones are `further`. Backward, await(whether they are of the
      * parent's rows) returns when those of their segment are there. */
     template <typename Await>
-    __device__ __forceinline__ void bring_vectors(T *stage, const many_cursor<BACKWARD> &at, int further,
-                                                  Await await) {
+    __device__ __forceinline__ void bring_vectors(unsigned stage, const many_cursor<BACKWARD> &at,
+                                                  int further, Await await) {
         if constexpr (BACKWARD)
-            if (at.turned && at.term >= tile.near)
+            if (at.begins())
                 await(at.term < tile.far);
-        T *v = stage + shape::A;
+        const T *from = own;
+        if (BACKWARD)
+            from = many_row(row < split ? own : below, row, columns) + column;
 #pragma unroll
-        for (int k = 0; k < shape::V_COPIES; k++) {
-            const bool here = k * ROWS_APART < left;
-            const T *from = own;
-            if (BACKWARD)
-                from = many_row(row[k] < split ? own : below, row[k], columns) + column;
-            else if (here)
-                from = many_row(own, k * ROWS_APART, columns);
-            begin_copy<16>(v + k * PLACES_APART * shape::COLUMNS + (place ^ 4 * (k * PLACES_APART & 3)), from,
-                           here);
-        }
+        for (int k = 0; k < V_COPIES; k++)
+            begin_copy<16>(many_at<T>(stage + v_place) + k * V_APART, from + k * V_APART, left > 0);
         left -= further;
         next += further;
         if (BACKWARD)
             ask();
-        else if (left > 0)
+        else
             own = many_row(own, shape::DEPTH, columns);
     }
 
     /* The panel's columns, or rows, from `term` on, to which the next ones are `further`. */
-    __device__ __forceinline__ void bring_panel(T *stage, int term, int further) {
-        const int run = threadIdx.x / PER_RUN, p = threadIdx.x % PER_RUN * CHUNK;
-        T *to = stage + place_in_stage(run, p);
+    __device__ __forceinline__ void bring_panel(unsigned stage, int term, int further) {
         uint32_t here = there;
         if ((BACKWARD && term < inside) || term + shape::DEPTH > inside_end)
             here &= at_edge(run, term);
 #pragma unroll
-        for (int k = 0; k < COPIES; k++) {
-            const T *from = panel + int64_t(start[BACKWARD ? 0 : k]) * CHUNK;
-            if (BACKWARD)
-                from += k * (THREADS / PER_RUN) * GSV_TILE;
-            begin_copy_panel(to + k * (THREADS / PER_RUN) * GSV_TILE, from, here >> k & 1, policy);
-        }
-        if (further != GSV_TILE)
-            start[0] += uint32_t((gsv_block_row_start(nc, (term + further) / GSV_TILE) -
-                                  gsv_block_row_start(nc, term / GSV_TILE)) /
-                                 CHUNK);
+        for (int k = 0; k < COPIES; k++)
+            begin_copy_panel(many_at<T>(stage + place) + k * APART * GSV_TILE,
+                             BACKWARD ? panel + k * APART * GSV_TILE
+                                      : reinterpret_cast<const T *>(reinterpret_cast<const char *>(panel) +
+                                                                    this->further[k]),
+                             here & 1u << k, policy);
+        if (!BACKWARD)
+            panel += shape::DEPTH * GSV_TILE;
+        else if (further == GSV_TILE)
+            panel += GSV_TILE * gsv_block_row_columns(nc, term / GSV_TILE);
         else
-#pragma unroll
-            for (int k = 0; k < STARTS; k++)
-                start[k] += uint32_t((BACKWARD ? gsv_block_row_columns(nc, term / GSV_TILE) : shape::DEPTH) *
-                                     PER_RUN);
+            panel += start_of(term + further) - start_of(term);
     }
 
     /* Bit k: the panel has the numbers of copy k of the terms from `term` on. A block row of the triangle ends
      * with the sixteen columns of its diagonal; from copy to copy it is APART rows further down, backward the
      * column APART further to the right. */
     __device__ __forceinline__ uint32_t at_edge(int run, int term) const {
-        constexpr int APART = THREADS / PER_RUN;
         const int column = BACKWARD ? tile.first + run : term + run % shape::DEPTH;
         if (BACKWARD ? term >= tile.node.nr : column >= tile.end)
             return 0;

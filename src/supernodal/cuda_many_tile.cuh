@@ -1,17 +1,20 @@
 /*
- * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, GSV_MANY_LOW x C where tiles are low, or half
- * as many rows, over a range of terms, by a block of four or eight warps; C is 64, or 32.
+ * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, GSV_MANY_LOW x C where tiles are
+ * low, or half as many rows, over a range of terms, by a block of four or eight warps; C is 64, or 32.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
  *
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
- * A, 128 x 16, or 64 x 16 of a low one, and sixteen rows of v (cuda_many_stages.cuh). Backward a warp has 64 x 32 of the
- * sums, in the fragments of the tensor cores (fragment.cuh), half a thread's registers; or 32 x 32 of complex ones or in
- * single precision, where four warps are slower, or 32 x 16 where C is 32. Four warps a block, then, and two blocks an
- * SM: as many sums are in flight as with eight warps of 32 x 32 each, every number of v is read out of shared
- * memory by half as many of them, and a thread has the registers to know its copies' places instead of looking
- * them up. A low tile is four warps of 32 x 32 or 32 x 16. Where a tile has half of the rows, so has every warp.
+ * A, 128 x 16, or 64 x 16 of a low one, and sixteen rows of v (cuda_many_stages.cuh). A warp has 32 x 32 of the
+ * sums, or 32 x 16 where C is 32, in the fragments of the tensor cores (fragment.cuh): eight warps a block, or
+ * four of a low tile. Where a tile has half of the rows, so has every warp. A low tile of 64 columns has 168
+ * registers a thread, of which 64 are sums, and three blocks an SM; of 32 columns 128, and four.
+ *
+ * Registers. What a thread knows of its copies is worked out anew before the first panels, before their vectors
+ * and before the loop (stream_from), which is there three times, for each order of sums: what lives longer the
+ * compiler keeps in local memory, because some other loop, or the beginning of the sums, wants its registers,
+ * and then every loop reads it from there in every stage.
  *
  * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
  * stages are. Where the triangle is well-conditioned (GSV_WELL_LIMIT) the terms of a range are one chain, as in
@@ -27,8 +30,8 @@
  * the parent's, and last the parent's, which the block waits for when it gets there (many_cursor).
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
- * Shared memory traffic of it, C = 64: 16 KB + 8 KB in, and by each of four warps (64 + 32) x 16 numbers out,
- * for 128 x 64 x 16 multiply-adds.
+ * Shared memory traffic of it, a low tile, C = 64: 8 KB + 8 KB in, and by each of four warps (32 + 32) x 16 numbers
+ * out, for 64 x 64 x 16 multiply-adds.
  */
 #ifndef GSV_CUDA_MANY_TILE_CUH
 #define GSV_CUDA_MANY_TILE_CUH
@@ -66,9 +69,9 @@ template <int C> __device__ __forceinline__ int many_warp_column() {
 }
 
 /* A warp's sums of a tile, and what a lane has of them: ROWS rows, of each RUNS pairs of right-hand sides, APART from
- * each other. Real numbers backward are turned: the rows of a fragment are right-hand sides, its columns are sums' rows.
- * So what a lane reads at once, two terms of a run of the panel or two right-hand sides of a term, are the registers of
- * one operand, and none is moved. */
+ * each other. Real numbers backward are turned: the rows of a fragment are right-hand sides, its columns are sums'
+ * rows. So what a lane reads at once, two terms of a run of the panel or two right-hand sides of a term, are the
+ * registers of one operand, and none is moved. */
 template <typename T, int C, bool BACKWARD> struct many_sums_of {
     typedef many_shape<T, C, BACKWARD> shape;
     static const bool TURNED = BACKWARD && shape::CHAINS && !traits<T>::is_complex;
@@ -161,71 +164,66 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
     typedef many_sums_of<T, C, BACKWARD> sums_of;
     static const bool TURNED = sums_of::TURNED;
     static const int PLACES = TURNED ? 2 : BACKWARD ? 4 : 1;
-    int a[PLACES], v; /* unless turned, of each sixteen numbers the first eight: the others are at ^ 8 */
+    /* In bytes; unless turned, of each sixteen numbers the first eight: the others are at ^ OTHER. */
+    int a[PLACES], v;
+    static const int OTHER = 8 * int(sizeof(T));
 
     __device__ __forceinline__ explicit many_lane(int height) {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
         const int row = many_warp_row<T, C, BACKWARD>(height);
-        v = shape::A + q * shape::COLUMNS + many_warp_column<C>() + swizzle(TURNED ? 2 * g : g, q);
+        v = (shape::A + q * shape::COLUMNS + many_warp_column<C>() + swizzle(TURNED ? 2 * g : g, q)) *
+            int(sizeof(T));
 #pragma unroll
         for (int h = 0; h < PLACES; h++)
-            a[h] = TURNED     ? (row + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
-                   : BACKWARD ? (row + g) * GSV_TILE + swizzle(4 * h, g) + q
-                              : (row + q) * GSV_TILE + swizzle(g, q);
+            a[h] = int(sizeof(T)) * (TURNED ? (row + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
+                                     : BACKWARD ? (row + g) * GSV_TILE + swizzle(4 * h, g) + q
+                                                : (row + q) * GSV_TILE + swizzle(g, q));
+    }
+
+    /* Where the numbers of the first eights are, or of the others. */
+    static __device__ __forceinline__ const T *at(unsigned stage, int place, int other) {
+        if (OTHER < SHARED_LINE) /* a stage begins with a line */
+            return many_at<T>((stage + place) ^ OTHER * other);
+        return many_at<T>(stage + (place ^ OTHER * other));
     }
 
     /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where there are chains. */
-    __device__ __forceinline__ T a_of(const T *stage, int i, int s) const {
+    __device__ __forceinline__ T a_of(unsigned stage, int i, int s) const {
         if (BACKWARD)
-            return conjugate(stage[a[s] + 8 * i * GSV_TILE]);
-        return stage[(a[0] ^ 8 * (i % 2)) + (i / 2 * shape::DEPTH + 4 * s) * GSV_TILE];
+            return conjugate(many_at<T>(stage + a[s])[8 * i * GSV_TILE]);
+        return at(stage, a[0], i % 2)[(i / 2 * shape::DEPTH + 4 * s) * GSV_TILE];
     }
 
     /* That term, right-hand side 8 t + g of the warp's. */
-    __device__ __forceinline__ T v_of(const T *stage, int s, int t) const {
-        return stage[(v ^ 8 * (t % 2)) + 4 * s * shape::COLUMNS + t / 2 * 16];
-    }
-
-    /* Rows 8 i + g and 8 (i + 1) + g of all chains. */
-    __device__ __forceinline__ void chains_of(const T *stage, int i, T (&to)[4][2]) const {
-#pragma unroll
-        for (int r = 0; r < 2; r++)
-#pragma unroll
-            for (int s = 0; s < 4; s++)
-                to[s][r] = a_of(stage, i + r, s);
-    }
-
-    /* Turned: the same, right-hand sides in place of rows, and rows in place of right-hand sides. */
-    template <many_sums SUMS, int SIXTEENS, bool ALL>
-    __device__ __forceinline__ void multiply_turned_warp(const T *stage, int active,
-                                                         typename sums_of::type &sums) const {
-        double x[sums_of::RUNS][4][2]; /* right-hand sides 16 t + 2 g and the next one; terms 4 q + s */
-#pragma unroll
-        for (int t = 0; t < sums_of::RUNS; t++)
-#pragma unroll
-            for (int s = 0; s < 4; s++)
-                load_run(stage + v + 4 * s * shape::COLUMNS + 16 * t, x[t][s]);
-#pragma unroll
-        for (int i = 0; i < 2 * SIXTEENS; i++) {
-            if (!ALL && i / 2 >= active)
-                break;
-            double row[4]; /* row 8 i + g; terms 4 q + s */
-#pragma unroll
-            for (int h = 0; h < 2; h++)
-                load_run(stage + a[h] + 8 * i * GSV_TILE, *reinterpret_cast<double(*)[2]>(&row[2 * h]));
-#pragma unroll
-            for (int t = 0; t < sums_of::RUNS; t++)
-                add_run_warp<SUMS>(sums.c[t][i], x[t], row);
-        }
+    __device__ __forceinline__ T v_of(unsigned stage, int s, int t) const {
+        return at(stage, v, t % 2)[4 * s * shape::COLUMNS + t / 2 * 16];
     }
 
     /* The first `active` of the warp's runs of sixteen rows, or, where it has registers to read the next one's
      * numbers while one is multiplied with, ALL of the first SIXTEENS, without a branch among them. */
     template <many_sums SUMS, int SIXTEENS, bool ALL>
-    __device__ __forceinline__ void multiply_warp(const T *stage, int active,
+    __device__ __forceinline__ void multiply_warp(unsigned stage, int active,
                                                   typename sums_of::type &sums) const {
-        if constexpr (TURNED) {
-            multiply_turned_warp<SUMS, SIXTEENS, ALL>(stage, active, sums);
+        if constexpr (TURNED) { /* right-hand sides in place of rows, and rows in place of right-hand sides */
+            double x[sums_of::RUNS][4][2]; /* right-hand sides 16 t + 2 g and the next one; terms 4 q + s */
+#pragma unroll
+            for (int t = 0; t < sums_of::RUNS; t++)
+#pragma unroll
+                for (int s = 0; s < 4; s++)
+                    load_run(many_at<double>(stage + v) + 4 * s * shape::COLUMNS + 16 * t, x[t][s]);
+#pragma unroll
+            for (int i = 0; i < 2 * SIXTEENS; i++) {
+                if (!ALL && i / 2 >= active)
+                    break;
+                double row[4]; /* row 8 i + g; terms 4 q + s */
+#pragma unroll
+                for (int h = 0; h < 2; h++)
+                    load_run(many_at<double>(stage + a[h]) + 8 * i * GSV_TILE,
+                             *reinterpret_cast<double(*)[2]>(&row[2 * h]));
+#pragma unroll
+                for (int t = 0; t < sums_of::RUNS; t++)
+                    add_run_warp<SUMS>(sums.c[t][i], x[t], row);
+            }
         } else if constexpr (shape::CHAINS) {
             T x[shape::RUNS][4];
 #pragma unroll
@@ -237,8 +235,12 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
             for (int i = 0; i < 2 * SIXTEENS; i += 2) {
                 if (!ALL && i / 2 >= active)
                     break;
-                T rows[4][2];
-                chains_of(stage, i, rows);
+                T rows[4][2]; /* rows 8 i + g and 8 (i + 1) + g of all chains */
+#pragma unroll
+                for (int r = 0; r < 2; r++)
+#pragma unroll
+                    for (int s = 0; s < 4; s++)
+                        rows[s][r] = a_of(stage, i + r, s);
 #pragma unroll
                 for (int t = 0; t < shape::RUNS; t++)
                     add_runs_warp<SUMS>(sums, i / 2, t, rows, x[t]);
@@ -270,25 +272,37 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
 template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await,
           typename Begin>
 __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
-                                                   const T *own, const T *below, int columns, T *shared,
+                                                   const T *own, const T *below, int columns, T *memory,
                                                    typename many_sums_of<T, C, BACKWARD>::type &sums,
                                                    Owed owed, Ready ready, Await await, Begin begin) {
     typedef many_shape<T, C, BACKWARD> shape;
+    const unsigned shared = many_kept_shared(memory);
+    constexpr unsigned STAGE = shape::STAGE * sizeof(T);
+    static_assert(STAGE % SHARED_LINE == 0, "stages begin with a line");
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* nothing to multiply behind the last row or column */
     const int left = tile.last - tile.first - many_warp_row<T, C, BACKWARD>(tile.height);
     const int rows = many_warp_rows<T, C, BACKWARD>(tile.height),
               active = ((left < rows ? left : rows) + 15) / 16;
-    many_stream<T, C, BACKWARD> stream(plan, tile, own, below, columns);
+    const l2_policy policy = l2_policy_of(plan.transient);
+    const many_cursor<BACKWARD> begins(tile);
+    auto stream_from = [&](const many_cursor<BACKWARD> &at, int32_t row) {
+        return many_stream<T, C, BACKWARD>(plan, tile, own, below, columns, policy, at, row);
+    };
+    auto ahead = stream_from(begins, 0);
+    ahead.ask();
     for (int step = 0; step < shape::STAGES - 1 && step < steps; step++)
-        stream.bring_panel_ahead(shared + step * shape::STAGE);
+        ahead.bring_panel_ahead(shared + step * STAGE);
+    int32_t row = ahead.row;
     auto bring_first = [&] {
-        many_cursor<BACKWARD> at(tile);
+        auto first = stream_from(begins, row);
+        many_cursor<BACKWARD> at = begins;
         for (int step = 0; step < shape::STAGES - 1; step++) {
             if (step < steps)
-                stream.bring_vectors_after(shared + step * shape::STAGE, at, await);
+                first.bring_vectors_after(shared + step * STAGE, at, await);
             commit_copies();
         }
+        row = first.row;
     };
     const bool there = owed();
     if (there)
@@ -300,21 +314,22 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
     }
     const many_lane<T, C, BACKWARD> lane(tile.height);
     auto multiply = [&](auto sums_of) {
-        for (int step = 0; step < steps; step++) {
+        auto rest = stream_from(ahead.cursor, row);
+        unsigned at = shared, free = shared + (shape::STAGES - 1) * STAGE; /* stages */
+        for (int left = steps; left > 0; left--) {
             wait_for_copies<shape::STAGES - 2>();
-            __syncthreads(); /* the stage is there; the one that is brought next has been read by all */
-            const int next = step + shape::STAGES - 1;
-            if (next < steps)
-                stream.bring(shared + next % shape::STAGES * shape::STAGE, await);
+            __syncthreads(); /* the stage is there; the one before, which is brought next, has been read by all */
+            if (left >= shape::STAGES)
+                rest.bring(free, await);
             commit_copies();
-            const T *stage = shared + step % shape::STAGES * shape::STAGE;
             constexpr int MOST = shape::EIGHTS / 2, HALF = MOST / 2;
             constexpr many_sums SUMS = decltype(sums_of)::value;
-            constexpr bool HALVES = shape::AHEAD || (shape::TALL && SUMS == ONE_CHAIN);
-            if (active > (HALVES ? HALF : 0))
-                lane.template multiply_warp<SUMS, MOST, shape::AHEAD>(stage, active, sums);
-            else if (HALVES && active > 0)
-                lane.template multiply_warp<SUMS, HALF, true>(stage, active, sums);
+            if (active > (shape::AHEAD ? HALF : 0))
+                lane.template multiply_warp<SUMS, MOST, shape::AHEAD>(at, active, sums);
+            else if (shape::AHEAD && active > 0)
+                lane.template multiply_warp<SUMS, HALF, true>(at, active, sums);
+            free = at;
+            at = at == shared + (shape::STAGES - 1) * STAGE ? shared : at + STAGE;
         }
     };
     if (DIVIDED && tile.node.parts > 1)

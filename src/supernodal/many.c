@@ -7,6 +7,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* How finely a sweep's levels are divided, as an H200 is fastest with (LESSONS.md): a level with so many tasks of equal
+ * length is not cut further, one with up to so many tiles has few, and a narrow supernode is so many tasks at least. */
+typedef struct division {
+    int32_t tasks, few, least;
+} division;
+static const division divisions[GSV_MANY_LISTS] = {{198, 99, 2}, {165, 33, 1}, {66, 33, 1}, {44, 11, 1}};
+
 /* One sweep's list in the making. */
 typedef struct builder {
     const gsv_plan *plan;
@@ -14,8 +21,7 @@ typedef struct builder {
     gsv_many_list *list;
     const int32_t *node; /* [nsuper] what gsv_many_task.node is for each */
     bool backward;
-    int32_t tasks;    /* that a level is cut into */
-    int32_t least;    /* tasks of a narrow supernode */
+    division by;
     bool fill;        /* count, then fill */
     int32_t *longest; /* [nlevels] terms of a task at most */
     int32_t *narrow;  /* [nlevels] tasks of a narrow supernode */
@@ -92,7 +98,7 @@ static void choose_parts(builder *b) {
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         b->place[step_of(b, s)] += is_above(b, s) && !is_tiled(b, s);
     for (int32_t k = 0; k < plan->nlevels; k++) {
-        b->narrow[k] = b->least;
+        b->narrow[k] = b->by.least;
         while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= GSV_MANY_NARROW_TASKS)
             b->narrow[k] *= 2;
     }
@@ -107,7 +113,7 @@ static void choose_rows(builder *b) {
         if (is_tiled(b, s))
             b->place[step_of(b, s)] += gsv_many_pieces(across(b, s), GSV_MANY_ROWS);
     for (int32_t k = 0; k < plan->nlevels; k++)
-        b->rows[k] = b->place[k] <= b->tasks / 2 ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
+        b->rows[k] = b->place[k] <= b->by.few ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
 }
 
 /* How long a task of each step may be. */
@@ -120,7 +126,7 @@ static void choose_lengths(builder *b) {
             b->place[step_of(b, s)] += end - begin;
         }
     for (int32_t k = 0; k < plan->nlevels; k++) {
-        const int64_t share = b->place[k] / b->tasks;
+        const int64_t share = b->place[k] / b->by.tasks;
         b->longest[k] = share < GSV_MANY_TERMS  ? GSV_MANY_TERMS
                         : share > INT32_MAX / 2 ? INT32_MAX / 2
                                                 : gsv_many_whole_tiles((int32_t)share);
@@ -181,7 +187,7 @@ static void append(builder *b, int32_t s, gsv_many_task task) {
     int64_t *place = &b->place[2 * (int64_t)step_of(b, s) + (task.kind == GSV_MANY_PRODUCT)];
     task.node = b->node[s];
     for (int half = 0; half < 2; half++)
-        b->list->low_tasks += gsv_many_has_half(&task, b->backward, gsv_rows(b->plan, s), half);
+        b->list->low_tasks += gsv_many_has_half(&task, b->backward, across(b, s), half);
     if (b->fill)
         b->list->task[*place] = task;
     ++*place;
@@ -249,7 +255,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
         if (cut) {
             task.slot = (int32_t)b->list->slots;
             task.met = b->list->counters;
-            b->list->counters += b->backward ? 1 : 2; /* for two low tiles */
+            b->list->counters += 2; /* for two low tiles */
         }
         if (slots > 1) {
             task.slots = (int16_t)slots;
@@ -349,8 +355,7 @@ static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward,
                  .list = list,
                  .node = node,
                  .backward = backward,
-                 .tasks = broad ? GSV_MANY_BROAD_TASKS : GSV_MANY_TASKS,
-                 .least = backward || broad ? 1 : 2};
+                 .by = divisions[gsv_many_list_of(backward, broad)]};
     b.longest = gsv_malloc(nlevels, sizeof *b.longest);
     b.narrow = gsv_malloc(nlevels, sizeof *b.narrow);
     b.rows = gsv_malloc(nlevels, sizeof *b.rows);

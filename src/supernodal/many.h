@@ -12,8 +12,8 @@
  * whether vectors are broad, with more than GSV_MANY_BROAD columns: a task is several blocks there, so that fewer
  * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
- * For the kernels for real numbers in double precision forward tiles are low: each of them becomes two, of half its
- * rows (gsv_many_has_half, many_parts.h). That is another division of the same sums, with the same bits.
+ * For the kernels for real numbers in double precision tiles are low: each becomes two, of half its rows
+ * (gsv_many_has_half, many_parts.h). That is another division of the same sums, with the same bits.
  *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
@@ -35,23 +35,19 @@ extern "C" {
 #endif
 
 enum {
-    GSV_MANY_ROWS = 128,   /* of a tile, half of them where a level has few */
-    GSV_MANY_LOW = 64,     /* of a low one, or half of them where a level has few */
-    GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
-    GSV_MANY_LEAST = 32,   /* or so wide */
-    GSV_MANY_GROUPS = 4,   /* so many times at most */
-    GSV_MANY_BROAD = 64,   /* vectors with more right-hand sides are broad */
-    GSV_MANY_TERMS = 128,  /* a tile of no more terms than that is not cut */
-    /* a level with so many tasks of equal length is not cut further, and with half as many tiles has few; */
-    GSV_MANY_TASKS = 198,
-    GSV_MANY_BROAD_TASKS = 66,   /* where vectors are broad */
+    GSV_MANY_ROWS = 128,         /* of a tile, half of them where a level has few */
+    GSV_MANY_LOW = 64,           /* of a low one, or half of them where a level has few */
+    GSV_MANY_COLUMNS = 64,       /* right-hand sides of a tile: vectors are a multiple of it wide, */
+    GSV_MANY_LEAST = 32,         /* or so wide */
+    GSV_MANY_GROUPS = 4,         /* so many times at most */
+    GSV_MANY_BROAD = 64,         /* vectors with more right-hand sides are broad */
+    GSV_MANY_TERMS = 128,        /* a tile of no more terms than that is not cut */
     GSV_MANY_NARROW_TASKS = 132, /* of a level's narrow supernodes at most, if one is several tasks */
     /* forward tasks of a sweep that is short, and terms of its products */
     GSV_MANY_SHORT_TASKS = 3000,
     GSV_MANY_SHORT_TERMS = 1 << 16,
-    /* of a tile's right-hand sides: a narrow supernode has up to so many tasks, forward two at least where vectors are
-     * not broad; every other one of four has nothing to do where the kernel has two parts (cuda_many_narrow.cuh), and is
-     * left out where tiles are low */
+    /* of a tile's right-hand sides: a narrow supernode has up to so many tasks; every other one of four has nothing to
+     * do where the kernel has two parts (cuda_many_narrow.cuh), and is left out where tiles are low */
     GSV_MANY_PARTS = 4,
     GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
     GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
@@ -112,14 +108,14 @@ static inline int gsv_many_is_backward(int list) {
     return list % 2;
 }
 
-/* Where tiles are low, a forward one is two, upper and lower half, and the right-hand sides of a narrow supernode have
- * two parts, not GSV_MANY_PARTS. Has half 0, or 1, of such a task something to do? What is no forward tile has one
- * half. A front has nr rows. */
-static inline int gsv_many_has_half(const gsv_many_task *task, int backward, int32_t nr, int half) {
+/* Where tiles are low, one is two, upper and lower half, and the right-hand sides of a narrow supernode have two parts,
+ * not GSV_MANY_PARTS. Has half 0, or 1, of such a task something to do? What is no tile has one half. across: what the
+ * tiles of a supernode divide, forward its rows, backward its columns. */
+static inline int gsv_many_has_half(const gsv_many_task *task, int backward, int32_t across, int half) {
     const int32_t rows = task->rows / 2, first = task->first + half * rows;
-    if (task->kind != GSV_MANY_PRODUCT || backward)
+    if (task->kind != GSV_MANY_PRODUCT)
         return half == 0 && (task->kind != GSV_MANY_NARROW || task->begin % 2 == 0);
-    return first < nr && task->begin < first + rows;
+    return first < across && (backward || task->begin < first + rows);
 }
 
 /* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */

@@ -169,7 +169,7 @@ static gsv_many_schedule scheduled(const run *r, int backward, int order) {
 
 static void run_sweep(run *r, int backward, int order) {
     const gsv_many_list *list = r->list = &r->plan->tiles->many.list[gsv_many_list_of(backward, r->broad)];
-    r->rows = r->low && !backward ? GSV_MANY_LOW : GSV_MANY_ROWS;
+    r->rows = r->low ? GSV_MANY_LOW : GSV_MANY_ROWS;
     gsv_many_schedule schedule = scheduled(r, backward, order);
     const gsv_many_task *tasks = schedule.task;
     const int64_t ntasks = schedule.tasks;
