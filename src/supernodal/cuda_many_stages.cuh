@@ -174,7 +174,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     int run, place, v_place;      /* of the first copies: their panel's column; in a stage, in bytes */
     many_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
     int left;                     /* rows of v that it has, from this thread's on */
-    uint32_t further[COPIES];     /* forward: bytes from the first copy on */
+    uint32_t down[COPIES];        /* forward: bytes from the first copy on */
     uint32_t there;               /* bit k: copy k is of rows, or columns, that the panel has */
     l2_policy policy;             /* of the panel */
     int32_t row;                  /* backward: of the next stage's v */
@@ -197,7 +197,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         for (int k = 0; k < COPIES; k++) {
             const int at = tile.first + run + k * APART;
             if (!BACKWARD)
-                further[k] = uint32_t((start_of(at) - start) * int64_t(sizeof(T)));
+                down[k] = uint32_t((start_of(at) - start) * int64_t(sizeof(T)));
             there |= uint32_t((BACKWARD ? at : at / GSV_TILE * GSV_TILE) < tile.last) << k;
         }
         const int r = thread / PER_ROW, v = thread % PER_ROW * CHUNK;
@@ -277,11 +277,11 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
             here &= at_edge(run, term);
 #pragma unroll
         for (int k = 0; k < COPIES; k++)
-            begin_copy_panel(many_at<T>(stage + place) + k * APART * GSV_TILE,
-                             BACKWARD ? panel + k * APART * GSV_TILE
-                                      : reinterpret_cast<const T *>(reinterpret_cast<const char *>(panel) +
-                                                                    this->further[k]),
-                             here & 1u << k, policy);
+            begin_copy_panel(
+                many_at<T>(stage + place) + k * APART * GSV_TILE,
+                BACKWARD ? panel + k * APART * GSV_TILE
+                         : reinterpret_cast<const T *>(reinterpret_cast<const char *>(panel) + down[k]),
+                here & 1u << k, policy);
         if (!BACKWARD)
             panel += shape::DEPTH * GSV_TILE;
         else if (further == GSV_TILE)

@@ -316,10 +316,10 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
     auto multiply = [&](auto sums_of) {
         auto rest = stream_from(ahead.cursor, row);
         unsigned at = shared, free = shared + (shape::STAGES - 1) * STAGE; /* stages */
-        for (int left = steps; left > 0; left--) {
+        for (int more = steps; more > 0; more--) {
             wait_for_copies<shape::STAGES - 2>();
             __syncthreads(); /* the stage is there; the one before, which is brought next, has been read by all */
-            if (left >= shape::STAGES)
+            if (more >= shape::STAGES)
                 rest.bring(free, await);
             commit_copies();
             constexpr int MOST = shape::EIGHTS / 2, HALF = MOST / 2;
