@@ -38,8 +38,8 @@
  * wherever it stands and whatever stands beside it. But it is not the order of cuda_sweep.cuh, where a sum has
  * sixteen chains: that many sums of a 32 x 32 tile do not fit into a warp's registers.
  *
- * Cost. A tile of 64 columns and sixteen terms are 131072 multiply-adds, 1024 cycles of an SM's tensor cores,
- * and 72 KB through its shared memory, 576 cycles. What a task takes besides is latency, one trip after the
+ * Cost. A low tile of 64 columns and sixteen terms are 65536 multiply-adds, 512 cycles of an SM's tensor cores,
+ * and 48 KB through its shared memory, 384 cycles. What a task takes besides is latency, one trip after the
  * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
  * out. So blocks share an SM, and tiles of real numbers in double precision are half as high, low: three
  * blocks, or four with 32 columns, for two.

@@ -22,9 +22,8 @@
  *
  * Synchronisation: barriers before the vectors are read, in ready(); before the products; and, where there is
  * more than one part, or rows come some after the others, before what the next ones write into shared memory, or
- * backward the sums. Traffic: the
- * panel, once a block, from the L2 cache for all but the first; about nr + 2 nc rows of vectors forward, nr +
- * nc backward.
+ * backward the sums. Traffic: the panel, once a block, from the L2 cache for all but the first; about nr + 2 nc
+ * rows of vectors forward, nr + nc backward.
  */
 #ifndef GSV_CUDA_MANY_NARROW_CUH
 #define GSV_CUDA_MANY_NARROW_CUH
@@ -78,7 +77,7 @@ __device__ __forceinline__ int many_narrow_numbers(const gsv_node &node) {
     return node.nr * node.nc - node.nc * (node.nc - 1) / 2;
 }
 __device__ __forceinline__ int many_narrow_panel(const gsv_node &node) {
-    return (many_narrow_numbers(node) + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
+    return gsv_many_whole_tiles(many_narrow_numbers(node));
 }
 
 /* Begin to bring the panel, as it is stored. */

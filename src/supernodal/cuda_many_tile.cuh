@@ -74,7 +74,7 @@ template <int C> __device__ __forceinline__ int many_warp_column() {
  * registers of one operand, and none is moved. */
 template <typename T, int C, bool BACKWARD> struct many_sums_of {
     typedef many_shape<T, C, BACKWARD> shape;
-    static const bool TURNED = BACKWARD && shape::CHAINS && !traits<T>::is_complex;
+    static const bool TURNED = BACKWARD && shape::REAL;
     static const int ROWS = TURNED ? 2 * shape::EIGHTS : shape::EIGHTS, RUNS = TURNED ? C / 32 : C / 16,
                      APART = TURNED ? 16 : 8;
     typedef fragment<T, TURNED ? C / 16 : shape::EIGHTS, TURNED ? shape::WARP_ROWS : C / 2> type;

@@ -119,10 +119,10 @@ static inline int gsv_many_has_half(const gsv_many_task *task, int backward, int
 }
 
 /* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */
-static inline int32_t gsv_many_pieces(int32_t whole, int32_t piece) {
+static inline GSV_HOST_DEVICE int32_t gsv_many_pieces(int32_t whole, int32_t piece) {
     return (whole + piece - 1) / piece;
 }
-static inline int32_t gsv_many_whole_tiles(int32_t count) {
+static inline GSV_HOST_DEVICE int32_t gsv_many_whole_tiles(int32_t count) {
     return gsv_many_pieces(count, GSV_TILE) * GSV_TILE;
 }
 

@@ -121,7 +121,8 @@ static void add_passes(divider *d) {
     }
 }
 
-/* A tile becomes half of it. */
+/* A tile becomes half of it. Forward it has no terms behind its last row, and no range of these alone; backward the first
+ * range's begin with its first column, unless the range ends there. */
 static void make_half(gsv_many_task *task, int backward, int half, int32_t nc) {
     task->rows = (int16_t)(task->rows / 2);
     task->first += half * task->rows;
