@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
     static_assert(room::PAYLOAD >= GSV_BLOCK_ROOM + GSV_NARROW_ROWS * (NR - 8) * 8 + SHARED_LINE,
                   "a narrow supernode's front has room");
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    char *memory = reinterpret_cast<char *>(shared);
+    char *memory = shared_at<char>(kept_shared(shared));
     uint64_t *full = reinterpret_cast<uint64_t *>(memory + room::BARRIERS), *empty = full + room::SLOTS,
              *ready = empty + room::SLOTS,      /* a piece's front is */
                  *listed = ready + room::SLOTS; /* its lists are */

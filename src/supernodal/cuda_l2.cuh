@@ -2,7 +2,8 @@
  * How long the L2 cache keeps a panel. A solve reads panels once in each sweep, from the first to the last and
  * back; where all of them are more than L2 has room for, what is read is gone before it is wanted again, and
  * has taken the place of vectors, which are wanted soon. So transient panels are the first to give way; which are,
- * cuda_prepare.c knows.
+ * cuda_prepare.c knows. But where several blocks want the same panel, each for other right-hand sides, not all of
+ * them at the same time, they are like everything.
  */
 #ifndef GSV_CUDA_L2_CUH
 #define GSV_CUDA_L2_CUH

@@ -101,6 +101,28 @@ __device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, 
     return many_children_of(plan, tile.node.rows + i);
 }
 
+/* 2^32 / groups, rounded up: k / groups is this times k, >> 32, for k < 2^30, without a division. */
+__device__ __forceinline__ uint64_t many_reciprocal(int groups) {
+    static_assert(GSV_MANY_GROUPS <= 4, "exact for these");
+    return groups == 1 ? 1ull << 32 : groups == 2 ? 1ull << 31 : groups == 3 ? 0x55555556ull : 1ull << 30;
+}
+
+/* The task that a ticket is for. */
+__device__ __forceinline__ int many_task_of(int ticket, int groups) {
+    return int(uint32_t(ticket) * many_reciprocal(groups) >> 32);
+}
+
+/* Lets L2 have a task that a block takes some time from now; its own will be near that of ticket blockIdx.x. A task
+ * that is not there yet takes memory's time, half of what passes before a block knows its supernode. */
+__device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, int groups) {
+    constexpr unsigned LATER = 128; /* blocks */
+    if (blockIdx.x + LATER >= gridDim.x)
+        return;
+    const char *task = reinterpret_cast<const char *>(tasks + many_task_of(blockIdx.x + LATER, groups));
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(task));
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(task + sizeof(gsv_many_task) - 1));
+}
+
 /* What a block is at, in its shared memory. */
 struct many_work {
     gsv_many_task task;
@@ -358,12 +380,15 @@ __global__ void __launch_bounds__(many_shape<T, C, BACKWARD>::THREADS, many_shap
     many_tile &tile = *reinterpret_cast<many_tile *>(tile_memory);
     T *y = static_cast<T *>(v.y), *x = static_cast<T *>(v.x), *u = static_cast<T *>(v.u);
     T *shared = reinterpret_cast<T *>(memory);
+    if (threadIdx.x == 32 && !is_stale(stamp))
+        many_ask_for_later(tasks, groups);
     if (threadIdx.x == 0) {
         const bool stale = is_stale(stamp); /* on its way together with the ticket */
-        const int taken = atomicAdd(ticket, 1), group = taken % groups;
+        const int taken = atomicAdd(ticket, 1), which = many_task_of(taken, groups),
+                  group = taken - which * groups;
         work.stale = stale;
         if (!stale) {
-            work.task = tasks[taken / groups];
+            work.task = tasks[which];
             work.counters = counters + group;
             work.lost = 0;
             tile = many_tile_of(plan, work.task, BACKWARD, C * groups, C * group);

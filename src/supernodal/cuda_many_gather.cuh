@@ -3,6 +3,7 @@
 #ifndef GSV_CUDA_MANY_GATHER_CUH
 #define GSV_CUDA_MANY_GATHER_CUH
 
+#include "../dense_kernels/kept.cuh"
 #include "cuda_gather.cuh"
 #include "cuda_many.h"
 
@@ -11,24 +12,6 @@ namespace gsv {
 __device__ __forceinline__ gsv_node many_node(const gsv_device_plan &plan, int32_t node) {
     const int kind = node >> GSV_MANY_KIND, at = node & ((1 << GSV_MANY_KIND) - 1);
     return (kind == GSV_MANY_TINY ? plan.tiny : kind == GSV_MANY_SMALL ? plan.small : plan.wide)[at];
-}
-
-/* A pointer in registers, worked out once: the compiler would do so, or read what it comes from, for each access. */
-template <typename T> __device__ __forceinline__ T *many_kept(T *pointer) {
-    asm volatile("" : "+l"(pointer));
-    return pointer;
-}
-__device__ __forceinline__ unsigned many_kept(unsigned number) {
-    asm volatile("" : "+r"(number));
-    return number;
-}
-
-/* Shared memory by its address there, which a thread keeps in one register. */
-__device__ __forceinline__ unsigned many_kept_shared(const void *pointer) {
-    return many_kept(unsigned(__cvta_generic_to_shared(pointer)));
-}
-template <typename T> __device__ __forceinline__ T *many_at(unsigned address) {
-    return static_cast<T *>(__cvta_shared_to_generic(address));
 }
 
 /* Row `row` of vectors with so many columns: one multiplication of 32 by 32 bits. */
@@ -92,21 +75,23 @@ __device__ __forceinline__ void many_add_children(const gsv_device_plan &plan, c
     }
 }
 
-/* Sums of two right-hand sides over ROWS rows' children, list[at[r]] .. list[end[r] - 1] for row r. The first
- * AHEAD terms of all rows are looked up, and then asked for, together. What is read under a condition is zero
- * before: else the compiler keeps registers for it all round a kernel's loop over a tile. */
+/* Sums of two right-hand sides over ROWS rows' children, list[at[r]] .. list[end[r] - 1] for row r. AHEAD terms
+ * of all rows are looked up, and then asked for, together, and the next ones are looked up while they come. What is
+ * read under a condition is zero before: else the compiler keeps registers for it all round a kernel's loop over a
+ * tile. */
 template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
     uint32_t at[ROWS], end[ROWS], row[AHEAD][ROWS];
     T sum[ROWS][2], term[AHEAD][ROWS][2];
 
-    __device__ __forceinline__ void look_up(const uint32_t *list) {
+    /* The AHEAD terms that are `skip` behind those that are next. */
+    __device__ __forceinline__ void look_up(const uint32_t *list, int skip = 0) {
 #pragma unroll
         for (int a = 0; a < AHEAD; a++)
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 row[a][r] = 0;
-                if (at[r] + a < end[r])
-                    row[a][r] = list[at[r] + a];
+                if (at[r] + skip + a < end[r])
+                    row[a][r] = list[at[r] + skip + a];
             }
     }
 
@@ -135,20 +120,19 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
 
     /* All terms, of which the first ones have been asked for. */
     __device__ __forceinline__ void add_all(const uint32_t *list, const T *u, int columns) {
-        add_terms();
         for (;;) {
             bool more = false;
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 more |= at[r] + AHEAD < end[r];
+            look_up(list, AHEAD);
+            add_terms();
             if (!more)
                 return;
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 at[r] += AHEAD;
-            look_up(list);
             ask(u, columns);
-            add_terms();
         }
     }
 };

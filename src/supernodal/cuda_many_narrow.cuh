@@ -311,7 +311,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     T ahead[AHEAD][2][SIXTEENS][2];
     auto ask = [&](int part, int turn) {
         const int c = c0 + part * room::WIDTH + 2 * g;
-        const T *above = many_kept(x + c), *below = many_kept(y + c);
+        const T *above = kept(x + c), *below = kept(y + c);
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
 #pragma unroll

@@ -186,7 +186,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         : tile(tile), own(own), below(below), columns(columns), nc(tile.node.nc),
           split(tile.node.first_column + tile.block.end), inside(tile.inside), inside_end(tile.inside_end),
           cursor(from), there(0), policy(policy), row(row) {
-        const unsigned thread = many_kept(threadIdx.x); /* not what the compiler knows already */
+        const unsigned thread = kept(threadIdx.x); /* not what the compiler knows already */
         run = thread / PER_RUN;
         const int p = thread % PER_RUN * CHUNK;
         const int64_t first = BACKWARD ? tile.first + run : cursor.term + run % shape::DEPTH; /* its column */
@@ -261,7 +261,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
             from = many_row(row < split ? own : below, row, columns) + column;
 #pragma unroll
         for (int k = 0; k < V_COPIES; k++)
-            begin_copy<16>(many_at<T>(stage + v_place) + k * V_APART, from + k * V_APART, left > 0);
+            begin_copy<16>(shared_at<T>(stage + v_place) + k * V_APART, from + k * V_APART, left > 0);
         left -= further;
         next += further;
         if (BACKWARD)
@@ -278,7 +278,7 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
 #pragma unroll
         for (int k = 0; k < COPIES; k++)
             begin_copy_panel(
-                many_at<T>(stage + place) + k * APART * GSV_TILE,
+                shared_at<T>(stage + place) + k * APART * GSV_TILE,
                 BACKWARD ? panel + k * APART * GSV_TILE
                          : reinterpret_cast<const T *>(reinterpret_cast<const char *>(panel) + down[k]),
                 here & 1u << k, policy);

@@ -183,14 +183,14 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
     /* Where the numbers of the first eights are, or of the others. */
     static __device__ __forceinline__ const T *at(unsigned stage, int place, int other) {
         if (OTHER < SHARED_LINE) /* a stage begins with a line */
-            return many_at<T>((stage + place) ^ OTHER * other);
-        return many_at<T>(stage + (place ^ OTHER * other));
+            return shared_at<T>((stage + place) ^ OTHER * other);
+        return shared_at<T>(stage + (place ^ OTHER * other));
     }
 
     /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where there are chains. */
     __device__ __forceinline__ T a_of(unsigned stage, int i, int s) const {
         if (BACKWARD)
-            return conjugate(many_at<T>(stage + a[s])[8 * i * GSV_TILE]);
+            return conjugate(shared_at<T>(stage + a[s])[8 * i * GSV_TILE]);
         return at(stage, a[0], i % 2)[(i / 2 * shape::DEPTH + 4 * s) * GSV_TILE];
     }
 
@@ -210,7 +210,7 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
             for (int t = 0; t < sums_of::RUNS; t++)
 #pragma unroll
                 for (int s = 0; s < 4; s++)
-                    load_run(many_at<double>(stage + v) + 4 * s * shape::COLUMNS + 16 * t, x[t][s]);
+                    load_run(shared_at<double>(stage + v) + 4 * s * shape::COLUMNS + 16 * t, x[t][s]);
 #pragma unroll
             for (int i = 0; i < 2 * SIXTEENS; i++) {
                 if (!ALL && i / 2 >= active)
@@ -218,7 +218,7 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
                 double row[4]; /* row 8 i + g; terms 4 q + s */
 #pragma unroll
                 for (int h = 0; h < 2; h++)
-                    load_run(many_at<double>(stage + a[h]) + 8 * i * GSV_TILE,
+                    load_run(shared_at<double>(stage + a[h]) + 8 * i * GSV_TILE,
                              *reinterpret_cast<double(*)[2]>(&row[2 * h]));
 #pragma unroll
                 for (int t = 0; t < sums_of::RUNS; t++)
@@ -276,7 +276,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
                                                    typename many_sums_of<T, C, BACKWARD>::type &sums,
                                                    Owed owed, Ready ready, Await await, Begin begin) {
     typedef many_shape<T, C, BACKWARD> shape;
-    const unsigned shared = many_kept_shared(memory);
+    const unsigned shared = kept_shared(memory);
     constexpr unsigned STAGE = shape::STAGE * sizeof(T);
     static_assert(STAGE % SHARED_LINE == 0, "stages begin with a line");
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
@@ -284,7 +284,8 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
     const int left = tile.last - tile.first - many_warp_row<T, C, BACKWARD>(tile.height);
     const int rows = many_warp_rows<T, C, BACKWARD>(tile.height),
               active = ((left < rows ? left : rows) + 15) / 16;
-    const l2_policy policy = l2_policy_of(plan.transient);
+    /* tiles of other right-hand sides want the panel, too, and soon */
+    const l2_policy policy = l2_policy_of(plan.transient && columns == C);
     const many_cursor<BACKWARD> begins(tile);
     auto stream_from = [&](const many_cursor<BACKWARD> &at, int32_t row) {
         return many_stream<T, C, BACKWARD>(plan, tile, own, below, columns, policy, at, row);
@@ -315,12 +316,13 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
     const many_lane<T, C, BACKWARD> lane(tile.height);
     auto multiply = [&](auto sums_of) {
         auto rest = stream_from(ahead.cursor, row);
-        unsigned at = shared, free = shared + (shape::STAGES - 1) * STAGE; /* stages */
+        constexpr unsigned LAST = (shape::STAGES - 1) * STAGE;
+        unsigned at = shared; /* the stage */
         for (int more = steps; more > 0; more--) {
             wait_for_copies<shape::STAGES - 2>();
             __syncthreads(); /* the stage is there; the one before, which is brought next, has been read by all */
             if (more >= shape::STAGES)
-                rest.bring(free, await);
+                rest.bring(at == shared ? at + LAST : at - STAGE, await);
             commit_copies();
             constexpr int MOST = shape::EIGHTS / 2, HALF = MOST / 2;
             constexpr many_sums SUMS = decltype(sums_of)::value;
@@ -328,8 +330,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
                 lane.template multiply_warp<SUMS, MOST, shape::AHEAD>(at, active, sums);
             else if (shape::AHEAD && active > 0)
                 lane.template multiply_warp<SUMS, HALF, true>(at, active, sums);
-            free = at;
-            at = at == shared + (shape::STAGES - 1) * STAGE ? shared : at + STAGE;
+            at = at == shared + LAST ? shared : at + STAGE;
         }
     };
     if (DIVIDED && tile.node.parts > 1)

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
     typedef stream_room<T> room;
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    char *memory = reinterpret_cast<char *>(shared);
+    char *memory = shared_at<char>(kept_shared(shared));
     uint64_t *barriers = reinterpret_cast<uint64_t *>(memory + room::BARRIERS);
     ring slots = {memory, barriers, barriers + room::SLOTS, barriers + 2 * room::SLOTS, memory + room::STAGE};
     if (threadIdx.x == 0) {

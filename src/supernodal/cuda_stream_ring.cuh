@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "../dense_kernels/kept.cuh"
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_gather.cuh"
 #include "cuda_l2.cuh"
