@@ -16,7 +16,7 @@
  * compiler keeps in local memory, because some other loop, or the beginning of the sums, wants its registers,
  * and then every loop reads it from there in every stage.
  *
- * Order. A forward sum begins as what is owed to its row (cuda_many.cuh), which is brought in while the first
+ * Order. A forward sum begins as what is owed to its row (cuda_many_ends.cuh), which is brought in while the first
  * stages are. Where the triangle is well-conditioned (GSV_WELL_LIMIT) the terms of a range are one chain, as in
  * DGEMM. Elsewhere not, for each would be rounded at the size of the total, and the inverse of an
  * ill-conditioned triangle makes totals large before they cancel: sixteen terms are summed by themselves, and

@@ -1,0 +1,204 @@
+/* The sweeps for many right-hand sides (cuda_many.cuh): a tile from what its sums begin as to where they go. What is between
+ * is in cuda_many_tile.cuh. */
+#ifndef GSV_CUDA_MANY_ENDS_CUH
+#define GSV_CUDA_MANY_ENDS_CUH
+
+#include "cuda_many_task.cuh"
+#include "cuda_many_tile.cuh"
+
+namespace gsv {
+
+/* This thread's place in a tile: rows row(i), i < rows, ascending, and right-hand sides column + APART t and the one
+ * behind it. */
+template <typename T, int C, bool BACKWARD> struct many_place_of_thread {
+    typedef many_sums_of<T, C, BACKWARD> sums_of;
+    int first, column, rows;
+    __device__ __forceinline__ explicit many_place_of_thread(const many_tile &tile) {
+        const int g = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
+        first = many_warp_row<T, C, BACKWARD>(tile.height) + (sums_of::TURNED ? 2 * q : g);
+        column = many_warp_column<C>() + 2 * (sums_of::TURNED ? g : q);
+        rows = many_warp_rows<T, C, BACKWARD>(tile.height) / (sums_of::TURNED ? 4 : 8);
+    }
+    __device__ __forceinline__ int row(int i) const {
+        return first + (sums_of::TURNED ? i / 2 * 8 + i % 2 : 8 * i);
+    }
+};
+
+/* The range of a tile that is cut: leaves its sums, and, if it is the last of them, all ranges' in result. */
+template <typename T, int C, bool BACKWARD, int I, int RUNS>
+__device__ __forceinline__ bool many_add_ranges_block(many_work &work, const many_tile &tile, T *partial,
+                                                      T (&result)[I][RUNS][2]) {
+    const many_place_of_thread<T, C, BACKWARD> place(tile);
+    constexpr int APART = many_sums_of<T, C, BACKWARD>::APART, ROWS = many_shape<T, C, BACKWARD>::ROWS;
+    const gsv_many_task &task = work.task;
+    auto at = [&](int slot, int i) {
+        return partial + (int64_t(slot) * ROWS + place.row(i)) * tile.columns + tile.c0 + place.column;
+    };
+    auto ends = [&](int i) { return i >= place.rows || tile.first + place.row(i) >= tile.last; };
+#pragma unroll
+    for (int i = 0; i < I; i++) {
+        if (ends(i))
+            break;
+        T *to = at(task.slot + task.range, i);
+#pragma unroll
+        for (int t = 0; t < RUNS; t++)
+            store_run(to + APART * t, result[i][t]);
+    }
+    __syncthreads(); /* all sums are written */
+    if (threadIdx.x == 0) {
+        int *met = many_counter(work, task.met);
+        work.last = many_meet(met) == task.slots - 1;
+        if (work.last)
+            *met = 0; /* for the next pass */
+    }
+    __syncthreads(); /* it is known who is the last */
+    if (!work.last)
+        return false;
+    /* so many rows' sums of a range are asked for at a time */
+    constexpr int NUMBERS = sizeof(T) < sizeof(double) ? 1 : sizeof(T) / sizeof(double);
+    constexpr int SIDE = 8 / (RUNS * NUMBERS), GROUP = SIDE > I ? I : SIDE;
+#pragma unroll
+    for (int i0 = 0; i0 < I; i0 += GROUP) {
+        if (ends(i0))
+            break;
+        const T *from = at(task.slot, i0);
+        auto load = [&](T(&to)[GROUP][RUNS][2]) {
+#pragma unroll
+            for (int i = 0; i < GROUP; i++)
+#pragma unroll
+                for (int t = 0; t < RUNS; t++) {
+                    to[i][t][0] = to[i][t][1] = make<T>(0);
+                    if (!ends(i0 + i))
+                        load_run(from + (place.row(i0 + i) - place.row(i0)) * tile.columns + APART * t,
+                                 to[i][t]);
+                }
+        };
+        T total[GROUP][RUNS][2];
+        load(total);
+#pragma unroll 2
+        for (int k = 1; k < task.slots; k++) {
+            from += int64_t(ROWS) * tile.columns;
+            T term[GROUP][RUNS][2];
+            load(term);
+#pragma unroll
+            for (int i = 0; i < GROUP; i++)
+#pragma unroll
+                for (int t = 0; t < RUNS; t++)
+#pragma unroll
+                    for (int e = 0; e < 2; e++)
+                        total[i][t][e] = add(total[i][t][e], term[i][t][e]);
+        }
+#pragma unroll
+        for (int i = 0; i < GROUP; i++)
+#pragma unroll
+            for (int t = 0; t < RUNS; t++)
+#pragma unroll
+                for (int e = 0; e < 2; e++)
+                    result[i0 + i][t][e] = total[i][t][e];
+    }
+    return true;
+}
+
+/* Row i of a front, in the vector that the tile writes. */
+template <typename T>
+__device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *y, T *x, T *u) {
+    const gsv_node &node = tile.node;
+    return i < tile.block.end ? x + int64_t(node.first_column + i) * tile.columns
+           : i < node.nc      ? y + int64_t(node.first_column + i) * tile.columns
+                              : u + (node.update + i - node.nc) * tile.columns;
+}
+
+/* What a forward tile's sums begin as: what its rows hold already, of passes before, or what their children
+ * owe them. */
+template <typename T, int I, int RUNS>
+__device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
+                                                   const many_children *children, T *y, T *x, T *u,
+                                                   T (&sum)[I][RUNS][2]) {
+    const many_place_of_thread<T, 16 * RUNS, false> place(tile);
+    const int c = tile.c0 + place.column;
+    many_children owed[I];
+#pragma unroll
+    for (int i = 0; i < I; i++) {
+        const int row = tile.first + place.row(i);
+        owed[i] = i < place.rows ? children[place.row(i)] : many_children{0, 0, {0, 0}};
+        const T *from = nullptr;
+        if (owed[i].count > 0)
+            from = many_row(u, owed[i].row[0], tile.columns);
+        else if (i < place.rows && many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
+            from = many_row_of(tile, row, y, x, u);
+#pragma unroll
+        for (int t = 0; t < RUNS; t++) {
+            sum[i][t][0] = sum[i][t][1] = make<T>(0);
+            if (from)
+                load_run(from + c + 8 * t, sum[i][t]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < I; i += 2) {
+        const many_children two[2] = {owed[i], owed[i + 1]};
+        many_add_children<1, 1>(plan, u, two, tile.columns, c, 8,
+                                *reinterpret_cast<T(*)[2][RUNS][2]>(&sum[i]));
+    }
+}
+
+/* A tile; false: another block has the ranges that are missing, and does the rest. children: in shared
+ * memory, for owed() to wait for; owed(), ready() and await() as in many_product_block. */
+template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await>
+__device__ __forceinline__ bool
+many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile, many_children *children,
+                T *y, T *x, T *u, int columns, T *partial, T *shared, Owed owed, Ready ready, Await await) {
+    typedef many_shape<T, C, BACKWARD> shape;
+    typedef many_sums_of<T, C, BACKWARD> sums_of;
+    constexpr int RUNS = sums_of::RUNS, I = sums_of::ROWS;
+    typename sums_of::type sums;
+    many_product_block<T, C, BACKWARD, DIVIDED>(
+        plan, tile, BACKWARD ? x : y, y, columns, shared, sums,
+        [&] {
+            /* thread 0, which polls, has the last row, or none */
+            const int row = shape::THREADS - 1 - int(threadIdx.x);
+            if (!BACKWARD && row < shape::ROWS)
+                children[row] = many_owed(plan, tile, tile.first + row);
+            return owed();
+        },
+        ready, await,
+        [&](typename sums_of::type &of) {
+            if (BACKWARD || work.task.range > 0) {
+                of.clear();
+            } else if constexpr (!BACKWARD) {
+                T first[I][RUNS][2];
+                many_begin_forward(plan, tile, children, y, x, u, first);
+                of.set(first);
+            }
+        });
+    /* a range may not have needed to, but its slot may still be in use; single precision has one kernel for all */
+    if (BACKWARD && (DIVIDED || !shape::CHAINS) && work.task.pass > 0)
+        await(true);
+    T result[I][RUNS][2];
+    many_result<T, C, BACKWARD>(sums, result);
+    if (work.lost || tile.block.refuse) {
+#pragma unroll
+        for (int i = 0; i < I; i++)
+#pragma unroll
+            for (int t = 0; t < RUNS; t++)
+                result[i][t][0] = result[i][t][1] = not_a_number<T>();
+    }
+    if (work.task.slots > 0 && !many_add_ranges_block<T, C, BACKWARD>(work, tile, partial, result))
+        return false;
+    const many_place_of_thread<T, C, BACKWARD> place(tile);
+    const int c = tile.c0 + place.column;
+#pragma unroll
+    for (int i = 0; i < I; i++) {
+        const int at = tile.first + place.row(i);
+        if (i >= place.rows || at < tile.block.first || at >= tile.last)
+            continue;
+        T *to = BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns
+                         : many_row_of(tile, at, y, x, u);
+#pragma unroll
+        for (int t = 0; t < RUNS; t++)
+            store_run(to + c + sums_of::APART * t, result[i][t]);
+    }
+    return true;
+}
+
+} // namespace gsv
+#endif

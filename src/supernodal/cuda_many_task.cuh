@@ -1,0 +1,129 @@
+/* The sweeps for many right-hand sides (cuda_many.cuh): what a block is at. The task that its ticket is for, the tile that
+ * the task is about, and the counters that tasks wait for and advance. */
+#ifndef GSV_CUDA_MANY_TASK_CUH
+#define GSV_CUDA_MANY_TASK_CUH
+
+#include "cuda_many_gather.cuh"
+#include "cuda_many_stages.cuh"
+
+namespace gsv {
+
+__device__ __forceinline__ int many_within(int k, int least, int most) {
+    return k < least ? least : k < most ? k : most;
+}
+
+__device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, const gsv_many_task &task,
+                                                  bool backward, int columns, int c0) {
+    const gsv_node node = many_node(plan, task.node);
+    /* late column blocks may be empty: backward, pass 0 is the last one that is not */
+    const int parts = node.parts > 1 ? node.parts : 1;
+    const int empty =
+        backward && parts > 1 ? parts - (node.nc - 1) / gsv_part_columns(node.nc, parts) - 1 : 0;
+    const column_block block(node, wide_pass{task.pass + empty, parts}, backward);
+    many_tile tile = {node,
+                      block,
+                      task.first,
+                      task.begin > block.first ? task.begin : block.first,
+                      backward || task.end < block.end ? task.end : block.end,
+                      task.first + task.rows,
+                      task.rows,
+                      columns,
+                      c0,
+                      0,
+                      0,
+                      0,
+                      0};
+    const int corner = tile.last < node.nc ? tile.last : node.nc, behind = backward ? block.end : node.nr;
+    tile.last = tile.last < behind ? tile.last : behind;
+    tile.inside = backward ? (corner + GSV_TILE - 1) / GSV_TILE * GSV_TILE - GSV_TILE : tile.begin;
+    tile.near = backward ? many_within(task.near, tile.begin, tile.end) : tile.begin;
+    tile.far = backward ? many_within(task.far, tile.near, tile.end) : tile.end;
+    tile.inside_end = backward || tile.end < task.first + GSV_TILE ? tile.end : task.first + GSV_TILE;
+    return tile;
+}
+
+/* Rows of a tile's front that it adds to: rows below, and own columns of column blocks to come. */
+__device__ __forceinline__ bool many_adds(const many_tile &tile, int i) {
+    return i >= tile.block.end && i < tile.last;
+}
+
+/* What the children owe row i, where the tile is to add it. */
+__device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, const many_tile &tile,
+                                                   int i) {
+    if (!many_adds(tile, i) || i < tile.node.nc || tile.block.first > 0)
+        return {0, 0, {0, 0}};
+    return many_children_of(plan, tile.node.rows + i);
+}
+
+/* 2^32 / groups, rounded up: k / groups is this times k, >> 32, for k < 2^30, without a division. */
+__device__ __forceinline__ uint64_t many_reciprocal(int groups) {
+    static_assert(GSV_MANY_GROUPS <= 4, "exact for these");
+    return groups == 1 ? 1ull << 32 : groups == 2 ? 1ull << 31 : groups == 3 ? 0x55555556ull : 1ull << 30;
+}
+
+/* The task that a ticket is for. */
+__device__ __forceinline__ int many_task_of(int ticket, int groups) {
+    return int(uint32_t(ticket) * many_reciprocal(groups) >> 32);
+}
+
+/* Lets L2 have a task that a block takes some time from now; its own will be near that of ticket blockIdx.x. A task
+ * that is not there yet takes memory's time, half of what passes before a block knows its supernode. */
+__device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, int groups) {
+    constexpr unsigned LATER = 128; /* blocks */
+    if (blockIdx.x + LATER >= gridDim.x)
+        return;
+    const char *task = reinterpret_cast<const char *>(tasks + many_task_of(blockIdx.x + LATER, groups));
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(task));
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(task + sizeof(gsv_many_task) - 1));
+}
+
+/* What a block is at, in its shared memory. */
+struct many_work {
+    gsv_many_task task;
+    int *counters; /* of the task's right-hand sides */
+    int lost, last, there, stale;
+};
+
+/* Counter k of the task's right-hand sides. */
+__device__ __forceinline__ int *many_counter(const many_work &work, int k) {
+    return work.counters + int64_t(k) * GSV_MANY_GROUPS;
+}
+
+/* Has a counter reached `count`? By one thread. */
+__device__ __forceinline__ bool many_has(const int *counter, int count) {
+    int value;
+    asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
+    return value >= count;
+}
+
+/* Sooner or later? By one thread. */
+__device__ __forceinline__ bool many_reaches(const int *counter, int count, gsv_stream_state *state) {
+    for (int n = 1;; n++) {
+        if (many_has(counter, count))
+            return true;
+        if (gives_up(n, state))
+            return false;
+    }
+}
+
+/* One more; what the block wrote before its last barrier is there for who finds it so. By one thread. */
+__device__ __forceinline__ void many_advance(int *counter) {
+    asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory");
+}
+__device__ __forceinline__ int many_meet(int *counter) {
+    int before;
+    asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    return before;
+}
+
+/* Backward, of what a task waits for: 2 if its parent's rows are there, or else 1 if those above them are. By
+ * one thread. */
+__device__ __forceinline__ int many_known(const many_work &work) {
+    const gsv_many_task &task = work.task;
+    if (task.count == 0 || many_has(many_counter(work, task.wait), task.count))
+        return 2;
+    return task.owing == 0 || many_has(many_counter(work, task.owed), task.owing);
+}
+
+} // namespace gsv
+#endif
