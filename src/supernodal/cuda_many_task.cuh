@@ -67,7 +67,7 @@ __device__ __forceinline__ int many_task_of(int ticket, int groups) {
 }
 
 /* Lets L2 have a task that a block takes some time from now; its own will be near that of ticket blockIdx.x. A task
- * that is not there yet takes memory's time, half of what passes before a block knows its supernode. */
+ * that is not there yet takes memory's time, up to half of what passes before a block knows its supernode. */
 __device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, int groups) {
     constexpr unsigned LATER = 128; /* blocks */
     if (blockIdx.x + LATER >= gridDim.x)
