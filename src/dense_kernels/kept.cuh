@@ -16,7 +16,7 @@ __device__ __forceinline__ unsigned kept(unsigned number) {
     return number;
 }
 
-/* Shared memory by its address there, which is one register. */
+/* Shared memory by its address there. The assembler may still keep the block's rank, and add it to the rest anew. */
 __device__ __forceinline__ unsigned kept_shared(const void *pointer) {
     return kept(unsigned(__cvta_generic_to_shared(pointer)));
 }

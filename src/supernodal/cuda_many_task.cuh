@@ -35,7 +35,7 @@ __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, c
                       0};
     const int corner = tile.last < node.nc ? tile.last : node.nc, behind = backward ? block.end : node.nr;
     tile.last = tile.last < behind ? tile.last : behind;
-    tile.inside = backward ? (corner + GSV_TILE - 1) / GSV_TILE * GSV_TILE - GSV_TILE : tile.begin;
+    tile.inside = backward ? gsv_many_whole_tiles(corner) - GSV_TILE : tile.begin;
     tile.near = backward ? many_within(task.near, tile.begin, tile.end) : tile.begin;
     tile.far = backward ? many_within(task.far, tile.near, tile.end) : tile.end;
     tile.inside_end = backward || tile.end < task.first + GSV_TILE ? tile.end : task.first + GSV_TILE;
