@@ -116,14 +116,16 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
                                                    T (&sum)[I][RUNS][2]) {
     const many_place_of_thread<T, 16 * RUNS, false> place(tile);
     const int c = tile.c0 + place.column;
-    many_children owed[I];
+    uint32_t count[I], most = 0;
 #pragma unroll
     for (int i = 0; i < I; i++) {
         const int row = tile.first + place.row(i);
-        owed[i] = i < place.rows ? children[place.row(i)] : many_children{0, 0, {0, 0}};
+        const many_children &owed = children[place.row(i)];
+        count[i] = i < place.rows ? owed.count : 0;
+        most = count[i] > most ? count[i] : most;
         const T *from = nullptr;
-        if (owed[i].count > 0)
-            from = many_row(u, owed[i].row[0], tile.columns);
+        if (count[i] > 0)
+            from = many_row(u, owed.row[0], tile.columns);
         else if (i < place.rows && many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
             from = many_row_of(tile, row, y, x, u);
 #pragma unroll
@@ -133,12 +135,42 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
                 load_run(from + c + 8 * t, sum[i][t]);
         }
     }
+    /* as many rows' terms at a time as there are registers for */
+    constexpr int NUMBERS = sizeof(T) < sizeof(double) ? 1 : sizeof(T) / sizeof(double);
+    constexpr int SIDE = 16 / (RUNS * NUMBERS), GROUP = SIDE > I ? I : SIDE;
+    auto add_terms = [&](uint32_t k, auto row_of) {
 #pragma unroll
-    for (int i = 0; i < I; i += 2) {
-        const many_children two[2] = {owed[i], owed[i + 1]};
-        many_add_children<1, 1>(plan, u, two, tile.columns, c, 8,
-                                *reinterpret_cast<T(*)[2][RUNS][2]>(&sum[i]));
-    }
+        for (int i0 = 0; i0 < I; i0 += GROUP) {
+            T term[GROUP][RUNS][2];
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) {
+#pragma unroll
+                for (int t = 0; t < RUNS; t++)
+                    term[i][t][0] = term[i][t][1] = make<T>(0);
+                if (k < count[i0 + i]) {
+                    const T *from = many_row(u, row_of(i0 + i), tile.columns) + c;
+#pragma unroll
+                    for (int t = 0; t < RUNS; t++)
+                        load_run(from + 8 * t, term[i][t]);
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < GROUP; i++)
+                if (k < count[i0 + i])
+#pragma unroll
+                    for (int t = 0; t < RUNS; t++)
+#pragma unroll
+                        for (int e = 0; e < 2; e++)
+                            sum[i0 + i][t][e] = add(sum[i0 + i][t][e], term[i][t][e]);
+        }
+    };
+    const uint32_t listed = most < many_children::LISTED ? most : many_children::LISTED;
+#pragma unroll 1
+    for (uint32_t k = 1; k < listed; k++)
+        add_terms(k, [&](int i) { return children[place.row(i)].row[k]; });
+#pragma unroll 1
+    for (uint32_t k = many_children::LISTED; k < most; k++)
+        add_terms(k, [&](int i) { return plan.gather[children[place.row(i)].begin + k]; });
 }
 
 /* A tile; false: another block has the ranges that are missing, and does the rest. children: in shared

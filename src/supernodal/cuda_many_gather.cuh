@@ -21,58 +21,21 @@ __device__ __forceinline__ const T *many_row(const T *vectors, uint32_t row, int
                                        uint64_t(row) * (uint32_t(columns) * uint32_t(sizeof(T))));
 }
 
-/* What the children owe a row: how many rows of update vectors, where their list begins, and the first two.
- */
-struct many_children {
-    uint32_t count, begin, row[2];
+/* What the children owe a row: how many rows of update vectors, where their list begins, and the first ones. */
+struct alignas(16) many_children {
+    enum { LISTED = 6 };
+    uint32_t count, begin, row[LISTED];
 };
 
 /* row: counted over all fronts */
 __device__ __forceinline__ many_children many_children_of(const gsv_device_plan &plan, int64_t row) {
-    many_children children = {0, plan.gather_ptr[row], {0, 0}};
+    many_children children = {0, plan.gather_ptr[row], {}};
     children.count = plan.gather_ptr[row + 1] - children.begin;
 #pragma unroll
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < many_children::LISTED; k++)
         if (children.count > k)
             children.row[k] = plan.gather[children.begin + k];
     return children;
-}
-
-/* sum += what the children owe R rows, from child FROM on, N runs of two right-hand sides each from c on,
- * `apart` apart: the reads of all rows and of AHEAD children at the same time. */
-template <int FROM, int AHEAD, typename T, int R, int N>
-__device__ __forceinline__ void many_add_children(const gsv_device_plan &plan, const T *u,
-                                                  const many_children (&children)[R], int columns, int c,
-                                                  int apart, T (&sum)[R][N][2]) {
-    uint32_t most = 0;
-#pragma unroll
-    for (int r = 0; r < R; r++)
-        most = children[r].count > most ? children[r].count : most;
-    for (uint32_t k0 = FROM; k0 < most; k0 += AHEAD) {
-        T term[AHEAD][R][N][2];
-#pragma unroll
-        for (int a = 0; a < AHEAD; a++)
-#pragma unroll
-            for (int r = 0; r < R; r++)
-                if (k0 + a < children[r].count) {
-                    const uint32_t k = k0 + a, row = k == 0   ? children[r].row[0]
-                                                     : k == 1 ? children[r].row[1]
-                                                              : plan.gather[children[r].begin + k];
-#pragma unroll
-                    for (int t = 0; t < N; t++)
-                        load_run(many_row(u, row, columns) + c + t * apart, term[a][r][t]);
-                }
-#pragma unroll
-        for (int a = 0; a < AHEAD; a++)
-#pragma unroll
-            for (int r = 0; r < R; r++)
-                if (k0 + a < children[r].count)
-#pragma unroll
-                    for (int t = 0; t < N; t++)
-#pragma unroll
-                        for (int e = 0; e < 2; e++)
-                            sum[r][t][e] = add(sum[r][t][e], term[a][r][t][e]);
-    }
 }
 
 /* Sums of two right-hand sides over ROWS rows' children, list[at[r]] .. list[end[r] - 1] for row r. AHEAD terms

@@ -51,7 +51,7 @@ __device__ __forceinline__ bool many_adds(const many_tile &tile, int i) {
 __device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, const many_tile &tile,
                                                    int i) {
     if (!many_adds(tile, i) || i < tile.node.nc || tile.block.first > 0)
-        return {0, 0, {0, 0}};
+        return {0, 0, {}};
     return many_children_of(plan, tile.node.rows + i);
 }
 
