@@ -147,7 +147,7 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
     int *counters = on_device(std::vector<int>(size_t(gsv_many_counters(&p.plan))));
     const gsv_many_vectors v = {y, x, u, partial, counters, nullptr};
     auto tiles = [&] {
-        TRY(gsv::many_launcher<double>::begin(&p.plan, &v, nullptr));
+        TRY(gsv::many_launcher<double>::clear(&p.plan, &v, nullptr));
         TRY((gsv::many_launcher<double>::run<BACKWARD>(&p.plan, &p.device, &p.many, &v, width, 0, nullptr)));
     };
     /* vectors are row-major: c' = v' A', or v' A; y(rows below) and x(own rows) of the backward sweep start

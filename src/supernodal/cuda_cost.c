@@ -1,8 +1,8 @@
 /*
- * What a solve should cost on the device: how the plan deals the tree out, and the machine's constants, all
- * measured on one NVIDIA H200 with CUDA 13.0: a read-only stream of 8 GB 4656 GB/s; cuBLAS's DGEMM of order
- * 8192 57.5 TFLOP/s, taken for the other precisions too; from block to block, one way, where the data itself
- * is the flag 0.42 us, and from one node of a graph to the next 0.50: 0.45 for a hop.
+ * How the plan deals the tree out on the device, for the summary, and what a solve should cost, with the
+ * machine's constants, all measured on one NVIDIA H200 with CUDA 13.0: a read-only stream of 8 GB 4656 GB/s;
+ * cuBLAS's DGEMM of order 8192 57.5 TFLOP/s, taken for the other precisions too; from block to block, one way,
+ * where the data itself is the flag 0.42 us, and from one node of a graph to the next 0.50: 0.45 for a hop.
  */
 #include "cuda_lower.h"
 #include "cuda_support.h"
@@ -103,4 +103,34 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
         cost->bytes_per_s = BYTES_PER_S;
     cost->flops_per_s = FLOPS_PER_S;
     cost->hop_us = HOP_US;
+}
+
+void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
+    const gsv_plan *plan = &factor->plan;
+    const gsv_tiles *tiles = plan->tiles;
+    const gsv_cuda_factor *device = factor->prepared;
+    const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
+    const int branches = device->form.level_by_level ? 0 : tiles->branches.count;
+    const int64_t of_8 = gsv_cuda_launches(factor, 8), of_32 = gsv_cuda_launches(factor, 32);
+    int64_t inside = 0;
+    for (int32_t s = 0; s < plan->l.nsuper && branches > 0; s++)
+        inside += tiles->branches.of[s] >= 0;
+    gsv_text_add(text, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld of many blocks\n",
+                 (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
+    gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n", branches,
+                 (long long)inside);
+    gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
+                 (long long)tiles->stream.supernodes, (int)tiles->stream.forward.tasks,
+                 (int)tiles->stream.backward.tasks,
+                 device->form.level_by_level || device->form.level_by_level_above ? ", not used" : "");
+    gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
+                 (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
+                 (long long)tiles->backward.ptr[plan->nlevels], (long long)(of_8 > of_32 ? of_8 : of_32));
+    gsv_text_add(
+        text,
+        "prepared: %.2f ms pattern compared, %.2f plan copied, %.2f numbers checked, moved and inverted, "
+        "%.2f nodes placed\n",
+        factor->check_ms, device->plan_ms, device->values_ms, device->form_ms);
+    gsv_text_add(text, "inverted in parts: %lld supernodes; kept for substitution: %lld\n",
+                 (long long)device->divided, (long long)device->substituted);
 }

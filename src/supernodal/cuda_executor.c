@@ -20,7 +20,6 @@
  */
 #include "../memory.h"
 #include "cuda_support.h"
-#include "summary.h"
 
 #include <string.h>
 
@@ -255,6 +254,12 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     const int many = gsv_cuda_takes_many(device) && !state->same_bits
                          ? many_columns(factor->dtype, workspace->max_nrhs)
                          : 0;
+    /* for kernels that a refreshed factor may be for, too */
+    if (status == GPUSOLVE_OK && many_columns(factor->dtype, workspace->max_nrhs) > 0) {
+        const cudaError_t error = gsv_cuda_many(factor->dtype)->clear(plan, &state->many, stream);
+        status = gsv_cuda_check(error == cudaSuccess ? cudaStreamSynchronize(stream) : error,
+                                "preparing a workspace", &handle->message);
+    }
     for (int k = 0; k < classes; k++)
         state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, sweeps->classes[k]);
     for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
@@ -309,11 +314,11 @@ static cudaError_t load(const solve_call *call, width wide, const int32_t *perm,
 
 static cudaError_t store(const solve_call *call, width wide, const int32_t *inverse, const void *from,
                          gsv_device_dense to) {
-    const int32_t n = call->factor->plan.l.n;
     return wide.many.columns > 0
-               ? call->many->store(n, inverse, from, to, wide.many.columns, call->device->many.stamp,
-                                   call->stream)
-               : call->sweeps->store(n, inverse, from, to, call->sweeps->classes[wide.k], call->stream);
+               ? call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns,
+                                   &call->work->many, call->device->many.stamp, call->stream)
+               : call->sweeps->store(call->factor->plan.l.n, inverse, from, to, call->sweeps->classes[wide.k],
+                                     call->stream);
 }
 
 static cudaError_t scale(const solve_call *call, width wide, void *v) {
@@ -323,9 +328,9 @@ static cudaError_t scale(const solve_call *call, width wide, void *v) {
                                  : call->sweeps->scale(n, d, v, call->sweeps->classes[wide.k], call->stream);
 }
 
-/* Columns of one run. b and x are views of these columns. */
-static cudaError_t solve_columns(const solve_call *call, width wide, const gpusolve_dense *b,
-                                 const gpusolve_dense *x) {
+/* Columns of one run, but for what is left to do if it fails. b and x are views of these columns. */
+static cudaError_t launch_columns(const solve_call *call, width wide, const gpusolve_dense *b,
+                                  const gpusolve_dense *x) {
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
     const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
     const int32_t *inverse_out = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
@@ -375,6 +380,14 @@ static cudaError_t solve_columns(const solve_call *call, width wide, const gpuso
     error = store(call, wide, inverse_out, current, to);
     if (error == cudaSuccess && !call->x_on_device)
         error = gsv_cuda_copy_block(x, other, cudaMemcpyDeviceToHost, call->stream);
+    return error;
+}
+
+static cudaError_t solve_columns(const solve_call *call, width wide, const gpusolve_dense *b,
+                                 const gpusolve_dense *x) {
+    const cudaError_t error = launch_columns(call, wide, b, x);
+    if (error != cudaSuccess && wide.many.columns > 0 && !call->capturing)
+        call->many->clear(&call->factor->plan, &call->work->many, call->stream); /* in place of the store */
     return error;
 }
 
@@ -437,38 +450,6 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     return status;
 }
 
-/* -------------------------------------------------------------------------------------------- summary --- */
-
-static void summary(const gpusolve_factor *factor, gsv_text *text) {
-    const gsv_plan *plan = &factor->plan;
-    const gsv_tiles *tiles = plan->tiles;
-    const gsv_cuda_factor *device = factor->prepared;
-    const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
-    const int branches = device->form.level_by_level ? 0 : tiles->branches.count;
-    const int64_t of_8 = gsv_cuda_launches(factor, 8), of_32 = gsv_cuda_launches(factor, 32);
-    int64_t inside = 0;
-    for (int32_t s = 0; s < plan->l.nsuper && branches > 0; s++)
-        inside += tiles->branches.of[s] >= 0;
-    gsv_text_add(text, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld of many blocks\n",
-                 (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
-    gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n", branches,
-                 (long long)inside);
-    gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
-                 (long long)tiles->stream.supernodes, (int)tiles->stream.forward.tasks,
-                 (int)tiles->stream.backward.tasks,
-                 device->form.level_by_level || device->form.level_by_level_above ? ", not used" : "");
-    gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
-                 (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
-                 (long long)tiles->backward.ptr[plan->nlevels], (long long)(of_8 > of_32 ? of_8 : of_32));
-    gsv_text_add(
-        text,
-        "prepared: %.2f ms pattern compared, %.2f plan copied, %.2f numbers checked, moved and inverted, "
-        "%.2f nodes placed\n",
-        factor->check_ms, device->plan_ms, device->values_ms, device->form_ms);
-    gsv_text_add(text, "inverted in parts: %lld supernodes; kept for substitution: %lld\n",
-                 (long long)device->divided, (long long)device->substituted);
-}
-
 const gsv_executor gsv_cuda_executor = {
     .backend = GPUSOLVE_BACKEND_CUDA,
     .plan = gsv_tiles_create,
@@ -491,7 +472,7 @@ const gsv_executor gsv_cuda_executor = {
     .refine_solve = gsv_cuda_refine_solve,
     .refine_residual = gsv_cuda_refine_residual,
     .refine_update = gsv_cuda_refine_update,
-    .summary = summary,
+    .summary = gsv_cuda_summary,
     .cost = gsv_cuda_cost,
     .selection = &gsv_cuda_selection,
 };

@@ -32,9 +32,9 @@ typedef struct gsv_device_many {
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
  *   partial   [gsv_many_list.slots][GSV_MANY_ROWS] partial sums, or twice as many slots of GSV_MANY_LOW rows
- *   counters  gsv_many_counters(), zero before the solve's first sweep: of the forward sweep, and behind them
- *             of the backward sweep, a launch's next task for each launch; and the list's counters, of each
- *             GSV_MANY_GROUPS, one for each tile of right-hand sides
+ *   counters  gsv_many_counters(), zero between solves, for their store makes them so: of the forward sweep,
+ *             and behind them of the backward sweep, a launch's next task for each launch; and the list's
+ *             counters, of each GSV_MANY_GROUPS, one for each tile of right-hand sides
  */
 typedef struct gsv_many_vectors {
     void *y, *x, *u, *partial;
@@ -78,11 +78,14 @@ typedef struct gsv_many_functions {
     /* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if the device has
      * less. */
     cudaError_t (*reserve)(const gsv_branches *branches);
-    /* As in gsv_sweep_functions; besides nothing is broken, and the counters are zero. */
+    /* Makes the counters zero: before the first solve, and after one whose store has not been launched. */
+    cudaError_t (*clear)(const gsv_plan *plan, const gsv_many_vectors *vectors, cudaStream_t stream);
+    /* As in gsv_sweep_functions; besides nothing is broken. */
     cudaError_t (*load)(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                         int columns, const gsv_many_vectors *vectors, cudaStream_t stream);
-    cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
-                         int columns, gsv_stamp stamp, cudaStream_t stream);
+    /* Likewise; besides the counters are zero again. */
+    cudaError_t (*store)(const gsv_plan *plan, const int32_t *inverse, const void *from, gsv_device_dense to,
+                         int columns, const gsv_many_vectors *vectors, gsv_stamp stamp, cudaStream_t stream);
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);
 } gsv_many_functions;
 

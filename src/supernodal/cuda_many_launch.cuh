@@ -95,9 +95,7 @@ template <typename T> struct many_launcher {
                                                   counters, of.divided, many->stamp);
     }
 
-    /* Makes the counters zero: before a kernel of the solve is launched that does not wait for all before it,
-     * for a sweep's blocks take their tasks before they wait. */
-    static cudaError_t begin(const gsv_plan *plan, const gsv_many_vectors *v, cudaStream_t stream) {
+    static cudaError_t clear(const gsv_plan *plan, const gsv_many_vectors *v, cudaStream_t stream) {
         return cudaMemsetAsync(v->counters, 0, size_t(gsv_many_counters(plan)) * sizeof(int), stream);
     }
 
@@ -197,19 +195,20 @@ template <typename T> struct many_launcher {
     static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                             int columns, const gsv_many_vectors *v, cudaStream_t stream) {
         const int32_t n = plan->l.n;
-        const cudaError_t error = begin(plan, v, stream);
-        if (error != cudaSuccess)
-            return error;
         many_load_kernel<T><<<unsigned(many_transfer_blocks(n, columns)), BLOCK, 0, stream>>>(
             n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
         return cudaGetLastError();
     }
 
-    static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
-                             int columns, gsv_stamp stamp, cudaStream_t stream) {
-        many_store_kernel<T><<<unsigned(many_transfer_blocks(n, columns)), BLOCK, 0, stream>>>(
-            n, inverse, static_cast<const T *>(from), to, columns, stamp);
-        return cudaGetLastError();
+    /* The counters are zero afterwards, not before: a sweep's blocks take their tasks before they wait for what is
+     * launched before them. */
+    static cudaError_t store(const gsv_plan *plan, const int32_t *inverse, const void *from,
+                             gsv_device_dense to, int columns, const gsv_many_vectors *v, gsv_stamp stamp,
+                             cudaStream_t stream) {
+        const int32_t n = plan->l.n;
+        return launch_allowed(many_store_kernel<T>, many_transfer_blocks(n, columns), BLOCK, 0, stream, n,
+                              inverse, static_cast<const T *>(from), to, columns, v->counters,
+                              gsv_many_counters(plan), stamp);
     }
 
     static cudaError_t scale(int32_t n, const void *d, void *v, int columns, cudaStream_t stream) {
@@ -225,7 +224,8 @@ template <typename T> struct many_launcher {
     extern "C" const gsv_many_functions name = {                                                             \
         gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::LOW,                                        \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
-        gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::load,                                   \
+        gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::clear,                                  \
+            gsv::many_launcher<type>::load,                                                                  \
         gsv::many_launcher<type>::store, gsv::many_launcher<type>::scale}
 /* clang-format on */
 

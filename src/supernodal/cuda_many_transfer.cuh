@@ -10,6 +10,7 @@
 #ifndef GSV_CUDA_MANY_TRANSFER_CUH
 #define GSV_CUDA_MANY_TRANSFER_CUH
 
+#include "../dense_kernels/overlap.cuh"
 #include "cuda_many.h"
 #include "cuda_many_stages.cuh"
 
@@ -46,6 +47,7 @@ template <typename T>
 __global__ void __launch_bounds__(BLOCK)
     many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, T *to, int columns,
                      int *broken) {
+    let_next_kernel_start(); /* which waits for all of this one, and brings what it may before */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
     __shared__ many_transfer_tile<T> tile;
@@ -68,21 +70,24 @@ __global__ void __launch_bounds__(BLOCK)
     });
 }
 
-/* to(i, c) = from(inverse ? inverse[i] : i, c) */
+/* to(i, c) = from(inverse ? inverse[i] : i, c); and so many counters are zero, for the next solve. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK, 5)
     many_store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to, int columns,
-                      gsv_stamp stamp) {
+                      int *counters, int64_t count, gsv_stamp stamp) {
     __shared__ many_transfer_tile<T> tile;
     const int groups = columns / MANY_TRANSFER, c0 = blockIdx.x % groups * MANY_TRANSFER;
     const int64_t first = int64_t(blockIdx.x / groups) * MANY_TRANSFER_ROWS;
     T *values = static_cast<T *>(to.values);
+    wait_for_vectors();
     many_along(false, [&](int r, int c) {
         const int64_t i = first + r, row = i < n && inverse ? inverse[i] : i;
         begin_copy<int(sizeof(T))>(&tile[r][c], from + (i < n ? row * columns + c0 + c : 0), i < n);
     });
     const bool stale = is_stale(stamp);
     commit_copies();
+    for (int64_t k = int64_t(blockIdx.x) * BLOCK + threadIdx.x; k < count; k += int64_t(gridDim.x) * BLOCK)
+        counters[k] = 0;
     wait_for_copies<0>();
     __syncthreads(); /* the tile is complete */
     many_along(to.row_stride == 1, [&](int r, int c) {

@@ -109,6 +109,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
  * or the 32 of them that have a class of their own. */
 int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs);
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
+void gsv_cuda_summary(const gpusolve_factor *factor, struct gsv_text *text);
 
 /* cuda_selection.cu */
 extern const gsv_selection_functions gsv_cuda_selection;
