@@ -28,7 +28,8 @@ template <typename T> struct many_chains {
 template <typename T, int C, bool BACKWARD> struct many_shape {
     static const bool CHAINS = many_chains<T>::value, REAL = CHAINS && !traits<T>::is_complex;
     /* Much of a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS.md) */
-    static const bool LOW = REAL, AHEAD = REAL && C == GSV_MANY_LEAST; /* it has registers (many_lane) */
+    static const bool LOW = REAL, AHEAD = REAL && C == GSV_MANY_LEAST, /* it has registers (many_lane) */
+        HALVES = REAL && C == GSV_MANY_COLUMNS;                        /* so has it (multiply_halves) */
     static const int ROWS = LOW ? GSV_MANY_LOW : GSV_MANY_ROWS, COLUMNS = C,
                      RUNS = C / 16 /* of eight in a warp's sums */, DEPTH = GSV_TILE;
     static const int STAGES = C == GSV_MANY_LEAST || (LOW && !BACKWARD) ? 4 : 3;

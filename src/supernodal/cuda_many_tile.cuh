@@ -199,6 +199,48 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
         return at(stage, v, t % 2)[4 * s * shape::COLUMNS + t / 2 * 16];
     }
 
+    /* Half of a stage's terms, 4 q + 2 H and the next one, of all of the warp's rows: the operands of its products. */
+    struct operands {
+        double a[TURNED ? sums_of::RUNS : shape::EIGHTS / 2][2][2],
+            x[TURNED ? shape::EIGHTS : shape::RUNS][2];
+    };
+    static const int XS = TURNED ? shape::EIGHTS : shape::RUNS,
+                     PRODUCTS = (TURNED ? sums_of::RUNS : shape::EIGHTS / 2) * XS;
+
+    template <int H> __device__ __forceinline__ void read_half(unsigned stage, operands &of) const {
+        if constexpr (TURNED) {
+#pragma unroll
+            for (int t = 0; t < sums_of::RUNS; t++)
+#pragma unroll
+                for (int s = 0; s < 2; s++)
+                    load_run(shared_at<double>(stage + v) + 4 * (2 * H + s) * shape::COLUMNS + 16 * t,
+                             of.a[t][s]);
+#pragma unroll
+            for (int i = 0; i < shape::EIGHTS; i++)
+                load_run(shared_at<double>(stage + a[H]) + 8 * i * GSV_TILE, of.x[i]);
+        } else {
+#pragma unroll
+            for (int s = 0; s < 2; s++) {
+#pragma unroll
+                for (int t = 0; t < shape::RUNS; t++)
+                    of.x[t][s] = v_of(stage, 2 * H + s, t);
+#pragma unroll
+                for (int i = 0; i < shape::EIGHTS; i++)
+                    of.a[i / 2][s][i % 2] = a_of(stage, i, 2 * H + s);
+            }
+        }
+    }
+
+    /* Products FROM .. TO - 1 of these, to sums that are one chain. */
+    template <int FROM, int TO>
+    static __device__ __forceinline__ void multiply_half(const operands &of, typename sums_of::type &sums) {
+#pragma unroll
+        for (int k = FROM; k < TO; k++) {
+            const double(&a)[2][2] = of.a[k / XS], (&x)[2] = of.x[k % XS];
+            mma_warp(sums.c[k / XS][k % XS], a[0][0], a[0][1], a[1][0], a[1][1], x[0], x[1]);
+        }
+    }
+
     /* The first `active` of the warp's runs of sixteen rows, or, where it has registers to read the next one's
      * numbers while one is multiplied with, ALL of the first SIXTEENS, without a branch among them. */
     template <many_sums SUMS, int SIXTEENS, bool ALL>
@@ -333,6 +375,47 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
             at = at == shared + LAST ? shared : at + STAGE;
         }
     };
+    /* The same for one chain and a warp all of whose rows are active. While one half of a stage is multiplied with the
+     * next one is read, across the barrier, too: each stands behind the last reads of a stage, not its products. The
+     * next stage is asked for when most of these are on their way. (The lane is an argument, so that this is compiled
+     * for those alone who call it.) */
+    auto multiply_halves = [&](auto lane) {
+        typedef decltype(lane) lane_of;
+        constexpr int ALL = lane_of::PRODUCTS, MOST = ALL * 3 / 4;
+        auto rest = stream_from(ahead.cursor, row);
+        constexpr unsigned LAST = (shape::STAGES - 1) * STAGE;
+        typename lane_of::operands first, second;
+        unsigned at = shared;
+        wait_for_copies<shape::STAGES - 2>();
+        __syncthreads(); /* the first stage is there */
+        if (steps >= shape::STAGES)
+            rest.bring(shared + LAST, await);
+        commit_copies();
+        lane.template read_half<0>(at, first);
+        for (int more = steps - 1;; more--) {
+            lane.template read_half<1>(at, second);
+            lane_of::template multiply_half<0, ALL>(first, sums);
+            if (more == 0)
+                break;
+            const unsigned before = at;
+            at = at == shared + LAST ? shared : at + STAGE;
+            wait_for_copies<shape::STAGES - 2>();
+            __syncthreads(); /* the stage is there; the one before, whose place is next, has been read by all */
+            lane.template read_half<0>(at, first);
+            lane_of::template multiply_half<0, MOST>(second, sums);
+            if (more >= shape::STAGES)
+                rest.bring(before, await);
+            commit_copies();
+            lane_of::template multiply_half<MOST, ALL>(second, sums);
+        }
+        lane_of::template multiply_half<0, ALL>(second, sums);
+    };
+    if constexpr (shape::HALVES)
+        if (!(DIVIDED && tile.node.parts > 1) && tile.node.well_conditioned && active == shape::EIGHTS / 2 &&
+            steps > 0) {
+            multiply_halves(lane);
+            return;
+        }
     if (DIVIDED && tile.node.parts > 1)
         multiply(std::integral_constant<many_sums, FOUR_CHAINS>());
     else if (shape::CHAINS && tile.node.well_conditioned)
