@@ -12,8 +12,8 @@
  * registers a thread, of which 64 are sums, and three blocks an SM; of 32 columns 128, and four.
  *
  * Registers. What a thread knows of its copies is worked out anew before the first panels, before their vectors
- * and before the loop (stream_from), which is there three times, for each order of sums: what lives longer the
- * compiler keeps in local memory, because some other loop, or the beginning of the sums, wants its registers,
+ * and before the loop (stream_from), which is there for each order of sums, and with 64 columns once more, for one
+ * chain in whole tiles (multiply_halves): what lives longer the compiler keeps in local memory, because some other loop, or the beginning of the sums, wants its registers,
  * and then every loop reads it from there in every stage.
  *
  * Order. A forward sum begins as what is owed to its row (cuda_many_ends.cuh), which is brought in while the first
