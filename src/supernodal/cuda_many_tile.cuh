@@ -13,8 +13,8 @@
  *
  * Registers. What a thread knows of its copies is worked out anew before the first panels, before their vectors
  * and before the loop (stream_from), which is there for each order of sums, and with 64 columns once more, for one
- * chain in whole tiles (multiply_halves): what lives longer the compiler keeps in local memory, because some other loop, or the beginning of the sums, wants its registers,
- * and then every loop reads it from there in every stage.
+ * chain in whole tiles (multiply_halves): what lives longer the compiler keeps in local memory, because some other
+ * loop, or the beginning of the sums, wants its registers, and then every loop reads it from there in every stage.
  *
  * Order. A forward sum begins as what is owed to its row (cuda_many_ends.cuh), which is brought in while the first
  * stages are. Where the triangle is well-conditioned (GSV_WELL_LIMIT) the terms of a range are one chain, as in
