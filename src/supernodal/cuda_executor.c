@@ -254,7 +254,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     const int many = gsv_cuda_takes_many(device) && !state->same_bits
                          ? many_columns(factor->dtype, workspace->max_nrhs)
                          : 0;
-    /* for kernels that a refreshed factor may be for, too */
+    /* even where this factor's triangles cannot be taken so: a refreshed one's may be */
     if (status == GPUSOLVE_OK && many_columns(factor->dtype, workspace->max_nrhs) > 0) {
         const cudaError_t error = gsv_cuda_many(factor->dtype)->clear(plan, &state->many, stream);
         status = gsv_cuda_check(error == cudaSuccess ? cudaStreamSynchronize(stream) : error,
@@ -328,7 +328,7 @@ static cudaError_t scale(const solve_call *call, width wide, void *v) {
                                  : call->sweeps->scale(n, d, v, call->sweeps->classes[wide.k], call->stream);
 }
 
-/* Columns of one run, but for what is left to do if it fails. b and x are views of these columns. */
+/* Columns of one run. b and x are views of these columns. */
 static cudaError_t launch_columns(const solve_call *call, width wide, const gpusolve_dense *b,
                                   const gpusolve_dense *x) {
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
@@ -383,11 +383,12 @@ static cudaError_t launch_columns(const solve_call *call, width wide, const gpus
     return error;
 }
 
+/* The same; if it fails the store, which makes the counters zero for the next solve, may not have been launched. */
 static cudaError_t solve_columns(const solve_call *call, width wide, const gpusolve_dense *b,
                                  const gpusolve_dense *x) {
     const cudaError_t error = launch_columns(call, wide, b, x);
     if (error != cudaSuccess && wide.many.columns > 0 && !call->capturing)
-        call->many->clear(&call->factor->plan, &call->work->many, call->stream); /* in place of the store */
+        call->many->clear(&call->factor->plan, &call->work->many, call->stream);
     return error;
 }
 

@@ -14,10 +14,10 @@
  * - The upper tree: tasks (many.h), each for C right-hand sides, 64 or 32: a narrow supernode, for all or some
  *   of these (cuda_many_narrow.cuh); rows of own columns of a wide one, to which is added what its children owe
  *   (cuda_many_gather.cuh); or a tile (cuda_many_tile.cuh, cuda_many_ends.cuh), which writes x(own columns) and u,
- *   the children's rows added as it goes, or the solution. A supernode whose triangle is inverted in parts has its tiles once
- *   for each part, a pass (many_order.h). A launch has all tasks of a run of levels: of those that have such
- *   supernodes, or of others. 33 to 64 right-hand sides are two tiles of 32 where the sweep is short, for it is
- *   latency then (cuda_many_launch.cuh).
+ *   the children's rows added as it goes, or the solution. A supernode whose triangle is inverted in parts has its
+ *   tiles once for each part, a pass (many_order.h). A launch has all tasks of a run of levels: of those that have
+ *   such supernodes, or of others. 33 to 64 right-hand sides are two tiles of 32 where the sweep is short, for it
+ *   is latency then (cuda_many_launch.cuh).
  *
  * Synchronisation. There is a block for each task, but which one is its task a block learns from a ticket in
  * memory when it begins: the tasks begin in their order (many_order.h). A block waits for its task's counter, one

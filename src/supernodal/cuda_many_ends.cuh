@@ -1,5 +1,5 @@
-/* The sweeps for many right-hand sides (cuda_many.cuh): a tile from what its sums begin as to where they go. What is between
- * is in cuda_many_tile.cuh. */
+/* The sweeps for many right-hand sides (cuda_many.cuh): a tile from what its sums begin as to where they go. What is
+ * between is in cuda_many_tile.cuh. */
 #ifndef GSV_CUDA_MANY_ENDS_CUH
 #define GSV_CUDA_MANY_ENDS_CUH
 

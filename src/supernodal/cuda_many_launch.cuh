@@ -225,8 +225,7 @@ template <typename T> struct many_launcher {
         gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::LOW,                                        \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
         gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::clear,                                  \
-            gsv::many_launcher<type>::load,                                                                  \
-        gsv::many_launcher<type>::store, gsv::many_launcher<type>::scale}
+        gsv::many_launcher<type>::load, gsv::many_launcher<type>::store, gsv::many_launcher<type>::scale}
 /* clang-format on */
 
 } // namespace gsv

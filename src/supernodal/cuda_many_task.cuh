@@ -1,5 +1,5 @@
-/* The sweeps for many right-hand sides (cuda_many.cuh): what a block is at. The task that its ticket is for, the tile that
- * the task is about, and the counters that tasks wait for and advance. */
+/* The sweeps for many right-hand sides (cuda_many.cuh): what a block is at. The task that its ticket is for, the tile
+ * that the task is about, and the counters that tasks wait for and advance. */
 #ifndef GSV_CUDA_MANY_TASK_CUH
 #define GSV_CUDA_MANY_TASK_CUH
 

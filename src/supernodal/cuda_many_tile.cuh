@@ -356,9 +356,9 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
         bring_first();
     }
     const many_lane<T, C, BACKWARD> lane(tile.height);
+    constexpr unsigned LAST = (shape::STAGES - 1) * STAGE;
     auto multiply = [&](auto sums_of) {
         auto rest = stream_from(ahead.cursor, row);
-        constexpr unsigned LAST = (shape::STAGES - 1) * STAGE;
         unsigned at = shared; /* the stage */
         for (int more = steps; more > 0; more--) {
             wait_for_copies<shape::STAGES - 2>();
@@ -383,7 +383,6 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
         typedef decltype(lane) lane_of;
         constexpr int ALL = lane_of::PRODUCTS, MOST = ALL * 3 / 4;
         auto rest = stream_from(ahead.cursor, row);
-        constexpr unsigned LAST = (shape::STAGES - 1) * STAGE;
         typename lane_of::operands first, second;
         unsigned at = shared;
         wait_for_copies<shape::STAGES - 2>();
