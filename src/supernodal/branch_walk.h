@@ -90,6 +90,12 @@ static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branc
     return room;
 }
 
+/* Bytes of shared memory of a block that walks the branch with so many vectors. */
+static inline GSV_HOST_DEVICE int32_t gsv_branch_walk_bytes(const gsv_branch *branch, int vectors) {
+    const gsv_walk_room room = gsv_branch_walk_room(branch);
+    return room.vectors + vectors * room.each;
+}
+
 /* Fills branch->walk_rows and .walk, and writes the lists; `lists`: the branch's. Returns their length. */
 int32_t gsv_branch_walk_fill(gsv_branch *branch, const uint16_t *lists, uint16_t *to);
 

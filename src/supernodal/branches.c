@@ -359,9 +359,11 @@ static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_bran
     w->length += gsv_branch_walk_fill(branch, w->list, w->list + w->length);
 }
 
-static int by_numbers(const void *a, const void *b) {
+static int by_room(const void *a, const void *b) {
     const gsv_branch *x = a, *y = b;
-    return x->numbers != y->numbers ? (x->numbers < y->numbers ? 1 : -1) : x->first < y->first ? -1 : 1;
+    const int32_t p = gsv_branch_walk_bytes(x, GSV_TEAM_VECTORS),
+                  q = gsv_branch_walk_bytes(y, GSV_TEAM_VECTORS);
+    return p != q ? (p < q ? 1 : -1) : x->first < y->first ? -1 : 1;
 }
 
 static void raise(int32_t *most, int32_t value) {
@@ -410,11 +412,11 @@ static bool close_gaps(gsv_branches *branches) {
         raise(&branches->most_updates, branch->updates);
         raise(&branches->most_lists, length);
         const gsv_walk_room room = gsv_branch_walk_room(branch);
-        raise(&branches->most_walk, room.vectors + room.each);
+        raise(&branches->most_walk, gsv_branch_walk_bytes(branch, 1));
         branches->walk_room += room.vectors;
         branches->walk_each += room.each;
         columns += branch->columns;
-        raise(&most_team, room.vectors + GSV_TEAM_VECTORS * room.each);
+        raise(&most_team, gsv_branch_walk_bytes(branch, GSV_TEAM_VECTORS));
     }
     branches->team_forward =
         GSV_TEAM_OUTSIDE * columns >= GSV_TEAM_COLUMNS * branches->noutside && most_team <= GSV_TEAM_ROOM;
@@ -449,8 +451,8 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
             branches->upper_column[upper++] = k;
     if (!close_gaps(branches))
         return out_of_memory(message);
-    if (branches->count > 1) /* the longest first */
-        qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_numbers);
+    if (branches->count > 1) /* the longest first, and together those of which several share an SM */
+        qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_room);
     for (int32_t b = 0; b < branches->count; b++)
         for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++)
             branches->of[s] = b;

@@ -99,7 +99,8 @@ typedef struct gsv_branch {
 
 typedef struct gsv_branches {
     int32_t count;
-    gsv_branch *branch; /* [count] the one with most numbers first */
+    gsv_branch *
+        branch; /* [count] the one whose walk by GSV_TEAM_VECTORS warps (branch_walk.h) wants most shared memory first */
     int64_t nlists;
     uint16_t *lists; /* [nlists] */
     int64_t nwalks;

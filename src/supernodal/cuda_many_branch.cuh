@@ -180,12 +180,13 @@ __device__ __forceinline__ void many_forward_node(const many_walk &walk, const g
         many_forward_rows<0, 2>(walk, node, first, x, columns);
 }
 
-/* splits: blocks of a branch; room: bytes of shared memory. */
+/* splits: blocks of a branch; room: bytes of shared memory. first_branch: the first block's. */
 inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
-                               int splits, int room) {
+                               int splits, int room, int first_branch) {
+    const int which = first_branch + blockIdx.x / splits;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, blockIdx.x / splits);
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * columns;
@@ -207,7 +208,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
-    if (plan.branch_refuse[blockIdx.x / splits]) {
+    if (plan.branch_refuse[which]) {
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
@@ -348,9 +349,31 @@ __device__ __forceinline__ void many_backward_node(const many_walk &walk, const 
     }
 }
 
+/* Begin to bring a warp's share of the rows that the outside rows are: so many of them from row[0] on, every
+ * 8 TEAM-th. to, row: the lane's, of its first row. */
+template <int TEAM>
+__device__ __forceinline__ void many_bring_outside_warp(double2 *to, const int32_t *row, int rows,
+                                                        const double *from, int columns) {
+    constexpr int AT_ONCE = 4, STEP = 8 * TEAM,
+                  NEXT = STEP * GSV_WALK_COLUMNS / 2; /* the banks are the same */
+    for (; rows > 0; rows -= AT_ONCE * STEP) {
+        int32_t which[AT_ONCE];
+#pragma unroll
+        for (int e = 0; e < AT_ONCE; e++)
+            which[e] = e * STEP < rows ? row[e * STEP] : 0;
+#pragma unroll
+        for (int e = 0; e < AT_ONCE; e++)
+            if (e * STEP < rows)
+                begin_copy_pair(to + e * NEXT, from + int64_t(which[e]) * columns);
+        row += AT_ONCE * STEP;
+        to += AT_ONCE * NEXT;
+    }
+}
+
 /* TEAM: warps that share eight right-hand sides. first_branch: the first block's. */
 template <int TEAM>
-__global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
+__global__ void __launch_bounds__(TEAM == 2 ? MANY_BRANCH_PAIRS : MANY_BRANCH_BLOCK,
+                                  TEAM == 2 ? MANY_BRANCH_RESIDENT : 1)
     many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
                                 int room, int first_branch) {
     typedef team_of<TEAM> team;
@@ -376,10 +399,10 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         const double *from = x + first + c;
         double *to = y + first + c;
         double ahead[MANY_AHEAD];
-#pragma unroll 2
-        for (int i = lane / 4 + 8 * member; i < outside; i += 8 * TEAM)
-            begin_copy_pair(walk.vectors + (gsv_walk_place(walk.own + i) ^ lane % 4),
-                            y + c + int64_t(walk.outside_row[i]) * columns + 2 * (lane % 4));
+        many_bring_outside_warp<TEAM>(walk.vectors +
+                                          (gsv_walk_place(walk.own + 8 * member + lane / 4) ^ lane % 4),
+                                      walk.outside_row + 8 * member + lane / 4,
+                                      outside - 8 * member - lane / 4, y + c + 2 * (lane % 4), columns);
         for (int k = walk.count - 1 - member; k >= 0; k -= TEAM)
             walk.begin_node_warp(walk.nodes[k], from, columns);
 #pragma unroll

@@ -5,6 +5,7 @@
 
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_branch.cuh"
+#include "cuda_branch_cut.cuh"
 #include "cuda_many.cuh"
 #include "cuda_many_branch.cuh"
 #include "cuda_many_transfer.cuh"
@@ -27,22 +28,25 @@ inline int many_branch_warps(int columns) {
     return chunks < most ? chunks : most;
 }
 
-/* Shared memory of so many such blocks: an equal share for two on an SM, or three if that is room for all blocks
- * at once, where there are registers for them and most have room for all their warps' vectors. One block begins
- * then while another walks. */
-inline int many_branch_room(const gsv_branches &branches, int64_t blocks, int warps) {
+/* Shared memory of such a block: an equal share for two on an SM, where there are registers for them and most have room
+ * for all their warps' vectors. One block begins then while another walks. */
+inline int many_branch_room(const gsv_branches &branches, int warps) {
     const int64_t mean =
         (branches.walk_room + warps * branches.walk_each) / (branches.count > 0 ? branches.count : 1);
-    int sharing = blocks <= MANY_BRANCH_FEW ? 3 : 2;
-    while (sharing > 1 && (sharing * warps > MANY_BRANCH_BLOCK / 32 || mean > many_branch_share(sharing)))
-        sharing--;
+    const int sharing = 2 * warps > MANY_BRANCH_BLOCK / 32 || mean > many_branch_share(2) ? 1 : 2;
     return branches.most_walk > many_branch_share(sharing) ? branches.most_walk : many_branch_share(sharing);
 }
 
-/* Do two warps walk backward for each eight right-hand sides? Not where blocks are to be three an SM: of twice as many
- * warps there are registers for two. */
-inline bool many_branch_in_pairs(int64_t blocks, int warps) {
-    return 2 * warps <= MANY_BRANCH_PAIRS && (blocks <= MANY_BRANCH_TWO || blocks > MANY_BRANCH_FEW);
+/* Of a block that walks a branch for GSV_MANY_LEAST right-hand sides: for all vectors, if two such blocks can share an
+ * SM; or else for as many as they can. */
+inline int few_branch_room(const gsv_branch &branch) {
+    const int one = gsv_branch_walk_bytes(&branch, 1), all = gsv_branch_walk_bytes(&branch, MANY_BRANCH_FEW),
+              share = many_branch_share(2);
+    return all <= share ? all : one > share ? one : share;
+}
+
+inline branch_cut few_branch_cut(const gsv_branches *branches) {
+    return choose_cut(branches, few_branch_room, MANY_BRANCH_RESIDENT);
 }
 
 /* Shared memory of a sweep's block: for a tile, or a narrow supernode. */
@@ -110,35 +114,58 @@ template <typename T> struct many_launcher {
         return error;
     }
 
+    /* Branches first .. end - 1, one sweep, by blocks of so many threads with so much shared memory. */
+    template <bool BACKWARD>
+    static cudaError_t walk(const gsv_device_plan *device, const gsv_many_vectors *v, int columns, int splits,
+                            int32_t first, int32_t end, int threads, int room, cudaStream_t stream) {
+        double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
+        const int64_t blocks = int64_t(end - first) * splits;
+        if (BACKWARD)
+            return launch_allowed(
+                columns == GSV_MANY_LEAST ? many_branch_backward_kernel<2> : many_branch_backward_kernel<1>,
+                blocks, threads, size_t(room), stream, *device, x, y, columns, splits, room, first);
+        return launch_allowed(many_branch_forward_kernel, blocks, threads, size_t(room), stream, *device, y,
+                              x, static_cast<double *>(v->u), columns, splits, room, first);
+    }
+
     /* The branches, one sweep. */
     template <bool BACKWARD>
     static cudaError_t branches(const gsv_plan *plan, const gsv_device_plan *device,
                                 const gsv_many_vectors *v, int columns, cudaStream_t stream) {
         const gsv_branches &branches = plan->tiles->branches;
-        T *y = static_cast<T *>(v->y), *x = static_cast<T *>(v->x), *u = static_cast<T *>(v->u);
         if (branches.count == 0)
             return cudaSuccess;
         if constexpr (on_tensor_cores<T, 8>::value) {
-            const int splits = many_splits(branches.count, columns);
-            const int64_t blocks = int64_t(branches.count) * splits;
-            const int warps = many_branch_warps(columns / splits),
-                      room = many_branch_room(branches, blocks, warps);
-            if (BACKWARD) {
-                const bool pairs = many_branch_in_pairs(blocks, warps);
-                return launch_allowed(pairs ? many_branch_backward_kernel<2> : many_branch_backward_kernel<1>,
-                                      blocks, (pairs ? 64 : 32) * warps, size_t(room), stream, *device, x, y,
-                                      columns, splits, room, 0);
+            if (columns == GSV_MANY_LEAST) {
+                const branch_cut cut = few_branch_cut(&branches);
+                const int threads = (BACKWARD ? 64 : 32) * MANY_BRANCH_FEW;
+                cudaError_t error = cudaSuccess;
+                if (cut.cut > 0)
+                    error = walk<BACKWARD>(device, v, columns, 1, 0, cut.cut, threads, cut.bytes[0], stream);
+                return error != cudaSuccess ? error
+                                            : walk<BACKWARD>(device, v, columns, 1, cut.cut, branches.count,
+                                                             threads, cut.bytes[1], stream);
             }
-            return launch_allowed(many_branch_forward_kernel, blocks, 32 * warps, size_t(room), stream,
-                                  *device, y, x, u, columns, splits, room);
+            const int splits = many_splits(branches.count, columns),
+                      warps = many_branch_warps(columns / splits);
+            return walk<BACKWARD>(device, v, columns, splits, 0, branches.count, 32 * warps,
+                                  many_branch_room(branches, warps), stream);
         } else {
             const branch_room room = make_branch_room<T, 4>(branches);
+            T *y = static_cast<T *>(v->y), *x = static_cast<T *>(v->x), *u = static_cast<T *>(v->u);
             if (BACKWARD)
                 return launch_allowed(branch_backward_kernel<T, 4>, branches.count, BRANCH_BLOCK,
                                       size_t(room.bytes), stream, *device, x, y, columns, room);
             return launch_allowed(branch_forward_kernel<T, 4>, branches.count, BRANCH_BLOCK,
                                   size_t(room.bytes), stream, *device, y, x, u, columns, room);
         }
+    }
+
+    static int branch_launches(const gsv_branches *branches, int64_t nrhs) {
+        if (branches->count == 0)
+            return 0;
+        return on_tensor_cores<T, 8>::value && nrhs <= GSV_MANY_LEAST ? launches_of(few_branch_cut(branches))
+                                                                      : 1;
     }
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
@@ -178,7 +205,7 @@ template <typename T> struct many_launcher {
         const void *kernels[3] = {};
         size_t room;
         if constexpr (on_tensor_cores<T, 8>::value) {
-            room = size_t(many_branch_room(*branches, branches->count, MANY_BRANCH_BLOCK / 32));
+            room = size_t(many_branch_room(*branches, MANY_BRANCH_BLOCK / 32));
             kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel);
             kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel<1>);
             kernels[2] = reinterpret_cast<const void *>(many_branch_backward_kernel<2>);
@@ -223,6 +250,7 @@ template <typename T> struct many_launcher {
 #define GSV_DEFINE_MANY(name, type)                                                                          \
     extern "C" const gsv_many_functions name = {                                                             \
         gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::LOW,                                        \
+        gsv::many_launcher<type>::branch_launches,                                                           \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
         gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::clear,                                  \
         gsv::many_launcher<type>::load, gsv::many_launcher<type>::store, gsv::many_launcher<type>::scale}

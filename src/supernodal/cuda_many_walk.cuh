@@ -25,11 +25,10 @@ namespace gsv {
 
 enum {
     MANY_BRANCH_BLOCK = 512, /* threads at most */
-    MANY_BRANCH_FEW = 432, /* blocks that an H200 has room for, three an SM, or nearly: the last are small */
-    MANY_BRANCH_TWO = 264, /* two an SM */
-    MANY_BRANCH_PAIRS = 8, /* warps of a block at most in which, backward, two share eight right-hand sides;
-                              * with 16 they do for 64, which is slower */
-    MANY_AHEAD = 4         /* so many packs ahead right-hand sides are requested */
+    MANY_BRANCH_FEW = 4,     /* warps that walk for GSV_MANY_LEAST right-hand sides; backward, teams of two */
+    MANY_BRANCH_PAIRS = 256, /* threads of a block at most in which teams of two walk */
+    MANY_BRANCH_RESIDENT = 3, /* of such blocks on an SM at most: so many there are registers for */
+    MANY_AHEAD = 4            /* so many packs ahead right-hand sides are requested */
 };
 
 static_assert(int(GSV_WALK_LINE) == int(SHARED_LINE), "lines of shared memory");

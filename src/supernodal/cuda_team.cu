@@ -6,18 +6,12 @@
 
 namespace gsv {
 
-/* Shared memory of a block that walks this branch with so many vectors, in bytes. */
-static int team_bytes(const gsv_branch &branch, int vectors) {
-    const gsv_walk_room room = gsv_branch_walk_room(&branch);
-    return room.vectors + vectors * room.each;
-}
-
 template <int NR> static int team_forward_room(const gsv_branch &branch) {
-    return team_bytes(branch, TEAM_FORWARD * NR / GSV_WALK_COLUMNS);
+    return gsv_branch_walk_bytes(&branch, TEAM_FORWARD * NR / GSV_WALK_COLUMNS);
 }
 
 template <int NR> static int team_backward_room(const gsv_branch &branch) {
-    return team_bytes(branch, NR / GSV_WALK_COLUMNS);
+    return gsv_branch_walk_bytes(&branch, NR / GSV_WALK_COLUMNS);
 }
 
 enum { TEAM_RESIDENT = 8 }; /* blocks an SM at most, about */

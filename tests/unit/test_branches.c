@@ -32,7 +32,8 @@ static void check_choice(const gsv_plan *plan) {
     for (int32_t b = 0; b < branches->count; b++) {
         const gsv_branch *branch = &branches->branch[b];
         int64_t numbers = 0, rows = 0, columns = 0;
-        CHECK(b == 0 || branch[-1].numbers >= branch->numbers);
+        CHECK(b == 0 || gsv_branch_walk_bytes(branch - 1, GSV_TEAM_VECTORS) >=
+                            gsv_branch_walk_bytes(branch, GSV_TEAM_VECTORS));
         CHECK(branch->end - branch->first >= 2);
         CHECK(branch->panel == plan->tiles->panel_ptr[branch->first] && branch->panel % GSV_TILE == 0);
         CHECK(branch->first_column == plan->l.first_column[branch->first]);
