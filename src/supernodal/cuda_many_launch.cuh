@@ -222,7 +222,7 @@ template <typename T> struct many_launcher {
     static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                             int columns, const gsv_many_vectors *v, cudaStream_t stream) {
         const int32_t n = plan->l.n;
-        many_load_kernel<T><<<unsigned(many_transfer_blocks(n, columns)), BLOCK, 0, stream>>>(
+        many_load_kernel<T><<<unsigned(many_transfer_blocks<T>(n, columns)), BLOCK, 0, stream>>>(
             n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
         return cudaGetLastError();
     }
@@ -233,7 +233,7 @@ template <typename T> struct many_launcher {
                              gsv_device_dense to, int columns, const gsv_many_vectors *v, gsv_stamp stamp,
                              cudaStream_t stream) {
         const int32_t n = plan->l.n;
-        return launch_allowed(many_store_kernel<T>, many_transfer_blocks(n, columns), BLOCK, 0, stream, n,
+        return launch_allowed(many_store_kernel<T>, many_transfer_blocks<T>(n, columns), BLOCK, 0, stream, n,
                               inverse, static_cast<const T *>(from), to, columns, v->counters,
                               gsv_many_counters(plan), stamp);
     }
