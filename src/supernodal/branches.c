@@ -16,21 +16,43 @@ static gpusolve_status out_of_memory(gsv_message *message) {
 
 /* -------------------------------------------------------------------------------------------- choice --- */
 
-/* What a subtree comes to; numbers < 0: it does not fit into a branch. */
+/* What a subtree comes to; numbers < 0: it does not fit into a branch. outside: rows below its roots. forward, backward:
+ * 16-bit numbers of the lists that a sweep with one right-hand side reads, but for the nodes' and the levels' own.
+ * cost: in numbers, what a block of threads takes for it. */
 typedef struct extent {
     int32_t low, count; /* its first supernode, and how many it has: a range if they agree */
-    int64_t numbers, rows;
-    int64_t cost; /* in numbers: what a block of threads takes for it */
+    int64_t numbers, rows, columns, outside;
+    int64_t forward, backward;
+    int64_t cost;
 } extent;
 
+/* Shared memory for one right-hand side in double precision at most: gsv_branch_one_room, with places for all update
+ * rows at once, a level for each node, and lists that end in the midst of 16 bytes. */
+static int64_t bytes_of(const extent *e) {
+    const int64_t forward = 2 * e->forward + 8 * e->rows,
+                  backward = 2 * e->backward + 8 * (2 * e->columns + e->outside);
+    return 8 * e->numbers + (forward > backward ? forward : backward) + 18 * (int64_t)e->count + 128;
+}
+
 static int fits(const extent *e, int64_t most) {
-    return e->cost <= most && e->rows <= GSV_BRANCH_ROWS;
+    return e->cost <= most && e->rows <= GSV_BRANCH_ROWS && bytes_of(e) <= GSV_BRANCH_BYTES;
 }
 
 /* And another one beside it. */
 static extent join(const extent *a, const extent *b) {
-    return (extent){a->low < b->low ? a->low : b->low, a->count + b->count, a->numbers + b->numbers,
-                    a->rows + b->rows, a->cost + b->cost};
+    return (extent){.low = a->low < b->low ? a->low : b->low,
+                    .count = a->count + b->count,
+                    .numbers = a->numbers + b->numbers,
+                    .rows = a->rows + b->rows,
+                    .columns = a->columns + b->columns,
+                    .outside = a->outside + b->outside,
+                    .forward = a->forward + b->forward,
+                    .backward = a->backward + b->backward,
+                    .cost = a->cost + b->cost};
+}
+
+static int64_t units(int64_t size, int64_t each) {
+    return (size + each - 1) / each;
 }
 
 static void measure_subtrees(const gsv_plan *plan, int64_t most, extent *subtree) {
@@ -38,13 +60,24 @@ static void measure_subtrees(const gsv_plan *plan, int64_t most, extent *subtree
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         const int64_t numbers = gsv_panel_size(nr, nc);
-        extent e = {s, 1, numbers, nr, numbers > least ? numbers : least};
+        extent e = {.low = s,
+                    .count = 1,
+                    .numbers = numbers,
+                    .rows = nr,
+                    .columns = nc,
+                    .forward = units(nr, GSV_ROW_UNIT),
+                    .backward = 2 * units(nc, GSV_BACKWARD_UNIT) + nr - nc,
+                    .cost = numbers > least ? numbers : least};
+        if (plan->child_ptr[s] < plan->child_ptr[s + 1])
+            e.forward += nr + 1; /* where each row's list begins, of what its children owe */
         int whole = gsv_is_narrow(nr, nc);
         for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
             const extent *child = &subtree[plan->child[k]];
             whole = whole && child->numbers >= 0;
             e = join(&e, child);
         }
+        e.forward += e.outside; /* the lists themselves: all that was outside is owed to this one */
+        e.outside = nr - nc;
         if (!whole || s - e.low + 1 != e.count || !fits(&e, most))
             e.numbers = -1;
         subtree[s] = e;
@@ -411,6 +444,9 @@ static bool close_gaps(gsv_branches *branches) {
         raise(&branches->most_vector, branch->columns + branch->outside_rows);
         raise(&branches->most_updates, branch->updates);
         raise(&branches->most_lists, length);
+        for (int backward = 0; backward < 2; backward++)
+            for (int k = 0; k < GSV_NUMBER_SIZES; k++)
+                raise(&branches->most_one[backward][k], gsv_branch_one_room(branch, backward, 4 << k).bytes);
         const gsv_walk_room room = gsv_branch_walk_room(branch);
         raise(&branches->most_walk, gsv_branch_walk_bytes(branch, 1));
         branches->walk_room += room.vectors;

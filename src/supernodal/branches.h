@@ -27,6 +27,7 @@
 #ifndef GSV_BRANCHES_H
 #define GSV_BRANCHES_H
 
+#include "../dense_kernels/panel_layout.h"
 #include "plan.h"
 
 #ifdef __cplusplus
@@ -38,6 +39,9 @@ enum {
     GSV_BRANCH_FEWEST = 2048,  /* where the tree is small, so many at most */
     GSV_BRANCH_COUNT = 400,    /* branches that a tree is meant to have at least: three an SM */
     GSV_BRANCH_ROWS = 1536,    /* front rows at most */
+    GSV_BRANCH_BYTES = 37888,  /* of shared memory at most, for one right-hand side in double precision: six
+                               * branches share an SM of an H200 */
+    GSV_NUMBER_SIZES = 3,      /* of number types: 4, 8 and 16 bytes */
     GSV_BRANCH_NODE = 96,      /* numbers that a node counts as at least where branches are small */
     GSV_FORWARD_UNIT = 32,     /* rows */
     GSV_ROW_UNIT = 8,          /* rows, where there is one right-hand side */
@@ -95,7 +99,39 @@ typedef struct gsv_branch {
     uint16_t at[GSV_LISTS];
     uint16_t walk_rows;            /* of the walk's vectors, for columns */
     uint16_t walk[GSV_WALK_LISTS]; /* where the walk's lists begin, from `walks` on */
+    uint16_t refuse;               /* on the device alone, 1: a triangle of it is kept for substitution */
 } gsv_branch;
+
+/*
+ * Where a branch's things are in the shared memory of a block that walks it for one right-hand side
+ * (cuda_branch_one.cuh), in bytes: no more than a sweep reads. The panels begin at 0. lists: from the first that the
+ * sweep reads on; first: the vector with a row for each column, and backward for each outside row as well; second:
+ * the update rows of the forward sweep, or x of the backward one; arrived: a barrier.
+ */
+typedef struct gsv_one_room {
+    int32_t nodes, lists, first, second, arrived, bytes;
+} gsv_one_room;
+
+static inline GSV_HOST_DEVICE int gsv_one_lists(int backward) {
+    return backward ? GSV_AT_BACKWARD_LEVELS : GSV_AT_ROW_LEVELS;
+}
+
+/* number: bytes of one. */
+static inline GSV_HOST_DEVICE gsv_one_room gsv_branch_one_room(const gsv_branch *branch, int backward,
+                                                               int32_t number) {
+    const int32_t lists = branch->at[backward ? GSV_AT_END : GSV_AT_BACKWARD_LEVELS] -
+                          branch->at[gsv_one_lists(backward)],
+                  first = branch->columns + (backward ? branch->outside_rows : 0),
+                  second = backward ? branch->columns : branch->updates;
+    gsv_one_room room;
+    room.nodes = (branch->numbers * number + 15) / 16 * 16;
+    room.lists = room.nodes + 2 * branch->at[GSV_AT_LEVEL_NODES];
+    room.first = room.lists + 2 * lists;
+    room.second = room.first + (first * number + 15) / 16 * 16;
+    room.arrived = room.second + (second * number + 15) / 16 * 16;
+    room.bytes = room.arrived + 16;
+    return room;
+}
 
 typedef struct gsv_branches {
     int32_t count;
@@ -113,7 +149,9 @@ typedef struct gsv_branches {
     int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */
     /* the most of any branch: what a block must have room for */
     int32_t most_numbers, most_vector, most_updates, most_lists; /* vector: columns + outside rows */
-    int32_t most_walk;                                           /* bytes for the walk of one warp, */
+    int32_t
+        most_one[2][GSV_NUMBER_SIZES]; /* bytes for one right-hand side, forward and backward, of each size */
+    int32_t most_walk;                 /* bytes for the walk of one warp, */
     int64_t walk_room, walk_each; /* and of all branches together, without vectors, and a warp's vectors */
     int team_forward; /* 1: forward, teams walk them for up to 16 right-hand sides (branch_walk.h) */
     int64_t bytes;    /* memory of all this */

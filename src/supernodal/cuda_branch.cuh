@@ -56,6 +56,21 @@ template <typename T, int CHUNK> branch_room make_branch_room(const gsv_branches
     return room;
 }
 
+/* A branch's record in one trip: of fields that are read where they are wanted, a block waits for one after the
+ * other. */
+__device__ __forceinline__ gsv_branch read_branch(const gsv_device_plan &plan, int which) {
+    constexpr int WORDS = sizeof(gsv_branch) / sizeof(uint4);
+    static_assert(sizeof(gsv_branch) % sizeof(uint4) == 0, "whole words");
+    const uint4 *from = reinterpret_cast<const uint4 *>(plan.branches + which);
+    uint4 word[WORDS];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        word[k] = from[k];
+    gsv_branch branch;
+    memcpy(&branch, word, sizeof branch);
+    return branch;
+}
+
 /* Begin to copy bytes, a multiple of 16 on multiples of 16, to shared memory. THREADS: of the block, 0 where that
  * is not known. */
 template <int THREADS>
@@ -92,7 +107,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
     constexpr int STRIDE = branch_row<T, CHUNK>::STRIDE;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
-    const gsv_branch &branch = plan.branches[blockIdx.x];
+    const gsv_branch branch = read_branch(plan, blockIdx.x);
     begin_branch<T>(plan, branch, memory, room, GSV_AT_LEVEL_NODES, GSV_AT_BACKWARD_LEVELS);
     const T *panels = reinterpret_cast<const T *>(memory);
     const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
@@ -106,7 +121,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
     T *updates = reinterpret_cast<T *>(memory + room.second);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int columns = branch.columns, levels = branch.levels, outside = branch.outside_rows;
-    const bool refuse = plan.branch_refuse[blockIdx.x]; /* this kernel cannot (cuda_sweep.cuh) */
+    const bool refuse = branch.refuse; /* this kernel cannot (cuda_sweep.cuh) */
     T *shared_updates = u + (plan.outside_update + branch.outside) * nrhs;
     y += int64_t(branch.first_column) * nrhs;
     x += int64_t(branch.first_column) * nrhs;
@@ -201,7 +216,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
     constexpr int STRIDE = branch_row<T, CHUNK>::STRIDE, LANES = 32 / GSV_BACKWARD_UNIT;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
-    const gsv_branch &branch = plan.branches[blockIdx.x];
+    const gsv_branch branch = read_branch(plan, blockIdx.x);
     begin_branch<T>(plan, branch, memory, room, GSV_AT_BACKWARD_LEVELS, GSV_AT_END);
     const T *panels = reinterpret_cast<const T *>(memory);
     const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
@@ -213,7 +228,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
     T *f = reinterpret_cast<T *>(memory + room.second);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int columns = branch.columns, outside = branch.outside_rows;
-    const bool refuse = plan.branch_refuse[blockIdx.x];
+    const bool refuse = branch.refuse;
     const int32_t *outside_row = plan.outside_row + branch.outside;
     const int64_t first_column = branch.first_column;
     wait_for_vectors();

@@ -25,7 +25,7 @@
  *
  * Traffic: panels, a byte or two of lists a front row, y, x and the outside rows once. A level costs a
  * barrier or two and four or five shared-memory reads that depend on each other, whatever it has to do. An SM has
- * five blocks.
+ * six blocks.
  */
 #ifndef GSV_CUDA_BRANCH_ONE_CUH
 #define GSV_CUDA_BRANCH_ONE_CUH
@@ -42,7 +42,8 @@ enum {
     ONE_LANES = 2,                         /* lanes of a column */
     ONE_MOVES = 2,                         /* columns of a branch that a thread moves, of most branches all */
     ONE_EACH = 4,                          /* columns of the upper tree that a thread moves */
-    ONE_AHEAD = 660 /* branches that an H200 walks at a time: as many later ones are let into L2 */
+    ONE_RESIDENT = 6,                      /* branches that an SM walks at a time, GSV_BRANCH_BYTES each, */
+    ONE_AHEAD = 132 * ONE_RESIDENT         /* and an H200: as many later ones are let into L2 */
 };
 
 /* A vector whose number i is values[(perm ? perm[i] : i) stride]: y or x of a sweep, or the caller's. */
@@ -52,6 +53,19 @@ template <typename T> struct one_vector {
     int64_t stride;
     __device__ __forceinline__ T *at(int64_t i) const {
         return values + (perm ? perm[i] : i) * stride;
+    }
+    /* Where numbers first + e of this thread are, for its columns e of so many: all requested before one is waited
+     * for, and none waited for here. One that is not there is column 0. */
+    __device__ __forceinline__ void places(int32_t first, int columns, int32_t (&place)[ONE_MOVES]) const {
+#pragma unroll
+        for (int q = 0; q < ONE_MOVES; q++) {
+            const int e = threadIdx.x + ONE_BLOCK * q;
+            place[q] = first + (e < columns ? e : 0);
+        }
+        if (perm)
+#pragma unroll
+            for (int q = 0; q < ONE_MOVES; q++)
+                place[q] = perm[place[q]];
     }
 };
 
@@ -107,47 +121,58 @@ __device__ __forceinline__ void store_upper_block(const one_upper<T> &upper, con
     }
 }
 
-/* Bring a branch's panels and nodes, and its lists begin .. end - 1 of `at`, to shared memory; every thread
- * waits for them with end_bring_block, with a barrier of the block in between. */
-template <typename T>
+/* List number `which` of those that a sweep reads. */
+template <bool BACKWARD>
+__device__ __forceinline__ const uint16_t *list_of(const char *memory, const gsv_one_room &room,
+                                                   const gsv_branch &branch, int which) {
+    return reinterpret_cast<const uint16_t *>(memory + room.lists) +
+           (branch.at[which] - branch.at[gsv_one_lists(BACKWARD)]);
+}
+
+/* Shared memory that a block must have. */
+template <typename T> int one_bytes(const gsv_branches &branches, bool backward) {
+    return branches.most_one[backward][sizeof(T) == 4 ? 0 : sizeof(T) == 8 ? 1 : 2];
+}
+
+/* Bring a branch's panels and lists to shared memory; every thread waits for them with end_bring_block, with a
+ * barrier of the block in between. */
+template <typename T, bool BACKWARD>
 __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, const gsv_branch &branch,
-                                                  char *memory, const branch_room &room, int begin, int end,
-                                                  uint64_t *arrived) {
-    const int numbers = round_up_16(branch.numbers * int64_t(sizeof(T)));
-    const int nodes = 2 * branch.at[GSV_AT_LEVEL_NODES], from = 2 * branch.at[begin],
-              rest = 2 * branch.at[end] - from;
+                                                  char *memory, const gsv_one_room &room) {
+    const int nodes = room.lists - room.nodes, rest = room.first - room.lists;
     const T *panels = static_cast<const T *>(plan.panels) + branch.panel;
-    const uint16_t *lists = plan.branch_lists + branch.lists;
-    char *to = memory + room.lists;
+    const uint16_t *lists = plan.branch_lists + branch.lists,
+                   *from = lists + branch.at[gsv_one_lists(BACKWARD)];
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x == ONE_BLOCK) {
+        uint64_t *arrived = reinterpret_cast<uint64_t *>(memory + room.arrived);
         barrier_init(arrived, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        barrier_expect(arrived, numbers + nodes + rest);
-        bulk_copy(to, lists, nodes, arrived);
-        bulk_copy(to + from, reinterpret_cast<const char *>(lists) + from, rest, arrived);
-        bulk_copy(memory, panels, numbers, arrived);
+        barrier_expect(arrived, room.first);
+        bulk_copy(memory + room.nodes, lists, nodes, arrived);
+        bulk_copy(memory + room.lists, from, rest, arrived);
+        bulk_copy(memory, panels, room.nodes, arrived);
         barrier_arrive(arrived);
     }
 #else
-    begin_copy_block<ONE_THREADS>(memory, panels, numbers);
-    begin_copy_block<ONE_THREADS>(to, lists, nodes);
-    begin_copy_block<ONE_THREADS>(to + from, reinterpret_cast<const char *>(lists) + from, rest);
+    begin_copy_block<ONE_THREADS>(memory, panels, room.nodes);
+    begin_copy_block<ONE_THREADS>(memory + room.nodes, lists, nodes);
+    begin_copy_block<ONE_THREADS>(memory + room.lists, from, rest);
     end_copies();
 #endif
 }
 
-__device__ __forceinline__ void end_bring_block(uint64_t *arrived) {
+__device__ __forceinline__ void end_bring_block(char *arrived) {
 #if __CUDA_ARCH__ >= 900
-    barrier_wait(arrived, 0);
+    barrier_wait(reinterpret_cast<uint64_t *>(arrived), 0);
 #endif
 }
 
 /* A gsv_branch_node in one read. */
 struct node_of_branch {
     uint4 word;
-    __device__ __forceinline__ void read(const uint16_t *lists, int k) {
-        word = reinterpret_cast<const uint4 *>(lists)[k];
+    __device__ __forceinline__ void read(const uint16_t *nodes, int k) {
+        word = reinterpret_cast<const uint4 *>(nodes)[k];
     }
     __device__ __forceinline__ void nothing() {
         word = make_uint4(0, 0, 0, 0);
@@ -240,19 +265,18 @@ __device__ __forceinline__ void walkers_meet() {
 }
 
 template <typename T>
-__global__ void __launch_bounds__(ONE_THREADS, 5)
-    branch_forward_one_kernel(gsv_device_plan plan, one_vector<const T> b, one_upper<T> upper, T *x, T *u,
-                              branch_room room) {
+__global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
+    branch_forward_one_kernel(gsv_device_plan plan, one_vector<const T> b, one_upper<T> upper, T *x, T *u) {
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     if (blockIdx.x >= upper.first) {
         load_upper_block(upper, b);
         return;
     }
     char *memory = reinterpret_cast<char *>(shared);
-    uint64_t *arrived = reinterpret_cast<uint64_t *>(memory + room.bytes - 16);
-    const gsv_branch &branch = plan.branches[blockIdx.x];
+    const gsv_branch branch = read_branch(plan, blockIdx.x);
+    const gsv_one_room room = gsv_branch_one_room(&branch, false, sizeof(T));
     const int thread = threadIdx.x;
-    begin_bring_block<T>(plan, branch, memory, room, GSV_AT_ROW_LEVELS, GSV_AT_BACKWARD_LEVELS, arrived);
+    begin_bring_block<T, false>(plan, branch, memory, room);
     if (thread >= ONE_BLOCK) {
         wait_for_vectors();
         block_meets(); /* the mbarrier is there */
@@ -260,31 +284,27 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
         return;
     }
     const T *panels = reinterpret_cast<const T *>(memory);
-    const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
-    const uint16_t *level_units = lists + branch.at[GSV_AT_ROW_LEVELS];
-    const uint16_t *units = lists + branch.at[GSV_AT_ROW_UNITS];
-    const uint16_t *gather_ptr = lists + branch.at[GSV_AT_GATHER_PTR];
-    const uint16_t *gather = lists + branch.at[GSV_AT_GATHER];
-    T *f = reinterpret_cast<T *>(memory + room.vector);
+    const uint16_t *nodes = reinterpret_cast<const uint16_t *>(memory + room.nodes);
+    const uint16_t *level_units = list_of<false>(memory, room, branch, GSV_AT_ROW_LEVELS);
+    const uint16_t *units = list_of<false>(memory, room, branch, GSV_AT_ROW_UNITS);
+    const uint16_t *gather_ptr = list_of<false>(memory, room, branch, GSV_AT_GATHER_PTR);
+    const uint16_t *gather = list_of<false>(memory, room, branch, GSV_AT_GATHER);
+    T *f = reinterpret_cast<T *>(memory + room.first);
     T *updates = reinterpret_cast<T *>(memory + room.second);
     const int group = thread / 8, lane = thread % 8;
     const int columns = branch.columns, levels = branch.levels, outside = branch.outside_rows;
+    const bool refuse = branch.refuse; /* this kernel cannot (cuda_sweep.cuh) */
     const int64_t first_column = branch.first_column;
-    const bool refuse = plan.branch_refuse[blockIdx.x]; /* this kernel cannot (cuda_sweep.cuh) */
     T *outside_u = u + (plan.outside_update + branch.outside);
-    const T *from[ONE_MOVES];
-#pragma unroll
-    for (int q = 0; q < ONE_MOVES; q++)
-        if (thread + ONE_BLOCK * q < columns)
-            from[q] = b.at(first_column + thread + ONE_BLOCK * q);
+    int32_t place[ONE_MOVES];
+    b.places(branch.first_column, columns, place);
     x += first_column;
     wait_for_vectors();
 
     T value[ONE_MOVES];
 #pragma unroll
     for (int q = 0; q < ONE_MOVES; q++)
-        if (thread + ONE_BLOCK * q < columns)
-            value[q] = *from[q];
+        value[q] = b.values[place[q] * b.stride];
 #pragma unroll
     for (int q = 0; q < ONE_MOVES; q++)
         if (thread + ONE_BLOCK * q < columns)
@@ -293,7 +313,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
     for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
         f[e] = *b.at(first_column + e);
     block_meets(); /* f is there, and the mbarrier */
-    end_bring_block(arrived);
+    end_bring_block(memory + room.arrived);
     for (int level = 0; level < levels; level++) {
         const int end = level_units[level + 1];
         int k = level_units[level] + group, i = 0;
@@ -301,7 +321,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
         node.nothing();
         T sum = make<T>(0);
         auto take_unit = [&]() {
-            node.read(lists, units[k]);
+            node.read(nodes, units[k]);
             i = 8 * (k - node.unit()) + lane;
         };
         if (k < end)
@@ -319,7 +339,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
 #pragma unroll 1
             for (int other = k + ONE_GROUPS; other < end; other += ONE_GROUPS) {
                 node_of_branch of;
-                of.read(lists, units[other]);
+                of.read(nodes, units[other]);
                 const int j = 8 * (other - of.unit()) + lane;
                 T *row = &f[of.column() + j];
                 if (j < of.nc())
@@ -362,9 +382,9 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
 }
 
 template <typename T>
-__global__ void __launch_bounds__(ONE_THREADS, 5)
+__global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     branch_backward_one_kernel(gsv_device_plan plan, const T *x, const T *y, one_vector<T> to,
-                               one_upper<T> upper, branch_room room) {
+                               one_upper<T> upper) {
     constexpr int LANES = ONE_LANES, SUMS = 8 / LANES, GROUPS = ONE_BLOCK / (4 * LANES);
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     if (blockIdx.x >= upper.first) {
@@ -372,10 +392,10 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
         return;
     }
     char *memory = reinterpret_cast<char *>(shared);
-    uint64_t *arrived = reinterpret_cast<uint64_t *>(memory + room.bytes - 16);
-    const gsv_branch &branch = plan.branches[blockIdx.x];
+    const gsv_branch branch = read_branch(plan, blockIdx.x);
+    const gsv_one_room room = gsv_branch_one_room(&branch, true, sizeof(T));
     const int thread = threadIdx.x;
-    begin_bring_block<T>(plan, branch, memory, room, GSV_AT_BACKWARD_LEVELS, GSV_AT_END, arrived);
+    begin_bring_block<T, true>(plan, branch, memory, room);
     if (thread >= ONE_BLOCK) {
         wait_for_vectors();
         block_meets(); /* the mbarrier is there */
@@ -384,34 +404,30 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
         return;
     }
     const T *panels = reinterpret_cast<const T *>(memory);
-    const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
-    const uint16_t *level_units = lists + branch.at[GSV_AT_BACKWARD_LEVELS];
-    const uint16_t *units = lists + branch.at[GSV_AT_BACKWARD_UNITS];
-    const uint16_t *below = lists + branch.at[GSV_AT_BELOW];
-    T *solution = reinterpret_cast<T *>(memory + room.vector);
+    const uint16_t *nodes = reinterpret_cast<const uint16_t *>(memory + room.nodes);
+    const uint16_t *level_units = list_of<true>(memory, room, branch, GSV_AT_BACKWARD_LEVELS);
+    const uint16_t *units = list_of<true>(memory, room, branch, GSV_AT_BACKWARD_UNITS);
+    const uint16_t *below = list_of<true>(memory, room, branch, GSV_AT_BELOW);
+    T *solution = reinterpret_cast<T *>(memory + room.first);
     T *f = reinterpret_cast<T *>(memory + room.second);
     const int own = int(f - solution);
     const int warp = thread / 32, lane = thread % 32, phase = lane % LANES;
     const int columns = branch.columns, outside = branch.outside_rows;
-    const bool refuse = plan.branch_refuse[blockIdx.x];
+    const bool refuse = branch.refuse;
     const int32_t *outside_row = plan.outside_row + branch.outside;
     const int32_t row = thread < outside ? outside_row[thread] : 0;
     const int64_t first_column = branch.first_column;
-    T *result[ONE_MOVES];
-#pragma unroll
-    for (int q = 0; q < ONE_MOVES; q++)
-        if (thread + ONE_BLOCK * q < columns)
-            result[q] = to.at(first_column + thread + ONE_BLOCK * q);
+    int32_t place[ONE_MOVES]; /* of the results, which come last */
+    to.places(branch.first_column, columns, place);
     x += first_column;
     wait_for_vectors();
 
     T value[ONE_MOVES], beyond;
-    if (thread < outside)
-        beyond = y[row];
 #pragma unroll
     for (int q = 0; q < ONE_MOVES; q++)
-        if (thread + ONE_BLOCK * q < columns)
-            value[q] = x[thread + ONE_BLOCK * q];
+        value[q] = x[thread + ONE_BLOCK * q < columns ? thread + ONE_BLOCK * q : 0];
+    if (thread < outside)
+        beyond = y[row];
     if (thread < outside)
         solution[columns + thread] = beyond;
 #pragma unroll
@@ -425,7 +441,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
     for (int e = thread + ONE_BLOCK; e < outside; e += ONE_BLOCK)
         solution[columns + e] = y[outside_row[e]];
     block_meets(); /* f and the outside rows are there, and the mbarrier */
-    end_bring_block(arrived);
+    end_bring_block(memory + room.arrived);
     for (int level = branch.levels - 1; level >= 0; level--) {
         const int end = level_units[level + 1];
 #pragma unroll 1
@@ -435,7 +451,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
             node.nothing();
             int first = 0;
             if (k < end) {
-                node.read(lists, units[2 * k]);
+                node.read(nodes, units[2 * k]);
                 first = units[2 * k + 1];
             }
             const int nr = node.nr(), nc = node.nc(), j = first + lane / LANES % 4, stop = j < nc ? nr : 0;
@@ -481,7 +497,7 @@ __global__ void __launch_bounds__(ONE_THREADS, 5)
 #pragma unroll
     for (int q = 0; q < ONE_MOVES; q++)
         if (thread + ONE_BLOCK * q < columns)
-            *result[q] = solution[thread + ONE_BLOCK * q];
+            to.values[place[q] * to.stride] = solution[thread + ONE_BLOCK * q];
 #pragma unroll 1
     for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
         *to.at(first_column + e) = solution[e];

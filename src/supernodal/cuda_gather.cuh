@@ -21,6 +21,34 @@ __device__ __forceinline__ void wait_for_vectors() {
 #endif
 }
 
+/*
+ * Of two launches with nothing to do with each other, the second one's blocks need not wait for the last of the first
+ * one's: these let them start only when what is before both has ended, and then they have all started. That the first
+ * launch has ended, which is what the next kernel counts on, the second one's blocks wait for when they are done.
+ */
+enum launch_part { THE_ONLY, FIRST_OF_TWO, SECOND_OF_TWO };
+
+inline launch_part part_of_two(int part, bool two) {
+    return !two ? THE_ONLY : part == 0 ? FIRST_OF_TWO : SECOND_OF_TWO;
+}
+
+__device__ __forceinline__ void wait_for_vectors(launch_part part) {
+#if __CUDA_ARCH__ >= 900
+    if (part == FIRST_OF_TWO)
+        cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+    if (part == THE_ONLY)
+        cudaGridDependencySynchronize();
+#endif
+}
+
+__device__ __forceinline__ void wait_for_first_part(launch_part part) {
+#if __CUDA_ARCH__ >= 900
+    if (part == SECOND_OF_TWO)
+        cudaGridDependencySynchronize();
+#endif
+}
+
 /* Is the factor another by now than the one that a kernel was launched for? It changes between launches alone, so L1
  * may have the answer, of which all blocks would ask one line of L2 otherwise. */
 __device__ __forceinline__ bool is_stale(gsv_stamp stamp) {

@@ -55,9 +55,6 @@ template <typename T, int NR> int64_t forward_fill(const gsv_plan *plan, const g
            plan->tiles->upper_updates * NR * int64_t(sizeof(T));
 }
 
-/* Right-hand sides that a branch's vectors hold at a time. */
-template <int NR> struct chunk_of { static const int value = NR < 4 ? 1 : 4; };
-
 template <typename T, int NR>
 cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                              const gsv_device_vectors &vectors, cudaStream_t stream) {
@@ -70,17 +67,17 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
         return (branches.team_forward ? gsv_team_forward : gsv_lower_forward)(&branches, &device, &vectors,
                                                                               fill, NR, stream);
     }
-    constexpr int CHUNK = chunk_of<NR>::value;
-    const branch_room room = make_branch_room<T, CHUNK>(branches);
-    if constexpr (NR == 1)
-        return launch_allowed(branch_forward_one_kernel<T>, branches.count, ONE_THREADS, room.bytes, stream,
-                              device, one_vector<const T>{static_cast<const T *>(vectors.y), nullptr, 1},
-                              one_upper<T>{branches.count}, static_cast<T *>(vectors.x),
-                              static_cast<T *>(vectors.u), room);
-    else
-        return launch_allowed(branch_forward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes,
-                              stream, device, static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
+    if constexpr (NR == 1) {
+        return launch_allowed(
+            branch_forward_one_kernel<T>, branches.count, ONE_THREADS, size_t(one_bytes<T>(branches, false)),
+            stream, device, one_vector<const T>{static_cast<const T *>(vectors.y), nullptr, 1},
+            one_upper<T>{branches.count}, static_cast<T *>(vectors.x), static_cast<T *>(vectors.u));
+    } else {
+        const branch_room room = make_branch_room<T, 4>(branches);
+        return launch_allowed(branch_forward_kernel<T, 4>, branches.count, BRANCH_BLOCK, room.bytes, stream,
+                              device, static_cast<const T *>(vectors.y), static_cast<T *>(vectors.x),
                               static_cast<T *>(vectors.u), NR, room);
+    }
 }
 
 template <typename T, int NR>
@@ -90,31 +87,34 @@ cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &devic
     if constexpr (on_tensor_cores<T, NR>::value)
         return (walks_stream<T, NR>(form) ? gsv_team_backward : gsv_lower_backward)(&branches, &device,
                                                                                     &vectors, NR, stream);
-    constexpr int CHUNK = chunk_of<NR>::value;
-    const branch_room room = make_branch_room<T, CHUNK>(branches);
-    if constexpr (NR == 1)
-        return launch_allowed(branch_backward_one_kernel<T>, branches.count, ONE_THREADS, room.bytes, stream,
-                              device, static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
-                              one_vector<T>{static_cast<T *>(vectors.y), nullptr, 1},
-                              one_upper<T>{branches.count}, room);
-    else
-        return launch_allowed(branch_backward_kernel<T, CHUNK>, branches.count, BRANCH_BLOCK, room.bytes,
-                              stream, device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y),
-                              NR, room);
+    if constexpr (NR == 1) {
+        return launch_allowed(
+            branch_backward_one_kernel<T>, branches.count, ONE_THREADS, size_t(one_bytes<T>(branches, true)),
+            stream, device, static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
+            one_vector<T>{static_cast<T *>(vectors.y), nullptr, 1}, one_upper<T>{branches.count});
+    } else {
+        const branch_room room = make_branch_room<T, 4>(branches);
+        return launch_allowed(branch_backward_kernel<T, 4>, branches.count, BRANCH_BLOCK, room.bytes, stream,
+                              device, static_cast<const T *>(vectors.x), static_cast<T *>(vectors.y), NR,
+                              room);
+    }
 }
 
-template <typename T, int CHUNK> cudaError_t reserve_branch(const gsv_branches &branches) {
-    const size_t bytes = size_t(make_branch_room<T, CHUNK>(branches).bytes);
-    const void *forward, *backward;
-    if constexpr (CHUNK == 1) {
-        forward = reinterpret_cast<const void *>(branch_forward_one_kernel<T>);
-        backward = reinterpret_cast<const void *>(branch_backward_one_kernel<T>);
-    } else {
-        forward = reinterpret_cast<const void *>(branch_forward_kernel<T, CHUNK>);
-        backward = reinterpret_cast<const void *>(branch_backward_kernel<T, CHUNK>);
-    }
-    const cudaError_t error = allow_shared(forward, bytes);
-    return error == cudaSuccess ? allow_shared(backward, bytes) : error;
+template <typename T> cudaError_t reserve_branches(const gsv_branches &branches) {
+    const int four = make_branch_room<T, 4>(branches).bytes;
+    const struct {
+        const void *kernel;
+        int bytes;
+    } kernels[] = {
+        {reinterpret_cast<const void *>(branch_forward_one_kernel<T>), one_bytes<T>(branches, false)},
+        {reinterpret_cast<const void *>(branch_backward_one_kernel<T>), one_bytes<T>(branches, true)},
+        {reinterpret_cast<const void *>(branch_forward_kernel<T, 4>), four},
+        {reinterpret_cast<const void *>(branch_backward_kernel<T, 4>), four},
+    };
+    cudaError_t error = cudaSuccess;
+    for (int k = 0; k < 4 && error == cudaSuccess; k++)
+        error = allow_shared(kernels[k].kernel, size_t(kernels[k].bytes));
+    return error;
 }
 
 template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {
@@ -202,12 +202,12 @@ cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, co
                          const gsv_device_vectors &vectors, const int32_t *perm, gsv_device_dense b,
                          cudaStream_t stream) {
     int64_t blocks = 0;
-    const branch_room room = make_branch_room<T, 1>(plan->tiles->branches);
     const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
     /* not before what is ahead of the solve on the stream has ended */
-    branch_forward_one_kernel<T><<<unsigned(blocks), ONE_THREADS, room.bytes, stream>>>(
+    const int bytes = one_bytes<T>(plan->tiles->branches, false);
+    branch_forward_one_kernel<T><<<unsigned(blocks), ONE_THREADS, bytes, stream>>>(
         device, {static_cast<const T *>(b.values), perm, b.row_stride}, upper, static_cast<T *>(vectors.x),
-        static_cast<T *>(vectors.u), room);
+        static_cast<T *>(vectors.u));
     const cudaError_t error = cudaGetLastError();
     return error == cudaSuccess ? launch_stream<T, 1, false>(device, form, vectors, stream) : error;
 }
@@ -218,14 +218,14 @@ cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, con
                         const gsv_device_vectors &vectors, const int32_t *perm, gsv_device_dense x,
                         cudaStream_t stream) {
     int64_t blocks = 0;
-    const branch_room room = make_branch_room<T, 1>(plan->tiles->branches);
     const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
     const cudaError_t error = launch_stream<T, 1, true>(device, form, vectors, stream);
     if (error != cudaSuccess)
         return error;
-    return launch_allowed(branch_backward_one_kernel<T>, blocks, ONE_THREADS, room.bytes, stream, device,
+    return launch_allowed(branch_backward_one_kernel<T>, blocks, ONE_THREADS,
+                          size_t(one_bytes<T>(plan->tiles->branches, true)), stream, device,
                           static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
-                          one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride}, upper, room);
+                          one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride}, upper);
 }
 
 template <typename T> cudaError_t count_stream_blocks(const gsv_branches *branches, int (*blocks)[2]) {
@@ -378,9 +378,7 @@ template <typename T> struct launcher {
         return backward_to<T>(plan, *device, *form, *vectors, perm, x, stream);
     }
     static cudaError_t reserve(const gsv_branches *branches) {
-        cudaError_t error = reserve_branch<T, 1>(*branches);
-        if (error == cudaSuccess)
-            error = reserve_branch<T, 4>(*branches);
+        cudaError_t error = reserve_branches<T>(*branches);
         if constexpr (on_tensor_cores<T, 8>::value)
             if (error == cudaSuccess)
                 error = gsv_lower_reserve(branches);

@@ -29,9 +29,13 @@ template <int N> static int backward_room_bytes(const gsv_branch &branch) {
     return backward_room<N>(branch).bytes;
 }
 
+template <int N> static branch_cut lower_cut(const gsv_branches *branches, bool backward) {
+    return choose_cut(branches, backward ? backward_room_bytes<N> : forward_room_bytes<N>,
+                      lower_resident<N>::BLOCKS, N == 1 ? SECOND_LAUNCH : SECOND_LAUNCH_OF_16);
+}
+
 template <int N> static int lower_launches(const gsv_branches *branches, int backward) {
-    return launches_of(choose_cut(branches, backward ? backward_room_bytes<N> : forward_room_bytes<N>,
-                                  lower_resident<N>::BLOCKS));
+    return launches_of(lower_cut<N>(branches, backward));
 }
 
 template <int N>
@@ -39,7 +43,7 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
                                  const gsv_device_vectors *vectors, int64_t fill, int nr,
                                  cudaStream_t stream) {
     const int splits = splits_of<N>(branches, nr);
-    const branch_cut cut = choose_cut(branches, forward_room_bytes<N>, lower_resident<N>::BLOCKS);
+    const branch_cut cut = lower_cut<N>(branches, false);
     const int32_t first[] = {0, cut.cut, branches->count};
     cudaError_t error = cudaSuccess;
     for (int part = 0; part < 2 && error == cudaSuccess; part++)
@@ -49,7 +53,8 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
                                    size_t(cut.bytes[part]), stream, *device,
                                    static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
                                    static_cast<double *>(vectors->u), nr, first[part], splits,
-                                   fill_of(branches, vectors, fill, first[part], first[part + 1]));
+                                   fill_of(branches, vectors, fill, first[part], first[part + 1]),
+                                   part_of_two(part, cut.cut > 0));
     return error;
 }
 
@@ -57,7 +62,7 @@ template <int N>
 static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                   const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
     const int splits = splits_of<N>(branches, nr);
-    const branch_cut cut = choose_cut(branches, backward_room_bytes<N>, lower_resident<N>::BLOCKS);
+    const branch_cut cut = lower_cut<N>(branches, true);
     const int32_t first[] = {0, cut.cut, branches->count};
     cudaError_t error = cudaSuccess;
     for (int part = 0; part < 2 && error == cudaSuccess; part++)
@@ -66,7 +71,7 @@ static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device
                                    int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
                                    size_t(cut.bytes[part]), stream, *device,
                                    static_cast<const double *>(vectors->x), static_cast<double *>(vectors->y),
-                                   nr, first[part], splits);
+                                   nr, first[part], splits, part_of_two(part, cut.cut > 0));
     return error;
 }
 

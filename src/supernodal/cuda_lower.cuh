@@ -16,7 +16,8 @@
  * takes eight columns, and writes when all have read; where it has more, a warp takes a node, eight columns
  * after the other: a group reads no row of an earlier one, so that the solution takes x's place.
  *
- * Synchronisation: barriers of the block, and wait_for_vectors. No block waits for another, so all end.
+ * Synchronisation: barriers of the block, and wait_for_vectors. No block waits for another of its launch, so all end;
+ * of two launches, whose blocks have different shares of an SM, see launch_part.
  *
  * Fill. Where the upper tree is a stream, the forward sweep's blocks fill with ABSENT the memory that it is handed
  * over in (published.cuh), for they wait more than they move. They do so before wait_for_vectors: the load ahead of
@@ -263,12 +264,12 @@ __device__ __forceinline__ void forward_unit_warp(const forward_branch &b, const
 template <int N, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs,
-                         int first_branch, int splits, absent_fill fill) {
+                         int first_branch, int splits, absent_fill fill, launch_part part) {
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     const int which = first_branch + blockIdx.x / splits;
-    const gsv_branch &branch = plan.branches[which];
+    const gsv_branch branch = read_branch(plan, which);
     const lower_room room = forward_room<N>(branch);
     begin_copy_bytes<WARPS>(memory, static_cast<const double *>(plan.panels) + branch.panel, room.lists);
     begin_copy_bytes<WARPS>(memory + room.lists, plan.branch_lists + branch.lists, room.vector - room.lists);
@@ -288,9 +289,9 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     b.outside_update = plan.outside_update + branch.outside;
     b.outside = branch.outside_rows;
     b.nrhs = nrhs;
-    b.refuse = plan.branch_refuse[which]; /* this kernel cannot (cuda_sweep.cuh) */
-    fill.write_block();                   /* while panels and lists are on their way */
-    wait_for_vectors();
+    b.refuse = branch.refuse; /* this kernel cannot (cuda_sweep.cuh) */
+    fill.write_block();       /* while panels and lists are on their way */
+    wait_for_vectors(part);
 
     for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {
         const double *from = y + first_column * nrhs + c0;
@@ -343,6 +344,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
             __syncthreads(); /* the level's updates are complete; after the last one f may be written */
         }
     }
+    wait_for_first_part(part);
 }
 
 /* ------------------------------------------------------------------------------------------- backward --- */
@@ -394,12 +396,12 @@ __device__ __forceinline__ void backward_group_warp(const double *panels, const 
 template <int N, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_backward_kernel(gsv_device_plan plan, const double *x, double *y, int nrhs, int first_branch,
-                          int splits) {
+                          int splits, launch_part part) {
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     const int which = first_branch + blockIdx.x / splits;
-    const gsv_branch &branch = plan.branches[which];
+    const gsv_branch branch = read_branch(plan, which);
     const lower_room room = backward_room<N>(branch);
     const int early = early_lists(branch), late = branch.at[GSV_AT_BACKWARD_LEVELS];
     begin_copy_bytes<WARPS>(memory, static_cast<const double *>(plan.panels) + branch.panel, room.lists);
@@ -416,10 +418,10 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     double *solution = reinterpret_cast<double *>(memory + room.vector);
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int columns = branch.columns, outside = branch.outside_rows;
-    const bool refuse = plan.branch_refuse[which];
+    const bool refuse = branch.refuse;
     const int32_t *outside_row = plan.outside_row + branch.outside;
     const int64_t first_column = branch.first_column;
-    wait_for_vectors();
+    wait_for_vectors(part);
 
     for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {
         for (int e = threadIdx.x; e < (columns + outside) * (CHUNK / 2); e += 32 * WARPS) {
@@ -466,6 +468,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
             __syncthreads(); /* the level's solution is there; after the last one, nobody reads any more */
         }
     }
+    wait_for_first_part(part);
 }
 
 } // namespace gsv

@@ -29,7 +29,8 @@
  *
  * Synchronisation: barriers of the block until panels and packs are there; then each warp goes its own way,
  * with its rows in order: __syncwarp between nodes; a team has a barrier of its own between levels, for a node reads
- * rows of higher levels alone and writes its own. No block waits for another.
+ * rows of higher levels alone and writes its own. No block waits for another of its launch; of two launches see
+ * launch_part (cuda_gather.cuh).
  *
  * Traffic: panels and lists once a block; y, x and the outside rows once. What limits it is instructions.
  */
@@ -183,7 +184,7 @@ __device__ __forceinline__ void many_forward_node(const many_walk &walk, const g
 /* splits: blocks of a branch; room: bytes of shared memory. first_branch: the first block's. */
 inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
-                               int splits, int room, int first_branch) {
+                               int splits, int room, int first_branch, launch_part part) {
     const int which = first_branch + blockIdx.x / splits;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
@@ -192,7 +193,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     const int64_t first = int64_t(branch.first_column) * columns;
     double2 *sums = walk.vectors;
     wait_for_copies<1>();
-    wait_for_vectors();
+    wait_for_vectors(part);
     __syncthreads(); /* the lists are there */
 
     double ahead[MANY_AHEAD];
@@ -208,7 +209,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
-    if (plan.branch_refuse[which]) {
+    if (branch.refuse) {
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
@@ -254,6 +255,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         end_copies();
         __syncwarp(); /* the rows are those of the next right-hand sides */
     }
+    wait_for_first_part(part);
 }
 
 /* The sums of TILES times eight columns take STEPS times four rows below, from row i0 on. WHOLE: so many there
@@ -375,7 +377,7 @@ template <int TEAM>
 __global__ void __launch_bounds__(TEAM == 2 ? MANY_BRANCH_PAIRS : MANY_BRANCH_BLOCK,
                                   TEAM == 2 ? MANY_BRANCH_RESIDENT : 1)
     many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
-                                int room, int first_branch) {
+                                int room, int first_branch, launch_part part) {
     typedef team_of<TEAM> team;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = first_branch + blockIdx.x / splits;
@@ -387,13 +389,13 @@ __global__ void __launch_bounds__(TEAM == 2 ? MANY_BRANCH_PAIRS : MANY_BRANCH_BL
         walk.outside_row[i] = plan.outside_row[branch.outside + i];
     end_copies();
     __syncthreads(); /* panels and lists are there */
-    if (plan.branch_refuse[which]) {
+    if (branch.refuse) {
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
     walk.fill_packs_block();
     __syncthreads(); /* the packs are there */
-    wait_for_vectors();
+    wait_for_vectors(part);
 
     for (int c = walk.begin; c < walk.end; c += walk.step) {
         const double *from = x + first + c;
@@ -440,6 +442,7 @@ __global__ void __launch_bounds__(TEAM == 2 ? MANY_BRANCH_PAIRS : MANY_BRANCH_BL
         }
         team::meet(); /* the rows may go */
     }
+    wait_for_first_part(part);
 }
 
 } // namespace gsv

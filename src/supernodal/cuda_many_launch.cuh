@@ -46,7 +46,7 @@ inline int few_branch_room(const gsv_branch &branch) {
 }
 
 inline branch_cut few_branch_cut(const gsv_branches *branches) {
-    return choose_cut(branches, few_branch_room, MANY_BRANCH_RESIDENT);
+    return choose_cut(branches, few_branch_room, MANY_BRANCH_RESIDENT, SECOND_LAUNCH);
 }
 
 /* Shared memory of a sweep's block: for a tile, or a narrow supernode. */
@@ -117,15 +117,16 @@ template <typename T> struct many_launcher {
     /* Branches first .. end - 1, one sweep, by blocks of so many threads with so much shared memory. */
     template <bool BACKWARD>
     static cudaError_t walk(const gsv_device_plan *device, const gsv_many_vectors *v, int columns, int splits,
-                            int32_t first, int32_t end, int threads, int room, cudaStream_t stream) {
+                            int32_t first, int32_t end, int threads, int room, launch_part part,
+                            cudaStream_t stream) {
         double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
         const int64_t blocks = int64_t(end - first) * splits;
         if (BACKWARD)
             return launch_allowed(
                 columns == GSV_MANY_LEAST ? many_branch_backward_kernel<2> : many_branch_backward_kernel<1>,
-                blocks, threads, size_t(room), stream, *device, x, y, columns, splits, room, first);
+                blocks, threads, size_t(room), stream, *device, x, y, columns, splits, room, first, part);
         return launch_allowed(many_branch_forward_kernel, blocks, threads, size_t(room), stream, *device, y,
-                              x, static_cast<double *>(v->u), columns, splits, room, first);
+                              x, static_cast<double *>(v->u), columns, splits, room, first, part);
     }
 
     /* The branches, one sweep. */
@@ -139,17 +140,18 @@ template <typename T> struct many_launcher {
             if (columns == GSV_MANY_LEAST) {
                 const branch_cut cut = few_branch_cut(&branches);
                 const int threads = (BACKWARD ? 64 : 32) * MANY_BRANCH_FEW;
+                const int32_t first[] = {0, cut.cut, branches.count};
                 cudaError_t error = cudaSuccess;
-                if (cut.cut > 0)
-                    error = walk<BACKWARD>(device, v, columns, 1, 0, cut.cut, threads, cut.bytes[0], stream);
-                return error != cudaSuccess ? error
-                                            : walk<BACKWARD>(device, v, columns, 1, cut.cut, branches.count,
-                                                             threads, cut.bytes[1], stream);
+                for (int part = 0; part < 2 && error == cudaSuccess; part++)
+                    if (first[part] < first[part + 1])
+                        error = walk<BACKWARD>(device, v, columns, 1, first[part], first[part + 1], threads,
+                                               cut.bytes[part], part_of_two(part, cut.cut > 0), stream);
+                return error;
             }
             const int splits = many_splits(branches.count, columns),
                       warps = many_branch_warps(columns / splits);
             return walk<BACKWARD>(device, v, columns, splits, 0, branches.count, 32 * warps,
-                                  many_branch_room(branches, warps), stream);
+                                  many_branch_room(branches, warps), THE_ONLY, stream);
         } else {
             const branch_room room = make_branch_room<T, 4>(branches);
             T *y = static_cast<T *>(v->y), *x = static_cast<T *>(v->x), *u = static_cast<T *>(v->u);

@@ -46,7 +46,7 @@ __device__ __forceinline__ void begin_copy_pair(double2 *to, const double *from)
 
 /* A block's branch, and where its things are in shared memory. */
 struct many_walk {
-    const gsv_branch &branch;
+    const gsv_branch branch;
     double *panels;
     const gsv_branch_node *nodes;
     const gsv_branch_pack *packs;
@@ -64,7 +64,7 @@ struct many_walk {
      * lists, and the panels. */
     __device__ __forceinline__ many_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
                                          int splits, int which, int team = 1, bool own_vectors = false)
-        : branch(plan.branches[which]) {
+        : branch(read_branch(plan, which)) {
         const gsv_walk_room at = gsv_branch_walk_room(&branch);
         const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + at.lists);
         begin_copy_block<0>(memory + at.lists, plan.branch_walks + branch.walks,

@@ -139,7 +139,7 @@ static cudaError_t put_nodes(const gsv_plan *plan, gsv_cuda_factor *device, cons
 
 /* Triangle s is inverted in so many parts: count it, and widen the form of the sweeps to what it wants. */
 static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_factor *device,
-                       int32_t *refuse) {
+                       gsv_branch *branches) {
     gsv_sweep_form *form = &device->form;
     uint8_t *passes = &form->passes[plan->level[s]];
     const int32_t nc = gsv_columns(plan, s);
@@ -165,7 +165,7 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         form->level_by_level_above = 1;
     }
     if (plan->tiles->branches.of[s] >= 0) {
-        refuse[plan->tiles->branches.of[s]] = 1;
+        branches[plan->tiles->branches.of[s]].refuse = 1;
         form->changes += !form->level_by_level;
         form->level_by_level = 1;
     }
@@ -203,20 +203,22 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
     if (status != GPUSOLVE_OK)
         return status;
     gsv_node *nodes = gsv_malloc(nsuper, sizeof *nodes);
-    int32_t *refuse = gsv_calloc((size_t)plan->tiles->branches.count, sizeof *refuse);
-    if (nodes && refuse) {
+    const size_t nbranches = (size_t)plan->tiles->branches.count;
+    gsv_branch *branches = gsv_malloc(nbranches, sizeof *branches);
+    if (nodes && branches) {
+        if (nbranches > 0)
+            memcpy(branches, plan->tiles->branches.branch, nbranches * sizeof *branches);
         device->divided = device->substituted = 0;
         for (int32_t s = 0; s < plan->l.nsuper; s++)
-            read_parts(plan, s, gsv_parts_of(parts[s]), device, refuse);
+            read_parts(plan, s, gsv_parts_of(parts[s]), device, branches);
         if (device->lists && device->form.level_by_level)
             use_lists(plan, device);
         /* first of all: what was captured for others leaves the new numbers alone */
         cudaError_t error = gsv_cuda_set_stamp(factor, device);
         if (error == cudaSuccess)
             error = put_nodes(plan, device, parts, nodes);
-        if (error == cudaSuccess && plan->tiles->branches.count > 0)
-            error = gsv_cuda_fill((void *)device->plan.branch_refuse, refuse,
-                                  (size_t)plan->tiles->branches.count * sizeof *refuse);
+        if (error == cudaSuccess && nbranches > 0)
+            error = gsv_cuda_fill((void *)device->plan.branches, branches, nbranches * sizeof *branches);
         status = gsv_cuda_check(error, "copying nodes to the device", message);
         if (status == GPUSOLVE_OK && device->lists_are_old)
             status = gsv_cuda_divide(factor, device, message);
@@ -231,7 +233,7 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         status = out_of_memory(message);
     }
     gsv_free(nodes);
-    gsv_free(refuse);
+    gsv_free(branches);
     if (status == GPUSOLVE_OK) {
         memcpy(device->parts, parts, nsuper * sizeof *parts);
         device->placed = 1;

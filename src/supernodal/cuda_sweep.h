@@ -44,7 +44,6 @@ typedef struct gsv_device_plan {
     const int32_t *perm, *inverse;                 /* [n] or NULL; perm[inverse[i]] = i */
     const gsv_branch *branches;                    /* [count] */
     const uint16_t *branch_lists, *branch_walks;
-    const int32_t *branch_refuse; /* [count] 1: a triangle of the branch is kept for substitution */
     const int32_t *outside_row;
     uint32_t outside_update;     /* row of the update vectors of the first outside row; the others follow */
     const int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */

@@ -16,10 +16,15 @@ template <int NR> static int team_backward_room(const gsv_branch &branch) {
 
 enum { TEAM_RESIDENT = 8 }; /* blocks an SM at most, about */
 
+template <int NR> static branch_cut team_cut(const gsv_branches *branches, bool backward) {
+    return choose_cut(branches, backward ? team_backward_room<NR> : team_forward_room<NR>, TEAM_RESIDENT,
+                      NR == 8 ? SECOND_LAUNCH : SECOND_LAUNCH_OF_16);
+}
+
 template <int NR>
 static cudaError_t team_forward(const gsv_branches *branches, const gsv_device_plan *device,
                                 const gsv_device_vectors *vectors, int64_t fill, cudaStream_t stream) {
-    const branch_cut cut = choose_cut(branches, team_forward_room<NR>, TEAM_RESIDENT);
+    const branch_cut cut = team_cut<NR>(branches, false);
     const int32_t first[] = {0, cut.cut, branches->count};
     cudaError_t error = cudaSuccess;
     for (int part = 0; part < 2 && error == cudaSuccess; part++)
@@ -29,14 +34,15 @@ static cudaError_t team_forward(const gsv_branches *branches, const gsv_device_p
                                    *device, static_cast<const double *>(vectors->y),
                                    static_cast<double *>(vectors->x), static_cast<double *>(vectors->u),
                                    cut.bytes[part], first[part],
-                                   fill_of(branches, vectors, fill, first[part], first[part + 1]));
+                                   fill_of(branches, vectors, fill, first[part], first[part + 1]),
+                                   part_of_two(part, cut.cut > 0));
     return error;
 }
 
 template <int NR>
 static cudaError_t team_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                  const gsv_device_vectors *vectors, cudaStream_t stream) {
-    const branch_cut cut = choose_cut(branches, team_backward_room<NR>, TEAM_RESIDENT);
+    const branch_cut cut = team_cut<NR>(branches, true);
     const int32_t first[] = {0, cut.cut, branches->count};
     cudaError_t error = cudaSuccess;
     for (int part = 0; part < 2 && error == cudaSuccess; part++)
@@ -44,13 +50,13 @@ static cudaError_t team_backward(const gsv_branches *branches, const gsv_device_
             error = launch_allowed(many_branch_backward_kernel<TEAM_BACKWARD>, first[part + 1] - first[part],
                                    32 * TEAM_BACKWARD * NR / GSV_WALK_COLUMNS, size_t(cut.bytes[part]),
                                    stream, *device, static_cast<const double *>(vectors->x),
-                                   static_cast<double *>(vectors->y), NR, 1, cut.bytes[part], first[part]);
+                                   static_cast<double *>(vectors->y), NR, 1, cut.bytes[part], first[part],
+                                   part_of_two(part, cut.cut > 0));
     return error;
 }
 
 template <int NR> static int team_launches(const gsv_branches *branches, int backward) {
-    return launches_of(
-        choose_cut(branches, backward ? team_backward_room<NR> : team_forward_room<NR>, TEAM_RESIDENT));
+    return launches_of(team_cut<NR>(branches, backward));
 }
 
 template <int NR> static cudaError_t team_reserve(const gsv_branches *branches) {

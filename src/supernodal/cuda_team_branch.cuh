@@ -11,7 +11,8 @@
  * branch alone.
  *
  * Synchronisation: barriers of the block until panels and packs are there, and then of the team, one for each level.
- * No block waits for another. The fill before wait_for_vectors is cuda_lower.cuh's.
+ * No block waits for another of its launch (of two launches see launch_part). The fill before wait_for_vectors is
+ * cuda_lower.cuh's.
  *
  * Traffic: panels and lists once; y, x and the outside rows once.
  */
@@ -31,7 +32,7 @@ static_assert(TEAM_FORWARD * int(GSV_BLOCK_COLUMNS) / int(GSV_WALK_COLUMNS) == i
 template <int NR>
 __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
     team_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int room,
-                        int first_branch, absent_fill fill) {
+                        int first_branch, absent_fill fill, launch_part part) {
     typedef team_of<TEAM_FORWARD> team;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = first_branch + blockIdx.x;
@@ -43,7 +44,7 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
     double2 *all = walk.vectors - member * each;
     fill.write_block(); /* while lists and panels are on their way */
     wait_for_copies<1>();
-    wait_for_vectors();
+    wait_for_vectors(part);
     __syncthreads(); /* the lists are there */
 
     const double *from = y + first + walk.begin;
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
-    if (plan.branch_refuse[which]) {
+    if (branch.refuse) {
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
@@ -123,6 +124,7 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
         const int at = gsv_walk_place(walk.own + i) ^ lane % 4;
         *reinterpret_cast<double2 *>(out + i * NR + 2 * (lane % 4)) = sum_of(at);
     }
+    wait_for_first_part(part);
 }
 
 } // namespace gsv

@@ -51,6 +51,11 @@ static void check_choice(const gsv_plan *plan) {
         CHECK(branches->most_numbers >= branch->numbers && branches->most_updates >= branch->updates);
         CHECK(branches->most_vector >= branch->columns + branch->outside_rows);
         CHECK(branches->most_lists >= branch->at[GSV_AT_END]);
+        for (int backward = 0; backward < 2; backward++) {
+            const gsv_one_room room = gsv_branch_one_room(branch, backward, 8);
+            CHECK(room.bytes <= GSV_BRANCH_BYTES && room.bytes <= branches->most_one[backward][1]);
+            CHECK(room.lists % 16 == 0 && room.first % 16 == 0 && room.arrived % 16 == 0);
+        }
         CHECK(branch->lists % 8 == 0 && branch->lists + branch->at[GSV_AT_END] <= branches->nlists);
         CHECK(branch->at[GSV_AT_LEVEL_NODES] % 8 == 0 && branch->at[GSV_AT_BACKWARD_LEVELS] % 8 == 0 &&
               branch->at[GSV_AT_END] % 8 == 0);
