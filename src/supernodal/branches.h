@@ -149,9 +149,8 @@ typedef struct gsv_branches {
     int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */
     /* the most of any branch: what a block must have room for */
     int32_t most_numbers, most_vector, most_updates, most_lists; /* vector: columns + outside rows */
-    int32_t
-        most_one[2][GSV_NUMBER_SIZES]; /* bytes for one right-hand side, forward and backward, of each size */
-    int32_t most_walk;                 /* bytes for the walk of one warp, */
+    int32_t most_one[2][GSV_NUMBER_SIZES]; /* bytes for one right-hand side, by sweep and size of numbers */
+    int32_t most_walk;                     /* bytes for the walk of one warp, */
     int64_t walk_room, walk_each; /* and of all branches together, without vectors, and a warp's vectors */
     int team_forward; /* 1: forward, teams walk them for up to 16 right-hand sides (branch_walk.h) */
     int64_t bytes;    /* memory of all this */

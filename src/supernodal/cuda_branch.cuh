@@ -31,7 +31,7 @@ enum { BRANCH_BLOCK = 256, BRANCH_WARPS = BRANCH_BLOCK / 32 };
 
 /* Rows of vectors in shared memory are padded so that eight of them start in different banks. */
 template <typename T, int CHUNK> struct branch_row {
-    static const int STRIDE = CHUNK == 1 ? 1 : CHUNK + (sizeof(T) < 16 ? 16 / int(sizeof(T)) : 1);
+    static const int STRIDE = CHUNK + (sizeof(T) < 16 ? 16 / int(sizeof(T)) : 1);
 };
 
 /* Where things are in a block's shared memory, in bytes. */
@@ -52,7 +52,7 @@ template <typename T, int CHUNK> branch_room make_branch_room(const gsv_branches
     room.lists = round_up_16(branches.most_numbers * int64_t(sizeof(T)));
     room.vector = room.lists + round_up_16(branches.most_lists * int64_t(sizeof(uint16_t)));
     room.second = room.vector + round_up_16(branches.most_vector * row);
-    room.bytes = room.second + round_up_16(updates * row) + 16; /* room for an mbarrier */
+    room.bytes = room.second + round_up_16(updates * row);
     return room;
 }
 
