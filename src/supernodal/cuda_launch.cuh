@@ -203,8 +203,8 @@ cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, co
                          cudaStream_t stream) {
     int64_t blocks = 0;
     const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
-    /* not before what is ahead of the solve on the stream has ended */
     const int bytes = one_bytes<T>(plan->tiles->branches, false);
+    /* not before what is ahead of the solve on the stream has ended */
     branch_forward_one_kernel<T><<<unsigned(blocks), ONE_THREADS, bytes, stream>>>(
         device, {static_cast<const T *>(b.values), perm, b.row_stride}, upper, static_cast<T *>(vectors.x),
         static_cast<T *>(vectors.u));
