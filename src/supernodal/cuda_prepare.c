@@ -61,9 +61,10 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* pieces_part and the part after it have room for a list. */
+/* pieces_part and the part after it have room for a list, and for one in which triangles are inverted in parts. */
 static void set_list(layout *l, int pieces_part, const gsv_piece_list *list) {
-    l->size[pieces_part] = larger(l->size[pieces_part], pieces_bytes(list));
+    l->size[pieces_part] =
+        larger(l->size[pieces_part], pieces_bytes(list) + list->spare * (int64_t)sizeof(gsv_piece));
     l->size[pieces_part + 1] = larger(l->size[pieces_part + 1], (list->tasks + (int64_t)1) * 4);
 }
 
@@ -122,8 +123,6 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
-        /* and for a piece more of each task: gsv_stream_divide */
-        l.size[BLOCK_FORWARD_PIECES] += tiles->stream.block_forward.tasks * (int64_t)sizeof(gsv_piece);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
     }
     for (int k = 0; k < PARTS; k++)

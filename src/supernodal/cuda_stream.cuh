@@ -115,8 +115,8 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         if (prepared)
             prepare(header_of(n + 1));
         if constexpr (!BACKWARD)
-            if (calm && !prepared && in_public && kind != GSV_FRONT_PIECE && header.parts <= 1 &&
-                !ends_row(p)) {
+            if (calm && !prepared && in_public && reads_published(p, header.parts) &&
+                !(p.flags & GSV_PIECE_LAST)) {
                 prepared = true; /* whether it is there or not: the next piece is known from this one */
                 rows.request_published(p, published, true);
             }

@@ -34,31 +34,6 @@ template <typename T> struct row_sums {
         if (k < columns)
             sum[0] = multiply_add(sum[0], tile[0], front[0]);
     }
-    /* The same of at most 16 STEPS columns in memory, in two goes, so that they are on their way while the front
-     * is waited for. */
-    enum { STEPS = 6 };
-    struct requested {
-        T a[STEPS][2];
-    };
-    static __device__ __forceinline__ void request(requested &at, const T *tile, int columns) {
-        const int k = threadIdx.x / 32 * 4 + threadIdx.x / 16 % 2;
-        tile += 16 * k + threadIdx.x % 16;
-#pragma unroll
-        for (int s = 0; s < STEPS; s++)
-#pragma unroll
-            for (int q = 0; q < 2; q++)
-                if (k + 16 * s + 2 * q < columns)
-                    at.a[s][q] = tile[256 * s + 32 * q];
-    }
-    __device__ __forceinline__ void run(const requested &at, const T *front, int columns) {
-        const int k = threadIdx.x / 32 * 4 + threadIdx.x / 16 % 2;
-#pragma unroll
-        for (int s = 0; s < STEPS; s++)
-#pragma unroll
-            for (int q = 0; q < 2; q++)
-                if (k + 16 * s + 2 * q < columns)
-                    sum[q] = multiply_add(sum[q], at.a[s][q], front[k + 16 * s + 2 * q]);
-    }
     /* What this warp has for row lane % 16. */
     __device__ __forceinline__ T of_warp() const {
         return add(add(sum[0], shuffle_xor(sum[0], 16)), add(sum[1], shuffle_xor(sum[1], 16)));
@@ -72,6 +47,12 @@ template <typename T> struct row_sums {
 /* Does every task of the supernode read its front where a few have published it? */
 __device__ __forceinline__ bool is_published(const gsv_piece &p, int parts) {
     return p.flags & GSV_PIECE_PUBLISHED || parts > 1;
+}
+
+/* And does it read it piece by piece? Columns of several parts of a triangle wait for each other; what tasks share is of
+ * one part. */
+__device__ __forceinline__ bool reads_published(const gsv_piece &p, int parts) {
+    return p.kind == GSV_SHARE_PIECE || (parts <= 1 && p.kind != GSV_FRONT_PIECE);
 }
 
 /* Two of up to 2 STREAM_THREADS published numbers. Number k is at(k). */
@@ -157,7 +138,7 @@ template <typename T> struct forward_rows {
         } else if (is_published(p, header.parts)) {
             first = p.b_first;
             rows = p.nc - first < p.b_rows ? p.nc - first : p.b_rows;
-            if (header.parts <= 1 && p.kind != GSV_FRONT_PIECE)
+            if (reads_published(p, header.parts))
                 request_published(p, published);
         }
         owed.request(block, p);

@@ -11,10 +11,9 @@
 
 namespace gsv {
 
-/* complete_forward where the front is published. The first piece of a task assembles the rows that the task adds
- * to, or publishes. Of what is not a task for the front alone: those that no part before adds to are published here,
- * and, of a block row that tasks share, by the first one, or by the last one, if it is to do the whole row. Where
- * the triangle is inverted in parts its columns wait for each other: no more than that is done here. */
+/* complete_forward where the front is published. The first piece of a task assembles the rows that the task adds to,
+ * and publishes those that it is to publish, unless parts before add to them first (parts_forward, share_forward). Columns
+ * of several parts wait for each other: of a task that has such, no more than that is done here. */
 template <typename T>
 __device__ __forceinline__ bool complete_published(stream_block<T> &block, const stream_header &header,
                                                    forward_rows<T> &rows, T *published, row_sums<T> &sums) {
@@ -31,9 +30,7 @@ __device__ __forceinline__ bool complete_published(stream_block<T> &block, const
             if (thread < p.b_rows)
                 owed[0] = block.owed_b(p, thread);
             const bool mine = thread < p.b_rows, far = p.flags & GSV_PIECE_FAR;
-            const bool publishes =
-                p.flags & GSV_PIECE_PUBLISHES &&
-                (p.kind != GSV_SHARE_PIECE || (header.parts > 1 ? p.left > 0 : p.left == 0));
+            const bool publishes = p.flags & GSV_PIECE_PUBLISHES && p.kind != GSV_SHARE_PIECE;
             waited = rows.owed.finish(block);
             consumers_meet(); /* the terms are there */
             if (mine) {
@@ -45,7 +42,7 @@ __device__ __forceinline__ bool complete_published(stream_block<T> &block, const
             }
         }
     }
-    if (header.parts <= 1 && p.kind != GSV_FRONT_PIECE) {
+    if (reads_published(p, header.parts)) {
         const published_rows of(p);
         block.fronts++;
         waited |= rows.pair.finish(
@@ -56,7 +53,7 @@ __device__ __forceinline__ bool complete_published(stream_block<T> &block, const
 }
 
 /* Columns first .. end - 1 of block row `row`, which stand from panel on, part by part. */
-template <typename T, bool IN_MEMORY>
+template <typename T>
 __device__ __forceinline__ void parts_forward(stream_block<T> &block, const stream_header &header, int row,
                                               const T *panel, int first, int end, T *x, T *u, T *f,
                                               row_sums<T> &sums) {
@@ -64,24 +61,18 @@ __device__ __forceinline__ void parts_forward(stream_block<T> &block, const stre
     const int thread = threadIdx.x, nr = p.nr, nc = p.nc, top = GSV_TILE * row;
     const bool last = end == gsv_block_row_columns(nc, row);
     const int width = header.parts > 1 ? gsv_part_columns(nc, header.parts) : nc, part = top / width;
-    constexpr int MOST = IN_MEMORY ? 16 * row_sums<T>::STEPS : GSV_PIECE_NUMBERS / GSV_TILE;
-    typename row_sums<T>::requested numbers;
+    constexpr int MOST = GSV_PIECE_NUMBERS / GSV_TILE;
     T *own_x = x + p.first_column, *own_u = u + p.update, *own = block.own() + (top - p.b_first);
     for (int to; first < end; first = to) {
         const int part_end = (first / width + 1) * width, stop = part_end < end ? part_end : end;
         to = first + MOST < stop ? first + MOST : stop;
-        if (IN_MEMORY)
-            row_sums<T>::request(numbers, panel, to - first);
         block.fronts++;
         published_pair<T> pair;
         pair.request(to - first, [&](int k) { return f + first + k; });
         pair.finish(
             block.front(), to - first, [&](int k) { return f + first + k; }, block.state);
         consumers_meet(); /* the front is complete */
-        if (IN_MEMORY)
-            sums.run(numbers, block.front(), to - first);
-        else
-            sums.run(panel, block.front(), to - first);
+        sums.run(panel, block.front(), to - first);
         panel += GSV_TILE * (to - first);
         if (to == part_end || (last && to == end)) {
             block.partials++;
@@ -123,7 +114,7 @@ __device__ __forceinline__ void row_forward_parts(stream_block<T> &block, const 
     for (int row = p.place; row < p.place + p.groups; row++) {
         /* all columns of each of two */
         const int columns = p.groups == 1 ? p.count : gsv_block_row_columns(p.nc, row);
-        parts_forward<T, false>(block, header, row, panel, p.first, p.first + columns, x, u, f, sums);
+        parts_forward<T>(block, header, row, panel, p.first, p.first + columns, x, u, f, sums);
         panel += GSV_TILE * columns;
     }
     block.release(empty);
@@ -131,8 +122,11 @@ __device__ __forceinline__ void row_forward_parts(stream_block<T> &block, const 
 
 /*
  * Columns of one block row that several tasks share: a thread has a row, and one of the task's columns of each
- * sixteen. The last task collects the others' sums. Where the triangle is inverted in parts, which is rare, it
- * does the whole row, from memory.
+ * sixteen. The last task collects the others' sums.
+ *
+ * Where the triangle is inverted in two parts, four tasks that share a row of the second one, or one below the triangle,
+ * are two and two: those with columns of the first part publish the row of the front, or, below, what it comes to so
+ * far.
  */
 template <typename T>
 __device__ __forceinline__ void share_forward(stream_block<T> &block, const stream_header &header,
@@ -142,18 +136,7 @@ __device__ __forceinline__ void share_forward(stream_block<T> &block, const stre
     const int shift = share_shift(p), each = 1 << shift, share = p.left >> shift;
     const int columns = shared_columns(p, p.count);
     const bool last = p.flags & GSV_PIECE_LAST, collects = p.left + each == GSV_TILE;
-    T *own_x = x + p.first_column, *own_u = u + p.update, *f = published + p.published;
-    T *others = f + nc + 3 * top + thread; /* the sums of the tasks before the last */
     T &sum = sums.sum[0];
-    if (header.parts > 1) {
-        if (last && collects)
-            parts_forward<T, true>(block, header, p.place,
-                                   static_cast<const T *>(block.plan.panels) + p.panel -
-                                       GSV_TILE * (p.first + p.left),
-                                   0, gsv_block_row_columns(nc, p.place), x, u, f, sums);
-        block.release(empty);
-        return;
-    }
     const int column = thread / GSV_TILE;
     if (column < each) {
         const T *tile = block.panel(header) + thread, *v = block.front() + column;
@@ -165,9 +148,18 @@ __device__ __forceinline__ void share_forward(stream_block<T> &block, const stre
             v += each;
         }
     }
+    const int width = header.parts > 1 ? gsv_part_columns(nc, header.parts) : nr;
     block.release(empty);
     if (!last)
         return;
+    T *own_x = x + p.first_column, *own_u = u + p.update, *f = published + p.published;
+    /* three times sixteen sums: of the tasks before the last; or of the first half's first task, of a row below the
+     * triangle in the first half, of the second half's first task */
+    const bool halved = top >= width, before = halved && p.first < width;
+    const bool begun = halved && !before && i >= nc && i < nr; /* a row below, in the second half */
+    T *others = f + nc + 3 * top + thread, *halves = others + GSV_TILE;
+    if (halved && !before)
+        others += 2 * GSV_TILE;
     block.partials++;
     T *partial = block.partial();
     const T mine = add(sum, shuffle_xor(sum, 16));
@@ -183,34 +175,38 @@ __device__ __forceinline__ void share_forward(stream_block<T> &block, const stre
             publish(others + GSV_TILE * share, total);
         } else {
             T other[3];
+            const int wanted = begun ? 2 : share; /* halves have one share each before the last */
+            auto at = [&](int q) { return begun && q == 1 ? halves : others + GSV_TILE * q; };
 #pragma unroll
             for (int q = 0; q < 3; q++)
-                if (q < share)
-                    load_relaxed(others + GSV_TILE * q, other[q]);
+                if (q < wanted)
+                    load_relaxed(at(q), other[q]);
             poll(
                 [&]() {
                     bool any = false;
 #pragma unroll
                     for (int q = 0; q < 3; q++)
-                        any |= q < share && is_absent(other[q]);
+                        any |= q < wanted && is_absent(other[q]);
                     return any;
                 },
                 [&](bool stop) {
 #pragma unroll
                     for (int q = 0; q < 3; q++)
-                        if (q < share && is_absent(other[q])) {
+                        if (q < wanted && is_absent(other[q])) {
                             if (stop)
                                 other[q] = not_a_number<T>();
                             else
-                                load_relaxed(others + GSV_TILE * q, other[q]);
+                                load_relaxed(at(q), other[q]);
                         }
                 },
                 block.state);
             total = each == 8 ? add(other[0], total) : add(add(other[0], other[1]), add(other[2], total));
-            if (i < nc)
+            if (before && i < nr)
+                publish(i < nc ? f + i : halves, add(block.own()[thread], total));
+            else if (i < nc)
                 own_x[i] = total;
             else if (i < nr)
-                publish(&own_u[i - nc], add(block.own()[thread], total));
+                publish(&own_u[i - nc], add(begun ? other[1] : block.own()[thread], total));
         }
     }
 }

@@ -130,6 +130,21 @@ static void write_stream(gsv_writer *w, const member *members, int64_t count, in
     }
 }
 
+/* gsv_piece_list.spare. For one right-hand side, of two or four tasks that share a block row one may have all columns and
+ * the others a piece each that is nothing, or four be two halves, whose pieces end with them; for a block one task has all
+ * columns of the others, and what they publish. */
+static int32_t count_spare(const gsv_piece_list *list) {
+    int32_t by_two = 0, by_four = 0, block = 0;
+    for (int32_t t = 0; t < list->tasks; t++) {
+        const gsv_piece *p = &list->piece[t];
+        by_two += p->kind == GSV_SHARE_PIECE && p->groups == 2;
+        by_four += p->kind == GSV_SHARE_PIECE && p->groups == 4;
+        block += p->kind == GSV_BLOCK_PIECE &&
+                 (GSV_TILE * p->place < p->nc || (p->flags & GSV_PIECE_PUBLISHED && p->share > 0));
+    }
+    return by_two / 2 + by_four / 4 * 3 + block;
+}
+
 static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_writer w,
                                  const member *members, int64_t count, gsv_message *message) {
     w.list = list;
@@ -146,6 +161,7 @@ static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_w
     list->tasks = (int32_t)w.tasks;
     write_stream(&w, members, count, stream->published);
     list->task[w.tasks] = (int32_t)w.pieces;
+    list->spare = w.backward ? 0 : count_spare(list);
     stream->published = w.published;
     stream->bytes += 4 * (w.tasks + 1) + (int64_t)sizeof *list->piece * w.pieces;
     return GPUSOLVE_OK;

@@ -35,11 +35,14 @@
  *
  * Forward, nobody waits for what the rows of a triangle bring, x, and so a level has three phases: published fronts;
  * what its parents wait for; and the rest of the wide triangles, which keeps blocks busy while the next level's first
- * tasks wait, the longest block rows first. A supernode whose triangle is inverted in parts has all its block rows in
- * the second, ascending, for a part waits for those before it, and they publish its front. Which those are is known
- * when a factor is prepared (gsv_stream_divide). For a block of right-hand sides no tasks share them; a task publishes
- * what it assembles of the first part, or, of another one, the sums of all columns before it; and then its own part's
- * columns are like any others.
+ * tasks wait, the longest block rows first. A supernode whose triangle is inverted in parts has its block rows in the
+ * second, ascending, for a part waits for those before it, and they publish its front. Which those are is known
+ * when a factor is prepared (gsv_stream_divide). Where tasks share block rows, those of the first part are in the third
+ * phase as ever, and the others not shared: one task has a row, in GSV_ROW_PIECEs, and the others nothing. But if there
+ * are two parts, of four tasks two have the columns of the first part in the second phase, whose sums are rows of the
+ * front, and two those of the second part, of rows of the triangle in the third phase. For a block of right-hand sides no
+ * tasks share them; a task publishes what it assembles of the first part, or, of another one, the sums of all columns
+ * before it; and then its own part's columns are like any others.
  *
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *
@@ -166,6 +169,7 @@ typedef struct gsv_piece_list {
     int32_t tasks;
     int32_t *task; /* [tasks + 1] task[tasks]: all pieces */
     gsv_piece *piece;
+    int32_t spare; /* pieces that a list in which triangles are inverted in parts has more, at most */
 } gsv_piece_list;
 
 typedef struct gsv_stream {

@@ -1,7 +1,7 @@
 /* Pieces of the streams: stream_pieces.h. Linear in the pieces. */
 #include "stream_pieces.h"
 
-static void begin_task(gsv_writer *w) {
+void gsv_begin_task(gsv_writer *w) {
     if (w->list->piece)
         w->list->task[w->tasks] = (int32_t)(w->list->tasks + w->pieces - w->tasks);
     w->tasks++;
@@ -17,12 +17,12 @@ static uint16_t take_room(int64_t *end, int64_t start, int64_t count) {
 }
 
 /* Rows first .. first + rows - 1 of the front, as list b. */
-static void set_b(gsv_piece *piece, int32_t first, int32_t rows) {
+void gsv_set_b(gsv_piece *piece, int32_t first, int32_t rows) {
     piece->b_first = first;
     piece->b_rows = (uint16_t)(first + rows < piece->nr ? rows : piece->nr - first);
 }
 
-static void add_piece(gsv_writer *w, gsv_piece piece) {
+void gsv_add_piece(gsv_writer *w, gsv_piece piece) {
     if (w->list->piece) {
         int64_t end = 0, a = 0, b = 0;
         if (!w->backward) {
@@ -58,21 +58,7 @@ static void add_piece(gsv_writer *w, gsv_piece piece) {
     w->first = 0;
 }
 
-/* Tasks that share a range of so many numbers, for a block of right-hand sides. */
-int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces) {
-    const int64_t most = (numbers + w->quantum - 1) / w->quantum;
-    const int64_t shares = most < pieces ? most : pieces;
-    return shares < GSV_BLOCK_SHARES ? (int32_t)shares : GSV_BLOCK_SHARES;
-}
-
-/* Where the sums of such tasks are. */
-static void place_sums(gsv_writer *w, gsv_piece *piece, int32_t shares) {
-    piece->shares = (uint16_t)shares;
-    piece->numbers = (int32_t)w->published;
-    w->published += shares > 1 ? (int64_t)shares * GSV_TILE * w->groups : 0;
-}
-
-static gsv_piece piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node) {
+gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node) {
     const gsv_plan *plan = w->plan;
     return (gsv_piece){.panel = plan->tiles->panel_ptr[s],
                        .row = w->row,
@@ -88,14 +74,14 @@ static gsv_piece piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node
 /* A narrow supernode: one task, pieces of as many columns, a multiple of four, as fit; the last one leaves room for
  * the front of a block of right-hand sides. */
 void gsv_add_narrow(gsv_writer *w, int32_t s) {
-    gsv_piece piece = piece_of(w, s, GSV_NARROW_PIECE, -1);
+    gsv_piece piece = gsv_piece_of(w, s, GSV_NARROW_PIECE, -1);
     const int64_t panel = piece.panel;
     const int64_t front = 8 * ((piece.nr + GSV_TILE - 1) / GSV_TILE * GSV_TILE);
     const int64_t all = gsv_narrow_column(piece.nr, piece.nc) + piece.nc;
     const int32_t most = w->block && all <= GSV_PIECE_NUMBERS && all + front > GSV_BLOCK_ROOM / 8
                              ? (piece.nc - 1) / 4 * 4
                              : piece.nc;
-    begin_task(w);
+    gsv_begin_task(w);
     for (int32_t first = 0, end; first < piece.nc; first = end) {
         const int64_t start = gsv_narrow_column(piece.nr, first) + first;
         const int32_t stop = first < most ? most : piece.nc;
@@ -110,14 +96,14 @@ void gsv_add_narrow(gsv_writer *w, int32_t s) {
         piece.first = first;
         piece.count = (int16_t)(end - first);
         piece.flags = (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == piece.nc ? GSV_PIECE_LAST : 0));
-        set_b(&piece, 0, first == 0 ? piece.nr : 0);
-        add_piece(w, piece);
+        gsv_set_b(&piece, 0, first == 0 ? piece.nr : 0);
+        gsv_add_piece(w, piece);
     }
 }
 
 /* A wide supernode of few columns, forward: each task a piece of as many block rows as fit. */
 void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node) {
-    gsv_piece piece = piece_of(w, s, GSV_TILES_PIECE, node);
+    gsv_piece piece = gsv_piece_of(w, s, GSV_TILES_PIECE, node);
     const int64_t panel = piece.panel;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     for (int32_t first = 0, end; first < last; first = end) {
@@ -125,53 +111,74 @@ void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node) {
         for (end = first + 1; end < last && end - first < GSV_TILES_PER_TASK &&
                               gsv_block_row_start(piece.nc, end + 1) - start <= GSV_PIECE_NUMBERS;)
             end++;
-        begin_task(w);
+        gsv_begin_task(w);
         piece.panel = panel + start;
         piece.numbers = (int32_t)(gsv_block_row_start(piece.nc, end) - start);
         piece.first = first;
         piece.count = (int16_t)(end - first);
         piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST;
         piece.a_rows = (uint16_t)piece.nc;
-        set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
-        add_piece(w, piece);
+        gsv_set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
+        gsv_add_piece(w, piece);
     }
 }
 
 /* Of a triangle that is inverted in parts; 0: it is not. */
-static int32_t parts_of(const gsv_writer *w, int32_t s) {
+int32_t gsv_divided_in(const gsv_writer *w, int32_t s) {
     return w->divided ? w->divided[s] : 0;
 }
 
-/* A block row of a wide supernode whose columns several tasks share: of each sixteen, 16 / shares are one's. */
-static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares, bool publishes) {
-    const int32_t columns = gsv_block_row_columns(piece.nc, row), each = GSV_TILE / shares;
+/* Tasks that share a block row of so many columns, where they do. */
+static int shares_of_row(int32_t columns) {
+    const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
+    return columns > 2 * most ? GSV_SHARES : columns > most ? 2 : 1;
+}
+
+/* What tasks that share a block row have of it: columns begin .. end - 1, of each sixteen 16 / shares. wants: the last one
+ * has the rows as a list. */
+typedef struct sharing {
+    int32_t begin, end;
+    int shares;
+    bool wants, publishes;
+} sharing;
+
+static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, sharing of) {
+    const int32_t columns = of.end - of.begin, each = GSV_TILE / of.shares;
     const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * each) * GSV_TILE;
     const int32_t pieces = (columns + fit - 1) / fit;
     const int32_t most = ((columns + pieces - 1) / pieces + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
     const int64_t panel = piece.panel + gsv_block_row_start(piece.nc, row);
     piece.kind = GSV_SHARE_PIECE;
-    piece.groups = (unsigned)shares & 15u;
+    piece.groups = (unsigned)of.shares & 15u;
     piece.place = row;
     piece.numbers = 0;
     piece.a_rows = 0;
     for (int32_t left = 0; left < GSV_TILE; left += each) {
-        begin_task(w);
+        gsv_begin_task(w);
         piece.left = left;
-        for (int32_t first = 0; first < columns; first += most) {
-            const int32_t end = first + most < columns ? first + most : columns;
+        for (int32_t first = of.begin; first < of.end; first += most) {
+            const int32_t end = first + most < of.end ? first + most : of.end;
+            const bool begins = first == of.begin;
             piece.panel = panel + GSV_TILE * (int64_t)(first + left);
             piece.first = first;
             piece.count = (int16_t)(end - first);
             piece.flags =
-                (uint8_t)(GSV_PIECE_PUBLISHED | (first == 0 ? GSV_PIECE_FIRST : 0) |
-                          (end == columns ? GSV_PIECE_LAST : 0) | (publishes ? GSV_PIECE_PUBLISHES : 0));
-            /* the last task adds to rows below the triangle; it, or the first one, publishes those of the triangle */
-            const bool wants = left + each == GSV_TILE ? publishes || GSV_TILE * (row + 1) > piece.nc
-                                                       : left == 0 && publishes;
-            set_b(&piece, GSV_TILE * row, first == 0 && wants ? GSV_TILE : 0);
-            add_piece(w, piece);
+                (uint8_t)(GSV_PIECE_PUBLISHED | (begins ? GSV_PIECE_FIRST : 0) |
+                          (end == of.end ? GSV_PIECE_LAST : 0) | (of.publishes ? GSV_PIECE_PUBLISHES : 0));
+            gsv_set_b(&piece, GSV_TILE * row, begins && of.wants && left + each == GSV_TILE ? GSV_TILE : 0);
+            gsv_add_piece(w, piece);
         }
     }
+}
+
+void gsv_add_nothing(gsv_writer *w, gsv_piece piece) {
+    piece.kind = GSV_FRONT_PIECE;
+    piece.groups = 0;
+    piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED;
+    piece.first = piece.numbers = piece.count = 0;
+    gsv_set_b(&piece, GSV_TILE * piece.place, 0);
+    gsv_begin_task(w);
+    gsv_add_piece(w, piece);
 }
 
 /* Numbers of the lists of some rows of a front. */
@@ -196,49 +203,55 @@ static int32_t end_of_rows(const gsv_writer *w, int32_t s, int32_t row, int32_t 
     }
 }
 
-/* A front that is published, by tasks of their own. Where the triangle's block rows do that these change nothing, but
- * are there: the list has as many tasks as any other, so that a graph that has its length stays right. */
-static void add_fronts(gsv_writer *w, gsv_piece piece, bool divided) {
+/* A front that is published, its first `own` rows by tasks of their own. Where the triangle's block rows do that these
+ * change nothing, but are there: the list has as many tasks as any other, so that a graph that has its length stays
+ * right. */
+void gsv_add_fronts(gsv_writer *w, gsv_piece piece, int32_t own) {
     const int32_t alignment = 6; /* of the two lists */
     const int32_t most = w->block ? GSV_BLOCK_FRONT_ROWS : GSV_FRONT_ROWS;
     piece.kind = GSV_FRONT_PIECE;
-    piece.flags = (uint8_t)(GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED |
-                            (divided ? 0 : GSV_PIECE_PUBLISHES));
     for (int32_t first = 0, rows; first < piece.nc; first += rows) {
         rows = piece.nc - first < most ? piece.nc - first : most;
         while (rows > GSV_TILE && entries(w, first, rows) + alignment > GSV_PIECE_LISTS / 4)
             rows = (rows / 2 + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
-        begin_task(w);
+        gsv_begin_task(w);
+        piece.flags = (uint8_t)(GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED |
+                                (first < own ? GSV_PIECE_PUBLISHES : 0));
         piece.place = first / GSV_TILE;
-        set_b(&piece, first, rows);
-        add_piece(w, piece);
+        gsv_set_b(&piece, first, rows);
+        gsv_add_piece(w, piece);
     }
 }
 
 /* Block rows `begin` to `stop` - 1 of a wide supernode, a few a task, in pieces of columns, or of two block rows.
- * folded: every task assembles the front for itself. */
-static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, bool folded, int32_t begin,
-                     int32_t stop) {
+ * folded: every task assembles the front for itself. in_parts: from this row of the front on, columns are of several
+ * parts of the triangle, and block rows publish what they have of the front; tasks do not share those. */
+static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, bool folded, int32_t in_parts,
+                     int32_t begin, int32_t stop) {
     const int64_t panel = piece.panel;
     const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
     const int32_t together = folded ? w->together : 1, pair = together > 1 && 2 * piece.nc <= most ? 2 : 1;
     const gsv_piece plain = piece;
     for (int32_t row = begin, end_row; row < stop; row = end_row) {
-        const bool publishes = parts_of(w, s) > 0 && GSV_TILE * row < piece.nc;
-        const int fit = gsv_block_row_columns(piece.nc, row) > 2 * most ? GSV_SHARES
-                        : gsv_block_row_columns(piece.nc, row) > most   ? 2
-                                                                        : 1;
+        const bool divided = GSV_TILE * row >= in_parts, publishes = divided && GSV_TILE * row < piece.nc;
+        const int32_t all = gsv_block_row_columns(plain.nc, row);
+        const int shares = shared ? shares_of_row(all) : 1;
         end_row = row + 1;
-        if (shared && fit > 1) {
-            add_shares(w, plain, row, fit, publishes);
+        if (shares > 1 && !divided) {
+            add_shares(w, plain, row,
+                       (sharing){.end = all, .shares = shares, .wants = GSV_TILE * end_row > plain.nc});
             continue;
+        }
+        for (int share = 1; share < shares; share++) {
+            piece.place = row;
+            gsv_add_nothing(w, piece);
         }
         end_row = end_of_rows(w, s, row, together);
         end_row = end_row < stop ? end_row : stop;
         /* what results are added to, and what is published */
         const bool wants = folded || publishes || GSV_TILE * end_row > piece.nc;
         const int32_t widest = gsv_block_row_columns(piece.nc, end_row - 1);
-        begin_task(w);
+        gsv_begin_task(w);
         for (int32_t r = row, assembled = 0, rows; r < end_row; r += rows) {
             rows = r + pair <= end_row ? pair : 1;
             const int32_t columns = gsv_block_row_columns(piece.nc, r + rows - 1);
@@ -263,149 +276,66 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
                     piece.a_rows = (uint16_t)(first + most < widest ? most : widest - first);
                     assembled = first + piece.a_rows;
                 }
-                set_b(&piece, GSV_TILE * row, begins && wants ? GSV_TILE * (end_row - row) : 0);
-                add_piece(w, piece);
+                gsv_set_b(&piece, GSV_TILE * row, begins && wants ? GSV_TILE * (end_row - row) : 0);
+                gsv_add_piece(w, piece);
             }
         }
+    }
+}
+
+/* A supernode whose block rows tasks share and whose triangle is inverted in parts. Nobody waits for the block rows of the
+ * first part. The others: of four tasks that share one two have the columns of the first part, for which others wait, if
+ * there are two parts: their sums are rows of the front, or what a row below the triangle has so far. The other two have
+ * the columns of the second part. */
+static void add_parts(gsv_writer *w, int32_t s, gsv_piece piece, gsv_phase phase) {
+    const int32_t nc = piece.nc, parts = gsv_divided_in(w, s), part = gsv_part_columns(nc, parts),
+                  second = part / GSV_TILE;
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, below = piece.nr > nc ? nc / GSV_TILE : last;
+    if (phase == GSV_FRONTS)
+        gsv_add_fronts(w, piece, part);
+    for (int32_t row = second; phase == GSV_AWAITED && row < last; row++)
+        if (parts == 2 && shares_of_row(gsv_block_row_columns(nc, row)) == GSV_SHARES)
+            add_shares(
+                w, piece, row,
+                (sharing){
+                    .end = part, .shares = GSV_SHARES / 2, .wants = true, .publishes = GSV_TILE * row < nc});
+        else
+            add_rows(w, s, piece, true, false, part, row, row + 1);
+    if (phase == GSV_FRONTS)
+        return;
+    const int32_t from = phase == GSV_AWAITED ? below : 0, to = phase == GSV_AWAITED ? last : below;
+    for (int32_t row = to; row-- > from;) {
+        const int32_t columns = gsv_block_row_columns(nc, row);
+        if (row < second)
+            add_rows(w, s, piece, true, false, piece.nr, row, row + 1);
+        else if (parts == 2 && shares_of_row(columns) == GSV_SHARES)
+            add_shares(w, piece, row, (sharing){.begin = part, .end = columns, .shares = GSV_SHARES / 2});
     }
 }
 
 void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared, gsv_phase phase) {
-    gsv_piece piece = piece_of(w, s, GSV_ROW_PIECE, node);
-    const bool folded = piece.nc <= GSV_FOLD_COLUMNS && !shared, divided = parts_of(w, s) > 0;
+    gsv_piece piece = gsv_piece_of(w, s, GSV_ROW_PIECE, node);
+    const bool folded = piece.nc <= GSV_FOLD_COLUMNS && !shared, divided = gsv_divided_in(w, s) > 0;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     const int32_t below =
         piece.nr > piece.nc ? piece.nc / GSV_TILE : last; /* the first one that others wait for */
+    const int32_t in_parts = divided ? 0 : piece.nr;
     piece.published = published;
-    if (phase == GSV_FRONTS && !folded)
-        add_fronts(w, piece, divided);
-    if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
-        if (folded || divided)
-            add_rows(w, s, piece, shared, folded, 0, below);
-        else
-            for (int32_t row = below; row-- > 0;)
-                add_rows(w, s, piece, shared, folded, row, row + 1);
-    }
-    if (phase == GSV_AWAITED)
-        add_rows(w, s, piece, shared, folded, below, last);
-}
-
-/* A task that changes nothing, in the place of one that others of the plan's lists have. */
-static void add_nothing(gsv_writer *w, gsv_piece piece) {
-    piece.kind = GSV_FRONT_PIECE;
-    piece.groups = 0;
-    piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED;
-    piece.first = piece.numbers = piece.count = 0;
-    set_b(&piece, GSV_TILE * piece.place, 0);
-    begin_task(w);
-    add_piece(w, piece);
-}
-
-/* Pieces of a range of columns are about as wide as each other, and at most so wide. */
-static int32_t width_of(int32_t columns, int32_t most) {
-    const int32_t pieces = (columns + most - 1) / most, even = (columns + pieces - 1) / pieces;
-    return (even + 31) / 32 * 32 < most ? (even + 31) / 32 * 32 : most;
-}
-
-/* The only task of some block rows of a triangle that is inverted in parts: it publishes rows of the front, those of the
- * first part as they are assembled, and others when the columns before their part are complete. */
-static void add_part(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t end_row, int32_t columns,
-                     int32_t most) {
-    const int32_t top = GSV_TILE * piece.place, part = gsv_part_columns(piece.nc, parts);
-    const int32_t before = top < piece.nc ? top / part * part : 0; /* columns of other parts */
-    const int32_t own =
-        before > 0 || top > piece.nc ? top : piece.nc; /* rows that are added to, from here on */
-    begin_task(w);
-    piece.share = 0;
-    piece.shares = 1;
-    if (top < part && top < piece.nc) {
-        gsv_piece front = piece;
-        front.kind = GSV_FRONT_PIECE;
-        front.groups = 0;
-        front.flags = GSV_PIECE_FIRST | GSV_PIECE_PUBLISHED | GSV_PIECE_PUBLISHES;
-        front.numbers = 0;
-        set_b(&front, top, (GSV_TILE * end_row < piece.nc ? GSV_TILE * end_row : piece.nc) - top);
-        add_piece(w, front);
-    }
-    for (int32_t k = 0; k < 2; k++) {
-        const int32_t from = k == 0 ? 0 : before, to = k == 0 ? before : columns;
-        for (int32_t first = from, width = from < to ? width_of(to - from, most) : 0; first < to;
-             first += width) {
-            const int32_t end = first + width < to ? first + width : to;
-            piece.first = first;
-            piece.count = (int16_t)(end - first);
-            piece.flags =
-                (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == columns ? GSV_PIECE_LAST : 0) |
-                          GSV_PIECE_PUBLISHED | (end == before ? GSV_PIECE_PUBLISHES : 0));
-            set_b(&piece, own, first == 0 && own < GSV_TILE * end_row ? GSV_TILE * end_row - own : 0);
-            add_piece(w, piece);
-        }
-    }
-}
-
-/* w->groups block rows of a wide supernode from `row` on, in pieces of columns of about the same size: one task, or
- * several that share the pieces. */
-static void add_group(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row) {
-    const int32_t fit = w->groups == 1 ? GSV_BLOCK_FIT_1 : w->groups == 2 ? GSV_BLOCK_FIT_2 : GSV_BLOCK_FIT_4;
-    const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS;
-    const int32_t most = folded && fit > GSV_FOLDED ? GSV_FOLDED : fit;
-    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
-    const int32_t end_row = row + w->groups < last ? row + w->groups : last;
-    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1), width = width_of(columns, most);
-    const int32_t runs = (columns + width - 1) / width;
-    const int32_t shares = folded ? 1 : gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
-    piece.place = row;
-    if (!folded)
-        place_sums(w, &piece, shares);
-    if (parts > 0) {
-        add_part(w, piece, parts, end_row, columns, most);
-        for (int32_t share = 1; share < shares; share++)
-            add_nothing(w, piece);
+    if (shared && divided) {
+        add_parts(w, s, piece, phase);
         return;
     }
-    for (int32_t share = 0; share < shares; share++) {
-        begin_task(w);
-        for (int32_t k = share; k < runs; k += shares) {
-            const int32_t first = k * width, end = first + width < columns ? first + width : columns;
-            piece.first = first;
-            piece.count = (int16_t)(end - first);
-            piece.flags =
-                (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) | (k + shares >= runs ? GSV_PIECE_LAST : 0) |
-                          (folded ? 0 : GSV_PIECE_PUBLISHED));
-            if (folded) {
-                piece.a_first = first;
-                piece.a_rows = (uint16_t)(end - first);
-            } else {
-                piece.share = (uint16_t)share;
-                piece.shares = (uint16_t)shares;
-            }
-            /* the rows that results are added to */
-            const int32_t from = folded || GSV_TILE * row > piece.nc ? GSV_TILE * row : piece.nc;
-            set_b(&piece, from, first == 0 && from < GSV_TILE * end_row ? GSV_TILE * end_row - from : 0);
-            add_piece(w, piece);
-        }
-    }
-}
-
-void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, gsv_phase phase) {
-    gsv_piece piece = piece_of(w, s, GSV_BLOCK_PIECE, node);
-    const int32_t parts = parts_of(w, s);
-    const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS, divided = parts > 0;
-    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, groups = w->groups;
-    const int32_t below = piece.nr > piece.nc
-                              ? piece.nc / GSV_TILE / groups * groups
-                              : (last + groups - 1) / groups * groups; /* as in gsv_add_rows */
-    piece.published = published;
-    piece.groups = (unsigned)groups & 15u;
     if (phase == GSV_FRONTS && !folded)
-        add_fronts(w, piece, divided);
+        gsv_add_fronts(w, piece, divided ? 0 : piece.nc);
     if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
-        for (int32_t row = 0; row < below; row += groups)
-            add_group(w, piece, parts, folded || divided ? row : below - groups - row);
+        if (folded || divided)
+            add_rows(w, s, piece, shared, folded, in_parts, 0, below);
+        else
+            for (int32_t row = below; row-- > 0;)
+                add_rows(w, s, piece, shared, folded, in_parts, row, row + 1);
     }
     if (phase == GSV_AWAITED)
-        for (int32_t row = below; row < last; row += groups)
-            add_group(w, piece, parts, row);
+        add_rows(w, s, piece, shared, folded, in_parts, below, last);
 }
 
 /* Every other block row of a few columns, from the last one or the one before it up, in pieces of about the same
@@ -416,22 +346,22 @@ static void add_half(gsv_writer *w, gsv_piece piece, int32_t last, int odd) {
                   most = (runs + pieces - 1) / pieces;
     piece.groups = 2;
     piece.numbers = (int32_t)w->sums;
-    begin_task(w);
+    gsv_begin_task(w);
     for (int32_t done = 0, count; done < runs; done += count) {
         count = done + most < runs ? most : runs - done;
         piece.first = last - odd - 1 - 2 * (done + count - 1);
         piece.count = (int16_t)count;
         piece.flags = (uint8_t)((done == 0 ? GSV_PIECE_FIRST : 0) |
                                 (done + count == runs ? GSV_PIECE_LAST : 0) | (odd ? GSV_PIECE_ODD : 0));
-        set_b(&piece, GSV_TILE * piece.first, GSV_TILE * (2 * count - 1));
-        add_piece(w, piece);
+        gsv_set_b(&piece, GSV_TILE * piece.first, GSV_TILE * (2 * count - 1));
+        gsv_add_piece(w, piece);
     }
 }
 
 /* A wide supernode, backward: a few columns a task, which begin at a multiple of so many, in pieces of block
  * rows; of these all but a task's last piece of GSV_COLUMNS_PIECE have an even number. */
 void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind) {
-    gsv_piece piece = piece_of(w, s, kind, node);
+    gsv_piece piece = gsv_piece_of(w, s, kind, node);
     const int32_t width = kind == GSV_BLOCK_PIECE ? 16 * w->groups : w->width;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * width);
@@ -448,15 +378,15 @@ void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind) {
             add_half(w, piece, last, 1);
             continue;
         }
-        begin_task(w);
+        gsv_begin_task(w);
         for (int32_t end = last, first; end > piece.place; end = first) {
             first = end - most > piece.place ? end - most : piece.place;
             piece.first = first;
             piece.count = (int16_t)(end - first);
             piece.flags =
                 (uint8_t)((end == last ? GSV_PIECE_FIRST : 0) | (first == piece.place ? GSV_PIECE_LAST : 0));
-            set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
-            add_piece(w, piece);
+            gsv_set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
+            gsv_add_piece(w, piece);
         }
     }
 }

@@ -42,4 +42,15 @@ void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind);
 /* Tasks that share a range of so many numbers in so many pieces, for a block of right-hand sides. */
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
 
+/* What those share: a task begins; its next piece, of which the lists are placed; rows first .. first + rows - 1 of the
+ * front as list b; a piece of supernode s; how many parts its triangle is inverted in, 0: it is not; a front that is
+ * published, its first `own` rows by tasks of their own. */
+void gsv_begin_task(gsv_writer *w);
+void gsv_add_piece(gsv_writer *w, gsv_piece piece);
+void gsv_set_b(gsv_piece *piece, int32_t first, int32_t rows);
+gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node);
+int32_t gsv_divided_in(const gsv_writer *w, int32_t s);
+void gsv_add_fronts(gsv_writer *w, gsv_piece piece, int32_t own);
+void gsv_add_nothing(gsv_writer *w, gsv_piece piece);
+
 #endif

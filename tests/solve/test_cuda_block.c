@@ -191,48 +191,72 @@ static void check_nans(const problem *p) {
         }
 }
 
-/* One dense supernode of n columns, unit but for -g below the diagonal, so that inv(L) grows like growth. */
-static void check_condition(int n, double growth) {
-    testing_in("a triangle of order %d whose inverse grows like %g", n, growth);
+/* A dense supernode of n columns, unit but for -g below the diagonal, so that inv(L) grows like growth and is inverted in
+ * so many parts, or more, 0; then one of `below` rows. One right-hand side, too. */
+static void check_condition(int n, int below, double growth, int parts) {
+    testing_in("a triangle of order %d above %d whose inverse grows like %g", n, below, growth);
     const double g = pow(growth, 1.0 / n) - 1;
-    double *l = calloc((size_t)n * (size_t)n, sizeof *l);
-    int32_t super[2] = {0, n}, pi[2] = {0, n}, px[2] = {0, n * n}, *rows = malloc((size_t)n * sizeof *rows);
+    const int all = n + below;
+    double *l = calloc((size_t)all * (size_t)all, sizeof *l);
+    int32_t super[3] = {0, n, all}, pi[3] = {0, all, all + below},
+            px[3] = {0, all * n, all * n + below * below},
+            *rows = malloc((size_t)(all + below) * sizeof *rows);
     REQUIRE(l && rows);
-    for (int j = 0; j < n; j++) {
+    for (int j = 0; j < all; j++) {
         rows[j] = j;
-        for (int i = j; i < n; i++)
-            l[i + (int64_t)j * n] = i == j ? 1 : -g;
+        for (int i = j; i < all; i++)
+            l[j < n ? i + (int64_t)j * all : px[1] + (i - n) + (int64_t)(j - n) * below] =
+                i == j        ? 1
+                : i < n       ? -g
+                : (i + j) % 3 ? 0.25 / n
+                : j < n       ? -0.5 / n
+                              : 0.125 / below;
     }
+    for (int j = 0; j < below; j++)
+        rows[all + j] = n + j;
     gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
-    data.n = data.minor = n;
-    data.nsuper = 1;
+    data.n = data.minor = all;
+    data.nsuper = below > 0 ? 2 : 1;
     data.super = super;
     data.pi = pi;
     data.px = px;
     data.s = rows;
     data.x = l;
-    data.ssize = n;
-    data.xsize = (int64_t)n * n;
+    data.ssize = all + below;
+    data.xsize = px[2];
     gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
     gpusolve_factor *factor = NULL;
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
-    CHECK(((gsv_cuda_factor *)factor->prepared)->divided > 0); /* it is inverted in parts */
-    for (int64_t cols = 8; cols <= 16; cols += 8) {
-        const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, cols, 0);
-        const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, cols, 0);
-        for (int64_t k = 0; k < n * cols; k++)
-            ((double *)b.values)[k] = 1 + (double)(k % n) / n;
+    const gsv_cuda_factor *device = (gsv_cuda_factor *)factor->prepared;
+    CHECK(device->divided == 1 && (parts == 0 || device->in_parts[0] == parts));
+    static const int64_t columns[] = {1, 8, 16};
+    for (int c = 0; c < 3; c++) {
+        const int64_t cols = columns[c];
+        const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, all, cols, 0);
+        const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, all, cols, 0);
+        const gpusolve_dense again = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, all, cols, 0);
+        for (int64_t k = 0; k < all * cols; k++)
+            ((double *)b.values)[k] = 1 + (double)(k % all) / all;
         for (int transposed = 0; transposed < 2; transposed++) {
-            CHECK_STATUS(gpusolve_solve(handle, factor, NULL, transposed ? GPUSOLVE_Lt : GPUSOLVE_L, &b, &x),
-                         GPUSOLVE_OK);
+            const gpusolve_system system = transposed ? GPUSOLVE_Lt : GPUSOLVE_L;
+            CHECK_STATUS(gpusolve_solve(handle, factor, NULL, system, &b, &x), GPUSOLVE_OK);
+            for (int round = 0; round < 5; round++) {
+                CHECK_STATUS(gpusolve_solve(handle, factor, NULL, system, &b, &again), GPUSOLVE_OK);
+                CHECK(testing_same_bits(&x, 0, &again, 0, cols));
+            }
             for (int64_t j = 0; j < cols; j++) {
-                const double *solution = (const double *)x.values + j * n;
+                const double *solution = (const double *)x.values + j * all;
                 double residual = 0, norm_x = 0;
-                for (int i = 0; i < n; i++) {
-                    long double sum = ((const double *)b.values)[j * n + i];
-                    for (int k = 0; k < n; k++)
-                        sum -= (long double)(transposed ? l[k + (int64_t)i * n] : l[i + (int64_t)k * n]) *
-                               solution[k];
+                for (int i = 0; i < all; i++) {
+                    long double sum = ((const double *)b.values)[j * all + i];
+                    for (int k = 0; k < all; k++) {
+                        const int row = transposed ? k : i, column = transposed ? i : k;
+                        if (row >= column)
+                            sum -= (long double)
+                                       l[column < n ? row + (int64_t)column * all
+                                                    : px[1] + (row - n) + (int64_t)(column - n) * below] *
+                                   solution[k];
+                    }
                     residual = testing_worse(residual, fabs((double)sum));
                     norm_x = fmax(norm_x, fabs(solution[i]));
                 }
@@ -241,6 +265,7 @@ static void check_condition(int n, double growth) {
         }
         free(b.values);
         free(x.values);
+        free(again.values);
     }
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);
@@ -279,7 +304,11 @@ int main(void) {
         close_problem(&p);
     }
     CHECK(by_teams[0] > 0 && by_teams[1] > 0);
-    check_condition(200, 1e9);
-    check_condition(1000, 1e9);
+    check_condition(200, 0, 1e9, 0);
+    check_condition(1000, 0, 1e9, 0);
+    check_condition(1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */
+    check_condition(1003, 150, 2e3, 2);
+    check_condition(500, 40, 2e3, 2); /* or some two's */
+    check_condition(1003, 150, 1e6, 4);
     return testing_done();
 }

@@ -19,6 +19,7 @@ typedef struct walk {
     unsigned char *done; /* forward: update places; backward: columns */
     unsigned char *x_done;
     unsigned char *front_done;       /* rows of published fronts */
+    uint64_t *begun;                 /* of a supernode's rows, what the first half of their tasks has */
     const uint8_t *divided;          /* [nsuper] the triangle may be inverted in parts, or NULL */
     int32_t *place;                  /* of a column among the upper tree's */
     int64_t *rows_before;            /* of the upper tree, before a supernode's */
