@@ -42,8 +42,8 @@ enum {
     ONE_LANES = 2,                         /* lanes of a column */
     ONE_MOVES = 2,                         /* columns of a branch that a thread moves, of most branches all */
     ONE_EACH = 4,                          /* columns of the upper tree that a thread moves */
-    ONE_RESIDENT = 6,                      /* branches that an SM walks at a time, GSV_BRANCH_BYTES each, */
-    ONE_AHEAD = 132 * ONE_RESIDENT         /* and an H200: as many later ones are let into L2 */
+    ONE_RESIDENT = 6,                      /* branches that an SM walks at a time, GSV_BRANCH_BYTES each */
+    ONE_AHEAD = 132 * 3                    /* so many branches later, half of those of an H200: let into L2 */
 };
 
 /* A vector whose number i is values[(perm ? perm[i] : i) stride]: y or x of a sweep, or the caller's. */
@@ -149,9 +149,9 @@ __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, c
         barrier_init(arrived, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         barrier_expect(arrived, room.first);
-        bulk_copy(memory + room.nodes, lists, nodes, arrived);
-        bulk_copy(memory + room.lists, from, rest, arrived);
-        bulk_copy(memory, panels, room.nodes, arrived);
+        bulk_copy(memory + room.nodes, lists, nodes, arrived, plan.transient_branches);
+        bulk_copy(memory + room.lists, from, rest, arrived, plan.transient_branches);
+        bulk_copy(memory, panels, room.nodes, arrived, plan.transient_branches);
         barrier_arrive(arrived);
     }
 #else

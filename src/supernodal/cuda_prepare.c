@@ -12,6 +12,10 @@
  * that it keeps (cuda_l2.cuh): 0.7 GB want to give way first, 2.4 GB do not. */
 enum { TRANSIENT_FOR_ONE = 16 };
 
+/* What branches read for one right-hand side is the first to give way where panels are more than so many times the L2
+ * cache: of 0.12 GB some is still there when it is read again, of 0.35 GB none. */
+enum { TRANSIENT_BRANCHES = 4 };
+
 /* -------------------------------------------------------------------------------------------- layout --- */
 
 enum {
@@ -361,6 +365,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .upper_rows = (const int32_t *)(base + l.start[UPPER_ROWS]),
         .panels = base + l.start[PANELS],
         .transient = l.size[PANELS] > l2,
+        .transient_branches = l.size[PANELS] / TRANSIENT_BRANCHES > l2,
         .transient_for_one = l.size[PANELS] > l2 && l.size[PANELS] < TRANSIENT_FOR_ONE * (int64_t)l2,
         .d = factor->has_d ? base + l.start[D] : NULL,
     };

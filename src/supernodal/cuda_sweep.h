@@ -51,8 +51,10 @@ typedef struct gsv_device_plan {
     gsv_device_pieces block_forward, block_backward;   /* a block of them */
     const int32_t *upper_rows;                         /* of the stream */
     const void *panels;                                /* numbers */
-    int transient, transient_for_one;                  /* the first to give way in L2 (cuda_l2.cuh) */
-    const void *d;                                     /* [n] real numbers, or NULL */
+    /* the first to give way in L2 (cuda_l2.cuh): for one right-hand side, those of the upper tree, and those of branches,
+     * with their lists */
+    int transient, transient_for_one, transient_branches;
+    const void *d; /* [n] real numbers, or NULL */
 } gsv_device_plan;
 
 /* What a launch was made for: if *at [device] is another value by now, it is older than a refresh. */
