@@ -27,7 +27,7 @@ template <typename T> struct many_chains {
 /* C: right-hand sides of a tile. */
 template <typename T, int C, bool BACKWARD> struct many_shape {
     static const bool CHAINS = many_chains<T>::value, REAL = CHAINS && !traits<T>::is_complex;
-    /* Much of a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS.md) */
+    /* Much of a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS_MANY.md) */
     static const bool LOW = REAL, AHEAD = REAL && C == GSV_MANY_LEAST, /* it has registers (many_lane) */
         HALVES = REAL && C == GSV_MANY_COLUMNS;                        /* so has it (multiply_halves) */
     static const int ROWS = LOW ? GSV_MANY_LOW : GSV_MANY_ROWS, COLUMNS = C,

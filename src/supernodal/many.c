@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* How finely a sweep's levels are divided, as an H200 is fastest with (LESSONS.md): a level with so many tasks of equal
- * length is not cut further, one with up to so many tiles has few, and a narrow supernode is so many tasks at least. */
+/* How finely a sweep's levels are divided, as an H200 is fastest with (LESSONS_MANY.md): a level with so many tasks of
+ * equal length is not cut further, one with up to so many tiles has few, and a narrow supernode is so many tasks at
+ * least. */
 typedef struct division {
     int32_t tasks, few, least;
 } division;
