@@ -12,8 +12,8 @@
 namespace gsv {
 
 /* complete_forward where the front is published. The first piece of a task assembles the rows that the task adds to,
- * and publishes those that it is to publish, unless parts before add to them first (parts_forward, share_forward). Columns
- * of several parts wait for each other: of a task that has such, no more than that is done here. */
+ * and publishes those that it is to publish, unless parts before add to them first (parts_forward, share_forward).
+ * Columns of several parts wait for each other: of a task that has such, no more than that is done here. */
 template <typename T>
 __device__ __forceinline__ bool complete_published(stream_block<T> &block, const stream_header &header,
                                                    forward_rows<T> &rows, T *published, row_sums<T> &sums) {

@@ -134,8 +134,8 @@ static int shares_of_row(int32_t columns) {
     return columns > 2 * most ? GSV_SHARES : columns > most ? 2 : 1;
 }
 
-/* What tasks that share a block row have of it: columns begin .. end - 1, of each sixteen 16 / shares. wants: the last one
- * has the rows as a list. */
+/* What tasks that share a block row have of it: columns begin .. end - 1, of each sixteen 16 / shares. wants: the last
+ * one has the rows as a list. */
 typedef struct sharing {
     int32_t begin, end;
     int shares;
@@ -283,10 +283,10 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
     }
 }
 
-/* A supernode whose block rows tasks share and whose triangle is inverted in parts. Nobody waits for the block rows of the
- * first part. The others: of four tasks that share one two have the columns of the first part, for which others wait, if
- * there are two parts: their sums are rows of the front, or what a row below the triangle has so far. The other two have
- * the columns of the second part. */
+/* A supernode whose block rows tasks share and whose triangle is inverted in parts. Nobody waits for the block rows of
+ * the first part. Of the others, if there are two parts, and four tasks share one, two of them have the columns of the
+ * first part, for which others wait: their sums are rows of the front, or what a row below the triangle has so far. Two
+ * have the columns of the second part. Else one task has the block row. */
 static void add_parts(gsv_writer *w, int32_t s, gsv_piece piece, gsv_phase phase) {
     const int32_t nc = piece.nc, parts = gsv_divided_in(w, s), part = gsv_part_columns(nc, parts),
                   second = part / GSV_TILE;
