@@ -4,7 +4,6 @@
 
 #include "../memory.h"
 #include "branch_walk.h"
-#include "tiles.h"
 
 #include <omp.h>
 #include <stdbool.h>

@@ -169,7 +169,7 @@ typedef struct gsv_piece_list {
     int32_t tasks;
     int32_t *task; /* [tasks + 1] task[tasks]: all pieces */
     gsv_piece *piece;
-    int32_t spare; /* pieces that a list in which triangles are inverted in parts has more, at most */
+    int32_t spare; /* the plan's: pieces that a list with triangles in parts has more, at most */
 } gsv_piece_list;
 
 typedef struct gsv_stream {
@@ -189,7 +189,8 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
 extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far_first;
 /* The forward lists for one right-hand side and, unless block is NULL or there is none, for a block of them in which
  * the triangle of supernode s, if divided[s], is inverted in so many parts. They have as many tasks as the plan's, in
- * which none is, and the latter a piece more for each of them at most. To be freed with gsv_stream_free_list. */
+ * which none is, and at most as many pieces more as the plan's say (gsv_piece_list.spare). To be freed with
+ * gsv_stream_free_list. */
 gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *one,
                                   gsv_piece_list *block, gsv_message *message);
 void gsv_stream_free_list(gsv_piece_list *list);

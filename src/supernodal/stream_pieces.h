@@ -44,7 +44,8 @@ int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
 
 /* What those share: a task begins; its next piece, of which the lists are placed; rows first .. first + rows - 1 of the
  * front as list b; a piece of supernode s; how many parts its triangle is inverted in, 0: it is not; a front that is
- * published, its first `own` rows by tasks of their own. */
+ * published, its first `own` rows by tasks of their own; a task at piece.place that changes nothing, in place of one that
+ * the plan's lists have. */
 void gsv_begin_task(gsv_writer *w);
 void gsv_add_piece(gsv_writer *w, gsv_piece piece);
 void gsv_set_b(gsv_piece *piece, int32_t first, int32_t rows);

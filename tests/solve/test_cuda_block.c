@@ -2,7 +2,7 @@
  * Two to sixteen right-hand sides whose upper tree is solved as a stream (stream.h), on trees that are far
  * too small to be worth it: the answers of one column to rounding; one set of bits, wherever a column stands
  * and however many are beside it; one column's bits with the option for them; capture; a lost task ends in a
- * status; NaNs end in NaNs. Triangles that are inverted in parts.
+ * status; NaNs end in NaNs. Triangles that are inverted in parts, with one right-hand side as well.
  */
 #include "cuda_problem.h"
 

@@ -17,7 +17,7 @@ static int shares_seen;     /* bits of gsv_piece.groups of shared block rows, */
 static int together_seen;   /* most block rows of a task, */
 static int64_t halves_seen; /* and tasks that share columns */
 static int most_shares;     /* and how many tasks of a block shared rows */
-static int parts_seen; /* of shared block rows of divided triangles: HALVED, HALVED_BELOW, IN_PART, WHOLE */
+static int parts_seen;      /* and of divided triangles which: */
 enum { HALVED = 1, HALVED_BELOW = 2, IN_PART = 4 };
 
 /* right-hand sides; a block of them; and each where every other triangle may be inverted in parts */
@@ -376,7 +376,10 @@ static uint8_t *divide_list(const gsv_plan *plan, int block, gsv_piece_list *lis
     REQUIRE(divided);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (gsv_columns(plan, s) > GSV_WARP_TILE_COLUMNS)
-            divided[s] = wide++ % 2 != 0 ? 0 : gsv_columns(plan, s) > 256 && wide % 4 == 1 ? 4 : 2;
+            divided[s] = wide++ % 2 != 0                                ? 0
+                         : gsv_columns(plan, s) <= 256 || wide % 4 != 1 ? 2
+                         : block || wide % 8 != 1                       ? 4 /* parts that a block may have */
+                                                                        : 16;
     REQUIRE(gsv_stream_divide(plan, divided, block ? &other : list, block ? list : &other, &message) ==
             GPUSOLVE_OK);
     gsv_stream_free_list(&other);
