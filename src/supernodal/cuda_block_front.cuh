@@ -19,8 +19,8 @@ struct block_slot_room {
 
 /*
  * A block's warps, and its shared memory, in bytes: a ring of slots, which have a piece, its front and, of the first
- * piece of a forward task, the rows that the results are added to; and, forward, room for update rows. Forward, to
- * gather takes several times as long as to multiply: eight warps, for which two blocks of an SM have registers.
+ * piece of a forward task, the rows that the results are added to. Forward, to gather takes longer than to multiply:
+ * eight warps, for which two blocks of an SM have registers.
  */
 template <int NR, bool BACKWARD> struct block_room : block_slot_room {
     static const int WARPS = 4, THREADS = 32 * WARPS; /* that multiply */
@@ -31,17 +31,14 @@ template <int NR, bool BACKWARD> struct block_room : block_slot_room {
                                          : GSV_BLOCK_FORWARD_ROOM + GSV_BLOCK_FORWARD_ROWS * (NR - 8) * 8) +
                                SHARED_LINE;
     static const int SLOT = PANEL + PAYLOAD, SLOTS = 2;
-    static const int STAGED = BACKWARD ? 0 : NR == 8 ? 128 : 64; /* update rows */
-    static const int STAGE_ROWS = SLOTS * SLOT;
-    static const int BARRIERS = STAGE_ROWS + STAGED * NR * 8;
+    static const int BARRIERS = SLOTS * SLOT;
     static const int STAGE = BARRIERS + 4 * SLOTS * 8;
     static const int BYTES = STAGE + HEADER;
 };
 
-/* The warps that multiply meet, or those that gather, so many threads. */
-enum { MULTIPLIERS = 1, GATHERERS = 2 };
-template <int ID, int THREADS = 128> __device__ __forceinline__ void block_meets() {
-    asm volatile("barrier.sync %0, %1;" ::"n"(ID), "n"(THREADS) : "memory");
+/* The warps that multiply meet. Those that gather never do. */
+__device__ __forceinline__ void multipliers_meet() {
+    asm volatile("barrier.sync 1, 128;" ::: "memory");
 }
 
 __device__ __forceinline__ bool is_absent(const double (&value)[2]) {
@@ -68,28 +65,18 @@ __device__ __forceinline__ int backward_row(int row) {
     return (row & ~7) | (row >> 1 & 3) | (row & 1) << 2;
 }
 
-/* Entries of one row. */
-struct row_entries {
-    int begin, end;
+/* What one row is owed: places of update rows. */
+struct owed_row {
+    const uint32_t *first;
+    int count;
 };
+static const uint32_t NOTHING = ~0u; /* no place */
 
 /* Lists of what the children owe rows of a front: gather[ptr[k]] .. gather[ptr[k + 1] - 1] is owed row k. */
 struct owed_rows {
     const uint32_t *ptr, *gather;
-    /* Those of row k, counted from `start` on. */
-    __device__ __forceinline__ row_entries of(int k, uint32_t start) const {
-        return {int(ptr[k] - start), int(ptr[k + 1] - start)};
-    }
-};
-
-/* Some of a piece's entries of such lists: those of list a, and then of list b, which stands behind it, counted from
- * zero. */
-struct owed_entries {
-    const uint32_t *first;
-    uint32_t between; /* the two */
-    int of_a, of_all;
-    __device__ __forceinline__ uint32_t at(int e) const {
-        return first[uint32_t(e) + (e < of_a ? 0u : between)];
+    __device__ __forceinline__ owed_row of(int k) const {
+        return {gather + ptr[k], int(ptr[k + 1] - ptr[k])};
     }
 };
 
@@ -222,55 +209,50 @@ template <int NR> struct published_rows_reader {
 template <int NR> struct block_gather {
     typedef block_room<NR, false> room;
     typedef gather_thread<NR, false> thread;
-    static const int STEP = thread::STEP, STAGED = room::STAGED, ITEMS = STAGED / STEP;
-    static_assert(STAGED % STEP == 0 && GSV_TILE * GSV_GROUPS % STEP == 0, "whole steps");
-    static const bool AHEAD = NR == 8; /* there are registers for rows' entries before they are staged */
+    static const int STEP = thread::STEP;
+    static_assert(GSV_TILE * GSV_GROUPS % STEP == 0, "whole steps");
     const gsv_device_plan &plan;
     gsv_stream_state *state;
     const double *u;
     uint32_t upper;
-    double *staged;
 
     /*
-     * Entries first .. first + STAGED - 1 of the update rows that a piece gathers, into shared memory: they
-     * are all on their way together, so that a front costs one trip through L2, however many children owe it
-     * how much. Meets before they are written and when they are there.
+     * sum[k] += what row k of ROWS, of(k), is owed, term by term. FEW terms of all rows are on their way together: few
+     * rows are owed more, so nearly every front costs one trip through L2, and no warp waits for another. Places are
+     * read before the first term is asked for, and anew for the next terms: so nothing is kept but sums.
      */
-    __device__ __forceinline__ void stage(const owed_entries &owed, int first) const {
-        uint32_t place[ITEMS];
-        double value[ITEMS][2];
+    template <int ROWS, int FEW, typename Of>
+    __device__ __forceinline__ void add_owed(Of of, double (&sum)[ROWS][2]) const {
         const double *from = u + thread::pair();
-        const int own = first + thread::own();
+        for (int skip = 0;; skip += FEW) {
+            uint32_t place[ROWS * FEW];
+            bool more = false;
 #pragma unroll
-        for (int j = 0; j < ITEMS; j++)
-            place[j] = own + j * STEP < owed.of_all ? owed.at(own + j * STEP) : 0;
+            for (int k = 0; k < ROWS; k++) {
+                const owed_row row = of(k);
 #pragma unroll
-        for (int j = 0; j < ITEMS; j++) {
-            value[j][0] = value[j][1] = 0;
-            if (own + j * STEP < owed.of_all)
-                load_relaxed16(from + int64_t(place[j]) * NR, value[j]);
-        }
-        /* what was not asked for is zero */
-        poll_pairs(
-            value, [&](int j) { return is_absent(value[j]) && place[j] < upper; },
-            [&](int j) { return from + int64_t(place[j]) * NR; }, state);
-        block_meets<GATHERERS, thread::THREADS>(); /* everybody has read what was staged before */
+                for (int e = 0; e < FEW; e++)
+                    place[k * FEW + e] = skip + e < row.count ? row.first[skip + e] : NOTHING;
+                more |= skip + FEW < row.count;
+            }
+            double term[ROWS * FEW][2];
 #pragma unroll
-        for (int j = 0; j < ITEMS; j++)
-            store_pair(staged + (thread::own() + j * STEP) * NR + thread::pair(), value[j][0], value[j][1]);
-        block_meets<GATHERERS, thread::THREADS>(); /* what is staged is there */
-    }
-
-    /* sum += what is staged of a row's entries, in this order. */
-    __device__ __forceinline__ void add_staged(double (&sum)[2], row_entries of, int first) const {
-        const int last = of.end < first + STAGED ? of.end : first + STAGED;
-        int begin = of.begin > first ? of.begin : first;
-        const double *term = staged + (begin - first) * NR + thread::pair();
-        for (; begin < last; begin++, term += NR) {
-            double two[2];
-            load_pair(term, two);
-            sum[0] += two[0];
-            sum[1] += two[1];
+            for (int j = 0; j < ROWS * FEW; j++) {
+                term[j][0] = term[j][1] = 0;
+                if (place[j] != NOTHING)
+                    load_relaxed16(from + int64_t(place[j]) * NR, term[j]);
+            }
+            /* what was not asked for is zero */
+            poll_pairs(
+                term, [&](int j) { return is_absent(term[j]) && place[j] < upper; },
+                [&](int j) { return from + int64_t(place[j]) * NR; }, state);
+#pragma unroll
+            for (int j = 0; j < ROWS * FEW; j++) {
+                sum[j / FEW][0] += term[j][0];
+                sum[j / FEW][1] += term[j][1];
+            }
+            if (!more)
+                break;
         }
     }
 };

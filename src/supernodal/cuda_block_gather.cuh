@@ -20,28 +20,20 @@ __device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const
     const int pair = shape::thread::pair(), mine = shape::thread::own();
     const owed_rows b = slot.owed(block.plan, true);
     const int rows = p.b_rows;
-    const uint32_t start = b.ptr[0];
-    const owed_entries owed = {b.gather + start, 0, 0, int(b.ptr[rows] - start)};
-    auto entries_of = [&](int row) -> row_entries {
-        return row < rows ? b.of(row, start) : row_entries{0, 0};
-    };
     double sum[OWN][2];
-    row_entries of[OWN];
 #pragma unroll
     for (int k = 0; k < OWN; k++) {
         const int row = mine + k * shape::STEP;
         sum[k][0] = sum[k][1] = 0;
-        if (shape::AHEAD)
-            of[k] = entries_of(row);
         if (row < rows && row < columns)
             load_pair(y + int64_t(row) * NR + pair, sum[k]);
     }
-    for (int staged = 0; staged < owed.of_all; staged += shape::STAGED) {
-        block.stage(owed, staged);
-#pragma unroll
-        for (int k = 0; k < OWN; k++)
-            block.add_staged(sum[k], shape::AHEAD ? of[k] : entries_of(mine + k * shape::STEP), staged);
-    }
+    block.template add_owed<OWN, 2 / OWN>(
+        [&](int k) {
+            const int row = mine + k * shape::STEP;
+            return row < rows ? b.of(row) : owed_row{nullptr, 0};
+        },
+        sum);
 #pragma unroll
     for (int k = 0; k < OWN; k++)
         keep(mine + k * shape::STEP, sum[k]);
@@ -53,63 +45,32 @@ template <int NR>
 __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, const block_slot<NR> &slot,
                                               const double *y) {
     typedef block_gather<NR> shape;
-    constexpr int EACH = (GSV_FOLDED + shape::STEP - 1) / shape::STEP,
-                  OWN = GSV_TILE * GSV_GROUPS / shape::STEP;
     const gsv_piece &p = slot.piece();
     const block_runs runs(p);
-    const int pair = shape::thread::pair(), mine = shape::thread::own();
-    const int count = p.count, above = p.nc - GSV_TILE * p.place, own_rows = GSV_TILE * p.groups;
+    const int pair = shape::thread::pair();
+    const int count = p.count, above = p.nc - GSV_TILE * p.place;
     const bool b_now = p.flags & GSV_PIECE_FIRST;
-    const int b_rows = p.b_rows, b_least = b_now ? max(0, min(above, b_rows)) : 0;
+    const int b_rows = b_now ? p.b_rows : 0, b_least = max(0, min(above, b_rows));
+    const int own_rows = b_now ? GSV_TILE * p.groups : 0, all = max(count, own_rows);
     const owed_rows a = slot.owed(block.plan, false), b = slot.owed(block.plan, true);
     double *front = slot.front(slot.numbers(p, false)), *own = slot.own(front, p);
     const double *own_y = y + int64_t(p.first_column + p.first) * NR + pair;
-    const uint32_t a_start = a.ptr[0], b_start = b_now ? b.ptr[b_least] : 0;
-    const int of_a = int(a.ptr[count] - a_start);
-    const uint32_t *first = a.gather + a_start;
-    const owed_entries owed = {first, b_now ? uint32_t(b.gather + b_start - first) - uint32_t(of_a) : 0, of_a,
-                               of_a + (b_now ? int(b.ptr[b_rows] - b_start) : 0)};
-    auto entries_of = [&](int row) -> row_entries {
-        return row < count ? a.of(row, a_start) : row_entries{0, 0};
-    };
-    double right[EACH][2];
-    row_entries of[EACH];
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        const int row = mine + k * shape::STEP;
-        right[k][0] = right[k][1] = 0;
-        if (shape::AHEAD)
-            of[k] = entries_of(row);
+#pragma unroll 1
+    for (int row = shape::thread::own(); row < all; row += shape::STEP) {
+        double sum[2][2] = {{0, 0}, {0, 0}};
         if (row < count)
-            load_pair(own_y + int64_t(row) * NR, right[k]);
+            load_pair(own_y + int64_t(row) * NR, sum[0]);
+        block.template add_owed<2, 2>(
+            [&](int k) {
+                const bool is_owed = k == 0 ? row < count : row >= b_least && row < b_rows;
+                return is_owed ? (k == 0 ? a : b).of(row) : owed_row{nullptr, 0};
+            },
+            sum);
+        if (row < count)
+            store_pair(front + front_place<NR>(runs.place(row), pair), sum[0][0], sum[0][1]);
+        if (row < own_rows)
+            store_pair(own + front_place<NR>(row, pair), sum[1][0], sum[1][1]);
     }
-    for (int staged = 0; staged == 0 || staged < owed.of_all; staged += shape::STAGED) {
-        block.stage(owed, staged);
-#pragma unroll
-        for (int k = 0; k < EACH; k++)
-            block.add_staged(right[k], shape::AHEAD ? of[k] : entries_of(mine + k * shape::STEP), staged);
-        if (b_now)
-#pragma unroll
-            for (int k = 0; k < OWN; k++) {
-                const int row = mine + k * shape::STEP;
-                double sum[2] = {0, 0};
-                double *to = own + front_place<NR>(row, pair);
-                if (row < own_rows) {
-                    if (staged > 0)
-                        load_pair(to, sum);
-                    if (row >= b_least && row < b_rows)
-                        block.add_staged(
-                            sum, {int(b.ptr[row] - b_start) + of_a, int(b.ptr[row + 1] - b_start) + of_a},
-                            staged);
-                    store_pair(to, sum[0], sum[1]);
-                }
-            }
-    }
-#pragma unroll
-    for (int k = 0; k < EACH; k++)
-        if (mine + k * shape::STEP < count)
-            store_pair(front + front_place<NR>(runs.place(mine + k * shape::STEP), pair), right[k][0],
-                       right[k][1]);
 }
 
 /* Of a triangle of many columns some tasks assemble the rows, and publish them; every other task reads them there. */
@@ -158,38 +119,31 @@ template <int NR>
 __device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, const block_slot<NR> &slot,
                                               double *front, const double *y) {
     typedef block_gather<NR> shape;
-    constexpr int OWN = (GSV_NARROW_COLUMNS + shape::STEP - 1) / shape::STEP;
+    constexpr int ROWS = 2;
     const gsv_piece &p = slot.piece();
-    const int pair = shape::thread::pair(), mine = shape::thread::own(), nr = p.nr, nc = p.nc;
+    const int pair = shape::thread::pair(), nr = p.nr, nc = p.nc;
     const double *own_y = y + int64_t(p.first_column) * NR + pair;
     const owed_rows b = slot.owed(block.plan, true);
-    const uint32_t b_start = b.ptr[0];
-    const owed_entries owed = {b.gather + b_start, 0, 0, int(b.ptr[nr] - b_start)};
-    double right[OWN][2];
+#pragma unroll 1
+    for (int first = shape::thread::own(); first < nr; first += ROWS * shape::STEP) {
+        double sum[ROWS][2];
 #pragma unroll
-    for (int k = 0; k < OWN; k++) {
-        right[k][0] = right[k][1] = 0;
-        if (mine + k * shape::STEP < nc)
-            load_pair(own_y + int64_t(mine + k * shape::STEP) * NR, right[k]);
-    }
-    auto add = [&](int row, double(&sum)[2], int staged) {
-        double *to = front + front_place<NR>(row, pair);
-        if (staged > 0)
-            load_pair(to, sum);
-        block.add_staged(sum, b.of(row, b_start), staged);
-        store_pair(to, sum[0], sum[1]);
-    };
-    for (int staged = 0; staged == 0 || staged < owed.of_all; staged += shape::STAGED) {
-        block.stage(owed, staged);
-#pragma unroll
-        for (int k = 0; k < OWN; k++)
-            if (mine + k * shape::STEP < nr)
-                add(mine + k * shape::STEP, right[k], staged);
-#pragma unroll 2
-        for (int row = mine + OWN * shape::STEP; row < nr; row += shape::STEP) {
-            double sum[2] = {0, 0};
-            add(row, sum, staged);
+        for (int k = 0; k < ROWS; k++) {
+            const int row = first + k * shape::STEP;
+            sum[k][0] = sum[k][1] = 0;
+            if (row < nc)
+                load_pair(own_y + int64_t(row) * NR, sum[k]);
         }
+        block.template add_owed<ROWS, 2>(
+            [&](int k) {
+                const int row = first + k * shape::STEP;
+                return row < nr ? b.of(row) : owed_row{nullptr, 0};
+            },
+            sum);
+#pragma unroll
+        for (int k = 0; k < ROWS; k++)
+            if (first + k * shape::STEP < nr)
+                store_pair(front + front_place<NR>(first + k * shape::STEP, pair), sum[k][0], sum[k][1]);
     }
 }
 

@@ -43,7 +43,7 @@ template <int NR> struct block_product {
     __device__ __forceinline__ void combine(double *partial, int groups) {
         const int warp = this->warp();
         double *mine = partial + g() * PARTIAL + column();
-        block_meets<MULTIPLIERS>(); /* everybody has read the front */
+        multipliers_meet(); /* everybody has read the front */
         if (warp >= groups)
 #pragma unroll
             for (int n = 0; n < N; n++) {
@@ -51,7 +51,7 @@ template <int NR> struct block_product {
                 store_pair(mine + (warp * 16 + 8) * PARTIAL + 8 * n, acc[n][2], acc[n][3]);
                 acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
             }
-        block_meets<MULTIPLIERS>(); /* the sums of all splits are there */
+        multipliers_meet(); /* the sums of all splits are there */
         if (warp < groups)
             for (int w = warp + groups; w < 4; w += groups)
 #pragma unroll
@@ -431,7 +431,7 @@ __device__ __forceinline__ void narrow_backward(block_product<NR> &block, const 
             }
         }
     }
-    block_meets<MULTIPLIERS>(); /* everybody has read the panel and the front */
+    multipliers_meet(); /* everybody has read the panel and the front */
 #pragma unroll
     for (int group = 0; group < 2; group++)
 #pragma unroll
@@ -440,7 +440,7 @@ __device__ __forceinline__ void narrow_backward(block_product<NR> &block, const 
             for (int n = 0; n < N; n++)
                 store_pair(&partial[(warp * 32 + 16 * group + 8 * m + g) * PARTIAL + 8 * n + column],
                            acc[group][n][2 * m], acc[group][n][2 * m + 1]);
-    block_meets<MULTIPLIERS>(); /* the four sums are there */
+    multipliers_meet(); /* the four sums are there */
     const int64_t first_column = p.first_column, place = p.published;
     for (int e = int(block.thread); e < nc * NR / 2; e += block_room<NR, true>::THREADS) {
         const int j = e / (NR / 2), c = e % (NR / 2) * 2;

@@ -21,8 +21,8 @@
  * Synchronisation in a block. A slot goes round: listed and full (mbarriers; its lists have come, and its
  * panel), ready (its front is there), empty (gathered for, and multiplied with). The gatherers wait for its lists, the
  * multipliers for its panel and front, so a slot's front has been read when the slot is filled again; a proxy
- * fence in the producer stands between their writes and its copies. What is staged for a front has one place:
- * it is written when all gatherers have read what was there, which they meet for.
+ * fence in the producer stands between their writes and its copies. Each thread that gathers has rows of its own, so
+ * these warps wait for nobody but the slot.
  *
  * Registers. So many blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled
  * goes through L1, of which shared memory leaves little, to L2 and back, which takes as long as the product of a
@@ -84,8 +84,7 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
     }
     wait_for_vectors();
     if (threadIdx.x >= room::THREADS) {
-        const block_gather<NR> block = {plan, state, u, list.upper,
-                                        reinterpret_cast<double *>(memory + room::STAGE_ROWS)};
+        const block_gather<NR> block = {plan, state, u, list.upper};
         for (int n = 0;; n++) {
             wait_for(listed, n);
             const gsv_piece &p = slot(n).piece();

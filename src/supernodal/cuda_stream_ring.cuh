@@ -270,6 +270,7 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
                         const ring &ring) {
     typedef Room room;
     constexpr int WORDS = sizeof(gsv_piece) / 8;
+    constexpr int LATER = 300; /* tasks: about as many as blocks take in turn */
     /* the next sweep's blocks may start where this one's have left, and bring their first pieces */
     let_next_kernel_start();
     const int lane = threadIdx.x % 32;
@@ -279,6 +280,12 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
     const uint64_t *pieces = reinterpret_cast<const uint64_t *>(list.piece);
     auto words = [&](int piece) {
         return lane < WORDS ? __ldg(pieces + int64_t(piece) * WORDS + lane) : uint64_t(0);
+    };
+    /* what is known of a task is small, and memory far: who takes it shall find it in L2 */
+    auto let_l2_have = [&](int task) {
+        if (task < list.tasks && lane < 2)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(
+                lane == 0 ? static_cast<const void *>(pieces + int64_t(task) * WORDS) : &list.task[task]));
     };
     auto take = [&]() { return lane == 0 ? atomicAdd(ticket, 1) : 0; };
     int n = 0;
@@ -303,6 +310,7 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
         if (task >= list.tasks)
             break;
         uint64_t word = words(task);
+        let_l2_have(task + LATER);
         const int more = lane < 2 ? __ldg(&list.task[task + lane]) : 0;
         const int second = __shfl_sync(~0u, more, 0), end = __shfl_sync(~0u, more, 1);
         for (int at = second; at <= end; at++, n++) { /* all but the first piece stand side by side */
