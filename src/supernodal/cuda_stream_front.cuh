@@ -203,7 +203,7 @@ template <typename T> struct stream_block {
                 if (owed[q].row >= 0)
                     sum[q] = add_far(plan.gather_ptr + owed[q].row, plan.gather, u, upper, state, sum[q]);
     }
-    /* Give the slot back: this warp has read it. */
+    /* Give the slot back: this warp has read it. So it reads nothing of it any more, nor of its header. */
     static __device__ __forceinline__ void release(uint64_t *empty) {
         arrive_warp(empty);
     }

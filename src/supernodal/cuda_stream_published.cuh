@@ -149,13 +149,13 @@ __device__ __forceinline__ void share_forward(stream_block<T> &block, const stre
         }
     }
     const int width = header.parts > 1 ? gsv_part_columns(nc, header.parts) : nr;
+    const bool halved = top >= width, before = halved && p.first < width;
+    T *own_x = x + p.first_column, *own_u = u + p.update, *f = published + p.published;
     block.release(empty);
     if (!last)
         return;
-    T *own_x = x + p.first_column, *own_u = u + p.update, *f = published + p.published;
     /* three times sixteen sums: of the tasks before the last; or of the first half's first task, of a row below the
      * triangle in the first half, of the second half's first task */
-    const bool halved = top >= width, before = halved && p.first < width;
     const bool begun = halved && !before && i >= nc && i < nr; /* a row below, in the second half */
     T *others = f + nc + 3 * top + thread, *halves = others + GSV_TILE;
     if (halved && !before)
