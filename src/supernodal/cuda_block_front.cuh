@@ -27,6 +27,9 @@ template <int NR, bool BACKWARD> struct block_room : block_slot_room {
     static const int GATHER_WARPS = BACKWARD ? 4 : 8, GATHER_THREADS = 32 * GATHER_WARPS;
     static const int BLOCK = THREADS + GATHER_THREADS + 32; /* and one warp brings pieces */
     static const int BLOCKS = NR == 8 && BACKWARD ? 3 : 2;  /* of an SM */
+    /* Backward the producer sees to it that its copies come after what was written in a slot. Forward, where pieces wait
+     * for it, whoever writes does: the fence waits for all that a thread has asked for. */
+    static const bool PRODUCER_FENCES = BACKWARD;
     static const int PAYLOAD = (BACKWARD ? GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8
                                          : GSV_BLOCK_FORWARD_ROOM + GSV_BLOCK_FORWARD_ROWS * (NR - 8) * 8) +
                                SHARED_LINE;
@@ -35,6 +38,12 @@ template <int NR, bool BACKWARD> struct block_room : block_slot_room {
     static const int STAGE = BARRIERS + 4 * SLOTS * 8;
     static const int BYTES = STAGE + HEADER;
 };
+
+/* What this thread has written in a slot comes before what is copied there next, by whoever knows that it has been
+ * written (block_room::PRODUCER_FENCES). */
+__device__ __forceinline__ void before_copies() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 
 /* The warps that multiply meet. Those that gather never do. */
 __device__ __forceinline__ void multipliers_meet() {

@@ -38,6 +38,12 @@ template <int NR> struct block_product {
         for (int n = 0; n < N; n++)
             acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
     }
+    /* Give a forward piece's slot back. split: this warp's; all but split 0 have left their sums there. */
+    __device__ __forceinline__ void release(uint64_t *empty, int split) const {
+        if (split > 0)
+            before_copies();
+        arrive_warp(empty);
+    }
     /* Sums of the splits of a group of rows: those of split 0 get the others' in ascending order. partial: the
      * front, which has been used for the last time. */
     __device__ __forceinline__ void combine(double *partial, int groups) {
@@ -212,7 +218,7 @@ __device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const
     const bool shared = p.flags & GSV_PIECE_PUBLISHED && p.shares > 1; /* with other tasks */
     const int share = p.share, shares = p.shares, step = GSV_TILE * my.groups * NR;
     const int64_t row = int64_t(uint32_t(p.numbers)) + GSV_TILE * my.group + 2 * block.g();
-    arrive_warp(empty);
+    block.release(empty, my.split);
     if (my.split > 0)
         return;
     if (shared) {
@@ -242,7 +248,7 @@ __device__ __forceinline__ void publish_part(block_product<NR> &block, const blo
         block.combine(slot.front(slot.numbers(p, false)), my.groups);
     const int nc = p.nc, top = GSV_TILE * (p.place + my.group) + 2 * block.g();
     double *f = published + (int64_t(p.published) + top) * NR + block.column();
-    arrive_warp(empty);
+    block.release(empty, my.split);
     if (my.split > 0)
         return;
 #pragma unroll

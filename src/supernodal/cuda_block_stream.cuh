@@ -21,7 +21,7 @@
  * Synchronisation in a block. A slot goes round: listed and full (mbarriers; its lists have come, and its
  * panel), ready (its front is there), empty (gathered for, and multiplied with). The gatherers wait for its lists, the
  * multipliers for its panel and front, so a slot's front has been read when the slot is filled again; a proxy
- * fence in the producer stands between their writes and its copies. Each thread that gathers has rows of its own, so
+ * fence stands between their writes and the producer's copies. Each thread that gathers has rows of its own, so
  * these warps wait for nobody but the slot.
  *
  * Registers. So many blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled
@@ -119,10 +119,12 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
             } else {
                 gather_folded<NR>(block, slot(n), from);
             }
-            for (int k = n; k <= n + two; k++) {
+            for (int k = n; k <= n + two; k++)
                 arrive_warp(&ready[k % room::SLOTS]);
+            if (!room::PRODUCER_FENCES)
+                before_copies();
+            for (int k = n; k <= n + two; k++)
                 arrive_warp(&empty[k % room::SLOTS]);
-            }
             n += two;
         }
         return;

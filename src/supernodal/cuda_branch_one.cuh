@@ -203,17 +203,6 @@ struct node_of_branch {
     }
 };
 
-/* Let L2 have it. */
-__device__ __forceinline__ void prefetch(const void *at) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
-}
-
-__device__ __forceinline__ void prefetch_run(const void *from, int bytes) {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
-#endif
-}
-
 /*
  * The last warp of a block lets L2 have what a block of some time later will read: that one has half a dozen
  * reads to make one after the other before it can begin, and shall wait for L2 and not for memory. vector: of

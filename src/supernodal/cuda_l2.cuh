@@ -28,5 +28,16 @@ __device__ __forceinline__ l2_policy l2_policy_of(bool transient) {
     return transient ? l2_first() : normal;
 }
 
+/* Let L2 have it: one place, or a run of bytes, a multiple of 16 on a multiple of 16. */
+__device__ __forceinline__ void prefetch(const void *at) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
+__device__ __forceinline__ void prefetch_run(const void *from, int bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+#endif
+}
+
 } // namespace gsv
 #endif

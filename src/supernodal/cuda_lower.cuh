@@ -20,9 +20,9 @@
  * of two launches, whose blocks have different shares of an SM, see launch_part.
  *
  * Fill. Where the upper tree is a stream, the forward sweep's blocks fill with ABSENT the memory that it is handed
- * over in (published.cuh), for they wait more than they move. They do so before wait_for_vectors: the load ahead of
- * them began when all before it had ended, and does not touch that memory, nor does anything else before the stream,
- * which waits until this launch is over.
+ * over in (published.cuh), for they wait more than they move: when panels, lists and vectors are on their way. Of two
+ * launches the second one does not wait for the load before that; but this began when all before it had ended, and does
+ * not touch that memory, nor does anything else before the stream, which waits until these launches are over.
  *
  * Traffic: panels and lists once for each of the `splits` blocks that share a branch; y, x, and the outside
  * rows once. Cost: a level has one or two barriers, and what one warp takes for 32 rows of a front. The upper
@@ -32,12 +32,18 @@
 #ifndef GSV_CUDA_LOWER_CUH
 #define GSV_CUDA_LOWER_CUH
 
+#include "cuda_l2.cuh"
 #include "cuda_lower_room.cuh"
 #include "cuda_tensor.cuh"
 
 namespace gsv {
 
-enum { LOWER_TILES = GSV_FORWARD_UNIT / 8, LEAF_ROWS = 16, LEAF_COLUMNS = 8 };
+enum {
+    LOWER_TILES = GSV_FORWARD_UNIT / 8,
+    LEAF_ROWS = 16,
+    LEAF_COLUMNS = 8,
+    LOWER_AHEAD = 132 * 3 /* so many branches later, about those of an H200: let into L2 */
+};
 
 /* Begin to copy 16 bytes to shared memory. */
 __device__ __forceinline__ void begin_copy_16(void *to, const void *from) {
@@ -261,6 +267,22 @@ __device__ __forceinline__ void forward_unit_warp(const forward_branch &b, const
             put_row<N>(b, node, root, first + 8 * m + threadIdx.x % 32 / 4, acc[m]);
 }
 
+/* Lets L2 have what a block of some time later brings, if there is one before `end`, and the record of one that is twice
+ * as far away: that is read here by then. */
+__device__ __forceinline__ void prefetch_branch_warp(const gsv_device_plan &plan, int which, int end) {
+    const int lane = threadIdx.x % 32;
+    if (which + LOWER_AHEAD >= end)
+        return;
+    const gsv_branch &later = plan.branches[which + LOWER_AHEAD];
+    if (lane == 0)
+        prefetch_run(static_cast<const double *>(plan.panels) + later.panel,
+                     round_up_16(later.numbers * int64_t(sizeof(double))));
+    if (lane == 1)
+        prefetch_run(plan.branch_lists + later.lists, 2 * later.at[GSV_AT_BACKWARD_LEVELS]);
+    if (lane == 2 && which + 2 * LOWER_AHEAD < end)
+        prefetch(&plan.branches[which + 2 * LOWER_AHEAD]);
+}
+
 template <int N, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs,
@@ -290,7 +312,6 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     b.outside = branch.outside_rows;
     b.nrhs = nrhs;
     b.refuse = branch.refuse; /* this kernel cannot (cuda_sweep.cuh) */
-    fill.write_block();       /* while panels and lists are on their way */
     wait_for_vectors(part);
 
     for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {
@@ -301,6 +322,11 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
         }
         b.x = x + first_column * nrhs + c0;
         b.u = u + c0;
+        if (c0 < CHUNK * splits) { /* while all that is on its way */
+            fill.write_block();
+            if (warp == WARPS - 1 && blockIdx.x % splits == 0)
+                prefetch_branch_warp(plan, which, first_branch + gridDim.x / splits);
+        }
         end_copies();
         __syncthreads(); /* panels, lists and f are there; nobody reads the updates of the chunk before */
         const int leaves = level_units[1];

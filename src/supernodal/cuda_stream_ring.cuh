@@ -19,7 +19,8 @@ enum { STREAM_THREADS = 128, STREAM_WARPS = STREAM_THREADS / 32, STREAM_BLOCK = 
 /* A block's shared memory, in bytes. What is copied stands in its lines as it does in memory: so a slot begins
  * with one, and has room for one more than it copies. */
 template <typename T> struct stream_room {
-    static const int HEADER = 128; /* stream_header */
+    static const bool PRODUCER_FENCES = false; /* what others write in a slot: they write nothing */
+    static const int HEADER = 128;             /* stream_header */
     static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + SHARED_LINE;
     static_assert(SLOT % SHARED_LINE == 0 && (HEADER + GSV_PIECE_LISTS) % SHARED_LINE == 0, "whole lines");
     static const int BLOCKS = sizeof(T) == 16 ? 1 : 3; /* of an SM */
@@ -296,7 +297,16 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             asm volatile("prefetch.global.L2 [%0];" ::"l"(
                 lane == 0 ? static_cast<const void *>(pieces + int64_t(task) * WORDS) : &list.task[task]));
     };
-    auto take = [&]() { return lane == 0 ? atomicAdd(ticket, 1) : 0; };
+    /* not add, for which the assembler adds up what the lanes want and waits for the answer at once */
+    auto take = [&]() {
+        int taken = 0;
+        if (lane == 0)
+            asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0x7fffffff;"
+                         : "=r"(taken)
+                         : "l"(ticket)
+                         : "memory");
+        return taken;
+    };
     int n = 0;
     auto wait_for_room = [&]() {
         barrier_wait(&ring.empty[n % room::SLOTS], (n / room::SLOTS & 1) ^ 1);
@@ -308,19 +318,28 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
     int next = 0;
     bool ahead = false; /* next is taken, or on its way */
     bool alone = false; /* not before the last piece has begun */
+    /* of the next task: its first piece, and where the others stand */
+    int task = 0, more = 0;
+    uint64_t first = 0;
+    auto look_up = [&]() {
+        task = __shfl_sync(~0u, next, 0);
+        if (task >= list.tasks)
+            return;
+        first = words(task);
+        more = lane < 2 ? __ldg(&list.task[task + lane]) : 0;
+        let_l2_have(task + LATER);
+    };
     for (;;) {
         if (alone)
             barrier_wait(&ring.begun[(n - 1) % room::SLOTS], (n - 1) / room::SLOTS & 1);
         if (!ahead) {
             wait_for_room();
             next = take();
+            look_up();
         }
-        const int task = __shfl_sync(~0u, next, 0);
         if (task >= list.tasks)
             break;
-        uint64_t word = words(task);
-        let_l2_have(task + LATER);
-        const int more = lane < 2 ? __ldg(&list.task[task + lane]) : 0;
+        uint64_t word = first;
         const int second = __shfl_sync(~0u, more, 0), end = __shfl_sync(~0u, more, 1);
         for (int at = second; at <= end; at++, n++) { /* all but the first piece stand side by side */
             /* whatever can be known of the piece is known before there is room for it */
@@ -354,8 +373,10 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
                 total += shared_columns(p, p.count) * GSV_TILE * int(sizeof(T));
             uint64_t *full = &ring.full[n % room::SLOTS];
             wait_for_room();
-            if (!std::is_same<Room, stream_room<T>>::value) /* fronts were written there */
+            if (Room::PRODUCER_FENCES)
                 asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+            if (at == end && ahead)
+                look_up(); /* while this piece is on its way */
             if (lane < WORDS)
                 reinterpret_cast<uint64_t *>(&header->piece)[lane] = own;
             if (lane == 0) {

@@ -11,8 +11,8 @@
  * branch alone.
  *
  * Synchronisation: barriers of the block until panels and packs are there, and then of the team, one for each level.
- * No block waits for another of its launch (of two launches see launch_part). The fill before wait_for_vectors is
- * cuda_lower.cuh's.
+ * No block waits for another of its launch (of two launches see launch_part). The fill is cuda_lower.cuh's, but before
+ * wait_for_vectors.
  *
  * Traffic: panels and lists once; y, x and the outside rows once.
  */
