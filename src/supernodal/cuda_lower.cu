@@ -3,7 +3,7 @@
 
 #include "cuda_branch_cut.cuh"
 #include "cuda_launch.cuh"
-#include "cuda_lower.cuh"
+#include "cuda_lower_back.cuh"
 
 namespace gsv {
 
