@@ -39,12 +39,6 @@ template <int NR, bool BACKWARD> struct block_room : block_slot_room {
     static const int BYTES = STAGE + HEADER;
 };
 
-/* What this thread has written in a slot comes before what is copied there next, by whoever knows that it has been
- * written (block_room::PRODUCER_FENCES). */
-__device__ __forceinline__ void before_copies() {
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
 /* The warps that multiply meet. Those that gather never do. */
 __device__ __forceinline__ void multipliers_meet() {
     asm volatile("barrier.sync 1, 128;" ::: "memory");

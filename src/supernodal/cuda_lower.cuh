@@ -7,6 +7,7 @@
  *                x1 = W f1 and u = f2 - M f1, 32 rows of a front a warp. x and the roots' u go to global
  *                memory, the other u stay in shared memory. Small leaves, most of all supernodes, two a warp
  *      backward  level by level down: y(cols) = [W; -M]' [x(cols); y(rows below)], eight columns a warp
+ *                (cuda_lower_back.cuh)
  *
  * Bits. The sums of cuda_tensor.cuh, term by term, and so those of one right-hand side: forward f2, then
  * ascending k one by one; backward eight chains, the rows i of one i mod 8, as a tree.

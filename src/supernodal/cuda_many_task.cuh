@@ -73,8 +73,8 @@ __device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, i
     if (blockIdx.x + LATER >= gridDim.x)
         return;
     const char *task = reinterpret_cast<const char *>(tasks + many_task_of(blockIdx.x + LATER, groups));
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(task));
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(task + sizeof(gsv_many_task) - 1));
+    prefetch(task);
+    prefetch(task + sizeof(gsv_many_task) - 1);
 }
 
 /* What a block is at, in its shared memory. */

@@ -113,6 +113,12 @@ __device__ __forceinline__ bool barrier_is_over(uint64_t *barrier, unsigned pari
     return over;
 }
 
+/* What this thread has written in a slot, or knows that others have, comes before what is copied there next, by this
+ * thread or by whoever knows that this one has come here. */
+__device__ __forceinline__ void before_copies() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 /* bytes and both addresses are multiples of 16. */
 __device__ __forceinline__ void bulk_copy(void *to, const void *from, unsigned bytes, uint64_t *barrier) {
     asm volatile(
@@ -294,8 +300,8 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
     /* what is known of a task is small, and memory far: who takes it shall find it in L2 */
     auto let_l2_have = [&](int task) {
         if (task < list.tasks && lane < 2)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(
-                lane == 0 ? static_cast<const void *>(pieces + int64_t(task) * WORDS) : &list.task[task]));
+            prefetch(lane == 0 ? static_cast<const void *>(pieces + int64_t(task) * WORDS)
+                               : &list.task[task]);
     };
     /* not add, for which the assembler adds up what the lanes want and waits for the answer at once */
     auto take = [&]() {
@@ -374,7 +380,7 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             uint64_t *full = &ring.full[n % room::SLOTS];
             wait_for_room();
             if (Room::PRODUCER_FENCES)
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+                before_copies();
             if (at == end && ahead)
                 look_up(); /* while this piece is on its way */
             if (lane < WORDS)
