@@ -27,6 +27,7 @@ template <int NR, bool BACKWARD> struct block_room : block_slot_room {
     static const int GATHER_WARPS = BACKWARD ? 4 : 8, GATHER_THREADS = 32 * GATHER_WARPS;
     static const int BLOCK = THREADS + GATHER_THREADS + 32; /* and one warp brings pieces */
     static const int BLOCKS = NR == 8 && BACKWARD ? 3 : 2;  /* of an SM */
+    static const int COPIES = NR == 8 ? 2 : 4; /* of block_runs, forward: with 16, banks are dearer */
     /* Backward the producer sees to it that its copies come after what was written in a slot. Forward, where pieces wait
      * for it, whoever writes does: the fence waits for all that a thread has asked for. */
     static const bool PRODUCER_FENCES = BACKWARD;
@@ -38,6 +39,8 @@ template <int NR, bool BACKWARD> struct block_room : block_slot_room {
     static const int STAGE = BARRIERS + 4 * SLOTS * 8;
     static const int BYTES = STAGE + HEADER;
 };
+
+template <int NR> using forward_runs = block_runs<block_room<NR, false>::COPIES>;
 
 /* The warps that multiply meet. Those that gather never do. */
 __device__ __forceinline__ void multipliers_meet() {
@@ -193,7 +196,7 @@ template <int NR> struct published_rows_reader {
                 load_relaxed16(at + 2 * thread::THREADS * q, value[q]);
         }
     }
-    __device__ __forceinline__ void finish(const double *from, int count, const block_runs &runs,
+    __device__ __forceinline__ void finish(const double *from, int count, const forward_runs<NR> &runs,
                                            double *front, gsv_stream_state *state) {
         /* what was not asked for is zero */
         poll_pairs(

@@ -39,16 +39,16 @@ __device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const
         keep(mine + k * shape::STEP, sum[k]);
 }
 
-/* The rows that each task assembles: those that it multiplies with, of a triangle of few columns, and those
- * that its results are added to. */
+/* The rows that each task assembles: those that it multiplies with, of a triangle of few columns, with the pieces of
+ * its first block rows, and those that its results are added to. */
 template <int NR>
 __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, const block_slot<NR> &slot,
                                               const double *y) {
     typedef block_gather<NR> shape;
     const gsv_piece &p = slot.piece();
-    const block_runs runs(p);
+    const forward_runs<NR> runs(p);
     const int pair = shape::thread::pair();
-    const int count = p.count, above = p.nc - GSV_TILE * p.place;
+    const int count = p.a_rows, above = p.nc - GSV_TILE * p.place;
     const bool b_now = p.flags & GSV_PIECE_FIRST;
     const int b_rows = b_now ? p.b_rows : 0, b_least = max(0, min(above, b_rows));
     const int own_rows = b_now ? GSV_TILE * p.groups : 0, all = max(count, own_rows);
@@ -70,6 +70,24 @@ __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, con
             store_pair(front + front_place<NR>(runs.place(row), pair), sum[0][0], sum[0][1]);
         if (row < own_rows)
             store_pair(own + front_place<NR>(row, pair), sum[1][0], sum[1][1]);
+    }
+}
+
+/* The front of the piece before, whose slot is `old`, of the same columns: so it stands alike, and each thread copies
+ * what it wrote itself. */
+template <int NR>
+__device__ __forceinline__ void copy_front(const block_slot<NR> &old, const block_slot<NR> &slot) {
+    typedef gather_thread<NR, false> thread;
+    const gsv_piece &p = slot.piece();
+    const forward_runs<NR> runs(p);
+    double *to = slot.front(slot.numbers(p, false));
+    const double *from = to + (old.memory - slot.memory) / int(sizeof(double));
+#pragma unroll 1
+    for (int row = thread::own(); row < p.count; row += thread::STEP) {
+        const int at = front_place<NR>(runs.place(row), thread::pair());
+        double value[2];
+        load_pair(from + at, value);
+        store_pair(to + at, value[0], value[1]);
     }
 }
 
@@ -111,7 +129,7 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
         for (int row = thread::own(); row < above; row += thread::STEP)
             store_pair(own + front_place<NR>(row, thread::pair()), 0, 0);
     }
-    reader.finish(from, p.count, block_runs(p), front, block.state);
+    reader.finish(from, p.count, forward_runs<NR>(p), front, block.state);
 }
 
 /* A narrow supernode, forward: all its rows. front: in the slot of its last piece. */

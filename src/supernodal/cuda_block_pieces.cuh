@@ -75,16 +75,16 @@ template <int NR> struct block_product {
 /* -------------------------------------------------------------------------------------------- forward --- */
 
 /*
- * acc += the product of columns of a block row, of those of a piece before `last`, with a front. Of the four runs,
- * whose numbers of this block row begin at `panel`, columns begin .. stop - 1 each: one of each run makes four terms.
+ * acc += the product of columns of a block row, of those of a piece before `last`, with a front. Of the four runs
+ * columns begin .. stop - 1 each: one of each run makes four terms. panel: the lane's run of this block row.
  */
 template <int NR>
 __device__ __forceinline__ void multiply_row(block_product<NR> &block, const double *panel,
-                                             const double *front, const block_runs &runs, int begin, int stop,
-                                             int last) {
+                                             const double *front, const forward_runs<NR> &runs, int begin,
+                                             int stop, int last) {
     constexpr int N = NR / 8;
     const int g = block.g(), q = block.q();
-    const double *at = panel + q * runs.apart + GSV_TILE * begin + 2 * g;
+    const double *at = panel + GSV_TILE * begin + 2 * g;
     const double *v[N]; /* rows four apart stand alike */
 #pragma unroll
     for (int n = 0; n < N; n++)
@@ -200,8 +200,8 @@ struct group_split {
 };
 
 /* Of every run so many columns. */
-__device__ __forceinline__ int runs_of_split(const block_runs &runs, const group_split &my) {
-    return (((runs.length + my.splits - 1) >> (2 - my.groups / 2)) + 3) / 4 * 4;
+__device__ __forceinline__ int columns_of_split(int length, const group_split &my) {
+    return (((length + my.splits - 1) >> (2 - my.groups / 2)) + 3) / 4 * 4;
 }
 
 /* After the last piece of a task. It reads anew what it needs of the piece: no register is kept for it before. */
@@ -271,18 +271,18 @@ __device__ __forceinline__ void rows_forward(block_product<NR> &block, const blo
     const gsv_piece &p = slot.piece();
     const int count = p.count;
     const group_split my(p.groups, block.warp());
-    const block_runs runs(p);
+    const forward_runs<NR> runs(p);
     const double *front = slot.front(slot.numbers(p, false));
     if (p.flags & GSV_PIECE_FIRST) {
         block.clear();
         if (my.split == 0 && p.b_rows > 0)
             add_to_own<NR>(block, front + ((count + 7) / 8 * 8 + GSV_TILE * my.group) * NR);
     }
-    const int begin = my.split * runs_of_split(runs, my);
+    const int begin = my.split * columns_of_split(runs.length, my);
     const int top = GSV_TILE * (p.place + my.group),
               live = top < p.nr ? min(min(p.nc, top + GSV_TILE) - p.first, count) : 0;
-    multiply_row<NR>(block, slot.panel() + GSV_TILE * my.group * runs.length, front, runs, begin,
-                     min(begin + runs_of_split(runs, my), live > 0 ? runs.length : 0), live);
+    multiply_row<NR>(block, slot.panel() + runs.start(block.q(), my.group), front, runs, begin,
+                     min(begin + columns_of_split(runs.length, my), live > 0 ? runs.length : 0), live);
     if (p.flags & GSV_PIECE_LAST)
         end_rows_forward<NR>(block, slot, empty, x, u, published);
     else if (p.flags & GSV_PIECE_PUBLISHES)

@@ -24,6 +24,11 @@
  * fence stands between their writes and the producer's copies. Each thread that gathers has rows of its own, so
  * these warps wait for nobody but the slot.
  *
+ * A task that assembles its front for several groups of block rows has it from its first ones' pieces: a slot's front
+ * stands behind its panel, where a piece of the same columns leaves it alone. If there is one such piece the gatherers
+ * give its slot back only when they have copied the front to the other one; the next piece is on its way there by then,
+ * for which that slot is not waited for.
+ *
  * Registers. So many blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled
  * goes through L1, of which shared memory leaves little, to L2 and back, which takes as long as the product of a
  * piece. So what few pieces need is read when they need it (end_rows_forward), and the compiler is kept from keeping
@@ -33,10 +38,10 @@
  * the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is not the sum
  * of the other kernels.
  *
- * Traffic: forward, for a piece of 64 columns of 64 rows, 32 KB, 64 rows of the front, assembled from y and
- * the children's update rows, 24 NR bytes of L2 each or more; backward, for 48 rows of 64 columns, 48 rows of
- * the solution, 8 NR bytes each. At the top of the tree, where there are fewer tasks than blocks, a task has
- * 16 rows or columns, and its pieces four times the vectors.
+ * Traffic: forward, for a piece of 72 columns of 64 rows, 36 KB, 72 rows of the front, or none, and the 64 that
+ * results are added to, assembled from y and the children's update rows, 24 NR bytes of L2 each or more; backward,
+ * for 48 rows of 64 columns, 48 rows of the solution, 8 NR bytes each. At the top of the tree, where there are fewer
+ * tasks than blocks, a task has 16 rows or columns, and its pieces four times the vectors.
  */
 #ifndef GSV_CUDA_BLOCK_STREAM_CUH
 #define GSV_CUDA_BLOCK_STREAM_CUH
@@ -91,6 +96,7 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
             if (p.kind == GSV_NO_PIECE)
                 break;
             const bool two = p.kind == GSV_NARROW_PIECE && !(p.flags & GSV_PIECE_LAST);
+            bool kept = false; /* the slot is given back when its front has been copied */
             if (p.kind == GSV_NARROW_PIECE) {
                 if (two)
                     wait_for(listed, n + 1); /* whose slot the front is in */
@@ -117,14 +123,21 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
             } else if (p.flags & GSV_PIECE_PUBLISHED) {
                 gather_published<NR>(block, slot(n), from, published);
             } else {
+                if (p.a_rows == 0 &&
+                    p.ago == 1) { /* the front is in the slot before, which has been kept for that */
+                    copy_front<NR>(slot(n - 1), slot(n));
+                    arrive_warp(&empty[(n - 1) % room::SLOTS]);
+                }
                 gather_folded<NR>(block, slot(n), from);
+                kept = p.flags & GSV_PIECE_KEPT;
             }
             for (int k = n; k <= n + two; k++)
                 arrive_warp(&ready[k % room::SLOTS]);
             if (!room::PRODUCER_FENCES)
                 before_copies();
-            for (int k = n; k <= n + two; k++)
-                arrive_warp(&empty[k % room::SLOTS]);
+            if (!kept)
+                for (int k = n; k <= n + two; k++)
+                    arrive_warp(&empty[k % room::SLOTS]);
             n += two;
         }
         return;

@@ -20,6 +20,7 @@ enum { STREAM_THREADS = 128, STREAM_WARPS = STREAM_THREADS / 32, STREAM_BLOCK = 
  * with one, and has room for one more than it copies. */
 template <typename T> struct stream_room {
     static const bool PRODUCER_FENCES = false; /* what others write in a slot: they write nothing */
+    static const int COPIES = 1;               /* of block_runs: there are none */
     static const int HEADER = 128;             /* stream_header */
     static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + SHARED_LINE;
     static_assert(SLOT % SHARED_LINE == 0 && (HEADER + GSV_PIECE_LISTS) % SHARED_LINE == 0, "whole lines");
@@ -164,24 +165,29 @@ __device__ __forceinline__ int shift_of(const gsv_device_plan &plan, const gsv_p
 }
 
 /*
- * How columns of block rows stand in a slot: in four runs of so many columns, of each all groups one after the other,
- * and a gap between two runs. A warp reads one column of each run at a time, sixteen bytes a lane: so it finds all
- * banks.
+ * How columns of block rows stand in a slot: in four runs of so many columns, of which a warp reads one column each at
+ * a time, sixteen bytes a lane. COPIES of them, each of all groups one after the other, with a gap in between: four, a
+ * run each, so that such a read finds all banks; or two, of two runs that share banks.
  */
-struct block_runs {
-    int length; /* columns; the last run may have fewer */
-    int apart;  /* numbers from one run to the next */
+template <int COPIES> struct block_runs {
+    static const int EACH = 4 / COPIES; /* runs of a copy */
+    int length;                         /* columns of a run; the last ones may have fewer */
+    int apart;                          /* numbers from one copy to the next */
     __device__ __forceinline__ explicit block_runs(const gsv_piece &p)
-        : length((p.count + 3) / 4), apart(GSV_TILE * p.groups * length + 4) {}
+        : length((p.count + 3) / 4), apart(GSV_TILE * p.groups * EACH * length + 4) {}
     /* Where the front's row for column i of the piece stands: rows for columns read together follow each other. */
     __device__ __forceinline__ int place(int i) const {
         const int run = (i >= length) + (i >= 2 * length) + (i >= 3 * length);
         return 4 * (i - run * length) + run;
     }
+    /* Where a group's numbers of a run begin. */
+    __device__ __forceinline__ int start(int run, int group) const {
+        return run / EACH * apart + GSV_TILE * length * (group * EACH + run % EACH);
+    }
 };
 
 /* What lane `lane` of the producer copies for a piece: at most one range. */
-template <typename T, bool BACKWARD>
+template <typename T, bool BACKWARD, int COPIES>
 __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, const gsv_piece &p, int lane,
                                                   char *slot, char *&to, const char *&from) {
     char *lists = slot + stream_room<T>::HEADER, *panel = lists + GSV_PIECE_LISTS;
@@ -191,18 +197,19 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
     if (lane < 16) {
         if (p.kind == GSV_BLOCK_PIECE) {
             /* forward: a run of a block row's columns; backward: the groups' columns of one block row */
-            const block_runs runs(p);
+            const block_runs<COPIES> runs(p);
+            const int each = block_runs<COPIES>::EACH * runs.length;
             const int k = BACKWARD ? lane : lane / 4, group = BACKWARD ? 0 : lane % 4;
             const int row = BACKWARD ? p.first + k : p.place + group;
-            const int left = BACKWARD ? 16 * p.place : p.first + k * runs.length;
-            const int most = BACKWARD ? 16 * p.groups : min(runs.length, p.count - k * runs.length);
-            if ((BACKWARD ? k < p.count : group < p.groups) && GSV_TILE * row < p.nr) {
+            const int left = BACKWARD ? 16 * p.place : p.first + k * each;
+            const int most = BACKWARD ? 16 * p.groups : min(each, p.count - k * each);
+            if ((BACKWARD ? k < p.count : k < COPIES && group < p.groups) && GSV_TILE * row < p.nr) {
                 const int columns = gsv_block_row_columns(p.nc, row) - left;
                 const int live = columns < most ? columns : most;
                 range = widened(panels + gsv_block_row_start(p.nc, row) + GSV_TILE * left,
                                 live * GSV_TILE * int(sizeof(T)));
                 to = panel + sizeof(T) * (BACKWARD ? int64_t(k) * most * GSV_TILE
-                                                   : k * runs.apart + group * runs.length * GSV_TILE);
+                                                   : runs.start(k * block_runs<COPIES>::EACH, group));
             }
         } else if (lane == 0 && p.kind != GSV_COLUMNS_PIECE) {
             range = widened(panels, p.numbers * int(sizeof(T)));
@@ -362,12 +369,12 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             if (at == second) {
                 ahead = p.flags & GSV_PIECE_CROWD;
                 alone = p.flags & GSV_PIECE_ALONE;
-                if (ahead)
-                    next = take();
             }
+            if (ahead && at == end)
+                next = take();
             char *to = nullptr;
             const char *from = nullptr;
-            const unsigned bytes = range_of_lane<T, BACKWARD>(plan, p, lane, slot, to, from);
+            const unsigned bytes = range_of_lane<T, BACKWARD, Room::COPIES>(plan, p, lane, slot, to, from);
             const bool is_list = lane >= 16 && ring.listed;
             const unsigned lists = ring.listed ? __reduce_add_sync(~0u, is_list ? bytes : 0) : 0;
             unsigned total = __reduce_add_sync(~0u, is_list ? 0 : bytes);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 int64_t gsv_stream_block_least = GSV_BLOCK_LEAST, gsv_stream_together_tasks = GSV_TOGETHER_TASKS,
-        gsv_stream_far_first = GSV_FAR_FIRST;
+        gsv_stream_block_together_tasks = GSV_BLOCK_TOGETHER_TASKS, gsv_stream_far_first = GSV_FAR_FIRST;
 
 /* A supernode of the upper tree, to be sorted. */
 typedef struct member {
@@ -54,6 +54,8 @@ static int64_t tasks_of(const gsv_writer *w, const member *m, int groups) {
     const int32_t units = w->backward ? (nc + GSV_COLUMNS - 1) / GSV_COLUMNS : (nr + GSV_TILE - 1) / GSV_TILE;
     if (!w->block && (w->backward || m->shared || nc <= GSV_WARP_TILE_COLUMNS || nc > GSV_FOLD_COLUMNS))
         groups = 1; /* whatever a level has */
+    if (w->block && nc > GSV_BLOCK_FOLD_COLUMNS && groups > w->groups)
+        groups = w->groups; /* tasks that assemble their front alone have more */
     const int64_t tasks = m->node < 0 ? 1 : (units + groups - 1) / groups;
     if (!w->block || m->node < 0 || w->backward || nc <= GSV_BLOCK_FOLD_COLUMNS)
         return tasks;
@@ -84,11 +86,16 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
     while (w->groups > 1 &&
            tasks_of_level(w, members, count, w->groups) < (w->backward ? GSV_ENOUGH_BACKWARD : GSV_ENOUGH))
         w->groups /= 2;
-    w->together = w->block || w->backward ? 1 : GSV_TOGETHER;
-    while (w->together > 1 && tasks_of_level(w, members, count, w->together) < gsv_stream_together_tasks)
+    /* of a block only where each warp has a block row: what several add up of one they leave where the front is */
+    w->together = w->backward               ? 1
+                  : !w->block               ? GSV_TOGETHER
+                  : w->groups == GSV_GROUPS ? GSV_BLOCK_TOGETHER
+                                            : 1;
+    const int64_t least = w->block ? gsv_stream_block_together_tasks : gsv_stream_together_tasks;
+    while (w->together > 1 && tasks_of_level(w, members, count, w->groups * w->together) < least)
         w->together /= 2;
-    const int64_t tasks = tasks_of_level(w, members, count, w->block ? w->groups : w->together);
-    w->crowd = tasks >= GSV_CROWD;
+    const int64_t tasks = tasks_of_level(w, members, count, w->groups * w->together);
+    w->crowd = tasks >= (w->block && !w->backward ? GSV_BLOCK_CROWD : GSV_CROWD);
     w->width = GSV_COLUMNS / (tasks < GSV_HALF ? 2 : 1);
     /* of this level and of those between it and the root; list->tasks is known when pieces are written */
     const int64_t upward = w->backward ? w->tasks + tasks : w->list->tasks - w->tasks;

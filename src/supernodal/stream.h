@@ -22,7 +22,8 @@
  *
  *      forward    GSV_NARROW_PIECE    as above; the last piece leaves room for the front
  *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups), which several tasks
- *                                     share, a piece each in turn, where there are few
+ *                                     share, a piece each in turn, where there are few; where there are many, a
+ *                                     task that assembles its front has up to four times as many block rows
  *                 GSV_FRONT_PIECE     as above
  *      backward   GSV_NARROW_PIECE    as above
  *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
@@ -65,26 +66,29 @@ enum {
     GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
     GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
     GSV_CROWD = 1024,         /* tasks of a level: several for every block of the device */
-    GSV_ALONE = 396,          /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
-    GSV_ALONE_UPWARD = 1188,  /* if no more than so many are between it and the root, that level's too */
-    GSV_ENOUGH = 132,         /* tasks of a level, of the larger kind: one for every SM of an H200, */
+    GSV_BLOCK_CROWD = 512, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
+    GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
+    GSV_ALONE_UPWARD = 1188,   /* if no more than so many are between it and the root, that level's too */
+    GSV_ENOUGH = 132,          /* tasks of a level, of the larger kind: one for every SM of an H200, */
     GSV_ENOUGH_BACKWARD = 264, /* backward two */
     GSV_FOLDED = 96,           /* columns of a piece at most, where its task assembles them */
     GSV_TOGETHER = 4,          /* block rows at most that a task which assembles their front has together, */
     GSV_TOGETHER_TASKS = 792,  /* if so many tasks are left in the level: two for every block of an H200 */
+    GSV_BLOCK_TOGETHER = 4,    /* likewise for a block of right-hand sides: groups of block rows at most, */
+    GSV_BLOCK_TOGETHER_TASKS = 396, /* if so many tasks are left: three for every two blocks */
     /* numbers above the branches: with as many, forward levels count from the root */
     GSV_FAR_FIRST = 16 << 20,
     /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and so many rows more
      * for others; forward also with the rows that its results are added to */
     GSV_BLOCK_ROOM = 31744,
     GSV_BLOCK_ROOM_ROWS = 258,
-    GSV_BLOCK_FORWARD_ROOM = 41984,
-    GSV_BLOCK_FORWARD_ROWS = 120,
+    GSV_BLOCK_FORWARD_ROOM = 45696,
+    GSV_BLOCK_FORWARD_ROWS = 136,
     GSV_BLOCK_TASKS = 264,     /* forward tasks of a level, about, where they share block rows, */
     GSV_BLOCK_SHARES = 8,      /* so many of them at most */
     GSV_BLOCK_FIT_1 = 160,     /* columns of a forward piece that fit so, of one block row, */
     GSV_BLOCK_FIT_2 = 112,     /* two, */
-    GSV_BLOCK_FIT_4 = 64,      /* four */
+    GSV_BLOCK_FIT_4 = 72,      /* four */
     GSV_BLOCK_COLUMNS = 16,    /* a block of right-hand sides has so many at most */
     GSV_BLOCK_LEAST = 2500,    /* numbers above the branches: with fewer, levels are faster for a block */
     GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
@@ -120,7 +124,8 @@ enum {
     GSV_PIECE_CROWD = 8,      /* its level has many tasks: a block may take the next one early */
     GSV_PIECE_PUBLISHED = 16, /* the supernode's front is published */
     GSV_PIECE_ALONE = 32,     /* its level has few tasks: a block takes no other one while this one waits */
-    GSV_PIECE_ODD = 64,       /* of two tasks that share columns the second: other block rows */
+    GSV_PIECE_ODD = 64,       /* of two tasks that share columns the second: other block rows; */
+    GSV_PIECE_KEPT = 64,      /* GSV_BLOCK_PIECE, forward: the next piece copies its front */
     GSV_PIECE_PUBLISHES =
         128 /* its task, or one of those that share its block row, publishes rows of the front;
              * GSV_BLOCK_PIECE: after this piece */
@@ -149,6 +154,9 @@ typedef struct gsv_piece {
                   * is, and how many those are */
             uint16_t share, shares;
         };
+        /* forward, GSV_BLOCK_PIECE that is not published and has no a: it has the front of the piece before, 1, or
+         * of the one before that, 2 */
+        int32_t ago;
         int32_t left; /* GSV_COLUMNS_PIECE: first column; GSV_SHARE_PIECE: of every sixteen, */
     };
     int32_t b_first;
@@ -185,8 +193,9 @@ typedef struct gsv_stream {
 
 /* Builds the streams; plan->tiles has its panel_ptr, update_place, gather lists and branches. */
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
-/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
-extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_far_first;
+/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS, GSV_BLOCK_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
+extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_block_together_tasks,
+    gsv_stream_far_first;
 /* The forward lists for one right-hand side and, unless block is NULL or there is none, for a block of them in which
  * the triangle of supernode s, if divided[s], is inverted in so many parts. They have as many tasks as the plan's, in
  * which none is, and at most as many pieces more as the plan's say (gsv_piece_list.spare). To be freed with

@@ -1,6 +1,9 @@
 /* Pieces of the forward stream for a block of right-hand sides: stream_pieces.h. Linear in the pieces. */
 #include "stream_pieces.h"
 
+_Static_assert((int)GSV_BLOCK_FOLD_COLUMNS <= 2 * (int)GSV_BLOCK_FIT_4,
+               "a front is that of two pieces at most");
+
 /* Tasks that share a range of so many numbers, for a block of right-hand sides. */
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces) {
     const int64_t most = (numbers + w->quantum - 1) / w->quantum;
@@ -21,7 +24,7 @@ static int32_t width_of(int32_t columns, int32_t most) {
     return (even + 31) / 32 * 32 < most ? (even + 31) / 32 * 32 : most;
 }
 
-/* The only task of some block rows of a triangle that is inverted in parts: it publishes rows of the front, those of the
+/* All pieces of some block rows of a triangle that is inverted in parts: they publish rows of the front, those of the
  * first part as they are assembled, and others when the columns before their part are complete. */
 static void add_part(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t end_row, int32_t columns,
                      int32_t most) {
@@ -29,7 +32,6 @@ static void add_part(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t end_
     const int32_t before = top < piece.nc ? top / part * part : 0; /* columns of other parts */
     const int32_t own =
         before > 0 || top > piece.nc ? top : piece.nc; /* rows that are added to, from here on */
-    gsv_begin_task(w);
     piece.share = 0;
     piece.shares = 1;
     if (top < part && top < piece.nc) {
@@ -57,22 +59,56 @@ static void add_part(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t end_
     }
 }
 
-/* w->groups block rows of a wide supernode from `row` on, in pieces of columns of about the same size: one task, or
- * several that share the pieces. */
-static void add_group(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row) {
+/* Columns of a piece of folded block rows, or of others, at most. */
+static int32_t most_columns(const gsv_writer *w, bool folded) {
     const int32_t fit = w->groups == 1 ? GSV_BLOCK_FIT_1 : w->groups == 2 ? GSV_BLOCK_FIT_2 : GSV_BLOCK_FIT_4;
-    const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS;
-    const int32_t most = folded && fit > GSV_FOLDED ? GSV_FOLDED : fit;
-    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
-    const int32_t end_row = row + w->groups < last ? row + w->groups : last;
-    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1), width = width_of(columns, most);
-    const int32_t runs = (columns + width - 1) / width;
-    const int32_t shares = folded ? 1 : gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
+    return folded && fit > GSV_FOLDED ? GSV_FOLDED : fit;
+}
+
+/* The task of block rows row .. end_row - 1 that assembles their front: for each w->groups of them the same columns, in
+ * one piece or two. The first group's have the front. A ring has two slots: so of two pieces each finds its part of the
+ * front where it was two pieces before, and of one the next piece copies it, and then both slots have it. */
+static void add_folded(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row, int32_t end_row) {
+    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1), most = most_columns(w, true),
+                  width = width_of(columns, most);
+    gsv_begin_task(w);
+    for (int32_t top = row, stop; top < end_row; top = stop) {
+        stop = top + w->groups < end_row ? top + w->groups : end_row;
+        piece.place = top;
+        if (parts > 0) {
+            add_part(w, piece, parts, stop, columns, most);
+            continue;
+        }
+        for (int32_t first = 0; first < columns; first += width) {
+            const int32_t end = first + width < columns ? first + width : columns;
+            const bool all = end - first == columns, keeps = all && top == row && stop < end_row;
+            piece.first = first;
+            piece.count = (int16_t)(end - first);
+            piece.flags = (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) |
+                                    (end == columns ? GSV_PIECE_LAST : 0) | (keeps ? GSV_PIECE_KEPT : 0));
+            piece.a_rows = (uint16_t)(top == row ? end - first : 0);
+            if (top == row)
+                piece.a_first = first;
+            else
+                piece.ago = all && top == row + w->groups ? 1 : 2;
+            /* the rows that results are added to */
+            gsv_set_b(&piece, GSV_TILE * top, first == 0 ? GSV_TILE * (stop - top) : 0);
+            gsv_add_piece(w, piece);
+        }
+    }
+}
+
+/* w->groups block rows of a wide supernode from `row` on whose front is published, in pieces of columns of about the
+ * same size: one task, or several that share the pieces. */
+static void add_published(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row, int32_t end_row) {
+    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1),
+                  width = width_of(columns, most_columns(w, false)), runs = (columns + width - 1) / width;
+    const int32_t shares = gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
     piece.place = row;
-    if (!folded)
-        place_sums(w, &piece, shares);
+    place_sums(w, &piece, shares);
     if (parts > 0) {
-        add_part(w, piece, parts, end_row, columns, most);
+        gsv_begin_task(w);
+        add_part(w, piece, parts, end_row, columns, most_columns(w, false));
         for (int32_t share = 1; share < shares; share++)
             gsv_add_nothing(w, piece);
         return;
@@ -83,22 +119,24 @@ static void add_group(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row
             const int32_t first = k * width, end = first + width < columns ? first + width : columns;
             piece.first = first;
             piece.count = (int16_t)(end - first);
-            piece.flags =
-                (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) | (k + shares >= runs ? GSV_PIECE_LAST : 0) |
-                          (folded ? 0 : GSV_PIECE_PUBLISHED));
-            if (folded) {
-                piece.a_first = first;
-                piece.a_rows = (uint16_t)(end - first);
-            } else {
-                piece.share = (uint16_t)share;
-                piece.shares = (uint16_t)shares;
-            }
+            piece.flags = (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) |
+                                    (k + shares >= runs ? GSV_PIECE_LAST : 0) | GSV_PIECE_PUBLISHED);
+            piece.share = (uint16_t)share;
+            piece.shares = (uint16_t)shares;
             /* the rows that results are added to */
-            const int32_t from = folded || GSV_TILE * row > piece.nc ? GSV_TILE * row : piece.nc;
+            const int32_t from = GSV_TILE * row > piece.nc ? GSV_TILE * row : piece.nc;
             gsv_set_b(&piece, from, first == 0 && from < GSV_TILE * end_row ? GSV_TILE * end_row - from : 0);
             gsv_add_piece(w, piece);
         }
     }
+}
+
+/* So many groups of block rows from `row` on; returns where they end. */
+static int32_t add_groups(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row, int32_t groups) {
+    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, end = row + groups * w->groups;
+    (piece.nc <= GSV_BLOCK_FOLD_COLUMNS ? add_folded : add_published)(w, piece, parts, row,
+                                                                      end < last ? end : last);
+    return end;
 }
 
 void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, gsv_phase phase) {
@@ -115,9 +153,9 @@ void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t publish
         gsv_add_fronts(w, piece, divided ? 0 : piece.nc);
     if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
         for (int32_t row = 0; row < below; row += groups)
-            add_group(w, piece, parts, folded || divided ? row : below - groups - row);
+            add_groups(w, piece, parts, folded || divided ? row : below - groups - row, 1);
     }
     if (phase == GSV_AWAITED)
-        for (int32_t row = below; row < last; row += groups)
-            add_group(w, piece, parts, row);
+        for (int32_t row = below; row < last;)
+            row = add_groups(w, piece, parts, row, folded ? w->together : 1);
 }

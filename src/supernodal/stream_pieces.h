@@ -18,12 +18,12 @@ typedef struct gsv_writer {
     int alone;              /* of a level: it has few tasks */
     int crowd, groups;      /* of a level: it has many tasks; groups of a task of a wide supernode */
     int32_t width;          /* of a level: columns of a task for one right-hand side, backward; */
-    int32_t together;       /* block rows of one that assembles their front, forward */
-    int64_t row;            /* of a supernode, as gsv_piece.row */
-    uint32_t place;         /* backward: of its first column */
-    int64_t sums;           /* backward: of the tasks that share its columns, or -1 */
-    int64_t quantum;        /* of a level: numbers of a task for a block, about */
-    int64_t published;      /* rows of published fronts and of sums, so far */
+    int32_t together;  /* block rows of one that assembles their front, forward; for a block groups of them */
+    int64_t row;       /* of a supernode, as gsv_piece.row */
+    uint32_t place;    /* backward: of its first column */
+    int64_t sums;      /* backward: of the tasks that share its columns, or -1 */
+    int64_t quantum;   /* of a level: numbers of a task for a block, about */
+    int64_t published; /* rows of published fronts and of sums, so far */
 } gsv_writer;
 
 /* Of a level of the forward stream (stream.h). What is no wide supernode in block rows is of the second. */

@@ -11,6 +11,12 @@
 
 static int groups_seen[2]; /* forward, backward: bits of the gsv_piece.groups of blocks of right-hand sides */
 
+/* What a slot has of a front: columns of a supernode. */
+typedef struct kept_front {
+    int32_t first_column, first, count; /* count: -1, nothing */
+    uint64_t front[GSV_BLOCK_FOLD_COLUMNS];
+} kept_front;
+
 /* A slot, and what the stream has written so far. */
 typedef struct walk {
     const gsv_plan *plan;
@@ -29,6 +35,8 @@ typedef struct walk {
     uint64_t parts[16 * GSV_GROUPS]; /* likewise for what several tasks of a block share, */
     int32_t share;                   /* and which of them is next */
     int64_t sums;                    /* end of the sums that have been placed */
+    kept_front slot[2];              /* of a task of a block: the fronts in a ring's two slots, */
+    int together;                    /* and its groups of block rows so far */
     uint64_t half[8];                /* likewise for shared columns, */
     int halves;                      /* one of which has come */
 } walk;

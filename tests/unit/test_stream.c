@@ -10,79 +10,17 @@
 
 #include "cholmod_helpers.h"
 #include "memory.h"
-#include "stream_walk.h"
+#include "stream_block_walk.h"
 #include "supernodal/import.h"
 
 static int shares_seen;     /* bits of gsv_piece.groups of shared block rows, */
 static int together_seen;   /* most block rows of a task, */
 static int64_t halves_seen; /* and tasks that share columns */
-static int most_shares;     /* and how many tasks of a block shared rows */
 static int parts_seen;      /* and of divided triangles which: */
 enum { HALVED = 1, HALVED_BELOW = 2, IN_PART = 4 };
 
 /* right-hand sides; a block of them; and each where every other triangle may be inverted in parts */
 enum { ONE, BLOCK, DIVIDED, BLOCK_DIVIDED };
-
-/* Which of the tasks is this that share rows for a block of right-hand sides? Their sums have a place of their own. */
-static void check_share(walk *w, const gsv_piece *p, int first, int *share, int *shares) {
-    *share = p->flags & GSV_PIECE_PUBLISHED ? p->share : 0;
-    *shares = p->flags & GSV_PIECE_PUBLISHED ? p->shares : 1;
-    CHECK(*share == w->share && *share < *shares && *shares <= GSV_BLOCK_SHARES);
-    if (*shares > 1 && *share == 0 && first) {
-        CHECK(p->numbers >= w->sums);
-        w->sums = p->numbers + (int64_t)*shares * 16 * p->groups;
-        CHECK(w->sums <= w->plan->tiles->stream.published);
-        most_shares = *shares > most_shares ? *shares : most_shares;
-    }
-    if (p->flags & GSV_PIECE_LAST)
-        w->share = *share + 1 == *shares ? 0 : *share + 1;
-}
-
-/* Columns of the block rows of a task; sum: one for each of its rows. */
-static void block_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum) {
-    const int32_t s = supernode_at(w->plan, p);
-    CHECK(p->groups == 1 || p->groups == 2 || p->groups == 4);
-    CHECK(p->panel == w->plan->tiles->panel_ptr[s] && p->place % p->groups == 0);
-    CHECK(p->first % 8 == 0);
-    for (int columns = 8; columns <= GSV_BLOCK_COLUMNS; columns += 8)
-        CHECK(8 * ((p->count + 3) / 4 * 4 * p->groups * GSV_TILE + 2 +
-                   columns * ((p->count + 7) / 8 * 8 + GSV_TILE * p->groups)) <=
-              GSV_BLOCK_FORWARD_ROOM + 8 * GSV_BLOCK_FORWARD_ROWS * (columns - 8));
-    int share, shares;
-    check_share(w, p, first, &share, &shares);
-    const int folded = !(p->flags & GSV_PIECE_PUBLISHED), divided = is_divided(w, s);
-    const int32_t top = GSV_TILE * p->place, end = top + GSV_TILE * p->groups;
-    const int32_t part = divided ? gsv_part_columns(p->nc, w->divided[s]) : p->nc;
-    const int32_t before = top < p->nc ? top / part * part : 0; /* columns of parts before these rows' */
-    CHECK((p->a_rows > 0) == folded && folded == (p->nc <= GSV_BLOCK_FOLD_COLUMNS && !divided));
-    CHECK(p->a_rows == 0 || (p->a_first == p->first && p->a_rows == p->count));
-    CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !(before > 0 && p->first + p->count == before));
-    CHECK((shares == 1 || !divided) && (p->first >= before || p->first + p->count <= before));
-    CHECK((p->b_rows > 0) ==
-          (first && share == 0 && (folded || before > 0 || (end > p->nc && p->nr > p->nc))));
-    CHECK(p->b_rows == 0 || p->b_first == (folded || before > 0 || top > p->nc ? top : p->nc));
-    w->published += !folded;
-    for (int32_t r = 0; r < end - top && top + r < p->nr; r++) {
-        const int32_t i = top + r;
-        if (first)
-            sum[r] = p->b_rows > 0 && i >= p->nc ? gather(w, p, 1, i - p->b_first) : 0;
-        if (first && before > 0 && i < p->nc)
-            CHECK(w->v->b[p->first_column + i] + gather(w, p, 1, r) == published_front(w, p, i));
-        for (int32_t c = p->first; c < p->first + p->count && c <= i; c++) {
-            CHECK(folded || *front_done(w, p, c));
-            sum[r] += w->v->panels[place(w->plan, s, i, c)] *
-                      (p->a_rows > 0 ? w->v->b[p->first_column + c] + gather(w, p, 0, c - p->first)
-                                     : published_front(w, p, c));
-        }
-        if (p->flags & GSV_PIECE_LAST) {
-            w->parts[r] = sum[r] + (share > 0 ? w->parts[r] : 0);
-            if (share + 1 == shares)
-                finish(w, p, i, w->parts[r]);
-        }
-    }
-    if (p->flags & GSV_PIECE_PUBLISHES)
-        publish(w, p, top, end);
-}
 
 /* Some columns of each sixteen of a block row, which tasks that follow each other share. Where the triangle is inverted
  * in two parts, two of four tasks have the columns of the first one, for rows that wait for these, and two the others. */
@@ -221,9 +159,13 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
             const gsv_piece *p = &list->piece[k == 0 ? t : list->task[t] + k - 1];
             const uint64_t *b = w->v->b + p->first_column, *panel = w->v->panels + p->panel;
             check_piece(w, p, 0);
-            const int first = k == 0 || (k == 1 && list->piece[t].kind == GSV_FRONT_PIECE);
+            const gsv_piece *next = k + 1 < pieces ? &list->piece[list->task[t] + k] : NULL,
+                            *before = k == 0   ? NULL
+                                      : k == 1 ? &list->piece[t]
+                                               : &list->piece[list->task[t] + k - 2];
+            const int first = !before || before->kind == GSV_FRONT_PIECE || follows(before, p);
             CHECK(!(p->flags & GSV_PIECE_FIRST) == !first);
-            CHECK(!(p->flags & GSV_PIECE_LAST) == (k + 1 < pieces));
+            CHECK(!(p->flags & GSV_PIECE_LAST) == (next && !follows(p, next)));
             const int last = p->flags & GSV_PIECE_LAST;
             if (p->kind == GSV_NARROW_PIECE) {
                 CHECK(p->first == reached && p->first % 4 == 0);
@@ -250,9 +192,13 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                 CHECK(!block || !last || 8 * (p->numbers + 8 * ((p->nr + 15) / 16 * 16)) <= GSV_BLOCK_ROOM);
             } else if (p->kind == GSV_BLOCK_PIECE) {
                 const int shared = p->flags & GSV_PIECE_PUBLISHED && p->shares > 1;
+                reached = first ? 0 : reached;
                 CHECK(shared ? p->first >= reached : p->first == reached);
                 reached = p->first + p->count;
-                block_forward(w, p, first, sum);
+                if (k == 0)
+                    clear_slots(w);
+                const uint64_t *kept = slot_front(w, p, k, next);
+                block_forward(w, p, first, kept, sum);
                 CHECK(!last || shared || reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
                       reached == gsv_block_row_columns(p->nc, p->place + p->groups - 1));
             } else if (p->kind == GSV_SHARE_PIECE) {
@@ -499,11 +445,11 @@ int main(void) {
     check_matrix("shell:90", 0, &common);
     check_streams("grid3d:26", DIVIDED, 0, &common);
     check_streams("shell:90", DIVIDED, 0, &common);
-    CHECK(together_seen == 1);
+    CHECK(together_seen == 1 && block_together_seen == 0);
     check_streams("elasticity3d:20", DIVIDED, 0, &common);
     CHECK(parts_seen == (HALVED | HALVED_BELOW | IN_PART));
     CHECK(shares_seen == (2 | 4) && halves_seen > 0 && most_shares > 2);
-    gsv_stream_together_tasks = gsv_stream_far_first = 0;
+    gsv_stream_together_tasks = gsv_stream_block_together_tasks = gsv_stream_far_first = 0;
     check_matrix("grid3d:14", 0, &common);
     check_matrix("grid2d:300", 0, &common);
     check_matrix("elasticity3d:12", 0, &common);
@@ -517,6 +463,9 @@ int main(void) {
     CHECK(most_shares > 2); /* of the triangles between them */
     check_streams("grid3d:26", BLOCK_DIVIDED, 0, &common);
     check_streams("shell:150", BLOCK, 0, &common);
+    check_streams("shell:150", BLOCK_DIVIDED, 0, &common);
+    CHECK(block_together_seen == GSV_BLOCK_TOGETHER);
+    CHECK(kept_seen == (COPIED | IN_PLACE | OF_TWO));
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
     cholmod_finish(&common);
     return testing_done();
