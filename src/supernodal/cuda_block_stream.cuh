@@ -61,6 +61,7 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
     typedef block_slot<NR> slot_of;
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
     static_assert(room::SLOT % SHARED_LINE == 0, "whole lines");
+    static_assert(BACKWARD || room::SLOTS == 2, "a front that is kept is in both slots");
     static_assert(room::PAYLOAD >= GSV_BLOCK_ROOM + GSV_NARROW_ROWS * (NR - 8) * 8 + SHARED_LINE,
                   "a narrow supernode's front has room");
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
@@ -123,8 +124,8 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
             } else if (p.flags & GSV_PIECE_PUBLISHED) {
                 gather_published<NR>(block, slot(n), from, published);
             } else {
-                if (p.a_rows == 0 &&
-                    p.ago == 1) { /* the front is in the slot before, which has been kept for that */
+                if (p.a_rows == 0 && p.ago == 1) {
+                    /* the front is in the slot before, which has been kept for that */
                     copy_front<NR>(slot(n - 1), slot(n));
                     arrive_warp(&empty[(n - 1) % room::SLOTS]);
                 }
