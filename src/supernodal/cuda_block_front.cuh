@@ -19,7 +19,7 @@ struct block_slot_room {
 
 /*
  * A block's warps, and its shared memory, in bytes: a ring of slots, which have a piece, its front and, of the first
- * piece of a forward task, the rows that the results are added to. Forward, to gather takes longer than to multiply:
+ * piece of forward block rows, the rows that the results are added to. Forward, to gather takes longer than to multiply:
  * eight warps, for which two blocks of an SM have registers.
  */
 template <int NR, bool BACKWARD> struct block_room : block_slot_room {

@@ -49,8 +49,9 @@
  *
  *      a    forward: the rows of the front's own columns that the piece multiplies with, where every task
  *           assembles them for itself; none if pieces before have brought them
- *      b    forward: the rows that the task has results for, or publishes, with its first piece; backward: the
- *           rows whose numbers the piece reads, as places among the upper tree's columns
+ *      b    forward: the rows that the task has results for, or publishes, with its first piece, or where a task has
+ *           several groups of block rows with the first of each; backward: the rows whose numbers the piece reads, as
+ *           places among the upper tree's columns
  */
 #ifndef GSV_STREAM_H
 #define GSV_STREAM_H
@@ -118,8 +119,8 @@ enum {
     GSV_NO_PIECE
 };
 enum {
-    GSV_PIECE_FIRST = 1,
-    GSV_PIECE_LAST = 2,
+    GSV_PIECE_FIRST = 1,      /* of its task, or of one of the task's groups of block rows; */
+    GSV_PIECE_LAST = 2,       /* likewise */
     GSV_PIECE_FAR = 4,        /* its lists do not fit into a slot */
     GSV_PIECE_CROWD = 8,      /* its level has many tasks: a block may take the next one early */
     GSV_PIECE_PUBLISHED = 16, /* the supernode's front is published */

@@ -273,22 +273,32 @@ static void check_condition(int n, int below, double growth, int parts) {
     free(rows);
 }
 
+/* Pieces whose front the next one copies: in elasticity3d:18. */
+static int64_t count_kept(const gsv_piece_list *list) {
+    int64_t kept = 0;
+    for (int32_t k = 0; list->tasks > 0 && k < list->task[list->tasks]; k++)
+        kept += list->piece[k].kind == GSV_BLOCK_PIECE && list->piece[k].flags & GSV_PIECE_KEPT;
+    return kept;
+}
+
 int main(void) {
     static const char *const specs[] = {"grid2d:60",  "elasticity3d:8",  "arrow:300,20,7", "grid2d:200",
                                         "grid2d:300", "elasticity3d:18", "grid3d:14",      "grid3d:26"};
     int by_teams[2] = {0}; /* trees whose branches are walked forward by teams, [1], or not */
+    int64_t kept = 0;
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
         printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
     }
-    gsv_stream_block_least = gsv_stream_block_together_tasks = 0; /* fronts are kept in elasticity3d:18 */
+    gsv_stream_block_least = gsv_stream_block_together_tasks = 0;
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
         problem p = {0};
         open_problem(&p, specs[k]);
         const gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
         CHECK(form->level_by_level_above || form->block_columns == 16);
         by_teams[p.factor->plan.tiles->branches.team_forward]++;
+        kept += count_kept(&p.factor->plan.tiles->stream.block_forward);
         for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
             testing_in("%s, system %d", specs[k], (int)systems[s]);
             check_system(&p, systems[s]);
@@ -303,7 +313,7 @@ int main(void) {
         }
         close_problem(&p);
     }
-    CHECK(by_teams[0] > 0 && by_teams[1] > 0);
+    CHECK(by_teams[0] > 0 && by_teams[1] > 0 && kept > 0);
     check_condition(200, 0, 1e9, 0);
     check_condition(1000, 0, 1e9, 0);
     check_condition(1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */
