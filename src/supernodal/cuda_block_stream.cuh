@@ -55,7 +55,7 @@ namespace gsv {
 template <int NR, bool BACKWARD>
 __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR, BACKWARD>::BLOCKS)
     block_stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const double *from, double *to,
-                        double *u, double *published, gsv_stream_state *state) {
+                        double *u, double *published, gsv_stream_state *state, launch_part part) {
 #if __CUDA_ARCH__ >= 900
     typedef block_room<NR, BACKWARD> room;
     typedef block_slot<NR> slot_of;
@@ -86,9 +86,10 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
     if (threadIdx.x >= room::THREADS + room::GATHER_THREADS) {
         produce<double, BACKWARD, room>(plan, list, state,
                                         ring{memory, full, empty, ready, memory + room::STAGE, listed});
+        wait_for_first_part(part);
         return;
     }
-    wait_for_vectors();
+    wait_for_vectors(part);
     if (threadIdx.x >= room::THREADS) {
         const block_gather<NR> block = {plan, state, u, list.upper};
         for (int n = 0;; n++) {

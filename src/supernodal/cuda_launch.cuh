@@ -6,6 +6,7 @@
 #include "cuda_block_stream.cuh"
 #include "cuda_branch_one.cuh"
 #include "cuda_level_launch.cuh"
+#include "cuda_limb.h"
 #include "cuda_lower.h"
 #include "cuda_stream.cuh"
 
@@ -49,10 +50,12 @@ template <typename T, int NR> bool walks_stream(const gsv_sweep_form &form) {
            (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()][0] > 0;
 }
 
-/* Bytes that the forward sweep of a stream wants filled with ABSENT: f and, behind it, the upper rows of u. */
+/* Bytes that the forward sweep of a stream wants filled with ABSENT: f and, behind it, the upper rows of u, but for
+ * several right-hand sides not those that limbs keep to themselves. */
 template <typename T, int NR> int64_t forward_fill(const gsv_plan *plan, const gsv_device_vectors &vectors) {
+    const gsv_tiles *tiles = plan->tiles;
     return static_cast<char *>(vectors.u) - static_cast<char *>(vectors.f) +
-           plan->tiles->upper_updates * NR * int64_t(sizeof(T));
+           (NR > 1 ? tiles->handed_updates : tiles->upper_updates) * NR * int64_t(sizeof(T));
 }
 
 template <typename T, int NR>
@@ -132,10 +135,11 @@ template <typename T, bool BACKWARD> struct stream_shape<T, 1, BACKWARD> {
     static const int THREADS = STREAM_BLOCK, BYTES = stream_room<T>::BYTES;
 };
 
-/* One sweep of the upper tree. */
+/* One sweep of the upper tree. part: of a block of right-hand sides, forward, after limbs SECOND_OF_TWO. */
 template <typename T, int NR, bool BACKWARD>
 cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &form,
-                          const gsv_device_vectors &vectors, cudaStream_t stream) {
+                          const gsv_device_vectors &vectors, cudaStream_t stream,
+                          launch_part part = THE_ONLY) {
     const gsv_device_pieces &pieces = NR == 1    ? BACKWARD ? device.backward_pieces : device.forward_pieces
                                       : BACKWARD ? device.block_backward
                                                  : device.block_forward;
@@ -143,12 +147,30 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
     const int most = form.stream_blocks[class_index<NR>()][BACKWARD];
     if (pieces.tasks == 0)
         return cudaSuccess;
-    return launch_allowed(stream_kernel_of<T, NR, BACKWARD>(), pieces.tasks < most ? pieces.tasks : most,
-                          shape::THREADS, shape::BYTES, stream, device, pieces,
-                          static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
-                          static_cast<T *>(BACKWARD ? vectors.y : vectors.x),
-                          static_cast<T *>(BACKWARD && NR == 1 ? vectors.f : vectors.u),
-                          static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state);
+    const auto launch_with = [&](auto... others) {
+        return launch_allowed(stream_kernel_of<T, NR, BACKWARD>(), pieces.tasks < most ? pieces.tasks : most,
+                              shape::THREADS, shape::BYTES, stream, device, pieces,
+                              static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
+                              static_cast<T *>(BACKWARD ? vectors.y : vectors.x),
+                              static_cast<T *>(BACKWARD && NR == 1 ? vectors.f : vectors.u),
+                              static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state, others...);
+    };
+    if constexpr (NR == 1)
+        return launch_with();
+    else
+        return launch_with(part);
+}
+
+/* Several right-hand sides, forward: the limbs, and the stream above them. */
+template <typename T, int NR>
+cudaError_t forward_above(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+                          const gsv_device_vectors &vectors, cudaStream_t stream) {
+    const gsv_limbs *limbs = &plan->tiles->limbs;
+    const cudaError_t error =
+        gsv_limb_forward(limbs, &device, &vectors, NR, form.stream_blocks[class_index<8>()][false], stream);
+    return error != cudaSuccess ? error
+                                : launch_stream<T, NR, false>(device, form, vectors, stream,
+                                                              limbs->count > 0 ? SECOND_OF_TWO : THE_ONLY);
 }
 
 /* Blocks of one kernel that an SM runs at a time. */
@@ -243,7 +265,8 @@ template <typename T> cudaError_t count_stream_blocks(const gsv_branches *branch
         return error;
     error = count_class<T, 1>(most, processors, blocks[0]);
     if constexpr (has_stream<T, 8>::value) {
-        if (error == cudaSuccess && gsv_team_reserve(branches) != cudaSuccess) {
+        if (error == cudaSuccess &&
+            (gsv_team_reserve(branches) != cudaSuccess || gsv_limb_reserve() != cudaSuccess)) {
             cudaGetLastError(); /* no room for the branches' kernels beside these streams */
             return cudaSuccess;
         }
@@ -261,8 +284,12 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, 
     const bool branches = walks_branches(plan, form);
     cudaError_t error = branches ? forward_branches<T, NR>(plan, device, form, vectors, stream) : cudaSuccess;
     if constexpr (has_stream<T, NR>::value)
-        if (error == cudaSuccess && walks_stream<T, NR>(form))
-            return launch_stream<T, NR, false>(device, form, vectors, stream);
+        if (error == cudaSuccess && walks_stream<T, NR>(form)) {
+            if constexpr (NR == 1)
+                return launch_stream<T, NR, false>(device, form, vectors, stream);
+            else
+                return forward_above<T, NR>(plan, device, form, vectors, stream);
+        }
     for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
         level_part part =
             part_of(plan->tiles, device, form, branches, k, plan->tiles->assemble, device.assemble);

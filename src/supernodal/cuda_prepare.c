@@ -31,6 +31,9 @@ enum {
     BRANCHES,
     LISTS,
     WALKS,
+    LIMBS,
+    LIMB_CHUNKS,
+    LIMB_LISTS,
     OUTSIDE_ROW,
     UPPER_COLUMN,
     FORWARD_PIECES,
@@ -128,6 +131,9 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
+        l.size[LIMBS] = tiles->limbs.count * (int64_t)sizeof(gsv_limb);
+        l.size[LIMB_CHUNKS] = tiles->limbs.nchunks * (int64_t)sizeof(gsv_limb_chunk);
+        l.size[LIMB_LISTS] = tiles->limbs.nlists * 2;
     }
     for (int k = 0; k < PARTS; k++)
         l.start[k + 1] = (l.start[k] + l.size[k] + 255) / 256 * 256;
@@ -316,6 +322,9 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [BRANCHES] = branches->branch,
         [LISTS] = branches->lists,
         [WALKS] = branches->walks,
+        [LIMBS] = plan->tiles->limbs.limb,
+        [LIMB_CHUNKS] = plan->tiles->limbs.chunk,
+        [LIMB_LISTS] = plan->tiles->limbs.lists,
         [OUTSIDE_ROW] = branches->outside_row,
         [UPPER_COLUMN] = branches->upper_column,
         [UPPER_ROWS] = plan->tiles->stream.rows,
@@ -353,6 +362,9 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .branches = (const gsv_branch *)(base + l.start[BRANCHES]),
         .branch_lists = (const uint16_t *)(base + l.start[LISTS]),
         .branch_walks = (const uint16_t *)(base + l.start[WALKS]),
+        .limbs = (const gsv_limb *)(base + l.start[LIMBS]),
+        .limb_chunks = (const gsv_limb_chunk *)(base + l.start[LIMB_CHUNKS]),
+        .limb_lists = (const uint16_t *)(base + l.start[LIMB_LISTS]),
         .outside_row = (const int32_t *)(base + l.start[OUTSIDE_ROW]),
         .outside_update = (uint32_t)plan->tiles->upper_updates,
         .upper_column = (const int32_t *)(base + l.start[UPPER_COLUMN]),

@@ -45,6 +45,9 @@ typedef struct gsv_device_plan {
     const gsv_branch *branches;                    /* [count] */
     const uint16_t *branch_lists, *branch_walks;
     const int32_t *outside_row;
+    const gsv_limb *limbs; /* [count] */
+    const gsv_limb_chunk *limb_chunks;
+    const uint16_t *limb_lists;
     uint32_t outside_update;     /* row of the update vectors of the first outside row; the others follow */
     const int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */
     gsv_device_pieces forward_pieces, backward_pieces; /* one right-hand side */
@@ -94,7 +97,8 @@ typedef struct gsv_sweep_form {
 typedef struct gsv_device_vectors {
     void *y, *x, *u;
     /* the upper tree's solution [stream.columns], and fronts of wide supernodes [stream.published], one after
-     * the other, and then comes u. Where the upper tree is a stream, they and the upper rows of u are filled
+     * the other, and then comes u. Where the upper tree is a stream, they and the upper rows of u, for several
+     * right-hand sides those that are handed over (gsv_tiles.handed_updates), are filled
      * with ABSENT before: by the load, but that, for several right-hand sides, f and u are left to the branches'
      * launch of the forward sweep, if there is one. The backward sweep wants only z, and for one right-hand side f. */
     void *z, *f;

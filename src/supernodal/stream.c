@@ -48,8 +48,15 @@ static bool set_levels(const gsv_plan *plan, int backward, bool far_first, membe
     return true;
 }
 
+/* A limb has it: no stream forward for a block of right-hand sides does. */
+static bool is_walked(const gsv_writer *w, const member *m) {
+    return w->block && !w->backward && w->plan->tiles->limbs.in[m->s];
+}
+
 /* Tasks of one supernode, of so many groups. */
 static int64_t tasks_of(const gsv_writer *w, const member *m, int groups) {
+    if (is_walked(w, m))
+        return 0;
     const int32_t nr = gsv_rows(w->plan, m->s), nc = gsv_columns(w->plan, m->s);
     const int32_t units = w->backward ? (nc + GSV_COLUMNS - 1) / GSV_COLUMNS : (nr + GSV_TILE - 1) / GSV_TILE;
     if (!w->block && (w->backward || m->shared || nc <= GSV_WARP_TILE_COLUMNS || nc > GSV_FOLD_COLUMNS))
@@ -76,7 +83,7 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
     int64_t numbers = 0;
     bool shared = false;
     for (int64_t k = 0; k < count && members[k].level == members[0].level; k++) {
-        numbers += members[k].numbers;
+        numbers += is_walked(w, &members[k]) ? 0 : members[k].numbers;
         shared |= members[k].shared;
     }
     w->quantum = numbers / GSV_BLOCK_TASKS + 1;
@@ -105,6 +112,8 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
 
 /* What a supernode has in a phase of its level. */
 static void add_member(gsv_writer *w, const member *m, gsv_phase phase) {
+    if (is_walked(w, m))
+        return;
     const bool in_rows =
         m->node >= 0 && !w->backward && (w->block || gsv_columns(w->plan, m->s) > GSV_WARP_TILE_COLUMNS);
     w->row = w->backward ? m->row : w->plan->tiles->row_place[m->s];

@@ -1,9 +1,10 @@
 /*
  * The upper tree of the device's plan: what is in no branch (branches.h), as streams of pieces, one for each
- * sweep of one right-hand side, and one for each sweep of a block of them. A piece is a range of a panel that
- * fits into a slot of a block's shared memory, with all that a block needs to know of it; a task is one piece
- * or several that a block works off one after the other, because their sums belong together. Blocks take
- * tasks in the order of the stream (cuda_stream.cuh), in which a task comes after all that it waits for.
+ * sweep of one right-hand side, and one for each sweep of a block of them, forward without what is in a limb
+ * (limbs.h). A piece is a range of a panel that fits into a slot of a block's shared memory, with all that a
+ * block needs to know of it; a task is one piece or several that a block works off one after the other, because
+ * their sums belong together. Blocks take tasks in the order of the stream (cuda_stream.cuh), in which a task
+ * comes after all that it waits for.
  * Plain C; follows from the pattern alone, and from which triangles are inverted in parts.
  *
  *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows

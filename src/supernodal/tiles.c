@@ -30,6 +30,7 @@ void gsv_tiles_free(gsv_tiles *tiles) {
     gsv_free(tiles->update_place);
     gsv_many_free(&tiles->many);
     gsv_stream_free(&tiles->stream);
+    gsv_limbs_free(&tiles->limbs);
     gsv_branches_free(&tiles->branches);
     gsv_free(tiles->tiny.ptr);
     gsv_free(tiles->tiny.outside);
@@ -74,23 +75,28 @@ void gsv_tiles_list_rows(const gsv_plan *plan, int all, int32_t *rows) {
                    (size_t)gsv_rows(plan, s) * sizeof *rows);
 }
 
-/* Is s in a branch, and if so, its root? */
-static int place_of(const gsv_plan *plan, const gsv_branches *branches, int32_t s) {
-    const int32_t b = branches->of[s], parent = plan->parent[s];
-    return b < 0 ? 0 : parent < 0 || branches->of[parent] != b ? 1 : 2;
+/* Where an update vector belongs: 0, of the upper tree, and handed from block to block; 1, of a limb that keeps it to
+ * itself; 2, of a root of a branch; 3, of another supernode of one. */
+static int place_of(const gsv_plan *plan, const gsv_tiles *tiles, int32_t s) {
+    const int32_t b = tiles->branches.of[s], parent = plan->parent[s];
+    if (b < 0)
+        return parent >= 0 && tiles->limbs.in[parent];
+    return parent < 0 || tiles->branches.of[parent] != b ? 2 : 3;
 }
 
-/* Update vectors of the upper tree, then those of the branches' roots, then the others. */
+/* In this order. */
 static void place_updates(const gsv_plan *plan, gsv_tiles *tiles) {
-    int64_t rows[3] = {0}, end[3];
+    int64_t rows[4] = {0}, end[4] = {0};
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int where = place_of(plan, &tiles->branches, s);
+        const int where = place_of(plan, tiles, s);
         tiles->update_place[s] = where; /* until the next loop */
         rows[where] += gsv_updates(plan, s);
     }
-    end[0] = 0;
-    end[1] = tiles->upper_updates = rows[0];
-    end[2] = tiles->shared_updates = rows[0] + rows[1];
+    for (int k = 1; k < 4; k++)
+        end[k] = end[k - 1] + rows[k - 1];
+    tiles->handed_updates = end[1];
+    tiles->upper_updates = end[2];
+    tiles->shared_updates = end[3];
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int64_t where = tiles->update_place[s];
         tiles->update_place[s] = end[where];
@@ -309,21 +315,27 @@ static bool fill_lists(const gsv_plan *plan, int threads, gsv_tiles *tiles) {
     return narrow && assemble && forward && backward;
 }
 
-/* The stream and the tiles for many right-hand sides, which know nothing of each other. */
+/* The stream, the limbs' lists and the tiles for many right-hand sides, which know nothing of each other. */
 static gpusolve_status make_sweeps(gsv_plan *plan, int threads, gsv_message *message) {
-    gpusolve_status stream = GPUSOLVE_OK, many = GPUSOLVE_OK;
-    gsv_message other = {{0}};
-    const int most = threads < 2 || plan->l.row_ptr[plan->l.nsuper] < MANY_ROWS ? 1 : 2;
+    gpusolve_status status[3] = {GPUSOLVE_OK, GPUSOLVE_OK, GPUSOLVE_OK};
+    gsv_message messages[3] = {{{0}}};
+    const int most = plan->l.row_ptr[plan->l.nsuper] < MANY_ROWS ? 1 : threads < 3 ? threads : 3;
 #pragma omp parallel sections num_threads(most)
     {
 #pragma omp section
-        stream = gsv_stream_create(plan, &plan->tiles->stream, message);
+        status[0] = gsv_stream_create(plan, &plan->tiles->stream, &messages[0]);
 #pragma omp section
-        many = gsv_many_create(plan, &plan->tiles->many, &other);
+        status[1] = gsv_many_create(plan, &plan->tiles->many, &messages[1]);
+#pragma omp section
+        status[2] = gsv_limbs_fill(plan, &plan->tiles->limbs, &messages[2]);
     }
-    if (stream == GPUSOLVE_OK && many != GPUSOLVE_OK && message)
-        *message = other;
-    return stream != GPUSOLVE_OK ? stream : many;
+    for (int k = 0; k < 3; k++)
+        if (status[k] != GPUSOLVE_OK) {
+            if (message)
+                *message = messages[k];
+            return status[k];
+        }
+    return GPUSOLVE_OK;
 }
 
 gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *message) {
@@ -335,6 +347,8 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *messa
     if (!tiles)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     gpusolve_status status = gsv_branches_choose(plan, &tiles->branches, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_limbs_choose(plan, tiles->branches.of, &tiles->limbs, message);
     if (status != GPUSOLVE_OK) {
         gsv_tiles_free(tiles);
         return status;
@@ -363,7 +377,7 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *messa
     const int64_t tasks = tiles->assemble.ptr[plan->nlevels] + tiles->forward.ptr[plan->nlevels] +
                           tiles->backward.ptr[plan->nlevels];
     plan->bytes += (int64_t)sizeof *tiles + 8 * (3 * nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
-                   8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + tiles->stream.bytes +
-                   tiles->many.bytes + (int64_t)sizeof(gsv_task) * tasks;
+                   8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + tiles->limbs.bytes +
+                   tiles->stream.bytes + tiles->many.bytes + (int64_t)sizeof(gsv_task) * tasks;
     return GPUSOLVE_OK;
 }

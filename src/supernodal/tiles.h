@@ -18,6 +18,7 @@
 
 #include "../dense_kernels/panel_layout.h"
 #include "branches.h"
+#include "limbs.h"
 #include "many.h"
 #include "plan.h"
 #include "stream.h"
@@ -63,12 +64,14 @@ struct gsv_tiles {
     int64_t upper_rows;
     uint32_t *gather_ptr;  /* [rows + 1] front row row_place[s] + i is owed gather[gather_ptr[.]] .. */
     int64_t *update_place; /* [nsuper] the device's first row of each update vector: those of the upper tree
-                            * first, in 0 .. upper_updates - 1, then those that branches leave it, before
-                            * shared_updates, then what branches keep to themselves */
-    int64_t upper_updates, shared_updates;
+                            * first, in 0 .. upper_updates - 1, of which limbs keep those from handed_updates on to
+                            * themselves, then those that branches leave it, before shared_updates, then what
+                            * branches keep to themselves */
+    int64_t handed_updates, upper_updates, shared_updates;
     uint32_t *gather; /* [update rows] rows of update vectors, at their places; children ascend */
     gsv_supernode_list tiny, small;
     gsv_branches branches;
+    gsv_limbs limbs;
     gsv_stream stream;
     gsv_task_list assemble, forward, backward; /* of wide supernodes */
     gsv_many many;

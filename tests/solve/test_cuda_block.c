@@ -1,8 +1,9 @@
 /*
- * Two to sixteen right-hand sides whose upper tree is solved as a stream (stream.h), on trees that are far
- * too small to be worth it: the answers of one column to rounding; one set of bits, wherever a column stands
- * and however many are beside it; one column's bits with the option for them; capture; a lost task ends in a
- * status; NaNs end in NaNs. Triangles that are inverted in parts, with one right-hand side as well.
+ * Two to sixteen right-hand sides whose upper tree is solved as a stream (stream.h), above limbs (limbs.h) or
+ * not, on trees that are far too small to be worth it: the answers of one column to rounding; one set of bits,
+ * wherever a column stands and however many are beside it; one column's bits with the option for them; capture;
+ * a lost task ends in a status; NaNs end in NaNs. Triangles that are inverted in parts, with one right-hand side
+ * as well.
  */
 #include "cuda_problem.h"
 
@@ -285,35 +286,40 @@ int main(void) {
     static const char *const specs[] = {"grid2d:60",  "elasticity3d:8",  "arrow:300,20,7", "grid2d:200",
                                         "grid2d:300", "elasticity3d:18", "grid3d:14",      "grid3d:26"};
     int by_teams[2] = {0}; /* trees whose branches are walked forward by teams, [1], or not */
-    int64_t kept = 0;
+    int64_t kept = 0, limbs = 0;
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
         printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
     }
     gsv_stream_block_least = gsv_stream_block_together_tasks = 0;
-    for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+    const size_t count = sizeof specs / sizeof *specs;
+    for (size_t k = 0; k < 2 * count; k++) { /* without limbs, and with them */
+        const char *spec = specs[k % count];
         problem p = {0};
-        open_problem(&p, specs[k]);
+        gsv_limb_numbers = k < count ? 0 : GSV_LIMB_NUMBERS;
+        open_problem(&p, spec);
+        limbs += p.factor->plan.tiles->limbs.count;
+        CHECK(k >= count || limbs == 0);
         const gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
         CHECK(form->level_by_level_above || form->block_columns == 16);
         by_teams[p.factor->plan.tiles->branches.team_forward]++;
         kept += count_kept(&p.factor->plan.tiles->stream.block_forward);
         for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
-            testing_in("%s, system %d", specs[k], (int)systems[s]);
+            testing_in("%s, system %d%s", spec, (int)systems[s], k < count ? "" : ", limbs");
             check_system(&p, systems[s]);
         }
         check_same_bits(&p);
         check_capture(&p, 7);
         check_capture(&p, 16);
-        if (k + 1 == sizeof specs / sizeof *specs && !form->level_by_level_above) {
+        if (k % count + 1 == count && !form->level_by_level_above) {
             check_lost_task(&p, 8, 0);
             check_lost_task(&p, 16, 1);
             check_nans(&p);
         }
         close_problem(&p);
     }
-    CHECK(by_teams[0] > 0 && by_teams[1] > 0 && kept > 0);
+    CHECK(by_teams[0] > 0 && by_teams[1] > 0 && kept > 0 && limbs > 0);
     check_condition(200, 0, 1e9, 0);
     check_condition(1000, 0, 1e9, 0);
     check_condition(1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */

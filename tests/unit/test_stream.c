@@ -381,6 +381,12 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
         w.divided = divided = divide_list(&plan, blocks, &other);
         forward = &other;
     }
+    for (int32_t s = 0; s < plan.l.nsuper && blocks; s++) {
+        if (!plan.tiles->limbs.in[s]) /* else a limb has it */
+            continue;
+        memset(w.x_done + plan.l.first_column[s], 1, (size_t)gsv_columns(&plan, s));
+        memset(w.done + plan.tiles->update_place[s], 1, (size_t)gsv_updates(&plan, s));
+    }
     walk_forward(&w, forward, blocks);
     CHECK(w.left == 0 && w.share == 0);
     gsv_stream_free_list(&other);
@@ -427,7 +433,7 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
 }
 
 int main(void) {
-    gsv_stream_block_least = 0;
+    gsv_stream_block_least = gsv_limb_numbers = 0;
     cholmod_common common;
     cholmod_start(&common);
     check_matrix("diag:1", 0, &common);
@@ -467,6 +473,12 @@ int main(void) {
     CHECK(block_together_seen == GSV_BLOCK_TOGETHER);
     CHECK(kept_seen == (COPIED | IN_PLACE | OF_TWO));
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
+    gsv_limb_numbers = GSV_LIMB_NUMBERS; /* the block's forward stream is what is above the limbs */
+    check_matrix("forest:2000", 0, &common);
+    check_matrix("elasticity3d:12", 0, &common);
+    check_matrix("grid3d:26", 0, &common);
+    check_streams("shell:90", BLOCK, 0, &common);
+    check_streams("elasticity3d:20", BLOCK_DIVIDED, 0, &common);
     cholmod_finish(&common);
     return testing_done();
 }

@@ -1,0 +1,111 @@
+/*
+ * Limbs: the lowest part of the upper tree (what is in no branch, branches.h) for a block of right-hand sides,
+ * forward. A limb is a subtree of the upper tree that one block of threads walks from its leaves to its root,
+ * with the update vectors in shared memory, and the panels on their way there long before they are wanted
+ * (cuda_limb.cuh). What the rest of the tree sees of it is its root's update vector. Plain C; follows from the
+ * pattern alone.
+ *
+ * The walk is a sequence of chunks: a chunk is a supernode's panel, or some block rows of it, and with the first
+ * one of a supernode come its lists.
+ *
+ * A limb works with rows of eight right-hand sides: GSV_LIMB_KEPT for update vectors, whose places are used
+ * again when the parent has read them, and behind them GSV_LIMB_STAGED for what a supernode begins with, y of its
+ * columns and then the update rows of branches below it. Lists of a supernode, 16-bit numbers:
+ *
+ *      owed     [nr] which of these rows a row of the front is owed, or GSV_LIMB_NOTHING; of several,
+ *               GSV_LIMB_MORE and where in the lists they begin
+ *      several  one after the other, children ascending; all but a row's last one with GSV_LIMB_MORE
+ */
+#ifndef GSV_LIMBS_H
+#define GSV_LIMBS_H
+
+#include "../dense_kernels/panel_layout.h"
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GSV_LIMB_NUMBERS = 32768, /* of the panels of a limb at most, */
+    GSV_LIMB_FEWEST = 4096,   /* or, where the upper tree is small, so many, */
+    GSV_LIMB_SHARE = 256,     /* or this share of the upper tree's */
+    GSV_LIMB_COST = 4096,     /* a supernode by itself costs as much as so many numbers */
+    /* columns of a supernode at most: where there is a stream for a block of right-hand sides, no triangle of
+     * these is inverted in parts */
+    GSV_LIMB_WIDEST = 64,
+    GSV_LIMB_KEPT = 544,
+    GSV_LIMB_STAGED = 320,
+    GSV_LIMB_NOTHING = GSV_LIMB_KEPT + GSV_LIMB_STAGED, /* no row */
+    GSV_LIMB_MORE = 32768,                              /* a bit of a list's numbers */
+    GSV_LIMB_RING = 51200,                              /* bytes */
+    GSV_LIMB_CHUNK = 24576, /* bytes of a chunk at most, but of a narrow supernode, and of one block row */
+    GSV_LIMB_CHUNKS = 32,   /* of a limb at most */
+    GSV_LIMB_RUNS = 2,      /* runs of update rows that a supernode has of branches, at most */
+    GSV_LIMB_OWED = 4096,   /* terms of a front at most */
+    GSV_LIMB_AHEAD = 8,     /* chunks in the ring at most */
+    GSV_LIMB_VECTORS = 8,   /* right-hand sides of a walk */
+    GSV_LIMB_LINE = 128     /* bytes: places in the ring are multiples of it */
+};
+
+/* 64 bytes, for a device's sake. What is of the supernode is the same in all its chunks, but for list_length and
+ * chunks. */
+typedef struct gsv_limb_chunk {
+    int64_t panel;   /* its first number */
+    int32_t numbers; /* of its panel */
+    uint32_t lists;  /* where the supernode's begin, in 16-bit numbers: a multiple of eight */
+    uint32_t update; /* of a limb's root: row of its update vector */
+    int32_t first_column;
+    uint32_t from[GSV_LIMB_RUNS];    /* update rows that branches leave the supernode: first ones, */
+    uint16_t brought[GSV_LIMB_RUNS]; /* and how many follow each other */
+    uint16_t nr, nc;
+    uint16_t row, rows;         /* of the front: first one and number of those that it has; narrow: all */
+    uint16_t place;             /* of its update vector among the rows that the limb keeps */
+    uint16_t list_length;       /* 16-bit numbers, a multiple of eight; 0: not the first chunk */
+    uint16_t chunks;            /* of its supernode, with the first one; else 0 */
+    uint8_t narrow, root, last; /* last: of its supernode */
+    uint8_t unused[11];
+} gsv_limb_chunk;
+
+typedef struct gsv_limb {
+    int32_t first, chunks;
+} gsv_limb;
+
+typedef struct gsv_limb_root {
+    int64_t cost;
+    int32_t s;
+} gsv_limb_root;
+
+typedef struct gsv_limbs {
+    int32_t count, nchunks;
+    gsv_limb_root *root;   /* [count] the one that costs most first */
+    gsv_limb *limb;        /* [count] in the same order */
+    gsv_limb_chunk *chunk; /* [nchunks] */
+    int64_t nlists;
+    uint16_t *lists; /* [nlists] */
+    uint8_t *in;     /* [nsuper] 1: it is in a limb */
+    int64_t bytes;   /* memory of all this */
+} gsv_limbs;
+
+/* Where a chunk's panel stands in its place in the ring, behind the lists, in bytes: up to 8 more. */
+static inline GSV_HOST_DEVICE int32_t gsv_limb_panel(const gsv_limb_chunk *c) {
+    return (2 * c->list_length + GSV_LIMB_LINE - 1) / GSV_LIMB_LINE * GSV_LIMB_LINE;
+}
+
+static inline GSV_HOST_DEVICE int32_t gsv_limb_bytes(const gsv_limb_chunk *c) {
+    return gsv_limb_panel(c) + (8 * (c->numbers + 2) + GSV_LIMB_LINE - 1) / GSV_LIMB_LINE * GSV_LIMB_LINE;
+}
+
+/* Which supernodes are in limbs: fills count, root and in. of: of the branches. */
+gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs,
+                                 gsv_message *message);
+/* The rest, once plan->tiles has panel_ptr and update_place. */
+gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_message *message);
+/* GSV_LIMB_NUMBERS, a variable for the sake of tests; 0: no limbs */
+extern int64_t gsv_limb_numbers;
+void gsv_limbs_free(gsv_limbs *limbs); /* frees the arrays, leaves zeros */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
