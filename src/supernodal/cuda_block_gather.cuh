@@ -80,8 +80,9 @@ __device__ __forceinline__ void copy_front(const block_slot<NR> &old, const bloc
     typedef gather_thread<NR, false> thread;
     const gsv_piece &p = slot.piece();
     const forward_runs<NR> runs(p);
-    double *to = slot.front(slot.numbers(p, false));
-    const double *from = to + (old.memory - slot.memory) / int(sizeof(double));
+    const int numbers = slot.numbers(p, false);
+    double *to = slot.front(numbers);
+    const double *from = old.front(numbers);
 #pragma unroll 1
     for (int row = thread::own(); row < p.count; row += thread::STEP) {
         const int at = front_place<NR>(runs.place(row), thread::pair());

@@ -4,6 +4,7 @@
 
 #include "../dense_kernels/overlap.cuh"
 #include "../dense_kernels/published.cuh"
+#include "cuda_gather.cuh"
 #include "cuda_sweep.h"
 
 namespace gsv {
@@ -28,6 +29,15 @@ struct branch_cut {
 
 inline int launches_of(const branch_cut &cut) {
     return cut.cut > 0 ? 2 : 1;
+}
+
+/* A sweep's launches, one after the other: launch(first, end, bytes, part) for branches first .. end - 1. */
+template <typename Launch>
+cudaError_t launch_cut(const branch_cut &cut, int32_t branches, const Launch &launch) {
+    if (cut.cut == 0)
+        return launch(0, branches, cut.bytes[0], THE_ONLY);
+    const cudaError_t error = launch(0, cut.cut, cut.bytes[0], FIRST_OF_TWO);
+    return error != cudaSuccess ? error : launch(cut.cut, branches, cut.bytes[1], SECOND_OF_TWO);
 }
 
 inline int resident_blocks(int bytes, int resident) {

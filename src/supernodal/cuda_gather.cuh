@@ -28,10 +28,6 @@ __device__ __forceinline__ void wait_for_vectors() {
  */
 enum launch_part { THE_ONLY, FIRST_OF_TWO, SECOND_OF_TWO };
 
-inline launch_part part_of_two(int part, bool two) {
-    return !two ? THE_ONLY : part == 0 ? FIRST_OF_TWO : SECOND_OF_TWO;
-}
-
 __device__ __forceinline__ void wait_for_vectors(launch_part part) {
 #if __CUDA_ARCH__ >= 900
     if (part == FIRST_OF_TWO)

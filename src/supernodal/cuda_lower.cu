@@ -43,36 +43,29 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
                                  const gsv_device_vectors *vectors, int64_t fill, int nr,
                                  cudaStream_t stream) {
     const int splits = splits_of<N>(branches, nr);
-    const branch_cut cut = lower_cut<N>(branches, false);
-    const int32_t first[] = {0, cut.cut, branches->count};
-    cudaError_t error = cudaSuccess;
-    for (int part = 0; part < 2 && error == cudaSuccess; part++)
-        if (first[part] < first[part + 1])
-            error = launch_allowed(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                                   int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
-                                   size_t(cut.bytes[part]), stream, *device,
-                                   static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
-                                   static_cast<double *>(vectors->u), nr, first[part], splits,
-                                   fill_of(branches, vectors, fill, first[part], first[part + 1]),
-                                   part_of_two(part, cut.cut > 0));
-    return error;
+    return launch_cut(lower_cut<N>(branches, false), branches->count,
+                      [&](int32_t first, int32_t end, int bytes, launch_part part) {
+                          return launch_allowed(
+                              lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                              int64_t(end - first) * splits, 32 * LOWER_WARPS, size_t(bytes), stream, *device,
+                              static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
+                              static_cast<double *>(vectors->u), nr, first, splits,
+                              fill_of(branches, vectors, fill, first, end), part);
+                      });
 }
 
 template <int N>
 static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                   const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
     const int splits = splits_of<N>(branches, nr);
-    const branch_cut cut = lower_cut<N>(branches, true);
-    const int32_t first[] = {0, cut.cut, branches->count};
-    cudaError_t error = cudaSuccess;
-    for (int part = 0; part < 2 && error == cudaSuccess; part++)
-        if (first[part] < first[part + 1])
-            error = launch_allowed(lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                                   int64_t(first[part + 1] - first[part]) * splits, 32 * LOWER_WARPS,
-                                   size_t(cut.bytes[part]), stream, *device,
-                                   static_cast<const double *>(vectors->x), static_cast<double *>(vectors->y),
-                                   nr, first[part], splits, part_of_two(part, cut.cut > 0));
-    return error;
+    return launch_cut(lower_cut<N>(branches, true), branches->count,
+                      [&](int32_t first, int32_t end, int bytes, launch_part part) {
+                          return launch_allowed(
+                              lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                              int64_t(end - first) * splits, 32 * LOWER_WARPS, size_t(bytes), stream, *device,
+                              static_cast<const double *>(vectors->x), static_cast<double *>(vectors->y), nr,
+                              first, splits, part);
+                      });
 }
 
 template <int N> static cudaError_t lower_reserve(const gsv_branches *branches) {

@@ -138,15 +138,12 @@ template <typename T> struct many_launcher {
             return cudaSuccess;
         if constexpr (on_tensor_cores<T, 8>::value) {
             if (columns == GSV_MANY_LEAST) {
-                const branch_cut cut = few_branch_cut(&branches);
                 const int threads = (BACKWARD ? 64 : 32) * MANY_BRANCH_FEW;
-                const int32_t first[] = {0, cut.cut, branches.count};
-                cudaError_t error = cudaSuccess;
-                for (int part = 0; part < 2 && error == cudaSuccess; part++)
-                    if (first[part] < first[part + 1])
-                        error = walk<BACKWARD>(device, v, columns, 1, first[part], first[part + 1], threads,
-                                               cut.bytes[part], part_of_two(part, cut.cut > 0), stream);
-                return error;
+                return launch_cut(few_branch_cut(&branches), branches.count,
+                                  [&](int32_t first, int32_t end, int bytes, launch_part part) {
+                                      return walk<BACKWARD>(device, v, columns, 1, first, end, threads, bytes,
+                                                            part, stream);
+                                  });
             }
             const int splits = many_splits(branches.count, columns),
                       warps = many_branch_warps(columns / splits);

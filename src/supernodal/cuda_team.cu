@@ -24,35 +24,26 @@ template <int NR> static branch_cut team_cut(const gsv_branches *branches, bool 
 template <int NR>
 static cudaError_t team_forward(const gsv_branches *branches, const gsv_device_plan *device,
                                 const gsv_device_vectors *vectors, int64_t fill, cudaStream_t stream) {
-    const branch_cut cut = team_cut<NR>(branches, false);
-    const int32_t first[] = {0, cut.cut, branches->count};
-    cudaError_t error = cudaSuccess;
-    for (int part = 0; part < 2 && error == cudaSuccess; part++)
-        if (first[part] < first[part + 1])
-            error = launch_allowed(team_forward_kernel<NR>, first[part + 1] - first[part],
-                                   32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS, size_t(cut.bytes[part]), stream,
-                                   *device, static_cast<const double *>(vectors->y),
-                                   static_cast<double *>(vectors->x), static_cast<double *>(vectors->u),
-                                   cut.bytes[part], first[part],
-                                   fill_of(branches, vectors, fill, first[part], first[part + 1]),
-                                   part_of_two(part, cut.cut > 0));
-    return error;
+    return launch_cut(team_cut<NR>(branches, false), branches->count,
+                      [&](int32_t first, int32_t end, int bytes, launch_part part) {
+                          return launch_allowed(
+                              team_forward_kernel<NR>, end - first, 32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS,
+                              size_t(bytes), stream, *device, static_cast<const double *>(vectors->y),
+                              static_cast<double *>(vectors->x), static_cast<double *>(vectors->u), bytes,
+                              first, fill_of(branches, vectors, fill, first, end), part);
+                      });
 }
 
 template <int NR>
 static cudaError_t team_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                  const gsv_device_vectors *vectors, cudaStream_t stream) {
-    const branch_cut cut = team_cut<NR>(branches, true);
-    const int32_t first[] = {0, cut.cut, branches->count};
-    cudaError_t error = cudaSuccess;
-    for (int part = 0; part < 2 && error == cudaSuccess; part++)
-        if (first[part] < first[part + 1])
-            error = launch_allowed(many_branch_backward_kernel<TEAM_BACKWARD>, first[part + 1] - first[part],
-                                   32 * TEAM_BACKWARD * NR / GSV_WALK_COLUMNS, size_t(cut.bytes[part]),
-                                   stream, *device, static_cast<const double *>(vectors->x),
-                                   static_cast<double *>(vectors->y), NR, 1, cut.bytes[part], first[part],
-                                   part_of_two(part, cut.cut > 0));
-    return error;
+    return launch_cut(team_cut<NR>(branches, true), branches->count,
+                      [&](int32_t first, int32_t end, int bytes, launch_part part) {
+                          return launch_allowed(many_branch_backward_kernel<TEAM_BACKWARD>, end - first,
+                                                32 * TEAM_BACKWARD * NR / GSV_WALK_COLUMNS, size_t(bytes),
+                                                stream, *device, static_cast<const double *>(vectors->x),
+                                                static_cast<double *>(vectors->y), NR, 1, bytes, first, part);
+                      });
 }
 
 template <int NR> static int team_launches(const gsv_branches *branches, int backward) {
