@@ -5,19 +5,20 @@
  *      f1 = y(cols) + the children's rows, f2 = the children's rows;  x1 = W f1,  u = f2 - M f1
  *
  * Who does what. A producer warp brings chunk after chunk into the ring, lists and panel by bulk copies. Eight
- * warps bring what a supernode begins with, y of its columns and update rows of branches, to `staged`, while
- * they multiply with the supernode before it. Then they assemble its front, four lanes a row, each row's terms
- * in the order of its list: rows of its own columns in `front`, the others where the update vector will be, in
- * `kept`. And each of them multiplies sixteen rows of the front at a time, on FP64 tensor cores.
+ * warps bring what a supernode begins with, y of its columns and update rows of branches, while they multiply
+ * with the supernode before it. Then they assemble its front, four lanes a row, each row's terms in the order of
+ * its list: rows of its own columns in `front`, the others where the update vector will be. And each of them
+ * multiplies sixteen rows of the front at a time, on FP64 tensor cores.
  *
  * Synchronisation. A block takes walks, one of each so many, and the producer goes on to the next one while
  * this one is walked; its chunks are `known` (mbarrier) by then. A chunk goes round: full (mbarrier, its
  * copies), empty (mbarrier, the eight warps). The ring is a queue: a chunk stands behind the one before it or at
  * the beginning, and where there is no room the producer waits until the oldest ones are empty. A chunk is used
- * without waiting for a later one of its walk; for the next walk's the eight warps wait with the last chunk, when
- * the producer has brought all before. So nobody waits for ever. The eight warps meet when a front is assembled,
- * and when its update vector is complete and the next supernode's rows have come. No block waits for another of
- * its launch.
+ * without waiting for a later one of its walk. For the next walk's chunks the eight warps wait with the last one
+ * of this, when the producer has brought all before, and begin to bring what it begins with; only where that
+ * would stand in the root's update vector they meet first. So nobody waits for ever. The eight warps meet when a
+ * front is assembled, and when its update vector is complete and the next supernode's rows have come. No block
+ * waits for another of its launch.
  *
  * The stream that follows does not wait for this launch but polls what it wants of it, the roots' update
  * vectors: so these blocks let it start when what is before them has ended, and it waits for them when it is
@@ -41,8 +42,8 @@ namespace gsv {
 struct limb_room {
     static const int WARPS = 8, THREADS = 32 * WARPS, BLOCK = THREADS + 32, BLOCKS = 2; /* of an SM */
     static const int ROW = GSV_LIMB_VECTORS;                                            /* numbers */
-    static const int ROWS = GSV_LIMB_RING; /* the ring comes first; kept and staged */
-    static const int FRONT = ROWS + GSV_LIMB_NOTHING * ROW * 8;
+    static const int ROWS = GSV_LIMB_RING; /* the ring comes first */
+    static const int FRONT = ROWS + GSV_LIMB_ROWS * ROW * 8;
     static const int CHUNKS = FRONT + GSV_LIMB_WIDEST * ROW * 8; /* of two walks */
     static const int BARRIERS = CHUNKS + 2 * GSV_LIMB_CHUNKS * int(sizeof(gsv_limb_chunk));
     static const int PLACES = BARRIERS + (2 * GSV_LIMB_AHEAD + 2) * 8;
@@ -195,18 +196,18 @@ template <int NR> struct limb_walk {
     const double *y;
     double *x, *u;
 
-    /* Begin to bring rows from `from` on to those from number `to` on of `staged`. */
+    /* Begin to bring rows from `from` on to those from number `to` on. */
     __device__ __forceinline__ void stage(const double *from, int count, int to) const {
         const int pair = threadIdx.x % 4 * 2;
-        double *at = rows + (GSV_LIMB_KEPT + to) * ROW + pair;
+        double *at = rows + to * ROW + pair;
         for (int i = threadIdx.x / 4; i < count; i += limb_room::THREADS / 4)
             begin_row_copy(at + i * ROW, from + int64_t(i) * NR + pair);
     }
 
     /* Begin to bring what a supernode begins with. */
     __device__ __forceinline__ void stage(const gsv_limb_chunk &chunk) const {
-        stage(y + int64_t(chunk.first_column) * NR, chunk.nc, 0);
-        for (int run = 0, to = chunk.nc; run < GSV_LIMB_RUNS; to += chunk.brought[run++])
+        stage(y + int64_t(chunk.first_column) * NR, chunk.nc, chunk.staged);
+        for (int run = 0, to = chunk.staged + chunk.nc; run < GSV_LIMB_RUNS; to += chunk.brought[run++])
             stage(u + int64_t(chunk.from[run]) * NR, chunk.brought[run], to);
     }
 
@@ -241,7 +242,7 @@ template <int NR> struct limb_walk {
                 one[e] = i < nr ? lists[i] : GSV_LIMB_NOTHING;
                 sum[e][0] = sum[e][1] = 0;
                 if (i < nc)
-                    load_pair(rows + (GSV_LIMB_KEPT + i) * ROW + pair, sum[e]);
+                    load_pair(rows + (chunk.staged + i) * ROW + pair, sum[e]);
             }
 #pragma unroll
             for (int e = 0; e < EACH; e++) {
@@ -396,20 +397,29 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
             const char *at = shared.memory + shared.place(g);
             if (chunk.chunks > 0) {
                 walk.assemble(chunk, reinterpret_cast<const uint16_t *>(at));
-                limb_warps_meet(); /* the front is assembled, and `staged` has been read */
+                limb_warps_meet(); /* the front is assembled, and what it was from has been read */
                 if (c + chunk.chunks < count)
                     walk.stage(chunks[c + chunk.chunks]);
             }
-            if (c + 1 == count && limb_walk_number(n + 1) < walks) {
+            const bool next_walk = c + 1 == count && limb_walk_number(n + 1) < walks;
+            bool collides = false;
+            if (next_walk) {
                 /* told when all chunks of this walk had been asked for */
                 shared.wait_known(n + 1);
-                number(n + 1).stage(shared.chunks(n + 1)[0]);
+                const gsv_limb_chunk &next = shared.chunks(n + 1)[0];
+                collides = gsv_limb_collides(&chunk, &next);
+                if (!collides)
+                    number(n + 1).stage(next);
             }
             const int shift =
                 int(reinterpret_cast<uintptr_t>(static_cast<const double *>(plan.panels) + chunk.panel) % 16);
             walk.multiply(chunk, reinterpret_cast<const double *>(at + gsv_limb_panel(&chunk) + shift));
             before_copies();
             arrive_warp(shared.empty(g));
+            if (collides) {
+                limb_warps_meet(); /* the root's update vector has been read */
+                number(n + 1).stage(shared.chunks(n + 1)[0]);
+            }
             if (chunk.last) {
                 end_row_copies();
                 limb_warps_meet(); /* the update vector is complete, and the next one's rows have come */

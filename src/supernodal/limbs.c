@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t gsv_limb_numbers = GSV_LIMB_NUMBERS;
+int64_t gsv_limb_numbers = GSV_LIMB_NUMBERS, gsv_limb_fewest = GSV_LIMB_FEWEST;
 
 /* What making limbs works with, in two rounds: count, then write. */
 typedef struct work {
@@ -19,13 +19,13 @@ typedef struct work {
     gsv_limbs *limbs;
     int64_t *numbers; /* [nsuper] of the subtree's supernodes in no branch; -1: it is no limb */
     int64_t *outside; /* [nsuper] rows of the update vectors that branches leave, of those before it */
-    uint16_t *place;  /* [nsuper] of its update vector among the rows that the limb keeps */
-    uint8_t taken[GSV_LIMB_KEPT];
+    uint16_t *place;  /* [nsuper] of its update vector among the limb's rows */
+    uint8_t taken[GSV_LIMB_ROWS];
     int32_t member[GSV_LIMB_CHUNKS];       /* supernodes of the limb at hand, ascending, */
     gsv_limb_chunk chunk[GSV_LIMB_CHUNKS]; /* and its chunks */
     int32_t chunks;
-    int32_t ptr[GSV_LIMB_KEPT + GSV_LIMB_WIDEST +
-                1]; /* of the supernode at hand: where a row's list begins in `row` */
+    /* of the supernode at hand: where a row's list begins in `row` */
+    int32_t ptr[GSV_LIMB_ROWS + GSV_LIMB_WIDEST + 1];
     uint16_t row[GSV_LIMB_OWED];
 } work;
 
@@ -33,15 +33,14 @@ static bool in_branch(const work *w, int32_t s) {
     return w->of[s] >= 0;
 }
 
-/* Numbers that a limb may have: fewer where the tree is small, so that there are limbs for every SM. */
+/* Numbers that a limb may have: fewer where the tree is small, so that there are limbs for every SM and none takes long. */
 static int64_t most_numbers(const work *w) {
     int64_t upper = 0;
     for (int32_t s = 0; s < w->plan->l.nsuper; s++)
         upper += in_branch(w, s) ? 0 : gsv_panel_size(gsv_rows(w->plan, s), gsv_columns(w->plan, s));
-    const int64_t share = upper / GSV_LIMB_SHARE;
     if (upper < gsv_stream_block_least) /* level by level, then */
         return 0;
-    const int64_t most = share > GSV_LIMB_FEWEST ? share : GSV_LIMB_FEWEST;
+    const int64_t most = gsv_limb_fewest + upper / GSV_LIMB_SHARE;
     return most < gsv_limb_numbers ? most : gsv_limb_numbers;
 }
 
@@ -86,16 +85,17 @@ static int32_t list_members(work *w, int32_t s) {
     return count;
 }
 
-/* The first of so many free rows that follow each other, taken; or -1. */
-static int32_t take_rows(work *w, int32_t count) {
-    for (int32_t end = 0, run = 0; end < GSV_LIMB_KEPT; end++) {
-        run = w->taken[end] ? 0 : run + 1;
+/* So many free rows that follow each other, taken, the first such ones or the last: the first of them, or -1. */
+static int32_t take_rows(work *w, int32_t count, bool last) {
+    for (int32_t k = 0, run = 0; k < GSV_LIMB_ROWS; k++) {
+        const int32_t row = last ? GSV_LIMB_ROWS - 1 - k : k, begin = last ? row : row + 1 - count;
+        run = w->taken[row] ? 0 : run + 1;
         if (run >= count) {
-            memset(w->taken + end + 1 - count, 1, (size_t)count);
-            return end + 1 - count;
+            memset(w->taken + begin, 1, (size_t)count);
+            return begin;
         }
     }
-    return count == 0 ? 0 : -1;
+    return -1;
 }
 
 /* What the rows of the front of s are owed, by counting, into w->ptr [nr + 1] and w->row; children ascend. */
@@ -105,7 +105,7 @@ static void list_children(work *w, const gsv_limb_chunk *chunk, int32_t s) {
     int32_t *ptr = w->ptr;
     memset(ptr, 0, ((size_t)nr + 1) * sizeof *ptr);
     for (int pass = 0; pass < 2; pass++) { /* count into ptr[row + 1], then fill, ptr[row] advancing */
-        int32_t staged = GSV_LIMB_KEPT + chunk->nc;
+        int32_t staged = chunk->staged + chunk->nc;
         for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
             const int32_t child = plan->child[c], *map = plan->update_map + plan->update_ptr[child];
             const int32_t rows = (int32_t)gsv_updates(plan, child),
@@ -164,7 +164,7 @@ static bool list_runs(const work *w, gsv_limb_chunk *chunk, int32_t s) {
         all += rows;
         if (rows == 0)
             continue;
-        if (all > GSV_LIMB_STAGED || (first != end && runs == GSV_LIMB_RUNS))
+        if (all > GSV_LIMB_ROWS || (first != end && runs == GSV_LIMB_RUNS))
             return false;
         if (first != end)
             chunk->from[runs++] = w->tiles ? (uint32_t)(w->tiles->upper_updates + first) : 0;
@@ -182,21 +182,34 @@ static int64_t count_owed(const gsv_plan *plan, int32_t s) {
     return owed;
 }
 
-/* The chunks of supernode s. False: it does not fit. */
-static bool add_supernode(work *w, int32_t s, bool root) {
+/* What supernode s begins with: *chunk becomes what all its chunks have in common, but for its update vector. False: it
+ * does not fit. */
+static bool stage_supernode(work *w, gsv_limb_chunk *chunk, int32_t s) {
     const gsv_plan *plan = w->plan;
-    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), place = take_rows(w, nr - nc);
-    gsv_limb_chunk chunk = {.panel = w->tiles ? w->tiles->panel_ptr[s] : 0,
-                            .first_column = plan->l.first_column[s],
-                            .update = w->tiles && root ? (uint32_t)w->tiles->update_place[s] : 0,
-                            .nr = (uint16_t)nr,
-                            .nc = (uint16_t)nc,
-                            .place = (uint16_t)place,
-                            .narrow = (uint8_t)gsv_is_narrow(nr, nc),
-                            .root = root};
-    const int64_t owed = count_owed(plan, s);
-    if (place < 0 || owed > GSV_LIMB_OWED || !list_runs(w, &chunk, s))
+    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+    *chunk = (gsv_limb_chunk){.panel = w->tiles ? w->tiles->panel_ptr[s] : 0,
+                              .first_column = plan->l.first_column[s],
+                              .nr = (uint16_t)nr,
+                              .nc = (uint16_t)nc,
+                              .narrow = (uint8_t)gsv_is_narrow(nr, nc)};
+    if (!list_runs(w, chunk, s))
         return false;
+    const int32_t staged = take_rows(w, gsv_limb_staged_rows(chunk), false);
+    chunk->staged = (uint16_t)staged;
+    return staged >= 0;
+}
+
+/* The chunks of supernode s, which is staged; then of its rows and its children's only its update vector's are taken.
+ * False: it does not fit. */
+static bool add_supernode(work *w, gsv_limb_chunk chunk, int32_t s, bool root) {
+    const gsv_plan *plan = w->plan;
+    const int32_t nr = chunk.nr, nc = chunk.nc, place = take_rows(w, nr - nc, root);
+    const int64_t owed = count_owed(plan, s);
+    if (place < 0 || owed > GSV_LIMB_OWED)
+        return false;
+    chunk.place = (uint16_t)place;
+    chunk.root = root;
+    chunk.update = w->tiles && root ? (uint32_t)w->tiles->update_place[s] : 0;
     w->place[s] = (uint16_t)place;
     write_lists(w, &chunk, s, owed);
     const int32_t first_chunk = w->chunks;
@@ -224,6 +237,7 @@ static bool add_supernode(work *w, int32_t s, bool root) {
         chunk.list_length = 0;
     }
     w->chunk[first_chunk].chunks = (uint16_t)(w->chunks - first_chunk);
+    memset(w->taken + chunk.staged, 0, (size_t)gsv_limb_staged_rows(&chunk));
     for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
         const int32_t child = plan->child[c];
         if (!in_branch(w, child))
@@ -241,11 +255,14 @@ static bool add_limb(work *w, int32_t s) {
         return false;
     memset(w->taken, 0, sizeof w->taken);
     w->chunks = 0;
-    for (int32_t k = 0; k < count; k++)
-        if (!add_supernode(w, w->member[k], w->member[k] == s)) {
+    for (int32_t k = 0; k < count; k++) { /* one is staged when the one before it has been assembled */
+        gsv_limb_chunk chunk;
+        if (!stage_supernode(w, &chunk, w->member[k]) ||
+            !add_supernode(w, chunk, w->member[k], w->member[k] == s)) {
             limbs->nlists = lists;
             return false;
         }
+    }
     if (w->tiles) {
         limbs->limb[limbs->count] = (gsv_limb){limbs->nchunks, w->chunks};
         memcpy(limbs->chunk + limbs->nchunks, w->chunk, (size_t)w->chunks * sizeof *w->chunk);

@@ -8,9 +8,11 @@
  * The walk is a sequence of chunks: a chunk is a supernode's panel, or some block rows of it, and with the first
  * one of a supernode come its lists.
  *
- * A limb works with rows of eight right-hand sides: GSV_LIMB_KEPT for update vectors, whose places are used
- * again when the parent has read them, and behind them GSV_LIMB_STAGED for what a supernode begins with, y of its
- * columns and then the update rows of branches below it. Lists of a supernode, 16-bit numbers:
+ * A limb works with GSV_LIMB_ROWS rows of eight right-hand sides: update vectors, and what a supernode begins with,
+ * y of its columns and behind them the update rows of branches below it, which come while the supernode before it
+ * is being multiplied with (the first one's while the root of another limb is). Whoever has been read makes room
+ * for others. The first supernode's are the first rows, the root's update vector has the last that are free, so
+ * that they are rarely in each other's way (gsv_limb_collides). Lists of a supernode, 16-bit numbers:
  *
  *      owed     [nr] which of these rows a row of the front is owed, or GSV_LIMB_NOTHING; of several,
  *               GSV_LIMB_MORE and where in the lists they begin
@@ -27,18 +29,18 @@ extern "C" {
 #endif
 
 enum {
-    GSV_LIMB_NUMBERS = 32768, /* of the panels of a limb at most, */
-    GSV_LIMB_FEWEST = 4096,   /* or, where the upper tree is small, so many, */
-    GSV_LIMB_SHARE = 256,     /* or this share of the upper tree's */
-    GSV_LIMB_COST = 4096,     /* a supernode by itself costs as much as so many numbers */
+    /* numbers of the panels of a limb: at most so many and this share of the upper tree's, and never more than */
+    GSV_LIMB_FEWEST = 4096,
+    GSV_LIMB_SHARE = 1024,
+    GSV_LIMB_NUMBERS = 65536,
+    GSV_LIMB_COST = 4096, /* a supernode by itself costs as much as so many numbers */
     /* columns of a supernode at most: where there is a stream for a block of right-hand sides, no triangle of
      * these is inverted in parts */
     GSV_LIMB_WIDEST = 64,
-    GSV_LIMB_KEPT = 544,
-    GSV_LIMB_STAGED = 320,
-    GSV_LIMB_NOTHING = GSV_LIMB_KEPT + GSV_LIMB_STAGED, /* no row */
-    GSV_LIMB_MORE = 32768,                              /* a bit of a list's numbers */
-    GSV_LIMB_RING = 51200,                              /* bytes */
+    GSV_LIMB_ROWS = 864,
+    GSV_LIMB_NOTHING = GSV_LIMB_ROWS, /* no row */
+    GSV_LIMB_MORE = 32768,            /* a bit of a list's numbers */
+    GSV_LIMB_RING = 51200,            /* bytes */
     GSV_LIMB_CHUNK = 24576, /* bytes of a chunk at most, but of a narrow supernode, and of one block row */
     GSV_LIMB_CHUNKS = 32,   /* of a limb at most */
     GSV_LIMB_RUNS = 2,      /* runs of update rows that a supernode has of branches, at most */
@@ -60,11 +62,11 @@ typedef struct gsv_limb_chunk {
     uint16_t brought[GSV_LIMB_RUNS]; /* and how many follow each other */
     uint16_t nr, nc;
     uint16_t row, rows;         /* of the front: first one and number of those that it has; narrow: all */
-    uint16_t place;             /* of its update vector among the rows that the limb keeps */
+    uint16_t place, staged;     /* rows of its update vector, and of what it begins with: the first ones */
     uint16_t list_length;       /* 16-bit numbers, a multiple of eight; 0: not the first chunk */
     uint16_t chunks;            /* of its supernode, with the first one; else 0 */
     uint8_t narrow, root, last; /* last: of its supernode */
-    uint8_t unused[11];
+    uint8_t unused[9];
 } gsv_limb_chunk;
 
 typedef struct gsv_limb {
@@ -96,13 +98,24 @@ static inline GSV_HOST_DEVICE int32_t gsv_limb_bytes(const gsv_limb_chunk *c) {
     return gsv_limb_panel(c) + (8 * (c->numbers + 2) + GSV_LIMB_LINE - 1) / GSV_LIMB_LINE * GSV_LIMB_LINE;
 }
 
+/* Rows of what a supernode begins with. */
+static inline GSV_HOST_DEVICE int32_t gsv_limb_staged_rows(const gsv_limb_chunk *c) {
+    return c->nc + c->brought[0] + c->brought[1];
+}
+
+/* Are some of the first supernode's where another limb's root has its update vector? */
+static inline GSV_HOST_DEVICE int gsv_limb_collides(const gsv_limb_chunk *root, const gsv_limb_chunk *first) {
+    return first->staged < root->place + root->nr - root->nc &&
+           root->place < first->staged + gsv_limb_staged_rows(first);
+}
+
 /* Which supernodes are in limbs: fills count, root and in. of: of the branches. */
 gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs,
                                  gsv_message *message);
 /* The rest, once plan->tiles has panel_ptr and update_place. */
 gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_message *message);
-/* GSV_LIMB_NUMBERS, a variable for the sake of tests; 0: no limbs */
-extern int64_t gsv_limb_numbers;
+/* GSV_LIMB_NUMBERS, or 0 for no limbs, and GSV_LIMB_FEWEST: variables for the sake of tests */
+extern int64_t gsv_limb_numbers, gsv_limb_fewest;
 void gsv_limbs_free(gsv_limbs *limbs); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

@@ -282,11 +282,40 @@ static int64_t count_kept(const gsv_piece_list *list) {
     return kept;
 }
 
+enum { NO_LIMBS, LIMBS, LARGE_LIMBS, KINDS };
+static const char *const names[KINDS] = {"no limbs", "limbs", "large limbs, few blocks"};
+
+static void choose_limbs(int kind) {
+    gsv_limb_numbers = kind == NO_LIMBS ? 0 : GSV_LIMB_NUMBERS;
+    gsv_limb_fewest = kind == LARGE_LIMBS ? GSV_LIMB_NUMBERS : GSV_LIMB_FEWEST;
+}
+
+/* So that a block has several limbs, one after the other. */
+static void use_few_blocks(gsv_sweep_form *form) {
+    for (int k = 0; k < GSV_CLASSES; k++)
+        for (int backward = 0; backward < 2; backward++)
+            if (form->stream_blocks[k][backward] > 3)
+                form->stream_blocks[k][backward] = 3;
+    form->changes++; /* not as the graphs have it */
+}
+
+/* Pairs of limbs of which one's root is where the other begins. */
+static int64_t count_collisions(const gsv_limbs *limbs) {
+    int64_t count = 0;
+    for (int32_t k = 0; k < limbs->count; k++) {
+        const gsv_limb *limb = &limbs->limb[k];
+        for (int32_t j = 0; j < limbs->count; j++)
+            count += gsv_limb_collides(&limbs->chunk[limb->first + limb->chunks - 1],
+                                       &limbs->chunk[limbs->limb[j].first]);
+    }
+    return count;
+}
+
 int main(void) {
     static const char *const specs[] = {"grid2d:60",  "elasticity3d:8",  "arrow:300,20,7", "grid2d:200",
                                         "grid2d:300", "elasticity3d:18", "grid3d:14",      "grid3d:26"};
     int by_teams[2] = {0}; /* trees whose branches are walked forward by teams, [1], or not */
-    int64_t kept = 0, limbs = 0;
+    int64_t kept = 0, limbs[KINDS] = {0}, collisions = 0;
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
         printf("skipped: no CUDA device\n");
@@ -294,19 +323,23 @@ int main(void) {
     }
     gsv_stream_block_least = gsv_stream_block_together_tasks = 0;
     const size_t count = sizeof specs / sizeof *specs;
-    for (size_t k = 0; k < 2 * count; k++) { /* without limbs, and with them */
+    for (size_t k = 0; k < KINDS * count; k++) {
         const char *spec = specs[k % count];
+        const int kind = (int)(k / count);
         problem p = {0};
-        gsv_limb_numbers = k < count ? 0 : GSV_LIMB_NUMBERS;
+        choose_limbs(kind);
         open_problem(&p, spec);
-        limbs += p.factor->plan.tiles->limbs.count;
-        CHECK(k >= count || limbs == 0);
-        const gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
+        limbs[kind] += p.factor->plan.tiles->limbs.count;
+        gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
         CHECK(form->level_by_level_above || form->block_columns == 16);
+        if (kind == LARGE_LIMBS) {
+            collisions += count_collisions(&p.factor->plan.tiles->limbs);
+            use_few_blocks(form);
+        }
         by_teams[p.factor->plan.tiles->branches.team_forward]++;
         kept += count_kept(&p.factor->plan.tiles->stream.block_forward);
         for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
-            testing_in("%s, system %d%s", spec, (int)systems[s], k < count ? "" : ", limbs");
+            testing_in("%s, system %d, %s", spec, (int)systems[s], names[kind]);
             check_system(&p, systems[s]);
         }
         check_same_bits(&p);
@@ -319,7 +352,10 @@ int main(void) {
         }
         close_problem(&p);
     }
-    CHECK(by_teams[0] > 0 && by_teams[1] > 0 && kept > 0 && limbs > 0);
+    CHECK(by_teams[0] > 0 && by_teams[1] > 0 && kept > 0);
+    CHECK(limbs[NO_LIMBS] == 0 && limbs[LIMBS] > limbs[LARGE_LIMBS] && limbs[LARGE_LIMBS] > 0);
+    CHECK(collisions > 0);
+    choose_limbs(LIMBS);
     check_condition(200, 0, 1e9, 0);
     check_condition(1000, 0, 1e9, 0);
     check_condition(1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */
