@@ -33,7 +33,7 @@ static bool in_branch(const work *w, int32_t s) {
     return w->of[s] >= 0;
 }
 
-/* Numbers that a limb may have: fewer where the tree is small, so that there are limbs for every SM and none takes long. */
+/* Numbers that a limb may have: fewer where the tree is small, so that every SM has limbs, and none takes long. */
 static int64_t most_numbers(const work *w) {
     int64_t upper = 0;
     for (int32_t s = 0; s < w->plan->l.nsuper; s++)
