@@ -28,7 +28,7 @@
  * product. It does not depend on NR.
  *
  * Traffic: panels, lists, y and x once, update vectors of branches once, and those of the roots: what is between
- * them stays in shared memory. Cost: two blocks an SM; instructions and shared memory more than bytes.
+ * them stays in shared memory.
  */
 #ifndef GSV_CUDA_LIMB_CUH
 #define GSV_CUDA_LIMB_CUH
