@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
             barrier_init(&empty[k], (room::WARPS + room::GATHER_WARPS) * ARRIVALS);
             barrier_init(&ready[k], room::GATHER_WARPS * ARRIVALS);
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        publish_barriers();
     }
     __syncthreads(); /* the barriers are ready */
     auto slot = [&](int n) { return slot_of{memory + n % room::SLOTS * room::SLOT}; };

@@ -147,7 +147,7 @@ __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, c
     if (threadIdx.x == ONE_BLOCK) {
         uint64_t *arrived = reinterpret_cast<uint64_t *>(memory + room.arrived);
         barrier_init(arrived, 1);
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        publish_barriers();
         barrier_expect(arrived, room.first);
         bulk_copy(memory + room.nodes, lists, nodes, arrived, plan.transient_branches);
         bulk_copy(memory + room.lists, from, rest, arrived, plan.transient_branches);

@@ -54,9 +54,8 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
 static int64_t launches_of_stream(const gsv_tiles *tiles, int64_t nrhs) {
     const gsv_branches *branches = &tiles->branches;
     const int nr = nrhs <= 8 ? 8 : 16;
-    const int64_t count = tiles->stream.supernodes > 0 ? 2 : 0;
     if (nrhs == 1)
-        return count + (branches->count > 0 ? 2 : 0);
+        return (tiles->stream.supernodes > 0 ? 2 : 0) + (branches->count > 0 ? 2 : 0);
     const int64_t upper = (tiles->limbs.count > 0) + (tiles->stream.block_forward.tasks > 0) +
                           (tiles->stream.block_backward.tasks > 0);
     if (branches->count == 0)
@@ -123,7 +122,8 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
                  (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
     gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n", branches,
                  (long long)inside);
-    gsv_text_add(text, "limbs: %d, of more than one right-hand side forward\n", (int)tiles->limbs.count);
+    gsv_text_add(text, "limbs: %d, of more than one right-hand side forward\n",
+                 gsv_cuda_sweeps(factor->dtype)->block_class > 0 ? (int)tiles->limbs.count : 0);
     gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
                  (long long)tiles->stream.supernodes, (int)tiles->stream.forward.tasks,
                  (int)tiles->stream.backward.tasks,

@@ -25,6 +25,7 @@ __device__ __forceinline__ void wait_for_vectors() {
  * Of two launches with nothing to do with each other, the second one's blocks need not wait for the last of the first
  * one's: these let them start only when what is before both has ended, and then they have all started. That the first
  * launch has ended, which is what the next kernel counts on, the second one's blocks wait for when they are done.
+ * So it may be, too, where the second one's blocks poll all that they want of the first one.
  */
 enum launch_part { THE_ONLY, FIRST_OF_TWO, SECOND_OF_TWO };
 

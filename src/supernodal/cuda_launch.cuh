@@ -267,7 +267,7 @@ template <typename T> cudaError_t count_stream_blocks(const gsv_branches *branch
     if constexpr (has_stream<T, 8>::value) {
         if (error == cudaSuccess &&
             (gsv_team_reserve(branches) != cudaSuccess || gsv_limb_reserve() != cudaSuccess)) {
-            cudaGetLastError(); /* no room for the branches' kernels beside these streams */
+            cudaGetLastError(); /* no room for the kernels of branches or limbs beside these streams */
             return cudaSuccess;
         }
         if (error == cudaSuccess)

@@ -33,6 +33,7 @@
 #ifndef GSV_CUDA_LIMB_CUH
 #define GSV_CUDA_LIMB_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "../dense_kernels/fragment.cuh"
 #include "cuda_block_front.cuh"
 #include "limbs.h"
@@ -96,15 +97,6 @@ __device__ __forceinline__ int limb_walk_number(int n) {
 /* The eight warps meet; the producer never does. */
 __device__ __forceinline__ void limb_warps_meet() {
     asm volatile("barrier.sync 1, %0;" ::"n"(limb_room::THREADS) : "memory");
-}
-
-/* Begin to copy 16 bytes to shared memory, and wait for all that this thread has begun. */
-__device__ __forceinline__ void begin_row_copy(void *to, const void *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
-}
-
-__device__ __forceinline__ void end_row_copies() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
 /* The producer. */
@@ -201,7 +193,7 @@ template <int NR> struct limb_walk {
         const int pair = threadIdx.x % 4 * 2;
         double *at = rows + to * ROW + pair;
         for (int i = threadIdx.x / 4; i < count; i += limb_room::THREADS / 4)
-            begin_row_copy(at + i * ROW, from + int64_t(i) * NR + pair);
+            copy_16_bytes_async(at + i * ROW, from + int64_t(i) * NR + pair);
     }
 
     /* Begin to bring what a supernode begins with. */
@@ -369,7 +361,7 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
         }
         barrier_init(shared.known(0), 1);
         barrier_init(shared.known(1), 1);
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        publish_barriers();
     }
     __syncthreads(); /* the barriers are ready */
     if (threadIdx.x >= limb_room::THREADS) {
@@ -385,7 +377,7 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
     };
     shared.wait_known(0);
     number(0).stage(shared.chunks(0)[0]);
-    end_row_copies();
+    wait_for_own_copies();
     limb_warps_meet(); /* the first supernode's rows have come */
     for (int n = 0, g = 0; limb_walk_number(n) < walks; n++) {
         const limb_walk<NR> walk = number(n);
@@ -421,7 +413,7 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
                 number(n + 1).stage(shared.chunks(n + 1)[0]);
             }
             if (chunk.last) {
-                end_row_copies();
+                wait_for_own_copies();
                 limb_warps_meet(); /* the update vector is complete, and the next one's rows have come */
             }
         }

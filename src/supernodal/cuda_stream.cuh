@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
             barrier_init(&slots.empty[k], STREAM_WARPS * ARRIVALS);
             barrier_init(&slots.begun[k], STREAM_WARPS * ARRIVALS);
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        publish_barriers();
     }
     __syncthreads(); /* the barriers are ready */
     if (threadIdx.x >= STREAM_THREADS) {

@@ -54,6 +54,11 @@ __device__ __forceinline__ void barrier_init(uint64_t *barrier, int count) {
                  : "memory");
 }
 
+/* After all of them, and before a copy arrives at one. */
+__device__ __forceinline__ void publish_barriers() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
 /* In a build for it, GSV_TARRY, whoever has arrived at a barrier tarries, some warps longer than others: what it still
  * reads of a slot that it has given back is gone by then, and a test fails (tests/README.md). */
 __device__ __forceinline__ void tarry() {

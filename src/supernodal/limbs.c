@@ -246,13 +246,13 @@ static bool add_supernode(work *w, gsv_limb_chunk chunk, int32_t s, bool root) {
     return true;
 }
 
-/* The limb of root s; false: it does not fit. */
-static bool add_limb(work *w, int32_t s) {
+/* The limb of root s, if it fits. */
+static void add_limb(work *w, int32_t s) {
     gsv_limbs *limbs = w->limbs;
     const int32_t count = list_members(w, s);
     const int64_t lists = limbs->nlists;
     if (count > GSV_LIMB_CHUNKS)
-        return false;
+        return;
     memset(w->taken, 0, sizeof w->taken);
     w->chunks = 0;
     for (int32_t k = 0; k < count; k++) { /* one is staged when the one before it has been assembled */
@@ -260,7 +260,7 @@ static bool add_limb(work *w, int32_t s) {
         if (!stage_supernode(w, &chunk, w->member[k]) ||
             !add_supernode(w, chunk, w->member[k], w->member[k] == s)) {
             limbs->nlists = lists;
-            return false;
+            return;
         }
     }
     if (w->tiles) {
@@ -273,7 +273,6 @@ static bool add_limb(work *w, int32_t s) {
     }
     limbs->nchunks += w->chunks;
     limbs->count++;
-    return true;
 }
 
 static gpusolve_status out_of_memory(gsv_message *message) {

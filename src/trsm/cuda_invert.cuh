@@ -13,6 +13,7 @@
 #ifndef GSV_CUDA_INVERT_CUH
 #define GSV_CUDA_INVERT_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "../dense_kernels/fragment.cuh"
 #include "../dense_kernels/overlap.cuh"
 #include "../dense_kernels/scalar.cuh"
@@ -242,7 +243,7 @@ __global__ void __launch_bounds__(LEAF_THREADS)
     for (int e = threadIdx.x; e < 64 * 64; e += LEAF_THREADS)
         if (e / 64 / 16 != e % 64 / 16)
             w[e / 64 * LD + e % 64] = make<T>(0);
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_own_copies();
     conjugate_tile_block(t, l, LD);
     __syncthreads(); /* the triangle is there */
     if (threadIdx.x < 64) {

@@ -29,6 +29,7 @@
 #ifndef GSV_CUDA_SOLVE_CUH
 #define GSV_CUDA_SOLVE_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "cuda_leaf.cuh"
 
 namespace gsv {
@@ -190,7 +191,7 @@ __global__ void __launch_bounds__(LEAF_THREADS, 1) solve_kernel(const __grid_con
             copy_number_async(inverse + e / GSV_LEAF_ROWS * S::TILE_LD + e % GSV_LEAF_ROWS, from + e, true);
     }
     request_vectors_block<T, N>(p, block, group, bs);
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_own_copies();
     if (block >= 1)
         conjugate_tile_block(p.t, last, S::TILE_LD);
     if (S::LAG == 2 && block >= 2)

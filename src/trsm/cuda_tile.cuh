@@ -12,6 +12,7 @@
 #ifndef GSV_CUDA_TILE_CUH
 #define GSV_CUDA_TILE_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "cuda_leaf.cuh"
 
 namespace gsv {
@@ -37,12 +38,6 @@ __device__ __forceinline__ void commit_copies() {
 /* This thread's copies have arrived, but for the PENDING groups that were committed last. */
 template <int PENDING> __device__ __forceinline__ void wait_for_copies_but() {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-}
-
-template <typename T> __device__ __forceinline__ void copy_16_bytes_async(T *to, const T *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(uint32_t(__cvta_generic_to_shared(to))),
-                 "l"(from)
-                 : "memory");
 }
 
 /* `runs` runs of LENGTH numbers that are next to each other, `step` apart in global and `ld` in shared

@@ -21,6 +21,7 @@
 #ifndef GSV_PANEL_WIDE_CUH
 #define GSV_PANEL_WIDE_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "panel_narrow.cuh"
 #include "panel_product.cuh"
 
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(LEAF_THREADS)
         if (i / 16 != j / 16)
             w[j * LD + i] = make<T>(0);
     }
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_own_copies();
     __syncthreads(); /* the triangle is there */
     if (threadIdx.x < 64) {
         T &diagonal = l[threadIdx.x * LD + threadIdx.x];

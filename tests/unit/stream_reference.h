@@ -1,4 +1,5 @@
-/* Both sweeps over a whole tree by the plan's own maps, in integers: what test_stream.c compares with. */
+/* Both sweeps over a whole tree by the plan's own maps, in integers: what test_stream.c and test_limbs.c compare
+ * with. */
 #ifndef GSV_STREAM_REFERENCE_H
 #define GSV_STREAM_REFERENCE_H
 
@@ -56,6 +57,30 @@ static void reference(const gsv_plan *plan, const vectors *v) {
         }
     }
     free(f);
+}
+
+/* Something in every panel and in b, and the reference's x, u and y. */
+static vectors make_vectors(const gsv_plan *plan) {
+    const size_t n = (size_t)plan->l.n + 1, updates = (size_t)plan->update_ptr[plan->l.nsuper] + 1;
+    const vectors v = {calloc((size_t)plan->tiles->panel_ptr[plan->l.nsuper] + 1, 8), calloc(n, 8),
+                       calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
+    REQUIRE(v.panels && v.b && v.x && v.u && v.y);
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        for (int32_t j = 0; j < gsv_columns(plan, s); j++)
+            for (int32_t i = j; i < gsv_rows(plan, s); i++)
+                v.panels[place(plan, s, i, j)] = number((uint64_t)s, (uint64_t)i * 4096 + (uint64_t)j);
+    for (int32_t i = 0; i < plan->l.n; i++)
+        v.b[i] = number(99, (uint64_t)i);
+    reference(plan, &v);
+    return v;
+}
+
+static void free_vectors(const vectors *v) {
+    free(v->panels);
+    free(v->b);
+    free(v->x);
+    free(v->u);
+    free(v->y);
 }
 
 #endif

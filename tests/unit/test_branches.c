@@ -3,15 +3,9 @@
  * walk them. Numbers are integers modulo 2^64, so that both sweeps must agree with the plan's own maps to the
  * last bit; and no place for update rows may be written in the level in which it is read.
  */
-#include "testing.h"
+#include "plan_example.h"
 
-#include <cholmod.h>
-
-#include "cholmod_helpers.h"
-#include "memory.h"
 #include "supernodal/branch_walk.h"
-#include "supernodal/import.h"
-#include "supernodal/tiles.h"
 
 /* Something arbitrary. */
 static uint64_t number(uint64_t a, uint64_t b) {
@@ -434,40 +428,29 @@ static void check_matrix(const char *spec, int some, int teams, cholmod_common *
         printf("left out: no file %s\n", spec);
         return;
     }
-    REQUIRE(a);
-    cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
-    REQUIRE(l);
-    const gpusolve_factor_data data = testing_factor_data(l);
-    const int64_t live = gsv_live_allocations();
-    gsv_structure structure;
-    gsv_plan plan;
-    gsv_message message;
-    REQUIRE(gsv_import_structure(&data, 2, &structure, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_plan_create(&structure, 2, &plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
-    CHECK((plan.tiles->branches.count > 0) == some);
-    check_choice(&plan);
-    check_teams(&plan.tiles->branches, teams);
-    const size_t n = (size_t)plan.l.n + 1, updates = (size_t)plan.update_ptr[plan.l.nsuper] + 1;
+    plan_example e;
+    open_example(&e, a, common);
+    const gsv_plan *plan = &e.plan;
+    CHECK((plan->tiles->branches.count > 0) == some);
+    check_choice(plan);
+    check_teams(&plan->tiles->branches, teams);
+    const size_t n = (size_t)plan->l.n + 1, updates = (size_t)plan->update_ptr[plan->l.nsuper] + 1;
     const vectors v = {calloc(n, 8), calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
     REQUIRE(v.b && v.x && v.u && v.y);
-    for (int32_t i = 0; i < plan.l.n; i++)
+    for (int32_t i = 0; i < plan->l.n; i++)
         v.b[i] = number(99, (uint64_t)i);
-    reference(&plan, &v);
-    for (int32_t b = 0; b < plan.tiles->branches.count; b++) {
-        walk_forward(&plan, b, &v);
-        walk_backward(&plan, b, &v);
-        walk_many_forward(&plan, b, &v);
-        walk_many_backward(&plan, b, &v);
+    reference(plan, &v);
+    for (int32_t b = 0; b < plan->tiles->branches.count; b++) {
+        walk_forward(plan, b, &v);
+        walk_backward(plan, b, &v);
+        walk_many_forward(plan, b, &v);
+        walk_many_backward(plan, b, &v);
     }
     free(v.b);
     free(v.x);
     free(v.u);
     free(v.y);
-    gsv_plan_free(&plan);
-    CHECK(gsv_live_allocations() == live);
-    cholmod_free_factor(&l, common);
-    cholmod_free_sparse(&a, common);
+    close_example(&e, common);
 }
 
 int main(void) {

@@ -3,14 +3,7 @@
  * of each sweep, nothing is missing from the lists, tasks stand at their supernode's level; and the tasks,
  * run here one by one in C over panels [W; -M], solve L L' x = b.
  */
-#include "testing.h"
-
-#include <cholmod.h>
-
-#include "cholmod_helpers.h"
-#include "memory.h"
-#include "supernodal/import.h"
-#include "supernodal/tiles.h"
+#include "plan_example.h"
 
 /* ----------------------------------------------------------------------------------------------- tree --- */
 
@@ -344,6 +337,11 @@ static void check_threads(const gsv_plan *plan, const gpusolve_factor_data *data
         CHECK(same(a->gather_ptr, b->gather_ptr, plan->l.row_ptr[plan->l.nsuper] + 1, sizeof *a->gather_ptr));
         CHECK(same(a->row_place, b->row_place, plan->l.nsuper, sizeof *a->row_place));
         CHECK(same(a->gather, b->gather, plan->update_ptr[plan->l.nsuper], sizeof *a->gather));
+        CHECK(a->limbs.count == b->limbs.count && a->limbs.nchunks == b->limbs.nchunks &&
+              a->limbs.nlists == b->limbs.nlists);
+        CHECK(same(a->limbs.limb, b->limbs.limb, a->limbs.count, sizeof *a->limbs.limb));
+        CHECK(same(a->limbs.chunk, b->limbs.chunk, a->limbs.nchunks, sizeof *a->limbs.chunk));
+        CHECK(same(a->limbs.lists, b->limbs.lists, a->limbs.nlists, sizeof *a->limbs.lists));
         const gsv_branches *x = &a->branches, *y = &b->branches;
         CHECK(x->count == y->count && x->nlists == y->nlists && x->noutside == y->noutside);
         CHECK(same(x->lists, y->lists, x->nlists, sizeof *x->lists));
@@ -361,29 +359,17 @@ static void check_threads(const gsv_plan *plan, const gpusolve_factor_data *data
 
 static void check_matrix(const char *spec, cholmod_common *common) {
     testing_in("%s", spec);
-    cholmod_sparse *a = testing_load(spec, common);
-    REQUIRE(a);
-    cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
-    REQUIRE(l);
-    const gpusolve_factor_data data = testing_factor_data(l);
-    const int64_t live = gsv_live_allocations();
-    gsv_structure structure;
-    gsv_plan plan;
-    gsv_message message;
-    REQUIRE(gsv_import_structure(&data, 2, &structure, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_plan_create(&structure, 2, &plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
-    check_tree(&plan);
-    check_storage(&plan);
-    check_cover(&plan, 0);
-    check_cover(&plan, 1);
-    check_gather(&plan);
-    check_solution(&plan, &data, a);
-    check_threads(&plan, &data);
-    gsv_plan_free(&plan);
-    CHECK(gsv_live_allocations() == live);
-    cholmod_free_factor(&l, common);
-    cholmod_free_sparse(&a, common);
+    plan_example e;
+    open_example(&e, testing_load(spec, common), common);
+    const gsv_plan *plan = &e.plan;
+    check_tree(plan);
+    check_storage(plan);
+    check_cover(plan, 0);
+    check_cover(plan, 1);
+    check_gather(plan);
+    check_solution(plan, &e.data, e.a);
+    check_threads(plan, &e.data);
+    close_example(&e, common);
 }
 
 /* A pattern that no Cholesky factor has: supernode 0 reaches row 2, its parent, supernode 1, does not. */

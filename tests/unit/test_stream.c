@@ -4,14 +4,8 @@
  * sweeps must agree with the plan's own maps to the last bit; what a piece reads must have been written
  * before.
  */
-#include "testing.h"
-
-#include <cholmod.h>
-
-#include "cholmod_helpers.h"
-#include "memory.h"
+#include "plan_example.h"
 #include "stream_block_walk.h"
-#include "supernodal/import.h"
 
 static int shares_seen;     /* bits of gsv_piece.groups of shared block rows, */
 static int together_seen;   /* most block rows of a task, */
@@ -339,72 +333,54 @@ static uint8_t *divide_list(const gsv_plan *plan, int block, gsv_piece_list *lis
 static int64_t check_streams(const char *spec, int block, int far, cholmod_common *common) {
     static const char *const names[] = {"", ", block", ", divided", ", block, divided"};
     testing_in("%s%s", spec, names[block]);
-    cholmod_sparse *a = testing_load(spec, common);
-    REQUIRE(a);
-    cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
-    REQUIRE(l);
-    const gpusolve_factor_data data = testing_factor_data(l);
-    const int64_t live = gsv_live_allocations();
-    gsv_structure structure;
-    gsv_plan plan;
-    gsv_message message;
-    REQUIRE(gsv_import_structure(&data, 2, &structure, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_plan_create(&structure, 2, &plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
-    const size_t n = (size_t)plan.l.n + 1, updates = (size_t)plan.update_ptr[plan.l.nsuper] + 1;
-    const vectors v = {calloc((size_t)plan.tiles->panel_ptr[plan.l.nsuper] + 1, 8), calloc(n, 8),
-                       calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
-    walk w = {.plan = &plan,
+    plan_example e;
+    open_example(&e, testing_load(spec, common), common);
+    const gsv_plan *plan = &e.plan;
+    const size_t n = (size_t)plan->l.n + 1, updates = (size_t)plan->update_ptr[plan->l.nsuper] + 1;
+    const vectors v = make_vectors(plan);
+    walk w = {.plan = plan,
               .v = &v,
               .done = calloc(updates, 1),
               .x_done = calloc(n, 1),
-              .front_done = calloc((size_t)plan.tiles->stream.published + 1, 1),
-              .begun = calloc((size_t)plan.tiles->upper_rows + 1, sizeof *w.begun),
+              .front_done = calloc((size_t)plan->tiles->stream.published + 1, 1),
+              .begun = calloc((size_t)plan->tiles->upper_rows + 1, sizeof *w.begun),
               .place = calloc(n, sizeof *w.place),
-              .rows_before = calloc((size_t)plan.l.nsuper + 1, sizeof *w.rows_before)};
-    REQUIRE(v.panels && v.b && v.x && v.u && v.y && w.done && w.x_done && w.front_done && w.begun &&
-            w.place && w.rows_before);
-    for (int32_t s = 0; s < plan.l.nsuper; s++)
-        for (int32_t j = 0; j < gsv_columns(&plan, s); j++)
-            for (int32_t i = j; i < gsv_rows(&plan, s); i++)
-                v.panels[place(&plan, s, i, j)] = number((uint64_t)s, (uint64_t)i * 4096 + (uint64_t)j);
-    for (int32_t i = 0; i < plan.l.n; i++)
-        v.b[i] = number(99, (uint64_t)i);
-    reference(&plan, &v);
+              .rows_before = calloc((size_t)plan->l.nsuper + 1, sizeof *w.rows_before)};
+    REQUIRE(w.done && w.x_done && w.front_done && w.begun && w.place && w.rows_before);
     count_places(&w);
-    const gsv_stream *streams = &plan.tiles->stream;
+    const gsv_stream *streams = &plan->tiles->stream;
     gsv_piece_list other = {0};
     uint8_t *divided = NULL;
     const int blocks = block == BLOCK || block == BLOCK_DIVIDED;
     const gsv_piece_list *forward = blocks ? &streams->block_forward : &streams->forward;
     if (block == DIVIDED || block == BLOCK_DIVIDED) {
-        w.divided = divided = divide_list(&plan, blocks, &other);
+        w.divided = divided = divide_list(plan, blocks, &other);
         forward = &other;
     }
-    for (int32_t s = 0; s < plan.l.nsuper && blocks; s++) {
-        if (!plan.tiles->limbs.in[s]) /* else a limb has it */
+    for (int32_t s = 0; s < plan->l.nsuper && blocks; s++) {
+        if (!plan->tiles->limbs.in[s]) /* else a limb has it */
             continue;
-        memset(w.x_done + plan.l.first_column[s], 1, (size_t)gsv_columns(&plan, s));
-        memset(w.done + plan.tiles->update_place[s], 1, (size_t)gsv_updates(&plan, s));
+        memset(w.x_done + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
+        memset(w.done + plan->tiles->update_place[s], 1, (size_t)gsv_updates(plan, s));
     }
     walk_forward(&w, forward, blocks);
     CHECK(w.left == 0 && w.share == 0);
     gsv_stream_free_list(&other);
     free(divided);
     int64_t columns = 0, upper = 0;
-    for (int32_t s = 0; s < plan.l.nsuper; s++)
-        upper += plan.tiles->branches.of[s] < 0 ? gsv_columns(&plan, s) : 0;
-    for (int32_t i = 0; i < plan.l.n; i++)
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        upper += plan->tiles->branches.of[s] < 0 ? gsv_columns(plan, s) : 0;
+    for (int32_t i = 0; i < plan->l.n; i++)
         columns += w.x_done[i];
     CHECK(columns == upper);
-    for (int64_t k = 0; k < plan.tiles->upper_updates; k++)
+    for (int64_t k = 0; k < plan->tiles->upper_updates; k++)
         CHECK(w.done[k]);
     CHECK((w.far > 0) == far);
     free(w.done);
     w.done = calloc(n, 1);
     REQUIRE(w.done);
-    walk_backward(&w, blocks ? &plan.tiles->stream.block_backward : &plan.tiles->stream.backward, blocks);
-    for (int32_t i = 0; i < plan.l.n; i++)
+    walk_backward(&w, blocks ? &plan->tiles->stream.block_backward : &plan->tiles->stream.backward, blocks);
+    for (int32_t i = 0; i < plan->l.n; i++)
         CHECK(w.done[i] == w.x_done[i]);
     CHECK((upper > 0) == (w.pieces > 0));
     free(w.done);
@@ -413,15 +389,8 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
     free(w.begun);
     free(w.place);
     free(w.rows_before);
-    free(v.panels);
-    free(v.b);
-    free(v.x);
-    free(v.u);
-    free(v.y);
-    gsv_plan_free(&plan);
-    CHECK(gsv_live_allocations() == live);
-    cholmod_free_factor(&l, common);
-    cholmod_free_sparse(&a, common);
+    free_vectors(&v);
+    close_example(&e, common);
     return w.published;
 }
 
