@@ -264,7 +264,8 @@ typedef struct gpusolve_info {
                                 inverted makes more lists necessary, as large as L's pattern, of which
                                 gpusolve_factor_info knows and gpusolve_query cannot */
     int64_t prepare_bytes;   /* more memory on the backend that gpusolve_factor_create and _refresh want while
-                                they run: on CUDA buffers for the values under way */
+                                they run: on CUDA buffers for the values under way, which the handle
+                                keeps if they are no more than 64 MB */
     int64_t plan_bytes;      /* host memory of the plan */
     int64_t workspace_bytes; /* memory of one workspace for max_nrhs columns, on the backend */
     int64_t max_nrhs;        /* the columns that workspace_bytes is for */

@@ -3,11 +3,19 @@
 
 #include "../memory.h"
 
-void gsv_pipeline_close(gsv_pipeline *p) {
-    cudaStreamSynchronize(p->transfer);
-    cudaStreamSynchronize(p->inversion);
+static void free_room(gsv_pipeline *p) {
     cudaFree(p->room);
     p->room = NULL;
+    p->room_bytes = 0;
+}
+
+void gsv_pipeline_close(gsv_pipeline *p) {
+    cudaStreamSynchronize(p->transfer);
+    cudaStreamSynchronize(p->narrow);
+    for (int k = 0; k < GSV_MOST_LANES; k++)
+        cudaStreamSynchronize(p->lanes[k].stream);
+    if (p->room_bytes > GSV_KEPT_ROOM)
+        free_room(p);
 }
 
 static void destroy_event(cudaEvent_t event) {
@@ -15,22 +23,27 @@ static void destroy_event(cudaEvent_t event) {
         cudaEventDestroy(event);
 }
 
+static void destroy_stream(cudaStream_t stream) {
+    if (stream)
+        cudaStreamDestroy(stream);
+}
+
 static void pipeline_destroy(gsv_pipeline *p) {
-    if (p->transfer && p->inversion)
-        gsv_pipeline_close(p);
+    free_room(p); /* no call is under way */
     for (int k = 0; k < GSV_HOST_LISTS; k++)
         cudaFreeHost(p->lists[k]);
     for (int k = 0; k < GSV_MOST_SLOTS; k++) {
         destroy_event(p->slots[k].arrived);
         destroy_event(p->slots[k].done);
+        destroy_event(p->slots[k].narrow);
     }
-    for (int k = 0; k < GSV_CHUNKS; k++)
+    for (int k = 0; k < GSV_BUFFERS; k++)
         destroy_event(p->copied[k]);
     cudaFreeHost(p->pinned);
-    if (p->transfer)
-        cudaStreamDestroy(p->transfer);
-    if (p->inversion)
-        cudaStreamDestroy(p->inversion);
+    destroy_stream(p->transfer);
+    destroy_stream(p->narrow);
+    for (int k = 0; k < GSV_MOST_LANES; k++)
+        destroy_stream(p->lanes[k].stream);
     gsv_free(p);
 }
 
@@ -60,15 +73,20 @@ static gpusolve_status create_event(cudaEvent_t *event, gsv_message *message) {
                           message);
 }
 
+static gpusolve_status create_stream(cudaStream_t *stream, gsv_message *message) {
+    return gsv_cuda_check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreate",
+                          message);
+}
+
 static gpusolve_status fill_pipeline(gsv_pipeline *p, gsv_message *message) {
-    gpusolve_status status = gsv_cuda_check(cudaStreamCreateWithFlags(&p->transfer, cudaStreamNonBlocking),
-                                            "cudaStreamCreate", message);
+    gpusolve_status status = create_stream(&p->transfer, message);
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaStreamCreateWithFlags(&p->inversion, cudaStreamNonBlocking),
-                                "cudaStreamCreate", message);
+        status = create_stream(&p->narrow, message);
+    for (int k = 0; k < GSV_MOST_LANES && status == GPUSOLVE_OK; k++)
+        status = create_stream(&p->lanes[k].stream, message);
     if (status == GPUSOLVE_OK)
-        status = allocate_pinned(&p->pinned, (int64_t)GSV_CHUNKS * GSV_CHUNK_BYTES, message);
-    for (int k = 0; k < GSV_CHUNKS && status == GPUSOLVE_OK; k++)
+        status = allocate_pinned(&p->pinned, (int64_t)GSV_BUFFERS * GSV_CHUNK_BYTES, message);
+    for (int k = 0; k < GSV_BUFFERS && status == GPUSOLVE_OK; k++)
         status = create_event(&p->copied[k], message);
     for (int k = 0; k < GSV_HOST_LISTS && status == GPUSOLVE_OK; k++)
         status = allocate_pinned(&p->lists[k], GSV_LIST_BYTES, message);
@@ -77,6 +95,8 @@ static gpusolve_status fill_pipeline(gsv_pipeline *p, gsv_message *message) {
         status = create_event(&slot->arrived, message);
         if (status == GPUSOLVE_OK)
             status = create_event(&slot->done, message);
+        if (status == GPUSOLVE_OK)
+            status = create_event(&slot->narrow, message);
     }
     return status;
 }
@@ -103,14 +123,16 @@ static int64_t round_up(int64_t bytes) {
 }
 
 gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper) {
-    gsv_room l = {.raw = round_up(most->raw * number)};
+    gsv_room l = {.raw = round_up(most->raw * number),
+                  .inverse = round_up(most->inverse * number),
+                  .sums = round_up(most->sums * (int64_t)sizeof(double))};
     const int64_t fit = GSV_MOST_SLOTS * (int64_t)GSV_BATCH_BYTES / (l.raw > 0 ? l.raw : 1);
     l.slots = fit < 2 ? 2 : fit < GSV_MOST_SLOTS ? (int)fit : GSV_MOST_SLOTS;
     l.slots = most->batches < l.slots ? most->batches : l.slots;
+    l.lanes = l.inverse > 2 * GSV_BATCH_BYTES ? 1 : l.slots < GSV_MOST_LANES ? l.slots : GSV_MOST_LANES;
     l.lists = l.slots * l.raw;
-    l.inverse = l.lists + l.slots * round_up(GSV_LIST_BYTES);
-    l.sums = l.inverse + round_up(most->inverse * number);
-    l.parts = l.sums + round_up(most->sums * (int64_t)sizeof(double));
+    l.lane = l.lists + l.slots * round_up(GSV_LIST_BYTES);
+    l.parts = l.lane + l.lanes * (l.inverse + l.sums);
     l.bytes = l.parts + nsuper * (int64_t)sizeof(int32_t);
     return l;
 }
@@ -123,16 +145,22 @@ int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
 
 gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
                                   gsv_message *message) {
-    const gpusolve_status status = gsv_cuda_malloc(&p->room, l->bytes, message);
-    if (status != GPUSOLVE_OK)
-        return status;
+    if (p->room_bytes < l->bytes) {
+        free_room(p);
+        const gpusolve_status status = gsv_cuda_malloc(&p->room, l->bytes, message);
+        if (status != GPUSOLVE_OK)
+            return status;
+        p->room_bytes = l->bytes;
+    }
     char *base = p->room;
     for (int k = 0; k < l->slots; k++) {
         p->slots[k].raw = base + k * l->raw;
         p->slots[k].lists = base + l->lists + k * round_up(GSV_LIST_BYTES);
     }
-    p->inverse = base + l->inverse;
-    p->sums = (double *)(base + l->sums);
+    for (int k = 0; k < l->lanes; k++) {
+        p->lanes[k].inverse = base + l->lane + k * l->inverse;
+        p->lanes[k].sums = (double *)(base + l->lane + l->lanes * l->inverse + k * l->sums);
+    }
     p->parts = (int32_t *)(base + l->parts);
     return wide ? gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message)
                 : GPUSOLVE_OK;

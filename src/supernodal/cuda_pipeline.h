@@ -1,6 +1,6 @@
 /*
  * What an upload works with (cuda_upload.c): pinned buffers and streams, which are slow to make and the same for
- * every factor and so stay with the handle, and device memory of one call.
+ * every factor and so stay with the handle, and device memory, which stays with it too where that is little.
  */
 #ifndef GSV_CUDA_PIPELINE_H
 #define GSV_CUDA_PIPELINE_H
@@ -9,23 +9,27 @@
 #include "cuda_support.h"
 
 enum {
-    GSV_CHUNKS = 24,    /* pinned buffers */
-    GSV_MOST_SLOTS = 8, /* batches on the device; fewer, but two, where some are large */
+    GSV_BUFFERS = 16,         /* pinned, of a chunk each; all of them fit into a server's last cache */
+    GSV_KEPT_ROOM = 64 << 20, /* bytes of device memory that a handle keeps at most: to allocate and free them
+                               * takes as long as a small factor's transfer */
+    GSV_MOST_SLOTS = 8,       /* batches on the device; fewer, but two, where some are large */
+    GSV_MOST_LANES = 2, /* batches whose triangles are inverted beside each other, unless they are large */
     GSV_HOST_LISTS = 2  /* batches whose lists the host has */
 };
 
-/* The lists of a batch: narrow panels, wide panels, and the wide ones' starts (cuda_panel_inverse.h). */
+/* Bytes of the lists of a batch, one behind the other: narrow panels, wide panels, and the wide ones' starts
+ * (cuda_panel_inverse.h). */
 enum {
-    GSV_STARTS = GSV_INVERT_STAGES * (GSV_BATCH_WIDE + 1),
-    GSV_WIDE_AT = GSV_BATCH_NARROW * (int)sizeof(gsv_narrow_panel),
-    GSV_STARTS_AT = GSV_WIDE_AT + GSV_BATCH_WIDE * (int)sizeof(gsv_wide_panel),
-    GSV_LIST_BYTES = GSV_STARTS_AT + GSV_STARTS * 4
+    GSV_LIST_BYTES = GSV_BATCH_NARROW * (int)sizeof(gsv_narrow_panel) +
+                     GSV_BATCH_WIDE * (int)sizeof(gsv_wide_panel) +
+                     4 * GSV_INVERT_STAGES * (GSV_BATCH_WIDE + 1)
 };
 
 typedef struct gsv_batch_slot {
     char *lists;               /* [device] GSV_LIST_BYTES, of one call, as is */
     void *raw;                 /* [device] the batch as imported */
     cudaEvent_t arrived, done; /* the batch is there; the device is through with the slot */
+    cudaEvent_t narrow;        /* and with its narrow panels */
 } gsv_batch_slot;
 
 /* What the lists of a batch hold. One more than there are slots: the next batch's lists are made while those in
@@ -33,37 +37,45 @@ typedef struct gsv_batch_slot {
 typedef struct gsv_batch_counts {
     gsv_wide_batch wide;
     int32_t narrow; /* panels */
+    int64_t bytes;
 } gsv_batch_counts;
+
+typedef struct gsv_lane {
+    cudaStream_t stream;
+    /* of one call: [device] for one batch at a time */
+    void *inverse;
+    double *sums;
+} gsv_lane;
 
 /* handle->scratch */
 typedef struct gsv_pipeline {
-    cudaStream_t transfer, inversion;
-    char *pinned; /* [host] GSV_CHUNKS of GSV_CHUNK_BYTES */
-    cudaEvent_t copied[GSV_CHUNKS];
+    cudaStream_t transfer, narrow; /* narrow: panels, which need nothing of a lane */
+    gsv_lane lanes[GSV_MOST_LANES];
+    char *pinned; /* [host] GSV_BUFFERS of GSV_CHUNK_BYTES */
+    cudaEvent_t copied[GSV_BUFFERS];
     char *lists[GSV_HOST_LISTS]; /* [host] pinned, GSV_LIST_BYTES each */
     gsv_batch_slot slots[GSV_MOST_SLOTS];
     gsv_batch_counts counts[GSV_MOST_SLOTS + 1];
-    /* of one call: [device] one allocation, which the slots' memory is in too */
-    void *room;
-    void *inverse; /* for one batch at a time */
-    double *sums;
-    int32_t *parts; /* [nsuper] gsv_node.parts */
+    void *room; /* [device] one allocation, which the slots' and lanes' memory is in; NULL: none */
+    int64_t room_bytes;
+    int32_t *parts; /* [device] [nsuper] gsv_node.parts, of one call, in that room too */
 } gsv_pipeline;
 
 /* Where things are in a pipeline's room, in bytes. */
 typedef struct gsv_room {
-    int slots;
-    int64_t raw;                                /* of one slot; the first one's begins at 0 */
-    int64_t lists, inverse, sums, parts, bytes; /* lists: of all slots */
+    int slots, lanes;
+    int64_t raw, inverse, sums; /* of one slot, of one lane; the first slot's begins at 0 */
+    int64_t lists, lane, parts,
+        bytes; /* where all slots' lists begin, the lanes' memory, parts, and its end */
 } gsv_room;
 
 gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper);
 /* The handle's pipeline, made if it is not there. */
 gpusolve_status gsv_pipeline_of(gpusolve_handle *handle, gsv_pipeline **found);
-/* Allocate for one factor, with wide panels or without. To be closed whatever the status. */
+/* Room for one factor, with wide panels or without. To be closed whatever the status. */
 gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
                                   gsv_message *message);
-/* Free what belongs to one call; the device is through with it. */
+/* The device is through with the room, which is freed if it is large. */
 void gsv_pipeline_close(gsv_pipeline *p);
 
 #endif

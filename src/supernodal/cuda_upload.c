@@ -2,20 +2,22 @@
  * A factor's values on their way to the device: read from the caller's arrays, checked, and inverted on arrival
  * (cuda_panel_inverse.h).
  *
- * All numbers go in batches of whole panels, and those in chunks (cuda_upload_plan.h). Host threads take chunks in
- * turn and copy each into a pinned buffer that is small enough to stay in the processor's cache; a chunk is
- * on its way while others are being filled. Of a batch, the room on the device is one of a few slots: some are
- * filled while the panels of another are inverted.
+ * All numbers go in batches of whole panels, and those in chunks (cuda_upload_plan.h). Host threads take pieces of
+ * chunks in turn and copy each into a pinned buffer; a chunk is on its way while others are being filled. Of a batch,
+ * the room on the device is one of a few slots: some are filled while the panels of another are inverted.
+ *
+ * Inversion. The triangles of wide panels in one of two lanes by turns, for a batch's launches are many and small;
+ * then the panels. Narrow panels beside all that, in a stream of their own: each takes its time, however few.
  *
  * Check. A thread checks what it has copied, while it is in its cache. In a refresh no panel changes before all
- * numbers are known to be good, and batches are left in their slots until then. So that this is soon, and the
- * bus is slower than the threads, one that waits for a buffer checks pieces from the end meanwhile, and all do
- * once there is no slot left. Not while they wait for their turn: others would wait for them. Of a simplicial
+ * numbers are known to be good, and batches are left in their slots until then; the triangles of the first are
+ * inverted meanwhile, into the lanes' memory. So that this is soon, and the bus is slower than the threads, one that
+ * waits for a buffer checks pieces from the end meanwhile, and all do once there is no slot left. Of a simplicial
  * factor the numbers are checked before the first is copied.
  *
- * Order. Chunks are handed to the device in ascending order, each by the thread that has filled it, once all
- * before it have been: `passed` counts them. A thread waits for chunks of lower number, for checks, which wait
- * for nobody, and for lists that the holder of a lower chunk makes, so the lowest chunk that has not been
+ * Order. Chunks are handed to the device in ascending order, each by the thread that has filled its last piece, once
+ * all before it have been: `passed` counts them. A thread waits for chunks of lower number, for checks, which wait
+ * for nobody, and for lists that the holder of a lower chunk makes; so the lowest chunk that has not been
  * handed over gets through, with any number of threads. What ends in which place, and is computed from what,
  * follows from the plan: the bits do not depend on timing.
  *
@@ -29,31 +31,43 @@
 
 /* --------------------------------------------------------------------------------------------- upload --- */
 
-enum { PIECES = 4 }; /* of a chunk, to be checked one by one */
-
 typedef struct upload {
     gsv_pipeline *p;
     const gpusolve_factor *factor;
     const gsv_cuda_factor *device;
     const gpusolve_factor_data *data;
     const gsv_upload_plan *way;
-    int slots;
+    int slots, lanes, pieces; /* pieces: of a chunk */
     int64_t number, chunks;
-    _Atomic int64_t taken, passed; /* chunks */
+    _Atomic int64_t taken, passed; /* pieces, chunks */
     _Atomic int64_t listed;        /* batches */
     _Atomic int failed;
+    _Atomic unsigned char *filled; /* [chunks] pieces */
     /* of the thread whose turn it is: */
     gsv_message *message;
     gpusolve_status status;
-    int64_t arrived, inverted; /* batches that are on their way with their lists, and through the inversion */
+    /* batches that are on their way with their lists, whose triangles are being inverted, and whose panels are: */
+    int64_t arrived, begun, inverted;
     int *touched;
     /* checks: */
     int gated;                        /* no panel may change before all are done */
     _Atomic int at_gate;              /* the chunk whose turn it is waits for that */
-    _Atomic unsigned char *claimed;   /* [chunks PIECES] some thread checks this piece, or has */
+    _Atomic unsigned char *claimed;   /* [pieces] some thread checks this one, or has */
     _Atomic int64_t unchecked, claim; /* pieces; the one below it is the next to be claimed from the end */
     _Atomic int fault;
 } upload;
+
+enum {
+    PIECES = 8, /* of a chunk, each filled by one thread; */
+    SMALL = 16  /* where the first chunk is waited for */
+};
+
+/* Whether no buffer is filled twice. What is waited for is the bus, then: it does not wait for launches, a dozen
+ * for a batch, until all is on its way; and it takes a quarter more a second of what it need not look for in caches.
+ * A large factor's threads have enough to do with copying and checking. */
+static int is_small(const upload *u) {
+    return u->chunks <= GSV_BUFFERS;
+}
 
 /* The batch that a chunk belongs to. */
 static const gsv_panel_batch *batch_of(const upload *u, int64_t chunk) {
@@ -68,16 +82,25 @@ static const gsv_panel_batch *batch_of(const upload *u, int64_t chunk) {
     return &u->way->batches[low];
 }
 
+typedef struct range {
+    int64_t begin, end; /* numbers */
+} range;
+
+/* A batch's numbers from a piece on, which may be behind them: one piece, or a chunk. */
+static range numbers_of(const upload *u, const gsv_panel_batch *batch, int64_t piece, int pieces) {
+    const int64_t numbers = GSV_CHUNK_BYTES / u->pieces / u->number;
+    const int64_t begin = batch->begin + (piece - u->pieces * batch->chunk) * numbers;
+    return (range){begin, begin + pieces * numbers < batch->end ? begin + pieces * numbers : batch->end};
+}
+
 /* Check a piece unless somebody else does. */
 static int check_piece(upload *u, int64_t piece) {
     if (atomic_exchange(&u->claimed[piece], 1))
         return 0;
-    const gsv_panel_batch *batch = batch_of(u, piece / PIECES);
-    const int64_t numbers = GSV_CHUNK_BYTES / PIECES / u->number;
-    const int64_t begin = batch->begin + (piece - PIECES * batch->chunk) * numbers;
-    const int64_t end = begin + numbers < batch->end ? begin + numbers : batch->end;
-    if (begin < end && !u->failed &&
-        !gsv_upload_check(u->way, &u->factor->plan, u->data, batch, begin, end)) {
+    const gsv_panel_batch *batch = batch_of(u, piece / u->pieces);
+    const range r = numbers_of(u, batch, piece, 1);
+    if (r.begin < r.end && !u->failed &&
+        !gsv_upload_check(u->way, &u->factor->plan, u->data, batch, r.begin, r.end)) {
         u->fault = 1;
         u->failed = 1;
     }
@@ -85,16 +108,16 @@ static int check_piece(upload *u, int64_t piece) {
     return 1;
 }
 
-static void check_chunk(upload *u, int64_t chunk) {
-    for (int64_t k = 0; k < PIECES && u->unchecked > 0; k++)
-        check_piece(u, PIECES * chunk + k);
+static void check_own(upload *u, int64_t piece) {
+    if (u->unchecked > 0) /* of a simplicial factor there are none */
+        check_piece(u, piece);
 }
 
-/* Check the last piece that nobody has claimed; 0 if there is none that a chunk's holder will not check. */
+/* Check the last piece that nobody has claimed; 0 if there is none that its holder will not check. */
 static int check_some(upload *u) {
     while (u->gated && u->unchecked > 0) {
         const int64_t piece = atomic_fetch_sub(&u->claim, 1) - 1;
-        if (piece < PIECES * u->taken)
+        if (piece < u->taken)
             return 0;
         if (check_piece(u, piece))
             return 1;
@@ -114,108 +137,137 @@ static void list_panels(upload *u, int64_t index) {
     const gsv_panel_batch *batch = &u->way->batches[index];
     const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
     gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
+    const gsv_lane *lane = &u->p->lanes[index % u->lanes];
     char *lists = u->p->lists[index % GSV_HOST_LISTS];
     wait_for(u, &u->listed, index);            /* in order, so that the count says which are there */
     if (index >= GSV_HOST_LISTS && !u->failed) /* the lists that were there have been copied */
         cudaEventSynchronize(u->p->slots[(index - GSV_HOST_LISTS) % u->slots].arrived);
+    counts->narrow = batch->last - batch->first - batch->wide;
+    const int64_t wide_at = counts->narrow * (int64_t)sizeof(gsv_narrow_panel),
+                  starts_at = wide_at + batch->wide * (int64_t)sizeof(gsv_wide_panel);
     gsv_narrow_panel *narrow = (gsv_narrow_panel *)lists;
-    gsv_wide_panel *wide = (gsv_wide_panel *)(lists + GSV_WIDE_AT);
+    gsv_wide_panel *wide = (gsv_wide_panel *)(lists + wide_at), *first = wide;
     gsv_wide_batch *b = &counts->wide;
     int64_t inverse = 0, sums = 0;
-    counts->narrow = 0;
-    *b = (gsv_wide_batch){.panels = (const gsv_wide_panel *)(slot->lists + GSV_WIDE_AT),
-                          .starts = (const int32_t *)(slot->lists + GSV_STARTS_AT),
+    *b = (gsv_wide_batch){.count = batch->wide,
+                          .panels = (const gsv_wide_panel *)(slot->lists + wide_at),
+                          .starts = (const int32_t *)(slot->lists + starts_at),
                           .raw = slot->raw,
                           .packed = (void *)u->device->plan.panels,
-                          .inverse = u->p->inverse,
-                          .sums = u->p->sums};
+                          .inverse = lane->inverse,
+                          .sums = lane->sums};
     for (int32_t s = batch->first; s < batch->last; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         const int64_t from = u->way->start[s] - batch->begin, to = plan->tiles->panel_ptr[s];
         if (gsv_is_narrow(nr, nc)) {
-            narrow[counts->narrow++] = (gsv_narrow_panel){from, to, u->p->parts + s, nr, nc};
+            *narrow++ = (gsv_narrow_panel){from, to, u->p->parts + s, nr, nc};
         } else {
-            wide[b->count++] = (gsv_wide_panel){from, to, inverse, sums, u->p->parts + s, nr, nc};
+            *wide++ = (gsv_wide_panel){from, to, inverse, sums, u->p->parts + s, nr, nc};
             inverse += gsv_wide_inverse(nc);
             sums += GSV_DIVISIONS * (3 * (int64_t)nc);
         }
     }
     b->k = b->sums + sums;
-    gsv_wide_plan(wide, (int32_t *)(lists + GSV_STARTS_AT), b);
+    gsv_wide_plan(first, (int32_t *)(lists + starts_at), b);
+    counts->bytes = starts_at;
+    if (b->count > 0)
+        counts->bytes += 4 * (GSV_INVERT_DOUBLE + b->levels) * (int64_t)(b->count + 1);
     atomic_store_explicit(&u->listed, index + 1, memory_order_release);
-}
-
-static cudaError_t copy_list(const upload *u, int64_t index, int64_t at, int64_t bytes) {
-    return bytes == 0 ? cudaSuccess
-                      : cudaMemcpyAsync(u->p->slots[index % u->slots].lists + at,
-                                        u->p->lists[index % GSV_HOST_LISTS] + at, (size_t)bytes,
-                                        cudaMemcpyHostToDevice, u->p->transfer);
 }
 
 /* All chunks of the batch are on their way: its lists. */
 static cudaError_t send_lists(upload *u, int64_t index) {
-    const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
-    const gsv_wide_batch *wide = &counts->wide;
+    const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
     wait_for(u, &u->listed, index + 1);
-    cudaError_t error = copy_list(u, index, 0, counts->narrow * (int64_t)sizeof(gsv_narrow_panel));
+    cudaError_t error = cudaMemcpyAsync(slot->lists, u->p->lists[index % GSV_HOST_LISTS],
+                                        (size_t)u->p->counts[index % (GSV_MOST_SLOTS + 1)].bytes,
+                                        cudaMemcpyHostToDevice, u->p->transfer);
     if (error == cudaSuccess)
-        error = copy_list(u, index, GSV_WIDE_AT, wide->count * (int64_t)sizeof(gsv_wide_panel));
-    if (error == cudaSuccess && wide->count > 0)
-        error = copy_list(u, index, GSV_STARTS_AT,
-                          4 * (GSV_INVERT_DOUBLE + wide->levels) * (int64_t)(wide->count + 1));
-    if (error == cudaSuccess)
-        error = cudaEventRecord(u->p->slots[index % u->slots].arrived, u->p->transfer);
+        error = cudaEventRecord(slot->arrived, u->p->transfer);
     u->arrived = index + 1;
     return error;
 }
 
-static cudaError_t invert_batch(const upload *u, int64_t index) {
-    const gsv_pipeline *p = u->p;
-    const gsv_batch_slot *slot = &p->slots[index % u->slots];
-    const gsv_batch_counts *counts = &p->counts[index % (GSV_MOST_SLOTS + 1)];
-    const gpusolve_dtype dtype = u->factor->dtype;
-    cudaError_t error = cudaStreamWaitEvent(p->inversion, slot->arrived, 0);
-    if (error == cudaSuccess)
-        error = gsv_invert_narrow(dtype, (const gsv_narrow_panel *)slot->lists, counts->narrow, slot->raw,
-                                  (void *)u->device->plan.panels, p->inversion);
-    if (error == cudaSuccess)
-        error = gsv_invert_wide(dtype, &counts->wide, p->inversion);
-    return error == cudaSuccess ? cudaEventRecord(slot->done, p->inversion) : error;
+static cudaError_t invert_triangles(const upload *u, int64_t index) {
+    const cudaStream_t stream = u->p->lanes[index % u->lanes].stream;
+    const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
+    const cudaError_t error = cudaStreamWaitEvent(stream, u->p->slots[index % u->slots].arrived, 0);
+    return error == cudaSuccess ? gsv_invert_triangles(u->factor->dtype, &counts->wide, stream) : error;
 }
 
-/* Invert what has arrived, if it may be; with `wait`, once it may. */
+static cudaError_t invert_narrow(const upload *u, const gsv_batch_slot *slot, int32_t count) {
+    const cudaStream_t stream = u->p->narrow;
+    cudaError_t error = cudaStreamWaitEvent(stream, slot->arrived, 0);
+    if (error == cudaSuccess)
+        error = gsv_invert_narrow(u->factor->dtype, (const gsv_narrow_panel *)slot->lists, count, slot->raw,
+                                  (void *)u->device->plan.panels, stream);
+    return error;
+}
+
+static cudaError_t write_panels(const upload *u, int64_t index) {
+    const cudaStream_t stream = u->p->lanes[index % u->lanes].stream;
+    const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
+    const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
+    const int wanted = index + u->slots < u->way->count; /* the slot, by another batch */
+    cudaError_t error = counts->narrow > 0 ? invert_narrow(u, slot, counts->narrow) : cudaSuccess;
+    if (error == cudaSuccess)
+        error = gsv_write_wide(u->factor->dtype, &counts->wide, stream);
+    if (error == cudaSuccess && wanted && counts->narrow > 0)
+        error = cudaEventRecord(slot->narrow, u->p->narrow);
+    if (error == cudaSuccess && wanted && counts->narrow > 0)
+        error = cudaStreamWaitEvent(stream, slot->narrow, 0);
+    return error == cudaSuccess && wanted ? cudaEventRecord(slot->done, stream) : error;
+}
+
+/* Everything that may be done with what has arrived. */
+static cudaError_t invert_what_may(upload *u) {
+    const int open = !u->gated || u->unchecked == 0;
+    while (!u->failed) {
+        cudaError_t error;
+        if (u->begun < u->arrived && u->begun < u->inverted + u->lanes) {
+            error = invert_triangles(u, u->begun++);
+        } else if (open && u->inverted < u->begun) {
+            if (u->gated)
+                *u->touched = 1;
+            error = write_panels(u, u->inverted++);
+        } else {
+            break;
+        }
+        if (error != cudaSuccess)
+            return error;
+    }
+    return cudaSuccess;
+}
+
+/* Invert what has arrived, as far as that may be; with `wait`, all of it. */
 static gpusolve_status invert_arrived(upload *u, int wait) {
-    u->at_gate = wait && u->gated;
+    cudaError_t error = invert_what_may(u);
+    u->at_gate = wait && u->gated && error == cudaSuccess;
     while (u->at_gate && u->unchecked > 0 && !u->failed)
         if (!check_some(u))
             sched_yield();
     u->at_gate = 0;
-    const int open = !u->gated || u->unchecked == 0;
-    cudaError_t error = cudaSuccess;
-    for (; open && !u->failed && u->inverted < u->arrived && error == cudaSuccess; u->inverted++) {
-        if (u->gated)
-            *u->touched = 1;
-        error = invert_batch(u, u->inverted);
-    }
+    if (error == cudaSuccess)
+        error = invert_what_may(u);
     return gsv_cuda_check(error, "inverting panels", u->message);
 }
 
-static gpusolve_status pass_chunk(upload *u, const gsv_panel_batch *batch, int64_t chunk, int64_t begin,
-                                  int64_t end) {
+static gpusolve_status pass_chunk(upload *u, const gsv_panel_batch *batch, int64_t chunk) {
     gsv_pipeline *p = u->p;
     const int64_t index = batch - u->way->batches;
     const gsv_batch_slot *slot = &p->slots[index % u->slots];
+    const range r = numbers_of(u, batch, u->pieces * chunk, u->pieces);
     const int reuse = chunk == batch->chunk && index >= u->slots, last = chunk + 1 == u->chunks;
-    const gpusolve_status status = invert_arrived(u, reuse);
+    const gpusolve_status status = reuse || !is_small(u) ? invert_arrived(u, reuse) : GPUSOLVE_OK;
     if (status != GPUSOLVE_OK || u->failed)
         return status;
     cudaError_t error = reuse ? cudaStreamWaitEvent(p->transfer, slot->done, 0) : cudaSuccess;
     if (error == cudaSuccess)
-        error = cudaMemcpyAsync((char *)slot->raw + (begin - batch->begin) * u->number,
-                                p->pinned + chunk % GSV_CHUNKS * GSV_CHUNK_BYTES,
-                                (size_t)((end - begin) * u->number), cudaMemcpyHostToDevice, p->transfer);
-    if (error == cudaSuccess)
-        error = cudaEventRecord(p->copied[chunk % GSV_CHUNKS], p->transfer);
+        error = cudaMemcpyAsync((char *)slot->raw + (r.begin - batch->begin) * u->number,
+                                p->pinned + chunk % GSV_BUFFERS * GSV_CHUNK_BYTES,
+                                (size_t)((r.end - r.begin) * u->number), cudaMemcpyHostToDevice, p->transfer);
+    if (error == cudaSuccess && chunk + GSV_BUFFERS < u->chunks) /* the buffer is wanted again */
+        error = cudaEventRecord(p->copied[chunk % GSV_BUFFERS], p->transfer);
     if (error == cudaSuccess && chunk + 1 == batch[1].chunk)
         error = send_lists(u, index);
     if (error != cudaSuccess)
@@ -223,14 +275,15 @@ static gpusolve_status pass_chunk(upload *u, const gsv_panel_batch *batch, int64
     return last ? invert_arrived(u, 1) : GPUSOLVE_OK;
 }
 
-/* Until the chunk that was in this one's buffer is on the device. */
-static void wait_for_buffer(upload *u, int64_t chunk) {
-    cudaEvent_t copied = u->p->copied[chunk % GSV_CHUNKS];
-    if (chunk < GSV_CHUNKS)
+/* Until the chunk that was in the buffer of this piece is on the device. */
+static void wait_for_buffer(upload *u, int64_t piece) {
+    const int64_t chunk = piece / u->pieces;
+    cudaEvent_t copied = u->p->copied[chunk % GSV_BUFFERS];
+    if (chunk < GSV_BUFFERS)
         return;
-    if (u->passed < chunk - GSV_CHUNKS + 1)
-        check_chunk(u, chunk); /* for who is to free the buffer may be waiting for that */
-    while (u->passed < chunk - GSV_CHUNKS + 1)
+    if (u->passed < chunk - GSV_BUFFERS + 1)
+        check_own(u, piece); /* for who is to free the buffer may be waiting for that */
+    while (u->passed < chunk - GSV_BUFFERS + 1)
         if (!check_some(u))
             sched_yield();
     while (!u->failed && cudaEventQuery(copied) == cudaErrorNotReady)
@@ -241,43 +294,56 @@ static void wait_for_buffer(upload *u, int64_t chunk) {
     cudaGetLastError(); /* "not ready" is none; another one comes again */
 }
 
-/* What each thread does: chunks, until there are none left. After a failure they are only counted. */
-static void run_chunks(upload *u) {
-    const int64_t numbers = GSV_CHUNK_BYTES / u->number;
-    for (int64_t chunk; (chunk = atomic_fetch_add(&u->taken, 1)) < u->chunks;) {
+/* A chunk that is filled, in its turn. */
+static void hand_over(upload *u, const gsv_panel_batch *batch, int64_t chunk) {
+    const int64_t index = batch - u->way->batches;
+    const int alone = batch[1].chunk == batch->chunk + 1;
+    if (chunk == 0 && alone)
+        list_panels(u, 0);
+    wait_for(u, &u->passed, chunk);
+    if (!u->failed) {
+        u->status = pass_chunk(u, batch, chunk);
+        if (u->status != GPUSOLVE_OK)
+            u->failed = 1;
+    }
+    atomic_store_explicit(&u->passed, chunk + 1, memory_order_release);
+    if (chunk == 0 && !alone)
+        list_panels(u, 0);
+    if (chunk == batch->chunk && batch[1].chunk < u->chunks)
+        list_panels(u, index + 1); /* the next one's, and those before it are no longer wanted */
+}
+
+static void fill_piece(const upload *u, const gsv_panel_batch *batch, int64_t piece, range r) {
+    char *to = u->p->pinned + piece % (GSV_BUFFERS * u->pieces) * (GSV_CHUNK_BYTES / u->pieces);
+    (is_small(u) ? gsv_upload_pack_past_cache : gsv_upload_pack)(u->way, &u->factor->plan, u->data, batch,
+                                                                 r.begin, r.end, to);
+}
+
+/* What each thread does: pieces, until there are none left. After a failure they are only counted. */
+static void run_pieces(upload *u) {
+    for (int64_t piece; (piece = atomic_fetch_add(&u->taken, 1)) < u->pieces * u->chunks;) {
+        const int64_t chunk = piece / u->pieces;
         const gsv_panel_batch *batch = batch_of(u, chunk);
-        const int64_t index = batch - u->way->batches;
-        const int64_t begin = batch->begin + (chunk - batch->chunk) * numbers;
-        const int64_t end = begin + numbers < batch->end ? begin + numbers : batch->end;
-        const int first = chunk == batch->chunk, alone = batch[1].chunk == 1;
-        if (chunk == 0 && alone)
-            list_panels(u, 0);
-        wait_for_buffer(u, chunk);
-        if (!u->failed)
-            gsv_upload_pack(u->way, &u->factor->plan, u->data, batch, begin, end,
-                            u->p->pinned + chunk % GSV_CHUNKS * GSV_CHUNK_BYTES);
-        check_chunk(u, chunk);
-        wait_for(u, &u->passed, chunk);
-        if (!u->failed) {
-            u->status = pass_chunk(u, batch, chunk, begin, end);
-            if (u->status != GPUSOLVE_OK)
-                u->failed = 1;
+        const range r = numbers_of(u, batch, piece, 1);
+        if (r.begin < r.end) {
+            wait_for_buffer(u, piece);
+            if (!u->failed)
+                fill_piece(u, batch, piece, r);
         }
-        atomic_store_explicit(&u->passed, chunk + 1, memory_order_release);
-        if (chunk == 0 && !alone)
-            list_panels(u, 0);
-        if (first && batch[1].chunk < u->chunks)
-            list_panels(u, index + 1); /* the next one's, and those before it are no longer wanted */
+        check_own(u, piece);
+        if (atomic_fetch_add(&u->filled[chunk], 1) + 1 == u->pieces)
+            hand_over(u, batch, chunk);
     }
 }
 
-/* All chunks, by all threads. */
+/* All pieces, by all threads. */
 static gpusolve_status run(upload *u, gpusolve_handle *handle) {
-    const int64_t threads = handle->threads < u->chunks ? handle->threads : u->chunks;
+    const int64_t pieces = u->pieces * u->chunks,
+                  threads = handle->threads < pieces ? handle->threads : pieces;
 #pragma omp parallel num_threads((int)threads)
     {
         const int previous = gsv_cuda_enter(handle->device);
-        run_chunks(u);
+        run_pieces(u);
         gsv_cuda_leave(previous);
     }
     if (!u->fault)
@@ -314,21 +380,28 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                 .data = data,
                 .way = way,
                 .slots = room.slots,
+                .lanes = room.lanes,
                 .number = number,
                 .chunks = chunks,
+                .pieces = chunks <= GSV_BUFFERS ? SMALL : PIECES,
                 .message = message,
                 .status = GPUSOLVE_OK,
                 .touched = touched,
-                .gated = touched != NULL,
-                .unchecked = on_the_way ? PIECES * chunks : 0,
-                .claim = PIECES * chunks,
-                .claimed = gsv_calloc((size_t)(PIECES * chunks), 1)};
+                .gated = touched != NULL};
+    const int64_t pieces = u.pieces * chunks;
+    u.unchecked = on_the_way ? pieces : 0;
+    u.claim = pieces;
+    u.claimed = gsv_calloc((size_t)(pieces + chunks), 1);
+    if (u.claimed)
+        u.filled = u.claimed + pieces;
     status = u.claimed ? gsv_pipeline_open(p, &room, factor->dtype, way->most.inverse > 0, message)
                        : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK)
         status = run(&u, handle);
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaStreamSynchronize(p->inversion), "preparing the panels", message);
+        status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
+    for (int k = 0; k < room.lanes && status == GPUSOLVE_OK; k++)
+        status = gsv_cuda_check(cudaStreamSynchronize(p->lanes[k].stream), "preparing the panels", message);
     if (status == GPUSOLVE_OK) /* to pageable memory: it is there when the call returns */
         status = gsv_cuda_check(
             cudaMemcpy(parts, p->parts, (size_t)plan->l.nsuper * sizeof *parts, cudaMemcpyDeviceToHost),

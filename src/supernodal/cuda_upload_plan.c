@@ -5,43 +5,55 @@
 #include "../trsm/cuda_panel_inverse.h"
 #include "import_fields.h"
 
+#include <stdalign.h>
 #include <stddef.h>
+#include <string.h>
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
 
-/* Cut all panels into batches: counts them, and writes them to `batches` unless that is NULL. */
+/* Of a batch of a factor of so many bytes. */
+static int64_t batch_bytes(int64_t bytes) {
+    const int64_t share = bytes / 8 * 5;
+    return share < GSV_LEAST_BATCH ? GSV_LEAST_BATCH : share < GSV_BATCH_BYTES ? share : GSV_BATCH_BYTES;
+}
+
+/* Cut all panels into batches, from the last one on: counts them, and writes them to `batches` unless that is NULL. */
 static int32_t cut_batches(const gsv_plan *plan, int64_t number, gsv_panel_batch *batches,
                            gsv_upload_sizes *most) {
-    const int64_t capacity = GSV_BATCH_BYTES / number;
+    int64_t end = 0, chunk = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        end += gsv_trapezoid(plan, s);
+    const int64_t capacity = batch_bytes(end * number) / number, most_inverse = 2 * GSV_BATCH_BYTES / number;
     int32_t count = 0;
-    int64_t begin = 0, chunk = 0;
     *most = (gsv_upload_sizes){0};
-    for (int32_t first = 0, last = 0; first < plan->l.nsuper; first = last, count++) {
+    for (int32_t first = plan->l.nsuper, last; first > 0; count++) {
         gsv_upload_sizes size = {0};
         int32_t wide = 0;
-        while (last < plan->l.nsuper) {
-            const int64_t nr = gsv_rows(plan, last), nc = gsv_columns(plan, last);
-            const int64_t raw = gsv_trapezoid(plan, last);
+        for (last = first; first > 0; first--) {
+            const int64_t nr = gsv_rows(plan, first - 1), nc = gsv_columns(plan, first - 1);
+            const int64_t raw = gsv_trapezoid(plan, first - 1);
             const int is_wide = !gsv_is_narrow(nr, nc);
             const int64_t inverse = is_wide ? gsv_wide_inverse(nc) : 0;
             if (last > first &&
-                (size.raw + raw > capacity || size.inverse + inverse > 2 * capacity ||
+                (size.raw + raw > capacity || size.inverse + inverse > most_inverse ||
                  (is_wide ? wide == GSV_BATCH_WIDE : last - first - wide == GSV_BATCH_NARROW)))
                 break;
             wide += is_wide;
             size.raw += raw;
             size.inverse += inverse;
             size.sums += is_wide ? GSV_DIVISIONS * (3 * nc + 1) : 0;
-            last++;
         }
         if (batches)
-            batches[count] = (gsv_panel_batch){first, last, begin, begin + size.raw, chunk};
-        begin += size.raw;
+            batches[count] = (gsv_panel_batch){first, last, wide, end - size.raw, end, chunk};
+        end -= size.raw;
         chunk += (size.raw * number + GSV_CHUNK_BYTES - 1) / GSV_CHUNK_BYTES;
         most->raw = size.raw > most->raw ? size.raw : most->raw;
         most->inverse = size.inverse > most->inverse ? size.inverse : most->inverse;
         most->sums = size.sums > most->sums ? size.sums : most->sums;
     }
     if (batches)
-        batches[count] = (gsv_panel_batch){plan->l.nsuper, plan->l.nsuper, begin, begin, chunk};
+        batches[count] = (gsv_panel_batch){.chunk = chunk};
     most->batches = count;
     return count;
 }
@@ -128,6 +140,29 @@ void gsv_upload_pack(const gsv_upload_plan *way, const gsv_plan *plan, const gpu
         begin += count;
         if (begin == end)
             return;
+    }
+}
+
+static void copy_past_cache(char *to, const char *from, int64_t bytes) {
+    int64_t done = 0;
+#ifdef __x86_64__
+    for (; done + 16 <= bytes; done += 16)
+        _mm_stream_si128((__m128i *)(to + done), _mm_load_si128((const __m128i *)(from + done)));
+    _mm_sfence(); /* before anybody says that it is there */
+#endif
+    memcpy(to + done, from + done, (size_t)(bytes - done));
+}
+
+void gsv_upload_pack_past_cache(const gsv_upload_plan *way, const gsv_plan *plan,
+                                const gpusolve_factor_data *data, const gsv_panel_batch *batch, int64_t begin,
+                                int64_t end, char *to) {
+    enum { BLOCK = 1 << 14 }; /* fits into the first cache */
+    alignas(16) char block[BLOCK];
+    const int64_t number = (int64_t)gsv_dtype_bytes(data->dtype), numbers = BLOCK / number;
+    for (; begin < end; begin += numbers, to += BLOCK) {
+        const int64_t stop = begin + numbers < end ? begin + numbers : end;
+        gsv_upload_pack(way, plan, data, batch, begin, stop, block);
+        copy_past_cache(to, block, (stop - begin) * number);
     }
 }
 

@@ -53,6 +53,10 @@ cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batc
     return functions_of(dtype)->narrow(batch, count, raw, panels, stream);
 }
 
-cudaError_t gsv_invert_wide(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream) {
-    return functions_of(dtype)->wide(batch, stream);
+cudaError_t gsv_invert_triangles(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream) {
+    return functions_of(dtype)->triangles(batch, stream);
+}
+
+cudaError_t gsv_write_wide(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream) {
+    return functions_of(dtype)->write(batch, stream);
 }

@@ -112,14 +112,17 @@ static inline int32_t gsv_wide_levels(int64_t nc) {
 /* On the host: fill starts and batch->levels and ->blocks for panels (both [host] here; count is set). */
 void gsv_wide_plan(const gsv_wide_panel *panels, int32_t *starts, gsv_wide_batch *batch);
 
-/* All narrow panels of a batch, one warp each. batch, raw, panels: [device]. */
+/* All narrow panels of a batch, one or two warps each. batch, raw, panels: [device]. */
 cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batch, int64_t count,
                               const void *raw, void *panels, cudaStream_t stream);
 
-/* All wide panels of a batch, in 5 + 2 levels launches. Sets k to zero first. */
-cudaError_t gsv_invert_wide(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream);
+/* All wide panels of a batch, in two steps. W and k of their triangles, in 4 + 2 levels launches: `packed` is
+ * left as it is. */
+cudaError_t gsv_invert_triangles(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream);
+/* Then the panels, in one launch. */
+cudaError_t gsv_write_wide(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream);
 
-/* Let the current device's kernels have their shared memory: before the first gsv_invert_wide. */
+/* Let the current device's kernels have their shared memory: before the first gsv_invert_triangles. */
 cudaError_t gsv_invert_reserve(gpusolve_dtype dtype);
 
 /* What each precision's file has (cuda_panel_inverse_d.cu and so on). */
@@ -127,7 +130,8 @@ typedef struct gsv_invert_functions {
     cudaError_t (*reserve)(void);
     cudaError_t (*narrow)(const gsv_narrow_panel *batch, int64_t count, const void *raw, void *panels,
                           cudaStream_t stream);
-    cudaError_t (*wide)(const gsv_wide_batch *batch, cudaStream_t stream);
+    cudaError_t (*triangles)(const gsv_wide_batch *batch, cudaStream_t stream);
+    cudaError_t (*write)(const gsv_wide_batch *batch, cudaStream_t stream);
 } gsv_invert_functions;
 
 extern const gsv_invert_functions gsv_invert_s, gsv_invert_d, gsv_invert_c, gsv_invert_z;

@@ -5,7 +5,8 @@
  *      w(k) = (rhs(k) - sum over m > k of w(m) L1(m, k)) / L1(k, k)
  *
  * Every row is solved by itself, so that the rows of W and M are as accurate as substitution makes them. A
- * block of 32 threads for each panel, a thread for each row, L1 and the rows at work in shared memory. The
+ * block of one or two warps for each panel, a thread for each row; L1 and the rows at work in shared memory. Eight
+ * columns at a time have their sums in registers, so that eight products are on their way together. The
  * panel is read and written once; nr nc^2 flops.
  */
 #ifndef GSV_PANEL_NARROW_CUH
@@ -25,78 +26,119 @@ __device__ __forceinline__ double max_warp(double value) {
     return value;
 }
 
-/* k of the triangle l1 (nc x nc) with inverse w (row i at w + i ldw), as in cuda_panel_inverse.h, on every
+enum {
+    NARROW_GROUP = 8,                   /* columns whose sums are in registers */
+    NARROW_L1 = GSV_NARROW_COLUMNS + 2, /* from row to row of L1, and of W and M: against bank conflicts */
+    NARROW_W = GSV_NARROW_COLUMNS + 1
+};
+
+/* k of the triangle l1 (nc x nc) with inverse w, as in cuda_panel_inverse.h, on every
  * lane of a warp; infinite if it is not a number. shared: 2 x 32 numbers. */
-template <typename T>
-__device__ double condition_warp(const T *l1, const T *w, int ldw, int nc, double *shared) {
-    const int lane = threadIdx.x;
+template <typename T> __device__ double condition_warp(const T *l1, const T *w, int nc, double *shared) {
+    const int lane = threadIdx.x % 32;
     double *e = shared, *t = shared + 32;
     double sum = 0;
     for (int j = 0; lane < nc && j <= lane; j++)
-        sum += magnitude1(l1[j * nc + lane]);
+        sum += magnitude1(l1[lane * NARROW_L1 + j]);
     e[lane] = sum;
     __syncwarp(); /* e is complete */
     sum = 0;
     for (int j = 0; lane < nc && j <= lane; j++)
-        sum += magnitude1(w[lane * ldw + j]) * e[j];
+        sum += magnitude1(w[lane * NARROW_W + j]) * e[j];
     t[lane] = sum;
     __syncwarp(); /* t = |W E| 1 is complete */
     double by_rows = 0;
     for (int j = 0; lane < nc && j <= lane; j++)
-        by_rows += magnitude1(l1[j * nc + lane]) * t[j];
+        by_rows += magnitude1(l1[lane * NARROW_L1 + j]) * t[j];
     by_rows = lane < nc ? by_rows / e[lane] : 0;
     __syncwarp(); /* t may go */
     sum = 0;
     for (int i = lane; i < nc; i++)
-        sum += magnitude1(w[i * ldw + lane]);
+        sum += magnitude1(w[i * NARROW_W + lane]);
     t[lane] = lane < nc ? sum * e[lane] : 0;
     __syncwarp(); /* t = |W E|' 1 is complete */
     double by_columns = 0;
     for (int i = lane; i < nc; i++)
-        by_columns += magnitude1(l1[lane * nc + i]) / e[i] * t[i];
+        by_columns += magnitude1(l1[i * NARROW_L1 + lane]) / e[i] * t[i];
     const bool finite = isfinite(by_rows) && isfinite(by_columns);
     return __all_sync(~0u, finite) ? max_warp(by_rows > by_columns ? by_rows : by_columns) : double(INFINITY);
 }
 
-/* One warp, no other: barriers are __syncwarp. Shared: L1 (nc x nc) and 32 rows of nc + 1 numbers, the odd
- * one against bank conflicts. */
+/* One row: w holds the right-hand side, and then the solution. */
+template <typename T> __device__ __forceinline__ void solve_row(T *w, const T *l1, int nc) {
+    for (int k0 = (nc - 1) / NARROW_GROUP * NARROW_GROUP; k0 >= 0; k0 -= NARROW_GROUP) {
+        const int width = min(NARROW_GROUP, nc - k0);
+        T sum[NARROW_GROUP];
+#pragma unroll
+        for (int j = 0; j < NARROW_GROUP; j++)
+            sum[j] = j < width ? w[k0 + j] : make<T>(0);
+        for (int m = nc - 1; m >= k0 + NARROW_GROUP; m--) {
+            const T factor = negate(w[m]);
+#pragma unroll
+            for (int j = 0; j < NARROW_GROUP; j++)
+                sum[j] = multiply_add(sum[j], factor, l1[m * NARROW_L1 + k0 + j]);
+        }
+#pragma unroll
+        for (int j = NARROW_GROUP - 1; j >= 0; j--)
+            if (j < width) {
+                const T *row = l1 + (k0 + j) * NARROW_L1 + k0;
+                sum[j] = divide(sum[j], row[j]);
+                w[k0 + j] = sum[j];
+                const T factor = negate(sum[j]);
+#pragma unroll
+                for (int i = 0; i < j; i++)
+                    sum[i] = multiply_add(sum[i], factor, row[i]);
+            }
+    }
+}
+
+template <typename T> struct narrow_shape {
+    enum { WARPS = sizeof(T) <= 8 ? 2 : 1, THREADS = 32 * WARPS };
+};
+
+/* Shared: L1 by rows, and for each warp 32 rows. Warp v has rows 32 v, ..., 32 v + 31 and every WARPS-th 32 behind. */
 template <typename T>
-__global__ void __launch_bounds__(32)
+__global__ void __launch_bounds__(narrow_shape<T>::THREADS)
     invert_narrow_kernel(const gsv_narrow_panel *batch, const T *__restrict__ raw, T *__restrict__ panels) {
-    __shared__ T l1[GSV_NARROW_COLUMNS * GSV_NARROW_COLUMNS];
-    __shared__ T work[32 * (GSV_NARROW_COLUMNS + 1)];
+    enum { THREADS = narrow_shape<T>::THREADS };
+    __shared__ T l1[GSV_NARROW_COLUMNS * NARROW_L1];
+    __shared__ T work[THREADS * NARROW_W];
     __shared__ double sums[64];
+    __shared__ int kept;
     const gsv_narrow_panel p = batch[blockIdx.x];
     const T *from = raw + p.from;
     T *to = panels + p.to;
-    const int ldw = GSV_NARROW_COLUMNS + 1;
-    T *w = work + threadIdx.x * ldw;
-    for (int e = threadIdx.x; e < p.nc * p.nc; e += 32)
+    T *w = work + threadIdx.x * NARROW_W;
+    for (int e = threadIdx.x; e < p.nc * p.nc; e += THREADS)
         if (e % p.nc >= e / p.nc)
-            l1[e] = from[gsv_narrow_column(p.nr, e / p.nc) + e % p.nc];
-    __syncwarp(); /* l1 is complete */
+            l1[e % p.nc * NARROW_L1 + e / p.nc] = from[gsv_narrow_column(p.nr, e / p.nc) + e % p.nc];
+    __syncthreads(); /* l1 is complete */
     bool keep = false;
-    for (int base = 0; base < p.nr; base += 32) {
-        const int i = base + threadIdx.x;
-        const int last = i < p.nc ? i : p.nc - 1; /* W is lower triangular */
-        if (i < p.nr && !keep)
-            for (int k = last; k >= 0; k--) {
-                T sum = i >= p.nc ? negate(from[gsv_narrow_column(p.nr, k) + i]) : make<T>(i == k ? 1 : 0);
-                for (int m = k + 1; m <= last; m++)
-                    sum = multiply_add(sum, negate(w[m]), l1[k * p.nc + m]);
-                w[k] = divide(sum, l1[k * p.nc + k]);
-            }
-        __syncwarp(); /* the rows are complete */
-        if (base == 0) {
-            keep = !(condition_warp(l1, work, ldw, p.nc, sums) <= GSV_INVERSION_LIMIT);
-            if (threadIdx.x == 0)
-                *p.parts = !keep;
+    for (int i = threadIdx.x; i - int(threadIdx.x) < p.nr; i += THREADS) {
+        if (i < p.nr && !keep) {
+#pragma unroll 8
+            for (int k = 0; k < p.nc; k++)
+                w[k] = i >= p.nc ? negate(from[gsv_narrow_column(p.nr, k) + i]) : make<T>(i == k ? 1 : 0);
+            solve_row(w, l1, p.nc);
         }
+        if (i < THREADS) { /* the first rows */
+            __syncwarp();  /* which have W */
+            if (threadIdx.x < 32) {
+                keep = !(condition_warp(l1, work, p.nc, sums) <= GSV_INVERSION_LIMIT);
+                if (threadIdx.x == 0) {
+                    kept = keep;
+                    *p.parts = !keep;
+                }
+            }
+            __syncthreads(); /* kept is known */
+            keep = kept;
+        }
+        const int last = i < p.nc ? i : p.nc - 1; /* W is lower triangular */
         if (i < p.nr)
             for (int k = 0; k <= last; k++)
                 to[gsv_narrow_column(p.nr, k) + i] = !keep ? w[k]
                                                      : i < p.nc
-                                                         ? l1[k * p.nc + i]
+                                                         ? l1[i * NARROW_L1 + k]
                                                          : negate(from[gsv_narrow_column(p.nr, k) + i]);
         __syncwarp(); /* the rows may go */
     }
@@ -107,8 +149,8 @@ cudaError_t invert_narrow(const gsv_narrow_panel *batch, int64_t count, const vo
                           cudaStream_t stream) {
     if (count == 0)
         return cudaSuccess;
-    invert_narrow_kernel<T>
-        <<<unsigned(count), 32, 0, stream>>>(batch, static_cast<const T *>(raw), static_cast<T *>(panels));
+    invert_narrow_kernel<T><<<unsigned(count), narrow_shape<T>::THREADS, 0, stream>>>(
+        batch, static_cast<const T *>(raw), static_cast<T *>(panels));
     return cudaGetLastError();
 }
 

@@ -76,7 +76,7 @@ template <typename T> struct panel_view {
     }
 };
 
-/* W of the diagonal tiles, as in cuda_invert.cuh. */
+/* W of the diagonal tiles, as in cuda_invert.cuh, and k = 0. */
 template <typename T>
 __global__ void __launch_bounds__(LEAF_THREADS)
     invert_diagonal_kernel(const __grid_constant__ gsv_wide_batch batch) {
@@ -87,6 +87,8 @@ __global__ void __launch_bounds__(LEAF_THREADS)
     const own_panel own(batch.panels, batch.starts, batch.count);
     const panel_view<T> panel(own.p, batch.raw, batch.inverse);
     const int64_t first = int64_t(own.block) * 64;
+    if (own.block == 0 && threadIdx.x < GSV_DIVISIONS)
+        batch.k[int64_t(own.index) * GSV_DIVISIONS + threadIdx.x] = 0; /* for condition_kernel */
     for (int e = threadIdx.x; e < 64 * 64; e += LEAF_THREADS) {
         const int i = e % 64, j = e / 64;
         const bool inside = i >= j && first + i < panel.nc;
@@ -330,14 +332,10 @@ template <typename T> cudaError_t reserve_wide() {
     return error;
 }
 
-template <typename T> cudaError_t invert_wide(const gsv_wide_batch *batch, cudaStream_t stream) {
+template <typename T> cudaError_t invert_triangles(const gsv_wide_batch *batch, cudaStream_t stream) {
     if (batch->count == 0)
         return cudaSuccess;
     const int bytes = product_shape<T>::BYTES;
-    cudaError_t error =
-        cudaMemsetAsync(batch->k, 0, size_t(batch->count) * GSV_DIVISIONS * sizeof *batch->k, stream);
-    if (error != cudaSuccess)
-        return error;
     invert_diagonal_kernel<T>
         <<<unsigned(batch->blocks[GSV_INVERT_DIAGONAL]), LEAF_THREADS, invert_shared<T>::BYTES, stream>>>(
             *batch);
@@ -349,13 +347,22 @@ template <typename T> cudaError_t invert_wide(const gsv_wide_batch *batch, cudaS
     for (int step = 0; step < 3; step++)
         condition_kernel<T><<<dim3(unsigned(batch->blocks[GSV_INVERT_CONDITION]), GSV_DIVISIONS),
                               CONDITION_THREADS, 0, stream>>>(*batch, step);
-    result_kernel<T><<<unsigned(batch->blocks[GSV_INVERT_RESULT]), PRODUCT_THREADS, bytes, stream>>>(*batch);
+    return cudaGetLastError();
+}
+
+template <typename T> cudaError_t write_wide(const gsv_wide_batch *batch, cudaStream_t stream) {
+    if (batch->count == 0)
+        return cudaSuccess;
+    result_kernel<T>
+        <<<unsigned(batch->blocks[GSV_INVERT_RESULT]), PRODUCT_THREADS, product_shape<T>::BYTES, stream>>>(
+            *batch);
     return cudaGetLastError();
 }
 
 /* clang-format off */
 #define GSV_DEFINE_INVERT(name, type) \
-    extern "C" const gsv_invert_functions name = {gsv::reserve_wide<type>, gsv::invert_narrow<type>, gsv::invert_wide<type>}
+    extern "C" const gsv_invert_functions name = {gsv::reserve_wide<type>, gsv::invert_narrow<type>, \
+                                                    gsv::invert_triangles<type>, gsv::write_wide<type>}
 /* clang-format on */
 
 } // namespace gsv

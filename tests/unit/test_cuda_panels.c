@@ -223,7 +223,8 @@ static void check_batch(gpusolve_dtype dtype, panel *panels, int count) {
     for (int round = 0; round < 2; round++) {
         CHECK(gsv_invert_narrow(dtype, device_narrow, narrows, device_raw, device_packed, NULL) ==
               cudaSuccess);
-        CHECK(gsv_invert_wide(dtype, &batch, NULL) == cudaSuccess);
+        CHECK(gsv_invert_triangles(dtype, &batch, NULL) == cudaSuccess);
+        CHECK(gsv_write_wide(dtype, &batch, NULL) == cudaSuccess);
         CHECK(device_read(round == 0 ? packed : again, device_packed, packed_bytes) == 0);
     }
     CHECK(device_read(parts, device_parts, (size_t)count * sizeof *parts) == 0);

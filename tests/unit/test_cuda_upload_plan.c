@@ -1,0 +1,129 @@
+/*
+ * How a factor is cut for its way to the device (cuda_upload_plan.h), and what is copied: no device is wanted. Batches
+ * have all panels, the last ones first, each number once, no more than there is room for, and no fewer batches than
+ * there should be; pieces, with and without the caches, have the numbers of the lower trapezoids, and a check sees
+ * those of its own piece alone.
+ */
+#include "plan_example.h"
+
+#include "supernodal/cuda_upload_plan.h"
+#include "trsm/cuda_panel_inverse.h"
+
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* One batch's own sizes. */
+static void check_batch(const gsv_plan *plan, const gsv_upload_plan *way, int64_t number, int32_t index,
+                        gsv_upload_sizes *sizes) {
+    const gsv_panel_batch *b = &way->batches[index];
+    int64_t raw = 0, inverse = 0, sums = 0;
+    int32_t wide = 0;
+    REQUIRE(b->first < b->last);
+    CHECK(b->begin == way->start[b->first] && b->end == way->start[b->last]);
+    for (int32_t s = b->first; s < b->last; s++) {
+        const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        raw += gsv_trapezoid(plan, s);
+        if (!gsv_is_narrow(nr, nc)) {
+            wide++;
+            inverse += gsv_wide_inverse(nc);
+            sums += GSV_DIVISIONS * (3 * nc + 1);
+        }
+    }
+    CHECK(b->wide == wide && b->end - b->begin == raw);
+    CHECK(wide <= GSV_BATCH_WIDE && b->last - b->first - wide <= GSV_BATCH_NARROW);
+    CHECK(b->last - b->first == 1 ||
+          (raw * number <= GSV_BATCH_BYTES && inverse * number <= 2 * GSV_BATCH_BYTES));
+    CHECK((b[1].chunk - b->chunk - 1) * GSV_CHUNK_BYTES < raw * number);
+    CHECK((b[1].chunk - b->chunk) * GSV_CHUNK_BYTES >= raw * number);
+    sizes->raw = most(sizes->raw, raw);
+    sizes->inverse = most(sizes->inverse, inverse);
+    sizes->sums = most(sizes->sums, sums);
+}
+
+static gsv_upload_plan *check_cut(const gsv_plan *plan, int64_t number) {
+    gsv_upload_plan *way = gsv_upload_plan_create(plan, number);
+    REQUIRE(way);
+    gsv_upload_sizes sizes = {.batches = way->count};
+    const int64_t bytes = way->start[plan->l.nsuper] * number;
+    int32_t next = plan->l.nsuper;
+    CHECK(way->start[0] == 0 && way->batches[0].chunk == 0);
+    for (int32_t k = 0; k < way->count; k++) {
+        CHECK(way->batches[k].last == next);
+        next = way->batches[k].first;
+        check_batch(plan, way, number, k, &sizes);
+    }
+    CHECK(next == 0);
+    CHECK(bytes <= GSV_LEAST_BATCH || way->count > 1 || plan->l.nsuper == 1);
+    CHECK(bytes > GSV_LEAST_BATCH || way->count == 1 || plan->l.nsuper > GSV_BATCH_NARROW);
+    const gsv_upload_sizes asked = gsv_upload_most(plan, number);
+    CHECK(sizes.raw == way->most.raw && sizes.inverse == way->most.inverse && sizes.sums == way->most.sums);
+    CHECK(asked.raw == sizes.raw && asked.inverse == sizes.inverse && asked.sums == sizes.sums);
+    CHECK(asked.batches == sizes.batches && way->most.batches == sizes.batches);
+    return way;
+}
+
+/* Pieces of odd lengths. */
+static void check_pieces(plan_example *e, const gsv_upload_plan *way, const double *expected) {
+    enum { LONGEST = 5000, OVER = 4 };
+    static double cached[LONGEST + OVER], past[LONGEST + OVER] __attribute__((aligned(16)));
+    double *values = e->l->x;
+    uint64_t seed = 5;
+    for (int32_t k = 0; k < way->count; k++) {
+        const gsv_panel_batch *b = &way->batches[k];
+        for (int64_t begin = b->begin, end; begin < b->end; begin = end) {
+            end = begin + 1 + (int64_t)(LONGEST * 0.499 * (1 + testing_random(&seed)));
+            end = end < b->end ? end : b->end;
+            const size_t count = (size_t)(end - begin);
+            for (size_t i = 0; i < LONGEST + OVER; i++)
+                cached[i] = past[i] = -7;
+            gsv_upload_pack(way, &e->plan, &e->data, b, begin, end, (char *)cached);
+            gsv_upload_pack_past_cache(way, &e->plan, &e->data, b, begin, end, (char *)past);
+            CHECK(memcmp(cached, expected + begin, count * sizeof *cached) == 0);
+            CHECK(memcmp(past, cached, sizeof cached) == 0 && past[count] == -7);
+            CHECK(gsv_upload_check(way, &e->plan, &e->data, b, begin, end));
+        }
+    }
+    /* the last number of all is the first batch's */
+    const gsv_panel_batch *b = &way->batches[0];
+    double *last = values + e->data.xsize - 1, kept = *last;
+    *last = NAN;
+    CHECK(!gsv_upload_check(way, &e->plan, &e->data, b, b->end - 1, b->end));
+    CHECK(b->end - b->begin < 2 || gsv_upload_check(way, &e->plan, &e->data, b, b->begin, b->end - 1));
+    *last = kept;
+}
+
+static void check(const char *spec, cholmod_common *common) {
+    plan_example e;
+    testing_in("%s", spec);
+    open_example(&e, testing_load(spec, common), common);
+    const gsv_plan *plan = &e.plan;
+    gsv_upload_plan_free(check_cut(plan, 4));
+    gsv_upload_plan_free(check_cut(plan, 16));
+    gsv_upload_plan *way = check_cut(plan, 8);
+    double *expected = malloc((size_t)way->start[plan->l.nsuper] * sizeof *expected), *to = expected;
+    REQUIRE(expected);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int64_t nr = gsv_rows(plan, s), px = ((const int32_t *)e.l->px)[s];
+        for (int64_t j = 0; j < gsv_columns(plan, s); j++)
+            for (int64_t i = j; i < nr; i++)
+                *to++ = ((const double *)e.l->x)[px + j * nr + i];
+    }
+    check_pieces(&e, way, expected);
+    free(expected);
+    gsv_upload_plan_free(way);
+    close_example(&e, common);
+}
+
+int main(void) {
+    cholmod_common common;
+    cholmod_start(&common);
+    check("diag:1", &common);
+    check("tridiag:100000", &common); /* more narrow panels than a batch may have */
+    check("arrow:300,20,7", &common);
+    check("elasticity3d:12", &common);
+    check("grid2d:300", &common);
+    check("shell:90", &common);
+    cholmod_finish(&common);
+    return testing_done();
+}
