@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t gsv_limb_numbers = GSV_LIMB_NUMBERS, gsv_limb_fewest = GSV_LIMB_FEWEST;
+int64_t gsv_limb_most = GSV_LIMB_MOST, gsv_limb_least = GSV_LIMB_LEAST;
 
 /* What making limbs works with, in two rounds: count, then write. */
 typedef struct work {
@@ -17,7 +17,7 @@ typedef struct work {
     const gsv_tiles *tiles; /* NULL: count */
     const int32_t *of;      /* [nsuper] branches.of */
     gsv_limbs *limbs;
-    int64_t *numbers; /* [nsuper] of the subtree's supernodes in no branch; -1: it is no limb */
+    int64_t *cost;    /* [nsuper] of the subtree's supernodes in no branch; -1: it is no limb */
     int64_t *outside; /* [nsuper] rows of the update vectors that branches leave, of those before it */
     uint16_t *place;  /* [nsuper] of its update vector among the limb's rows */
     uint8_t taken[GSV_LIMB_ROWS];
@@ -33,32 +33,38 @@ static bool in_branch(const work *w, int32_t s) {
     return w->of[s] >= 0;
 }
 
-/* Numbers that a limb may have: fewer where the tree is small, so that every SM has limbs, and none takes long. */
-static int64_t most_numbers(const work *w) {
-    int64_t upper = 0;
-    for (int32_t s = 0; s < w->plan->l.nsuper; s++)
-        upper += in_branch(w, s) ? 0 : gsv_panel_size(gsv_rows(w->plan, s), gsv_columns(w->plan, s));
-    if (upper < gsv_stream_block_least) /* level by level, then */
+static int64_t cost_of(const work *w, int32_t s) {
+    return in_branch(w, s) ? 0
+                           : gsv_panel_size(gsv_rows(w->plan, s), gsv_columns(w->plan, s)) + GSV_LIMB_COST;
+}
+
+/* What a limb may cost: less where the tree is small, so that every SM has limbs, and none takes long. */
+static int64_t most_cost(const work *w) {
+    int64_t numbers = 0, cost = 0;
+    for (int32_t s = 0; s < w->plan->l.nsuper; s++) {
+        numbers += in_branch(w, s) ? 0 : gsv_panel_size(gsv_rows(w->plan, s), gsv_columns(w->plan, s));
+        cost += cost_of(w, s);
+    }
+    if (numbers < gsv_stream_block_least) /* level by level, then */
         return 0;
-    const int64_t most = gsv_limb_fewest + upper / GSV_LIMB_SHARE;
-    return most < gsv_limb_numbers ? most : gsv_limb_numbers;
+    const int64_t most = gsv_limb_least + cost / GSV_LIMB_SHARE;
+    return most < gsv_limb_most ? most : gsv_limb_most;
 }
 
 static void measure_subtrees(const work *w) {
     const gsv_plan *plan = w->plan;
-    const int64_t most = most_numbers(w);
-    int64_t *numbers = w->numbers;
+    const int64_t most = most_cost(w);
+    int64_t *cost = w->cost;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        numbers[s] = in_branch(w, s) ? 0 : gsv_panel_size(nr, nc);
-        bool whole = nc <= GSV_LIMB_WIDEST && nr <= UINT16_MAX;
+        bool whole = gsv_columns(plan, s) <= GSV_LIMB_WIDEST && gsv_rows(plan, s) <= UINT16_MAX;
+        cost[s] = cost_of(w, s);
         for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
             const int32_t child = plan->child[k];
-            whole = whole && numbers[child] >= 0;
-            numbers[s] += in_branch(w, child) ? 0 : numbers[child];
+            whole = whole && cost[child] >= 0;
+            cost[s] += cost[child];
         }
-        if (!in_branch(w, s) && (!whole || numbers[s] > most))
-            numbers[s] = -1;
+        if (!in_branch(w, s) && (!whole || cost[s] > most))
+            cost[s] = -1;
     }
 }
 
@@ -267,7 +273,7 @@ static void add_limb(work *w, int32_t s) {
         limbs->limb[limbs->count] = (gsv_limb){limbs->nchunks, w->chunks};
         memcpy(limbs->chunk + limbs->nchunks, w->chunk, (size_t)w->chunks * sizeof *w->chunk);
     } else { /* others read it when limbs are filled */
-        limbs->root[limbs->count] = (gsv_limb_root){w->numbers[s] + GSV_LIMB_COST * (int64_t)count, s};
+        limbs->root[limbs->count] = (gsv_limb_root){w->cost[s], s};
         for (int32_t k = 0; k < count; k++)
             limbs->in[w->member[k]] = 1;
     }
@@ -282,7 +288,7 @@ static gpusolve_status out_of_memory(gsv_message *message) {
 static void end_work(work *w) {
     if (!w)
         return;
-    gsv_free(w->numbers);
+    gsv_free(w->cost);
     gsv_free(w->place);
     gsv_free(w->outside);
     gsv_free(w);
@@ -297,10 +303,10 @@ static work *begin_work(const gsv_plan *plan, const int32_t *of, gsv_limbs *limb
     *w = (work){.plan = plan,
                 .of = of,
                 .limbs = limbs,
-                .numbers = gsv_malloc(nsuper, sizeof *w->numbers),
+                .cost = gsv_malloc(nsuper, sizeof *w->cost),
                 .place = gsv_malloc(nsuper, sizeof *w->place),
                 .outside = gsv_malloc(nsuper, sizeof *w->outside)};
-    if (!w->numbers || !w->place || !w->outside) {
+    if (!w->cost || !w->place || !w->outside) {
         end_work(w);
         return NULL;
     }
@@ -331,7 +337,7 @@ gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_li
     }
     measure_subtrees(w);
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
-        if (!in_branch(w, s) && !limbs->in[s] && w->numbers[s] >= 0)
+        if (!in_branch(w, s) && !limbs->in[s] && w->cost[s] >= 0)
             add_limb(w, s);
     if (limbs->count > 1)
         qsort(limbs->root, (size_t)limbs->count, sizeof *limbs->root, by_cost);

@@ -29,11 +29,11 @@ extern "C" {
 #endif
 
 enum {
-    /* numbers of the panels of a limb: at most so many and this share of the upper tree's, and never more than */
-    GSV_LIMB_FEWEST = 4096,
+    GSV_LIMB_COST = 4096, /* a supernode by itself costs as much as so many numbers of a panel */
+    /* what a limb costs: at most so much and this share of the upper tree's, and never more than */
+    GSV_LIMB_LEAST = 16384,
     GSV_LIMB_SHARE = 1024,
-    GSV_LIMB_NUMBERS = 65536,
-    GSV_LIMB_COST = 4096, /* a supernode by itself costs as much as so many numbers */
+    GSV_LIMB_MOST = 131072,
     /* columns of a supernode at most: where there is a stream for a block of right-hand sides, no triangle of
      * these is inverted in parts */
     GSV_LIMB_WIDEST = 64,
@@ -114,8 +114,8 @@ gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_li
                                  gsv_message *message);
 /* The rest, once plan->tiles has panel_ptr and update_place. */
 gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_message *message);
-/* GSV_LIMB_NUMBERS, or 0 for no limbs, and GSV_LIMB_FEWEST: variables for the sake of tests */
-extern int64_t gsv_limb_numbers, gsv_limb_fewest;
+/* GSV_LIMB_MOST, or 0 for no limbs, and GSV_LIMB_LEAST: variables for the sake of tests */
+extern int64_t gsv_limb_most, gsv_limb_least;
 void gsv_limbs_free(gsv_limbs *limbs); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

@@ -286,8 +286,8 @@ enum { NO_LIMBS, LIMBS, LARGE_LIMBS, KINDS };
 static const char *const names[KINDS] = {"no limbs", "limbs", "large limbs, few blocks"};
 
 static void choose_limbs(int kind) {
-    gsv_limb_numbers = kind == NO_LIMBS ? 0 : GSV_LIMB_NUMBERS;
-    gsv_limb_fewest = kind == LARGE_LIMBS ? GSV_LIMB_NUMBERS : GSV_LIMB_FEWEST;
+    gsv_limb_most = kind == NO_LIMBS ? 0 : GSV_LIMB_MOST;
+    gsv_limb_least = kind == LARGE_LIMBS ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
 }
 
 /* So that a block has several limbs, one after the other. */

@@ -402,7 +402,7 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
 }
 
 int main(void) {
-    gsv_stream_block_least = gsv_limb_numbers = 0;
+    gsv_stream_block_least = gsv_limb_most = 0;
     cholmod_common common;
     cholmod_start(&common);
     check_matrix("diag:1", 0, &common);
@@ -442,7 +442,7 @@ int main(void) {
     CHECK(block_together_seen == GSV_BLOCK_TOGETHER);
     CHECK(kept_seen == (COPIED | IN_PLACE | OF_TWO));
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
-    gsv_limb_numbers = GSV_LIMB_NUMBERS; /* the block's forward stream is what is above the limbs */
+    gsv_limb_most = GSV_LIMB_MOST; /* the block's forward stream is what is above the limbs */
     check_matrix("forest:2000", 0, &common);
     check_matrix("elasticity3d:12", 0, &common);
     check_matrix("grid3d:26", 0, &common);
