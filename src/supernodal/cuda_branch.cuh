@@ -23,6 +23,7 @@
 #ifndef GSV_CUDA_BRANCH_CUH
 #define GSV_CUDA_BRANCH_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "cuda_gather.cuh"
 
 namespace gsv {
@@ -82,11 +83,6 @@ __device__ __forceinline__ void begin_copy_block(void *to, const void *from, int
                      : "memory");
 }
 
-/* This thread's copies have arrived. */
-__device__ __forceinline__ void end_copies() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
 /* Bring the panels, the nodes and the lists begin .. end - 1 of `at`; returns where list number `begin` would
  * start if all lists were there. */
 template <typename T>
@@ -131,7 +127,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
         for (int e = threadIdx.x; e < columns * CHUNK; e += BRANCH_BLOCK)
             f[e / CHUNK * STRIDE + e % CHUNK] = y[int64_t(e / CHUNK) * nrhs + c0 + e % CHUNK];
         if (c0 == 0)
-            end_copies();
+            wait_for_own_copies();
         __syncthreads(); /* panels, lists and f are there; nobody reads the updates of the chunk before */
         for (int level = 0; level < levels; level++) {
             /* where every node is one unit, its warp can add to its columns too */
@@ -240,7 +236,7 @@ __global__ void __launch_bounds__(BRANCH_BLOCK, 2)
             solution[(columns + e / CHUNK) * STRIDE + e % CHUNK] =
                 y[int64_t(outside_row[e / CHUNK]) * nrhs + c0 + e % CHUNK];
         if (c0 == 0)
-            end_copies();
+            wait_for_own_copies();
         __syncthreads(); /* panels, lists, f and the outside rows are there */
         for (int level = branch.levels - 1; level >= 0; level--) {
             for (int k = level_units[level] + warp; k < level_units[level + 1]; k += BRANCH_WARPS) {

@@ -158,7 +158,7 @@ __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, c
     begin_copy_block<ONE_THREADS>(memory, panels, room.nodes);
     begin_copy_block<ONE_THREADS>(memory + room.nodes, lists, nodes);
     begin_copy_block<ONE_THREADS>(memory + room.lists, from, rest);
-    end_copies();
+    wait_for_own_copies();
 #endif
 }
 

@@ -326,7 +326,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
             if (warp == WARPS - 1 && blockIdx.x % splits == 0)
                 prefetch_branch_warp(plan, which, first_branch + gridDim.x / splits);
         }
-        end_copies();
+        wait_for_own_copies();
         __syncthreads(); /* panels, lists and f are there; nobody reads the updates of the chunk before */
         const int leaves = level_units[1];
         for (int k = warp; k < leaves; k += 2 * WARPS) {

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
                 i < columns ? x + (first_column + i) * nrhs : y + int64_t(outside_row[i - columns]) * nrhs;
             begin_copy_16(&solution[i * STRIDE + c], from + c0 + c);
         }
-        end_copies();
+        wait_for_own_copies();
         __syncthreads(); /* panels, lists, x and the outside rows are there */
         auto finish = [&](const gsv_branch_node &node, int first, lower_tile<N> &total) {
             const int j = node.column + first + lane / 4, c = lane % 4 * 2;

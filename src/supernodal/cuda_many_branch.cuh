@@ -214,7 +214,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
     walk.fill_packs_block();
-    end_copies();
+    wait_for_own_copies();
     __syncthreads(); /* the packs are there, and each warp's rows */
     for (int c = walk.begin; c < walk.end; c += walk.step) {
         const double *from = y + first + c, *next = c + walk.step < walk.end ? from + walk.step : nullptr;
@@ -252,7 +252,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
             *reinterpret_cast<double2 *>(out + i * columns + 2 * (lane % 4)) = *at;
             *at = make_double2(0, 0);
         }
-        end_copies();
+        wait_for_own_copies();
         __syncwarp(); /* the rows are those of the next right-hand sides */
     }
     wait_for_first_part(part);
@@ -387,7 +387,7 @@ __global__ void __launch_bounds__(TEAM == 2 ? MANY_BRANCH_PAIRS : MANY_BRANCH_BL
     const int64_t first = int64_t(branch.first_column) * columns;
     for (int i = threadIdx.x; i < outside; i += blockDim.x)
         walk.outside_row[i] = plan.outside_row[branch.outside + i];
-    end_copies();
+    wait_for_own_copies();
     __syncthreads(); /* panels and lists are there */
     if (branch.refuse) {
         walk.refuse_block();
@@ -410,7 +410,7 @@ __global__ void __launch_bounds__(TEAM == 2 ? MANY_BRANCH_PAIRS : MANY_BRANCH_BL
 #pragma unroll
         for (int e = 0; e < MANY_AHEAD; e++)
             ahead[e] = walk.request(TEAM * e + member, from, columns);
-        end_copies();
+        wait_for_own_copies();
         team::meet(); /* the rows are there */
         int level = TEAM > 1 && walk.count > 0 ? walk.nodes[walk.count - 1].unit : 0;
         for (int k = walk.count - 1; k >= 0; k--) {

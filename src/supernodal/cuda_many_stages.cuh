@@ -12,6 +12,7 @@
 #ifndef GSV_CUDA_MANY_STAGES_CUH
 #define GSV_CUDA_MANY_STAGES_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "../dense_kernels/fragment.cuh"
 #include "cuda_l2.cuh"
 #include "cuda_many_gather.cuh"
@@ -63,19 +64,6 @@ template <typename T> __device__ __forceinline__ int many_place_in_run(int p, in
     return swizzle(many_place<T>(p), k);
 }
 
-/* Begin to copy BYTES, or zeros, to shared memory. */
-template <int BYTES> __device__ __forceinline__ void begin_copy(void *to, const void *from, bool there) {
-    const unsigned shared = unsigned(__cvta_generic_to_shared(to));
-    const int bytes = there ? BYTES : 0;
-    if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes)
-                     : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES),
-                     "r"(bytes)
-                     : "memory");
-}
-
 /* 16 bytes of a panel. */
 __device__ __forceinline__ void begin_copy_panel(void *to, const void *from, bool there,
                                                  const l2_policy &policy) {
@@ -83,15 +71,6 @@ __device__ __forceinline__ void begin_copy_panel(void *to, const void *from, boo
                      unsigned(__cvta_generic_to_shared(to))),
                  "l"(from), "r"(there ? 16 : 0), "l"(policy)
                  : "memory");
-}
-
-__device__ __forceinline__ void commit_copies() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-/* All but the youngest LEFT groups of this thread's copies have arrived. */
-template <int LEFT> __device__ __forceinline__ void wait_for_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
 /* What a tile is about. Of the supernode's columns, those of one column block (cuda_wide.cuh) take part. */

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
     walk.fill_packs_block();
-    end_copies();
+    wait_for_own_copies();
     __syncthreads(); /* the packs are there, and each warp's rows */
     for (int k = member; k < walk.npacks; k += TEAM_FORWARD * MANY_AHEAD) {
 #pragma unroll

@@ -6,6 +6,7 @@
 #ifndef GSV_CUDA_TENSOR_CUH
 #define GSV_CUDA_TENSOR_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "../dense_kernels/tensor_product.cuh"
 #include "cuda_wide.cuh"
 
@@ -284,17 +285,6 @@ template <int NR> struct backward_stage {
     static_assert(STAGES * BYTES <= 48 * 1024, "what a launch may have without asking");
 };
 
-/* Begin to copy 16 bytes that are read once, or 4, to shared memory; zeros if they are not there. */
-template <int BYTES> __device__ __forceinline__ void begin_copy(void *to, const void *from, bool there) {
-    const unsigned shared = unsigned(__cvta_generic_to_shared(to)), bytes = there ? BYTES : 0;
-    if (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes)
-                     : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(from), "r"(bytes)
-                     : "memory");
-}
-
 /*
  * A backward task: eight columns of a wide supernode. A chain is row r of the tiles of every other block row;
  * warp w has the chains r = 4 (w mod 4) .. + 3 of half w / 4. The panel comes through shared memory, so that
@@ -341,7 +331,7 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
                               rows + (there ? i : 0), there);
             }
         }
-        asm volatile("cp.async.commit_group;" ::: "memory");
+        commit_copies();
     };
 #pragma unroll
     for (int number = 0; number < STAGES - 1; number++)
@@ -355,7 +345,7 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
     const int end = node.first_column + block.end; /* rows before it read x: y is for them to write */
     const int stages = (last - top + 8 * GROUP - 1) / (8 * GROUP);
     for (int number = 0; number < stages; number++) {
-        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+        wait_for_copies<STAGES - 2>();
         __syncthreads(); /* the stage is complete, and nobody reads the one before */
         const char *from = memory + number % STAGES * stage::BYTES;
         const int k = half + 2 * (lane % 4);
@@ -387,7 +377,7 @@ __device__ void backward_wide_tensor(const gsv_device_plan &plan, const gsv_task
                     multiply_add_warp(acc[p][n], a[p], b[s][p][n]);
         }
     }
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    wait_for_own_copies();
     __syncthreads(); /* nobody reads or fills a stage: shared memory is free */
 
     /* chains 8 apart are quarters 2 apart, chains 4 apart the quarters that are left; a lane's numbers LANE +

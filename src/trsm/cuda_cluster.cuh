@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(LEAF_THREADS, 1)
         fragment<T, 2, N> sum;
         sum.clear();
         for (int j = 0; j <= block; j++) {
-            wait_for_copies_but<SLOTS - 2>();
+            wait_for_copies<SLOTS - 2>();
             __syncthreads(); /* T(i, j) and b(j) are there, and all have done with the turn before */
             const tile_view<T> tile = view_of_tile(p.t, slots + slot * S::SLOT);
             if (j == block && p.t.unit) {

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(LEAF_THREADS, 1)
         const bool substitute = p.substitute[block] != 0;
         sum.clear();
         for (int j = 0; j < block; j++) {
-            wait_for_copies_but<SLOTS - 2>();
+            wait_for_copies<SLOTS - 2>();
             __syncthreads(); /* T(i, j) and x(j) are there, and all have done with the tile before */
             request();
             product_warp<T, N>(sum, view_of_tile(p.t, next_tile()), p.t.conjugated,
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(LEAF_THREADS, 1)
         ask(first + GSV_LEAF_ROWS);
         T *const last = tiles + slot * S::TILE;
         next_tile();
-        wait_for_copies_but<SLOTS - 2>();
+        wait_for_copies<SLOTS - 2>();
         if (substitute)
             conjugate_tile_block(p.t, last, S::RUN);
         __syncthreads(); /* W_i and its right-hand side are there, and part may go */

@@ -31,15 +31,6 @@ template <typename T> struct tile_view {
     int row, column;
 };
 
-__device__ __forceinline__ void commit_copies() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-/* This thread's copies have arrived, but for the PENDING groups that were committed last. */
-template <int PENDING> __device__ __forceinline__ void wait_for_copies_but() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-}
-
 /* `runs` runs of LENGTH numbers that are next to each other, `step` apart in global and `ld` in shared
  * memory. inside(run, place): is it one that may be read? Others become zero. whole: all of them are. */
 template <typename T, int LENGTH, typename Inside>

@@ -10,6 +10,7 @@
 #ifndef GSV_PANEL_PRODUCT_CUH
 #define GSV_PANEL_PRODUCT_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "cuda_invert.cuh"
 
 namespace gsv {
@@ -107,12 +108,12 @@ __device__ __forceinline__ void product_block(product_sum<T> &sum, int64_t begin
             }
             b_column += PRODUCT_TERMS;
         }
-        asm volatile("cp.async.commit_group;" ::: "memory");
+        commit_copies();
     };
     for (int step = 0; step < PRODUCT_STAGES - 1; step++)
         request(step);
     for (int step = 0; step < steps; step++) {
-        asm volatile("cp.async.wait_group %0;" ::"n"(PRODUCT_STAGES - 2) : "memory");
+        wait_for_copies<PRODUCT_STAGES - 2>();
         __syncthreads(); /* this step is there, and the one before it has been read */
         request(step + PRODUCT_STAGES - 1);
         const T *from = shared + step % PRODUCT_STAGES * S::STAGE;
@@ -133,7 +134,7 @@ __device__ __forceinline__ void product_block(product_sum<T> &sum, int64_t begin
             sum.add_product(row, x);
         }
     }
-    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    wait_for_copies<0>();
     __syncthreads(); /* shared memory may go */
 }
 
