@@ -39,9 +39,7 @@ inline int many_branch_share(int blocks) {
 }
 
 __device__ __forceinline__ void begin_copy_pair(double2 *to, const double *from) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(unsigned(__cvta_generic_to_shared(to))),
-                 "l"(from)
-                 : "memory");
+    copy_16_bytes_async(to, reinterpret_cast<const double2 *>(from));
 }
 
 /* A block's branch, and where its things are in shared memory. */

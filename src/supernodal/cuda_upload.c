@@ -383,11 +383,11 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                 .lanes = room.lanes,
                 .number = number,
                 .chunks = chunks,
-                .pieces = chunks <= GSV_BUFFERS ? SMALL : PIECES,
                 .message = message,
                 .status = GPUSOLVE_OK,
                 .touched = touched,
                 .gated = touched != NULL};
+    u.pieces = is_small(&u) ? SMALL : PIECES;
     const int64_t pieces = u.pieces * chunks;
     u.unchecked = on_the_way ? pieces : 0;
     u.claim = pieces;
