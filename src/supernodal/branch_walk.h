@@ -6,12 +6,13 @@
  * where a row begins, in pairs of right-hand sides (gsv_walk_place). Small leaves, most of all nodes, stand in
  * packs: neighbours with up to GSV_PACK_COLUMNS columns in all, multiplied with as if they were one node. Its
  * rows are the leaves' columns, GSV_PACK_COLUMNS places for them, and from there on the union of their rows
- * below; its numbers are GSV_PACK_COLUMNS a row, zeros where a leaf has none. Nobody adds to the columns of a
+ * below; its numbers are GSV_PACK_COLUMNS a row, zeros where a leaf has none. A block may have them packed, a copy in
+ * the order in which they are read, or look up each one where it is wanted. Nobody adds to the columns of a
  * pack and nobody below reads them: they have no rows in the vectors.
  *
- * For up to 16 right-hand sides a team of warps walks for each eight of them (cuda_team_branch.cuh). Forward, each of
- * its warps has vectors of its own, which are added up. That takes time for every outside row, so teams walk forward
- * if all branches together have GSV_TEAM_COLUMNS columns for every GSV_TEAM_OUTSIDE outside rows or more, and if there
+ * For few right-hand sides a team of warps walks for each eight of them (cuda_team_branch.cuh). Forward, for up to 16,
+ * each of its warps has vectors of its own, which are added up. That takes time for every outside row, so teams walk
+ * forward if all branches together have GSV_TEAM_COLUMNS columns for every GSV_TEAM_OUTSIDE outside rows or more, and if there
  * is room for these vectors. That parts large grids in two dimensions, where they are faster on an H200, from grids in
  * three and shells, where they are slower.
  *
@@ -63,6 +64,9 @@ static inline int64_t gsv_branch_walk_most(int64_t below) {
     return 8 + 4 + GSV_PACK_COLUMNS * (below + GSV_PACK_COLUMNS + GSV_PACK_HEIGHT) + 2 * below;
 }
 
+/* Of the packs' numbers. */
+typedef enum gsv_walk_form { GSV_LOOKED_UP, GSV_PACKED } gsv_walk_form;
+
 /* Where things are in the shared memory of a block that walks the branch, in bytes; the panels begin at 0. */
 typedef struct gsv_walk_room {
     int32_t lists, outside, numbers; /* the lists, the rows that the outside rows are, the packs' numbers */
@@ -73,7 +77,8 @@ static inline GSV_HOST_DEVICE int32_t gsv_walk_up(int32_t bytes) {
     return (bytes + GSV_WALK_LINE - 1) / GSV_WALK_LINE * GSV_WALK_LINE;
 }
 
-static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branch *branch) {
+static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branch *branch,
+                                                                 gsv_walk_form form) {
     enum {
         NUMBER = 8,
         OVER = 31
@@ -83,7 +88,7 @@ static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branc
     room.lists = gsv_walk_up(branch->numbers * NUMBER);
     room.outside = room.lists + 2 * branch->walk[GSV_WALK_END];
     room.numbers = gsv_walk_up(room.outside + 4 * branch->outside_rows);
-    room.vectors = room.numbers + map * NUMBER;
+    room.vectors = room.numbers + (form == GSV_PACKED ? map * NUMBER : 0);
     if (room.vectors < room.lists + gsv_walk_up(OVER * NUMBER))
         room.vectors = room.lists + gsv_walk_up(OVER * NUMBER);
     room.each = (branch->walk_rows + branch->outside_rows) * GSV_WALK_COLUMNS * NUMBER;
@@ -91,8 +96,9 @@ static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branc
 }
 
 /* Bytes of shared memory of a block that walks the branch with so many vectors. */
-static inline GSV_HOST_DEVICE int32_t gsv_branch_walk_bytes(const gsv_branch *branch, int vectors) {
-    const gsv_walk_room room = gsv_branch_walk_room(branch);
+static inline GSV_HOST_DEVICE int32_t gsv_branch_walk_bytes(const gsv_branch *branch, gsv_walk_form form,
+                                                            int vectors) {
+    const gsv_walk_room room = gsv_branch_walk_room(branch, form);
     return room.vectors + vectors * room.each;
 }
 

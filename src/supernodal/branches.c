@@ -264,8 +264,8 @@ static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_bran
 
 static int by_room(const void *a, const void *b) {
     const gsv_branch *x = a, *y = b;
-    const int32_t p = gsv_branch_walk_bytes(x, GSV_TEAM_VECTORS),
-                  q = gsv_branch_walk_bytes(y, GSV_TEAM_VECTORS);
+    const int32_t p = gsv_branch_walk_bytes(x, GSV_PACKED, GSV_TEAM_VECTORS),
+                  q = gsv_branch_walk_bytes(y, GSV_PACKED, GSV_TEAM_VECTORS);
     return p != q ? (p < q ? 1 : -1) : x->first < y->first ? -1 : 1;
 }
 
@@ -317,12 +317,12 @@ static bool close_gaps(gsv_branches *branches) {
         for (int backward = 0; backward < 2; backward++)
             for (int k = 0; k < GSV_NUMBER_SIZES; k++)
                 raise(&branches->most_one[backward][k], gsv_branch_one_room(branch, backward, 4 << k).bytes);
-        const gsv_walk_room room = gsv_branch_walk_room(branch);
-        raise(&branches->most_walk, gsv_branch_walk_bytes(branch, 1));
+        const gsv_walk_room room = gsv_branch_walk_room(branch, GSV_PACKED);
+        raise(&branches->most_walk, gsv_branch_walk_bytes(branch, GSV_PACKED, 1));
         branches->walk_room += room.vectors;
         branches->walk_each += room.each;
         columns += branch->columns;
-        raise(&most_team, gsv_branch_walk_bytes(branch, GSV_TEAM_VECTORS));
+        raise(&most_team, gsv_branch_walk_bytes(branch, GSV_PACKED, GSV_TEAM_VECTORS));
     }
     branches->team_forward =
         GSV_TEAM_OUTSIDE * columns >= GSV_TEAM_COLUMNS * branches->noutside && most_team <= GSV_TEAM_ROOM;

@@ -25,6 +25,7 @@
 
 #include "../dense_kernels/async_copy.cuh"
 #include "cuda_gather.cuh"
+#include "cuda_l2.cuh"
 
 namespace gsv {
 
@@ -58,7 +59,7 @@ template <typename T, int CHUNK> branch_room make_branch_room(const gsv_branches
 }
 
 /* A branch's record in one trip: of fields that are read where they are wanted, a block waits for one after the
- * other. */
+ * other, and the compiler reads them there unless it is told. */
 __device__ __forceinline__ gsv_branch read_branch(const gsv_device_plan &plan, int which) {
     constexpr int WORDS = sizeof(gsv_branch) / sizeof(uint4);
     static_assert(sizeof(gsv_branch) % sizeof(uint4) == 0, "whole words");
@@ -66,10 +67,49 @@ __device__ __forceinline__ gsv_branch read_branch(const gsv_device_plan &plan, i
     uint4 word[WORDS];
 #pragma unroll
     for (int k = 0; k < WORDS; k++)
-        word[k] = from[k];
+        asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(word[k].x), "=r"(word[k].y), "=r"(word[k].z), "=r"(word[k].w)
+                     : "l"(from + k));
     gsv_branch branch;
     memcpy(&branch, word, sizeof branch);
     return branch;
+}
+
+/* A launch over branches: its first one, how many there are in all its sweep's launches, and how many are walked at a
+ * time, about. */
+struct branch_launch {
+    int first, all, at_once;
+    launch_part part;
+};
+
+struct memory_run {
+    const void *from;
+    int bytes;
+};
+
+/* Lets L2 have what a block brings that begins when this one's time is over: panels, lists(its record) and, if wanted,
+ * the list of its outside rows; and the record of one that begins later yet. By a warp, when all that its own block
+ * waits for has been requested: blocks that begin together read together, and memory has nothing to do while they all
+ * walk. */
+template <bool OUTSIDE, typename Lists>
+__device__ __forceinline__ void prefetch_branch_warp(const gsv_device_plan &plan, int which,
+                                                     const branch_launch &launch, const Lists &lists) {
+    const int lane = threadIdx.x % 32, next = which + launch.at_once;
+    if (next >= launch.all)
+        return;
+    const gsv_branch later = read_branch(plan, next);
+    if (lane == 0)
+        prefetch_run(static_cast<const double *>(plan.panels) + later.panel,
+                     round_up_16(later.numbers * int64_t(sizeof(double))));
+    if (lane == 1) {
+        const memory_run run = lists(later);
+        prefetch_run(run.from, run.bytes);
+    }
+    if (lane == 2 && next + launch.at_once < launch.all)
+        prefetch(&plan.branches[next + launch.at_once]);
+    if (OUTSIDE && lane > 2)
+        for (int i = 32 * (lane - 3); i < later.outside_rows; i += 32 * 29)
+            prefetch(plan.outside_row + later.outside + i);
 }
 
 /* Begin to copy bytes, a multiple of 16 on multiples of 16, to shared memory. THREADS: of the block, 0 where that

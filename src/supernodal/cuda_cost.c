@@ -70,7 +70,7 @@ static int64_t launches_of_many(const gpusolve_factor *factor, int64_t nrhs) {
     const int32_t *runs = ((const gsv_cuda_factor *)factor->prepared)->many.runs;
     const int broad = nrhs > GSV_MANY_BROAD;
     const int branches = gsv_cuda_many(factor->dtype)->branch_launches(&plan->tiles->branches, nrhs);
-    return 2 * branches + runs[gsv_many_list_of(0, broad)] + runs[gsv_many_list_of(1, broad)];
+    return branches + runs[gsv_many_list_of(0, broad)] + runs[gsv_many_list_of(1, broad)];
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {

@@ -39,6 +39,12 @@ __device__ __forceinline__ void wait_for_vectors(launch_part part) {
 #endif
 }
 
+/* Of a launch with more blocks than there is room for, the later ones, by number, find what is before it done long ago.
+ * So they begin with wait_for_vectors, for the next launch can begin when the last of them has called it. */
+__device__ __forceinline__ bool begins_late(int at_once) {
+    return int(blockIdx.x) >= at_once;
+}
+
 __device__ __forceinline__ void wait_for_first_part(launch_part part) {
 #if __CUDA_ARCH__ >= 900
     if (part == SECOND_OF_TWO)

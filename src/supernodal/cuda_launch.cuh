@@ -4,6 +4,7 @@
 #define GSV_CUDA_LAUNCH_CUH
 
 #include "cuda_block_stream.cuh"
+#include "cuda_branch_cut.cuh"
 #include "cuda_branch_one.cuh"
 #include "cuda_level_launch.cuh"
 #include "cuda_limb.h"
@@ -58,6 +59,16 @@ template <typename T, int NR> int64_t forward_fill(const gsv_plan *plan, const g
            (NR > 1 ? tiles->handed_updates : tiles->upper_updates) * NR * int64_t(sizeof(T));
 }
 
+/* Shared memory of so many blocks that walk branches for one right-hand side, of which six share an SM: spread evenly, but
+ * forward not if that makes it five (grid2d:300: 2 % slower). */
+template <typename T> size_t one_spread(const gsv_branches &branches, bool backward, int64_t blocks) {
+    enum { RESIDENT = 6, SPREAD_FORWARD = 4 };
+    const int bytes = one_bytes<T>(branches, backward);
+    return size_t(backward || blocks <= SPREAD_FORWARD * MULTIPROCESSORS
+                      ? spread_bytes(blocks, bytes, RESIDENT)
+                      : bytes);
+}
+
 template <typename T, int NR>
 cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                              const gsv_device_vectors &vectors, cudaStream_t stream) {
@@ -71,10 +82,11 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
                                                                               fill, NR, stream);
     }
     if constexpr (NR == 1) {
-        return launch_allowed(
-            branch_forward_one_kernel<T>, branches.count, ONE_THREADS, size_t(one_bytes<T>(branches, false)),
-            stream, device, one_vector<const T>{static_cast<const T *>(vectors.y), nullptr, 1},
-            one_upper<T>{branches.count}, static_cast<T *>(vectors.x), static_cast<T *>(vectors.u));
+        return launch_allowed(branch_forward_one_kernel<T>, branches.count, ONE_THREADS,
+                              one_spread<T>(branches, false, branches.count), stream, device,
+                              one_vector<const T>{static_cast<const T *>(vectors.y), nullptr, 1},
+                              one_upper<T>{branches.count}, static_cast<T *>(vectors.x),
+                              static_cast<T *>(vectors.u));
     } else {
         const branch_room room = make_branch_room<T, 4>(branches);
         return launch_allowed(branch_forward_kernel<T, 4>, branches.count, BRANCH_BLOCK, room.bytes, stream,
@@ -91,10 +103,11 @@ cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &devic
         return (walks_stream<T, NR>(form) ? gsv_team_backward : gsv_lower_backward)(&branches, &device,
                                                                                     &vectors, NR, stream);
     if constexpr (NR == 1) {
-        return launch_allowed(
-            branch_backward_one_kernel<T>, branches.count, ONE_THREADS, size_t(one_bytes<T>(branches, true)),
-            stream, device, static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
-            one_vector<T>{static_cast<T *>(vectors.y), nullptr, 1}, one_upper<T>{branches.count});
+        return launch_allowed(branch_backward_one_kernel<T>, branches.count, ONE_THREADS,
+                              one_spread<T>(branches, true, branches.count), stream, device,
+                              static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
+                              one_vector<T>{static_cast<T *>(vectors.y), nullptr, 1},
+                              one_upper<T>{branches.count});
     } else {
         const branch_room room = make_branch_room<T, 4>(branches);
         return launch_allowed(branch_backward_kernel<T, 4>, branches.count, BRANCH_BLOCK, room.bytes, stream,
@@ -225,7 +238,7 @@ cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, co
                          cudaStream_t stream) {
     int64_t blocks = 0;
     const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
-    const int bytes = one_bytes<T>(plan->tiles->branches, false);
+    const size_t bytes = one_spread<T>(plan->tiles->branches, false, blocks);
     /* not before what is ahead of the solve on the stream has ended */
     branch_forward_one_kernel<T><<<unsigned(blocks), ONE_THREADS, bytes, stream>>>(
         device, {static_cast<const T *>(b.values), perm, b.row_stride}, upper, static_cast<T *>(vectors.x),
@@ -245,7 +258,7 @@ cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, con
     if (error != cudaSuccess)
         return error;
     return launch_allowed(branch_backward_one_kernel<T>, blocks, ONE_THREADS,
-                          size_t(one_bytes<T>(plan->tiles->branches, true)), stream, device,
+                          one_spread<T>(plan->tiles->branches, true, blocks), stream, device,
                           static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
                           one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride}, upper);
 }

@@ -43,14 +43,14 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
                                  const gsv_device_vectors *vectors, int64_t fill, int nr,
                                  cudaStream_t stream) {
     const int splits = splits_of<N>(branches, nr);
-    return launch_cut(lower_cut<N>(branches, false), branches->count,
-                      [&](int32_t first, int32_t end, int bytes, launch_part part) {
+    return launch_cut(lower_cut<N>(branches, false), branches->count, lower_resident<N>::BLOCKS, splits,
+                      [&](int32_t end, int bytes, const branch_launch &of) {
                           return launch_allowed(
                               lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                              int64_t(end - first) * splits, 32 * LOWER_WARPS, size_t(bytes), stream, *device,
-                              static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
-                              static_cast<double *>(vectors->u), nr, first, splits,
-                              fill_of(branches, vectors, fill, first, end), part);
+                              int64_t(end - of.first) * splits, 32 * LOWER_WARPS, size_t(bytes), stream,
+                              *device, static_cast<const double *>(vectors->y),
+                              static_cast<double *>(vectors->x), static_cast<double *>(vectors->u), nr,
+                              splits, fill_of(branches, vectors, fill, of.first, end), of);
                       });
 }
 
@@ -58,13 +58,13 @@ template <int N>
 static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device_plan *device,
                                   const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
     const int splits = splits_of<N>(branches, nr);
-    return launch_cut(lower_cut<N>(branches, true), branches->count,
-                      [&](int32_t first, int32_t end, int bytes, launch_part part) {
+    return launch_cut(lower_cut<N>(branches, true), branches->count, lower_resident<N>::BLOCKS, splits,
+                      [&](int32_t end, int bytes, const branch_launch &of) {
                           return launch_allowed(
                               lower_backward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                              int64_t(end - first) * splits, 32 * LOWER_WARPS, size_t(bytes), stream, *device,
-                              static_cast<const double *>(vectors->x), static_cast<double *>(vectors->y), nr,
-                              first, splits, part);
+                              int64_t(end - of.first) * splits, 32 * LOWER_WARPS, size_t(bytes), stream,
+                              *device, static_cast<const double *>(vectors->x),
+                              static_cast<double *>(vectors->y), nr, splits, of);
                       });
 }
 

@@ -39,12 +39,7 @@
 
 namespace gsv {
 
-enum {
-    LOWER_TILES = GSV_FORWARD_UNIT / 8,
-    LEAF_ROWS = 16,
-    LEAF_COLUMNS = 8,
-    LOWER_AHEAD = 132 * 3 /* so many branches later, about those of an H200: let into L2 */
-};
+enum { LOWER_TILES = GSV_FORWARD_UNIT / 8, LEAF_ROWS = 16, LEAF_COLUMNS = 8 };
 
 /* Begin to copy 16 bytes to shared memory. */
 __device__ __forceinline__ void begin_copy_16(void *to, const void *from) {
@@ -266,30 +261,25 @@ __device__ __forceinline__ void forward_unit_warp(const forward_branch &b, const
             put_row<N>(b, node, root, first + 8 * m + threadIdx.x % 32 / 4, acc[m]);
 }
 
-/* Lets L2 have what a block of some time later brings, if there is one before `end`, and the record of one that is twice
- * as far away: that is read here by then. */
-__device__ __forceinline__ void prefetch_branch_warp(const gsv_device_plan &plan, int which, int end) {
-    const int lane = threadIdx.x % 32;
-    if (which + LOWER_AHEAD >= end)
-        return;
-    const gsv_branch &later = plan.branches[which + LOWER_AHEAD];
-    if (lane == 0)
-        prefetch_run(static_cast<const double *>(plan.panels) + later.panel,
-                     round_up_16(later.numbers * int64_t(sizeof(double))));
-    if (lane == 1)
-        prefetch_run(plan.branch_lists + later.lists, 2 * later.at[GSV_AT_BACKWARD_LEVELS]);
-    if (lane == 2 && which + 2 * LOWER_AHEAD < end)
-        prefetch(&plan.branches[which + 2 * LOWER_AHEAD]);
-}
+/* The lists of a branch that its forward sweep reads. */
+struct forward_lists {
+    const uint16_t *lists;
+    __device__ __forceinline__ memory_run operator()(const gsv_branch &branch) const {
+        return {lists + branch.lists, 2 * branch.at[GSV_AT_BACKWARD_LEVELS]};
+    }
+};
 
 template <int N, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
-    lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs,
-                         int first_branch, int splits, absent_fill fill, launch_part part) {
+    lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs, int splits,
+                         absent_fill fill, branch_launch launch) {
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
-    const int which = first_branch + blockIdx.x / splits;
+    const int which = launch.first + blockIdx.x / splits;
+    const bool late = begins_late(launch.at_once * splits);
+    if (late)
+        wait_for_vectors(launch.part);
     const gsv_branch branch = read_branch(plan, which);
     const lower_room room = forward_room<N>(branch);
     begin_copy_bytes<WARPS>(memory, static_cast<const double *>(plan.panels) + branch.panel, room.lists);
@@ -311,7 +301,8 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     b.outside = branch.outside_rows;
     b.nrhs = nrhs;
     b.refuse = branch.refuse; /* this kernel cannot (cuda_sweep.cuh) */
-    wait_for_vectors(part);
+    if (!late)
+        wait_for_vectors(launch.part);
 
     for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {
         const double *from = y + first_column * nrhs + c0;
@@ -324,7 +315,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
         if (c0 < CHUNK * splits) { /* while all that is on its way */
             fill.write_block();
             if (warp == WARPS - 1 && blockIdx.x % splits == 0)
-                prefetch_branch_warp(plan, which, first_branch + gridDim.x / splits);
+                prefetch_branch_warp<false>(plan, which, launch, forward_lists{plan.branch_lists});
         }
         wait_for_own_copies();
         __syncthreads(); /* panels, lists and f are there; nobody reads the updates of the chunk before */
@@ -369,7 +360,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
             __syncthreads(); /* the level's updates are complete; after the last one f may be written */
         }
     }
-    wait_for_first_part(part);
+    wait_for_first_part(launch.part);
 }
 
 } // namespace gsv

@@ -52,12 +52,12 @@ __device__ __forceinline__ void backward_group_warp(const double *panels, const 
 
 template <int N, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
-    lower_backward_kernel(gsv_device_plan plan, const double *x, double *y, int nrhs, int first_branch,
-                          int splits, launch_part part) {
+    lower_backward_kernel(gsv_device_plan plan, const double *x, double *y, int nrhs, int splits,
+                          branch_launch launch) {
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
-    const int which = first_branch + blockIdx.x / splits;
+    const int which = launch.first + blockIdx.x / splits;
     const gsv_branch branch = read_branch(plan, which);
     const lower_room room = backward_room<N>(branch);
     const int early = early_lists(branch), late = branch.at[GSV_AT_BACKWARD_LEVELS];
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     const bool refuse = branch.refuse;
     const int32_t *outside_row = plan.outside_row + branch.outside;
     const int64_t first_column = branch.first_column;
-    wait_for_vectors(part);
+    wait_for_vectors(launch.part);
 
     for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {
         for (int e = threadIdx.x; e < (columns + outside) * (CHUNK / 2); e += 32 * WARPS) {
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
             __syncthreads(); /* the level's solution is there; after the last one, nobody reads any more */
         }
     }
-    wait_for_first_part(part);
+    wait_for_first_part(launch.part);
 }
 
 } // namespace gsv

@@ -72,7 +72,7 @@ typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *
 typedef struct gsv_many_functions {
     int32_t few; /* right-hand sides up to here have other kernels */
     int32_t low; /* tiles are low (gsv_many_has_half) */
-    /* How many launches of a sweep are the branches', for so many right-hand sides. */
+    /* How many launches of both sweeps are the branches', for so many right-hand sides. */
     int (*branch_launches)(const gsv_branches *branches, int64_t nrhs);
     /* One sweep over all levels, on the stream; no triangle is substituted with, and none inverted in parts is
      * in a branch. */

@@ -20,17 +20,16 @@
  * 2 q + 1.
  *
  * Where there are few right-hand sides, a team of two or four warps walks for the same eight, for one alone is one wait
- * after the other: every second or fourth node and pack is a warp's. Here backward; forward it is not that simple, for
- * nodes add to the same rows (cuda_team_branch.cuh).
+ * after the other (cuda_team_branch.cuh). Backward every second or fourth node and pack is a warp's, so the walk is here.
  *
  * Bits: a sum takes its terms one after the other (tensor_product.cuh), nodes in the order of the list, which
  * follows from the branch alone. No column's bits depend on another's, on its place, or on how many there are; nor on
  * teams, for backward all of a node's sums are one warp's.
  *
  * Synchronisation: barriers of the block until panels and packs are there; then each warp goes its own way,
- * with its rows in order: __syncwarp between nodes; a team has a barrier of its own between levels, for a node reads
- * rows of higher levels alone and writes its own. No block waits for another of its launch; of two launches see
- * launch_part (cuda_gather.cuh).
+ * with its rows in order: __syncwarp between nodes; a team meets between levels, for a node reads rows of higher levels
+ * alone and writes its own. No block waits for another of its launch; of two launches see launch_part
+ * (cuda_gather.cuh).
  *
  * Traffic: panels and lists once a block; y, x and the outside rows once. What limits it is instructions.
  */
@@ -41,17 +40,29 @@
 
 namespace gsv {
 
-/* The warps that share eight right-hand sides. */
-template <int TEAM> struct team_of {
+/* TEAM warps that share eight right-hand sides, of TEAMS such teams in a block. Barriers by numbers that are constants: by
+ * one that is not, a block takes all 16 that it may have, and an SM has 64. */
+template <int TEAM, int TEAMS> struct team_of {
+    static_assert(TEAM == 1 || TEAMS == 1 || TEAMS == 2 || TEAMS == 4, "barriers");
     static __device__ __forceinline__ int member() {
         return TEAM == 1 ? 0 : threadIdx.x / 32 % TEAM;
+    }
+    template <int NUMBER> static __device__ __forceinline__ void meet_at() {
+        asm volatile("barrier.sync %0, %1;" ::"n"(NUMBER), "n"(32 * TEAM) : "memory");
     }
     static __device__ __forceinline__ void meet() { /* all of the team wait until all have come */
         if (TEAM == 1)
             __syncwarp();
+        else if (TEAMS == 1)
+            __syncthreads();
+        else if (threadIdx.x < 32 * TEAM)
+            meet_at<1>();
+        else if (TEAMS == 2 || threadIdx.x < 64 * TEAM)
+            meet_at<2>();
+        else if (threadIdx.x < 96 * TEAM)
+            meet_at<3>();
         else
-            asm volatile("barrier.sync %0, %1;" ::"r"(1 + int(threadIdx.x) / (32 * TEAM)), "n"(32 * TEAM)
-                         : "memory");
+            meet_at<4>();
     }
 };
 
@@ -181,11 +192,11 @@ __device__ __forceinline__ void many_forward_node(const many_walk &walk, const g
         many_forward_rows<0, 2>(walk, node, first, x, columns);
 }
 
-/* splits: blocks of a branch; room: bytes of shared memory. first_branch: the first block's. */
+/* splits: blocks of a branch; room: bytes of shared memory. */
 inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
-                               int splits, int room, int first_branch, launch_part part) {
-    const int which = first_branch + blockIdx.x / splits;
+                               int splits, int room, branch_launch launch) {
+    const int which = launch.first + blockIdx.x / splits;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
     const gsv_branch &branch = walk.branch;
@@ -193,7 +204,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     const int64_t first = int64_t(branch.first_column) * columns;
     double2 *sums = walk.vectors;
     wait_for_copies<1>();
-    wait_for_vectors(part);
+    wait_for_vectors(launch.part);
     __syncthreads(); /* the lists are there */
 
     double ahead[MANY_AHEAD];
@@ -206,6 +217,8 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         for (int e = 0; e < MANY_AHEAD; e++)
             ahead[e] = walk.request(e, y + first + walk.begin, columns);
     }
+    if (columns == GSV_MANY_LEAST && threadIdx.x >= blockDim.x - 32) /* with more it is no better */
+        prefetch_branch_warp<false>(plan, which, launch, walk_lists{plan.branch_walks});
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
@@ -255,7 +268,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         wait_for_own_copies();
         __syncwarp(); /* the rows are those of the next right-hand sides */
     }
-    wait_for_first_part(part);
+    wait_for_first_part(launch.part);
 }
 
 /* The sums of TILES times eight columns take STEPS times four rows below, from row i0 on. WHOLE: so many there
@@ -284,22 +297,23 @@ __device__ __forceinline__ void many_backward_below(const many_walk &walk, const
 }
 
 /* A pack; b: its own rows. */
+template <gsv_walk_form FORM>
 __device__ __forceinline__ void many_backward_pack(const many_walk &walk, const gsv_branch_pack &pack,
                                                    double b, double *y, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
     const int rows = pack.rows, some = g < GSV_PACK_COLUMNS ? rows : 0; /* of the lane's column */
     const uint16_t *list = walk.rows + pack.list;
-    const double *number = walk.numbers + 32 * pack.numbers + g; /* of row 0 */
+    const int first = 32 * pack.numbers + g; /* number of row 0 */
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
     double sum[2] = {0, 0};
-    multiply_add_warp(sum, q < some ? number[GSV_PACK_COLUMNS * q] : 0, b);
+    multiply_add_warp(sum, walk.pack_number<FORM>(first + GSV_PACK_COLUMNS * q, q < some), b);
     for (int t = GSV_PACK_COLUMNS; t < rows; t += 12) {
         double v[3], a[3];
 #pragma unroll
         for (int e = 0; e < 3; e++) {
             const int r = t + 4 * e + q;
             v[e] = vectors[2 * (list[r < rows ? r : rows - 1] ^ g / 2)];
-            a[e] = r < some ? number[GSV_PACK_COLUMNS * r] : 0;
+            a[e] = walk.pack_number<FORM>(first + GSV_PACK_COLUMNS * r, r < some);
         }
 #pragma unroll
         for (int e = 0; e < 3; e++)
@@ -372,20 +386,68 @@ __device__ __forceinline__ void many_bring_outside_warp(double2 *to, const int32
     }
 }
 
-/* TEAM: warps that share eight right-hand sides. first_branch: the first block's. */
+/* What a team's backward walk begins with: it begins to bring the rows of the vectors, and requests the own rows of the
+ * first packs. x, y: of the branch's first column, and of the first row of all. */
 template <int TEAM>
-__global__ void __launch_bounds__(TEAM == 2 ? MANY_BRANCH_PAIRS : MANY_BRANCH_BLOCK,
-                                  TEAM == 2 ? MANY_BRANCH_RESIDENT : 1)
+__device__ __forceinline__ void many_begin_backward(const many_walk &walk, int member, const double *x,
+                                                    const double *y, int columns,
+                                                    double (&ahead)[MANY_AHEAD]) {
+    const int row = 8 * member + threadIdx.x % 32 / 4, pair = threadIdx.x % 4;
+    many_bring_outside_warp<TEAM>(walk.vectors + (gsv_walk_place(walk.own + row) ^ pair),
+                                  walk.outside_row + row, walk.branch.outside_rows - row, y + 2 * pair,
+                                  columns);
+    for (int k = walk.count - 1 - member; k >= 0; k -= TEAM)
+        walk.begin_node_warp(walk.nodes[k], x, columns);
+#pragma unroll
+    for (int e = 0; e < MANY_AHEAD; e++)
+        ahead[e] = walk.request(TEAM * e + member, x, columns);
+}
+
+/* The walk for eight right-hand sides, whose rows are there. x, y: of the branch's first column. */
+template <int TEAM, int TEAMS, gsv_walk_form FORM>
+__device__ __forceinline__ void many_walk_back(const many_walk &walk, int member, const double *x, double *y,
+                                               int columns, double (&ahead)[MANY_AHEAD]) {
+    typedef team_of<TEAM, TEAMS> team;
+    int level = TEAM > 1 && walk.count > 0 ? walk.nodes[walk.count - 1].unit : 0;
+    for (int k = walk.count - 1; k >= 0; k--) {
+        const gsv_branch_node node = walk.nodes[k];
+        if (TEAM > 1 && node.unit != level) {
+            level = node.unit;
+            team::meet(); /* the solution of all that is above is there */
+        }
+        if ((walk.count - 1 - k) % TEAM != member)
+            continue;
+        if (node.nc <= 8)
+            many_backward_node<1>(walk, node, y, columns);
+        else if (node.nc <= 16)
+            many_backward_node<2>(walk, node, y, columns);
+        else
+            many_backward_node<4>(walk, node, y, columns);
+        __syncwarp(); /* the node's solution is there */
+    }
+    if (TEAM > 1)
+        team::meet(); /* and that of all nodes */
+    for (int k = member; k < walk.npacks; k += TEAM * MANY_AHEAD) {
+#pragma unroll
+        for (int e = 0; e < MANY_AHEAD; e++) {
+            if (k + TEAM * e >= walk.npacks)
+                break;
+            many_backward_pack<FORM>(walk, walk.packs[k + TEAM * e], ahead[e], y, columns);
+            ahead[e] = walk.request(k + TEAM * (e + MANY_AHEAD), x, columns);
+        }
+    }
+}
+
+/* splits: blocks of a branch; room: bytes of shared memory. */
+inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
-                                int room, int first_branch, launch_part part) {
-    typedef team_of<TEAM> team;
+                                int room, branch_launch launch) {
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const int which = first_branch + blockIdx.x / splits;
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which, TEAM);
+    const int which = launch.first + blockIdx.x / splits;
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
     const gsv_branch &branch = walk.branch;
-    const int lane = threadIdx.x % 32, member = team::member(), outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * columns;
-    for (int i = threadIdx.x; i < outside; i += blockDim.x)
+    for (int i = threadIdx.x; i < branch.outside_rows; i += blockDim.x)
         walk.outside_row[i] = plan.outside_row[branch.outside + i];
     wait_for_own_copies();
     __syncthreads(); /* panels and lists are there */
@@ -395,54 +457,17 @@ __global__ void __launch_bounds__(TEAM == 2 ? MANY_BRANCH_PAIRS : MANY_BRANCH_BL
     }
     walk.fill_packs_block();
     __syncthreads(); /* the packs are there */
-    wait_for_vectors(part);
+    wait_for_vectors(launch.part);
 
     for (int c = walk.begin; c < walk.end; c += walk.step) {
-        const double *from = x + first + c;
-        double *to = y + first + c;
         double ahead[MANY_AHEAD];
-        many_bring_outside_warp<TEAM>(walk.vectors +
-                                          (gsv_walk_place(walk.own + 8 * member + lane / 4) ^ lane % 4),
-                                      walk.outside_row + 8 * member + lane / 4,
-                                      outside - 8 * member - lane / 4, y + c + 2 * (lane % 4), columns);
-        for (int k = walk.count - 1 - member; k >= 0; k -= TEAM)
-            walk.begin_node_warp(walk.nodes[k], from, columns);
-#pragma unroll
-        for (int e = 0; e < MANY_AHEAD; e++)
-            ahead[e] = walk.request(TEAM * e + member, from, columns);
+        many_begin_backward<1>(walk, 0, x + first + c, y + c, columns, ahead);
         wait_for_own_copies();
-        team::meet(); /* the rows are there */
-        int level = TEAM > 1 && walk.count > 0 ? walk.nodes[walk.count - 1].unit : 0;
-        for (int k = walk.count - 1; k >= 0; k--) {
-            const gsv_branch_node node = walk.nodes[k];
-            if (TEAM > 1 && node.unit != level) {
-                level = node.unit;
-                team::meet(); /* the solution of all that is above is there */
-            }
-            if ((walk.count - 1 - k) % TEAM != member)
-                continue;
-            if (node.nc <= 8)
-                many_backward_node<1>(walk, node, to, columns);
-            else if (node.nc <= 16)
-                many_backward_node<2>(walk, node, to, columns);
-            else
-                many_backward_node<4>(walk, node, to, columns);
-            __syncwarp(); /* the node's solution is there */
-        }
-        if (TEAM > 1)
-            team::meet(); /* and that of all nodes */
-        for (int k = member; k < walk.npacks; k += TEAM * MANY_AHEAD) {
-#pragma unroll
-            for (int e = 0; e < MANY_AHEAD; e++) {
-                if (k + TEAM * e >= walk.npacks)
-                    break;
-                many_backward_pack(walk, walk.packs[k + TEAM * e], ahead[e], to, columns);
-                ahead[e] = walk.request(k + TEAM * (e + MANY_AHEAD), from, columns);
-            }
-        }
-        team::meet(); /* the rows may go */
+        __syncwarp(); /* the rows are there */
+        many_walk_back<1, 1, GSV_PACKED>(walk, 0, x + first + c, y + first + c, columns, ahead);
+        __syncwarp(); /* the rows may go */
     }
-    wait_for_first_part(part);
+    wait_for_first_part(launch.part);
 }
 
 } // namespace gsv

@@ -7,7 +7,7 @@
 #include "cuda_branch.cuh"
 #include "cuda_branch_cut.cuh"
 #include "cuda_many.cuh"
-#include "cuda_many_branch.cuh"
+#include "cuda_team_branch.cuh"
 #include "cuda_many_transfer.cuh"
 
 namespace gsv {
@@ -39,14 +39,17 @@ inline int many_branch_room(const gsv_branches &branches, int warps) {
 
 /* Of a block that walks a branch for GSV_MANY_LEAST right-hand sides: for all vectors, if two such blocks can share an
  * SM; or else for as many as they can. */
-inline int few_branch_room(const gsv_branch &branch) {
-    const int one = gsv_branch_walk_bytes(&branch, 1), all = gsv_branch_walk_bytes(&branch, MANY_BRANCH_FEW),
-              share = many_branch_share(2);
+template <bool BACKWARD> int few_branch_room(const gsv_branch &branch) {
+    const gsv_walk_form form = BACKWARD ? GSV_LOOKED_UP : GSV_PACKED;
+    const int one = gsv_branch_walk_bytes(&branch, form, 1),
+              all = gsv_branch_walk_bytes(&branch, form, MANY_BRANCH_FEW), share = many_branch_share(2);
     return all <= share ? all : one > share ? one : share;
 }
 
-inline branch_cut few_branch_cut(const gsv_branches *branches) {
-    return choose_cut(branches, few_branch_room, MANY_BRANCH_RESIDENT, SECOND_LAUNCH);
+enum { FEW_RESIDENT = 3 }; /* of such blocks on an SM at most */
+
+template <bool BACKWARD> branch_cut few_branch_cut(const gsv_branches *branches) {
+    return choose_cut(branches, few_branch_room<BACKWARD>, FEW_RESIDENT, SECOND_LAUNCH);
 }
 
 /* Shared memory of a sweep's block: for a tile, or a narrow supernode. */
@@ -114,19 +117,21 @@ template <typename T> struct many_launcher {
         return error;
     }
 
-    /* Branches first .. end - 1, one sweep, by blocks of so many threads with so much shared memory. */
+    /* Branches of.first .. end - 1, one sweep, by blocks of so many threads with so much shared memory. */
     template <bool BACKWARD>
     static cudaError_t walk(const gsv_device_plan *device, const gsv_many_vectors *v, int columns, int splits,
-                            int32_t first, int32_t end, int threads, int room, launch_part part,
+                            int32_t end, int threads, int room, const branch_launch &of,
                             cudaStream_t stream) {
         double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
-        const int64_t blocks = int64_t(end - first) * splits;
+        const int64_t blocks = int64_t(end - of.first) * splits;
+        if (BACKWARD && columns == GSV_MANY_LEAST)
+            return launch_allowed(team_backward_kernel<GSV_MANY_LEAST>, blocks, threads, size_t(room), stream,
+                                  *device, x, y, room, of);
         if (BACKWARD)
-            return launch_allowed(
-                columns == GSV_MANY_LEAST ? many_branch_backward_kernel<2> : many_branch_backward_kernel<1>,
-                blocks, threads, size_t(room), stream, *device, x, y, columns, splits, room, first, part);
+            return launch_allowed(many_branch_backward_kernel, blocks, threads, size_t(room), stream, *device,
+                                  x, y, columns, splits, room, of);
         return launch_allowed(many_branch_forward_kernel, blocks, threads, size_t(room), stream, *device, y,
-                              x, static_cast<double *>(v->u), columns, splits, room, first, part);
+                              x, static_cast<double *>(v->u), columns, splits, room, of);
     }
 
     /* The branches, one sweep. */
@@ -137,18 +142,18 @@ template <typename T> struct many_launcher {
         if (branches.count == 0)
             return cudaSuccess;
         if constexpr (on_tensor_cores<T, 8>::value) {
-            if (columns == GSV_MANY_LEAST) {
-                const int threads = (BACKWARD ? 64 : 32) * MANY_BRANCH_FEW;
-                return launch_cut(few_branch_cut(&branches), branches.count,
-                                  [&](int32_t first, int32_t end, int bytes, launch_part part) {
-                                      return walk<BACKWARD>(device, v, columns, 1, first, end, threads, bytes,
-                                                            part, stream);
+            if (columns == GSV_MANY_LEAST)
+                return launch_cut(few_branch_cut<BACKWARD>(&branches), branches.count, FEW_RESIDENT, 1,
+                                  [&](int32_t end, int bytes, const branch_launch &of) {
+                                      return walk<BACKWARD>(device, v, columns, 1, end,
+                                                            BACKWARD ? team_backward<GSV_MANY_LEAST>::THREADS
+                                                                     : 32 * MANY_BRANCH_FEW,
+                                                            bytes, of, stream);
                                   });
-            }
             const int splits = many_splits(branches.count, columns),
-                      warps = many_branch_warps(columns / splits);
-            return walk<BACKWARD>(device, v, columns, splits, 0, branches.count, 32 * warps,
-                                  many_branch_room(branches, warps), THE_ONLY, stream);
+                      warps = many_branch_warps(columns / splits), room = many_branch_room(branches, warps);
+            return walk<BACKWARD>(device, v, columns, splits, branches.count, 32 * warps, room,
+                                  {0, branches.count, MULTIPROCESSORS / splits, THE_ONLY}, stream);
         } else {
             const branch_room room = make_branch_room<T, 4>(branches);
             T *y = static_cast<T *>(v->y), *x = static_cast<T *>(v->x), *u = static_cast<T *>(v->u);
@@ -163,8 +168,10 @@ template <typename T> struct many_launcher {
     static int branch_launches(const gsv_branches *branches, int64_t nrhs) {
         if (branches->count == 0)
             return 0;
-        return on_tensor_cores<T, 8>::value && nrhs <= GSV_MANY_LEAST ? launches_of(few_branch_cut(branches))
-                                                                      : 1;
+        return on_tensor_cores<T, 8>::value && nrhs <= GSV_MANY_LEAST
+                   ? launches_of(few_branch_cut<false>(branches)) +
+                         launches_of(few_branch_cut<true>(branches))
+                   : 2;
     }
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
@@ -206,8 +213,8 @@ template <typename T> struct many_launcher {
         if constexpr (on_tensor_cores<T, 8>::value) {
             room = size_t(many_branch_room(*branches, MANY_BRANCH_BLOCK / 32));
             kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel);
-            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel<1>);
-            kernels[2] = reinterpret_cast<const void *>(many_branch_backward_kernel<2>);
+            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel);
+            kernels[2] = reinterpret_cast<const void *>(team_backward_kernel<GSV_MANY_LEAST>);
         } else {
             room = size_t(make_branch_room<T, 4>(*branches).bytes);
             kernels[0] = reinterpret_cast<const void *>(branch_forward_kernel<T, 4>);

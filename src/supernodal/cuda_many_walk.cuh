@@ -5,7 +5,7 @@
  *      panels      as in global memory
  *      lists       of the walk, as in global memory
  *      outside     backward: the rows of the solution that its outside rows are
- *      numbers     of the packs, by their map
+ *      numbers     of the packs, by their map, if packed
  *      vectors     for each warp: rows for the columns of all nodes but small leaves, then the outside rows,
  *                  64 bytes a row; so many warps walk as have room
  *
@@ -26,9 +26,7 @@ namespace gsv {
 enum {
     MANY_BRANCH_BLOCK = 512, /* threads at most */
     MANY_BRANCH_FEW = 4,     /* warps that walk for GSV_MANY_LEAST right-hand sides; backward, teams of two */
-    MANY_BRANCH_PAIRS = 256, /* threads of a block at most in which teams of two walk */
-    MANY_BRANCH_RESIDENT = 3, /* of such blocks on an SM at most: so many there are registers for */
-    MANY_AHEAD = 4            /* so many packs ahead right-hand sides are requested */
+    MANY_AHEAD = 4           /* so many packs ahead right-hand sides are requested */
 };
 
 static_assert(int(GSV_WALK_LINE) == int(SHARED_LINE), "lines of shared memory");
@@ -42,6 +40,13 @@ __device__ __forceinline__ void begin_copy_pair(double2 *to, const double *from)
     copy_16_bytes_async(to, reinterpret_cast<const double2 *>(from));
 }
 
+/* How a block's warps walk: so many share eight right-hand sides, and their vectors, or each has its own. */
+struct walk_form {
+    int team;
+    bool own_vectors;
+    gsv_walk_form numbers;
+};
+
 /* A block's branch, and where its things are in shared memory. */
 struct many_walk {
     const gsv_branch branch;
@@ -50,20 +55,20 @@ struct many_walk {
     const gsv_branch_pack *packs;
     const uint16_t *below, *rows;
     int32_t *outside_row; /* [outside rows], of the backward sweep */
-    double *numbers;      /* of the packs */
+    double *numbers;      /* of the packs, if packed */
+    const uint16_t *map;  /* where each of them stands in the panels */
     double2 *vectors;     /* the warp's */
     int count, npacks;    /* nodes in no pack; packs */
     int own;              /* rows of the vectors for columns; the outside rows follow */
     int begin, end;       /* right-hand sides of the warp: begin, begin + step, ... */
     int step;
 
-    /* columns: right-hand sides of all blocks of a branch, `splits`; which: the branch; team: warps that share eight
-     * right-hand sides, and their vectors, unless each has its own. Ends with two groups of copies on their way: the
-     * lists, and the panels. */
+    /* columns: right-hand sides of all blocks of a branch, `splits`; which: the branch. Ends with two groups of copies on
+     * their way: the lists, and the panels. */
     __device__ __forceinline__ many_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
-                                         int splits, int which, int team = 1, bool own_vectors = false)
+                                         int splits, int which, walk_form form = {1, false, GSV_PACKED})
         : branch(read_branch(plan, which)) {
-        const gsv_walk_room at = gsv_branch_walk_room(&branch);
+        const gsv_walk_room at = gsv_branch_walk_room(&branch, form.numbers);
         const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + at.lists);
         begin_copy_block<0>(memory + at.lists, plan.branch_walks + branch.walks,
                             2 * branch.walk[GSV_WALK_END]);
@@ -76,6 +81,7 @@ struct many_walk {
         packs = reinterpret_cast<const gsv_branch_pack *>(lists + branch.walk[GSV_WALK_PACKS]);
         below = lists + branch.walk[GSV_WALK_BELOW];
         rows = lists + branch.walk[GSV_WALK_ROWS];
+        map = lists + branch.walk[GSV_WALK_MAP];
         outside_row = reinterpret_cast<int32_t *>(memory + at.outside);
         numbers = reinterpret_cast<double *>(memory + at.numbers);
         count =
@@ -83,7 +89,7 @@ struct many_walk {
         npacks =
             (branch.walk[GSV_WALK_BELOW] - branch.walk[GSV_WALK_PACKS]) / int(sizeof(gsv_branch_pack) / 2);
         own = branch.walk_rows;
-        const int warp = threadIdx.x / 32 / team, warps = blockDim.x / 32 / team;
+        const int warp = threadIdx.x / 32 / form.team, warps = blockDim.x / 32 / form.team;
         const int fit = at.each > 0 ? (room - at.vectors) / at.each : warps, most = fit < warps ? fit : warps;
         const int each = columns / splits, chunks = each / GSV_WALK_COLUMNS,
                   rounds = (chunks + most - 1) / most;
@@ -92,7 +98,7 @@ struct many_walk {
         end = warp < active ? int(blockIdx.x) % splits * each + each : begin;
         step = GSV_WALK_COLUMNS * active;
         vectors = reinterpret_cast<double2 *>(memory + at.vectors +
-                                              (own_vectors ? int(threadIdx.x) / 32 : warp) * at.each);
+                                              (form.own_vectors ? int(threadIdx.x) / 32 : warp) * at.each);
     }
 
     /* Nothing that this branch's panels are multiplied with is a solution: these kernels cannot
@@ -113,14 +119,20 @@ struct many_walk {
 
     /* The packs' numbers, from panels that are there. */
     __device__ __forceinline__ void fill_packs_block() const {
-        const uint16_t *first = rows - branch.walk[GSV_WALK_ROWS];
-        const ushort2 *map = reinterpret_cast<const ushort2 *>(first + branch.walk[GSV_WALK_MAP]);
         const int length = branch.walk[GSV_WALK_END] - branch.walk[GSV_WALK_MAP];
         for (int k = threadIdx.x; k < length / 2; k += blockDim.x) {
-            const ushort2 at = map[k];
+            const ushort2 at = reinterpret_cast<const ushort2 *>(map)[k];
             reinterpret_cast<double2 *>(numbers)[k] = make_double2(at.x == GSV_NO_NUMBER ? 0 : panels[at.x],
                                                                    at.y == GSV_NO_NUMBER ? 0 : panels[at.y]);
         }
+    }
+
+    /* The packs' number e, or 0. */
+    template <gsv_walk_form FORM> __device__ __forceinline__ double pack_number(int e, bool there) const {
+        if (FORM == GSV_PACKED)
+            return there ? numbers[e] : 0;
+        const int at = there ? map[e] : int(GSV_NO_NUMBER);
+        return at != GSV_NO_NUMBER ? panels[at] : 0;
     }
 
     /* Pack k's right-hand sides, as a fragment. */
@@ -129,6 +141,14 @@ struct many_walk {
         if (k >= npacks || q >= packs[k].nc)
             return 0;
         return from[rows[packs[k].list + q] * columns + threadIdx.x % 32 / 4];
+    }
+};
+
+/* The lists of a branch's walk. */
+struct walk_lists {
+    const uint16_t *walks;
+    __device__ __forceinline__ memory_run operator()(const gsv_branch &branch) const {
+        return {walks + branch.walks, 2 * branch.walk[GSV_WALK_END]};
     }
 };
 

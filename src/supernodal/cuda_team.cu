@@ -6,43 +6,45 @@
 
 namespace gsv {
 
+enum { TEAM_RESIDENT = 8 }; /* blocks an SM at most, about, forward */
+
 template <int NR> static int team_forward_room(const gsv_branch &branch) {
-    return gsv_branch_walk_bytes(&branch, TEAM_FORWARD * NR / GSV_WALK_COLUMNS);
+    return gsv_branch_walk_bytes(&branch, GSV_PACKED, TEAM_FORWARD * NR / GSV_WALK_COLUMNS);
 }
 
 template <int NR> static int team_backward_room(const gsv_branch &branch) {
-    return gsv_branch_walk_bytes(&branch, NR / GSV_WALK_COLUMNS);
+    return gsv_branch_walk_bytes(&branch, GSV_LOOKED_UP, NR / GSV_WALK_COLUMNS);
 }
 
-enum { TEAM_RESIDENT = 8 }; /* blocks an SM at most, about */
-
 template <int NR> static branch_cut team_cut(const gsv_branches *branches, bool backward) {
-    return choose_cut(branches, backward ? team_backward_room<NR> : team_forward_room<NR>, TEAM_RESIDENT,
-                      NR == 8 ? SECOND_LAUNCH : SECOND_LAUNCH_OF_16);
+    const int second = NR == 8 ? SECOND_LAUNCH : SECOND_LAUNCH_OF_16;
+    return backward ? choose_cut(branches, team_backward_room<NR>, team_backward<NR>::RESIDENT, second)
+                    : choose_cut(branches, team_forward_room<NR>, TEAM_RESIDENT, second);
 }
 
 template <int NR>
-static cudaError_t team_forward(const gsv_branches *branches, const gsv_device_plan *device,
+static cudaError_t walk_forward(const gsv_branches *branches, const gsv_device_plan *device,
                                 const gsv_device_vectors *vectors, int64_t fill, cudaStream_t stream) {
-    return launch_cut(team_cut<NR>(branches, false), branches->count,
-                      [&](int32_t first, int32_t end, int bytes, launch_part part) {
+    return launch_cut(team_cut<NR>(branches, false), branches->count, TEAM_RESIDENT, 1,
+                      [&](int32_t end, int bytes, const branch_launch &of) {
                           return launch_allowed(
-                              team_forward_kernel<NR>, end - first, 32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS,
+                              team_forward_kernel<NR>, end - of.first, team_threads<TEAM_FORWARD, NR>(),
                               size_t(bytes), stream, *device, static_cast<const double *>(vectors->y),
                               static_cast<double *>(vectors->x), static_cast<double *>(vectors->u), bytes,
-                              first, fill_of(branches, vectors, fill, first, end), part);
+                              fill_of(branches, vectors, fill, of.first, end), of);
                       });
 }
 
 template <int NR>
-static cudaError_t team_backward(const gsv_branches *branches, const gsv_device_plan *device,
-                                 const gsv_device_vectors *vectors, cudaStream_t stream) {
-    return launch_cut(team_cut<NR>(branches, true), branches->count,
-                      [&](int32_t first, int32_t end, int bytes, launch_part part) {
-                          return launch_allowed(many_branch_backward_kernel<TEAM_BACKWARD>, end - first,
-                                                32 * TEAM_BACKWARD * NR / GSV_WALK_COLUMNS, size_t(bytes),
-                                                stream, *device, static_cast<const double *>(vectors->x),
-                                                static_cast<double *>(vectors->y), NR, 1, bytes, first, part);
+static cudaError_t walk_back(const gsv_branches *branches, const gsv_device_plan *device,
+                             const gsv_device_vectors *vectors, cudaStream_t stream) {
+    typedef team_backward<NR> shape;
+    return launch_cut(team_cut<NR>(branches, true), branches->count, shape::RESIDENT, 1,
+                      [&](int32_t end, int bytes, const branch_launch &of) {
+                          return launch_allowed(team_backward_kernel<NR>, end - of.first, shape::THREADS,
+                                                size_t(bytes), stream, *device,
+                                                static_cast<const double *>(vectors->x),
+                                                static_cast<double *>(vectors->y), bytes, of);
                       });
 }
 
@@ -54,10 +56,9 @@ template <int NR> static cudaError_t team_reserve(const gsv_branches *branches) 
     const cudaError_t error = allow_shared(
         reinterpret_cast<const void *>(team_forward_kernel<NR>),
         branches->team_forward ? size_t(most_bytes(branches, team_forward_room<NR>)) : size_t(0));
-    return error != cudaSuccess
-               ? error
-               : allow_shared(reinterpret_cast<const void *>(many_branch_backward_kernel<TEAM_BACKWARD>),
-                              size_t(most_bytes(branches, team_backward_room<NR>)));
+    return error != cudaSuccess ? error
+                                : allow_shared(reinterpret_cast<const void *>(team_backward_kernel<NR>),
+                                               size_t(most_bytes(branches, team_backward_room<NR>)));
 }
 
 } // namespace gsv
@@ -69,14 +70,14 @@ cudaError_t gsv_team_reserve(const gsv_branches *branches) {
 
 cudaError_t gsv_team_forward(const gsv_branches *branches, const gsv_device_plan *device,
                              const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream) {
-    return nr == 8 ? gsv::team_forward<8>(branches, device, vectors, fill, stream)
-                   : gsv::team_forward<16>(branches, device, vectors, fill, stream);
+    return nr == 8 ? gsv::walk_forward<8>(branches, device, vectors, fill, stream)
+                   : gsv::walk_forward<16>(branches, device, vectors, fill, stream);
 }
 
 cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_plan *device,
                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
-    return nr == 8 ? gsv::team_backward<8>(branches, device, vectors, stream)
-                   : gsv::team_backward<16>(branches, device, vectors, stream);
+    return nr == 8 ? gsv::walk_back<8>(branches, device, vectors, stream)
+                   : gsv::walk_back<16>(branches, device, vectors, stream);
 }
 
 int gsv_team_launches(const gsv_branches *branches, int backward, int nr) {

@@ -1,20 +1,23 @@
 /*
- * Branches (branches.h) for 8 or 16 right-hand sides in double precision where the upper tree is a stream
- * (cuda_block_stream.cuh): the walk of cuda_many_branch.cuh by a team of warps for each eight of them.
+ * Branches (branches.h) for few right-hand sides in double precision: the walk of cuda_many_branch.cuh by a team of warps
+ * for each eight of them.
  *
- *      backward  a team of four, many_branch_backward_kernel<TEAM_BACKWARD>
- *      forward   a team of two, here, if there are few outside rows (gsv_branches.team_forward; else
+ *      backward  a team of four for 8 or 16, where the upper tree is a stream (cuda_block_stream.cuh), of two for
+ *                GSV_MANY_LEAST. The packs' numbers are looked up, not packed: each is wanted once or twice
+ *      forward   a team of two for 8 or 16, if there are few outside rows (gsv_branches.team_forward; else
  *                cuda_lower.cuh). Every other pack and every other node is one warp's. What a node owes it adds to
  *                vectors of the warp's own; whoever has the node that it is owed to adds up both, in their order
  *
  * Bits. As in cuda_many_branch.cuh, but that forward, what a row is owed is summed in two parts. They follow from the
  * branch alone.
  *
- * Synchronisation: barriers of the block until panels and packs are there, and then of the team, one for each level.
+ * Synchronisation: barriers of the block until panels and rows are there, and then of the team, one for each level.
  * No block waits for another of its launch (of two launches see launch_part). The fill is cuda_lower.cuh's, but before
  * wait_for_vectors.
  *
- * Traffic: panels and lists once; y, x and the outside rows once.
+ * Traffic: panels and lists once; y, x and the outside rows once. What limits it is that blocks begin together: all read,
+ * and then all walk, each some microseconds. So an SM has as many of them as it has room for, which registers are to
+ * allow, and who has requested what it needs lets L2 have what a later block will (prefetch_branch_warp).
  */
 #ifndef GSV_CUDA_TEAM_BRANCH_CUH
 #define GSV_CUDA_TEAM_BRANCH_CUH
@@ -23,20 +26,28 @@
 
 namespace gsv {
 
-enum { TEAM_FORWARD = 2, TEAM_BACKWARD = 4 };
+enum { TEAM_FORWARD = 2 };
+
+template <int TEAM, int NR> constexpr int team_threads() {
+    return 32 * TEAM * NR / GSV_WALK_COLUMNS;
+}
 
 static_assert(TEAM_FORWARD * int(GSV_BLOCK_COLUMNS) / int(GSV_WALK_COLUMNS) == int(GSV_TEAM_VECTORS),
               "vectors of a block");
 
-/* room: bytes of shared memory, enough for all vectors. first_branch: the first block's. */
+/* room: bytes of shared memory, enough for all vectors. */
 template <int NR>
-__global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
+__global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     team_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int room,
-                        int first_branch, absent_fill fill, launch_part part) {
-    typedef team_of<TEAM_FORWARD> team;
+                        absent_fill fill, branch_launch launch) {
+    typedef team_of<TEAM_FORWARD, NR / GSV_WALK_COLUMNS> team;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const int which = first_branch + blockIdx.x;
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which, TEAM_FORWARD, true);
+    const int which = launch.first + blockIdx.x;
+    const bool late = begins_late(launch.at_once);
+    if (late)
+        wait_for_vectors(launch.part);
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
+                         {TEAM_FORWARD, true, GSV_PACKED});
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, member = team::member(), outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * NR;
@@ -44,7 +55,8 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
     double2 *all = walk.vectors - member * each;
     fill.write_block(); /* while lists and panels are on their way */
     wait_for_copies<1>();
-    wait_for_vectors(part);
+    if (!late)
+        wait_for_vectors(launch.part);
     __syncthreads(); /* the lists are there */
 
     const double *from = y + first + walk.begin;
@@ -63,6 +75,8 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
 #pragma unroll
     for (int e = 0; e < MANY_AHEAD; e++)
         ahead[e] = walk.request(TEAM_FORWARD * e + member, from, NR);
+    if (threadIdx.x >= blockDim.x - 32)
+        prefetch_branch_warp<false>(plan, which, launch, walk_lists{plan.branch_walks});
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
@@ -124,7 +138,59 @@ __global__ void __launch_bounds__(32 * TEAM_FORWARD * NR / GSV_WALK_COLUMNS)
         const int at = gsv_walk_place(walk.own + i) ^ lane % 4;
         *reinterpret_cast<double2 *>(out + i * NR + 2 * (lane % 4)) = sum_of(at);
     }
-    wait_for_first_part(part);
+    wait_for_first_part(launch.part);
+}
+
+template <int NR> struct team_backward {
+    static const int TEAM = NR < GSV_MANY_LEAST ? 4 : 2, THREADS = team_threads<TEAM, NR>(),
+                     RESIDENT = NR == 8 ? 5 : 3; /* blocks an SM at most: so many there are registers for */
+};
+
+/* room: bytes of shared memory, enough for all vectors, or with GSV_MANY_LEAST right-hand sides for some. */
+template <int NR>
+__global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>::RESIDENT)
+    team_backward_kernel(gsv_device_plan plan, const double *x, double *y, int room, branch_launch launch) {
+    constexpr int TEAM = team_backward<NR>::TEAM, TEAMS = NR / GSV_WALK_COLUMNS;
+    typedef team_of<TEAM, TEAMS> team;
+    extern __shared__ __align__(SHARED_LINE) int4 shared[];
+    const int which = launch.first + blockIdx.x;
+    const bool late = begins_late(launch.at_once);
+    if (late)
+        wait_for_vectors(launch.part);
+    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
+                         {TEAM, false, GSV_LOOKED_UP});
+    const gsv_branch &branch = walk.branch;
+    const int member = team::member();
+    const int64_t first = int64_t(branch.first_column) * NR;
+    for (int i = threadIdx.x; i < branch.outside_rows; i += blockDim.x)
+        walk.outside_row[i] = plan.outside_row[branch.outside + i];
+    wait_for_copies<1>();
+    if (!late)
+        wait_for_vectors(launch.part);
+    __syncthreads(); /* lists are there */
+
+    double ahead[MANY_AHEAD];
+    if (walk.begin < walk.end)
+        many_begin_backward<TEAM>(walk, member, x + first + walk.begin, y + walk.begin, NR, ahead);
+    if (threadIdx.x >= blockDim.x - 32)
+        prefetch_branch_warp<true>(plan, which, launch, walk_lists{plan.branch_walks});
+    wait_for_own_copies();
+    __syncthreads(); /* panels and rows are there */
+    if (branch.refuse) {
+        walk.refuse_block();
+        __syncthreads(); /* nobody multiplies with what the panels were */
+    }
+    for (int c = walk.begin; c < walk.end;) {
+        many_walk_back<TEAM, TEAMS, GSV_LOOKED_UP>(walk, member, x + first + c, y + first + c, NR, ahead);
+        c += walk.step;
+        if (NR < GSV_MANY_LEAST || c >= walk.end) /* for so few there is room at once */
+            break;
+        team::meet(); /* the rows may go */
+        many_begin_backward<TEAM>(walk, member, x + first + c, y + c, NR, ahead);
+        wait_for_own_copies();
+        team::meet(); /* the rows are there */
+    }
+    wait_for_first_part(launch.part);
 }
 
 } // namespace gsv

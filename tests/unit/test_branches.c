@@ -26,8 +26,8 @@ static void check_choice(const gsv_plan *plan) {
     for (int32_t b = 0; b < branches->count; b++) {
         const gsv_branch *branch = &branches->branch[b];
         int64_t numbers = 0, rows = 0, columns = 0;
-        CHECK(b == 0 || gsv_branch_walk_bytes(branch - 1, GSV_TEAM_VECTORS) >=
-                            gsv_branch_walk_bytes(branch, GSV_TEAM_VECTORS));
+        CHECK(b == 0 || gsv_branch_walk_bytes(branch - 1, GSV_PACKED, GSV_TEAM_VECTORS) >=
+                            gsv_branch_walk_bytes(branch, GSV_PACKED, GSV_TEAM_VECTORS));
         CHECK(branch->end - branch->first >= 2);
         CHECK(branch->panel == plan->tiles->panel_ptr[branch->first] && branch->panel % GSV_TILE == 0);
         CHECK(branch->first_column == plan->l.first_column[branch->first]);
@@ -271,11 +271,14 @@ static walk begin_walk(const gsv_plan *plan, int32_t b) {
             for (int32_t i = j; i < gsv_rows(plan, s); i++)
                 w.panels[plan->tiles->panel_ptr[s] - branch->panel + gsv_narrow_column(gsv_rows(plan, s), j) +
                          i] = entry(s, i, j);
-    const gsv_walk_room room = gsv_branch_walk_room(branch);
+    const gsv_walk_room room = gsv_branch_walk_room(branch, GSV_PACKED);
     const int32_t packs = at[GSV_WALK_END] - at[GSV_WALK_MAP];
     CHECK(room.lists >= 8 * branch->numbers && room.outside >= room.lists + 2 * at[GSV_WALK_END]);
     CHECK(room.numbers >= room.outside + 4 * branch->outside_rows &&
           room.vectors >= room.numbers + 8 * packs);
+    const gsv_walk_room looked_up = gsv_branch_walk_room(branch, GSV_LOOKED_UP);
+    CHECK(looked_up.vectors >= looked_up.numbers && looked_up.vectors + 8 * packs >= room.vectors);
+    CHECK(looked_up.vectors >= looked_up.lists + 31 * 8 && looked_up.each == room.each);
     CHECK(room.vectors >= room.lists + 31 * 8 && room.numbers % GSV_WALK_LINE == 0);
     CHECK(plan->tiles->branches.most_walk >= room.vectors + room.each);
     return w;
@@ -411,7 +414,7 @@ static void walk_many_backward(const gsv_plan *plan, int32_t b, const vectors *v
 static void check_teams(const gsv_branches *branches, int expected) {
     int64_t columns = 0, outside = 0;
     for (int32_t b = 0; b < branches->count; b++) {
-        const gsv_walk_room room = gsv_branch_walk_room(&branches->branch[b]);
+        const gsv_walk_room room = gsv_branch_walk_room(&branches->branch[b], GSV_PACKED);
         columns += branches->branch[b].columns;
         outside += branches->branch[b].outside_rows;
         CHECK(!branches->team_forward || room.vectors + GSV_TEAM_VECTORS * room.each <= GSV_TEAM_ROOM);
