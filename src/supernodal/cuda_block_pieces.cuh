@@ -140,7 +140,7 @@ __device__ __forceinline__ void store_results(const block_product<NR> &block, co
         for (int n = 0; n < NR / 8; n++) {
             const int c = 8 * n + block.column();
             if (i < to.nc)
-                store_pair(&to.x[int64_t(i) * NR + c], block.acc[n][2 * m], block.acc[n][2 * m + 1]);
+                publish_pair(&to.x[int64_t(i) * NR + c], block.acc[n][2 * m], block.acc[n][2 * m + 1]);
             else if (i < to.nr)
                 publish_pair(&to.u[int64_t(i - to.nc) * NR + c], block.acc[n][2 * m],
                              block.acc[n][2 * m + 1]);
@@ -214,7 +214,10 @@ __device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const
     if (my.splits > 1)
         block.combine(slot.front(slot.numbers(p, false)), my.groups);
     const int top = GSV_TILE * (p.place + my.group), nr = p.nr, nc = p.nc;
-    const forward_results to = {x + int64_t(p.first_column) * NR, u + int64_t(p.update) * NR, top, nr, nc};
+    /* rows of the triangle become x, or, of a later part of it, rows of the front */
+    double *own = p.flags & GSV_PIECE_PUBLISHES ? published + int64_t(p.published) * NR
+                                                : x + int64_t(p.first_column) * NR;
+    const forward_results to = {own, u + int64_t(p.update) * NR, top, nr, nc};
     const bool shared = p.flags & GSV_PIECE_PUBLISHED && p.shares > 1; /* with other tasks */
     const int share = p.share, shares = p.shares, step = GSV_TILE * my.groups * NR;
     const int64_t row = int64_t(uint32_t(p.numbers)) + GSV_TILE * my.group + 2 * block.g();
@@ -236,8 +239,8 @@ __device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const
     store_results<NR>(block, to);
 }
 
-/* After the last piece of the columns before a part of a triangle that is inverted in parts: the rows of the part are
- * complete, and published. Those below the triangle go on. */
+/* After the last piece of the columns before a part of a triangle that is inverted in parts, where the same task has the
+ * part's own columns: the rows of the part are complete, and published. Those below the triangle go on. */
 template <int NR>
 __device__ __forceinline__ void publish_part(block_product<NR> &block, const block_slot<NR> &slot,
                                              uint64_t *empty, double *published) {

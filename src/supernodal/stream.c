@@ -148,7 +148,8 @@ static void write_stream(gsv_writer *w, const member *members, int64_t count, in
 
 /* gsv_piece_list.spare. For one right-hand side, of two or four tasks that share a block row one may have all columns
  * and the others a piece each that is nothing, or four be two halves, whose pieces end with them; for a block one task
- * has all columns of the others, and what they publish. */
+ * has all columns of the others, and what they publish, or some tasks have pieces of one range of columns, some of
+ * another. */
 static int32_t count_spare(const gsv_piece_list *list) {
     int32_t by_two = 0, by_four = 0, block = 0;
     for (int32_t t = 0; t < list->tasks; t++) {

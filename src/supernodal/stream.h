@@ -42,9 +42,10 @@
  * when a factor is prepared (gsv_stream_divide). Where tasks share block rows, those of the first part are in the third
  * phase as ever, and the others not shared: one task has a row, in GSV_ROW_PIECEs, and the others nothing. But if there
  * are two parts, of four tasks two have the columns of the first part in the second phase, whose sums are rows of the
- * front, and two those of the second part, of rows of the triangle in the third phase. For a block of right-hand sides no
- * tasks share them; a task publishes what it assembles of the first part, or, of another one, the sums of all columns
- * before it; and then its own part's columns are like any others.
+ * front, and two those of the second part, of rows of the triangle in the third phase. For a block of right-hand sides,
+ * where several tasks share rows of a later part, some have the columns before it, in the second phase, whose sums are
+ * rows of the front, and some its own, in the third. One task by itself has both, one after the other; and where tasks
+ * assemble their front, those of the first part publish it.
  *
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *

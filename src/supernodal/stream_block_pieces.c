@@ -98,44 +98,108 @@ static void add_folded(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t ro
     }
 }
 
-/* w->groups block rows of a wide supernode from `row` on whose front is published, in pieces of columns of about the
- * same size: one task, or several that share the pieces. */
-static void add_published(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row, int32_t end_row) {
-    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1),
-                  width = width_of(columns, most_columns(w, false)), runs = (columns + width - 1) / width;
-    const int32_t shares = gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, runs);
-    piece.place = row;
+/* Of block rows row .. end_row - 1 of a wide supernode whose front is published, columns begin .. end - 1: to rows of the
+ * front, which they publish, or to results; adds: to what these rows begin with. */
+typedef struct column_range {
+    int32_t row, end_row, begin, end;
+    bool publishes, adds;
+} column_range;
+
+/* Pieces of about the same size: one task has them, or several share them, as many as there are pieces and tasks; the
+ * other tasks change nothing. */
+static void add_range(gsv_writer *w, gsv_piece piece, column_range of, int32_t tasks) {
+    const int32_t columns = of.end - of.begin, width = width_of(columns, most_columns(w, false)),
+                  runs = (columns + width - 1) / width, shares = tasks < runs ? tasks : runs;
+    const int32_t top = GSV_TILE * of.row, from = of.publishes || top > piece.nc ? top : piece.nc;
+    piece.place = of.row;
     place_sums(w, &piece, shares);
-    if (parts > 0) {
-        gsv_begin_task(w);
-        add_part(w, piece, parts, end_row, columns, most_columns(w, false));
-        for (int32_t share = 1; share < shares; share++)
-            gsv_add_nothing(w, piece);
-        return;
-    }
     for (int32_t share = 0; share < shares; share++) {
         gsv_begin_task(w);
         for (int32_t k = share; k < runs; k += shares) {
-            const int32_t first = k * width, end = first + width < columns ? first + width : columns;
+            const int32_t first = of.begin + k * width, last = k + shares >= runs;
             piece.first = first;
-            piece.count = (int16_t)(end - first);
-            piece.flags = (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) |
-                                    (k + shares >= runs ? GSV_PIECE_LAST : 0) | GSV_PIECE_PUBLISHED);
+            piece.count = (int16_t)(first + width < of.end ? width : of.end - first);
+            piece.flags = (uint8_t)((k == share ? GSV_PIECE_FIRST : 0) | (last ? GSV_PIECE_LAST : 0) |
+                                    GSV_PIECE_PUBLISHED | (last && of.publishes ? GSV_PIECE_PUBLISHES : 0));
             piece.share = (uint16_t)share;
-            piece.shares = (uint16_t)shares;
-            /* the rows that results are added to */
-            const int32_t from = GSV_TILE * row > piece.nc ? GSV_TILE * row : piece.nc;
-            gsv_set_b(&piece, from, first == 0 && from < GSV_TILE * end_row ? GSV_TILE * end_row - from : 0);
+            gsv_set_b(&piece, from,
+                      of.adds && k == 0 && from < GSV_TILE * of.end_row ? GSV_TILE * of.end_row - from : 0);
             gsv_add_piece(w, piece);
         }
     }
+    for (int32_t share = shares; share < tasks; share++)
+        gsv_add_nothing(w, piece);
 }
 
-/* So many groups of block rows from `row` on; returns where they end. */
+/* Tasks that share block rows up to end_row - 1. */
+static int32_t tasks_of(const gsv_writer *w, gsv_piece piece, int32_t end_row) {
+    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1),
+                  width = width_of(columns, most_columns(w, false));
+    return gsv_shares_of(w, (int64_t)columns * GSV_TILE * w->groups, (columns + width - 1) / width);
+}
+
+/* w->groups block rows of a wide supernode from `row` on whose front is published. */
+static void add_published(gsv_writer *w, gsv_piece piece, int32_t row, int32_t end_row) {
+    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1);
+    add_range(w, piece, (column_range){row, end_row, 0, columns, false, true}, tasks_of(w, piece, end_row));
+}
+
+/* Likewise, of a triangle that is inverted in parts, rows of a part after the first. Others wait for what the columns
+ * before that part bring, which are rows of the front, but nobody for what its own columns do. So some of the tasks that
+ * share them have the former, in the second phase, and some the latter, in the third; if there is but one, or there are
+ * rows below the triangle among them, one has all, in the second, and the others nothing. */
+static void add_later_part(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row, int32_t end_row,
+                           gsv_phase phase) {
+    const int32_t columns = gsv_block_row_columns(piece.nc, end_row - 1), tasks = tasks_of(w, piece, end_row);
+    const int32_t part = gsv_part_columns(piece.nc, parts), before = GSV_TILE * row / part * part;
+    const bool mixed = piece.nr > piece.nc && GSV_TILE * end_row > piece.nc;
+    int32_t first =
+        (int32_t)(((int64_t)tasks * before + columns / 2) / columns); /* tasks of the columns before */
+    first = first < 1 ? 1 : first < tasks ? first : tasks - 1;
+    if (tasks > 1 && !mixed && phase == GSV_AWAITED)
+        add_range(w, piece, (column_range){row, end_row, 0, before, true, true}, first);
+    else if (tasks > 1 && !mixed)
+        add_range(w, piece, (column_range){row, end_row, before, columns, false, false}, tasks - first);
+    else if (phase == GSV_AWAITED) {
+        piece.place = row;
+        place_sums(w, &piece, 1);
+        gsv_begin_task(w);
+        add_part(w, piece, parts, end_row, columns, most_columns(w, false));
+        for (int32_t share = 1; share < tasks; share++)
+            gsv_add_nothing(w, piece);
+    }
+}
+
+/* A wide supernode whose front is published and whose triangle is inverted in parts: what it has in a phase. below: the
+ * first block row that others wait for, of a whole triangle. */
+static void add_parts(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t below, gsv_phase phase) {
+    const int32_t nc = piece.nc, part = gsv_part_columns(nc, parts), groups = w->groups,
+                  second = part / GSV_TILE, last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
+    if (phase == GSV_FRONTS)
+        gsv_add_fronts(w, piece, part);
+    for (int32_t row = second; phase == GSV_AWAITED && row < last; row += groups) {
+        const int32_t end = row + groups < last ? row + groups : last;
+        if (GSV_TILE * row < nc)
+            add_later_part(w, piece, parts, row, end, phase);
+        else
+            add_published(w, piece, row, end);
+    }
+    for (int32_t row = below - groups; phase == GSV_TRIANGLES && row >= 0; row -= groups) {
+        const int32_t end = row + groups < last ? row + groups : last;
+        if (row < second)
+            add_published(w, piece, row, end);
+        else
+            add_later_part(w, piece, parts, row, end, phase);
+    }
+}
+
+/* So many groups of block rows from `row` on; returns where they end. parts: of a triangle whose front is not published. */
 static int32_t add_groups(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row, int32_t groups) {
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, end = row + groups * w->groups;
-    (piece.nc <= GSV_BLOCK_FOLD_COLUMNS ? add_folded : add_published)(w, piece, parts, row,
-                                                                      end < last ? end : last);
+    if (piece.nc <= GSV_BLOCK_FOLD_COLUMNS)
+        add_folded(w, piece, parts, row, end < last ? end : last);
+    else
+        add_published(w, piece, row, end < last ? end : last);
     return end;
 }
 
@@ -149,11 +213,15 @@ void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t publish
                               : (last + groups - 1) / groups * groups; /* as in gsv_add_rows */
     piece.published = published;
     piece.groups = (unsigned)groups & 15u;
+    if (divided && !folded) {
+        add_parts(w, piece, parts, below, phase);
+        return;
+    }
     if (phase == GSV_FRONTS && !folded)
-        gsv_add_fronts(w, piece, divided ? 0 : piece.nc);
+        gsv_add_fronts(w, piece, piece.nc);
     if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
         for (int32_t row = 0; row < below; row += groups)
-            add_groups(w, piece, parts, folded || divided ? row : below - groups - row, 1);
+            add_groups(w, piece, parts, folded ? row : below - groups - row, 1);
     }
     if (phase == GSV_AWAITED)
         for (int32_t row = below; row < last;)

@@ -205,7 +205,7 @@ static int32_t end_of_rows(const gsv_writer *w, int32_t s, int32_t row, int32_t 
 
 /* A front that is published, its first `own` rows by tasks of their own. Where the triangle's block rows do that these
  * change nothing, but are there: the list has as many tasks as any other, so that a graph that has its length stays
- * right. */
+ * right. Of one with rows of both kinds, for one right-hand side its block knows which to publish. */
 void gsv_add_fronts(gsv_writer *w, gsv_piece piece, int32_t own) {
     const int32_t alignment = 6; /* of the two lists */
     const int32_t most = w->block ? GSV_BLOCK_FRONT_ROWS : GSV_FRONT_ROWS;
@@ -218,7 +218,7 @@ void gsv_add_fronts(gsv_writer *w, gsv_piece piece, int32_t own) {
         piece.flags = (uint8_t)(GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED |
                                 (first < own ? GSV_PIECE_PUBLISHES : 0));
         piece.place = first / GSV_TILE;
-        gsv_set_b(&piece, first, rows);
+        gsv_set_b(&piece, first, w->block && first < own && own < first + rows ? own - first : rows);
         gsv_add_piece(w, piece);
     }
 }

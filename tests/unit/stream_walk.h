@@ -34,6 +34,7 @@ typedef struct walk {
     int32_t left;                    /* and where the next one begins */
     uint64_t parts[16 * GSV_GROUPS]; /* likewise for what several tasks of a block share, */
     int32_t share;                   /* and which of them is next */
+    int own_part;                    /* it has no columns of parts before its rows' */
     int64_t sums;                    /* end of the sums that have been placed */
     kept_front slot[2];              /* of a task of a block: the fronts in a ring's two slots, */
     int together;                    /* and its groups of block rows so far */

@@ -187,13 +187,14 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
             } else if (p->kind == GSV_BLOCK_PIECE) {
                 const int shared = p->flags & GSV_PIECE_PUBLISHED && p->shares > 1;
                 reached = first ? 0 : reached;
-                CHECK(shared ? p->first >= reached : p->first == reached);
+                CHECK(shared || first ? p->first >= reached : p->first == reached);
                 reached = p->first + p->count;
                 if (k == 0)
                     clear_slots(w);
                 const uint64_t *kept = slot_front(w, p, k, next);
                 block_forward(w, p, first, kept, sum);
-                CHECK(!last || shared || reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
+                CHECK(!last || shared || p->flags & GSV_PIECE_PUBLISHES ||
+                      reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
                       reached == gsv_block_row_columns(p->nc, p->place + p->groups - 1));
             } else if (p->kind == GSV_SHARE_PIECE) {
                 CHECK((k == 0 || p->first == reached) && p->flags & GSV_PIECE_PUBLISHED);
@@ -218,6 +219,8 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                       p->a_rows == 0);
                 CHECK(p->b_first == GSV_TILE * p->place);
                 CHECK(p->b_rows <= (block ? GSV_BLOCK_FRONT_ROWS : GSV_FRONT_ROWS));
+                CHECK(!block || pieces > 1 || !is_divided(w, s) || !(p->flags & GSV_PIECE_PUBLISHES) ||
+                      p->b_first + p->b_rows <= gsv_part_columns(p->nc, w->divided[s]));
                 for (int32_t r = 0; r < p->b_rows; r++)
                     CHECK(b[p->b_first + r] + gather(w, p, 1, r) == published_front(w, p, p->b_first + r));
                 const int32_t end = p->b_first + p->b_rows,
@@ -448,6 +451,7 @@ int main(void) {
     check_matrix("grid3d:26", 0, &common);
     check_streams("shell:90", BLOCK, 0, &common);
     check_streams("elasticity3d:20", BLOCK_DIVIDED, 0, &common);
+    CHECK(ways_seen == (ALL_PARTS | EARLY | OWN_PART));
     cholmod_finish(&common);
     return testing_done();
 }
