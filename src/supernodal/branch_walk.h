@@ -65,7 +65,7 @@ static inline int64_t gsv_branch_walk_most(int64_t below) {
 }
 
 /* Of the packs' numbers. */
-typedef enum gsv_walk_form { GSV_LOOKED_UP, GSV_PACKED } gsv_walk_form;
+typedef enum gsv_pack_form { GSV_LOOKED_UP, GSV_PACKED } gsv_pack_form;
 
 /* Where things are in the shared memory of a block that walks the branch, in bytes; the panels begin at 0. */
 typedef struct gsv_walk_room {
@@ -78,7 +78,7 @@ static inline GSV_HOST_DEVICE int32_t gsv_walk_up(int32_t bytes) {
 }
 
 static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branch *branch,
-                                                                 gsv_walk_form form) {
+                                                                 gsv_pack_form form) {
     enum {
         NUMBER = 8,
         OVER = 31
@@ -96,7 +96,7 @@ static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branc
 }
 
 /* Bytes of shared memory of a block that walks the branch with so many vectors. */
-static inline GSV_HOST_DEVICE int32_t gsv_branch_walk_bytes(const gsv_branch *branch, gsv_walk_form form,
+static inline GSV_HOST_DEVICE int32_t gsv_branch_walk_bytes(const gsv_branch *branch, gsv_pack_form form,
                                                             int vectors) {
     const gsv_walk_room room = gsv_branch_walk_room(branch, form);
     return room.vectors + vectors * room.each;

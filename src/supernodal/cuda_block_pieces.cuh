@@ -125,7 +125,7 @@ template <int NR> __device__ __forceinline__ void add_to_own(block_product<NR> &
             load_pair(own + front_place<NR>(2 * block.g() + m, 8 * n + block.column()), &block.acc[n][2 * m]);
 }
 
-/* Where a group's results go: rows top .. top + 15 of the front, before nc to x, then to u. */
+/* Where a group's results go: rows top .. top + 15 of the front, before nc to x, or to a published front, then to u. */
 struct forward_results {
     double *x, *u; /* of the supernode */
     int top, nr, nc;

@@ -39,11 +39,22 @@ __device__ __forceinline__ void wait_for_vectors(launch_part part) {
 #endif
 }
 
-/* Of a launch with more blocks than there is room for, the later ones, by number, find what is before it done long ago.
- * So they begin with wait_for_vectors, for the next launch can begin when the last of them has called it. */
-__device__ __forceinline__ bool begins_late(int at_once) {
-    return int(blockIdx.x) >= at_once;
-}
+/* wait_for_vectors, at one of two places. Of a launch with more blocks than run at a time, the later ones, by number,
+ * find what is before it done long ago. So they wait where they begin, for the next launch can begin when the last of
+ * them has. */
+struct vectors_wait {
+    const launch_part part;
+    const bool late;
+    __device__ __forceinline__ vectors_wait(launch_part part, int at_once)
+        : part(part), late(int(blockIdx.x) >= at_once) {
+        if (late)
+            wait_for_vectors(part);
+    }
+    __device__ __forceinline__ void finish() const { /* the others, where they want the vectors */
+        if (!late)
+            wait_for_vectors(part);
+    }
+};
 
 __device__ __forceinline__ void wait_for_first_part(launch_part part) {
 #if __CUDA_ARCH__ >= 900

@@ -33,7 +33,6 @@
 #ifndef GSV_CUDA_LOWER_CUH
 #define GSV_CUDA_LOWER_CUH
 
-#include "cuda_l2.cuh"
 #include "cuda_lower_room.cuh"
 #include "cuda_tensor.cuh"
 
@@ -277,9 +276,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     const int which = launch.first + blockIdx.x / splits;
-    const bool late = begins_late(launch.at_once * splits);
-    if (late)
-        wait_for_vectors(launch.part);
+    const vectors_wait vectors(launch.part, launch.at_once * splits);
     const gsv_branch branch = read_branch(plan, which);
     const lower_room room = forward_room<N>(branch);
     begin_copy_bytes<WARPS>(memory, static_cast<const double *>(plan.panels) + branch.panel, room.lists);
@@ -301,8 +298,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     b.outside = branch.outside_rows;
     b.nrhs = nrhs;
     b.refuse = branch.refuse; /* this kernel cannot (cuda_sweep.cuh) */
-    if (!late)
-        wait_for_vectors(launch.part);
+    vectors.finish();
 
     for (int c0 = CHUNK * (blockIdx.x % splits); c0 < nrhs; c0 += CHUNK * splits) {
         const double *from = y + first_column * nrhs + c0;

@@ -297,7 +297,7 @@ __device__ __forceinline__ void many_backward_below(const many_walk &walk, const
 }
 
 /* A pack; b: its own rows. */
-template <gsv_walk_form FORM>
+template <gsv_pack_form FORM>
 __device__ __forceinline__ void many_backward_pack(const many_walk &walk, const gsv_branch_pack &pack,
                                                    double b, double *y, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
@@ -404,7 +404,7 @@ __device__ __forceinline__ void many_begin_backward(const many_walk &walk, int m
 }
 
 /* The walk for eight right-hand sides, whose rows are there. x, y: of the branch's first column. */
-template <int TEAM, int TEAMS, gsv_walk_form FORM>
+template <int TEAM, int TEAMS, gsv_pack_form FORM>
 __device__ __forceinline__ void many_walk_back(const many_walk &walk, int member, const double *x, double *y,
                                                int columns, double (&ahead)[MANY_AHEAD]) {
     typedef team_of<TEAM, TEAMS> team;

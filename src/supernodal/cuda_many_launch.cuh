@@ -40,7 +40,7 @@ inline int many_branch_room(const gsv_branches &branches, int warps) {
 /* Of a block that walks a branch for GSV_MANY_LEAST right-hand sides: for all vectors, if two such blocks can share an
  * SM; or else for as many as they can. */
 template <bool BACKWARD> int few_branch_room(const gsv_branch &branch) {
-    const gsv_walk_form form = BACKWARD ? GSV_LOOKED_UP : GSV_PACKED;
+    const gsv_pack_form form = BACKWARD ? GSV_LOOKED_UP : GSV_PACKED;
     const int one = gsv_branch_walk_bytes(&branch, form, 1),
               all = gsv_branch_walk_bytes(&branch, form, MANY_BRANCH_FEW), share = many_branch_share(2);
     return all <= share ? all : one > share ? one : share;

@@ -44,7 +44,7 @@ __device__ __forceinline__ void begin_copy_pair(double2 *to, const double *from)
 struct walk_form {
     int team;
     bool own_vectors;
-    gsv_walk_form numbers;
+    gsv_pack_form numbers;
 };
 
 /* A block's branch, and where its things are in shared memory. */
@@ -128,7 +128,7 @@ struct many_walk {
     }
 
     /* The packs' number e, or 0. */
-    template <gsv_walk_form FORM> __device__ __forceinline__ double pack_number(int e, bool there) const {
+    template <gsv_pack_form FORM> __device__ __forceinline__ double pack_number(int e, bool there) const {
         if (FORM == GSV_PACKED)
             return there ? numbers[e] : 0;
         const int at = there ? map[e] : int(GSV_NO_NUMBER);

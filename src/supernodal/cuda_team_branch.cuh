@@ -13,7 +13,7 @@
  *
  * Synchronisation: barriers of the block until panels and rows are there, and then of the team, one for each level.
  * No block waits for another of its launch (of two launches see launch_part). The fill is cuda_lower.cuh's, but before
- * wait_for_vectors.
+ * the vectors are waited for, unless a block begins late (vectors_wait).
  *
  * Traffic: panels and lists once; y, x and the outside rows once. What limits it is that blocks begin together: all read,
  * and then all walk, each some microseconds. So an SM has as many of them as it has room for, which registers are to
@@ -43,9 +43,7 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     typedef team_of<TEAM_FORWARD, NR / GSV_WALK_COLUMNS> team;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
-    const bool late = begins_late(launch.at_once);
-    if (late)
-        wait_for_vectors(launch.part);
+    const vectors_wait vectors(launch.part, launch.at_once);
     const many_walk walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
                          {TEAM_FORWARD, true, GSV_PACKED});
     const gsv_branch &branch = walk.branch;
@@ -55,8 +53,7 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     double2 *all = walk.vectors - member * each;
     fill.write_block(); /* while lists and panels are on their way */
     wait_for_copies<1>();
-    if (!late)
-        wait_for_vectors(launch.part);
+    vectors.finish();
     __syncthreads(); /* the lists are there */
 
     const double *from = y + first + walk.begin;
@@ -154,9 +151,7 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
     typedef team_of<TEAM, TEAMS> team;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
-    const bool late = begins_late(launch.at_once);
-    if (late)
-        wait_for_vectors(launch.part);
+    const vectors_wait vectors(launch.part, launch.at_once);
     const many_walk walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
                          {TEAM, false, GSV_LOOKED_UP});
     const gsv_branch &branch = walk.branch;
@@ -165,8 +160,7 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
     for (int i = threadIdx.x; i < branch.outside_rows; i += blockDim.x)
         walk.outside_row[i] = plan.outside_row[branch.outside + i];
     wait_for_copies<1>();
-    if (!late)
-        wait_for_vectors(launch.part);
+    vectors.finish();
     __syncthreads(); /* lists are there */
 
     double ahead[MANY_AHEAD];
