@@ -380,13 +380,14 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  *   x          [out] n x nrhs; may be b itself (same values, order and ld), else must not overlap it
  *
  * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there
- * are up to five sets of bits, for the sake of speed, by how many columns are solved at a time: as many as
+ * are up to six sets of bits, for the sake of speed, by how many columns are solved at a time: as many as
  * the workspace is for (if they are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 16
  * have no order of their own), and in the end those that are left. More than 32 columns in a workspace for
  * more than 32 are summed in an order of their own, and more than 64 in one for more than 64 in another, unless
- * the factor is small; in double precision so are 17 to 32 columns, and 2 to 16, unless the factor is tiny; all
- * others keep to the fifth. In a workspace of a handle with options.same_bits all do: 2 to 32 columns may take up
- * to twice as long then (17 to 32 complex ones up to three times), and more than 32 four times and longer.
+ * the factor is small; in double precision so are 17 to 32 columns, and of real numbers 9 to 16, and 2 to 8,
+ * unless the factor is tiny; all others keep to the sixth. In a workspace of a handle with options.same_bits all
+ * do: 2 to 32 columns may take up to twice as long then (17 to 32 complex ones up to three times), and more than
+ * 32 four times and longer.
  *
  * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
  * substitution would not reach, for products with blocks of numbers take their zeros along.

@@ -27,13 +27,13 @@ template <int NR, bool BACKWARD> struct block_room : block_slot_room {
     static const int GATHER_WARPS = BACKWARD ? 4 : 8, GATHER_THREADS = 32 * GATHER_WARPS;
     static const int BLOCK = THREADS + GATHER_THREADS + 32; /* and one warp brings pieces */
     static const int BLOCKS = NR == 8 && BACKWARD ? 3 : 2;  /* of an SM */
-    static const int COPIES = NR == 8 ? 2 : 4; /* of block_runs, forward: with 16, banks are dearer */
+    static const int COPIES = 2;                            /* of block_runs, forward */
     /* Backward the producer sees to it that its copies come after what was written in a slot. Forward, where pieces wait
      * for it, whoever writes does: the fence waits for all that a thread has asked for. */
     static const bool PRODUCER_FENCES = BACKWARD;
-    static const int PAYLOAD = (BACKWARD ? GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8
-                                         : GSV_BLOCK_FORWARD_ROOM + GSV_BLOCK_FORWARD_ROWS * (NR - 8) * 8) +
-                               SHARED_LINE;
+    static const int PAYLOAD =
+        (BACKWARD ? GSV_BLOCK_ROOM + GSV_BLOCK_ROOM_ROWS * (NR - 8) * 8 : int(GSV_BLOCK_FORWARD_ROOM)) +
+        SHARED_LINE;
     static const int SLOT = PANEL + PAYLOAD, SLOTS = 2;
     static const int BARRIERS = SLOTS * SLOT;
     static const int STAGE = BARRIERS + 4 * SLOTS * 8;

@@ -1,6 +1,6 @@
 /*
- * The upper tree (stream.h) for a block of 8 or 16 right-hand sides in double precision: each sweep is one
- * launch, as for one right-hand side (cuda_stream.cuh), two blocks an SM, or three. The producer is the same.
+ * The upper tree (stream.h) for a block of 8 right-hand sides in double precision, backward also of 16: each sweep is
+ * one launch, as for one right-hand side (cuda_stream.cuh), two blocks an SM, or three. The producer is the same.
  *
  *      forward   [x1; u] = [W; -M] f1 + [0; f2]      backward   x1 = [W; -M]' [x1; x(rows below)]
  *
@@ -38,7 +38,7 @@
  * the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is not the sum
  * of the other kernels.
  *
- * Traffic: forward, for a piece of 72 columns of 64 rows, 36 KB, 72 rows of the front, or none, and the 64 that
+ * Traffic: forward, for a piece of 80 columns of 64 rows, 40 KB, 80 rows of the front, or none, and the 64 that
  * results are added to, assembled from y and the children's update rows, 24 NR bytes of L2 each or more; backward,
  * for 48 rows of 64 columns, 48 rows of the solution, 8 NR bytes each. At the top of the tree, where there are fewer
  * tasks than blocks, a task has 16 rows or columns, and its pieces four times the vectors.

@@ -68,16 +68,20 @@ static int64_t launches_of_stream(const gsv_tiles *tiles, int64_t nrhs) {
 static int64_t launches_of_many(const gpusolve_factor *factor, int64_t nrhs) {
     const gsv_plan *plan = &factor->plan;
     const int32_t *runs = ((const gsv_cuda_factor *)factor->prepared)->many.runs;
+    const gsv_sweep_form *form = &((const gsv_cuda_factor *)factor->prepared)->form;
     const int broad = nrhs > GSV_MANY_BROAD;
     const int branches = gsv_cuda_many(factor->dtype)->branch_launches(&plan->tiles->branches, nrhs);
-    return branches + runs[gsv_many_list_of(0, broad)] + runs[gsv_many_list_of(1, broad)];
+    const int back = nrhs <= GSV_MANY_SLIM && gsv_cuda_streams_back(plan, form)
+                         ? plan->tiles->stream.block_backward.tasks > 0
+                         : runs[gsv_many_list_of(1, broad)];
+    return branches + runs[gsv_many_list_of(0, broad)] + back;
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
-    const int many = cost->nrhs > gsv_cuda_many(factor->dtype)->few && gsv_cuda_takes_many(device);
+    const int many = cost->nrhs > gsv_cuda_before_many(plan, factor->dtype) && gsv_cuda_takes_many(device);
     const int with_branches = tiles->branches.count > 0 && !device->form.level_by_level;
     share branches = {0}, tiny = {0}, small = {0};
     (void)handle;
@@ -85,7 +89,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     count(plan, &tiles->small, with_branches, &branches, &small);
     const int64_t narrow = branches.supernodes + tiny.supernodes + small.supernodes;
     gsv_cost_add(cost, "branch", branches.supernodes, branches.numbers, factor->dtype);
-    const int block = cost->nrhs > 1 && cost->nrhs <= device->form.block_columns &&
+    const int block = cost->nrhs > 1 && cost->nrhs <= device->form.block_columns && !many &&
                       gsv_cuda_sweeps(factor->dtype)->block_class > 0;
     if ((cost->nrhs == 1 || block) && !device->form.level_by_level && !device->form.level_by_level_above) {
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,

@@ -11,7 +11,8 @@
  *
  * All on the handle's stream. The sweeps of a workspace are recorded as CUDA graphs when it is created, one
  * for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with more, and in double precision with
- * more than 16, 32 and multiples of 64 up to 256 by kernels of their own, cuda_many.cuh); while the stream is
+ * more than 16, 32 and multiples of 64 up to 256 by kernels of their own, cuda_many.cuh; real numbers are 16 by these, too,
+ * at least forward); while the stream is
  * being captured their launches go into the user's graph one by one. Nothing is allocated, and nothing waits,
  * unless operands are in host memory: then they pass through whichever of y and x is free at the time, and the
  * call waits for the result.
@@ -41,13 +42,29 @@ static int largest_class(const gsv_plan *plan, const gsv_sweep_functions *sweeps
     return class_index(sweeps, plan->tiles->stream.block_columns, max_nrhs);
 }
 
+int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const gsv_many_functions *many = gsv_cuda_many(dtype);
+    return many->slim && plan->tiles->stream.block_columns > 0 ? GSV_MANY_SLIM / 2 : many->few;
+}
+
+/* The class of so many columns. */
+static int slim_class(const gsv_sweep_functions *sweeps) {
+    return class_index(sweeps, 0, GSV_MANY_SLIM);
+}
+
+int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form) {
+    return plan->tiles->many.streams_back && form->block_columns >= GSV_MANY_SLIM &&
+           !form->level_by_level_above &&
+           form->stream_blocks[slim_class(gsv_cuda_sweeps(GPUSOLVE_DOUBLE))][1] > 0;
+}
+
 /* So many columns side by side at most in the kernels for many right-hand sides; 0: it is not for these. */
-static int many_columns(gpusolve_dtype dtype, int64_t nrhs) {
+static int many_columns(const gsv_plan *plan, gpusolve_dtype dtype, int64_t nrhs) {
     const int64_t groups = (nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS;
-    if (nrhs <= gsv_cuda_many(dtype)->few)
+    if (nrhs <= gsv_cuda_before_many(plan, dtype))
         return 0;
     if (nrhs <= GSV_MANY_LEAST)
-        return GSV_MANY_LEAST;
+        return nrhs <= GSV_MANY_SLIM ? GSV_MANY_SLIM : GSV_MANY_LEAST;
     return GSV_MANY_COLUMNS * (groups < GSV_MANY_GROUPS ? (int)groups : GSV_MANY_GROUPS);
 }
 
@@ -68,7 +85,7 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     int64_t partial = 0;
     const int64_t row = number * sweeps->classes[largest_class(plan, sweeps, max_nrhs)];
     const gsv_stream *upper = &plan->tiles->stream;
-    const int64_t wide = number * many_columns(dtype, max_nrhs);
+    const int64_t wide = number * many_columns(plan, dtype, max_nrhs);
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
     const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
     const int64_t streamed = (upper->columns + upper->published + updates) * few;
@@ -120,18 +137,26 @@ typedef struct width {
 
 /* Number k of those that there are: the classes, and then those of many right-hand sides. */
 static width width_of(int k) {
-    const int groups = k - GSV_CLASSES, others = GSV_MANY_BROAD / GSV_MANY_COLUMNS;
-    if (groups < 0)
+    const int groups = k - GSV_CLASSES - 1, others = GSV_MANY_BROAD / GSV_MANY_COLUMNS;
+    if (groups < -1)
         return (width){{0, 0}, k};
+    if (groups < 0)
+        return (width){{GSV_MANY_SLIM, 0}, 0};
     if (groups > others)
         return (width){{(groups - others) * GSV_MANY_COLUMNS, 1}, 0};
     return (width){{groups == 0 ? GSV_MANY_LEAST : groups * GSV_MANY_COLUMNS, 0}, 0};
 }
 
+static int is_slim(width wide) {
+    return wide.many.columns == GSV_MANY_SLIM;
+}
+
 static int number_of(width wide) {
     if (wide.many.columns == 0)
         return wide.k;
-    return GSV_CLASSES + (wide.many.columns + (wide.many.broad ? GSV_MANY_BROAD : 0)) / GSV_MANY_COLUMNS;
+    if (is_slim(wide))
+        return GSV_CLASSES;
+    return GSV_CLASSES + 1 + (wide.many.columns + (wide.many.broad ? GSV_MANY_BROAD : 0)) / GSV_MANY_COLUMNS;
 }
 
 /* What this workspace's sweeps may be: those of several columns have the sums of one only level by level. */
@@ -149,9 +174,12 @@ static cudaError_t launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *dev
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
     const gsv_many_functions *many = gsv_cuda_many(dtype);
     const gsv_sweep_form form = form_of(device, work);
+    if (is_slim(wide) && backward && gsv_cuda_streams_back(plan, &form))
+        return sweeps->backward(plan, &device->plan, &form, &work->vectors[slim_class(sweeps)], GSV_MANY_SLIM,
+                                stream);
     if (wide.many.columns > 0)
-        return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many, &work->many,
-                                                           wide.many, stream);
+        return (backward ? many->backward : many->forward)(
+            plan, &device->plan, &device->many, is_slim(wide) ? &work->slim : &work->many, wide.many, stream);
     return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &form, &work->vectors[wide.k],
                                                            sweeps->classes[wide.k], stream);
 }
@@ -252,19 +280,22 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
     const int classes = largest_class(plan, sweeps, workspace->max_nrhs) + 1;
     state->same_bits = handle->same_bits;
     const int many = gsv_cuda_takes_many(device) && !state->same_bits
-                         ? many_columns(factor->dtype, workspace->max_nrhs)
+                         ? many_columns(&factor->plan, factor->dtype, workspace->max_nrhs)
                          : 0;
     /* even where this factor's triangles cannot be taken so: a refreshed one's may be */
-    if (status == GPUSOLVE_OK && many_columns(factor->dtype, workspace->max_nrhs) > 0) {
+    if (status == GPUSOLVE_OK && many_columns(&factor->plan, factor->dtype, workspace->max_nrhs) > 0) {
         const cudaError_t error = gsv_cuda_many(factor->dtype)->clear(plan, &state->many, stream);
         status = gsv_cuda_check(error == cudaSuccess ? cudaStreamSynchronize(stream) : error,
                                 "preparing a workspace", &handle->message);
     }
     for (int k = 0; k < classes; k++)
         state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, sweeps->classes[k]);
+    state->slim = state->many;
+    if (slim_class(sweeps) < classes)
+        state->slim.u = state->vectors[slim_class(sweeps)].f;
     for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const width wide = width_of(k);
-        const int side = wide.many.columns, few = gsv_cuda_many(factor->dtype)->few;
+        const int side = wide.many.columns, few = gsv_cuda_before_many(plan, factor->dtype);
         if (side > 0 ? side > many || side <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
                      : k >= classes || (many > 0 && sweeps->classes[k] > few))
             continue;
@@ -304,12 +335,15 @@ static cudaError_t run_sweep(const solve_call *call, width wide, int backward) {
 
 static cudaError_t load(const solve_call *call, width wide, const int32_t *perm, const int32_t *inverse,
                         gsv_device_dense from, void *to) {
-    if (wide.many.columns > 0)
-        return call->many->load(&call->factor->plan, inverse, from, to, wide.many.columns, &call->work->many,
-                                call->stream);
-    const gsv_sweep_form form = form_of(call->device, call->work);
-    return call->sweeps->load(&call->factor->plan, &form, perm, inverse, from, to,
-                              &call->work->vectors[wide.k], call->sweeps->classes[wide.k], call->stream);
+    const gsv_plan *plan = &call->factor->plan;
+    gsv_sweep_form form = form_of(call->device, call->work);
+    if (wide.many.columns > 0 && !is_slim(wide))
+        return call->many->load(plan, inverse, from, to, wide.many.columns, &call->work->many, call->stream);
+    if (is_slim(wide) && !gsv_cuda_streams_back(plan, &form))
+        form.block_columns = 0; /* no stream wants anything filled */
+    const int k = is_slim(wide) ? slim_class(call->sweeps) : wide.k;
+    return call->sweeps->load(plan, &form, perm, inverse, from, to, &call->work->vectors[k],
+                              call->sweeps->classes[k], call->stream);
 }
 
 static cudaError_t store(const solve_call *call, width wide, const int32_t *inverse, const void *from,
@@ -428,17 +462,19 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         call.sweeps->classes[largest_class(&factor->plan, call.sweeps, workspace->max_nrhs)];
     const int block_columns = form_of(call.device, call.work).block_columns;
     const int has_many = !call.work->same_bits && gsv_cuda_takes_many(call.device);
-    const int many = has_many ? many_columns(factor->dtype, workspace->max_nrhs) : 0;
-    const int is_many = many > 0 && b->cols > call.many->few;
+    const int many = has_many ? many_columns(&factor->plan, factor->dtype, workspace->max_nrhs) : 0;
+    const int is_many = many > 0 && b->cols > gsv_cuda_before_many(&factor->plan, factor->dtype);
     const int64_t most = is_many ? many : columns;
     /* all columns have the bits of one width, those of the last block too */
     const int broad = is_many && many > GSV_MANY_BROAD && b->cols > GSV_MANY_BROAD;
-    const int64_t least =
-        b->cols > GSV_MANY_LEAST && many > GSV_MANY_LEAST ? GSV_MANY_COLUMNS : GSV_MANY_LEAST;
+    const int64_t least = b->cols > GSV_MANY_LEAST && many > GSV_MANY_LEAST ? GSV_MANY_COLUMNS
+                          : b->cols > GSV_MANY_SLIM && many > GSV_MANY_SLIM ? GSV_MANY_LEAST
+                                                                            : GSV_MANY_SLIM;
     for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += most) {
         const int64_t count = b->cols - first < most ? b->cols - first : most;
         const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
-        const int side = is_many ? many_columns(factor->dtype, count > least ? count : least) : 0;
+        const int side =
+            is_many ? many_columns(&factor->plan, factor->dtype, count > least ? count : least) : 0;
         const width wide = {{side, broad}, class_index(call.sweeps, block_columns, count)};
         status = gsv_cuda_check(solve_columns(&call, wide, &b_part, &x_part), "solving", &handle->message);
     }

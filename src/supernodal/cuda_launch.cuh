@@ -36,9 +36,10 @@ inline bool walks_branches(const gsv_plan *plan, const gsv_sweep_form &form) {
     return plan->tiles->branches.count > 0 && !form.level_by_level;
 }
 
-/* The classes for which the upper tree can be a stream. */
-template <typename T, int NR> struct has_stream {
-    static const bool value = NR == 1 || (on_tensor_cores<T, NR>::value && NR <= GSV_BLOCK_COLUMNS);
+/* The classes for which the upper tree can be a stream. Forward, sixteen right-hand sides are many (cuda_many.h). */
+template <typename T, int NR, bool BACKWARD> struct has_stream {
+    static const bool value =
+        NR == 1 || (on_tensor_cores<T, NR>::value && NR <= (BACKWARD ? int(GSV_BLOCK_COLUMNS) : 8));
 };
 
 template <int NR> constexpr int class_index() {
@@ -46,9 +47,9 @@ template <int NR> constexpr int class_index() {
 }
 
 /* Is the upper tree a stream? */
-template <typename T, int NR> bool walks_stream(const gsv_sweep_form &form) {
-    return has_stream<T, NR>::value && !form.level_by_level && !form.level_by_level_above &&
-           (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()][0] > 0;
+template <typename T, int NR, bool BACKWARD> bool walks_stream(const gsv_sweep_form &form) {
+    return has_stream<T, NR, BACKWARD>::value && !form.level_by_level && !form.level_by_level_above &&
+           (NR == 1 || NR <= form.block_columns) && form.stream_blocks[class_index<NR>()][BACKWARD] > 0;
 }
 
 /* Bytes that the forward sweep of a stream wants filled with ABSENT: f and, behind it, the upper rows of u, but for
@@ -74,7 +75,7 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
                              const gsv_device_vectors &vectors, cudaStream_t stream) {
     const gsv_branches &branches = plan->tiles->branches;
     if constexpr (on_tensor_cores<T, NR>::value) {
-        if (!walks_stream<T, NR>(form))
+        if (!walks_stream<T, NR, false>(form))
             return gsv_lower_forward(&branches, &device, &vectors, 0, NR, stream);
         static_assert(NR * sizeof(T) % 16 == 0, "a fill ends where the upper rows of u do");
         const int64_t fill = forward_fill<T, NR>(plan, vectors);
@@ -100,8 +101,8 @@ cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &devic
                               const gsv_device_vectors &vectors, cudaStream_t stream) {
     const gsv_branches &branches = plan->tiles->branches;
     if constexpr (on_tensor_cores<T, NR>::value)
-        return (walks_stream<T, NR>(form) ? gsv_team_backward : gsv_lower_backward)(&branches, &device,
-                                                                                    &vectors, NR, stream);
+        return (walks_stream<T, NR, true>(form) ? gsv_team_backward : gsv_lower_backward)(
+            &branches, &device, &vectors, NR, stream);
     if constexpr (NR == 1) {
         return launch_allowed(branch_backward_one_kernel<T>, branches.count, ONE_THREADS,
                               one_spread<T>(branches, true, branches.count), stream, device,
@@ -174,16 +175,16 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
         return launch_with(part);
 }
 
-/* Several right-hand sides, forward: the limbs, and the stream above them. */
-template <typename T, int NR>
+/* Eight right-hand sides, forward: the limbs, and the stream above them. */
+template <typename T>
 cudaError_t forward_above(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                           const gsv_device_vectors &vectors, cudaStream_t stream) {
     const gsv_limbs *limbs = &plan->tiles->limbs;
     const cudaError_t error =
-        gsv_limb_forward(limbs, &device, &vectors, NR, form.stream_blocks[class_index<8>()][false], stream);
+        gsv_limb_forward(limbs, &device, &vectors, form.stream_blocks[class_index<8>()][false], stream);
     return error != cudaSuccess ? error
-                                : launch_stream<T, NR, false>(device, form, vectors, stream,
-                                                              limbs->count > 0 ? SECOND_OF_TWO : THE_ONLY);
+                                : launch_stream<T, 8, false>(device, form, vectors, stream,
+                                                             limbs->count > 0 ? SECOND_OF_TWO : THE_ONLY);
 }
 
 /* Blocks of one kernel that an SM runs at a time. */
@@ -277,7 +278,7 @@ template <typename T> cudaError_t count_stream_blocks(const gsv_branches *branch
     if (error != cudaSuccess || major < 9)
         return error;
     error = count_class<T, 1>(most, processors, blocks[0]);
-    if constexpr (has_stream<T, 8>::value) {
+    if constexpr (has_stream<T, 8, false>::value) {
         if (error == cudaSuccess &&
             (gsv_team_reserve(branches) != cudaSuccess || gsv_limb_reserve() != cudaSuccess)) {
             cudaGetLastError(); /* no room for the kernels of branches or limbs beside these streams */
@@ -285,8 +286,11 @@ template <typename T> cudaError_t count_stream_blocks(const gsv_branches *branch
         }
         if (error == cudaSuccess)
             error = count_class<T, 8>(most, processors, blocks[class_index<8>()]);
-        if (error == cudaSuccess)
-            error = count_class<T, 16>(most, processors, blocks[class_index<16>()]);
+        if (error == cudaSuccess && blocks[class_index<8>()][true] > 0) {
+            int *back = &blocks[class_index<16>()][true];
+            error = count_blocks<T, 16, true>(most, back);
+            *back *= processors;
+        }
     }
     return error;
 }
@@ -296,12 +300,12 @@ cudaError_t forward_levels(const gsv_plan *plan, const gsv_device_plan &device, 
                            const gsv_device_vectors &vectors, cudaStream_t stream) {
     const bool branches = walks_branches(plan, form);
     cudaError_t error = branches ? forward_branches<T, NR>(plan, device, form, vectors, stream) : cudaSuccess;
-    if constexpr (has_stream<T, NR>::value)
-        if (error == cudaSuccess && walks_stream<T, NR>(form)) {
+    if constexpr (has_stream<T, NR, false>::value)
+        if (error == cudaSuccess && walks_stream<T, NR, false>(form)) {
             if constexpr (NR == 1)
                 return launch_stream<T, NR, false>(device, form, vectors, stream);
             else
-                return forward_above<T, NR>(plan, device, form, vectors, stream);
+                return forward_above<T>(plan, device, form, vectors, stream);
         }
     for (int32_t k = 0; k < plan->nlevels && error == cudaSuccess; k++) {
         level_part part =
@@ -328,8 +332,8 @@ cudaError_t backward_levels(const gsv_plan *plan, const gsv_device_plan &device,
                             const gsv_device_vectors &vectors, cudaStream_t stream) {
     const bool branches = walks_branches(plan, form);
     cudaError_t error = cudaSuccess;
-    if constexpr (has_stream<T, NR>::value)
-        if (walks_stream<T, NR>(form)) {
+    if constexpr (has_stream<T, NR, true>::value)
+        if (walks_stream<T, NR, true>(form)) {
             error = launch_stream<T, NR, true>(device, form, vectors, stream);
             return error == cudaSuccess && branches
                        ? backward_branches<T, NR>(plan, device, form, vectors, stream)
@@ -370,11 +374,11 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const 
                         const gsv_device_vectors &vectors, cudaStream_t stream) {
     const int32_t n = plan->l.n;
     int64_t fill = 0; /* z, f and the upper rows of u stand side by side */
-    if (walks_stream<T, NR>(form)) {
+    if (walks_stream<T, NR, true>(form))
         fill = static_cast<char *>(vectors.f) - static_cast<char *>(vectors.z);
-        if (NR == 1 || !walks_branches(plan, form)) /* else forward_branches does */
-            fill += forward_fill<T, NR>(plan, vectors);
-    }
+    if (walks_stream<T, NR, false>(form) &&
+        (NR == 1 || !walks_branches(plan, form))) /* else forward_branches does */
+        fill += forward_fill<T, NR>(plan, vectors);
     load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(
         n, perm, inverse, from, static_cast<T *>(to),
         absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, &vectors.state->broken, form.stamp);
@@ -442,7 +446,7 @@ template <typename T> struct launcher {
 #define GSV_DEFINE_SWEEP(name, type)                                                                         \
     extern "C" const gsv_sweep_functions name = {                                                            \
         {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
-        gsv::has_stream<type, 8>::value ? 8 : 0,                                                             \
+        gsv::has_stream<type, 8, false>::value ? 8 : 0,                                                             \
         gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::launcher<type>::from,              \
         gsv::launcher<type>::to, gsv::count_stream_blocks<type>, gsv::launcher<type>::reserve,               \
         gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}

@@ -1,6 +1,6 @@
 /*
- * Limbs (limbs.h) for a block of right-hand sides in double precision, forward: a block of threads walks a
- * subtree of the upper tree for eight right-hand sides, supernode by supernode.
+ * Limbs (limbs.h) for eight right-hand sides in double precision, forward: a block of threads walks a subtree of
+ * the upper tree, supernode by supernode.
  *
  *      f1 = y(cols) + the children's rows, f2 = the children's rows;  x1 = W f1,  u = f2 - M f1
  *
@@ -25,7 +25,7 @@
  * done (launch_part).
  *
  * Bits: a sum has what the row is owed, child by child, and then its products in the order of k, eight a tensor
- * product. It does not depend on NR.
+ * product.
  *
  * Traffic: panels, lists, y and x once, update vectors of branches once, and those of the roots: what is between
  * them stays in shared memory.
@@ -156,16 +156,16 @@ struct limb_producer {
         }
     }
 
-    /* All of a block's walks, of limb walk / groups. */
-    __device__ __forceinline__ void run_warp(int end, int groups) {
-        gsv_limb limb = plan.limbs[limb_walk_number(0) / groups];
+    /* All of a block's walks. */
+    __device__ __forceinline__ void run_warp(int end) {
+        gsv_limb limb = plan.limbs[limb_walk_number(0)];
         tell_warp(0, limb);
         int last = 0; /* where the walk before this one ends, among the chunks */
         for (int n = 0; limb_walk_number(n) < end; n++) {
             const int count = limb.chunks, after = limb_walk_number(n + 1);
             bool more = after < end;
             if (more)
-                limb = plan.limbs[after / groups];
+                limb = plan.limbs[after];
             shared.wait_known(n);
             for (int c = 0; c < count; c++) {
                 bring_warp(shared.chunks(n)[c]);
@@ -181,8 +181,8 @@ struct limb_producer {
     }
 };
 
-/* What the eight warps share in a walk. y, x, u: its right-hand sides, rows of NR. */
-template <int NR> struct limb_walk {
+/* What the eight warps share. y, x, u: rows of eight right-hand sides. */
+struct limb_walk {
     static const int ROW = limb_room::ROW;
     double *rows, *front;
     const double *y;
@@ -193,14 +193,14 @@ template <int NR> struct limb_walk {
         const int pair = threadIdx.x % 4 * 2;
         double *at = rows + to * ROW + pair;
         for (int i = threadIdx.x / 4; i < count; i += limb_room::THREADS / 4)
-            copy_16_bytes_async(at + i * ROW, from + int64_t(i) * NR + pair);
+            copy_16_bytes_async(at + i * ROW, from + int64_t(i) * ROW + pair);
     }
 
     /* Begin to bring what a supernode begins with. */
     __device__ __forceinline__ void stage(const gsv_limb_chunk &chunk) const {
-        stage(y + int64_t(chunk.first_column) * NR, chunk.nc, chunk.staged);
+        stage(y + int64_t(chunk.first_column) * ROW, chunk.nc, chunk.staged);
         for (int run = 0, to = chunk.staged + chunk.nc; run < GSV_LIMB_RUNS; to += chunk.brought[run++])
-            stage(u + int64_t(chunk.from[run]) * NR, chunk.brought[run], to);
+            stage(u + int64_t(chunk.from[run]) * ROW, chunk.brought[run], to);
     }
 
     __device__ __forceinline__ double *row_of(const gsv_limb_chunk &chunk, int i, int pair) const {
@@ -292,9 +292,9 @@ template <int NR> struct limb_walk {
         for (int m = 0; m < 2; m++) {
             const int r = i + 8 * m;
             if (r < nc)
-                store_pair(x + int64_t(chunk.first_column + r) * NR + 2 * q, sum[2 * m], sum[2 * m + 1]);
+                store_pair(x + int64_t(chunk.first_column + r) * ROW + 2 * q, sum[2 * m], sum[2 * m + 1]);
             else if (r < nr && chunk.root)
-                publish_pair(u + int64_t(chunk.update + r - nc) * NR + 2 * q, sum[2 * m], sum[2 * m + 1]);
+                publish_pair(u + int64_t(chunk.update + r - nc) * ROW + 2 * q, sum[2 * m], sum[2 * m + 1]);
             else if (r < nr)
                 store_pair(update + 8 * m * ROW, sum[2 * m], sum[2 * m + 1]);
         }
@@ -342,12 +342,10 @@ template <int NR> struct limb_walk {
     }
 };
 
-/* y, x and u have NR right-hand sides; NR / 8 walks for each limb. */
-template <int NR>
-__global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
+/* walks: one for each limb. */
+inline __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
     limb_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int walks) {
 #if __CUDA_ARCH__ >= 900
-    constexpr int GROUPS = NR / limb_room::ROW;
     static_assert(limb_room::BLOCKS * (limb_room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM,
                   "the blocks have room");
     static_assert(sizeof(gsv_limb_chunk) == 64 && sizeof(gsv_limb) == 8, "bulk copies, and one read");
@@ -366,21 +364,16 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
     __syncthreads(); /* the barriers are ready */
     if (threadIdx.x >= limb_room::THREADS) {
         limb_producer producer = {plan, shared, 0, 0, 0};
-        producer.run_warp(walks, GROUPS);
+        producer.run_warp(walks);
         return;
     }
     wait_for_vectors(FIRST_OF_TWO);
-    auto number = [&](int n) {
-        const int c0 = limb_walk_number(n) % GROUPS * limb_room::ROW;
-        return limb_walk<NR>{rows, reinterpret_cast<double *>(shared.memory + limb_room::FRONT), y + c0,
-                             x + c0, u + c0};
-    };
+    const limb_walk walk = {rows, reinterpret_cast<double *>(shared.memory + limb_room::FRONT), y, x, u};
     shared.wait_known(0);
-    number(0).stage(shared.chunks(0)[0]);
+    walk.stage(shared.chunks(0)[0]);
     wait_for_own_copies();
     limb_warps_meet(); /* the first supernode's rows have come */
     for (int n = 0, g = 0; limb_walk_number(n) < walks; n++) {
-        const limb_walk<NR> walk = number(n);
         const gsv_limb_chunk *chunks = shared.chunks(n);
         const int count = shared.count(n);
         for (int c = 0; c < count; c++, g++) {
@@ -401,7 +394,7 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
                 const gsv_limb_chunk &next = shared.chunks(n + 1)[0];
                 collides = gsv_limb_collides(&chunk, &next);
                 if (!collides)
-                    number(n + 1).stage(next);
+                    walk.stage(next);
             }
             const int shift =
                 int(reinterpret_cast<uintptr_t>(static_cast<const double *>(plan.panels) + chunk.panel) % 16);
@@ -410,7 +403,7 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
             arrive_warp(shared.empty(g));
             if (collides) {
                 limb_warps_meet(); /* the root's update vector has been read */
-                number(n + 1).stage(shared.chunks(n + 1)[0]);
+                walk.stage(shared.chunks(n + 1)[0]);
             }
             if (chunk.last) {
                 wait_for_own_copies();

@@ -1,4 +1,4 @@
-/* The launchers of cuda_limb.cuh, apart from those of cuda_launch.cuh, for their kernels are of one number type. */
+/* The launcher of cuda_limb.cuh, apart from those of cuda_launch.cuh, for its kernel is of one number type. */
 #ifndef GSV_CUDA_LIMB_H
 #define GSV_CUDA_LIMB_H
 
@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-/* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if it has less. */
+/* Let the kernel have its shared memory on the current device; cudaErrorInvalidValue if it has less. */
 cudaError_t gsv_limb_reserve(void);
-/* The limbs' part of the forward sweep, one launch of so many blocks at most, if there are any limbs. nr: 8 or
- * 16. The stream that follows is SECOND_OF_TWO (launch_part). */
+/* The limbs' part of the forward sweep of eight right-hand sides, one launch of so many blocks at most, if there are any
+ * limbs. The stream that follows is SECOND_OF_TWO (launch_part). */
 cudaError_t gsv_limb_forward(const gsv_limbs *limbs, const gsv_device_plan *device,
-                             const gsv_device_vectors *vectors, int nr, int blocks, cudaStream_t stream);
+                             const gsv_device_vectors *vectors, int blocks, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@ extern "C" {
 cudaError_t gsv_lower_reserve(const gsv_branches *branches);
 
 /* The branches' part of a sweep: one launch on the stream, or two. nr: 8, 16 or 32. fill: so many bytes from
- * vectors->f on, a multiple of 16, are filled with ABSENT, perhaps while the load before is still running. */
+ * vectors->f on, a multiple of 16, are filled with ABSENT, perhaps while the load before is still running (for 8). */
 cudaError_t gsv_lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
                               const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream);
 cudaError_t gsv_lower_backward(const gsv_branches *branches, const gsv_device_plan *device,

@@ -1,5 +1,5 @@
 /*
- * The sweeps for many right-hand sides, 64 to 256 columns at a time, or 32.
+ * The sweeps for many right-hand sides, 64 to 256 columns at a time, or 32, or sixteen.
  *
  * The same products as in cuda_sweep.cuh, [x1; u] = [W; -M] f1 + [0; f2] and its transpose, but the vectors
  * are blocks as wide as a matrix: a solve is bound by flops, 4 nnz(L) a column, and by what its vectors move,
@@ -10,8 +10,8 @@
  * are 5 GB, 1.1 ms of the memory's time or less, for the upper tree's are in the L2 cache now and then.
  *
  * - Branches (branches.h): a block walks a branch for a few right-hand sides at a time, all of its vectors in
- *   shared memory (cuda_many_branch.cuh).
- * - The upper tree: tasks (many.h), each for C right-hand sides, 64 or 32: a narrow supernode, for all or some
+ *   shared memory (cuda_many_branch.cuh; for sixteen as for eight: cuda_team_branch.cuh, cuda_lower.cuh).
+ * - The upper tree: tasks (many.h), each for C right-hand sides, 64, 32 or 16: a narrow supernode, for all or some
  *   of these (cuda_many_narrow.cuh); rows of own columns of a wide one, to which is added what its children owe
  *   (cuda_many_gather.cuh); or a tile (cuda_many_tile.cuh, cuda_many_ends.cuh), which writes x(own columns) and u,
  *   the children's rows added as it goes, or the solution. A supernode whose triangle is inverted in parts has its
@@ -42,7 +42,7 @@
  * and 48 KB through its shared memory, 384 cycles. What a task takes besides is latency, one trip after the
  * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
  * out. So blocks share an SM, and tiles of real numbers in double precision are half as high, low: three
- * blocks, or four with 32 columns, for two.
+ * blocks, or four with 32 columns or 16, for two.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
  * columns at a time, by cuda_sweep.cuh.

@@ -27,7 +27,7 @@ typedef struct gsv_device_many {
 } gsv_device_many;
 
 /*
- * What a solve writes. Row i of each holds `columns` right-hand sides side by side: GSV_MANY_LEAST, or a
+ * What a solve writes. Row i of each holds `columns` right-hand sides side by side: GSV_MANY_SLIM, GSV_MANY_LEAST, or a
  * multiple of GSV_MANY_COLUMNS.
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
@@ -70,8 +70,9 @@ typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *
                                    gsv_many_width width, cudaStream_t stream);
 
 typedef struct gsv_many_functions {
-    int32_t few; /* right-hand sides up to here have other kernels */
-    int32_t low; /* tiles are low (gsv_many_has_half) */
+    int32_t few;  /* right-hand sides up to here have other kernels, */
+    int32_t slim; /* but GSV_MANY_SLIM of them these, too (gsv_cuda_before_many) */
+    int32_t low;  /* tiles are low (gsv_many_has_half) */
     /* How many launches of both sweeps are the branches', for so many right-hand sides. */
     int (*branch_launches)(const gsv_branches *branches, int64_t nrhs);
     /* One sweep over all levels, on the stream; no triangle is substituted with, and none inverted in parts is

@@ -16,7 +16,7 @@ template <typename T, int C, bool BACKWARD> struct many_place_of_thread {
     __device__ __forceinline__ explicit many_place_of_thread(const many_tile &tile) {
         const int g = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
         first = many_warp_row<T, C, BACKWARD>(tile.height) + (sums_of::TURNED ? 2 * q : g);
-        column = many_warp_column<C>() + 2 * (sums_of::TURNED ? g : q);
+        column = many_warp_column<T, C, BACKWARD>() + 2 * (sums_of::TURNED ? g : q);
         rows = many_warp_rows<T, C, BACKWARD>(tile.height) / (sums_of::TURNED ? 4 : 8);
     }
     __device__ __forceinline__ int row(int i) const {
@@ -110,11 +110,11 @@ __device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *y, T 
 
 /* What a forward tile's sums begin as: what its rows hold already, of passes before, or what their children
  * owe them. */
-template <typename T, int I, int RUNS>
+template <typename T, int C, int I, int RUNS>
 __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
                                                    const many_children *children, T *y, T *x, T *u,
                                                    T (&sum)[I][RUNS][2]) {
-    const many_place_of_thread<T, 16 * RUNS, false> place(tile);
+    const many_place_of_thread<T, C, false> place(tile);
     const int c = tile.c0 + place.column;
     uint32_t count[I], most = 0;
 #pragma unroll
@@ -198,7 +198,7 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 of.clear();
             } else if constexpr (!BACKWARD) {
                 T first[I][RUNS][2];
-                many_begin_forward(plan, tile, children, y, x, u, first);
+                many_begin_forward<T, C>(plan, tile, children, y, x, u, first);
                 of.set(first);
             }
         });

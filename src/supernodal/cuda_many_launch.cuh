@@ -6,6 +6,7 @@
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_branch.cuh"
 #include "cuda_branch_cut.cuh"
+#include "cuda_lower.h"
 #include "cuda_many.cuh"
 #include "cuda_team_branch.cuh"
 #include "cuda_many_transfer.cuh"
@@ -29,11 +30,11 @@ inline int many_branch_warps(int columns) {
 }
 
 /* Shared memory of such a block: an equal share for two on an SM, where there are registers for them and most have room
- * for all their warps' vectors. One block begins then while another walks. */
+ * for all their warps' vectors, or for nearly all. One block begins then while another walks. */
 inline int many_branch_room(const gsv_branches &branches, int warps) {
     const int64_t mean =
         (branches.walk_room + warps * branches.walk_each) / (branches.count > 0 ? branches.count : 1);
-    const int sharing = 2 * warps > MANY_BRANCH_BLOCK / 32 || mean > many_branch_share(2) ? 1 : 2;
+    const int sharing = 2 * warps > MANY_BRANCH_BLOCK / 32 || 4 * mean > 5 * many_branch_share(2) ? 1 : 2;
     return branches.most_walk > many_branch_share(sharing) ? branches.most_walk : many_branch_share(sharing);
 }
 
@@ -62,7 +63,8 @@ template <typename T, int C, bool BACKWARD> constexpr int many_bytes() {
 template <typename T> struct many_launcher {
     typedef typename traits<T>::real real;
     static const int FEW = many_chains<T>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST,
-                     LOW = many_shape<T, GSV_MANY_COLUMNS, false>::LOW;
+                     LOW = many_shape<T, GSV_MANY_COLUMNS, false>::LOW,
+                     HAS_SLIM = many_shape<T, GSV_MANY_COLUMNS, false>::REAL;
 
     template <int C, bool BACKWARD>
     static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
@@ -78,6 +80,8 @@ template <typename T> struct many_launcher {
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
      * long, and there are multiprocessors for twice as many. */
     static int tile_columns(const gsv_plan *plan, int columns) {
+        if (columns == GSV_MANY_SLIM)
+            return columns;
         const bool half =
             columns <= GSV_MANY_LEAST || (columns <= GSV_MANY_COLUMNS && plan->tiles->many.is_short);
         return FEW < GSV_MANY_LEAST && half ? GSV_MANY_LEAST : GSV_MANY_COLUMNS;
@@ -94,6 +98,10 @@ template <typename T> struct many_launcher {
         int *ticket = own + k, *counters = own + gsv_many_launches(plan);
         const int64_t count = of.end - of.begin;
         const int groups = columns / tile_columns(plan, columns);
+        if constexpr (HAS_SLIM)
+            if (tile_columns(plan, columns) == GSV_MANY_SLIM)
+                return launch<GSV_MANY_SLIM, BACKWARD>(count * groups, stream, device, first, groups, v,
+                                                       ticket, counters, of.divided, many->stamp);
         if constexpr (FEW < GSV_MANY_LEAST)
             if (tile_columns(plan, columns) == GSV_MANY_LEAST)
                 return launch<GSV_MANY_LEAST, BACKWARD>(count * groups, stream, device, first, groups, v,
@@ -142,6 +150,12 @@ template <typename T> struct many_launcher {
         if (branches.count == 0)
             return cudaSuccess;
         if constexpr (on_tensor_cores<T, 8>::value) {
+            if (columns == GSV_MANY_SLIM) {
+                const gsv_device_vectors vectors = {.y = v->y, .x = v->x, .u = v->u, .state = v->state};
+                return BACKWARD ? gsv_team_backward(&branches, device, &vectors, columns, stream)
+                                : (branches.team_forward ? gsv_team_forward : gsv_lower_forward)(
+                                      &branches, device, &vectors, 0, columns, stream);
+            }
             if (columns == GSV_MANY_LEAST)
                 return launch_cut(few_branch_cut<BACKWARD>(&branches), branches.count, FEW_RESIDENT, 1,
                                   [&](int32_t end, int bytes, const branch_launch &of) {
@@ -168,6 +182,10 @@ template <typename T> struct many_launcher {
     static int branch_launches(const gsv_branches *branches, int64_t nrhs) {
         if (branches->count == 0)
             return 0;
+        if (HAS_SLIM && nrhs <= GSV_MANY_SLIM)
+            return (branches->team_forward ? gsv_team_launches : gsv_lower_launches)(branches, 0,
+                                                                                     GSV_MANY_SLIM) +
+                   gsv_team_launches(branches, 1, GSV_MANY_SLIM);
         return on_tensor_cores<T, 8>::value && nrhs <= GSV_MANY_LEAST
                    ? launches_of(few_branch_cut<false>(branches)) +
                          launches_of(few_branch_cut<true>(branches))
@@ -206,6 +224,12 @@ template <typename T> struct many_launcher {
         if constexpr (FEW < GSV_MANY_LEAST)
             if (error == cudaSuccess)
                 error = reserve_sweeps<GSV_MANY_LEAST>();
+        if constexpr (HAS_SLIM) {
+            if (error == cudaSuccess)
+                error = reserve_sweeps<GSV_MANY_SLIM>();
+            if (error == cudaSuccess)
+                error = gsv_team_reserve(branches);
+        }
         if (error != cudaSuccess)
             return error;
         const void *kernels[3] = {};
@@ -239,9 +263,15 @@ template <typename T> struct many_launcher {
                              gsv_device_dense to, int columns, const gsv_many_vectors *v, gsv_stamp stamp,
                              cudaStream_t stream) {
         const int32_t n = plan->l.n;
-        return launch_allowed(many_store_kernel<T>, many_transfer_blocks<T>(n, columns), BLOCK, 0, stream, n,
-                              inverse, static_cast<const T *>(from), to, columns, v->counters,
-                              gsv_many_counters(plan), stamp);
+        const auto launch_with = [&](auto kernel, int64_t blocks) {
+            return launch_allowed(kernel, blocks, BLOCK, 0, stream, n, inverse, static_cast<const T *>(from),
+                                  to, columns, v->counters, gsv_many_counters(plan), stamp);
+        };
+        if constexpr (HAS_SLIM)
+            if (columns == GSV_MANY_SLIM)
+                return launch_with(many_store_kernel<T, GSV_MANY_SLIM>,
+                                   many_transfer_blocks<T, GSV_MANY_SLIM>(n, columns));
+        return launch_with(many_store_kernel<T, MANY_TRANSFER>, many_transfer_blocks<T>(n, columns));
     }
 
     static cudaError_t scale(int32_t n, const void *d, void *v, int columns, cudaStream_t stream) {
@@ -255,7 +285,7 @@ template <typename T> struct many_launcher {
 /* clang-format off */
 #define GSV_DEFINE_MANY(name, type)                                                                          \
     extern "C" const gsv_many_functions name = {                                                             \
-        gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::LOW,                                        \
+        gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::HAS_SLIM, gsv::many_launcher<type>::LOW,    \
         gsv::many_launcher<type>::branch_launches,                                                           \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
         gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::clear,                                  \

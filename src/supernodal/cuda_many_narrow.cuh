@@ -60,7 +60,7 @@ template <typename T, int C, bool BACKWARD> struct many_narrow_room {
                       (BYTES / int(sizeof(T)) - GSV_NARROW_ENTRIES) / STRIDE >= GSV_NARROW_COLUMNS + GSV_TILE,
                   "there is room for own columns and a tile");
     static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
-    static_assert(!shape::REAL || PARTS == 2, "gsv_many_has_half() says so");
+    static_assert(!shape::REAL || PARTS <= 2, "gsv_many_has_half() says so");
     static_assert(PARTS * EACH == GSV_MANY_PARTS && ASIDE * SHARES == WARPS &&
                       EIGHTS * 8 * ASIDE == GSV_NARROW_COLUMNS,
                   "warps have equal shares");

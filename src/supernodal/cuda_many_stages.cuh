@@ -29,19 +29,21 @@ template <typename T> struct many_chains {
 template <typename T, int C, bool BACKWARD> struct many_shape {
     static const bool CHAINS = many_chains<T>::value, REAL = CHAINS && !traits<T>::is_complex;
     /* Much of a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS_MANY.md) */
-    static const bool LOW = REAL, AHEAD = REAL && C == GSV_MANY_LEAST, /* it has registers (many_lane) */
+    static const bool LOW = REAL, AHEAD = REAL && C <= GSV_MANY_LEAST, /* it has registers (many_lane) */
         HALVES = REAL && C == GSV_MANY_COLUMNS;                        /* so has it (multiply_halves) */
-    static const int ROWS = LOW ? GSV_MANY_LOW : GSV_MANY_ROWS, COLUMNS = C,
-                     RUNS = C / 16 /* of eight in a warp's sums */, DEPTH = GSV_TILE;
-    static const int STAGES = C == GSV_MANY_LEAST || (LOW && !BACKWARD) ? 4 : 3;
-    /* rows of a warp's sums, of which it has half of the columns; warps above each other */
-    static const int WARP_ROWS = 32, DOWN = ROWS / WARP_ROWS, EIGHTS = WARP_ROWS / 8, THREADS = 2 * 32 * DOWN;
+    static const int ROWS = LOW ? GSV_MANY_LOW : GSV_MANY_ROWS, COLUMNS = C, DEPTH = GSV_TILE;
+    static const int STAGES = C <= GSV_MANY_LEAST || (LOW && !BACKWARD) ? 4 : 3;
+    /* Of a warp's sums, and warps beside and above each other: two beside each other, or, where a tile has no more
+     * than sixteen columns, one. */
+    static const int WARP_COLUMNS = C > GSV_MANY_SLIM ? C / 2 : C, RUNS = WARP_COLUMNS / 8,
+                     WARP_ROWS = C > GSV_MANY_SLIM ? 32 : 16, EIGHTS = WARP_ROWS / 8;
+    static const int ACROSS = C / WARP_COLUMNS, DOWN = ROWS / WARP_ROWS, THREADS = 32 * ACROSS * DOWN;
     static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS, STAGE = A + V; /* numbers */
     static const int CHUNK = 16 / int(sizeof(T));                          /* numbers of a copy */
     static const int BYTES = STAGES * STAGE * int(sizeof(T));
     static const int RESIDENT = traits<T>::is_complex ? 1 /* blocks of an SM, by registers */
                                 : !LOW                ? 2
-                                : C == GSV_MANY_LEAST ? 4
+                                : C <= GSV_MANY_LEAST ? 4
                                                       : 3;
 };
 

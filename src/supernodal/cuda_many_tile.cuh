@@ -1,15 +1,17 @@
 /*
  * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, GSV_MANY_LOW x C where tiles are
- * low, or half as many rows, over a range of terms, by a block of four or eight warps; C is 64, or 32.
+ * low, or half as many rows, over a range of terms, by a block of four or eight warps; C is 64, 32, or, where tiles are
+ * low, 16.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
  *
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
  * A, 128 x 16, or 64 x 16 of a low one, and sixteen rows of v (cuda_many_stages.cuh). A warp has 32 x 32 of the
- * sums, or 32 x 16 where C is 32, in the fragments of the tensor cores (fragment.cuh): eight warps a block, or
- * four of a low tile. Where a tile has half of the rows, so has every warp. A low tile of 64 columns has 168
- * registers a thread, of which 64 are sums, and three blocks an SM; of 32 columns 128, and four.
+ * sums, or 32 x 16 where C is 32, 16 x 16 where it is 16, in the fragments of the tensor cores (fragment.cuh): eight
+ * warps a block, or four of a low tile. Where a tile has half of the rows, so has every warp, or, of 16 x 16, half of the
+ * warps have none. A low tile of 64 columns has 168
+ * registers a thread, of which 64 are sums, and three blocks an SM; of 32 or 16 columns 128, and four.
  *
  * Registers. What a thread knows of its copies is worked out anew before the first panels, before their vectors
  * and before the loop (stream_from), which is there for each order of sums, and with 64 columns once more, for one
@@ -57,15 +59,24 @@ __device__ __forceinline__ void first_product_warp(double (&c)[4], double a0, do
 #endif
 }
 
-/* This warp's sums of a tile: C / 2 columns, and an equal share of the rows of a tile of this height. */
-template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_rows(int height) {
-    return height / many_shape<T, C, BACKWARD>::DOWN;
+/* This warp's sums of a tile: WARP_COLUMNS, and an equal share of the rows of a tile of this height, but sixteen at
+ * least: so some warps may have none. */
+template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_share(int height) {
+    typedef many_shape<T, C, BACKWARD> shape;
+    return shape::WARP_ROWS == GSV_TILE ? int(GSV_TILE) : height / shape::DOWN;
 }
 template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_row(int height) {
-    return threadIdx.x / 64 * many_warp_rows<T, C, BACKWARD>(height);
+    return threadIdx.x / (32 * many_shape<T, C, BACKWARD>::ACROSS) * many_warp_share<T, C, BACKWARD>(height);
 }
-template <int C> __device__ __forceinline__ int many_warp_column() {
-    return threadIdx.x / 32 % 2 * (C / 2);
+template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_rows(int height) {
+    const int share = many_warp_share<T, C, BACKWARD>(height);
+    if (many_shape<T, C, BACKWARD>::WARP_ROWS == GSV_TILE)
+        return many_warp_row<T, C, BACKWARD>(height) < height ? share : 0;
+    return share;
+}
+template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_column() {
+    typedef many_shape<T, C, BACKWARD> shape;
+    return threadIdx.x / 32 % shape::ACROSS * shape::WARP_COLUMNS;
 }
 
 /* A warp's sums of a tile, and what a lane has of them: ROWS rows, of each RUNS pairs of right-hand sides, APART from
@@ -75,9 +86,10 @@ template <int C> __device__ __forceinline__ int many_warp_column() {
 template <typename T, int C, bool BACKWARD> struct many_sums_of {
     typedef many_shape<T, C, BACKWARD> shape;
     static const bool TURNED = BACKWARD && shape::REAL;
-    static const int ROWS = TURNED ? 2 * shape::EIGHTS : shape::EIGHTS, RUNS = TURNED ? C / 32 : C / 16,
-                     APART = TURNED ? 16 : 8;
-    typedef fragment<T, TURNED ? C / 16 : shape::EIGHTS, TURNED ? shape::WARP_ROWS : C / 2> type;
+    static const int ROWS = TURNED ? 2 * shape::EIGHTS : shape::EIGHTS,
+                     RUNS = shape::WARP_COLUMNS / (TURNED ? 16 : 8), APART = TURNED ? 16 : 8;
+    typedef fragment<T, TURNED ? shape::RUNS : shape::EIGHTS, TURNED ? shape::WARP_ROWS : shape::WARP_COLUMNS>
+        type;
 };
 
 template <typename T, int C, bool BACKWARD>
@@ -171,7 +183,8 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
     __device__ __forceinline__ explicit many_lane(int height) {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
         const int row = many_warp_row<T, C, BACKWARD>(height);
-        v = (shape::A + q * shape::COLUMNS + many_warp_column<C>() + swizzle(TURNED ? 2 * g : g, q)) *
+        v = (shape::A + q * shape::COLUMNS + many_warp_column<T, C, BACKWARD>() +
+             swizzle(TURNED ? 2 * g : g, q)) *
             int(sizeof(T));
 #pragma unroll
         for (int h = 0; h < PLACES; h++)

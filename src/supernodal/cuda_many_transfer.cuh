@@ -2,7 +2,7 @@
  * Many right-hand sides on their way in, and solutions out: between the caller's matrix, by columns or by rows,
  * and vectors whose rows are in L's order, a row's right-hand sides side by side.
  *
- * A block has some rows of 32 right-hand sides, through shared memory (cuda_transfer.cuh), so that both sides are
+ * A block has some rows of 32 right-hand sides, or sixteen, through shared memory (cuda_transfer.cuh), so that both sides are
  * read and written in whole lines; all of a block's numbers are on their way at once, and the places of its rows in
  * L's order are known before these have come. Each number is read once and written once. Blocks that follow each
  * other have the right-hand sides of the same rows, for L's order scatters rows.
@@ -22,11 +22,9 @@ enum {
     MANY_TRANSFERS = 6 /* blocks that an SM shall hold: so many there are registers for */
 };
 
-template <typename T> using many_transfer = transfer<T, MANY_TRANSFER>;
-
-/* Blocks for n rows. */
-template <typename T> int64_t many_transfer_blocks(int32_t n, int columns) {
-    return (int64_t(n) + many_transfer<T>::ROWS - 1) / many_transfer<T>::ROWS * (columns / MANY_TRANSFER);
+/* Blocks for n rows, of W right-hand sides each. */
+template <typename T, int W = MANY_TRANSFER> int64_t many_transfer_blocks(int32_t n, int columns) {
+    return (int64_t(n) + transfer<T, W>::ROWS - 1) / transfer<T, W>::ROWS * (columns / W);
 }
 
 /* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */
@@ -34,7 +32,7 @@ template <typename T>
 __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
     many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, T *to, int columns,
                      int *broken) {
-    typedef many_transfer<T> transfer;
+    typedef gsv::transfer<T, MANY_TRANSFER> transfer;
     let_next_kernel_start(); /* which waits for all of this one, and brings what it may before */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
@@ -71,13 +69,13 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
 
 /* to(i, c) = from(inverse ? inverse[i] : i, c), NaN for who is stale; and so many counters are zero, for the next
  * solve. */
-template <typename T>
+template <typename T, int W>
 __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
     many_store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to, int columns,
                       int *counters, int64_t count, gsv_stamp stamp) {
-    typedef many_transfer<T> transfer;
+    typedef gsv::transfer<T, W> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
-    const int groups = columns / MANY_TRANSFER, c0 = blockIdx.x % groups * MANY_TRANSFER;
+    const int groups = columns / W, c0 = blockIdx.x % groups * W;
     const int64_t first = int64_t(blockIdx.x / groups) * transfer::ROWS;
     T *values = static_cast<T *>(to.values);
     int32_t row[transfer::RUNS];

@@ -172,7 +172,7 @@ __device__ __forceinline__ int shift_of(const gsv_device_plan &plan, const gsv_p
 /*
  * How columns of block rows stand in a slot: in four runs of so many columns, of which a warp reads one column each at
  * a time, sixteen bytes a lane. COPIES of them, each of all groups one after the other, with a gap in between: four, a
- * run each, so that such a read finds all banks; or two, of two runs that share banks.
+ * run each, would find all banks; two, of two runs that share banks, are fewer instructions.
  */
 template <int COPIES> struct block_runs {
     static const int EACH = 4 / COPIES; /* runs of a copy */

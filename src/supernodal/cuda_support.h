@@ -37,19 +37,19 @@ typedef struct gsv_cuda_factor {
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
 
-/* How many right-hand sides stand side by side: as many as a class has, GSV_MANY_LEAST, or up to
+/* How many right-hand sides stand side by side: as many as a class has, GSV_MANY_SLIM, GSV_MANY_LEAST, or up to
  * GSV_MANY_GROUPS times GSV_MANY_COLUMNS, where more than GSV_MANY_BROAD, and what they leave, have lists of their
  * own. */
-enum { GSV_WIDTHS = GSV_CLASSES + 1 + GSV_MANY_BROAD / GSV_MANY_COLUMNS + GSV_MANY_GROUPS };
+enum { GSV_WIDTHS = GSV_CLASSES + 2 + GSV_MANY_BROAD / GSV_MANY_COLUMNS + GSV_MANY_GROUPS };
 
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each width. */
 typedef struct gsv_cuda_workspace {
     gsv_device_vectors vectors[GSV_CLASSES];
     void *memory;
-    int *report;     /* [host, mapped] gsv_stream_state.report */
-    int64_t changes; /* gsv_sweep_form.changes when the graphs were recorded */
-    int same_bits;   /* gpusolve_options.same_bits of the handle that made it */
-    gsv_many_vectors many;
+    int *report;                          /* [host, mapped] gsv_stream_state.report */
+    int64_t changes;                      /* gsv_sweep_form.changes when the graphs were recorded */
+    int same_bits;                        /* gpusolve_options.same_bits of the handle that made it */
+    gsv_many_vectors many, slim;          /* slim: for GSV_MANY_SLIM; they leave z alone */
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
 
@@ -98,7 +98,12 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
-/* cuda_executor.c. Can a factor be solved with by the kernels for many right-hand sides? Not if a triangle is
+/* cuda_executor.c. More right-hand sides than so many have the kernels for many (cuda_many.h), where a factor can be
+ * solved with by these. */
+int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype);
+/* Of GSV_MANY_SLIM right-hand sides, is the backward sweep the stream's? */
+int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
+/* Can a factor be solved with by the kernels for many right-hand sides? Not if a triangle is
  * kept for substitution, or was inverted in parts in a branch. */
 int gsv_cuda_takes_many(const gsv_cuda_factor *device);
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,

@@ -384,6 +384,14 @@ static bool is_short(const gsv_many_list *forward, int32_t nlevels) {
     return forward->ptr[nlevels] <= GSV_MANY_SHORT_TASKS && terms <= GSV_MANY_SHORT_TERMS;
 }
 
+/* Numbers of the supernodes that are in no branch. */
+static int64_t upper_numbers(const gsv_plan *plan) {
+    int64_t numbers = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        numbers += plan->tiles->branches.of[s] < 0 ? gsv_trapezoid(plan, s) : 0;
+    return numbers;
+}
+
 gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_message *message) {
     *many = (gsv_many){0};
     int32_t *node = gsv_malloc((size_t)plan->l.nsuper, sizeof *node);
@@ -397,6 +405,7 @@ gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_messag
     if (good) {
         many->updates = plan->tiles->shared_updates;
         many->is_short = is_short(&many->list[gsv_many_list_of(0, 0)], plan->nlevels);
+        many->streams_back = upper_numbers(plan) < GSV_MANY_STREAMED;
         return GPUSOLVE_OK;
     }
     gsv_many_free(many);

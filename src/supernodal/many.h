@@ -13,7 +13,8 @@
  * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
  * For the kernels for real numbers in double precision tiles are low: each becomes two, of half its rows
- * (gsv_many_has_half, many_parts.h). That is another division of the same sums, with the same bits.
+ * (gsv_many_has_half, many_parts.h). That is another division of the same sums, with the same bits. For those there are
+ * tiles of GSV_MANY_SLIM right-hand sides, too.
  *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
@@ -38,7 +39,8 @@ enum {
     GSV_MANY_ROWS = 128,         /* of a tile, half of them where a level has few */
     GSV_MANY_LOW = 64,           /* of a low one, or half of them where a level has few */
     GSV_MANY_COLUMNS = 64,       /* right-hand sides of a tile: vectors are a multiple of it wide, */
-    GSV_MANY_LEAST = 32,         /* or so wide */
+    GSV_MANY_LEAST = 32,         /* or so wide, */
+    GSV_MANY_SLIM = 16,          /* or, with real numbers in double precision, so wide */
     GSV_MANY_GROUPS = 4,         /* so many times at most */
     GSV_MANY_BROAD = 64,         /* vectors with more right-hand sides are broad */
     GSV_MANY_TERMS = 128,        /* a tile of no more terms than that is not cut */
@@ -46,6 +48,8 @@ enum {
     /* forward tasks of a sweep that is short, and terms of its products */
     GSV_MANY_SHORT_TASKS = 3000,
     GSV_MANY_SHORT_TERMS = 1 << 16,
+    /* numbers of the upper tree: with fewer, streams_back */
+    GSV_MANY_STREAMED = 40 << 20,
     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks; every other one of four has nothing to
      * do where the kernel has two parts (cuda_many_narrow.cuh), and is left out where tiles are low */
     GSV_MANY_PARTS = 4,
@@ -97,7 +101,9 @@ typedef struct gsv_many {
     gsv_many_list list[GSV_MANY_LISTS];
     int64_t updates;  /* rows of update vectors that these sweeps write: the first ones */
     int32_t is_short; /* few tasks, and little to multiply: latency */
-    int64_t bytes;    /* memory of all this */
+    /* of GSV_MANY_SLIM right-hand sides the backward sweep is not these tasks but the stream's (stream.h) */
+    int32_t streams_back;
+    int64_t bytes; /* memory of all this */
 } gsv_many;
 
 /* The number of a sweep's list, for broad vectors or others; and which sweep's it is. */
@@ -109,7 +115,7 @@ static inline int gsv_many_is_backward(int list) {
 }
 
 /* Where tiles are low, one is two, upper and lower half, and the right-hand sides of a narrow supernode have two parts,
- * not GSV_MANY_PARTS. Has half 0, or 1, of such a task something to do? What is no tile has one half. across: what the
+ * or one, not GSV_MANY_PARTS. Has half 0, or 1, of such a task something to do? What is no tile has one half. across: what the
  * tiles of a supernode divide, forward its rows, backward its columns. */
 static inline int gsv_many_has_half(const gsv_many_task *task, int backward, int32_t across, int half) {
     const int32_t rows = task->rows / 2, first = task->first + half * rows;

@@ -82,17 +82,16 @@ enum {
     /* numbers above the branches: with as many, forward levels count from the root */
     GSV_FAR_FIRST = 16 << 20,
     /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and so many rows more
-     * for others; forward also with the rows that its results are added to */
+     * for others; forward, for 8 alone, also with the rows that its results are added to */
     GSV_BLOCK_ROOM = 31744,
     GSV_BLOCK_ROOM_ROWS = 258,
-    GSV_BLOCK_FORWARD_ROOM = 45696,
-    GSV_BLOCK_FORWARD_ROWS = 136,
+    GSV_BLOCK_FORWARD_ROOM = 50304,
     GSV_BLOCK_TASKS = 264,     /* forward tasks of a level, about, where they share block rows, */
     GSV_BLOCK_SHARES = 8,      /* so many of them at most */
     GSV_BLOCK_FIT_1 = 160,     /* columns of a forward piece that fit so, of one block row, */
     GSV_BLOCK_FIT_2 = 112,     /* two, */
-    GSV_BLOCK_FIT_4 = 72,      /* four */
-    GSV_BLOCK_COLUMNS = 16,    /* a block of right-hand sides has so many at most */
+    GSV_BLOCK_FIT_4 = 80,      /* four */
+    GSV_BLOCK_COLUMNS = 16,    /* a block of right-hand sides has so many at most, forward half of them */
     GSV_BLOCK_LEAST = 2500,    /* numbers above the branches: with fewer, levels are faster for a block */
     GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
     GSV_COLUMNS = 16,          /* of a task of the backward stream for one right-hand side, */

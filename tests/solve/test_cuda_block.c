@@ -1,6 +1,7 @@
 /*
  * Two to sixteen right-hand sides whose upper tree is solved as a stream (stream.h), above limbs (limbs.h) or
- * not, on trees that are far too small to be worth it: the answers of one column to rounding; one set of bits,
+ * not, but from nine on forward by tasks (many.h), and backward as well or not, on trees that are far too small to be
+ * worth it: the answers of one column to rounding; one set of bits for two to eight columns and one for more,
  * wherever a column stands and however many are beside it; one column's bits with the option for them; capture;
  * a lost task ends in a status; NaNs end in NaNs. Triangles that are inverted in parts, with one right-hand side
  * as well.
@@ -12,7 +13,7 @@
 
 #include "supernodal/cuda_support.h"
 
-enum { COLUMNS = 37, WIDEST = 16 };
+enum { COLUMNS = 45, FEW = 8, WIDEST = 16 }; /* the last run of either is 5, or 13 */
 
 static const gpusolve_system systems[] = {GPUSOLVE_A, GPUSOLVE_L, GPUSOLVE_Lt, GPUSOLVE_LD};
 
@@ -42,16 +43,17 @@ static void check_bits(const problem *p, gpusolve_system system, const gpusolve_
     gpusolve_workspace_destroy(workspace);
 }
 
-static void check_system(const problem *p, gpusolve_system system) {
+/* Runs of so many columns, FEW or WIDEST. */
+static void check_system(const problem *p, gpusolve_system system, int64_t widest) {
     const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
     const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
     const gpusolve_dense one = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, 1, 0);
     gpusolve_workspace *workspace = NULL;
     testing_fill(&b, 31);
-    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, WIDEST, &workspace) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, widest, &workspace) == GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, system, &b, &x), GPUSOLVE_OK);
     gpusolve_workspace_destroy(workspace);
-    for (int64_t j = 0; j < COLUMNS; j++) { /* runs of 16, 16 and 5 */
+    for (int64_t j = 0; j < COLUMNS; j++) {
         const gpusolve_dense column = columns_of(&b, j, 1);
         double difference = 0, largest = 0;
         CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, system, &column, &one), GPUSOLVE_OK);
@@ -62,11 +64,11 @@ static void check_system(const problem *p, gpusolve_system system) {
         }
         CHECK_BELOW(difference / largest, 1e-11);
     }
-    for (int64_t cols = 2; cols <= WIDEST; cols++)
+    for (int64_t cols = widest > FEW ? FEW + 1 : 2; cols <= widest; cols++)
         check_bits(p, system, &b, &x, COLUMNS - cols, cols, cols, GPUSOLVE_ROW_MAJOR);
-    check_bits(p, system, &b, &x, 3, 8, 8, GPUSOLVE_COL_MAJOR);
-    check_bits(p, system, &b, &x, 4, 9, 32, GPUSOLVE_COL_MAJOR);
-    check_bits(p, system, &b, &x, 0, 32, 8, GPUSOLVE_COL_MAJOR); /* four runs */
+    check_bits(p, system, &b, &x, 3, widest, widest, GPUSOLVE_COL_MAJOR);
+    check_bits(p, system, &b, &x, 4, widest - 1, 32, GPUSOLVE_COL_MAJOR);
+    check_bits(p, system, &b, &x, 0, 32, widest, GPUSOLVE_COL_MAJOR); /* four runs, or two */
     free(b.values);
     free(x.values);
     free(one.values);
@@ -282,7 +284,7 @@ static int64_t count_kept(const gsv_piece_list *list) {
     return kept;
 }
 
-enum { NO_LIMBS, LIMBS, LARGE_LIMBS, KINDS };
+enum { NO_LIMBS, LIMBS, LARGE_LIMBS, KINDS }; /* without limbs no stream of nine and more columns backward */
 static const char *const names[KINDS] = {"no limbs", "limbs", "large limbs, few blocks"};
 
 static void choose_limbs(int kind) {
@@ -338,16 +340,18 @@ int main(void) {
         }
         by_teams[p.factor->plan.tiles->branches.team_forward]++;
         kept += count_kept(&p.factor->plan.tiles->stream.block_forward);
+        p.factor->plan.tiles->many.streams_back = kind != NO_LIMBS;
         for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
             testing_in("%s, system %d, %s", spec, (int)systems[s], names[kind]);
-            check_system(&p, systems[s]);
+            check_system(&p, systems[s], FEW);
+            check_system(&p, systems[s], WIDEST);
         }
         check_same_bits(&p);
         check_capture(&p, 7);
         check_capture(&p, 16);
         if (k % count + 1 == count && !form->level_by_level_above) {
             check_lost_task(&p, 8, 0);
-            check_lost_task(&p, 16, 1);
+            check_lost_task(&p, kind == NO_LIMBS ? 8 : 16, 1); /* of a stream */
             check_nans(&p);
         }
         close_problem(&p);

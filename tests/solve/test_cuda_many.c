@@ -1,7 +1,8 @@
 /*
  * More than 32 right-hand sides on the device, in a workspace made for as many, and in double precision more
- * than 16: kernels of their own, whose sums have another order. All systems against the operator itself; the
- * same bits for a column wherever it stands, in either order, in blocks of any width above 32, or from 17 to 32;
+ * than 16, or, forward, 8: kernels of their own, whose sums have another order. All systems against the operator
+ * itself; the same bits for a column wherever it stands, in either order, in blocks of any width above 32, or from 17
+ * to 32, 9 to 16, 2 to 8;
  * where factors are large, above 64, or up to there;
  * capture, refinement, and the order of fewer columns kept.
  */
@@ -177,16 +178,18 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         gpusolve_workspace_destroy(workspace);
     }
     check_middle(p, s, system, &b);
-    /* two to 16, in any workspace, and any number in one that is made for 16 */
-    gpusolve_workspace *narrow;
-    testing_in("%s, kind %d, single %d, system %d, few", s->spec, (int)s->kind, s->single, (int)system);
-    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, 16, &narrow) == GPUSOLVE_OK);
-    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, narrow, system, &b, &few), GPUSOLVE_OK);
-    check_columns(p, NULL, system, &b, &few, 17, 2, GPUSOLVE_COL_MAJOR, 0, 1);
-    check_columns(p, narrow, system, &b, &few, 3, 100, GPUSOLVE_ROW_MAJOR, 0, 0);
-    check_columns(p, p->workspace, system, &b, &few, 8, 16, GPUSOLVE_ROW_MAJOR, 0, 1);
-    check_columns(p, p->workspace, system, &b, &few, 5, 2, GPUSOLVE_COL_MAJOR, 0, 1);
-    gpusolve_workspace_destroy(narrow);
+    /* two to 8, and 9 to 16, in any workspace, and any number in one that is made for 8, or 16 */
+    for (int64_t most = 8; most <= 16; most += 8) {
+        gpusolve_workspace *narrow = workspace_for(p, s, system, most);
+        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, narrow, system, &b, &few), GPUSOLVE_OK);
+        for (int64_t j = 0; j < COLUMNS; j++)
+            CHECK_BELOW(ratio_of(p, system, &few, &b, j), 30);
+        check_columns(p, NULL, system, &b, &few, 17, most == 8 ? 2 : 9, GPUSOLVE_COL_MAJOR, 0, 1);
+        check_columns(p, narrow, system, &b, &few, 3, 107, GPUSOLVE_ROW_MAJOR, 0, 0); /* 3, or 11, are left */
+        check_columns(p, p->workspace, system, &b, &few, 8, most, GPUSOLVE_ROW_MAJOR, 0, 1);
+        check_columns(p, p->workspace, system, &b, &few, 5, most == 8 ? 2 : 11, GPUSOLVE_COL_MAJOR, 0, 1);
+        gpusolve_workspace_destroy(narrow);
+    }
     free(b.values);
     free(x.values);
     free(few.values);
@@ -234,6 +237,8 @@ static void check_large(const char *spec, cholmod_common *common) {
     p.dtype = p.l->xtype == CHOLMOD_REAL ? GPUSOLVE_DOUBLE : GPUSOLVE_COMPLEX_DOUBLE;
     REQUIRE(gpusolve_cholmod_import(p.handle, p.l, &p.factor) == GPUSOLVE_OK);
     REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &p.workspace) == GPUSOLVE_OK);
+    check_block(&p, 8, 3, 5);
+    check_block(&p, 16, 3, 10);
     check_block(&p, 32, 3, 20);
     check_block(&p, 64, 20, 40);
     check_block(&p, COLUMNS, 90, 190);
@@ -263,7 +268,8 @@ static void make_ill(cholmod_factor *l, double growth) {
 /* Levels in which triangles are inverted in parts, among others: launches for each part. */
 static void check_divided(const char *spec, double growth, cholmod_common *common) {
     static const gpusolve_system systems[] = {GPUSOLVE_L, GPUSOLVE_Lt};
-    static const int64_t blocks[][3] = {{64, 20, 40}, {COLUMNS, 90, 190}}; /* as in check_large() */
+    static const int64_t blocks[][3] = {
+        {16, 3, 10}, {64, 20, 40}, {COLUMNS, 90, 190}}; /* as in check_large() */
     problem p = {0};
     testing_in("%s, growth %g", spec, growth);
     p.a = testing_load(spec, common);
@@ -280,7 +286,7 @@ static void check_divided(const char *spec, double growth, cholmod_common *commo
     CHECK(device->divided > 0);
     CHECK(device->substituted == 0);
     REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &p.workspace) == GPUSOLVE_OK);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 6; k++) {
         const int64_t *block = blocks[k / 2];
         const gpusolve_system system = systems[k % 2];
         const gpusolve_dense b = testing_block(p.dtype, GPUSOLVE_ROW_MAJOR, p.n, block[0], 0);

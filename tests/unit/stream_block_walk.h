@@ -80,10 +80,9 @@ static void block_forward(walk *w, const gsv_piece *p, int first, const uint64_t
     CHECK(p->groups == 1 || p->groups == 2 || p->groups == 4);
     CHECK(p->panel == w->plan->tiles->panel_ptr[s] && p->place % p->groups == 0);
     CHECK(p->first % 8 == 0);
-    for (int columns = 8; columns <= GSV_BLOCK_COLUMNS; columns += 8)
-        CHECK(8 * ((p->count + 3) / 4 * 4 * p->groups * GSV_TILE + 2 +
-                   columns * ((p->count + 7) / 8 * 8 + GSV_TILE * p->groups)) <=
-              GSV_BLOCK_FORWARD_ROOM + 8 * GSV_BLOCK_FORWARD_ROWS * (columns - 8));
+    CHECK(8 * ((p->count + 3) / 4 * 4 * p->groups * GSV_TILE + 2 +
+               8 * ((p->count + 7) / 8 * 8 + GSV_TILE * p->groups)) <=
+          GSV_BLOCK_FORWARD_ROOM);
     int share, shares;
     check_share(w, p, first, &share, &shares);
     const int folded = !(p->flags & GSV_PIECE_PUBLISHED), divided = is_divided(w, s);
