@@ -446,7 +446,7 @@ template <typename T> struct launcher {
 #define GSV_DEFINE_SWEEP(name, type)                                                                         \
     extern "C" const gsv_sweep_functions name = {                                                            \
         {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
-        gsv::has_stream<type, 8, false>::value ? 8 : 0,                                                             \
+        gsv::has_stream<type, 8, false>::value ? 8 : 0,                                                      \
         gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::launcher<type>::from,              \
         gsv::launcher<type>::to, gsv::count_stream_blocks<type>, gsv::launcher<type>::reserve,               \
         gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}

@@ -79,7 +79,7 @@ typedef struct gsv_sweep_form {
     int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the
                         * plan (stream.h), or 0: a triangle is inverted in parts that are no multiple of
                         * GSV_GROUPS tiles */
-    /* Blocks of those kernels, forward and backward, that the device runs at a time; 0: none. */
+    /* Blocks of those kernels, forward and backward, that the device runs at a time; 0: none, as for sixteen forward. */
     int stream_blocks[GSV_CLASSES][2];
     /* another when there are triangles that are not for the streams: who was launched before loads NaNs */
     gsv_stamp stamp;
