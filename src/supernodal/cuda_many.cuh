@@ -17,7 +17,8 @@
  *   the children's rows added as it goes, or the solution. A supernode whose triangle is inverted in parts has its
  *   tiles once for each part, a pass (many_order.h). A launch has all tasks of a run of levels: of those that have
  *   such supernodes, or of others. 33 to 64 right-hand sides are two tiles of 32 where the sweep is short, for it
- *   is latency then (cuda_many_launch.cuh).
+ *   is latency then (cuda_many_launch.cuh). What a task of 32 right-hand sides or 16 has read and nobody reads again it
+ *   discards (cuda_many_discard.cuh).
  *
  * Synchronisation. There is a block for each task, but which one is its task a block learns from a ticket in
  * memory when it begins: the tasks begin in their order (many_order.h). A block waits for its task's counter, one
@@ -50,6 +51,7 @@
 #ifndef GSV_CUDA_MANY_CUH
 #define GSV_CUDA_MANY_CUH
 
+#include "cuda_many_discard.cuh"
 #include "cuda_many_ends.cuh"
 #include "cuda_many_narrow.cuh"
 
@@ -150,11 +152,13 @@ __global__ void __launch_bounds__(many_shape<T, C, BACKWARD>::THREADS, many_shap
         many_assemble_block<T, C, shape::THREADS>(plan, tile.node, work.task.first, work.task.end,
                                                   tile.columns, tile.c0, y, u, ready);
     }
-    if (!done || work.task.signal < 0)
-        return;
-    __syncthreads(); /* the results are written */
-    if (threadIdx.x == 0)
+    const bool signals = done && work.task.signal >= 0;
+    if (signals || shape::DISCARDS)
+        __syncthreads(); /* the results are written, and all has been read */
+    if (signals && threadIdx.x == 0)
         many_advance(many_counter(work, work.task.signal));
+    if constexpr (shape::DISCARDS)
+        many_discard_block<T, C, BACKWARD>(plan, work, tile, children, done, v);
 }
 
 } // namespace gsv

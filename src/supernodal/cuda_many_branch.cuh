@@ -103,7 +103,7 @@ __device__ __forceinline__ void many_forward_pack(const many_walk &walk, const g
         if (8 * m + g < rows && (m > 0 || g >= GSV_PACK_COLUMNS))
             walk.vectors[at[m] ^ q] = make_double2(sum[m][0], sum[m][1]);
     if (g < pack.nc)
-        *reinterpret_cast<double2 *>(x + at[0] * columns + 2 * q) = make_double2(sum[0][0], sum[0][1]);
+        store_run_once(x + at[0] * columns + 2 * q, sum[0]);
 }
 
 /* x of the 8 OWN columns of a node or less, and f(rows below first .. first + 8 BELOW - 1) += the product. */
@@ -172,8 +172,7 @@ __device__ __forceinline__ void many_forward_rows(const many_walk &walk, const g
 #pragma unroll
     for (int m = 0; m < OWN; m++)
         if (8 * m + g < nc)
-            *reinterpret_cast<double2 *>(x + (node.column + 8 * m + g) * columns + 2 * q) =
-                make_double2(own[m][0], own[m][1]);
+            store_run_once(x + (node.column + 8 * m + g) * columns + 2 * q, own[m]);
 }
 
 __device__ __forceinline__ void many_forward_node(const many_walk &walk, const gsv_branch_node &node,

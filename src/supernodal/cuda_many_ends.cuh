@@ -132,7 +132,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
         for (int t = 0; t < RUNS; t++) {
             sum[i][t][0] = sum[i][t][1] = make<T>(0);
             if (from)
-                load_run(from + c + 8 * t, sum[i][t]);
+                load_run_once(from + c + 8 * t, sum[i][t]);
         }
     }
     /* as many rows' terms at a time as there are registers for */
@@ -151,7 +151,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
                     const T *from = many_row(u, row_of(i0 + i), tile.columns) + c;
 #pragma unroll
                     for (int t = 0; t < RUNS; t++)
-                        load_run(from + 8 * t, term[i][t]);
+                        load_run_once(from + 8 * t, term[i][t]);
                 }
             }
 #pragma unroll

@@ -5,6 +5,7 @@
 
 #include "../dense_kernels/kept.cuh"
 #include "cuda_gather.cuh"
+#include "cuda_l2.cuh"
 #include "cuda_many.h"
 
 namespace gsv {
@@ -66,7 +67,7 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
             for (int r = 0; r < ROWS; r++) {
                 term[a][r][0] = term[a][r][1] = make<T>(0);
                 if (at[r] + a < end[r])
-                    load_run(many_row(u, row[a][r], columns), term[a][r]);
+                    load_run_once(many_row(u, row[a][r], columns), term[a][r]);
             }
     }
 

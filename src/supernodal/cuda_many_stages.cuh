@@ -30,7 +30,8 @@ template <typename T, int C, bool BACKWARD> struct many_shape {
     static const bool CHAINS = many_chains<T>::value, REAL = CHAINS && !traits<T>::is_complex;
     /* Much of a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS_MANY.md) */
     static const bool LOW = REAL, AHEAD = REAL && C <= GSV_MANY_LEAST, /* it has registers (many_lane) */
-        HALVES = REAL && C == GSV_MANY_COLUMNS;                        /* so has it (multiply_halves) */
+        HALVES = REAL && C == GSV_MANY_COLUMNS,                        /* so has it (multiply_halves) */
+        DISCARDS = REAL && C <= GSV_MANY_LEAST; /* it is worth it (cuda_many_discard.cuh) */
     static const int ROWS = LOW ? GSV_MANY_LOW : GSV_MANY_ROWS, COLUMNS = C, DEPTH = GSV_TILE;
     static const int STAGES = C <= GSV_MANY_LEAST || (LOW && !BACKWARD) ? 4 : 3;
     /* Of a warp's sums, and warps beside and above each other: two beside each other, or, where a tile has no more

@@ -46,8 +46,8 @@ enum {
     GSV_MANY_TERMS = 128,        /* a tile of no more terms than that is not cut */
     GSV_MANY_NARROW_TASKS = 132, /* of a level's narrow supernodes at most, if one is several tasks */
     /* forward tasks of a sweep that is short, and terms of its products */
-    GSV_MANY_SHORT_TASKS = 3000,
-    GSV_MANY_SHORT_TERMS = 1 << 16,
+    GSV_MANY_SHORT_TASKS = 6000,
+    GSV_MANY_SHORT_TERMS = 1 << 17,
     /* numbers of the upper tree: with fewer, streams_back */
     GSV_MANY_STREAMED = 40 << 20,
     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks; every other one of four has nothing to
