@@ -364,10 +364,6 @@ template <typename T, int NR> unsigned vector_blocks(int32_t n) {
     return unsigned((int64_t(n) * NR + BLOCK - 1) / BLOCK);
 }
 
-template <typename T, int NR> unsigned transfer_blocks(int32_t n) {
-    return unsigned((int64_t(n) + transfer<T, NR>::ROWS - 1) / transfer<T, NR>::ROWS);
-}
-
 template <typename T, int NR>
 cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to,
@@ -379,17 +375,22 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const 
     if (walks_stream<T, NR, false>(form) &&
         (NR == 1 || !walks_branches(plan, form))) /* else forward_branches does */
         fill += forward_fill<T, NR>(plan, vectors);
-    load_kernel<T, NR><<<transfer_blocks<T, NR>(n), BLOCK, 0, stream>>>(
-        n, perm, inverse, from, static_cast<T *>(to),
-        absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, &vectors.state->broken, form.stamp);
-    return cudaGetLastError();
+    return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
+        load_kernel<T, NR, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
+            n, perm, inverse, from, static_cast<T *>(to),
+            absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, &vectors.state->broken,
+            form.stamp);
+        return cudaGetLastError();
+    });
 }
 
 template <typename T, int NR>
 cudaError_t launch_store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
                          cudaStream_t stream) {
-    return launch(store_kernel<T, NR>, transfer_blocks<T, NR>(n), 0, stream, n, inverse,
-                  static_cast<const T *>(from), to);
+    return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
+        return launch(store_kernel<T, NR, cut>, blocks, 0, stream, n, inverse, static_cast<const T *>(from),
+                      to);
+    });
 }
 
 template <typename T, int NR>

@@ -252,9 +252,11 @@ template <typename T> struct many_launcher {
     static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                             int columns, const gsv_many_vectors *v, cudaStream_t stream) {
         const int32_t n = plan->l.n;
-        many_load_kernel<T><<<unsigned(many_transfer_blocks<T>(n, columns)), BLOCK, 0, stream>>>(
-            n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
-        return cudaGetLastError();
+        return launch_transfer<T, MANY_TRANSFER>(n, columns / MANY_TRANSFER, [&](int64_t blocks, auto cut) {
+            many_load_kernel<T, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
+                n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
+            return cudaGetLastError();
+        });
     }
 
     /* The counters are zero afterwards, not before: a sweep's blocks take their tasks before they wait for what is
@@ -263,15 +265,17 @@ template <typename T> struct many_launcher {
                              gsv_device_dense to, int columns, const gsv_many_vectors *v, gsv_stamp stamp,
                              cudaStream_t stream) {
         const int32_t n = plan->l.n;
-        const auto launch_with = [&](auto kernel, int64_t blocks) {
-            return launch_allowed(kernel, blocks, BLOCK, 0, stream, n, inverse, static_cast<const T *>(from),
-                                  to, columns, v->counters, gsv_many_counters(plan), stamp);
+        const auto launch_with = [&](auto width) {
+            return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
+                return launch_allowed(many_store_kernel<T, width, cut>, blocks, BLOCK, 0, stream, n, inverse,
+                                      static_cast<const T *>(from), to, columns, v->counters,
+                                      gsv_many_counters(plan), stamp);
+            });
         };
         if constexpr (HAS_SLIM)
             if (columns == GSV_MANY_SLIM)
-                return launch_with(many_store_kernel<T, GSV_MANY_SLIM>,
-                                   many_transfer_blocks<T, GSV_MANY_SLIM>(n, columns));
-        return launch_with(many_store_kernel<T, MANY_TRANSFER>, many_transfer_blocks<T>(n, columns));
+                return launch_with(std::integral_constant<int, GSV_MANY_SLIM>());
+        return launch_with(std::integral_constant<int, MANY_TRANSFER>());
     }
 
     static cudaError_t scale(int32_t n, const void *d, void *v, int columns, cudaStream_t stream) {

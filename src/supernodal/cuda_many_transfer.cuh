@@ -22,17 +22,12 @@ enum {
     MANY_TRANSFERS = 6 /* blocks that an SM shall hold: so many there are registers for */
 };
 
-/* Blocks for n rows, of W right-hand sides each. */
-template <typename T, int W = MANY_TRANSFER> int64_t many_transfer_blocks(int32_t n, int columns) {
-    return (int64_t(n) + transfer<T, W>::ROWS - 1) / transfer<T, W>::ROWS * (columns / W);
-}
-
 /* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */
-template <typename T>
+template <typename T, int CUT>
 __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
     many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, T *to, int columns,
                      int *broken) {
-    typedef gsv::transfer<T, MANY_TRANSFER> transfer;
+    typedef gsv::transfer<T, MANY_TRANSFER, CUT> transfer;
     let_next_kernel_start(); /* which waits for all of this one, and brings what it may before */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
@@ -69,11 +64,11 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
 
 /* to(i, c) = from(inverse ? inverse[i] : i, c), NaN for who is stale; and so many counters are zero, for the next
  * solve. */
-template <typename T, int W>
+template <typename T, int W, int CUT>
 __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
     many_store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to, int columns,
                       int *counters, int64_t count, gsv_stamp stamp) {
-    typedef gsv::transfer<T, W> transfer;
+    typedef gsv::transfer<T, W, CUT> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int groups = columns / W, c0 = blockIdx.x % groups * W;
     const int64_t first = int64_t(blockIdx.x / groups) * transfer::ROWS;

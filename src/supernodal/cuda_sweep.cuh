@@ -217,11 +217,11 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
 /* to(i, c) = from(perm[i], c), zero from from.columns on. For one right-hand side a block has rows of the
  * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. Who is stale loads
  * NaNs. Fills what the sweeps want ABSENT (published.cuh), but for what the branches' forward kernel fills. */
-template <typename T, int NR>
+template <typename T, int NR, int CUT>
 __global__ void __launch_bounds__(BLOCK)
     load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
                 absent_fill fill, int *broken, gsv_stamp stamp) {
-    typedef transfer<T, NR> transfer;
+    typedef gsv::transfer<T, NR, CUT> transfer;
     wait_for_vectors(); /* the sweep may begin to read its panels */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
@@ -265,10 +265,10 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 /* to(perm[i], c) = from(i, c): a block has rows of the user's. */
-template <typename T, int NR>
+template <typename T, int NR, int CUT>
 __global__ void __launch_bounds__(BLOCK)
     store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to) {
-    typedef transfer<T, NR> transfer;
+    typedef gsv::transfer<T, NR, CUT> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     T *values = static_cast<T *>(to.values);

@@ -5,6 +5,8 @@
 
 #include "cuda_gather.cuh"
 
+#include <type_traits>
+
 namespace gsv {
 
 /*
@@ -12,10 +14,11 @@ namespace gsv {
  * right-hand sides a row. A block of threads has ROWS rows: neighbours in whichever of the two directions the
  * user's numbers are neighbours, and across through shared memory, so that both sides are read and written in
  * runs as long as there are. A thread requests all of its numbers before it uses one: 32 bytes or more, for
- * what limits these kernels is how many bytes are under way.
+ * what limits these kernels is how many bytes are under way. CUT: so many times fewer rows, and numbers of a thread, for
+ * where there are few blocks: then it is how long a block takes.
  */
-template <typename T, int NR> struct transfer {
-    static const int ROWS = NR >= 32 ? 64 : NR >= 8 ? 128 : BLOCK / NR;
+template <typename T, int NR, int CUT = 1> struct transfer {
+    static const int ROWS = (NR >= 32 ? 64 : NR >= 8 ? 128 : BLOCK / NR) / CUT;
     static const int STRIDE = NR > 1 ? NR + 1 : 1; /* odd, against bank conflicts */
     static const int EACH = ROWS * NR / BLOCK;     /* numbers of a thread */
     static const int RUN = NR * sizeof(T) < 16 || sizeof(T) > 16 ? 1 : 16 / sizeof(T);
@@ -44,6 +47,18 @@ template <typename T, int NR> struct transfer {
         }
     }
 };
+
+/* Calls launch(blocks, cut) for n rows of NR right-hand sides, `groups` times: cut, an integral constant, is CUT. */
+template <typename T, int NR, typename Launch>
+cudaError_t launch_transfer(int32_t n, int groups, Launch launch) {
+    enum { FEW = 3 * 132 }; /* three for each multiprocessor of an H200 */
+    const auto blocks = [&](int rows) { return (int64_t(n) + rows - 1) / rows * groups; };
+    const int64_t whole = blocks(transfer<T, NR>::ROWS);
+    if constexpr (NR >= 8)
+        if (whole < FEW)
+            return launch(blocks(transfer<T, NR, 2>::ROWS), std::integral_constant<int, 2>());
+    return launch(whole, std::integral_constant<int, 1>());
+}
 
 } // namespace gsv
 #endif
