@@ -4,7 +4,8 @@
  *      wall = max(bytes / bytes_per_s, flops / flops_per_s)
  *      predicted = max((bytes + vector bytes) / bytes_per_s, flops / flops_per_s) + hops x hop_us
  *
- * An executor says how it deals the tree out, what its machine does, and may know a better prediction.
+ * An executor says how it deals the tree out, what its machine does, and may know a better prediction (cuda_cost.c,
+ * host_executor.c).
  */
 #include "checks.h"
 #include "summary.h"

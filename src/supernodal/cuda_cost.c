@@ -3,12 +3,60 @@
  * machine's constants, all measured on one NVIDIA H200 with CUDA 13.0: a read-only stream of 8 GB 4656 GB/s;
  * cuBLAS's DGEMM of order 8192 57.5 TFLOP/s, taken for the other precisions too; from block to block, one way,
  * where the data itself is the flag 0.42 us, and from one node of a graph to the next 0.50: 0.45 for a hop.
+ *
+ * What a solve takes is predicted from what solves have taken (`measured`): a part for each level of the tree, one for
+ * the panels above the branches, and one for the vectors, whose rows are the branches' work.
  */
 #include "cuda_lower.h"
 #include "cuda_support.h"
 #include "summary.h"
 
 static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
+
+/*
+ * Real numbers in double precision, so many right-hand sides side by side: microseconds a level, and times of the panels'
+ * bytes and of a vector's, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most predictions
+ * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. The same constants fit an H100 but that
+ * its vectors take 0.7 of theirs, for what branches do is not memory's.
+ */
+typedef struct measured {
+    int32_t columns;
+    double level_us, upper, vectors;
+} measured;
+static const measured solves[] = {{1, 3.07, 1.08, 74.6},  {8, 4.88, 1.20, 25.4},  {16, 5.99, 1.28, 22.8},
+                                  {32, 6.98, 1.47, 19.7}, {64, 6.97, 2.33, 18.6}, {256, 9.63, 8.88, 16.3}};
+
+/* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
+static measured constants_of(int64_t nrhs) {
+    int k = 0;
+    while (solves[k].columns < nrhs)
+        k++;
+    if (nrhs <= GSV_MANY_COLUMNS)
+        return solves[k];
+    const measured *from = &solves[k - 1], *to = &solves[k];
+    const int32_t columns = ((int32_t)nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS * GSV_MANY_COLUMNS;
+    const double part = (double)(columns - from->columns) / (to->columns - from->columns);
+    return (measured){columns, from->level_us + part * (to->level_us - from->level_us),
+                      from->upper + part * (to->upper - from->upper),
+                      from->vectors + part * (to->vectors - from->vectors)};
+}
+
+double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_bytes) {
+    const int64_t widest = solves[sizeof solves / sizeof solves[0] - 1].columns;
+    const double bytes_per_us = 1e-6 * cost->bytes_per_s, levels = 0.5 * (double)cost->hops;
+    const int64_t blocks = cost->nrhs / widest;
+    double us = 0;
+    for (int last = 0; last < 2; last++) { /* blocks that are as wide as can be, and what is left */
+        const int64_t nrhs = last ? cost->nrhs % widest : widest, times = last ? 1 : blocks;
+        if (nrhs == 0 || times == 0)
+            continue;
+        const measured m = constants_of(nrhs);
+        const double vector = (double)n * m.columns * sizeof(double);
+        us += (double)times *
+              (levels * m.level_us + (m.upper * 2 * (double)upper_bytes + m.vectors * vector) / bytes_per_us);
+    }
+    return us;
+}
 
 typedef struct share {
     int64_t supernodes, numbers;
@@ -91,7 +139,10 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     gsv_cost_add(cost, "branch", branches.supernodes, branches.numbers, factor->dtype);
     const int block = cost->nrhs > 1 && cost->nrhs <= device->form.block_columns && !many &&
                       gsv_cuda_sweeps(factor->dtype)->block_class > 0;
-    if ((cost->nrhs == 1 || block) && !device->form.level_by_level && !device->form.level_by_level_above) {
+    const int streamed = (cost->nrhs == 1 || block) && !device->form.level_by_level &&
+                         !device->form.level_by_level_above,
+              is_measured = streamed || many; /* the others go level by level */
+    if (streamed) {
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
         cost->launches = launches_of_stream(tiles, cost->nrhs);
@@ -108,6 +159,9 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     }
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
+    if (factor->dtype == GPUSOLVE_DOUBLE && is_measured)
+        cost->predicted_us = gsv_cuda_predict(
+            cost, plan->l.n, (plan->nnz_l - branches.numbers) * (int64_t)gsv_dtype_bytes(factor->dtype));
     cost->flops_per_s = FLOPS_PER_S;
     cost->hop_us = HOP_US;
 }

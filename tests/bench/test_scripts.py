@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/table, bench/plot, bench/host/plot, bench/prepare/table and bench/compare on records made up here: test_scripts.py BENCH-FOLDER"""
+"""bench/table, bench/plot, bench/fit, bench/host/plot, bench/prepare/table and bench/compare on records made up here: test_scripts.py BENCH-FOLDER"""
 
 import json
 import subprocess
@@ -86,6 +86,22 @@ class Scripts(unittest.TestCase):
         ])
         self.file.write_text("")
         self.assertNotEqual(self.run_script("prepare/table").returncode, 0)
+
+    def test_fit(self):
+        def made(n, hops, stored, branch):  # 3 us a level, panels twice at their bandwidth, 50 vectors at theirs
+            us = 3 * hops / 2 + (1.0 * 2 * (stored - branch) + 50 * 8 * n) / 4e6
+            return {"matrix": str(n), "operation": "solve", "ok": True, "dtype": "d", "nrhs": 1, "n": n, "hops": hops, "solve_us": us,
+                    "stored_bytes": stored, "tiers": {"branch": {"bytes": branch}}, "bandwidth_gb_per_s": 4000.0}
+
+        records = [made(10000, 20, 4 << 20, 1 << 20), made(90000, 26, 25 << 20, 9 << 20), made(60000, 24, 120 << 20, 8 << 20),
+                   made(200000, 32, 700 << 20, 40 << 20), made(80000, 28, 500 << 20, 10 << 20), made(1000000, 34, 350 << 20, 150 << 20)]
+        wrong = dict(records[0], ok=False, solve_us=1.0)
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in records + [wrong]))
+        done = self.run_script("fit")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), [
+            "   1: level_us 3.00 upper 1.00 vectors 50.0; errors of 6: 0% 0%, left out: 0% 0%",
+        ])
 
     def test_faster_mode(self):
         modes = [{"pardiso": {"solve_us": 60.0}, "pardiso:one-level": {"solve_us": 40.0}},
