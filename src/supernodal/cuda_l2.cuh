@@ -1,7 +1,7 @@
 /*
- * How long the L2 cache keeps a panel, or a number of a vector. A solve reads panels once in each sweep, from the first to the last and
- * back; where all of them are more than L2 has room for, what is read is gone before it is wanted again, and
- * has taken the place of vectors, which are wanted soon. So transient panels are the first to give way; which are,
+ * How long the L2 cache keeps a panel, or a number of a vector. A solve reads panels once in each sweep, from the
+ * first to the last and back; where all of them are more than L2 has room for, what is read is gone before it is wanted
+ * again, and has taken the place of vectors, which are wanted soon. So transient panels are the first to give way; which are,
  * cuda_prepare.c knows. But where several blocks want the same panel, each for other right-hand sides, not all of
  * them at the same time, they are like everything. Of many right-hand sides, what is not wanted again gives way first,
  * too, or is discarded: then it need not be written to memory (LESSONS_MANY.md).

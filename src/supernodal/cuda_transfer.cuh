@@ -14,8 +14,8 @@ namespace gsv {
  * right-hand sides a row. A block of threads has ROWS rows: neighbours in whichever of the two directions the
  * user's numbers are neighbours, and across through shared memory, so that both sides are read and written in
  * runs as long as there are. A thread requests all of its numbers before it uses one: 32 bytes or more, for
- * what limits these kernels is how many bytes are under way. CUT: so many times fewer rows, and numbers of a thread, for
- * where there are few blocks: then it is how long a block takes.
+ * what limits these kernels is how many bytes are under way. CUT: so many times fewer rows and numbers of a thread,
+ * where there are few blocks, for then it is how long a block takes.
  */
 template <typename T, int NR, int CUT = 1> struct transfer {
     static const int ROWS = (NR >= 32 ? 64 : NR >= 8 ? 128 : BLOCK / NR) / CUT;
