@@ -27,6 +27,7 @@ typedef struct run {
     int32_t *supernode[3];     /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;
     char *u_there, *y_there, *z_there, *partial_there;
+    int32_t *partial_of; /* supernode + 1 that a slot has been used for */
     /* [n], and of u: column blocks before its own whose products have been added to a row of y */
     int32_t *passes, *u_passes;
     int32_t *counter;
@@ -70,6 +71,17 @@ static uint64_t gathered(const run *r, int32_t s, int32_t i) {
     return sum;
 }
 
+/* A task has read what the children owe row i, and discards it: nobody may read it again. */
+static void discard(run *r, int32_t s, int32_t i) {
+    const gsv_tiles *tiles = r->plan->tiles;
+    const int64_t row = tiles->row_place[s] + i;
+    for (uint32_t g = tiles->gather_ptr[row]; g < tiles->gather_ptr[row + 1]; g++) {
+        CHECK(r->u_there[tiles->gather[g]]);
+        r->u_there[tiles->gather[g]] = 0;
+        r->u[tiles->gather[g]] = entry(-2, i, 0);
+    }
+}
+
 /* The column blocks of a supernode: columns first .. end - 1 of number k. */
 typedef struct block {
     int32_t first, end, last; /* last: it is that */
@@ -95,7 +107,7 @@ static uint64_t front(const run *r, int32_t s, int32_t k, int32_t j) {
     return r->y[row];
 }
 
-/* The product of column block k with row i. */
+/* The product of column block k with row i, and, of the first one with a row below, what that is owed. */
 static void put_forward(run *r, int32_t s, int32_t k, int32_t i, uint64_t sum) {
     const int32_t nc = gsv_columns(r->plan, s), row = r->plan->l.first_column[s] + i;
     const block b = block_of(r, s, k);
@@ -113,7 +125,7 @@ static void put_forward(run *r, int32_t s, int32_t k, int32_t i, uint64_t sum) {
     }
     const int64_t at = r->plan->tiles->update_place[s] + i - nc;
     CHECK(r->u_there[at] == 0 && r->u_passes[at] == k);
-    r->u[at] = sum + (k == 0 ? gathered(r, s, i) : r->u[at]);
+    r->u[at] = sum + (k == 0 ? 0 : r->u[at]);
     r->u_passes[at]++;
     r->u_there[at] = b.last != 0;
 }
@@ -128,7 +140,7 @@ static void forward_alone(run *r, int32_t s) {
     for (int32_t k = 0; k < blocks_of(r, s); k++) {
         const block b = block_of(r, s, k);
         for (int32_t i = b.first; i < nr; i++) {
-            uint64_t sum = 0;
+            uint64_t sum = k == 0 && i >= nc ? gathered(r, s, i) : 0;
             for (int32_t j = b.first; j < b.end && j <= i; j++)
                 sum += entry(s, i, j) * front(r, s, k, j);
             put_forward(r, s, k, i, sum);

@@ -3,7 +3,7 @@
  * here as the kernels run them: in the order of many_order.h, where nobody has to wait, and always the list's last
  * one that its counter lets begin, the worst that can happen on a device. Numbers are integers modulo 2^64, so that
  * both sweeps must agree with the plan's own maps to the last bit: every term of every sum once, every partial sum
- * added once, nothing read before it is written.
+ * added once, nothing read before it is written, nor after a task has read and discarded it (cuda_many_discard.cuh).
  */
 #include "many_reference.h"
 
@@ -30,7 +30,14 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
     uint64_t sums[GSV_MANY_ROWS] = {0};
     const int32_t number = backward ? blocks_of(r, s) - 1 - task->pass : task->pass;
     const block b = block_of(r, s, number);
+    const int owed =
+        !backward && number == 0 && task->range == 0; /* it begins as what its rows below are owed */
     CHECK(task->begin >= b.first && (backward || task->end <= b.end));
+    for (int32_t i = nc > task->first ? nc : task->first; owed && i < nr && i < task->first + task->rows;
+         i++) {
+        sums[i - task->first] = gathered(r, s, i);
+        discard(r, s, i);
+    }
     for (int32_t e = 0; e < task->rows; e++)
         for (int32_t k = task->begin; k < task->end; k++) {
             const int32_t i = backward ? k : task->first + e, j = backward ? task->first + e : k;
@@ -42,6 +49,10 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
         CHECK(task->slots > 1 && task->slot + task->slots <= r->list->slots * (GSV_MANY_ROWS / r->rows));
         CHECK(task->range < task->slots);
         CHECK(!r->partial_there[task->slot + task->range]++);
+        /* the sums are discarded some time after they have been added, unless a later pass may have the slot */
+        int32_t *of = &r->partial_of[task->slot + task->range];
+        CHECK(*of == 0 || (*of == s + 1 && r->parts[s] > 1));
+        *of = s + 1;
         for (int32_t e = 0; e < r->rows; e++)
             r->partial[(int64_t)(task->slot + task->range) * r->rows + e] = sums[e];
         if (++r->counter[task->met] < task->slots)
@@ -67,6 +78,7 @@ static void run_assembly(run *r, const gsv_many_task *task) {
     for (int32_t i = task->first; i < task->end; i++) {
         r->y[r->plan->l.first_column[s] + i] += gathered(r, s, i);
         CHECK(!r->y_there[r->plan->l.first_column[s] + i]++);
+        discard(r, s, i);
     }
 }
 
@@ -83,8 +95,11 @@ static void run_task(run *r, const gsv_many_task *task, int backward) {
         CHECK(0 <= task->begin && task->begin < task->end && task->end <= GSV_MANY_PARTS);
         /* a kernel's part is one of these, or two: it is the task's in which it begins */
         const int32_t part = r->low ? r->part / 2 * 2 : r->part;
-        if (task->begin <= part && part < task->end)
+        if (task->begin <= part && part < task->end) {
             (backward ? backward_alone : forward_alone)(r, s);
+            for (int32_t i = 0; !backward && i < gsv_rows(r->plan, s); i++)
+                discard(r, s, i);
+        }
     }
     if (done && task->signal >= 0)
         r->counter[task->signal]++;
@@ -177,6 +192,7 @@ static void run_sweep(run *r, int backward, int order) {
     r->counter = zeros(list->counters, sizeof *r->counter);
     r->partial = zeros(list->slots * GSV_MANY_ROWS, 8);
     r->partial_there = zeros(list->slots * (GSV_MANY_ROWS / r->rows), 1);
+    r->partial_of = zeros(list->slots * (GSV_MANY_ROWS / r->rows), sizeof *r->partial_of);
     for (int64_t step = 0; step < ntasks; step++) {
         int64_t t = is_worst(order) ? ntasks - 1 : step;
         while (is_worst(order) && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
@@ -194,6 +210,7 @@ static void run_sweep(run *r, int backward, int order) {
     free(r->counter);
     free(r->partial);
     free(r->partial_there);
+    free(r->partial_of);
 }
 
 static run start(const gsv_plan *plan, const int32_t *parts) {
