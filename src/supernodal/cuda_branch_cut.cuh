@@ -31,8 +31,6 @@ inline int launches_of(const branch_cut &cut) {
     return cut.cut > 0 ? 2 : 1;
 }
 
-enum { MULTIPROCESSORS = 132 }; /* of an H200; for others what follows from it is a guess */
-
 /* Blocks of so many bytes that share an SM, if it has registers and barriers for `resident`. */
 inline int resident_blocks(int bytes, int resident) {
     const int blocks = SHARED_OF_SM / (bytes + SHARED_OF_BLOCK);

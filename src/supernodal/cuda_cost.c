@@ -16,8 +16,8 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 /*
  * Real numbers in double precision, so many right-hand sides side by side: microseconds a level, and times of the panels'
  * bytes and of a vector's, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most predictions
- * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. The same constants fit an H100 but that
- * its vectors take 0.7 of theirs, for what branches do is not memory's.
+ * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. On an H100 levels and panels take as
+ * many of them within a tenth, and 0.7 to 0.8 of these: vectors, and panels with 256 columns, which are not memory's.
  */
 typedef struct measured {
     int32_t columns;
@@ -41,21 +41,20 @@ static measured constants_of(int64_t nrhs) {
                       from->vectors + part * (to->vectors - from->vectors)};
 }
 
+/* One block of right-hand sides, GSV_MANY_GROUPS times GSV_MANY_COLUMNS at most. */
+static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_bytes, int64_t nrhs) {
+    if (nrhs == 0)
+        return 0;
+    const measured m = constants_of(nrhs);
+    const double panels = 2 * (double)upper_bytes, vector = (double)n * m.columns * sizeof(double);
+    return 0.5 * (double)cost->hops * m.level_us +
+           1e6 * (m.upper * panels + m.vectors * vector) / cost->bytes_per_s;
+}
+
 double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_bytes) {
-    const int64_t widest = solves[sizeof solves / sizeof solves[0] - 1].columns;
-    const double bytes_per_us = 1e-6 * cost->bytes_per_s, levels = 0.5 * (double)cost->hops;
-    const int64_t blocks = cost->nrhs / widest;
-    double us = 0;
-    for (int last = 0; last < 2; last++) { /* blocks that are as wide as can be, and what is left */
-        const int64_t nrhs = last ? cost->nrhs % widest : widest, times = last ? 1 : blocks;
-        if (nrhs == 0 || times == 0)
-            continue;
-        const measured m = constants_of(nrhs);
-        const double vector = (double)n * m.columns * sizeof(double);
-        us += (double)times *
-              (levels * m.level_us + (m.upper * 2 * (double)upper_bytes + m.vectors * vector) / bytes_per_us);
-    }
-    return us;
+    const int64_t widest = GSV_MANY_GROUPS * GSV_MANY_COLUMNS;
+    return (double)(cost->nrhs / widest) * predict_block(cost, n, upper_bytes, widest) +
+           predict_block(cost, n, upper_bytes, cost->nrhs % widest);
 }
 
 typedef struct share {

@@ -11,11 +11,10 @@
  *
  * All on the handle's stream. The sweeps of a workspace are recorded as CUDA graphs when it is created, one
  * for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with more, and in double precision with
- * more than 16, 32 and multiples of 64 up to 256 by kernels of their own, cuda_many.cuh; real numbers are 16 by these, too,
- * at least forward); while the stream is
- * being captured their launches go into the user's graph one by one. Nothing is allocated, and nothing waits,
- * unless operands are in host memory: then they pass through whichever of y and x is free at the time, and the
- * call waits for the result.
+ * more than 16, 32 and multiples of 64 up to 256 by kernels of their own, cuda_many.cuh; real numbers are 16 by
+ * these, too, at least forward); while the stream is being captured their launches go into the user's graph one by
+ * one. Nothing is allocated, and nothing waits, unless operands are in host memory: then they pass through whichever
+ * of y and x is free at the time, and the call waits for the result.
  *
  * A wait that a kernel gives up is told to the host by a word of pinned memory, which the next call reads.
  */

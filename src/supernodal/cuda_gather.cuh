@@ -12,6 +12,7 @@
 namespace gsv {
 
 enum { BLOCK = 256, BLOCK_WARPS = BLOCK / 32, PHASES = 8 };
+enum { MULTIPROCESSORS = 132 }; /* of an H200; for others what follows from it is a guess */
 
 /* Let the next launch begin; wait for the one before. On devices without the overlap both are nothing. */
 __device__ __forceinline__ void wait_for_vectors() {

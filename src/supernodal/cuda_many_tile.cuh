@@ -9,9 +9,9 @@
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
  * A, 128 x 16, or 64 x 16 of a low one, and sixteen rows of v (cuda_many_stages.cuh). A warp has 32 x 32 of the
  * sums, or 32 x 16 where C is 32, 16 x 16 where it is 16, in the fragments of the tensor cores (fragment.cuh): eight
- * warps a block, or four of a low tile. Where a tile has half of the rows, so has every warp, or, of 16 x 16, half of the
- * warps have none. A low tile of 64 columns has 168
- * registers a thread, of which 64 are sums, and three blocks an SM; of 32 or 16 columns 128, and four.
+ * warps a block, or four of a low tile. Where a tile has half of the rows, so has every warp, or, of 16 x 16, half of
+ * the warps have none. A low tile of 64 columns has 168 registers a thread, of which 64 are sums, and three blocks an
+ * SM; of 32 or 16 columns 128, and four.
  *
  * Registers. What a thread knows of its copies is worked out anew before the first panels, before their vectors
  * and before the loop (stream_from), which is there for each order of sums, and with 64 columns once more, for one

@@ -51,11 +51,11 @@ template <typename T, int NR, int CUT = 1> struct transfer {
 /* Calls launch(blocks, cut) for n rows of NR right-hand sides, `groups` times: cut, an integral constant, is CUT. */
 template <typename T, int NR, typename Launch>
 cudaError_t launch_transfer(int32_t n, int groups, Launch launch) {
-    enum { FEW = 3 * 132 }; /* three for each multiprocessor of an H200 */
+    enum { FEW = 3 }; /* blocks for each multiprocessor */
     const auto blocks = [&](int rows) { return (int64_t(n) + rows - 1) / rows * groups; };
     const int64_t whole = blocks(transfer<T, NR>::ROWS);
     if constexpr (NR >= 8)
-        if (whole < FEW)
+        if (whole < FEW * MULTIPROCESSORS)
             return launch(blocks(transfer<T, NR, 2>::ROWS), std::integral_constant<int, 2>());
     return launch(whole, std::integral_constant<int, 1>());
 }

@@ -100,7 +100,8 @@ class Scripts(unittest.TestCase):
         done = self.run_script("fit")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.splitlines(), [
-            "   1: level_us 3.00 upper 1.00 vectors 50.0; errors of 6: 0% 0%, left out: 0% 0%",
+            "   1: level_us 3.00 upper 1.00 vectors 50.0; errors: 6 of 6 within 15%, at most 0%, rms 0%; "
+            "left out: 6 of 6 within 15%, at most 0%, rms 0%",
         ])
 
     def test_faster_mode(self):
