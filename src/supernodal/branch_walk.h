@@ -13,8 +13,8 @@
  * For few right-hand sides a team of warps walks for each eight of them (cuda_team_branch.cuh). Forward, for up to 16,
  * each of its warps has vectors of its own, which are added up. That takes time for every outside row, so teams walk
  * forward if all branches together have GSV_TEAM_COLUMNS columns for every GSV_TEAM_OUTSIDE outside rows or more, and if there
- * is room for these vectors. That parts large grids in two dimensions, where they are faster on an H200, from grids in
- * three and shells, where they are slower.
+ * is room for these vectors. That parts grids in two and three dimensions, where they are faster on an H200, from shells and
+ * elasticity, where they are slower.
  *
  * Lists, 16-bit numbers in an array of their own, gsv_branches.walks:
  *
@@ -42,8 +42,8 @@ enum {
     GSV_PACK_HEIGHT = 8, /* a pack has numbers for a multiple of so many rows */
     GSV_NO_NUMBER = 0xffff,
     GSV_WALK_LINE = 128, /* bytes: numbers and vectors in shared memory begin on multiples */
-    GSV_TEAM_COLUMNS = 3,
-    GSV_TEAM_OUTSIDE = 2,
+    GSV_TEAM_COLUMNS = 1,
+    GSV_TEAM_OUTSIDE = 3,
     GSV_TEAM_VECTORS = 4,     /* of a block at most, where teams walk forward, */
     GSV_TEAM_ROOM = 227 << 10 /* and bytes of its shared memory: as many as it may have on an H200 */
 };

@@ -4,7 +4,7 @@
  *
  *      backward  a team of four for 8 or 16, where the upper tree is a stream (cuda_block_stream.cuh), of two for
  *                GSV_MANY_LEAST. The packs' numbers are looked up, not packed: each is wanted once or twice
- *      forward   a team of two for 8 or 16, if there are few outside rows (gsv_branches.team_forward; else
+ *      forward   a team of two for 8 or 16, unless there are many outside rows (gsv_branches.team_forward; else
  *                cuda_lower.cuh). Every other pack and every other node is one warp's. What a node owes it adds to
  *                vectors of the warp's own; whoever has the node that it is owed to adds up both, in their order
  *

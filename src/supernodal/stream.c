@@ -10,7 +10,15 @@
 #include <stdlib.h>
 
 int64_t gsv_stream_block_least = GSV_BLOCK_LEAST, gsv_stream_together_tasks = GSV_TOGETHER_TASKS,
-        gsv_stream_block_together_tasks = GSV_BLOCK_TOGETHER_TASKS, gsv_stream_far_first = GSV_FAR_FIRST;
+        gsv_stream_block_together_tasks = GSV_BLOCK_TOGETHER_TASKS, gsv_stream_large = GSV_LARGE_STREAM;
+
+static bool is_large(const gsv_stream *stream) {
+    return stream->numbers >= gsv_stream_large;
+}
+
+int32_t gsv_stream_fold(const gsv_stream *stream) {
+    return is_large(stream) ? GSV_BLOCK_LARGE_FOLD_COLUMNS : GSV_BLOCK_FOLD_COLUMNS;
+}
 
 /* A supernode of the upper tree, to be sorted. */
 typedef struct member {
@@ -22,7 +30,7 @@ typedef struct member {
 
 /*
  * The order of a stream. Backward those with the longest way to a leaf come first; forward the farthest from the
- * root, likewise for what has to follow, but where there is little to do the leaves: then levels near the root,
+ * root, likewise for what has to follow, but unless the stream is large the leaves: then levels near the root,
  * which are few tasks, have no others among them. Within a level the order is the tree's, the same in all levels; so
  * a supernode's children are finished some time before the last ones of their level are.
  */
@@ -31,8 +39,8 @@ static int in_stream(const void *a, const void *b) {
     return x->level != y->level ? (x->level < y->level ? -1 : 1) : (x->s > y->s) - (x->s < y->s);
 }
 
-static bool set_levels(const gsv_plan *plan, int backward, bool far_first, member *members, int64_t count) {
-    if (backward || !far_first) {
+static bool set_levels(const gsv_plan *plan, int backward, bool large, member *members, int64_t count) {
+    if (backward || !large) {
         for (int64_t k = 0; k < count; k++)
             members[k].level = backward ? -plan->level[members[k].s] : plan->level[members[k].s];
         return true;
@@ -61,10 +69,10 @@ static int64_t tasks_of(const gsv_writer *w, const member *m, int groups) {
     const int32_t units = w->backward ? (nc + GSV_COLUMNS - 1) / GSV_COLUMNS : (nr + GSV_TILE - 1) / GSV_TILE;
     if (!w->block && (w->backward || m->shared || nc <= GSV_WARP_TILE_COLUMNS || nc > GSV_FOLD_COLUMNS))
         groups = 1; /* whatever a level has */
-    if (w->block && nc > GSV_BLOCK_FOLD_COLUMNS && groups > w->groups)
+    if (w->block && nc > w->fold && groups > w->groups)
         groups = w->groups; /* tasks that assemble their front alone have more */
     const int64_t tasks = m->node < 0 ? 1 : (units + groups - 1) / groups;
-    if (!w->block || m->node < 0 || w->backward || nc <= GSV_BLOCK_FOLD_COLUMNS)
+    if (!w->block || m->node < 0 || w->backward || nc <= w->fold)
         return tasks;
     /* about */
     const int32_t runs = (int32_t)(m->numbers / tasks / GSV_PIECE_NUMBERS) + 1;
@@ -87,8 +95,8 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
         shared |= members[k].shared;
     }
     w->quantum = numbers / GSV_BLOCK_TASKS + 1;
-    if (w->quantum < GSV_PIECE_NUMBERS / 2)
-        w->quantum = GSV_PIECE_NUMBERS / 2;
+    if (w->quantum < GSV_BLOCK_TASK)
+        w->quantum = GSV_BLOCK_TASK;
     w->groups = w->block ? GSV_GROUPS : 1;
     while (w->groups > 1 &&
            tasks_of_level(w, members, count, w->groups) < (w->backward ? GSV_ENOUGH_BACKWARD : GSV_ENOUGH))
@@ -102,7 +110,7 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
     while (w->together > 1 && tasks_of_level(w, members, count, w->groups * w->together) < least)
         w->together /= 2;
     const int64_t tasks = tasks_of_level(w, members, count, w->groups * w->together);
-    w->crowd = tasks >= (w->block && !w->backward ? GSV_BLOCK_CROWD : GSV_CROWD);
+    w->crowd = tasks >= (w->block && !w->backward ? GSV_BLOCK_CROWD : w->large ? GSV_LARGE_CROWD : GSV_CROWD);
     w->width = GSV_COLUMNS / (tasks < GSV_HALF ? 2 : 1);
     /* of this level and of those between it and the root; list->tasks is known when pieces are written */
     const int64_t upward = w->backward ? w->tasks + tasks : w->list->tasks - w->tasks;
@@ -165,6 +173,8 @@ static int32_t count_spare(const gsv_piece_list *list) {
 static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_writer w,
                                  const member *members, int64_t count, gsv_message *message) {
     w.list = list;
+    w.large = is_large(stream);
+    w.fold = gsv_stream_fold(stream);
     write_stream(&w, members, count, stream->published);
     if (w.pieces >= INT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE,
@@ -237,7 +247,7 @@ static void place_published(const gsv_plan *plan, gsv_stream *stream, member *me
 /* As a stream has them. Forward comes first. */
 static bool sort_members(const gsv_plan *plan, int backward, gsv_stream *stream, member *members) {
     const int64_t count = stream->supernodes;
-    if (!set_levels(plan, backward, stream->numbers >= gsv_stream_far_first, members, count))
+    if (!set_levels(plan, backward, is_large(stream), members, count))
         return false;
     if (count > 1)
         qsort(members, (size_t)count, sizeof *members, in_stream);

@@ -30,7 +30,7 @@
  *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
  *
  * What has most to follow comes first: backward by the way to the deepest leaf, forward by that to the
- * root, or, where there is little to do, likewise by the deepest leaf; within such a level, by number.
+ * root, or, unless the stream is large, likewise by the deepest leaf; within such a level, by number.
  * Within a supernode the backward stream's tasks go on by descending columns. Within a task block rows descend, for
  * the last ones have their numbers first. Tasks that share a block row follow each other, and the last one collects
  * their sums.
@@ -68,26 +68,28 @@ extern "C" {
 enum {
     GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
     GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
-    GSV_CROWD = 1024,         /* tasks of a level: several for every block of the device */
-    GSV_BLOCK_CROWD = 512, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
+    GSV_CROWD = 1536,         /* tasks of a level: several for every block of the device, */
+    GSV_LARGE_CROWD = 384,    /* or, in a large stream, where there are more of them, about one */
+    GSV_BLOCK_CROWD = 384, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
     GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
-    GSV_ALONE_UPWARD = 1188,   /* if no more than so many are between it and the root, that level's too */
-    GSV_ENOUGH = 132,          /* tasks of a level, of the larger kind: one for every SM of an H200, */
-    GSV_ENOUGH_BACKWARD = 264, /* backward two */
+    GSV_ALONE_UPWARD = 1188, /* if no more than so many are between it and the root, that level's too */
+    GSV_ENOUGH = 99,         /* tasks of a level, of the larger kind: three for every four SMs of an H200, */
+    GSV_ENOUGH_BACKWARD = 264, /* backward two for each */
     GSV_FOLDED = 96,           /* columns of a piece at most, where its task assembles them */
     GSV_TOGETHER = 4,          /* block rows at most that a task which assembles their front has together, */
     GSV_TOGETHER_TASKS = 792,  /* if so many tasks are left in the level: two for every block of an H200 */
     GSV_BLOCK_TOGETHER = 4,    /* likewise for a block of right-hand sides: groups of block rows at most, */
     GSV_BLOCK_TOGETHER_TASKS = 396, /* if so many tasks are left: three for every two blocks */
-    /* numbers above the branches: with as many, forward levels count from the root */
-    GSV_FAR_FIRST = 16 << 20,
+    /* numbers above the branches: with as many a stream is large, and forward levels count from the root */
+    GSV_LARGE_STREAM = 16 << 20,
     /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and so many rows more
      * for others; forward, for 8 alone, also with the rows that its results are added to */
     GSV_BLOCK_ROOM = 31744,
     GSV_BLOCK_ROOM_ROWS = 258,
     GSV_BLOCK_FORWARD_ROOM = 50304,
-    GSV_BLOCK_TASKS = 264,     /* forward tasks of a level, about, where they share block rows, */
-    GSV_BLOCK_SHARES = 8,      /* so many of them at most */
+    GSV_BLOCK_TASKS = 198,     /* forward tasks of a level, about, where they share block rows, */
+    GSV_BLOCK_TASK = 6144,     /* of so many numbers each at least, */
+    GSV_BLOCK_SHARES = 6,      /* so many of them at most */
     GSV_BLOCK_FIT_1 = 160,     /* columns of a forward piece that fit so, of one block row, */
     GSV_BLOCK_FIT_2 = 112,     /* two, */
     GSV_BLOCK_FIT_4 = 80,      /* four */
@@ -106,7 +108,8 @@ enum {
     /* up to here each task of a wide front assembles the front's own columns anew; the rows of a wider front are
      * assembled once, and published */
     GSV_FOLD_COLUMNS = 512,
-    GSV_BLOCK_FOLD_COLUMNS = 128 /* likewise for a block of right-hand sides */
+    GSV_BLOCK_FOLD_COLUMNS = 128,      /* likewise for a block of right-hand sides, */
+    GSV_BLOCK_LARGE_FOLD_COLUMNS = 160 /* in a large stream */
 };
 
 enum {
@@ -195,9 +198,11 @@ typedef struct gsv_stream {
 
 /* Builds the streams; plan->tiles has its panel_ptr, update_place, gather lists and branches. */
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
-/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS, GSV_BLOCK_TOGETHER_TASKS and GSV_FAR_FIRST: variables for the sake of tests */
+/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS, GSV_BLOCK_TOGETHER_TASKS and GSV_LARGE_STREAM: variables for the sake of tests */
 extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_block_together_tasks,
-    gsv_stream_far_first;
+    gsv_stream_large;
+/* Up to how many columns of a wide supernode each task for a block of right-hand sides assembles its front. */
+int32_t gsv_stream_fold(const gsv_stream *stream);
 /* The forward lists for one right-hand side and, unless block is NULL or there is none, for a block of them in which
  * the triangle of supernode s, if divided[s], is inverted in so many parts. They have as many tasks as the plan's, in
  * which none is, and at most as many pieces more as the plan's say (gsv_piece_list.spare). To be freed with

@@ -1,7 +1,7 @@
 /* Pieces of the forward stream for a block of right-hand sides: stream_pieces.h. Linear in the pieces. */
 #include "stream_pieces.h"
 
-_Static_assert((int)GSV_BLOCK_FOLD_COLUMNS <= 2 * (int)GSV_BLOCK_FIT_4,
+_Static_assert((int)GSV_BLOCK_LARGE_FOLD_COLUMNS <= 2 * (int)GSV_BLOCK_FIT_4,
                "a front is that of two pieces at most");
 
 /* Tasks that share a range of so many numbers, for a block of right-hand sides. */
@@ -196,7 +196,7 @@ static void add_parts(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t bel
 /* So many groups of block rows from `row` on; returns where they end. parts: of a triangle whose front is not published. */
 static int32_t add_groups(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t row, int32_t groups) {
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, end = row + groups * w->groups;
-    if (piece.nc <= GSV_BLOCK_FOLD_COLUMNS)
+    if (piece.nc <= w->fold)
         add_folded(w, piece, parts, row, end < last ? end : last);
     else
         add_published(w, piece, row, end < last ? end : last);
@@ -206,7 +206,7 @@ static int32_t add_groups(gsv_writer *w, gsv_piece piece, int32_t parts, int32_t
 void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, gsv_phase phase) {
     gsv_piece piece = gsv_piece_of(w, s, GSV_BLOCK_PIECE, node);
     const int32_t parts = gsv_divided_in(w, s);
-    const bool folded = piece.nc <= GSV_BLOCK_FOLD_COLUMNS, divided = parts > 0;
+    const bool folded = piece.nc <= w->fold, divided = parts > 0;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, groups = w->groups;
     const int32_t below = piece.nr > piece.nc
                               ? piece.nc / GSV_TILE / groups * groups

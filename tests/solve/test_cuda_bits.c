@@ -139,13 +139,13 @@ static void check_prepare(const problem *p) {
 /* With block rows in tasks of several, and the farthest from the root first, as only large factors have them. */
 static void check_tasks(const problem *p, const char *spec) {
     testing_in("%s, other tasks", spec);
-    const int64_t together = gsv_stream_together_tasks, far_first = gsv_stream_far_first;
+    const int64_t together = gsv_stream_together_tasks, large = gsv_stream_large;
     task t = make_task(p, 1, 7);
     problem other = {0};
-    gsv_stream_together_tasks = gsv_stream_far_first = 0;
+    gsv_stream_together_tasks = gsv_stream_large = 0;
     open_problem(&other, spec);
     gsv_stream_together_tasks = together;
-    gsv_stream_far_first = far_first;
+    gsv_stream_large = large;
     CHECK(other.factor->plan.tiles->stream.forward.tasks < p->factor->plan.tiles->stream.forward.tasks);
     t.p = &other;
     solve_often(&t, NULL, NULL);

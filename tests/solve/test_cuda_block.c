@@ -287,7 +287,9 @@ static int64_t count_kept(const gsv_piece_list *list) {
 enum { NO_LIMBS, LIMBS, LARGE_LIMBS, KINDS }; /* without limbs no stream of nine and more columns backward */
 static const char *const names[KINDS] = {"no limbs", "limbs", "large limbs, few blocks"};
 
+/* And streams that count as large, with limbs of the usual size as others. */
 static void choose_limbs(int kind) {
+    gsv_stream_large = kind == LIMBS ? GSV_LARGE_STREAM : 0;
     gsv_limb_most = kind == NO_LIMBS ? 0 : GSV_LIMB_MOST;
     gsv_limb_least = kind == LARGE_LIMBS ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
 }

@@ -31,7 +31,7 @@ static const uint64_t *slot_front(walk *w, const gsv_piece *p, int k, const gsv_
     const int copies = next && !(next->flags & GSV_PIECE_PUBLISHED) && next->a_rows == 0 && next->ago == 1;
     CHECK(!(p->flags & GSV_PIECE_KEPT) == !copies);
     if (next && follows(p, next)) {
-        CHECK(next->place == p->place + p->groups && p->nc <= GSV_BLOCK_FOLD_COLUMNS);
+        CHECK(next->place == p->place + p->groups && p->nc <= gsv_stream_fold(&w->plan->tiles->stream));
         CHECK(p->groups == GSV_GROUPS); /* splits would leave sums where the front is */
         w->together++;
         CHECK(w->together <= GSV_BLOCK_TOGETHER);
@@ -42,7 +42,7 @@ static const uint64_t *slot_front(walk *w, const gsv_piece *p, int k, const gsv_
         return NULL;
     }
     if (p->a_rows > 0) {
-        REQUIRE(p->count <= GSV_BLOCK_FOLD_COLUMNS && p->a_rows == p->count);
+        REQUIRE(p->count <= gsv_stream_fold(&w->plan->tiles->stream) && p->a_rows == p->count);
         *mine = (kept_front){p->first_column, p->first, p->count, {0}};
         for (int32_t c = 0; c < p->count; c++)
             mine->front[c] = w->v->b[p->first_column + p->first + c] + gather(w, p, 0, c);
@@ -89,7 +89,8 @@ static void block_forward(walk *w, const gsv_piece *p, int first, const uint64_t
     const int32_t top = GSV_TILE * p->place, end = top + GSV_TILE * p->groups;
     const int32_t part = divided ? gsv_part_columns(p->nc, w->divided[s]) : p->nc;
     const int32_t before = top < p->nc ? top / part * part : 0; /* columns of parts before these rows' */
-    CHECK((p->a_rows == 0 || folded) && folded == (p->nc <= GSV_BLOCK_FOLD_COLUMNS && !divided));
+    CHECK((p->a_rows == 0 || folded) &&
+          folded == (p->nc <= gsv_stream_fold(&w->plan->tiles->stream) && !divided));
     CHECK(p->a_rows == 0 || (p->a_first == p->first && p->a_rows == p->count));
     /* of a later part: one task has all columns, or some those before the part, and others its own */
     const int early = p->first < before, last = (p->flags & GSV_PIECE_LAST) != 0;

@@ -14,7 +14,7 @@ static int groups_seen[2]; /* forward, backward: bits of the gsv_piece.groups of
 /* What a slot has of a front: columns of a supernode. */
 typedef struct kept_front {
     int32_t first_column, first, count; /* count: -1, nothing */
-    uint64_t front[GSV_BLOCK_FOLD_COLUMNS];
+    uint64_t front[GSV_BLOCK_LARGE_FOLD_COLUMNS];
 } kept_front;
 
 /* A slot, and what the stream has written so far. */

@@ -427,7 +427,7 @@ int main(void) {
     check_streams("elasticity3d:20", DIVIDED, 0, &common);
     CHECK(parts_seen == (HALVED | HALVED_BELOW | IN_PART));
     CHECK(shares_seen == (2 | 4) && halves_seen > 0 && most_shares > 2);
-    gsv_stream_together_tasks = gsv_stream_block_together_tasks = gsv_stream_far_first = 0;
+    gsv_stream_together_tasks = gsv_stream_block_together_tasks = gsv_stream_large = 0;
     check_matrix("grid3d:14", 0, &common);
     check_matrix("grid2d:300", 0, &common);
     check_matrix("elasticity3d:12", 0, &common);
