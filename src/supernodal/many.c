@@ -8,12 +8,13 @@
 #include <stdlib.h>
 
 /* How finely a sweep's levels are divided, as an H200 is fastest with (LESSONS_MANY.md): a level with so many tasks of
- * equal length is not cut further, one with up to so many tiles has few, and a narrow supernode is so many tasks at
- * least. */
+ * equal length is not cut further, one with up to so many tiles has few, a narrow supernode is so many tasks at least, and
+ * more if that makes no more than so many of a level's. */
 typedef struct division {
-    int32_t tasks, few, least;
+    int32_t tasks, few, least, narrow;
 } division;
-static const division divisions[GSV_MANY_LISTS] = {{198, 99, 2}, {165, 33, 1}, {66, 33, 1}, {44, 11, 1}};
+static const division divisions[GSV_MANY_LISTS] = {
+    {198, 99, 2, 264}, {165, 33, 1, 264}, {66, 33, 1, 132}, {44, 11, 1, 132}};
 
 /* One sweep's list in the making. */
 typedef struct builder {
@@ -90,8 +91,7 @@ static void terms(const builder *b, int32_t s, int32_t first, int32_t *begin, in
         b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + b->rows[step_of(b, s)]);
 }
 
-/* How many tasks a narrow supernode of each step is: more than the least, if that gives no more of them than there
- * are multiprocessors. */
+/* How many tasks a narrow supernode of each step is. */
 static void choose_parts(builder *b) {
     const gsv_plan *plan = b->plan;
     for (int32_t k = 0; k < plan->nlevels; k++)
@@ -100,7 +100,7 @@ static void choose_parts(builder *b) {
         b->place[step_of(b, s)] += is_above(b, s) && !is_tiled(b, s);
     for (int32_t k = 0; k < plan->nlevels; k++) {
         b->narrow[k] = b->by.least;
-        while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= GSV_MANY_NARROW_TASKS)
+        while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= b->by.narrow)
             b->narrow[k] *= 2;
     }
 }

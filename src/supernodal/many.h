@@ -36,15 +36,14 @@ extern "C" {
 #endif
 
 enum {
-    GSV_MANY_ROWS = 128,         /* of a tile, half of them where a level has few */
-    GSV_MANY_LOW = 64,           /* of a low one, or half of them where a level has few */
-    GSV_MANY_COLUMNS = 64,       /* right-hand sides of a tile: vectors are a multiple of it wide, */
-    GSV_MANY_LEAST = 32,         /* or so wide, */
-    GSV_MANY_SLIM = 16,          /* or, with real numbers in double precision, so wide */
-    GSV_MANY_GROUPS = 4,         /* so many times at most */
-    GSV_MANY_BROAD = 64,         /* vectors with more right-hand sides are broad */
-    GSV_MANY_TERMS = 128,        /* a tile of no more terms than that is not cut */
-    GSV_MANY_NARROW_TASKS = 132, /* of a level's narrow supernodes at most, if one is several tasks */
+    GSV_MANY_ROWS = 128,   /* of a tile, half of them where a level has few */
+    GSV_MANY_LOW = 64,     /* of a low one, or half of them where a level has few */
+    GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
+    GSV_MANY_LEAST = 32,   /* or so wide, */
+    GSV_MANY_SLIM = 16,    /* or, with real numbers in double precision, so wide */
+    GSV_MANY_GROUPS = 4,   /* so many times at most */
+    GSV_MANY_BROAD = 64,   /* vectors with more right-hand sides are broad */
+    GSV_MANY_TERMS = 128,  /* a tile of no more terms than that is not cut */
     /* forward tasks of a sweep that is short, and terms of its products */
     GSV_MANY_SHORT_TASKS = 6000,
     GSV_MANY_SHORT_TERMS = 1 << 17,
