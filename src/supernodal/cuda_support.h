@@ -98,7 +98,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
-/* cuda_executor.c. More right-hand sides than so many have the kernels for many (cuda_many.h), where a factor can be
+/* cuda_workspace.c. More right-hand sides than so many have the kernels for many (cuda_many.h), where a factor can be
  * solved with by these. */
 int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype);
 /* Of GSV_MANY_SLIM right-hand sides, is the backward sweep the stream's? */
@@ -106,6 +106,8 @@ int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
 /* Can a factor be solved with by the kernels for many right-hand sides? Not if a triangle is
  * kept for substitution, or was inverted in parts in a branch. */
 int gsv_cuda_takes_many(const gsv_cuda_factor *device);
+
+/* cuda_executor.c */
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x);

@@ -1,0 +1,276 @@
+/* Workspaces of the CUDA executor: cuda_workspace.h. */
+#include "cuda_workspace.h"
+
+#include "../memory.h"
+
+/* --------------------------------------------------------------------------------------------- widths --- */
+
+int gsv_cuda_class_index(const gsv_sweep_functions *sweeps, int block_columns, int64_t columns) {
+    int k = 0;
+    while (k + 1 < GSV_CLASSES && sweeps->classes[k] < columns && sweeps->classes[k + 1] > 0)
+        k++;
+    while (k > 0 && block_columns > 0 && sweeps->classes[k] < sweeps->block_class)
+        k++;
+    return k;
+}
+
+int gsv_cuda_largest_class(const gsv_plan *plan, const gsv_sweep_functions *sweeps, int64_t max_nrhs) {
+    return gsv_cuda_class_index(sweeps, plan->tiles->stream.block_columns, max_nrhs);
+}
+
+int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const gsv_many_functions *many = gsv_cuda_many(dtype);
+    return many->slim && plan->tiles->stream.block_columns > 0 ? GSV_MANY_SLIM / 2 : many->few;
+}
+
+int gsv_cuda_slim_class(const gsv_sweep_functions *sweeps) {
+    return gsv_cuda_class_index(sweeps, 0, GSV_MANY_SLIM);
+}
+
+int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form) {
+    return plan->tiles->many.streams_back && form->block_columns >= GSV_MANY_SLIM &&
+           !form->level_by_level_above &&
+           form->stream_blocks[gsv_cuda_slim_class(gsv_cuda_sweeps(GPUSOLVE_DOUBLE))][1] > 0;
+}
+
+int gsv_cuda_many_columns(const gsv_plan *plan, gpusolve_dtype dtype, int64_t nrhs) {
+    const int64_t groups = (nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS;
+    if (nrhs <= gsv_cuda_before_many(plan, dtype))
+        return 0;
+    if (nrhs <= GSV_MANY_LEAST)
+        return nrhs <= GSV_MANY_SLIM ? GSV_MANY_SLIM : GSV_MANY_LEAST;
+    return GSV_MANY_COLUMNS * (groups < GSV_MANY_GROUPS ? (int)groups : GSV_MANY_GROUPS);
+}
+
+int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
+    return device->many_fits && !device->form.substitute && !device->form.level_by_level;
+}
+
+/* ------------------------------------------------------------------------------------------ workspace --- */
+
+typedef struct workspace_layout {
+    int64_t x, state, z, partial, counters, bytes; /* starts, in bytes; y starts at 0 */
+} workspace_layout;
+
+static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
+    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    const gsv_many *many = &plan->tiles->many;
+    int64_t partial = 0;
+    const int64_t row = number * sweeps->classes[gsv_cuda_largest_class(plan, sweeps, max_nrhs)];
+    const gsv_stream *upper = &plan->tiles->stream;
+    const int64_t wide = number * gsv_cuda_many_columns(plan, dtype, max_nrhs);
+    const int64_t updates = plan->update_ptr[plan->l.nsuper];
+    const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
+    const int64_t streamed = (upper->columns + upper->published + updates) * few;
+    const int64_t rows = streamed > updates * row ? streamed : updates * row;
+    const int64_t widest = wide > row ? wide : row;
+    for (int list = 0; list < GSV_MANY_LISTS; list++) {
+        const int64_t most = list < gsv_many_list_of(0, 1) ? number * GSV_MANY_BROAD : wide;
+        const int64_t bytes = many->list[list].slots * GSV_MANY_ROWS * (wide < most ? wide : most);
+        partial = bytes > partial ? bytes : partial;
+    }
+    const int64_t sizes[] = {plan->l.n * widest,
+                             plan->l.n * widest,
+                             sizeof(gsv_stream_state),
+                             many->updates * wide > rows ? many->updates * wide : rows,
+                             partial,
+                             wide ? (int64_t)sizeof(int) * gsv_many_counters(plan) : 0};
+    int64_t start[7] = {0};
+    for (int k = 0; k < 6; k++)
+        start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
+    return (workspace_layout){start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0};
+}
+
+/* z, f and u stand one after the other, with rows of nr numbers; z and f where the upper tree can be a
+ * stream. */
+static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype, const workspace_layout *l,
+                                     char *base, int nr) {
+    const int64_t row = (int64_t)gsv_dtype_bytes(dtype) * nr;
+    const int streamed = nr <= GSV_BLOCK_COLUMNS;
+    char *z = base + l->z, *f = z + (streamed ? plan->tiles->stream.columns * row : 0);
+    return (gsv_device_vectors){.y = base,
+                                .x = base + l->x,
+                                .z = z,
+                                .f = f,
+                                .u = f + (streamed ? plan->tiles->stream.published * row : 0),
+                                .state = (gsv_stream_state *)(base + l->state)};
+}
+
+void gsv_cuda_count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
+                          int64_t *factor_bytes, int64_t *workspace_bytes) {
+    *factor_bytes = gsv_cuda_factor_bytes(plan, dtype, has_d);
+    *workspace_bytes = make_workspace_layout(plan, dtype, max_nrhs).bytes;
+}
+
+/* Number k of those that there are: the classes, and then those of many right-hand sides. */
+static gsv_cuda_width width_of(int k) {
+    const int groups = k - GSV_CLASSES - 1, others = GSV_MANY_BROAD / GSV_MANY_COLUMNS;
+    if (groups < -1)
+        return (gsv_cuda_width){{0, 0}, k};
+    if (groups < 0)
+        return (gsv_cuda_width){{GSV_MANY_SLIM, 0}, 0};
+    if (groups > others)
+        return (gsv_cuda_width){{(groups - others) * GSV_MANY_COLUMNS, 1}, 0};
+    return (gsv_cuda_width){{groups == 0 ? GSV_MANY_LEAST : groups * GSV_MANY_COLUMNS, 0}, 0};
+}
+
+static int number_of(gsv_cuda_width wide) {
+    if (wide.many.columns == 0)
+        return wide.k;
+    if (gsv_cuda_is_slim(wide))
+        return GSV_CLASSES;
+    return GSV_CLASSES + 1 + (wide.many.columns + (wide.many.broad ? GSV_MANY_BROAD : 0)) / GSV_MANY_COLUMNS;
+}
+
+gsv_sweep_form gsv_cuda_form_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work) {
+    gsv_sweep_form form = device->form;
+    if (work->same_bits)
+        form.block_columns = 0;
+    return form;
+}
+
+cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
+                                  const gsv_cuda_workspace *work, gsv_cuda_width wide, int backward,
+                                  cudaStream_t stream) {
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
+    const gsv_many_functions *many = gsv_cuda_many(dtype);
+    const gsv_sweep_form form = gsv_cuda_form_of(device, work);
+    if (gsv_cuda_is_slim(wide) && backward && gsv_cuda_streams_back(plan, &form))
+        return sweeps->backward(plan, &device->plan, &form, &work->vectors[gsv_cuda_slim_class(sweeps)],
+                                GSV_MANY_SLIM, stream);
+    if (wide.many.columns > 0)
+        return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many,
+                                                           gsv_cuda_is_slim(wide) ? &work->slim : &work->many,
+                                                           wide.many, stream);
+    return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &form, &work->vectors[wide.k],
+                                                           sweeps->classes[wide.k], stream);
+}
+
+cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, gsv_cuda_width wide, int backward) {
+    return &work->sweep[number_of(wide)][backward];
+}
+
+/* Record one sweep. */
+static cudaError_t record(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
+                          gsv_cuda_workspace *work, gsv_cuda_width wide, int backward, cudaStream_t stream) {
+    cudaGraph_t graph = NULL;
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    if (error != cudaSuccess)
+        return error;
+    const cudaError_t launched = gsv_cuda_launch_sweep(plan, device, dtype, work, wide, backward, stream);
+    error = cudaStreamEndCapture(stream, &graph);
+    if (launched != cudaSuccess)
+        error = launched;
+    if (error == cudaSuccess)
+        error = cudaGraphInstantiate(gsv_cuda_graph_of(work, wide, backward), graph, 0);
+    if (graph)
+        cudaGraphDestroy(graph);
+    return error;
+}
+
+void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace) {
+    const int previous = gsv_cuda_enter(workspace->device);
+    gsv_cuda_refine_release(workspace);
+    gsv_cuda_workspace *state = workspace->state;
+    if (state) {
+        for (int k = 0; k < GSV_WIDTHS; k++)
+            for (int backward = 0; backward < 2; backward++)
+                if (state->sweep[k][backward])
+                    cudaGraphExecDestroy(state->sweep[k][backward]);
+        cudaFree(state->memory);
+        cudaFreeHost(state->report);
+        gsv_free(state);
+        workspace->state = NULL;
+    }
+    gsv_cuda_leave(previous);
+}
+
+/* The state that a stream's launches find, and the word that they may leave. */
+static gpusolve_status make_state(gsv_cuda_workspace *state, char *memory, gsv_message *message) {
+    void *report = NULL;
+    if (gsv_allocation_fails() || cudaHostAlloc(&report, sizeof(int), cudaHostAllocMapped) != cudaSuccess) {
+        cudaGetLastError();
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of pinned host memory: %zu bytes", sizeof(int));
+    }
+    state->report = report;
+    *state->report = 0;
+    gsv_stream_state first = {.broken = 0};
+    cudaError_t error = cudaHostGetDevicePointer((void **)&first.report, report, 0);
+    if (error == cudaSuccess)
+        error = gsv_cuda_fill(memory, &first, sizeof first);
+    return gsv_cuda_check(error, "preparing a workspace", message);
+}
+
+gpusolve_status gsv_cuda_workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace) {
+    const gsv_cuda_workspace *state = workspace->state;
+    volatile int *report = state->report;
+    if (!report || !*report)
+        return GPUSOLVE_OK;
+    *report = 0;
+    return gsv_fail(&handle->message, GPUSOLVE_TIMED_OUT,
+                    "a solve with this workspace gave up waiting on the device: its x has NaNs");
+}
+
+gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                          gpusolve_workspace *workspace) {
+    const gsv_plan *plan = &factor->plan;
+    const gsv_cuda_factor *device = factor->prepared;
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(factor->dtype);
+    gsv_cuda_workspace *state = gsv_calloc(1, sizeof *state);
+    if (!state)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory");
+    workspace->state = state;
+
+    const int previous = gsv_cuda_enter(handle->device);
+    const workspace_layout l = make_workspace_layout(plan, factor->dtype, workspace->max_nrhs);
+    gpusolve_status status = gsv_cuda_malloc(&state->memory, l.bytes, &handle->message);
+    cudaStream_t stream = NULL;
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate",
+                                &handle->message);
+    char *base = state->memory;
+    state->many = (gsv_many_vectors){.y = base,
+                                     .x = base + l.x,
+                                     .u = base + l.z,
+                                     .partial = base + l.partial,
+                                     .counters = (int *)(base + l.counters),
+                                     .state = (gsv_stream_state *)(base + l.state)};
+    if (status == GPUSOLVE_OK && base)
+        status = make_state(state, base + l.state, &handle->message);
+    state->changes = device->form.changes;
+    const int classes = gsv_cuda_largest_class(plan, sweeps, workspace->max_nrhs) + 1;
+    state->same_bits = handle->same_bits;
+    const int many = gsv_cuda_takes_many(device) && !state->same_bits
+                         ? gsv_cuda_many_columns(&factor->plan, factor->dtype, workspace->max_nrhs)
+                         : 0;
+    /* even where this factor's triangles cannot be taken so: a refreshed one's may be */
+    if (status == GPUSOLVE_OK &&
+        gsv_cuda_many_columns(&factor->plan, factor->dtype, workspace->max_nrhs) > 0) {
+        const cudaError_t error = gsv_cuda_many(factor->dtype)->clear(plan, &state->many, stream);
+        status = gsv_cuda_check(error == cudaSuccess ? cudaStreamSynchronize(stream) : error,
+                                "preparing a workspace", &handle->message);
+    }
+    for (int k = 0; k < classes; k++)
+        state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, sweeps->classes[k]);
+    state->slim = state->many;
+    if (gsv_cuda_slim_class(sweeps) < classes)
+        state->slim.u = state->vectors[gsv_cuda_slim_class(sweeps)].f;
+    for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
+        const gsv_cuda_width wide = width_of(k);
+        const int side = wide.many.columns, few = gsv_cuda_before_many(plan, factor->dtype);
+        if (side > 0 ? side > many || side <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
+                     : k >= classes || (many > 0 && sweeps->classes[k] > few))
+            continue;
+        cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
+        if (error == cudaSuccess)
+            error = record(plan, device, factor->dtype, state, wide, 1, stream);
+        status = gsv_cuda_check(error, "recording the sweeps", &handle->message);
+    }
+    if (stream)
+        cudaStreamDestroy(stream);
+    gsv_cuda_leave(previous);
+    if (status != GPUSOLVE_OK)
+        gsv_cuda_workspace_destroy(workspace);
+    return status;
+}
