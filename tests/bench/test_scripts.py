@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""bench/table, bench/plot, bench/fit, bench/host/plot, bench/prepare/table and bench/compare on records made up here: test_scripts.py BENCH-FOLDER"""
+"""bench/table, bench/plot, bench/fit, bench/host/plot, bench/prepare/table, bench/compare and bench/vary on records made up here: test_scripts.py BENCH-FOLDER"""
 
+import importlib.machinery
+import importlib.util
 import json
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import xml.dom.minidom
 from pathlib import Path
 
 BENCH = Path(sys.argv.pop(1))
+sys.dont_write_bytecode = True
 
 
 def record(matrix, nrhs, us, peers):
@@ -117,6 +120,46 @@ class Scripts(unittest.TestCase):
         words = [text.firstChild.data for text in xml.dom.minidom.parse(str(output)).getElementsByTagName("text")]
         self.assertEqual([word for word in words if word in ("4.0", "6.0", "9.0", "36.0")], ["4.0", "9.0"])
         self.assertEqual(words.count("pardiso"), 1)
+
+    def made_program(self, name, solves, status=0):
+        program = Path(self.folder.name) / name
+        lines = "".join("echo \"%s nrhs %5d  A %10.1f us, L %10.1f, L' %10.1f  panels\"\n" % s for s in solves)
+        program.write_text("#!/bin/sh\n" + lines + "exit %d\n" % status)
+        program.chmod(0o755)
+        return program
+
+    def vary(self, *programs):
+        return subprocess.run([sys.executable, BENCH / "vary", "run", "--nrhs", "8", *programs, "--", "m"], capture_output=True, text=True)
+
+    def test_vary_run(self):
+        base = self.made_program("base", [("m", 8, 100.0, 50.0, 40.0)])
+        other = self.made_program("other", [("m", 8, 90.0, 50.0, 44.0)])
+        done = self.vary(base, other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split() for line in done.stdout.splitlines()], [
+            ["m,", "8", "columns"],
+            ["base", "100.0", "50.0", "40.0"],
+            ["other", "-10.0", "+0.0", "+10.0"],
+            ["base", "+0.0", "+0.0", "+0.0"],
+        ])
+        done = self.vary(base, self.made_program("broken", [], 1))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(["broken", "-", "-", "-"], [line.split() for line in done.stdout.splitlines()])
+        self.assertEqual(self.vary(self.made_program("silent", [])).returncode, 1)
+
+    def test_vary_constants(self):
+        loader = importlib.machinery.SourceFileLoader("vary", str(BENCH / "vary"))
+        vary = importlib.util.module_from_spec(importlib.util.spec_from_loader("vary", loader))
+        loader.exec_module(vary)
+        text = "enum {\n    TASKS = 198, /* TASKS of a level */\n    MOST = 16 << 20,\n    LAST = TASKS\n};\n"
+        self.assertEqual(vary.change("TASKS", "7", text), text.replace("198", "7"))
+        self.assertEqual(vary.change("MOST", "8", text), text.replace("16 << 20", "8"))
+        self.assertEqual(vary.change("LAST", "-1", text), text.replace("= TASKS", "= -1"))
+        self.assertEqual([vary.uses(n, text) for n in ("TASKS", "MOST", "LAST")], [1, 0, 0])
+        self.assertEqual(vary.uses("MOST", "if (k == MOST && MOST == 3) // MOST\n"), 2)
+        self.assertEqual(vary.parse_changes("A=1,B=-2"), {"A": "1", "B": "-2"})
+        with self.assertRaises(SystemExit):
+            vary.parse_changes("A=x")
 
 
 if __name__ == "__main__":
