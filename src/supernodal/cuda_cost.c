@@ -16,8 +16,9 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 /*
  * Real numbers in double precision, so many right-hand sides side by side: microseconds a level, and times of the panels'
  * bytes and of a vector's, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most predictions
- * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. On an H100 levels and panels take as
- * many of them within a tenth, and 0.7 to 0.8 of these: vectors, and panels with 256 columns, which are not memory's.
+ * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. An H100's constants
+ * (h100-cudss.jsonl) are 0.94 to 0.96 of these for levels, 0.87 to 0.93 for panels, and 0.7 to 0.8 for vectors and, with 256
+ * columns, for panels, which are not memory's then.
  */
 typedef struct measured {
     int32_t columns;

@@ -69,7 +69,7 @@ enum {
     GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
     GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
     GSV_CROWD = 1536,         /* tasks of a level: several for every block of the device, */
-    GSV_LARGE_CROWD = 384,    /* or, in a large stream, where there are more of them, about one */
+    GSV_LARGE_CROWD = 384, /* or about one, in a large stream, where the levels beside it keep blocks busy */
     GSV_BLOCK_CROWD = 384, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
     GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
     GSV_ALONE_UPWARD = 1188, /* if no more than so many are between it and the root, that level's too */

@@ -287,7 +287,16 @@ static int64_t count_kept(const gsv_piece_list *list) {
 enum { NO_LIMBS, LIMBS, LARGE_LIMBS, KINDS }; /* without limbs no stream of nine and more columns backward */
 static const char *const names[KINDS] = {"no limbs", "limbs", "large limbs, few blocks"};
 
-/* And streams that count as large, with limbs of the usual size as others. */
+/* Pieces of fronts that every task assembles only where the stream is large. */
+static int64_t count_wide(const gsv_piece_list *list) {
+    int64_t wide = 0;
+    for (int32_t k = 0; list->tasks > 0 && k < list->task[list->tasks]; k++)
+        wide += list->piece[k].kind == GSV_BLOCK_PIECE && !(list->piece[k].flags & GSV_PIECE_PUBLISHED) &&
+                list->piece[k].nc > GSV_BLOCK_FOLD_COLUMNS;
+    return wide;
+}
+
+/* Streams count as large, but with limbs of the usual size. */
 static void choose_limbs(int kind) {
     gsv_stream_large = kind == LIMBS ? GSV_LARGE_STREAM : 0;
     gsv_limb_most = kind == NO_LIMBS ? 0 : GSV_LIMB_MOST;
@@ -319,7 +328,7 @@ int main(void) {
     static const char *const specs[] = {"grid2d:60",  "elasticity3d:8",  "arrow:300,20,7", "grid2d:200",
                                         "grid2d:300", "elasticity3d:18", "grid3d:14",      "grid3d:26"};
     int by_teams[2] = {0}; /* trees whose branches are walked forward by teams, [1], or not */
-    int64_t kept = 0, limbs[KINDS] = {0}, collisions = 0;
+    int64_t kept = 0, wide[KINDS] = {0}, limbs[KINDS] = {0}, collisions = 0;
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
         printf("skipped: no CUDA device\n");
@@ -342,6 +351,7 @@ int main(void) {
         }
         by_teams[p.factor->plan.tiles->branches.team_forward]++;
         kept += count_kept(&p.factor->plan.tiles->stream.block_forward);
+        wide[kind] += count_wide(&p.factor->plan.tiles->stream.block_forward);
         p.factor->plan.tiles->many.streams_back = kind != NO_LIMBS;
         for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
             testing_in("%s, system %d, %s", spec, (int)systems[s], names[kind]);
@@ -359,6 +369,7 @@ int main(void) {
         close_problem(&p);
     }
     CHECK(by_teams[0] > 0 && by_teams[1] > 0 && kept > 0);
+    CHECK(wide[NO_LIMBS] > 0 && wide[LIMBS] == 0 && wide[LARGE_LIMBS] > 0);
     CHECK(limbs[NO_LIMBS] == 0 && limbs[LIMBS] > limbs[LARGE_LIMBS] && limbs[LARGE_LIMBS] > 0);
     CHECK(collisions > 0);
     choose_limbs(LIMBS);

@@ -10,6 +10,7 @@
 static int most_shares;         /* how many tasks of a block shared rows, */
 static int block_together_seen; /* and how many groups of block rows a task had, at most */
 static int kept_seen;           /* bits: how fronts were kept */
+static int widest_folded;       /* columns of a front that its tasks assemble, at most */
 enum { COPIED = 1, IN_PLACE = 2, OF_TWO = 4 };
 
 /* Does the second of two pieces of a task begin with other block rows? */
@@ -43,6 +44,7 @@ static const uint64_t *slot_front(walk *w, const gsv_piece *p, int k, const gsv_
     }
     if (p->a_rows > 0) {
         REQUIRE(p->count <= gsv_stream_fold(&w->plan->tiles->stream) && p->a_rows == p->count);
+        widest_folded = p->nc > widest_folded ? p->nc : widest_folded;
         *mine = (kept_front){p->first_column, p->first, p->count, {0}};
         for (int32_t c = 0; c < p->count; c++)
             mine->front[c] = w->v->b[p->first_column + p->first + c] + gather(w, p, 0, c);

@@ -424,6 +424,7 @@ int main(void) {
     check_streams("grid3d:26", DIVIDED, 0, &common);
     check_streams("shell:90", DIVIDED, 0, &common);
     CHECK(together_seen == 1 && block_together_seen == 0);
+    CHECK(widest_folded > 0 && widest_folded <= GSV_BLOCK_FOLD_COLUMNS);
     check_streams("elasticity3d:20", DIVIDED, 0, &common);
     CHECK(parts_seen == (HALVED | HALVED_BELOW | IN_PART));
     CHECK(shares_seen == (2 | 4) && halves_seen > 0 && most_shares > 2);
@@ -442,7 +443,7 @@ int main(void) {
     check_streams("grid3d:26", BLOCK_DIVIDED, 0, &common);
     check_streams("shell:150", BLOCK, 0, &common);
     check_streams("shell:150", BLOCK_DIVIDED, 0, &common);
-    CHECK(block_together_seen == GSV_BLOCK_TOGETHER);
+    CHECK(block_together_seen == GSV_BLOCK_TOGETHER && widest_folded > GSV_BLOCK_FOLD_COLUMNS);
     CHECK(kept_seen == (COPIED | IN_PLACE | OF_TWO));
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
     gsv_limb_most = GSV_LIMB_MOST; /* the block's forward stream is what is above the limbs */
