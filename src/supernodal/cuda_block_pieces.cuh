@@ -38,6 +38,12 @@ template <int NR> struct block_product {
         for (int n = 0; n < N; n++)
             acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
     }
+    /* Of sixteen terms, whose sum by itself loses less than all terms as one chain do (test_condition.c). */
+    __device__ __forceinline__ void add(int n, const double (&sum)[4]) {
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            acc[n][e] += sum[e];
+    }
     /* Give a forward piece's slot back. split: this warp's; all but split 0 have left their sums there. */
     __device__ __forceinline__ void release(uint64_t *empty, int split) const {
         if (split > 0)
@@ -100,7 +106,9 @@ __device__ __forceinline__ void multiply_row(block_product<NR> &block, const dou
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 x[k] = is_there(k) ? v[n][4 * k * NR] : 0;
-            mma_warp(block.acc[n], {a[0].x, a[1].x, a[2].x, a[3].x}, {a[0].y, a[1].y, a[2].y, a[3].y}, x);
+            double sum[4] = {0, 0, 0, 0};
+            mma_warp(sum, {a[0].x, a[1].x, a[2].x, a[3].x}, {a[0].y, a[1].y, a[2].y, a[3].y}, x);
+            block.add(n, sum);
             v[n] += 16 * NR;
         }
         at += 4 * GSV_TILE;
@@ -379,13 +387,17 @@ __device__ __forceinline__ void columns_backward(block_product<NR> &block, const
         const double2 b1 = *reinterpret_cast<const double2 *>(tile + 128 + (8 - other));
         const double2 low[2] = {other ? a1 : a0, other ? a0 : a1};
         const double2 high[2] = {other ? b1 : b0, other ? b0 : b1};
+        double sum[N][4] = {};
 #pragma unroll
         for (int h = 0; h < 2; h++)
 #pragma unroll
             for (int n = 0; n < N; n++) /* rows 2 q and 2 q + 1 stand at q and q + 4 (backward_row) */
-                mma_warp(acc[n], low[h].x, high[h].x, low[h].y, high[h].y,
+                mma_warp(sum[n], low[h].x, high[h].x, low[h].y, high[h].y,
                          v[8 * h * NR + front_place<NR>(q, 8 * n + g)],
                          v[(8 * h + 4) * NR + front_place<NR>(q, 8 * n + g)]);
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            block.add(n, sum[n]);
     }
     const bool last = p.flags & GSV_PIECE_LAST;
     const int64_t first_column = p.first_column, place = p.published;
