@@ -387,9 +387,9 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * have no order of their own), and in the end those that are left. More than 32 columns in a workspace for
  * more than 32 are summed in an order of their own, and more than 64 in one for more than 64 in another, unless
  * the factor is small; in double precision so are 17 to 32 columns, and of real numbers 9 to 16, and 2 to 8,
- * unless the factor is tiny; all others keep to the sixth. In a workspace of a handle with options.same_bits all
- * do: 2 to 32 columns may take up to twice as long then (17 to 32 complex ones up to three times), and more than
- * 32 four times and longer.
+ * unless the factor is tiny; 9 to 64 real columns of a small factor are summed as 2 to 8 are; all others keep to
+ * the sixth. In a workspace of a handle with options.same_bits all do: 2 to 32 columns may take up to twice as
+ * long then (17 to 32 complex ones up to three times), and more than 32 four times and longer.
  *
  * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
  * substitution would not reach, for products with blocks of numbers take their zeros along.

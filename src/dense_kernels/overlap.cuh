@@ -47,15 +47,22 @@ inline cudaError_t allow_shared(const void *kernel, size_t bytes) {
                                 most - int(own.sharedSizeBytes));
 }
 
+/* So many blocks, and as many again for each of the others of some groups. */
+struct launch_grid {
+    int64_t blocks;
+    int groups;
+    launch_grid(int64_t blocks, int groups = 1) : blocks(blocks), groups(groups) {}
+};
+
 /* Launch so that the kernel may begin early. More than 48 KB of shared memory has been allowed before. */
 template <typename... Parameters, typename... Arguments>
-cudaError_t launch_allowed(void (*kernel)(Parameters...), int64_t blocks, int threads, size_t shared,
+cudaError_t launch_allowed(void (*kernel)(Parameters...), launch_grid grid, int threads, size_t shared,
                            cudaStream_t stream, Arguments... arguments) {
     cudaLaunchAttribute overlap = {};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(unsigned(blocks));
+    config.gridDim = dim3(unsigned(grid.blocks), unsigned(grid.groups));
     config.blockDim = dim3(unsigned(threads));
     config.dynamicSmemBytes = shared;
     config.stream = stream;

@@ -18,6 +18,9 @@
  * that share rows, or, in a triangle that is inverted in parts, for what earlier pieces of its own task publish: these
  * have been gathered for before, and are multiplied with while it waits.
  *
+ * SIDE: a launch solves several groups of right-hand sides (gsv_device_vectors.groups), and blocks (., g) group g, with
+ * vectors and a state of its own, the counters from which blocks take tasks, too. So no group waits for another.
+ *
  * Synchronisation in a block. A slot goes round: listed and full (mbarriers; its lists have come, and its
  * panel), ready (its front is there), empty (gathered for, and multiplied with). The gatherers wait for its lists, the
  * multipliers for its panel and front, so a slot's front has been read when the slot is filled again; a proxy
@@ -34,9 +37,9 @@
  * piece. So what few pieces need is read when they need it (end_rows_forward), and the compiler is kept from keeping
  * what follows from a thread's number.
  *
- * Bits: a sum has the terms in the order of a task's pieces, each split for itself, then the splits, and then
- * the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is not the sum
- * of the other kernels.
+ * Bits: a sum has the terms in the order of a task's pieces, sixteen of them, and each split, for itself, then the
+ * splits, and then the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is
+ * not the sum of the other kernels.
  *
  * Traffic: forward, for a piece of 80 columns of 64 rows, 40 KB, 80 rows of the front, or none, and the 64 that
  * results are added to, assembled from y and the children's update rows, 24 NR bytes of L2 each or more; backward,
@@ -52,7 +55,7 @@
 namespace gsv {
 
 /* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. */
-template <int NR, bool BACKWARD>
+template <int NR, bool BACKWARD, bool SIDE>
 __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR, BACKWARD>::BLOCKS)
     block_stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const double *from, double *to,
                         double *u, double *published, gsv_stream_state *state, launch_part part) {
@@ -64,6 +67,13 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
     static_assert(BACKWARD || room::SLOTS == 2, "a front that is kept is in both slots");
     static_assert(room::PAYLOAD >= GSV_BLOCK_ROOM + GSV_NARROW_ROWS * (NR - 8) * 8 + SHARED_LINE,
                   "a narrow supernode's front has room");
+    if constexpr (SIDE) {
+        from = of_group(from, plan.side_vector);
+        to = of_group(to, plan.side_vector);
+        u = of_group(u, plan.side_upper);
+        published = of_group(published, plan.side_upper);
+        state = of_group(state, 1);
+    }
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = shared_at<char>(kept_shared(shared));
     uint64_t *full = reinterpret_cast<uint64_t *>(memory + room::BARRIERS), *empty = full + room::SLOTS,

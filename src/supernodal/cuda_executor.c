@@ -28,11 +28,12 @@ typedef struct solve_call {
 } solve_call;
 
 static cudaError_t run_sweep(const solve_call *call, gsv_cuda_width wide, int backward) {
-    /* After a refresh a triangle may want more launches than the graphs have. */
-    if (call->capturing || call->work->changes != call->device->form.changes)
+    cudaGraphExec_t graph = *gsv_cuda_graph_of(call->work, wide, backward);
+    /* After a refresh a triangle may want more launches than the graphs have, or other groups than there are graphs for. */
+    if (call->capturing || call->work->changes != call->device->form.changes || !graph)
         return gsv_cuda_launch_sweep(&call->factor->plan, call->device, call->factor->dtype, call->work, wide,
                                      backward, call->stream);
-    return cudaGraphLaunch(*gsv_cuda_graph_of(call->work, wide, backward), call->stream);
+    return cudaGraphLaunch(graph, call->stream);
 }
 
 static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32_t *perm,
@@ -43,9 +44,11 @@ static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32
         return call->many->load(plan, inverse, from, to, wide.many.columns, &call->work->many, call->stream);
     if (gsv_cuda_is_slim(wide) && !gsv_cuda_streams_back(plan, &form))
         form.block_columns = 0; /* no stream wants anything filled */
-    const int k = gsv_cuda_is_slim(wide) ? gsv_cuda_slim_class(call->sweeps) : wide.k;
-    return call->sweeps->load(plan, &form, perm, inverse, from, to, &call->work->vectors[k],
-                              call->sweeps->classes[k], call->stream);
+    if (gsv_cuda_is_slim(wide))
+        wide.k = gsv_cuda_slim_class(call->sweeps);
+    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
+    return call->sweeps->load(plan, &form, perm, inverse, from, to, &vectors, call->sweeps->classes[wide.k],
+                              call->stream);
 }
 
 static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int32_t *inverse,
@@ -54,14 +57,19 @@ static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int3
                ? call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns,
                                    &call->work->many, call->device->many.stamp, call->stream)
                : call->sweeps->store(call->factor->plan.l.n, inverse, from, to, call->sweeps->classes[wide.k],
-                                     call->stream);
+                                     wide.groups, call->stream);
 }
 
 static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
     const int32_t n = call->factor->plan.l.n;
     const void *d = call->device->plan.d;
-    return wide.many.columns > 0 ? call->many->scale(n, d, v, wide.many.columns, call->stream)
-                                 : call->sweeps->scale(n, d, v, call->sweeps->classes[wide.k], call->stream);
+    if (wide.many.columns > 0)
+        return call->many->scale(n, d, v, wide.many.columns, call->stream);
+    const int64_t group = call->device->plan.side_vector * (int64_t)sizeof(double);
+    cudaError_t error = cudaSuccess;
+    for (int g = 0; g < wide.groups && error == cudaSuccess; g++)
+        error = call->sweeps->scale(n, d, (char *)v + g * group, call->sweeps->classes[wide.k], call->stream);
+    return error;
 }
 
 /* Columns of one run. b and x are views of these columns. */
@@ -162,11 +170,14 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                           call.b_on_device ? "x" : "b");
     const int64_t columns =
         call.sweeps->classes[gsv_cuda_largest_class(&factor->plan, call.sweeps, workspace->max_nrhs)];
-    const int block_columns = gsv_cuda_form_of(call.device, call.work).block_columns;
+    const gsv_sweep_form form = gsv_cuda_form_of(call.device, call.work);
     const int has_many = !call.work->same_bits && gsv_cuda_takes_many(call.device);
     const int many = has_many ? gsv_cuda_many_columns(&factor->plan, factor->dtype, workspace->max_nrhs) : 0;
     const int is_many = many > 0 && b->cols > gsv_cuda_before_many(&factor->plan, factor->dtype);
     const int64_t most = is_many ? many : columns;
+    const int side = gsv_cuda_side(&form) < call.work->side ? gsv_cuda_side(&form) : call.work->side;
+    const int64_t at_once = b->cols < most ? b->cols : most;
+    const int by_side = at_once > GSV_SIDE_COLUMNS && at_once <= GSV_SIDE_COLUMNS * side;
     /* all columns have the bits of one width, those of the last block too */
     const int broad = is_many && many > GSV_MANY_BROAD && b->cols > GSV_MANY_BROAD;
     const int64_t least = b->cols > GSV_MANY_LEAST && many > GSV_MANY_LEAST ? GSV_MANY_COLUMNS
@@ -175,9 +186,12 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += most) {
         const int64_t count = b->cols - first < most ? b->cols - first : most;
         const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
-        const int side =
+        const int beside =
             is_many ? gsv_cuda_many_columns(&factor->plan, factor->dtype, count > least ? count : least) : 0;
-        const gsv_cuda_width wide = {{side, broad}, gsv_cuda_class_index(call.sweeps, block_columns, count)};
+        const gsv_cuda_width wide =
+            by_side ? gsv_cuda_side_width(gsv_cuda_side_groups(count))
+                    : (gsv_cuda_width){
+                          {beside, broad}, gsv_cuda_class_index(call.sweeps, form.block_columns, count), 1};
         status = gsv_cuda_check(solve_columns(&call, wide, &b_part, &x_part), "solving", &handle->message);
     }
     if (status == GPUSOLVE_OK && !on_device)

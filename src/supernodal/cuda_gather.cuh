@@ -64,6 +64,11 @@ __device__ __forceinline__ void wait_for_first_part(launch_part part) {
 #endif
 }
 
+/* What a block's group of right-hand sides has, of several that are solved side by side (gsv_device_vectors.groups). */
+template <typename T> __device__ __forceinline__ T *of_group(T *first, int64_t apart) {
+    return first + int64_t(blockIdx.y) * apart;
+}
+
 /* Is the factor another by now than the one that a kernel was launched for? It changes between launches alone, so L1
  * may have the answer, of which all blocks would ask one line of L2 otherwise. */
 __device__ __forceinline__ bool is_stale(gsv_stamp stamp) {

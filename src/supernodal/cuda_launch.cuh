@@ -134,11 +134,11 @@ template <typename T> cudaError_t reserve_branches(const gsv_branches &branches)
     return error;
 }
 
-template <typename T, int NR, bool BACKWARD> constexpr auto stream_kernel_of() {
+template <typename T, int NR, bool BACKWARD, bool SIDE = false> constexpr auto stream_kernel_of() {
     if constexpr (NR == 1)
         return stream_kernel<T, BACKWARD>;
     else
-        return block_stream_kernel<NR, BACKWARD>;
+        return block_stream_kernel<NR, BACKWARD, SIDE>;
 }
 
 /* A block of such a kernel. */
@@ -158,11 +158,11 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
                                       : BACKWARD ? device.block_backward
                                                  : device.block_forward;
     typedef stream_shape<T, NR, BACKWARD> shape;
-    const int most = form.stream_blocks[class_index<NR>()][BACKWARD];
+    const int most = form.stream_blocks[class_index<NR>()][BACKWARD] / vectors.groups;
     if (pieces.tasks == 0)
         return cudaSuccess;
-    const auto launch_with = [&](auto... others) {
-        return launch_allowed(stream_kernel_of<T, NR, BACKWARD>(), pieces.tasks < most ? pieces.tasks : most,
+    const auto launch_with = [&](auto kernel, auto... others) {
+        return launch_allowed(kernel, {pieces.tasks < most ? pieces.tasks : most, vectors.groups},
                               shape::THREADS, shape::BYTES, stream, device, pieces,
                               static_cast<const T *>(BACKWARD ? vectors.x : vectors.y),
                               static_cast<T *>(BACKWARD ? vectors.y : vectors.x),
@@ -170,9 +170,13 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
                               static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state, others...);
     };
     if constexpr (NR == 1)
-        return launch_with();
-    else
-        return launch_with(part);
+        return launch_with(stream_kernel_of<T, NR, BACKWARD>());
+    else if constexpr (NR == 8) {
+        if (vectors.groups > 1)
+            return launch_with(stream_kernel_of<T, NR, BACKWARD, true>(), part);
+        return launch_with(stream_kernel_of<T, NR, BACKWARD>(), part);
+    } else
+        return launch_with(stream_kernel_of<T, NR, BACKWARD>(), part);
 }
 
 /* Eight right-hand sides, forward: the limbs, and the stream above them. */
@@ -195,6 +199,10 @@ template <typename T, int NR, bool BACKWARD> cudaError_t count_blocks(int most, 
     if (most < shape::BYTES)
         return cudaSuccess;
     cudaError_t error = allow_shared(reinterpret_cast<const void *>(kernel), shape::BYTES);
+    if constexpr (NR == 8)
+        if (error == cudaSuccess)
+            error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, BACKWARD, true>()),
+                                 shape::BYTES);
     if (error == cudaSuccess)
         error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(each, kernel, shape::THREADS, shape::BYTES);
     return error;
@@ -376,20 +384,20 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const 
         (NR == 1 || !walks_branches(plan, form))) /* else forward_branches does */
         fill += forward_fill<T, NR>(plan, vectors);
     return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
-        load_kernel<T, NR, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
+        load_kernel<T, NR, cut><<<dim3(unsigned(blocks), unsigned(vectors.groups)), BLOCK, 0, stream>>>(
             n, perm, inverse, from, static_cast<T *>(to),
-            absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, &vectors.state->broken,
-            form.stamp);
+            absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, vectors.state, form.stamp,
+            gsv_side_upper(plan));
         return cudaGetLastError();
     });
 }
 
 template <typename T, int NR>
-cudaError_t launch_store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to,
+cudaError_t launch_store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int groups,
                          cudaStream_t stream) {
     return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
-        return launch(store_kernel<T, NR, cut>, blocks, 0, stream, n, inverse, static_cast<const T *>(from),
-                      to);
+        return launch(store_kernel<T, NR, cut>, {blocks, groups}, 0, stream, n, inverse,
+                      static_cast<const T *>(from), to);
     });
 }
 
@@ -435,8 +443,8 @@ template <typename T> struct launcher {
         GSV_DISPATCH_CLASS(launch_load, nr, plan, *form, perm, inverse, from, to, *vectors, stream);
     }
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
-                             cudaStream_t stream) {
-        GSV_DISPATCH_CLASS(launch_store, nr, n, inverse, from, to, stream);
+                             int groups, cudaStream_t stream) {
+        GSV_DISPATCH_CLASS(launch_store, nr, n, inverse, from, to, groups, stream);
     }
     static cudaError_t scale(int32_t n, const void *d, void *v, int nr, cudaStream_t stream) {
         GSV_DISPATCH_CLASS(launch_scale, nr, n, d, v, stream);

@@ -10,7 +10,7 @@ namespace gsv {
 /* Blocks of BLOCK threads, which may begin while the kernel before them on the stream ends (wait_for_vectors).
  */
 template <typename... Parameters, typename... Arguments>
-cudaError_t launch(void (*kernel)(Parameters...), int64_t blocks, size_t shared, cudaStream_t stream,
+cudaError_t launch(void (*kernel)(Parameters...), launch_grid blocks, size_t shared, cudaStream_t stream,
                    Arguments... arguments) {
     return launch_allowed(kernel, blocks, BLOCK, shared, stream, arguments...);
 }

@@ -11,7 +11,9 @@ cudaError_t gsv_limb_forward(const gsv_limbs *limbs, const gsv_device_plan *devi
                              const gsv_device_vectors *vectors, int blocks, cudaStream_t stream) {
     if (limbs->count == 0)
         return cudaSuccess;
-    return gsv::launch_allowed(gsv::limb_forward_kernel, limbs->count < blocks ? limbs->count : blocks,
+    const int most = blocks / vectors->groups;
+    return gsv::launch_allowed(gsv::limb_forward_kernel,
+                               {limbs->count < most ? limbs->count : most, vectors->groups},
                                gsv::limb_room::BLOCK, gsv::limb_room::BYTES, stream, *device,
                                static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
                                static_cast<double *>(vectors->u), int(limbs->count));

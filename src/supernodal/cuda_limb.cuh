@@ -368,7 +368,9 @@ inline __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
         return;
     }
     wait_for_vectors(FIRST_OF_TWO);
-    const limb_walk walk = {rows, reinterpret_cast<double *>(shared.memory + limb_room::FRONT), y, x, u};
+    const limb_walk walk = {rows, reinterpret_cast<double *>(shared.memory + limb_room::FRONT),
+                            of_group(y, plan.side_vector), of_group(x, plan.side_vector),
+                            of_group(u, plan.side_upper)};
     shared.wait_known(0);
     walk.stage(shared.chunks(0)[0]);
     wait_for_own_copies();

@@ -43,12 +43,12 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
                                  const gsv_device_vectors *vectors, int64_t fill, int nr,
                                  cudaStream_t stream) {
     const int splits = splits_of<N>(branches, nr);
-    return launch_cut(lower_cut<N>(branches, false), branches->count, lower_resident<N>::BLOCKS, splits,
-                      [&](int32_t end, int bytes, const branch_launch &of) {
+    return launch_cut(lower_cut<N>(branches, false), branches->count, lower_resident<N>::BLOCKS,
+                      splits * vectors->groups, [&](int32_t end, int bytes, const branch_launch &of) {
                           return launch_allowed(
                               lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
-                              int64_t(end - of.first) * splits, 32 * LOWER_WARPS, size_t(bytes), stream,
-                              *device, static_cast<const double *>(vectors->y),
+                              {int64_t(end - of.first) * splits, vectors->groups}, 32 * LOWER_WARPS,
+                              size_t(bytes), stream, *device, static_cast<const double *>(vectors->y),
                               static_cast<double *>(vectors->x), static_cast<double *>(vectors->u), nr,
                               splits, fill_of(branches, vectors, fill, of.first, end), of);
                       });

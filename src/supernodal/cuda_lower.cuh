@@ -275,6 +275,10 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
+    y = of_group(y, plan.side_vector);
+    x = of_group(x, plan.side_vector);
+    u = of_group(u, plan.side_upper);
+    fill.at = of_group(fill.at, plan.side_upper / 2);
     const int which = launch.first + blockIdx.x / splits;
     const vectors_wait vectors(launch.part, launch.at_once * splits);
     const gsv_branch branch = read_branch(plan, which);

@@ -151,7 +151,8 @@ template <typename T> struct many_launcher {
             return cudaSuccess;
         if constexpr (on_tensor_cores<T, 8>::value) {
             if (columns == GSV_MANY_SLIM) {
-                const gsv_device_vectors vectors = {.y = v->y, .x = v->x, .u = v->u, .state = v->state};
+                const gsv_device_vectors vectors = {
+                    .y = v->y, .x = v->x, .u = v->u, .state = v->state, .groups = 1};
                 return BACKWARD ? gsv_team_backward(&branches, device, &vectors, columns, stream)
                                 : (branches.team_forward ? gsv_team_forward : gsv_lower_forward)(
                                       &branches, device, &vectors, 0, columns, stream);

@@ -171,6 +171,14 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
     }
 }
 
+/* May groups of right-hand sides be solved side by side? */
+static int choose_side(const gsv_plan *plan, const int32_t *parts) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (gsv_columns(plan, s) > GSV_SIDE_WIDEST && parts[s] < GSV_WELL_CONDITIONED)
+            return 1;
+    return plan->tiles->stream.side;
+}
+
 /* Are branches in the way? Where one has a triangle that is not inverted whole, or they cannot be walked. */
 static int wants_lists(const gsv_plan *plan, const gsv_cuda_factor *device, const int32_t *parts) {
     if (device->form.level_by_level)
@@ -209,6 +217,7 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         if (nbranches > 0)
             memcpy(branches, plan->tiles->branches.branch, nbranches * sizeof *branches);
         device->divided = device->substituted = 0;
+        device->form.side = choose_side(plan, parts);
         for (int32_t s = 0; s < plan->l.nsuper; s++)
             read_parts(plan, s, gsv_parts_of(parts[s]), device, branches);
         if (device->lists && device->form.level_by_level)

@@ -375,6 +375,8 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .block_forward = list_at(base, &l, BLOCK_FORWARD_PIECES, plan, &plan->tiles->stream.block_forward),
         .block_backward = list_at(base, &l, BLOCK_BACKWARD_PIECES, plan, &plan->tiles->stream.block_backward),
         .upper_rows = (const int32_t *)(base + l.start[UPPER_ROWS]),
+        .side_vector = plan->l.n * (int64_t)GSV_SIDE_COLUMNS,
+        .side_upper = gsv_side_upper(plan),
         .panels = base + l.start[PANELS],
         .transient = l.size[PANELS] > l2,
         .transient_branches = l.size[PANELS] / TRANSIENT_BRANCHES > l2,

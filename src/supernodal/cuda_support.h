@@ -39,8 +39,11 @@ typedef struct gsv_cuda_factor {
 
 /* How many right-hand sides stand side by side: as many as a class has, GSV_MANY_SLIM, GSV_MANY_LEAST, or up to
  * GSV_MANY_GROUPS times GSV_MANY_COLUMNS, where more than GSV_MANY_BROAD, and what they leave, have lists of their
- * own. */
-enum { GSV_WIDTHS = GSV_CLASSES + 2 + GSV_MANY_BROAD / GSV_MANY_COLUMNS + GSV_MANY_GROUPS };
+ * own; or 2 to GSV_SIDE groups (stream.h). */
+enum {
+    GSV_MANY_WIDTHS = 2 + GSV_MANY_BROAD / GSV_MANY_COLUMNS + GSV_MANY_GROUPS,
+    GSV_WIDTHS = GSV_CLASSES + GSV_MANY_WIDTHS + GSV_SIDE - 1
+};
 
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each width. */
 typedef struct gsv_cuda_workspace {
@@ -49,6 +52,7 @@ typedef struct gsv_cuda_workspace {
     int *report;                          /* [host, mapped] gsv_stream_state.report */
     int64_t changes;                      /* gsv_sweep_form.changes when the graphs were recorded */
     int same_bits;                        /* gpusolve_options.same_bits of the handle that made it */
+    int side;                             /* groups of right-hand sides that it has room for */
     gsv_many_vectors many, slim;          /* slim: for GSV_MANY_SLIM; they leave z alone */
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
@@ -103,6 +107,10 @@ void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype);
 /* Of GSV_MANY_SLIM right-hand sides, is the backward sweep the stream's? */
 int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
+/* So many groups of right-hand sides at most are solved side by side (stream.h); 1: none are. */
+int gsv_cuda_side(const gsv_sweep_form *form);
+/* How many of them have so many right-hand sides: as many as there is a graph for. */
+int gsv_cuda_side_groups(int64_t columns);
 /* Can a factor be solved with by the kernels for many right-hand sides? Not if a triangle is
  * kept for substitution, or was inverted in parts in a branch. */
 int gsv_cuda_takes_many(const gsv_cuda_factor *device);
@@ -119,6 +127,8 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
 /* What a solve takes of real numbers in double precision, from cost's nrhs, hops and bytes_per_s; upper_bytes: of the
  * supernodes that are in no branch. */
 double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_bytes);
+/* What each group of right-hand sides beside the first one adds to that: microseconds. */
+double gsv_cuda_side_us(const gsv_plan *plan);
 void gsv_cuda_summary(const gpusolve_factor *factor, struct gsv_text *text);
 
 /* cuda_selection.cu */

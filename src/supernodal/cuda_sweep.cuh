@@ -220,14 +220,17 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
 template <typename T, int NR, int CUT>
 __global__ void __launch_bounds__(BLOCK)
     load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
-                absent_fill fill, int *broken, gsv_stamp stamp) {
+                absent_fill fill, gsv_stream_state *state, gsv_stamp stamp, int64_t side_upper) {
     typedef gsv::transfer<T, NR, CUT> transfer;
     wait_for_vectors(); /* the sweep may begin to read its panels */
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        *broken = 0; /* the waits of the solve before have ended */
+        of_group(state, 1)->broken = 0; /* the waits of the solve before have ended */
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
-    const T *values = static_cast<const T *>(from.values);
+    const T *values = of_group(static_cast<const T *>(from.values), NR * from.column_stride);
+    from.columns -= NR * blockIdx.y;
+    to = of_group(to, int64_t(n) * NR);
+    fill.at = of_group(fill.at, side_upper * int64_t(sizeof(T)) / 16);
     const bool rows = from.row_stride == 1;
     if (NR > 1)
         perm = nullptr;
@@ -271,7 +274,9 @@ __global__ void __launch_bounds__(BLOCK)
     typedef gsv::transfer<T, NR, CUT> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
-    T *values = static_cast<T *>(to.values);
+    T *values = of_group(static_cast<T *>(to.values), NR * to.column_stride);
+    to.columns -= NR * blockIdx.y;
+    from = of_group(from, int64_t(n) * NR);
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
     wait_for_vectors();

@@ -58,6 +58,9 @@ typedef struct gsv_device_plan {
      * with their lists */
     int transient, transient_for_one, transient_branches;
     const void *d; /* [n] real numbers, or NULL */
+    /* where groups of right-hand sides are solved side by side (gsv_device_vectors.groups), from one of them to the next:
+     * numbers of y and x, and of z, f and u */
+    int64_t side_vector, side_upper;
 } gsv_device_plan;
 
 /* What a launch was made for: if *at [device] is another value by now, it is older than a refresh. */
@@ -79,6 +82,9 @@ typedef struct gsv_sweep_form {
     int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the
                         * plan (stream.h), or 0: a triangle is inverted in parts that are no multiple of
                         * GSV_GROUPS tiles */
+    /* groups of right-hand sides that are solved side by side, at most: as in the plan (stream.h), or 1 where a triangle
+     * of many columns is not well-conditioned; 0: not known yet */
+    int side;
     /* Blocks of those kernels, forward and backward, that the device runs at a time; 0: none, as for sixteen forward. */
     int stream_blocks[GSV_CLASSES][2];
     /* another when there are triangles that are not for the streams: who was launched before loads NaNs */
@@ -103,6 +109,9 @@ typedef struct gsv_device_vectors {
      * launch of the forward sweep, if there is one. The backward sweep wants only z, and for one right-hand side f. */
     void *z, *f;
     struct gsv_stream_state *state;
+    /* so many groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side (stream.h), or 1: each has all of these
+     * for itself, one behind the other, and blocks (., g) of each launch */
+    int groups;
 } gsv_device_vectors;
 
 /* What the blocks of a stream's launch share; zeros between launches, but for broken and report. */
@@ -112,6 +121,12 @@ typedef struct gsv_stream_state {
     int broken;  /* somebody has lost patience: the answer has NaNs; zero again with the next load */
     int *report; /* [host, mapped] becomes 1 with it, and stays so until the host has read it */
 } gsv_stream_state;
+
+/* z, f and u of GSV_SIDE_COLUMNS right-hand sides: numbers. */
+static inline int64_t gsv_side_upper(const gsv_plan *plan) {
+    const gsv_stream *upper = &plan->tiles->stream;
+    return (upper->columns + upper->published + plan->update_ptr[plan->l.nsuper]) * GSV_SIDE_COLUMNS;
+}
 
 /* A user's block of right-hand sides on the device. */
 typedef struct gsv_device_dense {
@@ -150,9 +165,9 @@ typedef struct gsv_sweep_functions {
     cudaError_t (*load)(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to,
                         const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
-    /* to(i, c) = from(inverse ? inverse[i] : i, c) */
+    /* to(i, c) = from(inverse ? inverse[i] : i, c), from: of so many groups (gsv_device_vectors) */
     cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
-                         cudaStream_t stream);
+                         int groups, cudaStream_t stream);
     /* v(i, c) /= d(i) */
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int nr, cudaStream_t stream);
 } gsv_sweep_functions;

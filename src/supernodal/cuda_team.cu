@@ -25,13 +25,14 @@ template <int NR> static branch_cut team_cut(const gsv_branches *branches, bool 
 template <int NR>
 static cudaError_t walk_forward(const gsv_branches *branches, const gsv_device_plan *device,
                                 const gsv_device_vectors *vectors, int64_t fill, cudaStream_t stream) {
-    return launch_cut(team_cut<NR>(branches, false), branches->count, TEAM_RESIDENT, 1,
+    return launch_cut(team_cut<NR>(branches, false), branches->count, TEAM_RESIDENT, vectors->groups,
                       [&](int32_t end, int bytes, const branch_launch &of) {
-                          return launch_allowed(
-                              team_forward_kernel<NR>, end - of.first, team_threads<TEAM_FORWARD, NR>(),
-                              size_t(bytes), stream, *device, static_cast<const double *>(vectors->y),
-                              static_cast<double *>(vectors->x), static_cast<double *>(vectors->u), bytes,
-                              fill_of(branches, vectors, fill, of.first, end), of);
+                          return launch_allowed(team_forward_kernel<NR>, {end - of.first, vectors->groups},
+                                                team_threads<TEAM_FORWARD, NR>(), size_t(bytes), stream,
+                                                *device, static_cast<const double *>(vectors->y),
+                                                static_cast<double *>(vectors->x),
+                                                static_cast<double *>(vectors->u), bytes,
+                                                fill_of(branches, vectors, fill, of.first, end), of);
                       });
 }
 
@@ -39,10 +40,10 @@ template <int NR>
 static cudaError_t walk_back(const gsv_branches *branches, const gsv_device_plan *device,
                              const gsv_device_vectors *vectors, cudaStream_t stream) {
     typedef team_backward<NR> shape;
-    return launch_cut(team_cut<NR>(branches, true), branches->count, shape::RESIDENT, 1,
+    return launch_cut(team_cut<NR>(branches, true), branches->count, shape::RESIDENT, vectors->groups,
                       [&](int32_t end, int bytes, const branch_launch &of) {
-                          return launch_allowed(team_backward_kernel<NR>, end - of.first, shape::THREADS,
-                                                size_t(bytes), stream, *device,
+                          return launch_allowed(team_backward_kernel<NR>, {end - of.first, vectors->groups},
+                                                shape::THREADS, size_t(bytes), stream, *device,
                                                 static_cast<const double *>(vectors->x),
                                                 static_cast<double *>(vectors->y), bytes, of);
                       });

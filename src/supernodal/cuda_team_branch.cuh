@@ -41,6 +41,10 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     team_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int room,
                         absent_fill fill, branch_launch launch) {
     typedef team_of<TEAM_FORWARD, NR / GSV_WALK_COLUMNS> team;
+    y = of_group(y, plan.side_vector);
+    x = of_group(x, plan.side_vector);
+    u = of_group(u, plan.side_upper);
+    fill.at = of_group(fill.at, plan.side_upper / 2);
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
     const vectors_wait vectors(launch.part, launch.at_once);
@@ -149,6 +153,8 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
     team_backward_kernel(gsv_device_plan plan, const double *x, double *y, int room, branch_launch launch) {
     constexpr int TEAM = team_backward<NR>::TEAM, TEAMS = NR / GSV_WALK_COLUMNS;
     typedef team_of<TEAM, TEAMS> team;
+    x = of_group(x, plan.side_vector);
+    y = of_group(y, plan.side_vector);
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
     const vectors_wait vectors(launch.part, launch.at_once);

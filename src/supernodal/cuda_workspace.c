@@ -42,14 +42,37 @@ int gsv_cuda_many_columns(const gsv_plan *plan, gpusolve_dtype dtype, int64_t nr
     return GSV_MANY_COLUMNS * (groups < GSV_MANY_GROUPS ? (int)groups : GSV_MANY_GROUPS);
 }
 
+int gsv_cuda_side(const gsv_sweep_form *form) {
+    const int k =
+        gsv_cuda_class_index(gsv_cuda_sweeps(GPUSOLVE_DOUBLE), form->block_columns, GSV_SIDE_COLUMNS);
+    return form->block_columns > 0 && !form->level_by_level_above && !form->level_by_level &&
+                   form->stream_blocks[k][0] >= GSV_SIDE && form->stream_blocks[k][1] >= GSV_SIDE
+               ? form->side
+               : 1;
+}
+
+int gsv_cuda_side_groups(int64_t columns) {
+    static const int groups[] = {1, 2, 3, 4, 6, GSV_SIDE};
+    int k = 0;
+    while (groups[k] * GSV_SIDE_COLUMNS < columns)
+        k++;
+    return groups[k];
+}
+
 int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
     return device->many_fits && !device->form.substitute && !device->form.level_by_level;
+}
+
+gsv_cuda_width gsv_cuda_side_width(int groups) {
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(GPUSOLVE_DOUBLE);
+    return (gsv_cuda_width){{0, 0}, gsv_cuda_class_index(sweeps, 0, GSV_SIDE_COLUMNS), groups};
 }
 
 /* ------------------------------------------------------------------------------------------ workspace --- */
 
 typedef struct workspace_layout {
     int64_t x, state, z, partial, counters, bytes; /* starts, in bytes; y starts at 0 */
+    int side;                                      /* groups that there is room for */
 } workspace_layout;
 
 static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
@@ -63,8 +86,12 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
     const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
     const int64_t streamed = (upper->columns + upper->published + updates) * few;
-    const int64_t rows = streamed > updates * row ? streamed : updates * row;
     const int64_t widest = wide > row ? wide : row;
+    const int64_t groups = sweeps->block_class > 0 ? widest / (GSV_SIDE_COLUMNS * number) : 0;
+    const int side = groups < upper->side ? (int)groups : upper->side;
+    int64_t rows = streamed > updates * row ? streamed : updates * row;
+    if (side > 1 && side * gsv_side_upper(plan) * number > rows)
+        rows = side * gsv_side_upper(plan) * number;
     for (int list = 0; list < GSV_MANY_LISTS; list++) {
         const int64_t most = list < gsv_many_list_of(0, 1) ? number * GSV_MANY_BROAD : wide;
         const int64_t bytes = many->list[list].slots * GSV_MANY_ROWS * (wide < most ? wide : most);
@@ -72,14 +99,15 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     }
     const int64_t sizes[] = {plan->l.n * widest,
                              plan->l.n * widest,
-                             sizeof(gsv_stream_state),
+                             (int64_t)sizeof(gsv_stream_state) * (side > 1 ? side : 1),
                              many->updates * wide > rows ? many->updates * wide : rows,
                              partial,
                              wide ? (int64_t)sizeof(int) * gsv_many_counters(plan) : 0};
     int64_t start[7] = {0};
     for (int k = 0; k < 6; k++)
         start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
-    return (workspace_layout){start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0};
+    return (workspace_layout){
+        start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0, side > 1 ? side : 1};
 }
 
 /* z, f and u stand one after the other, with rows of nr numbers; z and f where the upper tree can be a
@@ -94,7 +122,8 @@ static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype,
                                 .z = z,
                                 .f = f,
                                 .u = f + (streamed ? plan->tiles->stream.published * row : 0),
-                                .state = (gsv_stream_state *)(base + l->state)};
+                                .state = (gsv_stream_state *)(base + l->state),
+                                .groups = 1};
 }
 
 void gsv_cuda_count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
@@ -103,19 +132,23 @@ void gsv_cuda_count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
     *workspace_bytes = make_workspace_layout(plan, dtype, max_nrhs).bytes;
 }
 
-/* Number k of those that there are: the classes, and then those of many right-hand sides. */
+/* Number k of those that there are: the classes, those of many right-hand sides, and those side by side. */
 static gsv_cuda_width width_of(int k) {
     const int groups = k - GSV_CLASSES - 1, others = GSV_MANY_BROAD / GSV_MANY_COLUMNS;
+    if (k >= GSV_CLASSES + GSV_MANY_WIDTHS)
+        return gsv_cuda_side_width(k - (GSV_CLASSES + GSV_MANY_WIDTHS) + 2);
     if (groups < -1)
-        return (gsv_cuda_width){{0, 0}, k};
+        return (gsv_cuda_width){{0, 0}, k, 1};
     if (groups < 0)
-        return (gsv_cuda_width){{GSV_MANY_SLIM, 0}, 0};
+        return (gsv_cuda_width){{GSV_MANY_SLIM, 0}, 0, 1};
     if (groups > others)
-        return (gsv_cuda_width){{(groups - others) * GSV_MANY_COLUMNS, 1}, 0};
-    return (gsv_cuda_width){{groups == 0 ? GSV_MANY_LEAST : groups * GSV_MANY_COLUMNS, 0}, 0};
+        return (gsv_cuda_width){{(groups - others) * GSV_MANY_COLUMNS, 1}, 0, 1};
+    return (gsv_cuda_width){{groups == 0 ? GSV_MANY_LEAST : groups * GSV_MANY_COLUMNS, 0}, 0, 1};
 }
 
 static int number_of(gsv_cuda_width wide) {
+    if (wide.groups > 1)
+        return GSV_CLASSES + GSV_MANY_WIDTHS + wide.groups - 2;
     if (wide.many.columns == 0)
         return wide.k;
     if (gsv_cuda_is_slim(wide))
@@ -143,8 +176,15 @@ cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *d
         return (backward ? many->backward : many->forward)(plan, &device->plan, &device->many,
                                                            gsv_cuda_is_slim(wide) ? &work->slim : &work->many,
                                                            wide.many, stream);
-    return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &form, &work->vectors[wide.k],
+    const gsv_device_vectors vectors = gsv_cuda_vectors_of(work, wide);
+    return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &form, &vectors,
                                                            sweeps->classes[wide.k], stream);
+}
+
+gsv_device_vectors gsv_cuda_vectors_of(const gsv_cuda_workspace *work, gsv_cuda_width wide) {
+    gsv_device_vectors vectors = work->vectors[wide.k];
+    vectors.groups = wide.groups;
+    return vectors;
 }
 
 cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, gsv_cuda_width wide, int backward) {
@@ -186,8 +226,8 @@ void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace) {
     gsv_cuda_leave(previous);
 }
 
-/* The state that a stream's launches find, and the word that they may leave. */
-static gpusolve_status make_state(gsv_cuda_workspace *state, char *memory, gsv_message *message) {
+/* The states that a stream's launches find, one for each group, and the word that they may leave. */
+static gpusolve_status make_states(gsv_cuda_workspace *state, char *memory, gsv_message *message) {
     void *report = NULL;
     if (gsv_allocation_fails() || cudaHostAlloc(&report, sizeof(int), cudaHostAllocMapped) != cudaSuccess) {
         cudaGetLastError();
@@ -197,8 +237,8 @@ static gpusolve_status make_state(gsv_cuda_workspace *state, char *memory, gsv_m
     *state->report = 0;
     gsv_stream_state first = {.broken = 0};
     cudaError_t error = cudaHostGetDevicePointer((void **)&first.report, report, 0);
-    if (error == cudaSuccess)
-        error = gsv_cuda_fill(memory, &first, sizeof first);
+    for (int g = 0; g < state->side && error == cudaSuccess; g++)
+        error = gsv_cuda_fill(memory + (size_t)g * sizeof first, &first, sizeof first);
     return gsv_cuda_check(error, "preparing a workspace", message);
 }
 
@@ -224,6 +264,7 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
 
     const int previous = gsv_cuda_enter(handle->device);
     const workspace_layout l = make_workspace_layout(plan, factor->dtype, workspace->max_nrhs);
+    state->side = l.side;
     gpusolve_status status = gsv_cuda_malloc(&state->memory, l.bytes, &handle->message);
     cudaStream_t stream = NULL;
     if (status == GPUSOLVE_OK)
@@ -237,10 +278,12 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
                                      .counters = (int *)(base + l.counters),
                                      .state = (gsv_stream_state *)(base + l.state)};
     if (status == GPUSOLVE_OK && base)
-        status = make_state(state, base + l.state, &handle->message);
+        status = make_states(state, base + l.state, &handle->message);
     state->changes = device->form.changes;
     const int classes = gsv_cuda_largest_class(plan, sweeps, workspace->max_nrhs) + 1;
     state->same_bits = handle->same_bits;
+    const gsv_sweep_form form = gsv_cuda_form_of(device, state);
+    const int side = gsv_cuda_side(&form);
     const int many = gsv_cuda_takes_many(device) && !state->same_bits
                          ? gsv_cuda_many_columns(&factor->plan, factor->dtype, workspace->max_nrhs)
                          : 0;
@@ -258,9 +301,11 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
         state->slim.u = state->vectors[gsv_cuda_slim_class(sweeps)].f;
     for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const gsv_cuda_width wide = width_of(k);
-        const int side = wide.many.columns, few = gsv_cuda_before_many(plan, factor->dtype);
-        if (side > 0 ? side > many || side <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
-                     : k >= classes || (many > 0 && sweeps->classes[k] > few))
+        const int beside = wide.many.columns, few = gsv_cuda_before_many(plan, factor->dtype);
+        if (wide.groups > 1 ? wide.groups > side || wide.groups > state->side ||
+                                  wide.groups < gsv_cuda_side_groups(wide.groups * GSV_SIDE_COLUMNS)
+            : beside > 0 ? beside > many || beside <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
+                         : k >= classes || (many > 0 && sweeps->classes[k] > few))
             continue;
         cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
         if (error == cudaSuccess)

@@ -2,7 +2,8 @@
  * A workspace of the CUDA executor: one allocation on the device, where the vectors of every width stand, and the sweeps
  * as CUDA graphs, recorded when it is created, one for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with
  * more, and in double precision with more than 16, 32 and multiples of 64 up to 256 by kernels of their own,
- * cuda_many.cuh; real numbers are 16 by these, too, at least forward).
+ * cuda_many.cuh; real numbers are 16 by these, too, at least forward); and for some groups of eight real numbers side by
+ * side (stream.h).
  *
  * A wait that a kernel gives up is told to the host by a word of pinned memory, which the next call reads.
  */
@@ -15,10 +16,11 @@
 extern "C" {
 #endif
 
-/* How wide the vectors of a run are: many.columns > 0, many right-hand sides; or class k. */
+/* How wide the vectors of a run are: many.columns > 0, many right-hand sides; or class k. groups > 0. */
 typedef struct gsv_cuda_width {
     gsv_many_width many;
     int k;
+    int groups; /* of class k, side by side: 1, but of GSV_SIDE_COLUMNS there may be several */
 } gsv_cuda_width;
 
 static inline int gsv_cuda_is_slim(gsv_cuda_width wide) {
@@ -34,12 +36,17 @@ int gsv_cuda_slim_class(const gsv_sweep_functions *sweeps);
 /* So many columns side by side at most in the kernels for many right-hand sides; 0: it is not for these. */
 int gsv_cuda_many_columns(const gsv_plan *plan, gpusolve_dtype dtype, int64_t nrhs);
 
+/* So many groups of GSV_SIDE_COLUMNS (gsv_cuda_side). */
+gsv_cuda_width gsv_cuda_side_width(int groups);
+
 /* What this workspace's sweeps may be: those of several columns have the sums of one only level by level. */
 gsv_sweep_form gsv_cuda_form_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work);
 /* The launches of one sweep, and where its graph is. */
 cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
                                   const gsv_cuda_workspace *work, gsv_cuda_width wide, int backward,
                                   cudaStream_t stream);
+/* Its vectors, unless right-hand sides are many. */
+gsv_device_vectors gsv_cuda_vectors_of(const gsv_cuda_workspace *work, gsv_cuda_width wide);
 cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, gsv_cuda_width wide, int backward);
 
 /* What gsv_executor says of these. */

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 int64_t gsv_stream_block_least = GSV_BLOCK_LEAST, gsv_stream_together_tasks = GSV_TOGETHER_TASKS,
-        gsv_stream_block_together_tasks = GSV_BLOCK_TOGETHER_TASKS, gsv_stream_large = GSV_LARGE_STREAM;
+        gsv_stream_block_together_tasks = GSV_BLOCK_TOGETHER_TASKS, gsv_stream_large = GSV_LARGE_STREAM,
+        gsv_stream_side = GSV_SIDE;
 
 static bool is_large(const gsv_stream *stream) {
     return stream->numbers >= gsv_stream_large;
@@ -98,8 +99,7 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
     if (w->quantum < GSV_BLOCK_TASK)
         w->quantum = GSV_BLOCK_TASK;
     w->groups = w->block ? GSV_GROUPS : 1;
-    while (w->groups > 1 &&
-           tasks_of_level(w, members, count, w->groups) < (w->backward ? GSV_ENOUGH_BACKWARD : GSV_ENOUGH))
+    while (w->groups > 1 && tasks_of_level(w, members, count, w->groups) < w->enough)
         w->groups /= 2;
     /* of a block only where each warp has a block row: what several add up of one they leave where the front is */
     w->together = w->backward               ? 1
@@ -170,11 +170,17 @@ static int32_t count_spare(const gsv_piece_list *list) {
     return by_two / 2 + by_four / 4 * 3 + block;
 }
 
+static int64_t enough_forward(const gsv_stream *stream) {
+    const int64_t tasks = stream->numbers / GSV_ENOUGH_NUMBERS;
+    return tasks < GSV_ENOUGH_LEAST ? GSV_ENOUGH_LEAST : tasks < GSV_ENOUGH ? tasks : GSV_ENOUGH;
+}
+
 static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_writer w,
                                  const member *members, int64_t count, gsv_message *message) {
     w.list = list;
     w.large = is_large(stream);
     w.fold = gsv_stream_fold(stream);
+    w.enough = w.backward ? GSV_ENOUGH_BACKWARD : enough_forward(stream);
     write_stream(&w, members, count, stream->published);
     if (w.pieces >= INT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE,
@@ -275,6 +281,12 @@ static bool place_rows(const gsv_plan *plan, gsv_stream *stream, const member *m
     return true;
 }
 
+static int choose_side(const gsv_plan *plan) {
+    const int64_t size = plan->tiles->panel_ptr[plan->l.nsuper] + GSV_SIDE_COLUMN * (int64_t)plan->l.n;
+    const int64_t groups = size <= GSV_SIDE_8 ? 8 : size <= GSV_SIDE_4 ? 4 : size <= GSV_SIDE_3 ? 3 : 1;
+    return (int)(groups < gsv_stream_side ? groups : gsv_stream_side);
+}
+
 gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *one,
                                   gsv_piece_list *block, gsv_message *message) {
     gsv_stream again = {.supernodes = plan->tiles->stream.supernodes};
@@ -314,6 +326,7 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
         list_members(plan, stream, members);
     if (stream->numbers >= gsv_stream_block_least)
         stream->block_columns = GSV_BLOCK_COLUMNS;
+    stream->side = stream->block_columns > 0 ? choose_side(plan) : 1;
     if (!members || !place_rows(plan, stream, members))
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {

@@ -73,12 +73,14 @@ enum {
     GSV_BLOCK_CROWD = 384, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
     GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
     GSV_ALONE_UPWARD = 1188, /* if no more than so many are between it and the root, that level's too */
-    GSV_ENOUGH = 99,         /* tasks of a level, of the larger kind: three for every four SMs of an H200, */
-    GSV_ENOUGH_BACKWARD = 264, /* backward two for each */
-    GSV_FOLDED = 96,           /* columns of a piece at most, where its task assembles them */
-    GSV_TOGETHER = 4,          /* block rows at most that a task which assembles their front has together, */
-    GSV_TOGETHER_TASKS = 792,  /* if so many tasks are left in the level: two for every block of an H200 */
-    GSV_BLOCK_TOGETHER = 4,    /* likewise for a block of right-hand sides: groups of block rows at most, */
+    GSV_ENOUGH = 99, /* tasks of a level, of the larger kind: three for every four SMs of an H200, forward, */
+    GSV_ENOUGH_NUMBERS = 1 << 15, /* or in a small stream one for so many numbers of it, */
+    GSV_ENOUGH_LEAST = 33,        /* but so many at least; */
+    GSV_ENOUGH_BACKWARD = 264,    /* backward two for each SM */
+    GSV_FOLDED = 96,              /* columns of a piece at most, where its task assembles them */
+    GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together, */
+    GSV_TOGETHER_TASKS = 792, /* if so many tasks are left in the level: two for every block of an H200 */
+    GSV_BLOCK_TOGETHER = 4,   /* likewise for a block of right-hand sides: groups of block rows at most, */
     GSV_BLOCK_TOGETHER_TASKS = 396, /* if so many tasks are left: three for every two blocks */
     /* numbers above the branches: with as many a stream is large, and forward levels count from the root */
     GSV_LARGE_STREAM = 16 << 20,
@@ -110,6 +112,23 @@ enum {
     GSV_FOLD_COLUMNS = 512,
     GSV_BLOCK_FOLD_COLUMNS = 128,      /* likewise for a block of right-hand sides, */
     GSV_BLOCK_LARGE_FOLD_COLUMNS = 160 /* in a large stream */
+};
+
+/*
+ * Of a small factor a sweep is mostly waiting. So groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side, each
+ * by its share of a stream's blocks, as long as that is faster than all of them together (many.h): so many groups at most
+ * where numbers of panels, and GSV_SIDE_COLUMN for each column of L, are no more than so many.
+ */
+enum {
+    GSV_SIDE_COLUMNS = 8,
+    GSV_SIDE_COLUMN = 100,
+    GSV_SIDE_8 = 2000000,
+    GSV_SIDE_4 = 6400000,
+    GSV_SIDE_3 = 12800000,
+    GSV_SIDE = 8, /* groups at most */
+    /* a triangle of more columns is solved with so only if it is well-conditioned: sums of few right-hand sides have longer
+     * chains of terms than those of many, and lose more (test_condition.c) */
+    GSV_SIDE_WIDEST = 448
 };
 
 enum {
@@ -189,6 +208,7 @@ typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
     int block_columns;           /* GSV_BLOCK_COLUMNS, blocks of so many at most are solved so too; or 0 */
+    int side;                    /* groups that are solved side by side at most; 1: none are */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts, and of sums */
@@ -198,9 +218,10 @@ typedef struct gsv_stream {
 
 /* Builds the streams; plan->tiles has its panel_ptr, update_place, gather lists and branches. */
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
-/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS, GSV_BLOCK_TOGETHER_TASKS and GSV_LARGE_STREAM: variables for the sake of tests */
+/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS, GSV_BLOCK_TOGETHER_TASKS, GSV_LARGE_STREAM and GSV_SIDE: variables for the sake of
+ * tests */
 extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_block_together_tasks,
-    gsv_stream_large;
+    gsv_stream_large, gsv_stream_side;
 /* Up to how many columns of a wide supernode each task for a block of right-hand sides assembles its front. */
 int32_t gsv_stream_fold(const gsv_stream *stream);
 /* The forward lists for one right-hand side and, unless block is NULL or there is none, for a block of them in which

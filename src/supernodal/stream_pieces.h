@@ -16,6 +16,7 @@ typedef struct gsv_writer {
     const uint8_t *divided; /* [nsuper] parts of a triangle that is inverted in parts, or 0; NULL: none is */
     int large;              /* the stream is (GSV_LARGE_STREAM) */
     int32_t fold;           /* gsv_stream_fold */
+    int64_t enough;         /* tasks of a level, of the larger kind */
     int first;              /* the next piece is the first one of its task */
     int alone;              /* of a level: it has few tasks */
     int crowd, groups;      /* of a level: it has many tasks; groups of a task of a wide supernode */

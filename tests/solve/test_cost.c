@@ -33,22 +33,32 @@ static double larger(double a, double b) {
 }
 
 /* By wall and hops; but real numbers whose upper tree is a stream or tasks by measured solves (test_cuda_cost.c has these),
- * as without an upper tree they may be. */
-static void check_prediction(const gpusolve_cost *cost, int64_t n, int is_complex, double compute_us) {
+ * as without an upper tree they may be. More than eight whose upper tree is a stream are groups of eight side by side. */
+static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost *cost, int64_t n,
+                             int is_complex, double compute_us) {
     const double all_us = 1e6 * (double)(cost->bytes + cost->vector_bytes) / cost->bytes_per_s;
     double predicted_us = larger(all_us, compute_us) + (double)cost->hops * cost->hop_us;
 #ifdef GPUSOLVE_WITH_CUDA
-    int measured = 0;
+    int measured = 0, groups = 1;
     int64_t upper_bytes = 0;
+    gpusolve_cost group = *cost;
     for (int i = 0; i < cost->tiers; i++) {
-        measured |= !strcmp(cost->tier[i].name, "stream") || !strcmp(cost->tier[i].name, "tiles");
+        const int is_stream = !strcmp(cost->tier[i].name, "stream");
+        measured |= is_stream || !strcmp(cost->tier[i].name, "tiles");
+        if (is_stream && cost->nrhs > GSV_SIDE_COLUMNS) {
+            groups = gsv_cuda_side_groups(cost->nrhs);
+            group.nrhs = GSV_SIDE_COLUMNS;
+        }
         upper_bytes += strcmp(cost->tier[i].name, "branch") ? cost->tier[i].bytes : 0;
     }
-    const double by_solves = larger(gsv_cuda_predict(cost, n, upper_bytes), cost->wall_us);
+    const double by_solves =
+        larger(gsv_cuda_predict(&group, n, upper_bytes) + (groups - 1) * gsv_cuda_side_us(&factor->plan),
+               cost->wall_us);
     const int may_be = upper_bytes == 0 && fabs(cost->predicted_us - by_solves) <= 1e-9 * by_solves;
     if (!is_complex && cost->nrhs > 0 && (measured || may_be))
         predicted_us = by_solves;
 #else
+    (void)factor;
     (void)n;
     (void)is_complex;
 #endif
@@ -82,7 +92,7 @@ static void check(gpusolve_handle *handle, const gpusolve_factor *factor, const 
     CHECK_BELOW(fabs(cost.wall_us - wall_us), 1e-9 * wall_us + 1e-30);
     CHECK(cost.predicted_us >= cost.wall_us);
     if (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA)
-        check_prediction(&cost, (int64_t)l->n, is_complex, compute_us);
+        check_prediction(factor, &cost, (int64_t)l->n, is_complex, compute_us);
 
     /* a bandwidth of the caller's, so small that nothing else counts */
     REQUIRE(gpusolve_factor_cost(handle, factor, nrhs, 1e3, &other) == GPUSOLVE_OK);
@@ -99,7 +109,7 @@ static void check_matrix(gpusolve_handle *handle, const char *spec, cholmod_comm
     gpusolve_factor_data data = testing_factor_data(l);
     gpusolve_factor *factor;
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
-    static const int64_t nrhs[] = {0, 1, 5, 32, 1000};
+    static const int64_t nrhs[] = {0, 1, 5, 32, 40, 1000};
     for (size_t k = 0; k < sizeof nrhs / sizeof nrhs[0]; k++) {
         testing_in("%s, %s, nrhs %d", spec, gpusolve_get_device_name(handle), (int)nrhs[k]);
         check(handle, factor, l, nrhs[k]);

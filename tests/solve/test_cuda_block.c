@@ -1,7 +1,7 @@
 /*
  * Two to sixteen right-hand sides whose upper tree is solved as a stream (stream.h), above limbs (limbs.h) or
  * not, but from nine on forward by tasks (many.h), and backward as well or not, on trees that are far too small to be
- * worth it: the answers of one column to rounding; one set of bits for two to eight columns and one for more,
+ * worth it, with groups of eight side by side (test_cuda_side.c) switched off: the answers of one column to rounding; one set of bits for two to eight columns and one for more,
  * wherever a column stands and however many are beside it; one column's bits with the option for them; capture;
  * a lost task ends in a status; NaNs end in NaNs. Triangles that are inverted in parts, with one right-hand side
  * as well.
@@ -232,8 +232,8 @@ static void check_condition(int n, int below, double growth, int parts) {
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
     const gsv_cuda_factor *device = (gsv_cuda_factor *)factor->prepared;
     CHECK(device->divided == 1 && (parts == 0 || device->in_parts[0] == parts));
-    static const int64_t columns[] = {1, 8, 16};
-    for (int c = 0; c < 3; c++) {
+    static const int64_t columns[] = {1, 8, 16, 40}; /* the last ones may be side by side (stream.h) */
+    for (int c = 0; c < 4; c++) {
         const int64_t cols = columns[c];
         const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, all, cols, 0);
         const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, all, cols, 0);
@@ -335,6 +335,7 @@ int main(void) {
         return TESTING_SKIPPED;
     }
     gsv_stream_block_least = gsv_stream_block_together_tasks = 0;
+    gsv_stream_side = 1; /* nine and more are not solved by eights */
     const size_t count = sizeof specs / sizeof *specs;
     for (size_t k = 0; k < KINDS * count; k++) {
         const char *spec = specs[k % count];
@@ -373,11 +374,14 @@ int main(void) {
     CHECK(limbs[NO_LIMBS] == 0 && limbs[LIMBS] > limbs[LARGE_LIMBS] && limbs[LARGE_LIMBS] > 0);
     CHECK(collisions > 0);
     choose_limbs(LIMBS);
-    check_condition(200, 0, 1e9, 0);
-    check_condition(1000, 0, 1e9, 0);
-    check_condition(1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */
-    check_condition(1003, 150, 2e3, 2);
-    check_condition(500, 40, 2e3, 2); /* or some two's */
-    check_condition(1003, 150, 1e6, 4);
+    for (int side = 0; side < 2; side++) {
+        gsv_stream_side = side ? GSV_SIDE : 1;
+        check_condition(200, 0, 1e9, 0);
+        check_condition(1000, 0, 1e9, 0);
+        check_condition(1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */
+        check_condition(1003, 150, 2e3, 2);
+        check_condition(500, 40, 2e3, 2); /* or some two's */
+        check_condition(1003, 150, 1e6, 4);
+    }
     return testing_done();
 }

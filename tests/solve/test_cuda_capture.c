@@ -259,11 +259,15 @@ int main(void) {
         check_refresh("grid3d:14", 1e60, 0, 1, columns, 0);
     }
     gsv_stream_block_least = least;
-    for (int64_t columns = 1; columns <= 9; columns += 4) { /* the upper tree as a stream of each kind */
-        const char *spec = columns > 8 ? "grid3d:14" : "grid3d:26";
-        check_refresh(spec, 30, 0, 0, columns, 1);
-        check_refresh(spec, 1e4, 1, 0, columns, columns <= 8); /* more are tasks forward */
-        check_refresh(spec, 1e60, 0, 1, columns, 1);
+    for (
+        int k = 0; k < 4;
+        k++) { /* the upper tree as a stream of each kind; more than eight are tasks forward, or two groups */
+        static const int64_t columns[] = {1, 5, 9, 9};
+        const char *spec = columns[k] > 8 ? "grid3d:14" : "grid3d:26";
+        gsv_stream_side = k == 2 ? 1 : GSV_SIDE;
+        check_refresh(spec, 30, 0, 0, columns[k], 1);
+        check_refresh(spec, 1e4, 1, 0, columns[k], k != 2);
+        check_refresh(spec, 1e60, 0, 1, columns[k], 1);
     }
     check_two_factors("grid2d:120", "grid2d:12");
     check_streams("grid3d:14");

@@ -269,6 +269,9 @@ int main(void) {
         check_graph(&w);
         check_refinement(&w);
     }
+    close_world(&w);
+    gsv_stream_side = 1; /* as large factors are solved with */
+    open_world(&w, "grid3d:14");
     check_many(&w, GSV_MANY_BROAD);
     check_many(&w, GSV_MANY_BROAD + 1);
     close_world(&w);

@@ -404,10 +404,39 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     return one;
 }
 
-int main(void) {
-    gsv_stream_block_least = gsv_limb_most = 0;
+/* Groups of right-hand sides side by side: fewer of larger factors, and none of large ones, or of those without a stream. */
+static void check_side(void) {
     cholmod_common common;
     cholmod_start(&common);
+    common.nmethods = 1;
+    common.method[0].ordering = CHOLMOD_METIS;
+    static const struct {
+        const char *spec;
+        int groups;
+    } cases[] = {{"grid3d:14", 8},  {"elasticity3d:9", 8}, {"grid3d:25", 4},
+                 {"grid2d:200", 4}, {"grid2d:300", 3},     {"shell:70", 3},
+                 {"grid3d:36", 1},  {"shell:100", 1},      {"diag:900", 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        plan_example e;
+        testing_in("%s, side by side", cases[k].spec);
+        open_example(&e, testing_load(cases[k].spec, &common), &common);
+        CHECK(e.plan.tiles->stream.side == cases[k].groups);
+        close_example(&e, &common);
+    }
+    gsv_stream_side = 2;
+    plan_example e;
+    open_example(&e, testing_load("grid3d:14", &common), &common);
+    CHECK(e.plan.tiles->stream.side == 2);
+    close_example(&e, &common);
+    gsv_stream_side = GSV_SIDE;
+    cholmod_finish(&common);
+}
+
+int main(void) {
+    cholmod_common common;
+    cholmod_start(&common);
+    check_side();
+    gsv_stream_block_least = gsv_limb_most = 0;
     check_matrix("diag:1", 0, &common);
     check_matrix("tridiag:3000", 0, &common);
     check_matrix("forest:2000", 0, &common);

@@ -1,0 +1,276 @@
+/*
+ * Groups of eight right-hand sides side by side (stream.h), as small factors have them: up to 64 columns have the bits
+ * of eight by themselves, in any workspace, in either order, on host and device, whatever the system; in a graph; with
+ * triangles that are inverted in parts (test_cuda_block.c has more of these); after a task of one group was lost, which
+ * ends in a status and leaves the others' columns alone; where a NaN is in one column. More columns than the factor has
+ * groups for are not solved so, nor are those of a handle that wants one column's bits.
+ */
+#include "cuda_problem.h"
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+
+#include "supernodal/cuda_workspace.h"
+
+enum { EIGHT = GSV_SIDE_COLUMNS, COLUMNS = EIGHT * GSV_SIDE, SYSTEMS = 9 };
+
+static void open_kind(problem *p, const char *spec, gpusolve_factor_kind kind) {
+    cholmod_start(&p->common);
+    p->a = testing_load(spec, &p->common);
+    REQUIRE(p->a);
+    p->l = testing_factorize(p->a, kind, &p->common);
+    REQUIRE(p->l);
+    p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
+    p->n = (int64_t)p->l->n;
+}
+
+static int side_of(const problem *p) {
+    return gsv_cuda_side(&((gsv_cuda_factor *)p->factor->prepared)->form);
+}
+
+static gpusolve_dense new_block(const problem *p, int64_t cols) {
+    return testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+}
+
+static gpusolve_workspace *new_workspace(const problem *p, int64_t max_nrhs) {
+    gpusolve_workspace *workspace = NULL;
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, max_nrhs, &workspace) == GPUSOLVE_OK);
+    return workspace;
+}
+
+/* All columns of b, eight at a time. */
+static void solve_by_eight(const problem *p, gpusolve_system system, const gpusolve_dense *b,
+                           const gpusolve_dense *x) {
+    gpusolve_workspace *workspace = new_workspace(p, EIGHT);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, system, b, x), GPUSOLVE_OK);
+    gpusolve_workspace_destroy(workspace);
+}
+
+/* Columns first .. first + cols - 1 in a workspace for max_nrhs, or the handle's own: 0. */
+static void check_columns(const problem *p, gpusolve_system system, const gpusolve_dense *b,
+                          const gpusolve_dense *expected, int64_t first, int64_t cols, int64_t max_nrhs,
+                          gpusolve_order order, int on_device) {
+    gpusolve_workspace *workspace = max_nrhs > 0 ? new_workspace(p, max_nrhs) : NULL;
+    const gpusolve_dense from = testing_block(GPUSOLVE_DOUBLE, order, p->n, cols, 1);
+    const gpusolve_dense to = testing_block(GPUSOLVE_DOUBLE, order, p->n, cols, 2);
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = 0; i < p->n; i++)
+            testing_set(&from, i, j, testing_get(b, i, first + j));
+    CHECK_STATUS(testing_solve(p->handle, p->factor, workspace, system, &from, &to, on_device), GPUSOLVE_OK);
+    CHECK(testing_padding_untouched(&to));
+    if (!CHECK(testing_same_bits(&to, 0, expected, first, cols)))
+        printf("columns %d .. %d, max_nrhs %d, order %d, on the device %d\n", (int)first,
+               (int)(first + cols - 1), (int)max_nrhs, (int)order, on_device);
+    free(from.values);
+    free(to.values);
+    gpusolve_workspace_destroy(workspace);
+}
+
+static void check_system(const problem *p, gpusolve_system system) {
+    const gpusolve_dense b = new_block(p, COLUMNS), x = new_block(p, COLUMNS);
+    testing_fill(&b, 31);
+    solve_by_eight(p, system, &b, &x);
+    for (int64_t cols = EIGHT + 1; cols <= COLUMNS; cols += cols % EIGHT == 0 ? 1 : EIGHT - 1)
+        check_columns(p, system, &b, &x, COLUMNS - cols, cols, cols,
+                      cols % 2 ? GPUSOLVE_ROW_MAJOR : GPUSOLVE_COL_MAJOR, 1);
+    check_columns(p, system, &b, &x, 2, 45, COLUMNS, GPUSOLVE_ROW_MAJOR, 0);
+    check_columns(p, system, &b, &x, 3, 45, 16, GPUSOLVE_COL_MAJOR, 1); /* in the end 13 */
+    check_columns(p, system, &b, &x, 3, 34, 32, GPUSOLVE_COL_MAJOR, 1); /* or two */
+    check_columns(p, system, &b, &x, 5, 50, 9, GPUSOLVE_COL_MAJOR, 0);
+    check_columns(p, system, &b, &x, 1, 32, 0, GPUSOLVE_COL_MAJOR, 1);
+    check_columns(p, system, &b, &x, 9, 20, 300, GPUSOLVE_COL_MAJOR, 1);
+    free(b.values);
+    free(x.values);
+}
+
+static void check_capture(const problem *p, int64_t cols) {
+    testing_in("%lld columns in a graph", (long long)cols);
+    const gpusolve_dense b = new_block(p, cols), x = new_block(p, cols), expected = new_block(p, cols);
+    testing_fill(&b, 8);
+    solve_by_eight(p, GPUSOLVE_A, &b, &expected);
+    const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
+    gpusolve_workspace *workspace = new_workspace(p, cols);
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_STATUS(gpusolve_set_stream(p->handle, stream), GPUSOLVE_OK);
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &device_b, &device_x),
+                 GPUSOLVE_OK);
+    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+    for (int run = 0; run < 100; run++) {
+        CHECK(device_fill(device_x.values, 0xff, testing_block_bytes(&x)) == 0);
+        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
+        CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+        CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
+        CHECK(testing_same_bits(&x, 0, &expected, 0, cols));
+    }
+    CHECK_STATUS(gpusolve_workspace_check(p->handle, workspace), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_set_stream(p->handle, NULL), GPUSOLVE_OK);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+    gpusolve_workspace_destroy(workspace);
+    device_delete(device_b.values);
+    device_delete(device_x.values);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
+/* The counter from which the blocks of one group take tasks starts one higher: task 0 is never taken. */
+static void check_lost_task(const problem *p, int64_t cols, int64_t group, int backward) {
+    testing_in("a lost task of group %d, %s", (int)group, backward ? "backward" : "forward");
+    const gpusolve_dense b = new_block(p, cols), x = new_block(p, cols), expected = new_block(p, cols);
+    const int64_t after = EIGHT * (group + 1);
+    testing_fill(&b, 12);
+    solve_by_eight(p, GPUSOLVE_A, &b, &expected);
+    gpusolve_workspace *workspace = new_workspace(p, cols);
+    gsv_stream_state *states = ((gsv_cuda_workspace *)workspace->state)->vectors[0].state;
+    const int one = 1;
+    char *at = (char *)&states[group] +
+               (backward ? offsetof(gsv_stream_state, backward) : offsetof(gsv_stream_state, forward));
+    REQUIRE(device_write(at, &one, sizeof one) == 0);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_TIMED_OUT);
+    for (int64_t j = EIGHT * group; j < after && j < cols; j++) {
+        int nans = 0;
+        for (int64_t i = 0; i < p->n; i++)
+            nans += isnan(((double *)x.values)[j * p->n + i]);
+        CHECK(nans > 0);
+    }
+    CHECK(testing_same_bits(&x, 0, &expected, 0, EIGHT * group));
+    if (after < cols) {
+        gpusolve_dense others = x;
+        others.values = (double *)x.values + after * p->n;
+        others.cols = cols - after;
+        CHECK(testing_same_bits(&others, 0, &expected, after, cols - after));
+    }
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, cols));
+    gpusolve_workspace_destroy(workspace);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
+/* Of a row of b whose bits are all ones in one column, the pattern of what is not there yet. */
+static void check_nan(const problem *p, int64_t cols, int64_t bad) {
+    testing_in("a NaN in column %d of %d", (int)bad, (int)cols);
+    const gpusolve_dense b = new_block(p, cols), x = new_block(p, cols), expected = new_block(p, cols);
+    testing_fill(&b, 9);
+    solve_by_eight(p, GPUSOLVE_A, &b, &expected);
+    memset((double *)b.values + bad * p->n, 0xff, sizeof(double));
+    gpusolve_workspace *workspace = new_workspace(p, cols);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+    CHECK(isnan(((double *)x.values)[bad * p->n]));
+    for (int64_t j = 0; j < cols; j++) {
+        gpusolve_dense column = x;
+        column.values = (double *)x.values + j * p->n;
+        column.cols = 1;
+        CHECK(j == bad || testing_same_bits(&column, 0, &expected, j, 1));
+    }
+    gpusolve_workspace_destroy(workspace);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
+/* One column's bits, if a handle wants them. */
+static void check_same_bits(const problem *p) {
+    testing_in("same bits");
+    const gpusolve_dense b = new_block(p, COLUMNS), x = new_block(p, COLUMNS),
+                         expected = new_block(p, COLUMNS);
+    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
+    options.backend = GPUSOLVE_BACKEND_CUDA;
+    options.same_bits = 1;
+    gpusolve_handle *handle;
+    gpusolve_workspace *workspace;
+    REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(handle, p->factor, COLUMNS, &workspace) == GPUSOLVE_OK);
+    testing_fill(&b, 5);
+    for (int64_t j = 0; j < COLUMNS; j++) {
+        gpusolve_dense from = b, to = expected;
+        from.values = (double *)b.values + j * p->n;
+        to.values = (double *)expected.values + j * p->n;
+        from.cols = to.cols = 1;
+        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, GPUSOLVE_A, &from, &to), GPUSOLVE_OK);
+    }
+    CHECK_STATUS(gpusolve_solve(handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
+    gpusolve_workspace_destroy(workspace);
+    gpusolve_destroy(handle);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+}
+
+/* A factor of which three groups are solved side by side: 24 columns have the bits of eight, 32 their own. */
+static void check_three(const char *spec) {
+    problem p;
+    gsv_stream_side = 3;
+    open_problem(&p, spec);
+    gsv_stream_side = GSV_SIDE;
+    testing_in("%s, three groups", spec);
+    CHECK(side_of(&p) == 3);
+    const gpusolve_dense b = new_block(&p, 32), x = new_block(&p, 32), expected = new_block(&p, 32);
+    testing_fill(&b, 3);
+    solve_by_eight(&p, GPUSOLVE_A, &b, &expected);
+    check_columns(&p, GPUSOLVE_A, &b, &expected, 3, 24, 32, GPUSOLVE_COL_MAJOR, 1);
+    check_columns(&p, GPUSOLVE_A, &b, &expected, 7, 9, 0, GPUSOLVE_COL_MAJOR, 1);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, NULL, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+    CHECK(!testing_same_bits(&x, 0, &expected, 0, 32));
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+    close_problem(&p);
+}
+
+int main(void) {
+    static const struct {
+        const char *spec;
+        gpusolve_factor_kind kind;
+    } cases[] = {{"grid2d:60", GPUSOLVE_SUPERNODAL_LL},
+                 {"grid2d:60", GPUSOLVE_SIMPLICIAL_LDL},
+                 {"grid3d:14", GPUSOLVE_SUPERNODAL_LL},
+                 {"elasticity3d:8", GPUSOLVE_SUPERNODAL_LL}};
+    int by_teams[2] = {0},
+        limbs[2] = {0}; /* trees whose branches are walked forward by teams, and with limbs, [1], or not */
+    gpusolve_backend backends[2];
+    if (testing_backends(backends) < 2) {
+        printf("skipped: no CUDA device\n");
+        return TESTING_SKIPPED;
+    }
+    gsv_stream_block_least = 0;
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        const size_t c = k / 2;
+        problem p;
+        gsv_limb_most = k % 2 ? GSV_LIMB_MOST : 0;
+        open_kind(&p, cases[c].spec, cases[c].kind);
+        const gsv_tiles *tiles = p.factor->plan.tiles;
+        by_teams[tiles->branches.team_forward != 0]++;
+        limbs[tiles->limbs.count > 0]++;
+        testing_in("%s", cases[c].spec);
+        REQUIRE(side_of(&p) == GSV_SIDE);
+        for (int system = 0; system < SYSTEMS; system++) {
+            testing_in("%s, kind %d, limbs %d, system %d", cases[c].spec, (int)cases[c].kind,
+                       tiles->limbs.count > 0, system);
+            check_system(&p, (gpusolve_system)system);
+        }
+        check_capture(&p, 16);
+        check_capture(&p, COLUMNS);
+        check_same_bits(&p);
+        if (c > 1) {
+            check_lost_task(&p, 24, 0, 0);
+            check_lost_task(&p, 24, 2, 1);
+            check_nan(&p, 40, 33);
+        }
+        close_problem(&p);
+    }
+    CHECK(by_teams[0] > 0 && by_teams[1] > 0);
+    CHECK(limbs[0] > 0 && limbs[1] > 0);
+    check_three("grid3d:14");
+    return testing_done();
+}
