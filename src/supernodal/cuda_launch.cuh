@@ -149,6 +149,14 @@ template <typename T, bool BACKWARD> struct stream_shape<T, 1, BACKWARD> {
     static const int THREADS = STREAM_BLOCK, BYTES = stream_room<T>::BYTES;
 };
 
+/* Calls launch(side), an integral constant: for several groups of right-hand sides (gsv_device_vectors.groups), or one. */
+template <typename T, int NR, typename Launch> cudaError_t launch_side(bool side, Launch launch) {
+    if constexpr (NR == GSV_SIDE_COLUMNS && has_stream<T, NR, false>::value)
+        if (side)
+            return launch(std::true_type());
+    return launch(std::false_type());
+}
+
 /* One sweep of the upper tree. part: of a block of right-hand sides, forward, after limbs SECOND_OF_TWO. */
 template <typename T, int NR, bool BACKWARD>
 cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &form,
@@ -171,12 +179,10 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
     };
     if constexpr (NR == 1)
         return launch_with(stream_kernel_of<T, NR, BACKWARD>());
-    else if constexpr (NR == 8) {
-        if (vectors.groups > 1)
-            return launch_with(stream_kernel_of<T, NR, BACKWARD, true>(), part);
-        return launch_with(stream_kernel_of<T, NR, BACKWARD>(), part);
-    } else
-        return launch_with(stream_kernel_of<T, NR, BACKWARD>(), part);
+    else
+        return launch_side<T, NR>(vectors.groups > 1, [&](auto side) {
+            return launch_with(stream_kernel_of<T, NR, BACKWARD, side>(), part);
+        });
 }
 
 /* Eight right-hand sides, forward: the limbs, and the stream above them. */
@@ -199,7 +205,7 @@ template <typename T, int NR, bool BACKWARD> cudaError_t count_blocks(int most, 
     if (most < shape::BYTES)
         return cudaSuccess;
     cudaError_t error = allow_shared(reinterpret_cast<const void *>(kernel), shape::BYTES);
-    if constexpr (NR == 8)
+    if constexpr (NR == GSV_SIDE_COLUMNS)
         if (error == cudaSuccess)
             error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, BACKWARD, true>()),
                                  shape::BYTES);
@@ -383,21 +389,26 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const 
     if (walks_stream<T, NR, false>(form) &&
         (NR == 1 || !walks_branches(plan, form))) /* else forward_branches does */
         fill += forward_fill<T, NR>(plan, vectors);
-    return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
-        load_kernel<T, NR, cut><<<dim3(unsigned(blocks), unsigned(vectors.groups)), BLOCK, 0, stream>>>(
-            n, perm, inverse, from, static_cast<T *>(to),
-            absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, vectors.state, form.stamp,
-            gsv_side_upper(plan));
-        return cudaGetLastError();
+    return launch_side<T, NR>(vectors.groups > 1, [&](auto side) {
+        return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
+            load_kernel<T, NR, cut, side>
+                <<<dim3(unsigned(blocks), unsigned(vectors.groups)), BLOCK, 0, stream>>>(
+                    n, perm, inverse, from, static_cast<T *>(to),
+                    absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, vectors.state, form.stamp,
+                    gsv_side_upper(plan));
+            return cudaGetLastError();
+        });
     });
 }
 
 template <typename T, int NR>
 cudaError_t launch_store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int groups,
                          cudaStream_t stream) {
-    return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
-        return launch(store_kernel<T, NR, cut>, {blocks, groups}, 0, stream, n, inverse,
-                      static_cast<const T *>(from), to);
+    return launch_side<T, NR>(groups > 1, [&](auto side) {
+        return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
+            return launch(store_kernel<T, NR, cut, side>, {blocks, groups}, 0, stream, n, inverse,
+                          static_cast<const T *>(from), to);
+        });
     });
 }
 

@@ -3,8 +3,21 @@
 
 #include "cuda_limb.cuh"
 
+namespace gsv {
+
+/* For one group of right-hand sides, or for several. */
+static auto limb_kernel(bool side) {
+    return side ? limb_forward_kernel<true> : limb_forward_kernel<false>;
+}
+
+} // namespace gsv
+
 cudaError_t gsv_limb_reserve(void) {
-    return gsv::allow_shared(reinterpret_cast<const void *>(gsv::limb_forward_kernel), gsv::limb_room::BYTES);
+    cudaError_t error = cudaSuccess;
+    for (int side = 0; side < 2 && error == cudaSuccess; side++)
+        error =
+            gsv::allow_shared(reinterpret_cast<const void *>(gsv::limb_kernel(side)), gsv::limb_room::BYTES);
+    return error;
 }
 
 cudaError_t gsv_limb_forward(const gsv_limbs *limbs, const gsv_device_plan *device,
@@ -12,7 +25,7 @@ cudaError_t gsv_limb_forward(const gsv_limbs *limbs, const gsv_device_plan *devi
     if (limbs->count == 0)
         return cudaSuccess;
     const int most = blocks / vectors->groups;
-    return gsv::launch_allowed(gsv::limb_forward_kernel,
+    return gsv::launch_allowed(gsv::limb_kernel(vectors->groups > 1),
                                {limbs->count < most ? limbs->count : most, vectors->groups},
                                gsv::limb_room::BLOCK, gsv::limb_room::BYTES, stream, *device,
                                static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),

@@ -342,10 +342,16 @@ struct limb_walk {
     }
 };
 
-/* walks: one for each limb. */
-inline __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
+/* walks: one for each limb. SIDE: of several groups of right-hand sides (gsv_device_vectors.groups). */
+template <bool SIDE>
+__global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
     limb_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int walks) {
 #if __CUDA_ARCH__ >= 900
+    if constexpr (SIDE) {
+        y = of_group(y, plan.side_vector);
+        x = of_group(x, plan.side_vector);
+        u = of_group(u, plan.side_upper);
+    }
     static_assert(limb_room::BLOCKS * (limb_room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM,
                   "the blocks have room");
     static_assert(sizeof(gsv_limb_chunk) == 64 && sizeof(gsv_limb) == 8, "bulk copies, and one read");
@@ -368,9 +374,7 @@ inline __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
         return;
     }
     wait_for_vectors(FIRST_OF_TWO);
-    const limb_walk walk = {rows, reinterpret_cast<double *>(shared.memory + limb_room::FRONT),
-                            of_group(y, plan.side_vector), of_group(x, plan.side_vector),
-                            of_group(u, plan.side_upper)};
+    const limb_walk walk = {rows, reinterpret_cast<double *>(shared.memory + limb_room::FRONT), y, x, u};
     shared.wait_known(0);
     walk.stage(shared.chunks(0)[0]);
     wait_for_own_copies();

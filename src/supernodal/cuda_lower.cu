@@ -38,6 +38,14 @@ template <int N> static int lower_launches(const gsv_branches *branches, int bac
     return launches_of(lower_cut<N>(branches, backward));
 }
 
+/* For one group of right-hand sides, or for several. */
+template <int N> static auto forward_kernel(bool side) {
+    if constexpr (8 * N == GSV_SIDE_COLUMNS)
+        if (side)
+            return lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS, true>;
+    return lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS, false>;
+}
+
 template <int N>
 static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_plan *device,
                                  const gsv_device_vectors *vectors, int64_t fill, int nr,
@@ -46,7 +54,7 @@ static cudaError_t lower_forward(const gsv_branches *branches, const gsv_device_
     return launch_cut(lower_cut<N>(branches, false), branches->count, lower_resident<N>::BLOCKS,
                       splits * vectors->groups, [&](int32_t end, int bytes, const branch_launch &of) {
                           return launch_allowed(
-                              lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>,
+                              forward_kernel<N>(vectors->groups > 1),
                               {int64_t(end - of.first) * splits, vectors->groups}, 32 * LOWER_WARPS,
                               size_t(bytes), stream, *device, static_cast<const double *>(vectors->y),
                               static_cast<double *>(vectors->x), static_cast<double *>(vectors->u), nr,
@@ -69,9 +77,10 @@ static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device
 }
 
 template <int N> static cudaError_t lower_reserve(const gsv_branches *branches) {
-    const cudaError_t error = allow_shared(
-        reinterpret_cast<const void *>(lower_forward_kernel<N, LOWER_WARPS, lower_resident<N>::BLOCKS>),
-        size_t(most_bytes(branches, forward_room_bytes<N>)));
+    const size_t forward = size_t(most_bytes(branches, forward_room_bytes<N>));
+    cudaError_t error = cudaSuccess;
+    for (int side = 0; side < 2 && error == cudaSuccess; side++)
+        error = allow_shared(reinterpret_cast<const void *>(forward_kernel<N>(side)), forward);
     return error != cudaSuccess
                ? error
                : allow_shared(reinterpret_cast<const void *>(

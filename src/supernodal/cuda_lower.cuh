@@ -268,17 +268,20 @@ struct forward_lists {
     }
 };
 
-template <int N, int WARPS, int RESIDENT>
+/* SIDE: of several groups of right-hand sides (gsv_device_vectors.groups). */
+template <int N, int WARPS, int RESIDENT, bool SIDE>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs, int splits,
                          absent_fill fill, branch_launch launch) {
     constexpr int CHUNK = lower_row<N>::NUMBERS, STRIDE = lower_row<N>::STRIDE;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
-    y = of_group(y, plan.side_vector);
-    x = of_group(x, plan.side_vector);
-    u = of_group(u, plan.side_upper);
-    fill.at = of_group(fill.at, plan.side_upper / 2);
+    if constexpr (SIDE) {
+        y = of_group(y, plan.side_vector);
+        x = of_group(x, plan.side_vector);
+        u = of_group(u, plan.side_upper);
+        fill.at = of_group(fill.at, plan.side_upper / 2);
+    }
     const int which = launch.first + blockIdx.x / splits;
     const vectors_wait vectors(launch.part, launch.at_once * splits);
     const gsv_branch branch = read_branch(plan, which);

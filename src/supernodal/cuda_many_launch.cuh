@@ -133,8 +133,8 @@ template <typename T> struct many_launcher {
         double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
         const int64_t blocks = int64_t(end - of.first) * splits;
         if (BACKWARD && columns == GSV_MANY_LEAST)
-            return launch_allowed(team_backward_kernel<GSV_MANY_LEAST>, blocks, threads, size_t(room), stream,
-                                  *device, x, y, room, of);
+            return launch_allowed(team_backward_kernel<GSV_MANY_LEAST, false>, blocks, threads, size_t(room),
+                                  stream, *device, x, y, room, of);
         if (BACKWARD)
             return launch_allowed(many_branch_backward_kernel, blocks, threads, size_t(room), stream, *device,
                                   x, y, columns, splits, room, of);
@@ -239,7 +239,7 @@ template <typename T> struct many_launcher {
             room = size_t(many_branch_room(*branches, MANY_BRANCH_BLOCK / 32));
             kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel);
             kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel);
-            kernels[2] = reinterpret_cast<const void *>(team_backward_kernel<GSV_MANY_LEAST>);
+            kernels[2] = reinterpret_cast<const void *>(team_backward_kernel<GSV_MANY_LEAST, false>);
         } else {
             room = size_t(make_branch_room<T, 4>(*branches).bytes);
             kernels[0] = reinterpret_cast<const void *>(branch_forward_kernel<T, 4>);

@@ -217,20 +217,24 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
 /* to(i, c) = from(perm[i], c), zero from from.columns on. For one right-hand side a block has rows of the
  * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. Who is stale loads
  * NaNs. Fills what the sweeps want ABSENT (published.cuh), but for what the branches' forward kernel fills. */
-template <typename T, int NR, int CUT>
+template <typename T, int NR, int CUT, bool SIDE>
 __global__ void __launch_bounds__(BLOCK)
     load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
                 absent_fill fill, gsv_stream_state *state, gsv_stamp stamp, int64_t side_upper) {
     typedef gsv::transfer<T, NR, CUT> transfer;
+    if constexpr (SIDE) {
+        from.values = of_group(static_cast<T *>(from.values), NR * from.column_stride);
+        from.columns -= NR * blockIdx.y;
+        to = of_group(to, int64_t(n) * NR);
+        fill.at = of_group(fill.at, side_upper * int64_t(sizeof(T)) / 16);
+        state = of_group(state, 1);
+    }
     wait_for_vectors(); /* the sweep may begin to read its panels */
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        of_group(state, 1)->broken = 0; /* the waits of the solve before have ended */
+        state->broken = 0; /* the waits of the solve before have ended */
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
-    const T *values = of_group(static_cast<const T *>(from.values), NR * from.column_stride);
-    from.columns -= NR * blockIdx.y;
-    to = of_group(to, int64_t(n) * NR);
-    fill.at = of_group(fill.at, side_upper * int64_t(sizeof(T)) / 16);
+    const T *values = static_cast<const T *>(from.values);
     const bool rows = from.row_stride == 1;
     if (NR > 1)
         perm = nullptr;
@@ -268,15 +272,18 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 /* to(perm[i], c) = from(i, c): a block has rows of the user's. */
-template <typename T, int NR, int CUT>
+template <typename T, int NR, int CUT, bool SIDE>
 __global__ void __launch_bounds__(BLOCK)
     store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to) {
     typedef gsv::transfer<T, NR, CUT> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
-    T *values = of_group(static_cast<T *>(to.values), NR * to.column_stride);
-    to.columns -= NR * blockIdx.y;
-    from = of_group(from, int64_t(n) * NR);
+    if constexpr (SIDE) {
+        to.values = of_group(static_cast<T *>(to.values), NR * to.column_stride);
+        to.columns -= NR * blockIdx.y;
+        from = of_group(from, int64_t(n) * NR);
+    }
+    T *values = static_cast<T *>(to.values);
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
     wait_for_vectors();

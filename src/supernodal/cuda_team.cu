@@ -22,17 +22,32 @@ template <int NR> static branch_cut team_cut(const gsv_branches *branches, bool 
                     : choose_cut(branches, team_forward_room<NR>, TEAM_RESIDENT, second);
 }
 
+/* For one group of right-hand sides, or for several. */
+template <int NR> static auto forward_kernel(bool side) {
+    if constexpr (NR == GSV_SIDE_COLUMNS)
+        if (side)
+            return team_forward_kernel<NR, true>;
+    return team_forward_kernel<NR, false>;
+}
+
+template <int NR> static auto backward_kernel(bool side) {
+    if constexpr (NR == GSV_SIDE_COLUMNS)
+        if (side)
+            return team_backward_kernel<NR, true>;
+    return team_backward_kernel<NR, false>;
+}
+
 template <int NR>
 static cudaError_t walk_forward(const gsv_branches *branches, const gsv_device_plan *device,
                                 const gsv_device_vectors *vectors, int64_t fill, cudaStream_t stream) {
     return launch_cut(team_cut<NR>(branches, false), branches->count, TEAM_RESIDENT, vectors->groups,
                       [&](int32_t end, int bytes, const branch_launch &of) {
-                          return launch_allowed(team_forward_kernel<NR>, {end - of.first, vectors->groups},
-                                                team_threads<TEAM_FORWARD, NR>(), size_t(bytes), stream,
-                                                *device, static_cast<const double *>(vectors->y),
-                                                static_cast<double *>(vectors->x),
-                                                static_cast<double *>(vectors->u), bytes,
-                                                fill_of(branches, vectors, fill, of.first, end), of);
+                          return launch_allowed(
+                              forward_kernel<NR>(vectors->groups > 1), {end - of.first, vectors->groups},
+                              team_threads<TEAM_FORWARD, NR>(), size_t(bytes), stream, *device,
+                              static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
+                              static_cast<double *>(vectors->u), bytes,
+                              fill_of(branches, vectors, fill, of.first, end), of);
                       });
 }
 
@@ -42,8 +57,9 @@ static cudaError_t walk_back(const gsv_branches *branches, const gsv_device_plan
     typedef team_backward<NR> shape;
     return launch_cut(team_cut<NR>(branches, true), branches->count, shape::RESIDENT, vectors->groups,
                       [&](int32_t end, int bytes, const branch_launch &of) {
-                          return launch_allowed(team_backward_kernel<NR>, {end - of.first, vectors->groups},
-                                                shape::THREADS, size_t(bytes), stream, *device,
+                          return launch_allowed(backward_kernel<NR>(vectors->groups > 1),
+                                                {end - of.first, vectors->groups}, shape::THREADS,
+                                                size_t(bytes), stream, *device,
                                                 static_cast<const double *>(vectors->x),
                                                 static_cast<double *>(vectors->y), bytes, of);
                       });
@@ -54,12 +70,15 @@ template <int NR> static int team_launches(const gsv_branches *branches, int bac
 }
 
 template <int NR> static cudaError_t team_reserve(const gsv_branches *branches) {
-    const cudaError_t error = allow_shared(
-        reinterpret_cast<const void *>(team_forward_kernel<NR>),
-        branches->team_forward ? size_t(most_bytes(branches, team_forward_room<NR>)) : size_t(0));
-    return error != cudaSuccess ? error
-                                : allow_shared(reinterpret_cast<const void *>(team_backward_kernel<NR>),
-                                               size_t(most_bytes(branches, team_backward_room<NR>)));
+    const int forward = branches->team_forward ? most_bytes(branches, team_forward_room<NR>) : 0;
+    const int backward = most_bytes(branches, team_backward_room<NR>);
+    cudaError_t error = cudaSuccess;
+    for (int side = 0; side < 2 && error == cudaSuccess; side++) {
+        error = allow_shared(reinterpret_cast<const void *>(forward_kernel<NR>(side)), size_t(forward));
+        if (error == cudaSuccess)
+            error = allow_shared(reinterpret_cast<const void *>(backward_kernel<NR>(side)), size_t(backward));
+    }
+    return error;
 }
 
 } // namespace gsv

@@ -35,16 +35,19 @@ template <int TEAM, int NR> constexpr int team_threads() {
 static_assert(TEAM_FORWARD * int(GSV_BLOCK_COLUMNS) / int(GSV_WALK_COLUMNS) == int(GSV_TEAM_VECTORS),
               "vectors of a block");
 
-/* room: bytes of shared memory, enough for all vectors. */
-template <int NR>
+/* room: bytes of shared memory, enough for all vectors. SIDE: of several groups of right-hand sides
+ * (gsv_device_vectors.groups). */
+template <int NR, bool SIDE>
 __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     team_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int room,
                         absent_fill fill, branch_launch launch) {
     typedef team_of<TEAM_FORWARD, NR / GSV_WALK_COLUMNS> team;
-    y = of_group(y, plan.side_vector);
-    x = of_group(x, plan.side_vector);
-    u = of_group(u, plan.side_upper);
-    fill.at = of_group(fill.at, plan.side_upper / 2);
+    if constexpr (SIDE) {
+        y = of_group(y, plan.side_vector);
+        x = of_group(x, plan.side_vector);
+        u = of_group(u, plan.side_upper);
+        fill.at = of_group(fill.at, plan.side_upper / 2);
+    }
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
     const vectors_wait vectors(launch.part, launch.at_once);
@@ -147,14 +150,17 @@ template <int NR> struct team_backward {
                      RESIDENT = NR == 8 ? 5 : 3; /* blocks an SM at most: so many there are registers for */
 };
 
-/* room: bytes of shared memory, enough for all vectors, or with GSV_MANY_LEAST right-hand sides for some. */
-template <int NR>
+/* room: bytes of shared memory, enough for all vectors, or with GSV_MANY_LEAST right-hand sides for some. SIDE: as
+ * above. */
+template <int NR, bool SIDE>
 __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>::RESIDENT)
     team_backward_kernel(gsv_device_plan plan, const double *x, double *y, int room, branch_launch launch) {
     constexpr int TEAM = team_backward<NR>::TEAM, TEAMS = NR / GSV_WALK_COLUMNS;
     typedef team_of<TEAM, TEAMS> team;
-    x = of_group(x, plan.side_vector);
-    y = of_group(y, plan.side_vector);
+    if constexpr (SIDE) {
+        x = of_group(x, plan.side_vector);
+        y = of_group(y, plan.side_vector);
+    }
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
     const vectors_wait vectors(launch.part, launch.at_once);

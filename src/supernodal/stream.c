@@ -172,7 +172,9 @@ static int32_t count_spare(const gsv_piece_list *list) {
 
 static int64_t enough_forward(const gsv_stream *stream) {
     const int64_t tasks = stream->numbers / GSV_ENOUGH_NUMBERS;
-    return tasks < GSV_ENOUGH_LEAST ? GSV_ENOUGH_LEAST : tasks < GSV_ENOUGH ? tasks : GSV_ENOUGH;
+    if (stream->numbers >= GSV_ENOUGH_LARGE)
+        return GSV_ENOUGH;
+    return tasks < GSV_ENOUGH_LEAST ? GSV_ENOUGH_LEAST : tasks < GSV_ENOUGH_SMALL ? tasks : GSV_ENOUGH_SMALL;
 }
 
 static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_writer w,

@@ -74,8 +74,10 @@ enum {
     GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
     GSV_ALONE_UPWARD = 1188, /* if no more than so many are between it and the root, that level's too */
     GSV_ENOUGH = 99, /* tasks of a level, of the larger kind: three for every four SMs of an H200, forward, */
-    GSV_ENOUGH_NUMBERS = 1 << 15, /* or in a small stream one for so many numbers of it, */
-    GSV_ENOUGH_LEAST = 33,        /* but so many at least; */
+    GSV_ENOUGH_LARGE = 3 << 20,   /* if the stream has so many numbers; else one for so many of them, */
+    GSV_ENOUGH_NUMBERS = 1 << 14, /* for groups of right-hand sides side by side, */
+    GSV_ENOUGH_LEAST = 33,        /* but so many at least, */
+    GSV_ENOUGH_SMALL = 66,        /* and at most; */
     GSV_ENOUGH_BACKWARD = 264,    /* backward two for each SM */
     GSV_FOLDED = 96,              /* columns of a piece at most, where its task assembles them */
     GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together, */
