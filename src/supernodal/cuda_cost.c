@@ -16,9 +16,9 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 /*
  * Real numbers in double precision, so many right-hand sides side by side: microseconds a level, and times of the panels'
  * bytes and of a vector's, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most predictions
- * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. An H100's constants
- * (h100-cudss.jsonl) are 0.94 to 0.96 of these for levels, 0.87 to 0.93 for panels, and 0.7 to 0.8 for vectors and, with 256
- * columns, for panels, which are not memory's then.
+ * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. (In it small factors are not
+ * solved by groups side by side yet.) An H100's constants (h100-cudss.jsonl), for 1, 8 and 256, are 0.94 or 0.95 of these
+ * for levels, 0.92 to 0.94, or 0.78, for panels, and 0.72 to 0.77 for vectors.
  */
 typedef struct measured {
     int32_t columns;
@@ -101,10 +101,7 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
 /* So many groups of right-hand sides are solved side by side in a workspace for as many; 1: they are not. */
 static int side_groups(const gpusolve_factor *factor, int64_t nrhs) {
     const gsv_cuda_factor *device = factor->prepared;
-    if (factor->dtype != GPUSOLVE_DOUBLE || nrhs <= GSV_SIDE_COLUMNS ||
-        nrhs > GSV_SIDE_COLUMNS * gsv_cuda_side(&device->form))
-        return 1;
-    return gsv_cuda_side_groups(nrhs);
+    return factor->dtype == GPUSOLVE_DOUBLE ? gsv_cuda_side_groups(gsv_cuda_side(&device->form), nrhs) : 1;
 }
 
 /* From solves on an H100, of 29 factors that have 8 groups, 4 or 3. */

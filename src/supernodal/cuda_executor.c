@@ -177,7 +177,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     const int64_t most = is_many ? many : columns;
     const int side = gsv_cuda_side(&form) < call.work->side ? gsv_cuda_side(&form) : call.work->side;
     const int64_t at_once = b->cols < most ? b->cols : most;
-    const int by_side = at_once > GSV_SIDE_COLUMNS && at_once <= GSV_SIDE_COLUMNS * side;
+    const int by_side = gsv_cuda_side_groups(side, at_once) > 1;
     /* all columns have the bits of one width, those of the last block too */
     const int broad = is_many && many > GSV_MANY_BROAD && b->cols > GSV_MANY_BROAD;
     const int64_t least = b->cols > GSV_MANY_LEAST && many > GSV_MANY_LEAST ? GSV_MANY_COLUMNS
@@ -189,7 +189,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         const int beside =
             is_many ? gsv_cuda_many_columns(&factor->plan, factor->dtype, count > least ? count : least) : 0;
         const gsv_cuda_width wide =
-            by_side ? gsv_cuda_side_width(gsv_cuda_side_groups(count))
+            by_side ? gsv_cuda_side_width(gsv_cuda_side_groups(side, count))
                     : (gsv_cuda_width){
                           {beside, broad}, gsv_cuda_class_index(call.sweeps, form.block_columns, count), 1};
         status = gsv_cuda_check(solve_columns(&call, wide, &b_part, &x_part), "solving", &handle->message);

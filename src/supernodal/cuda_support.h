@@ -109,8 +109,8 @@ int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype);
 int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
 /* So many groups of right-hand sides at most are solved side by side (stream.h); 1: none are. */
 int gsv_cuda_side(const gsv_sweep_form *form);
-/* How many of them have so many right-hand sides: as many as there is a graph for. */
-int gsv_cuda_side_groups(int64_t columns);
+/* So many of them have so many right-hand sides, where there may be `side`; 1: they are not solved so. */
+int gsv_cuda_side_groups(int side, int64_t columns);
 /* Can a factor be solved with by the kernels for many right-hand sides? Not if a triangle is
  * kept for substitution, or was inverted in parts in a branch. */
 int gsv_cuda_takes_many(const gsv_cuda_factor *device);

@@ -51,12 +51,12 @@ int gsv_cuda_side(const gsv_sweep_form *form) {
                : 1;
 }
 
-int gsv_cuda_side_groups(int64_t columns) {
-    static const int groups[] = {1, 2, 3, 4, 6, GSV_SIDE};
-    int k = 0;
-    while (groups[k] * GSV_SIDE_COLUMNS < columns)
-        k++;
-    return groups[k];
+int gsv_cuda_side_groups(int side, int64_t columns) {
+    static const int groups[] = {2, 3, 4, 6, GSV_SIDE};
+    for (size_t k = 0; columns > GSV_SIDE_COLUMNS && k < sizeof groups / sizeof *groups; k++)
+        if (groups[k] <= side && groups[k] * GSV_SIDE_COLUMNS >= columns)
+            return groups[k];
+    return 1;
 }
 
 int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
@@ -283,7 +283,7 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     const int classes = gsv_cuda_largest_class(plan, sweeps, workspace->max_nrhs) + 1;
     state->same_bits = handle->same_bits;
     const gsv_sweep_form form = gsv_cuda_form_of(device, state);
-    const int side = gsv_cuda_side(&form);
+    const int side = gsv_cuda_side(&form) < state->side ? gsv_cuda_side(&form) : state->side;
     const int many = gsv_cuda_takes_many(device) && !state->same_bits
                          ? gsv_cuda_many_columns(&factor->plan, factor->dtype, workspace->max_nrhs)
                          : 0;
@@ -302,10 +302,9 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const gsv_cuda_width wide = width_of(k);
         const int beside = wide.many.columns, few = gsv_cuda_before_many(plan, factor->dtype);
-        if (wide.groups > 1 ? wide.groups > side || wide.groups > state->side ||
-                                  wide.groups < gsv_cuda_side_groups(wide.groups * GSV_SIDE_COLUMNS)
-            : beside > 0 ? beside > many || beside <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
-                         : k >= classes || (many > 0 && sweeps->classes[k] > few))
+        if (wide.groups > 1 ? gsv_cuda_side_groups(side, wide.groups * GSV_SIDE_COLUMNS) != wide.groups
+            : beside > 0    ? beside > many || beside <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
+                            : k >= classes || (many > 0 && sweeps->classes[k] > few))
             continue;
         cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
         if (error == cudaSuccess)

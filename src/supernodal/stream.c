@@ -170,6 +170,7 @@ static int32_t count_spare(const gsv_piece_list *list) {
     return by_two / 2 + by_four / 4 * 3 + block;
 }
 
+/* Forward tasks of a level at least, if they are of the larger kind, for a block of right-hand sides. */
 static int64_t enough_forward(const gsv_stream *stream) {
     const int64_t tasks = stream->numbers / GSV_ENOUGH_NUMBERS;
     if (stream->numbers >= GSV_ENOUGH_LARGE)
@@ -283,6 +284,7 @@ static bool place_rows(const gsv_plan *plan, gsv_stream *stream, const member *m
     return true;
 }
 
+/* gsv_stream.side */
 static int choose_side(const gsv_plan *plan) {
     const int64_t size = plan->tiles->panel_ptr[plan->l.nsuper] + GSV_SIDE_COLUMN * (int64_t)plan->l.n;
     const int64_t groups = size <= GSV_SIDE_8 ? 8 : size <= GSV_SIDE_4 ? 4 : size <= GSV_SIDE_3 ? 3 : 1;

@@ -46,7 +46,7 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         const int is_stream = !strcmp(cost->tier[i].name, "stream");
         measured |= is_stream || !strcmp(cost->tier[i].name, "tiles");
         if (is_stream && cost->nrhs > GSV_SIDE_COLUMNS) {
-            groups = gsv_cuda_side_groups(cost->nrhs);
+            groups = gsv_cuda_side_groups(GSV_SIDE, cost->nrhs);
             group.nrhs = GSV_SIDE_COLUMNS;
         }
         upper_bytes += strcmp(cost->tier[i].name, "branch") ? cost->tier[i].bytes : 0;
