@@ -1,7 +1,7 @@
 /*
  * What a solve on the device is predicted to take (cuda_cost.c): no device is wanted. For plans made here it is within a
  * third of what an H200 has taken by bench/results/h200-cudss.jsonl; it grows with the right-hand sides, not within a
- * class, and with fewer bytes a second; and blocks of 256 right-hand sides add up.
+ * class, and with fewer bytes a second; and blocks of 256 right-hand sides add up. How many groups are side by side.
  */
 #include "plan_example.h"
 
@@ -52,7 +52,25 @@ static void check_matrix(const char *spec, const double *measured, cholmod_commo
     close_example(&e, common);
 }
 
+/* Groups side by side: enough for all columns, no more than there may be, or none. */
+static void check_groups(void) {
+    testing_in("groups side by side");
+    for (int side = 0; side <= GSV_SIDE; side++)
+        for (int64_t columns = 0; columns <= 2 * GSV_SIDE * GSV_SIDE_COLUMNS; columns++) {
+            const int groups = gsv_cuda_side_groups(side, columns);
+            CHECK(groups == 1 || (groups <= side && groups * GSV_SIDE_COLUMNS >= columns));
+            CHECK(columns > GSV_SIDE_COLUMNS || groups == 1);
+            CHECK(groups <= 4 ? groups == 1 || (groups - 1) * GSV_SIDE_COLUMNS < columns
+                              : (groups - 2) * GSV_SIDE_COLUMNS < columns);
+        }
+    static const int64_t cases[][3] = {{8, 9, 2},  {8, 17, 3}, {4, 32, 4}, {8, 40, 6}, {8, 64, 8}, {8, 65, 1},
+                                       {3, 24, 3}, {3, 25, 1}, {4, 33, 1}, {8, 8, 1},  {1, 16, 1}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        CHECK(gsv_cuda_side_groups((int)cases[k][0], cases[k][1]) == cases[k][2]);
+}
+
 int main(void) {
+    check_groups();
     cholmod_common common;
     cholmod_start(&common);
     common.nmethods = 1; /* as in these records */
