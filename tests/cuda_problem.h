@@ -1,8 +1,10 @@
-/* What tests of the CUDA backend share: a matrix, CHOLMOD's factor, and its import on the device. */
+/* What tests of the CUDA backend share: a matrix, CHOLMOD's factor, its import on the device, and solves in a graph. */
 #ifndef GPUSOLVE_TESTS_CUDA_PROBLEM_H
 #define GPUSOLVE_TESTS_CUDA_PROBLEM_H
 
 #include "testing.h"
+
+#include <cuda_runtime_api.h>
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
@@ -16,15 +18,19 @@ typedef struct problem {
     int64_t n;
 } problem;
 
-static inline void open_problem(problem *p, const char *spec) {
+static inline void open_kind(problem *p, const char *spec, gpusolve_factor_kind kind) {
     cholmod_start(&p->common);
     p->a = testing_load(spec, &p->common);
     REQUIRE(p->a);
-    p->l = testing_factorize(p->a, GPUSOLVE_SUPERNODAL_LL, &p->common);
+    p->l = testing_factorize(p->a, kind, &p->common);
     REQUIRE(p->l);
     p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
     REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
     p->n = (int64_t)p->l->n;
+}
+
+static inline void open_problem(problem *p, const char *spec) {
+    open_kind(p, spec, GPUSOLVE_SUPERNODAL_LL);
 }
 
 static inline void close_problem(problem *p) {
@@ -41,6 +47,38 @@ static inline gpusolve_dense on_device(const gpusolve_dense *host) {
     device.values = device_new(host->values, testing_block_bytes(host));
     REQUIRE(device.values);
     return device;
+}
+
+/* A solve of A x = b is captured, and has these bits whenever it is replayed. */
+static inline void check_replays(const problem *p, gpusolve_workspace *workspace, const gpusolve_dense *b,
+                                 const gpusolve_dense *expected, int runs) {
+    const gpusolve_dense x = testing_block(b->dtype, GPUSOLVE_COL_MAJOR, p->n, b->cols, 0);
+    const gpusolve_dense device_b = on_device(b), device_x = on_device(&x);
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_STATUS(gpusolve_set_stream(p->handle, stream), GPUSOLVE_OK);
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &device_b, &device_x),
+                 GPUSOLVE_OK);
+    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+    for (int run = 0; run < runs; run++) {
+        CHECK(device_fill(device_x.values, 0xff, testing_block_bytes(&x)) == 0);
+        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
+        CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+        CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
+        CHECK(testing_same_bits(&x, 0, expected, 0, b->cols));
+    }
+    CHECK_STATUS(gpusolve_workspace_check(p->handle, workspace), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_set_stream(p->handle, NULL), GPUSOLVE_OK);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+    device_delete(device_b.values);
+    device_delete(device_x.values);
+    free(x.values);
 }
 
 #endif

@@ -79,7 +79,7 @@ static cudaError_t lower_backward(const gsv_branches *branches, const gsv_device
 template <int N> static cudaError_t lower_reserve(const gsv_branches *branches) {
     const size_t forward = size_t(most_bytes(branches, forward_room_bytes<N>));
     cudaError_t error = cudaSuccess;
-    for (int side = 0; side < 2 && error == cudaSuccess; side++)
+    for (int side = 0; side <= (8 * N == GSV_SIDE_COLUMNS) && error == cudaSuccess; side++)
         error = allow_shared(reinterpret_cast<const void *>(forward_kernel<N>(side)), forward);
     return error != cudaSuccess
                ? error

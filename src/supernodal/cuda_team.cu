@@ -73,7 +73,7 @@ template <int NR> static cudaError_t team_reserve(const gsv_branches *branches) 
     const int forward = branches->team_forward ? most_bytes(branches, team_forward_room<NR>) : 0;
     const int backward = most_bytes(branches, team_backward_room<NR>);
     cudaError_t error = cudaSuccess;
-    for (int side = 0; side < 2 && error == cudaSuccess; side++) {
+    for (int side = 0; side <= (NR == GSV_SIDE_COLUMNS) && error == cudaSuccess; side++) {
         error = allow_shared(reinterpret_cast<const void *>(forward_kernel<NR>(side)), size_t(forward));
         if (error == cudaSuccess)
             error = allow_shared(reinterpret_cast<const void *>(backward_kernel<NR>(side)), size_t(backward));

@@ -128,8 +128,8 @@ enum {
     GSV_SIDE_4 = 6400000,
     GSV_SIDE_3 = 12800000,
     GSV_SIDE = 8, /* groups at most */
-    /* a triangle of more columns is solved with so only if it is well-conditioned: sums of few right-hand sides have longer
-     * chains of terms than those of many, and lose more (test_condition.c) */
+    /* a triangle of more columns is solved with so only if it is well-conditioned: elsewhere the streams' sums lose more
+     * than those of many right-hand sides (test_condition.c) */
     GSV_SIDE_WIDEST = 448
 };
 

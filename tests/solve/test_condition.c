@@ -159,9 +159,8 @@ static void check_example(gpusolve_backend backend, const example *e) {
     fill(&b, l);
     const int just_trusted = e->growth > 50 && e->growth < (nc < 576 ? 100 : 120); /* cuda_panel_inverse.h */
     const double times = !just_trusted ? 10 : nc < 960 ? 20 : 25;
-    const double times_of_8 =
-        just_trusted && nc >= 576 ? 25 : times;             /* fewer columns have longer chains of terms */
-    static const int widths[] = {1, 8, 9, 17, 25, COLUMNS}; /* every class of right-hand sides */
+    const double times_of_8 = just_trusted && nc >= 576 ? 25 : times; /* in a stream: GSV_SIDE_WIDEST */
+    static const int widths[] = {1, 8, 9, 17, 25, COLUMNS};           /* every class of right-hand sides */
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
         const int cols = widths[w];
         gpusolve_dense b_part = b, x_part = x;

@@ -8,7 +8,6 @@
  */
 #include "cuda_problem.h"
 
-#include <cuda_runtime_api.h>
 #include <stddef.h>
 
 #include "supernodal/cuda_support.h"
@@ -77,40 +76,14 @@ static void check_system(const problem *p, gpusolve_system system, int64_t wides
 static void check_capture(const problem *p, int64_t cols) {
     testing_in("%lld columns in a graph", (long long)cols);
     const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
-    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
     const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
     testing_fill(&b, 8);
-    const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
     gpusolve_workspace *workspace = NULL;
-    cudaStream_t stream = NULL;
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
-    CHECK_STATUS(gpusolve_set_stream(p->handle, stream), GPUSOLVE_OK);
     REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
-    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
-    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &device_b, &device_x),
-                 GPUSOLVE_OK);
-    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
-    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
-    for (int run = 0; run < 30; run++) {
-        CHECK(device_fill(device_x.values, 0xff, testing_block_bytes(&x)) == 0);
-        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
-        CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
-        CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
-        CHECK(testing_same_bits(&x, 0, &expected, 0, cols));
-    }
-    CHECK_STATUS(gpusolve_workspace_check(p->handle, workspace), GPUSOLVE_OK);
-    CHECK_STATUS(gpusolve_set_stream(p->handle, NULL), GPUSOLVE_OK);
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
+    check_replays(p, workspace, &b, &expected, 30);
     gpusolve_workspace_destroy(workspace);
-    cudaStreamDestroy(stream);
-    device_delete(device_b.values);
-    device_delete(device_x.values);
     free(b.values);
-    free(x.values);
     free(expected.values);
 }
 

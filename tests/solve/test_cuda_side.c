@@ -7,23 +7,11 @@
  */
 #include "cuda_problem.h"
 
-#include <cuda_runtime_api.h>
 #include <stddef.h>
 
 #include "supernodal/cuda_workspace.h"
 
 enum { EIGHT = GSV_SIDE_COLUMNS, COLUMNS = EIGHT * GSV_SIDE, SYSTEMS = 9 };
-
-static void open_kind(problem *p, const char *spec, gpusolve_factor_kind kind) {
-    cholmod_start(&p->common);
-    p->a = testing_load(spec, &p->common);
-    REQUIRE(p->a);
-    p->l = testing_factorize(p->a, kind, &p->common);
-    REQUIRE(p->l);
-    p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
-    REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
-    p->n = (int64_t)p->l->n;
-}
 
 static int side_of(const problem *p) {
     return gsv_cuda_side(&((gsv_cuda_factor *)p->factor->prepared)->form);
@@ -86,38 +74,13 @@ static void check_system(const problem *p, gpusolve_system system) {
 
 static void check_capture(const problem *p, int64_t cols) {
     testing_in("%lld columns in a graph", (long long)cols);
-    const gpusolve_dense b = new_block(p, cols), x = new_block(p, cols), expected = new_block(p, cols);
+    const gpusolve_dense b = new_block(p, cols), expected = new_block(p, cols);
     testing_fill(&b, 8);
     solve_by_eight(p, GPUSOLVE_A, &b, &expected);
-    const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
     gpusolve_workspace *workspace = new_workspace(p, cols);
-    cudaStream_t stream = NULL;
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
-    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
-    CHECK_STATUS(gpusolve_set_stream(p->handle, stream), GPUSOLVE_OK);
-    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
-    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &device_b, &device_x),
-                 GPUSOLVE_OK);
-    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
-    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
-    for (int run = 0; run < 100; run++) {
-        CHECK(device_fill(device_x.values, 0xff, testing_block_bytes(&x)) == 0);
-        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
-        CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
-        CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
-        CHECK(testing_same_bits(&x, 0, &expected, 0, cols));
-    }
-    CHECK_STATUS(gpusolve_workspace_check(p->handle, workspace), GPUSOLVE_OK);
-    CHECK_STATUS(gpusolve_set_stream(p->handle, NULL), GPUSOLVE_OK);
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
-    cudaStreamDestroy(stream);
+    check_replays(p, workspace, &b, &expected, 100);
     gpusolve_workspace_destroy(workspace);
-    device_delete(device_b.values);
-    device_delete(device_x.values);
     free(b.values);
-    free(x.values);
     free(expected.values);
 }
 
