@@ -15,22 +15,43 @@ typedef struct problem {
     cholmod_factor *l;
     gpusolve_handle *handle;
     gpusolve_factor *factor;
+    gpusolve_dtype dtype; /* GPUSOLVE_DOUBLE, or GPUSOLVE_FLOAT: rounded */
     int64_t n;
 } problem;
 
-static inline void open_kind(problem *p, const char *spec, gpusolve_factor_kind kind) {
+/* The factor, rounded to single precision. */
+static inline gpusolve_factor *import_rounded(gpusolve_handle *handle, const cholmod_factor *l) {
+    gpusolve_factor *factor = NULL;
+    gpusolve_factor_data data = testing_factor_data(l);
+    const size_t numbers = l->is_super ? l->xsize : l->nzmax;
+    float *rounded = malloc(numbers * sizeof *rounded);
+    REQUIRE(rounded && data.dtype == GPUSOLVE_DOUBLE);
+    for (size_t k = 0; k < numbers; k++)
+        rounded[k] = (float)((const double *)l->x)[k];
+    data.dtype = GPUSOLVE_FLOAT;
+    data.x = rounded;
+    REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
+    free(rounded);
+    return factor;
+}
+
+static inline void open_kind(problem *p, const char *spec, gpusolve_factor_kind kind, gpusolve_dtype dtype) {
     cholmod_start(&p->common);
+    p->dtype = dtype;
     p->a = testing_load(spec, &p->common);
     REQUIRE(p->a);
     p->l = testing_factorize(p->a, kind, &p->common);
     REQUIRE(p->l);
     p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
-    REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
+    if (dtype == GPUSOLVE_FLOAT)
+        p->factor = import_rounded(p->handle, p->l);
+    else
+        REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
     p->n = (int64_t)p->l->n;
 }
 
 static inline void open_problem(problem *p, const char *spec) {
-    open_kind(p, spec, GPUSOLVE_SUPERNODAL_LL);
+    open_kind(p, spec, GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE);
 }
 
 static inline void close_problem(problem *p) {
@@ -39,6 +60,33 @@ static inline void close_problem(problem *p) {
     cholmod_free_factor(&p->l, &p->common);
     cholmod_free_sparse(&p->a, &p->common);
     cholmod_finish(&p->common);
+}
+
+/* So many columns of its numbers. */
+static inline gpusolve_dense new_block(const problem *p, int64_t cols) {
+    return testing_block(p->dtype, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+}
+
+/* Columns first .. first + cols - 1 of a block by columns. */
+static inline gpusolve_dense columns_of(const gpusolve_dense *b, int64_t first, int64_t cols) {
+    gpusolve_dense part = *b;
+    part.values = (char *)b->values + (size_t)(first * b->ld) * testing_bytes(b->dtype);
+    part.cols = cols;
+    return part;
+}
+
+/* All bits of a number ones: the pattern of what is not there yet. */
+static inline void set_all_ones(const gpusolve_dense *b, int64_t i, int64_t j) {
+    memset((char *)b->values + (size_t)(j * b->ld + i) * testing_bytes(b->dtype), 0xff,
+           testing_bytes(b->dtype));
+}
+
+static inline int64_t count_nans(const gpusolve_dense *x) {
+    int64_t nans = 0;
+    for (int64_t j = 0; j < x->cols; j++)
+        for (int64_t i = 0; i < x->rows; i++)
+            nans += isnan(creal(testing_get(x, i, j)));
+    return nans;
 }
 
 /* A block of the user's in device memory, filled from the host's. */

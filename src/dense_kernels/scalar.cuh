@@ -21,6 +21,23 @@ template <typename R> struct traits<complex<R>> {
     static const bool is_complex = true;
 };
 
+/* A kind of numbers: those of panels, and of the caller, and those of a solve's vectors. */
+template <typename N> struct numbers { typedef N panel, vector; };
+
+/* Panels in single precision, vectors in double: what a solve reads most has half the bytes, and every sum is one of
+ * doubles, on the same tensor cores. */
+struct mixed {};
+template <> struct numbers<mixed> {
+    typedef float panel;
+    typedef double vector;
+};
+template <> struct traits<mixed> {
+    typedef float real;
+    static const bool is_complex = false;
+};
+template <typename N> using panel_number = typename numbers<N>::panel;
+template <typename N> using vector_number = typename numbers<N>::vector;
+
 template <typename T> __host__ __device__ __forceinline__ T make(typename traits<T>::real re) {
     if constexpr (traits<T>::is_complex)
         return T{re, 0};
@@ -149,6 +166,24 @@ template <typename T, int N> __device__ __forceinline__ void load_run(const T *f
         for (int k = 0; k < N; k++)
             to[k] = from[k];
     }
+}
+
+/* Two numbers of a panel that stand side by side, as those of vectors. */
+__device__ __forceinline__ double2 load_two(const double *from) {
+    return *reinterpret_cast<const double2 *>(from);
+}
+__device__ __forceinline__ double2 load_two(const float *from) {
+    const float2 two = *reinterpret_cast<const float2 *>(from);
+    return make_double2(two.x, two.y);
+}
+
+template <typename T> __device__ __forceinline__ void load_pair_of_panel(const T *from, T (&to)[2]) {
+    load_run(from, to);
+}
+__device__ __forceinline__ void load_pair_of_panel(const float *from, double (&to)[2]) {
+    const double2 two = load_two(from);
+    to[0] = two.x;
+    to[1] = two.y;
 }
 
 template <typename T, int N> __device__ __forceinline__ void store_run(T *to, const T (&from)[N]) {

@@ -86,8 +86,8 @@ struct owed_rows {
     }
 };
 
-/* A piece in its slot. */
-template <int NR> struct block_slot {
+/* A piece in its slot. P: a panel's number; whichever it is, there is room for doubles. */
+template <typename P, int NR> struct block_slot {
     typedef block_slot_room room;
     char *memory;
     __device__ __forceinline__ const stream_header &header() const {
@@ -96,8 +96,8 @@ template <int NR> struct block_slot {
     __device__ __forceinline__ const gsv_piece &piece() const {
         return header().piece;
     }
-    __device__ __forceinline__ const double *panel() const {
-        return reinterpret_cast<const double *>(memory + room::PANEL + header().shift);
+    __device__ __forceinline__ const P *panel() const {
+        return reinterpret_cast<const P *>(memory + room::PANEL + header().shift);
     }
     __device__ __forceinline__ double *payload() const {
         return reinterpret_cast<double *>(memory + room::PANEL);

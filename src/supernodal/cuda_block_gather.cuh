@@ -11,9 +11,9 @@ namespace gsv {
 
 /* List b of a piece, at most 64 rows: calls keep(row, sum) for each of 64 rows with what it is owed, and, before
  * `columns`, with the right-hand side, from y on. Of more rows than there are the sums are zeros. */
-template <int NR, typename Keep>
-__device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const block_slot<NR> &slot,
-                                            const double *y, int columns, Keep keep) {
+template <int NR, typename Slot, typename Keep>
+__device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const Slot &slot, const double *y,
+                                            int columns, Keep keep) {
     typedef block_gather<NR> shape;
     constexpr int OWN = GSV_TILE * GSV_GROUPS / shape::STEP;
     const gsv_piece &p = slot.piece();
@@ -41,8 +41,8 @@ __device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const
 
 /* The rows that each task assembles: those that it multiplies with, of a triangle of few columns, with the pieces of
  * its first block rows, and those that its results are added to. */
-template <int NR>
-__device__ __forceinline__ void gather_folded(const block_gather<NR> &block, const block_slot<NR> &slot,
+template <int NR, typename Slot>
+__device__ __forceinline__ void gather_folded(const block_gather<NR> &block, const Slot &slot,
                                               const double *y) {
     typedef block_gather<NR> shape;
     const gsv_piece &p = slot.piece();
@@ -75,8 +75,8 @@ __device__ __forceinline__ void gather_folded(const block_gather<NR> &block, con
 
 /* The front of the piece before, whose slot is `old`, of the same columns: so it stands alike, and each thread copies
  * what it wrote itself. */
-template <int NR>
-__device__ __forceinline__ void copy_front(const block_slot<NR> &old, const block_slot<NR> &slot) {
+template <int NR, typename Slot>
+__device__ __forceinline__ void copy_front(const Slot &old, const Slot &slot) {
     typedef gather_thread<NR, false> thread;
     const gsv_piece &p = slot.piece();
     const forward_runs<NR> runs(p);
@@ -93,9 +93,9 @@ __device__ __forceinline__ void copy_front(const block_slot<NR> &old, const bloc
 }
 
 /* Of a triangle of many columns some tasks assemble the rows, and publish them; every other task reads them there. */
-template <int NR>
-__device__ __forceinline__ void gather_front(const block_gather<NR> &block, const block_slot<NR> &slot,
-                                             const double *y, double *published) {
+template <int NR, typename Slot>
+__device__ __forceinline__ void gather_front(const block_gather<NR> &block, const Slot &slot, const double *y,
+                                             double *published) {
     const gsv_piece &p = slot.piece();
     if (!(p.flags & GSV_PIECE_PUBLISHES))
         return;
@@ -109,8 +109,8 @@ __device__ __forceinline__ void gather_front(const block_gather<NR> &block, cons
 
 /* What such a task multiplies with, and what its results are added to: for the rows below the triangle, and those of a
  * part that is not the first one. */
-template <int NR>
-__device__ __forceinline__ void gather_published(const block_gather<NR> &block, const block_slot<NR> &slot,
+template <int NR, typename Slot>
+__device__ __forceinline__ void gather_published(const block_gather<NR> &block, const Slot &slot,
                                                  const double *y, const double *published) {
     typedef gather_thread<NR, false> thread;
     const gsv_piece &p = slot.piece();
@@ -134,9 +134,9 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
 }
 
 /* A narrow supernode, forward: all its rows. front: in the slot of its last piece. */
-template <int NR>
-__device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, const block_slot<NR> &slot,
-                                              double *front, const double *y) {
+template <int NR, typename Slot>
+__device__ __forceinline__ void gather_narrow(const block_gather<NR> &block, const Slot &slot, double *front,
+                                              const double *y) {
     typedef block_gather<NR> shape;
     constexpr int ROWS = 2;
     const gsv_piece &p = slot.piece();

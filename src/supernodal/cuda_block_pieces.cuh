@@ -84,13 +84,12 @@ template <int NR> struct block_product {
  * acc += the product of columns of a block row, of those of a piece before `last`, with a front. Of the four runs
  * columns begin .. stop - 1 each: one of each run makes four terms. panel: the lane's run of this block row.
  */
-template <int NR>
-__device__ __forceinline__ void multiply_row(block_product<NR> &block, const double *panel,
-                                             const double *front, const forward_runs<NR> &runs, int begin,
-                                             int stop, int last) {
+template <int NR, typename P>
+__device__ __forceinline__ void multiply_row(block_product<NR> &block, const P *panel, const double *front,
+                                             const forward_runs<NR> &runs, int begin, int stop, int last) {
     constexpr int N = NR / 8;
     const int g = block.g(), q = block.q();
-    const double *at = panel + GSV_TILE * begin + 2 * g;
+    const P *at = panel + GSV_TILE * begin + 2 * g;
     const double *v[N]; /* rows four apart stand alike */
 #pragma unroll
     for (int n = 0; n < N; n++)
@@ -99,7 +98,7 @@ __device__ __forceinline__ void multiply_row(block_product<NR> &block, const dou
         double2 a[4];
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            a[k] = is_there(k) ? *reinterpret_cast<const double2 *>(at + GSV_TILE * k) : make_double2(0, 0);
+            a[k] = is_there(k) ? load_two(at + GSV_TILE * k) : make_double2(0, 0);
 #pragma unroll
         for (int n = 0; n < N; n++) {
             double x[4];
@@ -213,9 +212,9 @@ __device__ __forceinline__ int columns_of_split(int length, const group_split &m
 }
 
 /* After the last piece of a task. It reads anew what it needs of the piece: no register is kept for it before. */
-template <int NR>
-__device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const block_slot<NR> &slot,
-                                                 uint64_t *empty, double *x, double *u, double *published) {
+template <int NR, typename Slot>
+__device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const Slot &slot, uint64_t *empty,
+                                                 double *x, double *u, double *published) {
     asm volatile("" : "+r"(block.thread)::"memory");
     const gsv_piece &p = slot.piece();
     const group_split my(p.groups, block.warp());
@@ -249,9 +248,9 @@ __device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const
 
 /* After the last piece of the columns before a part of a triangle that is inverted in parts, where the same task has the
  * part's own columns: the rows of the part are complete, and published. Those below the triangle go on. */
-template <int NR>
-__device__ __forceinline__ void publish_part(block_product<NR> &block, const block_slot<NR> &slot,
-                                             uint64_t *empty, double *published) {
+template <int NR, typename Slot>
+__device__ __forceinline__ void publish_part(block_product<NR> &block, const Slot &slot, uint64_t *empty,
+                                             double *published) {
     asm volatile("" : "+r"(block.thread)::"memory");
     const gsv_piece &p = slot.piece();
     const group_split my(p.groups, block.warp());
@@ -276,9 +275,9 @@ __device__ __forceinline__ void publish_part(block_product<NR> &block, const blo
  * Columns of the block rows of a wide supernode. Fragments: rows g and g + 8 are rows 2 g and 2 g + 1 of the
  * tile, which one load of 16 bytes brings.
  */
-template <int NR>
-__device__ __forceinline__ void rows_forward(block_product<NR> &block, const block_slot<NR> &slot,
-                                             uint64_t *empty, double *x, double *u, double *published) {
+template <int NR, typename Slot>
+__device__ __forceinline__ void rows_forward(block_product<NR> &block, const Slot &slot, uint64_t *empty,
+                                             double *x, double *u, double *published) {
     const gsv_piece &p = slot.piece();
     const int count = p.count;
     const group_split my(p.groups, block.warp());
@@ -303,8 +302,8 @@ __device__ __forceinline__ void rows_forward(block_product<NR> &block, const blo
 }
 
 /* Where the columns of a narrow supernode are, in one slot or two: entry (i, j) is at base(j) + i. */
-struct narrow_panel {
-    const double *low, *high;
+template <typename P> struct narrow_panel {
+    const P *low, *high;
     int nr, nc, second; /* column that the second piece begins with */
 
     __device__ __forceinline__ double at(int i, int j) const {
@@ -315,9 +314,9 @@ struct narrow_panel {
 };
 
 /* A narrow supernode: sixty-four rows at a time, sixteen a warp. Fragments: rows 2 g and 2 g + 1. */
-template <int NR>
+template <int NR, typename P>
 __device__ __forceinline__ void narrow_forward(block_product<NR> &block, const gsv_piece &p,
-                                               const narrow_panel &panel, const double *front, double *x,
+                                               const narrow_panel<P> &panel, const double *front, double *x,
                                                double *u) {
     constexpr int N = NR / 8;
     double(&acc)[N][4] = block.acc;
@@ -364,9 +363,9 @@ __device__ __forceinline__ void narrow_forward(block_product<NR> &block, const g
  * one load of 16 bytes brings. Lanes of odd g read the other half of a tile's column first, against bank
  * conflicts.
  */
-template <int NR>
-__device__ __forceinline__ void columns_backward(block_product<NR> &block, const block_slot<NR> &slot,
-                                                 uint64_t *empty, double *y, double *z) {
+template <int NR, typename Slot>
+__device__ __forceinline__ void columns_backward(block_product<NR> &block, const Slot &slot, uint64_t *empty,
+                                                 double *y, double *z) {
     constexpr int N = NR / 8;
     double(&acc)[N][4] = block.acc;
     const gsv_piece &p = slot.piece();
@@ -378,13 +377,11 @@ __device__ __forceinline__ void columns_backward(block_product<NR> &block, const
     if (p.flags & GSV_PIECE_FIRST)
         block.clear();
     for (int t = p.count - 1 - split; t >= 0 && p.first + t >= group; t -= splits) {
-        const double *tile = slot.panel() + (t * groups + group - p.place) * 256 + 16 * g + 2 * q;
+        const auto *tile = slot.panel() + (t * groups + group - p.place) * 256 + 16 * g + 2 * q;
         const double *v = front + GSV_TILE * t * NR;
         const int other = g % 2 * 8;
-        const double2 a0 = *reinterpret_cast<const double2 *>(tile + other);
-        const double2 a1 = *reinterpret_cast<const double2 *>(tile + (8 - other));
-        const double2 b0 = *reinterpret_cast<const double2 *>(tile + 128 + other);
-        const double2 b1 = *reinterpret_cast<const double2 *>(tile + 128 + (8 - other));
+        const double2 a0 = load_two(tile + other), a1 = load_two(tile + (8 - other));
+        const double2 b0 = load_two(tile + 128 + other), b1 = load_two(tile + 128 + (8 - other));
         const double2 low[2] = {other ? a1 : a0, other ? a0 : a1};
         const double2 high[2] = {other ? b1 : b0, other ? b0 : b1};
         double sum[N][4] = {};
@@ -420,9 +417,9 @@ __device__ __forceinline__ void columns_backward(block_product<NR> &block, const
 
 /* A narrow supernode: sixteen rows of sixty-four a warp, and then the four sums. Fragments: rows g and g + 8 are
  * columns, terms are rows as above. partial: the slot's panel and front, when all have read them. */
-template <int NR>
+template <int NR, typename P>
 __device__ __forceinline__ void narrow_backward(block_product<NR> &block, const gsv_piece &p,
-                                                const narrow_panel &panel, const double *front,
+                                                const narrow_panel<P> &panel, const double *front,
                                                 double *partial, double *y, double *z) {
     constexpr int N = NR / 8, PARTIAL = block_product<NR>::PARTIAL;
     const int warp = block.warp(), g = block.g(), q = block.q();

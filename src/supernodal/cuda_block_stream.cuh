@@ -1,5 +1,5 @@
 /*
- * The upper tree (stream.h) for a block of 8 right-hand sides in double precision, backward also of 16: each sweep is
+ * The upper tree (stream.h) for a block of 8 right-hand sides, real numbers, backward also of 16: each sweep is
  * one launch, as for one right-hand side (cuda_stream.cuh), two blocks an SM, or three. The producer is the same.
  *
  *      forward   [x1; u] = [W; -M] f1 + [0; f2]      backward   x1 = [W; -M]' [x1; x(rows below)]
@@ -54,14 +54,14 @@
 
 namespace gsv {
 
-/* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. */
-template <int NR, bool BACKWARD, bool SIDE>
+/* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z. P: the panels' numbers. */
+template <typename P, int NR, bool BACKWARD, bool SIDE>
 __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR, BACKWARD>::BLOCKS)
     block_stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const double *from, double *to,
                         double *u, double *published, gsv_stream_state *state, launch_part part) {
 #if __CUDA_ARCH__ >= 900
     typedef block_room<NR, BACKWARD> room;
-    typedef block_slot<NR> slot_of;
+    typedef block_slot<P, NR> slot_of;
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
     static_assert(room::SLOT % SHARED_LINE == 0, "whole lines");
     static_assert(BACKWARD || room::SLOTS == 2, "a front that is kept is in both slots");
@@ -94,8 +94,8 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
         barrier_wait(&barrier[n % room::SLOTS], n / room::SLOTS & 1);
     };
     if (threadIdx.x >= room::THREADS + room::GATHER_THREADS) {
-        produce<double, BACKWARD, room>(plan, list, state,
-                                        ring{memory, full, empty, ready, memory + room::STAGE, listed});
+        produce<P, BACKWARD, room>(plan, list, state,
+                                   ring{memory, full, empty, ready, memory + room::STAGE, listed});
         wait_for_first_part(part);
         return;
     }
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
         }
         /* a narrow supernode has two pieces at most: wait for both */
         const bool two = !(p.flags & GSV_PIECE_LAST);
-        narrow_panel panel = {at.panel(), nullptr, p.nr, p.nc, p.count};
+        narrow_panel<P> panel = {at.panel(), nullptr, p.nr, p.nc, p.count};
         const slot_of last = slot(n + two);
         if (two) {
             wait_for(full, n + 1);

@@ -90,8 +90,8 @@ struct memory_run {
 /* Lets L2 have what a block brings that begins when this one's time is over: panels, lists(its record) and, if wanted,
  * the list of its outside rows; and the record of one that begins later yet. By a warp, when all that its own block
  * waits for has been requested: blocks that begin together read together, and memory has nothing to do while they all
- * walk. */
-template <bool OUTSIDE, typename Lists>
+ * walk. P: the panels' numbers. */
+template <typename P, bool OUTSIDE, typename Lists>
 __device__ __forceinline__ void prefetch_branch_warp(const gsv_device_plan &plan, int which,
                                                      const branch_launch &launch, const Lists &lists) {
     const int lane = threadIdx.x % 32, next = which + launch.at_once;
@@ -99,8 +99,8 @@ __device__ __forceinline__ void prefetch_branch_warp(const gsv_device_plan &plan
         return;
     const gsv_branch later = read_branch(plan, next);
     if (lane == 0)
-        prefetch_run(static_cast<const double *>(plan.panels) + later.panel,
-                     round_up_16(later.numbers * int64_t(sizeof(double))));
+        prefetch_run(static_cast<const P *>(plan.panels) + later.panel,
+                     round_up_16(later.numbers * int64_t(sizeof(P))));
     if (lane == 1) {
         const memory_run run = lists(later);
         prefetch_run(run.from, run.bytes);

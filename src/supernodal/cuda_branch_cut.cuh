@@ -9,6 +9,15 @@
 
 namespace gsv {
 
+/* Calls call(p, columns): a number of the panels, and 8 for 8 right-hand sides, 16 for more, an integral constant. */
+template <typename Call> auto dispatch_panels(int floats, int nr, Call call) {
+    typedef std::integral_constant<int, 8> eight;
+    typedef std::integral_constant<int, 16> sixteen;
+    if (floats)
+        return nr == 8 ? call(float(), eight()) : call(float(), sixteen());
+    return nr == 8 ? call(double(), eight()) : call(double(), sixteen());
+}
+
 /* Bytes of shared memory that a branch takes. */
 typedef int room_function(const gsv_branch &);
 

@@ -82,7 +82,7 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
     int64_t count = 0;
     if (with_branches && factor->dtype == GPUSOLVE_DOUBLE && nrhs > 4) /* the classes of cuda_lower.h */
         for (int backward = 0; backward < 2; backward++)
-            count += gsv_lower_launches(&tiles->branches, backward, nrhs <= 8 ? 8 : 32);
+            count += gsv_lower_launches(&tiles->branches, 0, backward, nrhs <= 8 ? 8 : 32);
     else if (with_branches)
         count = 2;
     for (int32_t k = 0; k < plan->nlevels; k++) {
@@ -101,7 +101,7 @@ int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
 /* So many groups of right-hand sides are solved side by side in a workspace for as many; 1: they are not. */
 static int side_groups(const gpusolve_factor *factor, int64_t nrhs) {
     const gsv_cuda_factor *device = factor->prepared;
-    return factor->dtype == GPUSOLVE_DOUBLE ? gsv_cuda_side_groups(gsv_cuda_side(&device->form), nrhs) : 1;
+    return gsv_cuda_side_groups(gsv_cuda_side(&device->form), nrhs);
 }
 
 /* From solves on an H100, of 29 factors that have 8 groups, 4 or 3. */
@@ -110,7 +110,7 @@ double gsv_cuda_side_us(const gsv_plan *plan) {
 }
 
 /* The launches of both sweeps where the upper tree is a stream. */
-static int64_t launches_of_stream(const gsv_tiles *tiles, int64_t nrhs) {
+static int64_t launches_of_stream(const gsv_tiles *tiles, int floats, int64_t nrhs) {
     const gsv_branches *branches = &tiles->branches;
     const int nr = nrhs <= 8 ? 8 : 16;
     if (nrhs == 1)
@@ -119,7 +119,9 @@ static int64_t launches_of_stream(const gsv_tiles *tiles, int64_t nrhs) {
                           (tiles->stream.block_backward.tasks > 0);
     if (branches->count == 0)
         return upper;
-    return upper + (branches->team_forward ? gsv_team_launches : gsv_lower_launches)(branches, 0, nr) +
+    return upper +
+           (branches->team_forward ? gsv_team_launches(branches, 0, nr)
+                                   : gsv_lower_launches(branches, floats, 0, nr)) +
            gsv_team_launches(branches, 1, nr);
 }
 
@@ -159,7 +161,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     if (streamed) {
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
-        cost->launches = launches_of_stream(tiles, together);
+        cost->launches = launches_of_stream(tiles, factor->dtype == GPUSOLVE_FLOAT, together);
     } else if (many) {
         gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
@@ -201,7 +203,7 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
                  (long long)inside);
     gsv_text_add(text, "limbs: %d, of more than one right-hand side forward\n",
                  gsv_cuda_sweeps(factor->dtype)->block_class > 0 ? (int)tiles->limbs.count : 0);
-    const int side = factor->dtype == GPUSOLVE_DOUBLE ? gsv_cuda_side(&device->form) : 1;
+    const int side = gsv_cuda_side(&device->form);
     if (side > 1)
         gsv_text_add(text, "side by side: up to %d groups of %d right-hand sides\n", side, GSV_SIDE_COLUMNS);
     gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",

@@ -40,6 +40,7 @@ static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32
                         const int32_t *inverse, gsv_device_dense from, void *to) {
     const gsv_plan *plan = &call->factor->plan;
     gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, &form, wide);
     if (wide.many.columns > 0 && !gsv_cuda_is_slim(wide))
         return call->many->load(plan, inverse, from, to, wide.many.columns, &call->work->many, call->stream);
     if (gsv_cuda_is_slim(wide) && !gsv_cuda_streams_back(plan, &form))
@@ -47,17 +48,23 @@ static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32
     if (gsv_cuda_is_slim(wide))
         wide.k = gsv_cuda_slim_class(call->sweeps);
     const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
-    return call->sweeps->load(plan, &form, perm, inverse, from, to, &vectors, call->sweeps->classes[wide.k],
-                              call->stream);
+    return sweeps->load(plan, &form, perm, inverse, from, to, &vectors, sweeps->classes[wide.k],
+                        call->stream);
+}
+
+static const gsv_sweep_functions *sweeps_of(const solve_call *call, gsv_cuda_width wide) {
+    const gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
+    return gsv_cuda_sweeps_of(call->factor->dtype, &form, wide);
 }
 
 static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int32_t *inverse,
                          const void *from, gsv_device_dense to) {
-    return wide.many.columns > 0
-               ? call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns,
-                                   &call->work->many, call->device->many.stamp, call->stream)
-               : call->sweeps->store(call->factor->plan.l.n, inverse, from, to, call->sweeps->classes[wide.k],
-                                     wide.groups, call->stream);
+    if (wide.many.columns > 0)
+        return call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns, &call->work->many,
+                                 call->device->many.stamp, call->stream);
+    const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
+    return sweeps->store(call->factor->plan.l.n, inverse, from, to, sweeps->classes[wide.k], wide.groups,
+                         call->stream);
 }
 
 static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
@@ -65,10 +72,11 @@ static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
     const void *d = call->device->plan.d;
     if (wide.many.columns > 0)
         return call->many->scale(n, d, v, wide.many.columns, call->stream);
+    const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
     const int64_t group = call->device->plan.side_vector * (int64_t)sizeof(double);
     cudaError_t error = cudaSuccess;
     for (int g = 0; g < wide.groups && error == cudaSuccess; g++)
-        error = call->sweeps->scale(n, d, (char *)v + g * group, call->sweeps->classes[wide.k], call->stream);
+        error = sweeps->scale(n, d, (char *)v + g * group, sweeps->classes[wide.k], call->stream);
     return error;
 }
 

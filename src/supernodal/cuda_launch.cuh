@@ -1,5 +1,8 @@
-/* Host launchers of the kernels in cuda_sweep.cuh for one precision: each cuda_sweep_<p>.cu makes its table
- * from here. */
+/*
+ * Host launchers of the kernels in cuda_sweep.cuh for one precision: each cuda_sweep_<p>.cu makes its table from here.
+ * cuda_sweep_m.cu is for panels in single precision and vectors in double (scalar.cuh: mixed), where the upper tree is a
+ * stream for blocks of right-hand sides; one right-hand side, and level by level, is for cuda_sweep_s.cu.
+ */
 #ifndef GSV_CUDA_LAUNCH_CUH
 #define GSV_CUDA_LAUNCH_CUH
 
@@ -39,8 +42,13 @@ inline bool walks_branches(const gsv_plan *plan, const gsv_sweep_form &form) {
 /* The classes for which the upper tree can be a stream. Forward, sixteen right-hand sides are many (cuda_many.h). */
 template <typename T, int NR, bool BACKWARD> struct has_stream {
     static const bool value =
-        NR == 1 || (on_tensor_cores<T, NR>::value && NR <= (BACKWARD ? int(GSV_BLOCK_COLUMNS) : 8));
+        (NR == 1 && !std::is_same<T, mixed>::value) ||
+        (on_tensor_cores<T, NR>::value && NR <= (BACKWARD ? int(GSV_BLOCK_COLUMNS) : 8));
 };
+
+/* The numbers of a stream for blocks of right-hand sides. */
+template <typename T>
+using block_number = typename std::conditional<std::is_same<T, float>::value, mixed, T>::type;
 
 template <int NR> constexpr int class_index() {
     return NR == 1 ? 0 : NR == 4 ? 1 : NR == 8 ? 2 : NR == 16 ? 3 : 4;
@@ -54,10 +62,10 @@ template <typename T, int NR, bool BACKWARD> bool walks_stream(const gsv_sweep_f
 
 /* Bytes that the forward sweep of a stream wants filled with ABSENT: f and, behind it, the upper rows of u, but for
  * several right-hand sides not those that limbs keep to themselves. */
-template <typename T, int NR> int64_t forward_fill(const gsv_plan *plan, const gsv_device_vectors &vectors) {
+template <typename N, int NR> int64_t forward_fill(const gsv_plan *plan, const gsv_device_vectors &vectors) {
     const gsv_tiles *tiles = plan->tiles;
     return static_cast<char *>(vectors.u) - static_cast<char *>(vectors.f) +
-           (NR > 1 ? tiles->handed_updates : tiles->upper_updates) * NR * int64_t(sizeof(T));
+           (NR > 1 ? tiles->handed_updates : tiles->upper_updates) * NR * int64_t(sizeof(vector_number<N>));
 }
 
 /* Shared memory of so many blocks that walk branches for one right-hand side, of which six share an SM: spread evenly, but
@@ -77,12 +85,11 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
     if constexpr (on_tensor_cores<T, NR>::value) {
         if (!walks_stream<T, NR, false>(form))
             return gsv_lower_forward(&branches, &device, &vectors, 0, NR, stream);
-        static_assert(NR * sizeof(T) % 16 == 0, "a fill ends where the upper rows of u do");
+        static_assert(NR * sizeof(vector_number<T>) % 16 == 0, "a fill ends where the upper rows of u do");
         const int64_t fill = forward_fill<T, NR>(plan, vectors);
         return (branches.team_forward ? gsv_team_forward : gsv_lower_forward)(&branches, &device, &vectors,
                                                                               fill, NR, stream);
-    }
-    if constexpr (NR == 1) {
+    } else if constexpr (NR == 1) {
         return launch_allowed(branch_forward_one_kernel<T>, branches.count, ONE_THREADS,
                               one_spread<T>(branches, false, branches.count), stream, device,
                               one_vector<const T>{static_cast<const T *>(vectors.y), nullptr, 1},
@@ -100,10 +107,10 @@ template <typename T, int NR>
 cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                               const gsv_device_vectors &vectors, cudaStream_t stream) {
     const gsv_branches &branches = plan->tiles->branches;
-    if constexpr (on_tensor_cores<T, NR>::value)
+    if constexpr (on_tensor_cores<T, NR>::value) {
         return (walks_stream<T, NR, true>(form) ? gsv_team_backward : gsv_lower_backward)(
             &branches, &device, &vectors, NR, stream);
-    if constexpr (NR == 1) {
+    } else if constexpr (NR == 1) {
         return launch_allowed(branch_backward_one_kernel<T>, branches.count, ONE_THREADS,
                               one_spread<T>(branches, true, branches.count), stream, device,
                               static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
@@ -138,7 +145,7 @@ template <typename T, int NR, bool BACKWARD, bool SIDE = false> constexpr auto s
     if constexpr (NR == 1)
         return stream_kernel<T, BACKWARD>;
     else
-        return block_stream_kernel<NR, BACKWARD, SIDE>;
+        return block_stream_kernel<panel_number<T>, NR, BACKWARD, SIDE>;
 }
 
 /* A block of such a kernel. */
@@ -158,13 +165,14 @@ template <typename T, int NR, typename Launch> cudaError_t launch_side(bool side
 }
 
 /* One sweep of the upper tree. part: of a block of right-hand sides, forward, after limbs SECOND_OF_TWO. */
-template <typename T, int NR, bool BACKWARD>
+template <typename N, int NR, bool BACKWARD>
 cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &form,
                           const gsv_device_vectors &vectors, cudaStream_t stream,
                           launch_part part = THE_ONLY) {
     const gsv_device_pieces &pieces = NR == 1    ? BACKWARD ? device.backward_pieces : device.forward_pieces
                                       : BACKWARD ? device.block_backward
                                                  : device.block_forward;
+    typedef vector_number<N> T;
     typedef stream_shape<T, NR, BACKWARD> shape;
     const int most = form.stream_blocks[class_index<NR>()][BACKWARD] / vectors.groups;
     if (pieces.tasks == 0)
@@ -178,10 +186,10 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
                               static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state, others...);
     };
     if constexpr (NR == 1)
-        return launch_with(stream_kernel_of<T, NR, BACKWARD>());
+        return launch_with(stream_kernel_of<N, NR, BACKWARD>());
     else
-        return launch_side<T, NR>(vectors.groups > 1, [&](auto side) {
-            return launch_with(stream_kernel_of<T, NR, BACKWARD, side>(), part);
+        return launch_side<N, NR>(vectors.groups > 1, [&](auto side) {
+            return launch_with(stream_kernel_of<N, NR, BACKWARD, side>(), part);
         });
 }
 
@@ -291,10 +299,12 @@ template <typename T> cudaError_t count_stream_blocks(const gsv_branches *branch
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (error != cudaSuccess || major < 9)
         return error;
-    error = count_class<T, 1>(most, processors, blocks[0]);
+    if constexpr (has_stream<T, 1, false>::value)
+        error = count_class<T, 1>(most, processors, blocks[0]);
     if constexpr (has_stream<T, 8, false>::value) {
         if (error == cudaSuccess &&
-            (gsv_team_reserve(branches) != cudaSuccess || gsv_limb_reserve() != cudaSuccess)) {
+            (gsv_team_reserve(branches, sizeof(panel_number<T>) < sizeof(double)) != cudaSuccess ||
+             gsv_limb_reserve() != cudaSuccess)) {
             cudaGetLastError(); /* no room for the kernels of branches or limbs beside these streams */
             return cudaSuccess;
         }
@@ -390,10 +400,10 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const 
         (NR == 1 || !walks_branches(plan, form))) /* else forward_branches does */
         fill += forward_fill<T, NR>(plan, vectors);
     return launch_side<T, NR>(vectors.groups > 1, [&](auto side) {
-        return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
+        return launch_transfer<vector_number<T>, NR>(n, 1, [&](int64_t blocks, auto cut) {
             load_kernel<T, NR, cut, side>
                 <<<dim3(unsigned(blocks), unsigned(vectors.groups)), BLOCK, 0, stream>>>(
-                    n, perm, inverse, from, static_cast<T *>(to),
+                    n, perm, inverse, from, static_cast<vector_number<T> *>(to),
                     absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, vectors.state, form.stamp,
                     gsv_side_upper(plan));
             return cudaGetLastError();
@@ -405,9 +415,9 @@ template <typename T, int NR>
 cudaError_t launch_store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int groups,
                          cudaStream_t stream) {
     return launch_side<T, NR>(groups > 1, [&](auto side) {
-        return launch_transfer<T, NR>(n, 1, [&](int64_t blocks, auto cut) {
+        return launch_transfer<vector_number<T>, NR>(n, 1, [&](int64_t blocks, auto cut) {
             return launch(store_kernel<T, NR, cut, side>, {blocks, groups}, 0, stream, n, inverse,
-                          static_cast<const T *>(from), to);
+                          static_cast<const vector_number<T> *>(from), to);
         });
     });
 }
@@ -415,8 +425,8 @@ cudaError_t launch_store(int32_t n, const int32_t *inverse, const void *from, gs
 template <typename T, int NR>
 cudaError_t launch_scale(int32_t n, const void *d, void *v, cudaStream_t stream) {
     typedef typename traits<T>::real real;
-    scale_kernel<T, NR>
-        <<<vector_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, static_cast<const real *>(d), static_cast<T *>(v));
+    scale_kernel<T, NR><<<vector_blocks<T, NR>(n), BLOCK, 0, stream>>>(n, static_cast<const real *>(d),
+                                                                       static_cast<vector_number<T> *>(v));
     return cudaGetLastError();
 }
 
@@ -445,7 +455,7 @@ template <typename T> struct launcher {
         cudaError_t error = reserve_branches<T>(*branches);
         if constexpr (on_tensor_cores<T, 8>::value)
             if (error == cudaSuccess)
-                error = gsv_lower_reserve(branches);
+                error = gsv_lower_reserve(branches, 0);
         return error;
     }
     static cudaError_t load(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
@@ -466,7 +476,7 @@ template <typename T> struct launcher {
 #define GSV_DEFINE_SWEEP(name, type)                                                                         \
     extern "C" const gsv_sweep_functions name = {                                                            \
         {1, 4, 8, 16, gsv::traits<type>::is_complex ? 0 : 32},                                               \
-        gsv::has_stream<type, 8, false>::value ? 8 : 0,                                                      \
+        gsv::has_stream<gsv::block_number<type>, 8, false>::value ? 8 : 0,                                   \
         gsv::launcher<type>::forward, gsv::launcher<type>::backward, gsv::launcher<type>::from,              \
         gsv::launcher<type>::to, gsv::count_stream_blocks<type>, gsv::launcher<type>::reserve,               \
         gsv::launcher<type>::load, gsv::launcher<type>::store, gsv::launcher<type>::scale}

@@ -1,5 +1,5 @@
 /*
- * Limbs (limbs.h) for eight right-hand sides in double precision, forward: a block of threads walks a subtree of
+ * Limbs (limbs.h) for eight right-hand sides, real numbers, forward: a block of threads walks a subtree of
  * the upper tree, supernode by supernode.
  *
  *      f1 = y(cols) + the children's rows, f2 = the children's rows;  x1 = W f1,  u = f2 - M f1
@@ -99,8 +99,8 @@ __device__ __forceinline__ void limb_warps_meet() {
     asm volatile("barrier.sync 1, %0;" ::"n"(limb_room::THREADS) : "memory");
 }
 
-/* The producer. */
-struct limb_producer {
+/* The producer. P: the panels' numbers. */
+template <typename P> struct limb_producer {
     const gsv_device_plan &plan;
     limb_shared shared;
     int oldest, next, head; /* chunks that are not known to be empty; where the ring's next one begins */
@@ -131,8 +131,8 @@ struct limb_producer {
         if (threadIdx.x % 32 == 0) {
             uint64_t *full = shared.full(next);
             char *to = shared.memory + at;
-            const widened panel(static_cast<const double *>(plan.panels) + chunk.panel,
-                                8 * int64_t(chunk.numbers));
+            const widened panel(static_cast<const P *>(plan.panels) + chunk.panel,
+                                int64_t(sizeof(P)) * chunk.numbers);
             shared.place(next) = at;
             barrier_expect(full, panel.bytes + 2 * chunk.list_length);
             if (chunk.list_length > 0)
@@ -301,16 +301,17 @@ struct limb_walk {
     }
 
     /* The rows of a chunk. */
-    __device__ __forceinline__ void multiply(const gsv_limb_chunk &chunk, const double *panel) const {
+    template <typename P>
+    __device__ __forceinline__ void multiply(const gsv_limb_chunk &chunk, const P *panel) const {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = chunk.nr, nc = chunk.nc;
         for (int r = GSV_TILE * (threadIdx.x / 32); r < chunk.rows; r += GSV_TILE * limb_room::WARPS) {
             const int row = chunk.row + r;
             if (chunk.narrow) {
-                const double *at = panel + gsv_narrow_column(nr, q) + row + g;
+                const P *at = panel + gsv_narrow_column(nr, q) + row + g;
                 multiply_warp(chunk, row, min(nc, row + GSV_TILE), [&](int k, double(&a)[4]) {
                     const unsigned i = row + g - k, some = k < nc ? nr - k : 0,
                                    others = k + 4 < nc ? nr - k - 4 : 0;
-                    const double *later = at + 4 * nr - 4 * k - 10; /* column k + 4 */
+                    const P *later = at + 4 * nr - 4 * k - 10; /* column k + 4 */
                     a[0] = i < some ? at[0] : 0;
                     a[1] = i + 8 < some ? at[8] : 0;
                     a[2] = i - 4 < others ? later[0] : 0;
@@ -322,10 +323,10 @@ struct limb_walk {
                 /* a tile's columns are in the same banks: while two of the four that are read together have the upper
                  * eight rows, the others have the lower ones */
                 const int upper = q % 2 * 8, lower = 8 - upper;
-                const double *at = panel +
-                                   (gsv_block_row_start(nc, row / GSV_TILE) -
-                                    gsv_block_row_start(nc, chunk.row / GSV_TILE)) +
-                                   GSV_TILE * q + g;
+                const P *at = panel +
+                              (gsv_block_row_start(nc, row / GSV_TILE) -
+                               gsv_block_row_start(nc, chunk.row / GSV_TILE)) +
+                              GSV_TILE * q + g;
                 multiply_warp(chunk, row, columns, [&](int k, double(&a)[4]) {
 #pragma unroll
                     for (int h = 0; h < 2; h++) {
@@ -343,7 +344,7 @@ struct limb_walk {
 };
 
 /* walks: one for each limb. SIDE: of several groups of right-hand sides (gsv_device_vectors.groups). */
-template <bool SIDE>
+template <typename P, bool SIDE>
 __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
     limb_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int walks) {
 #if __CUDA_ARCH__ >= 900
@@ -369,7 +370,7 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
     }
     __syncthreads(); /* the barriers are ready */
     if (threadIdx.x >= limb_room::THREADS) {
-        limb_producer producer = {plan, shared, 0, 0, 0};
+        limb_producer<P> producer = {plan, shared, 0, 0, 0};
         producer.run_warp(walks);
         return;
     }
@@ -403,8 +404,8 @@ __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
                     walk.stage(next);
             }
             const int shift =
-                int(reinterpret_cast<uintptr_t>(static_cast<const double *>(plan.panels) + chunk.panel) % 16);
-            walk.multiply(chunk, reinterpret_cast<const double *>(at + gsv_limb_panel(&chunk) + shift));
+                int(reinterpret_cast<uintptr_t>(static_cast<const P *>(plan.panels) + chunk.panel) % 16);
+            walk.multiply(chunk, reinterpret_cast<const P *>(at + gsv_limb_panel(&chunk) + shift));
             before_copies();
             arrive_warp(shared.empty(g));
             if (collides) {

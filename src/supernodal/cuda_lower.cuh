@@ -1,5 +1,5 @@
 /*
- * Branches (branches.h) for 8 right-hand sides or more in double precision: the subtrees of cuda_branch.cuh,
+ * Branches (branches.h) for 8 right-hand sides or more, real numbers: the subtrees of cuda_branch.cuh,
  * a block of threads each, 8 N right-hand sides at a time, on FP64 tensor cores. With the upper tree level by level;
  * where it is a stream, forward, unless there are few outside rows (cuda_team_branch.cuh).
  *
@@ -53,9 +53,9 @@ template <int WARPS> __device__ __forceinline__ void begin_copy_bytes(char *to, 
         begin_copy_16(to + at, static_cast<const char *>(from) + at);
 }
 
-/* What the warps of a block share in the forward sweep of one chunk of right-hand sides. */
-struct forward_branch {
-    const double *panels;
+/* What the warps of a block share in the forward sweep of one chunk of right-hand sides. P: the panels' numbers. */
+template <typename P> struct forward_branch {
+    const P *panels;
     double *f, *updates;
     const uint16_t *gather_ptr, *gather;
     int64_t outside_update; /* row of the update vectors of its first outside row */
@@ -67,9 +67,9 @@ struct forward_branch {
 template <int N> using lower_tile = double[N][2]; /* eight rows of a warp */
 
 /* Rows i of a tile to where they belong: x(cols), or the update vector. */
-template <int N>
-__device__ __forceinline__ void put_row(const forward_branch &b, const gsv_branch_node &node, int64_t root,
-                                        int i, lower_tile<N> &acc) {
+template <int N, typename Branch>
+__device__ __forceinline__ void put_row(const Branch &b, const gsv_branch_node &node, int64_t root, int i,
+                                        lower_tile<N> &acc) {
     const int c = threadIdx.x % 4 * 2;
     if (b.refuse)
 #pragma unroll
@@ -96,9 +96,9 @@ template <int N> struct small_leaf {
         return node.nr <= LEAF_ROWS && node.nc <= LEAF_COLUMNS && node.update >= outside;
     }
 
-    __device__ __forceinline__ void request(const forward_branch &branch) {
+    template <typename Branch> __device__ __forceinline__ void request(const Branch &branch) {
         const int lane = threadIdx.x % 32, row = lane / 4, part = lane % 4, nr = node.nr, nc = node.nc;
-        const double *column = branch.panels + node.panel + gsv_narrow_column(nr, part) + row;
+        const auto *column = branch.panels + node.panel + gsv_narrow_column(nr, part) + row;
         const double *v = branch.f + (node.column + part) * lower_row<N>::STRIDE + row;
 #pragma unroll
         for (int s = 0; s < 2; s++) {
@@ -115,7 +115,7 @@ template <int N> struct small_leaf {
         }
     }
 
-    __device__ __forceinline__ void finish(const forward_branch &branch) {
+    template <typename Branch> __device__ __forceinline__ void finish(const Branch &branch) {
         const int row = threadIdx.x % 32 / 4, c = threadIdx.x % 4 * 2;
         double acc[2][N][2];
 #pragma unroll
@@ -146,10 +146,9 @@ template <int N> struct small_leaf {
 
 /* Rows begin .. end - 1 of the 32 from `first` on: what the children owe them, added to acc, child by child.
  */
-template <int N>
-__device__ __forceinline__ void gather_rows_warp(const forward_branch &b, const gsv_branch_node &node,
-                                                 int first, int begin, int end,
-                                                 lower_tile<N> (&acc)[LOWER_TILES]) {
+template <int N, typename Branch>
+__device__ __forceinline__ void gather_rows_warp(const Branch &b, const gsv_branch_node &node, int first,
+                                                 int begin, int end, lower_tile<N> (&acc)[LOWER_TILES]) {
     const int row = threadIdx.x % 32 / 4, from = threadIdx.x % 4 * 2 - b.outside * lower_row<N>::STRIDE;
     const uint16_t *ptr = b.gather_ptr + node.gather + first + row;
     int at[LOWER_TILES], last[LOWER_TILES];
@@ -184,9 +183,9 @@ __device__ __forceinline__ void gather_rows_warp(const forward_branch &b, const 
 
 /* f(cols) += what the children owe: rows 0 .. nc - 1, all in the front's first 32. Leaves zeros in their acc.
  */
-template <int N>
-__device__ __forceinline__ void add_to_columns_warp(const forward_branch &b, const gsv_branch_node &node,
-                                                    int end, lower_tile<N> (&acc)[LOWER_TILES]) {
+template <int N, typename Branch>
+__device__ __forceinline__ void add_to_columns_warp(const Branch &b, const gsv_branch_node &node, int end,
+                                                    lower_tile<N> (&acc)[LOWER_TILES]) {
     const int row = threadIdx.x % 32 / 4, c = threadIdx.x % 4 * 2, nc = node.nc;
     double *f = &b.f[(node.column + row) * lower_row<N>::STRIDE + c];
 #pragma unroll
@@ -207,11 +206,11 @@ __device__ __forceinline__ void add_to_columns_warp(const forward_branch &b, con
 }
 
 /* TILES tiles of rows from `first` on: acc += [W; -M] f(cols). */
-template <int N, int TILES>
-__device__ __forceinline__ void multiply_rows_warp(const forward_branch &b, const gsv_branch_node &node,
-                                                   int first, lower_tile<N> (&acc)[LOWER_TILES]) {
+template <int N, int TILES, typename Branch>
+__device__ __forceinline__ void multiply_rows_warp(const Branch &b, const gsv_branch_node &node, int first,
+                                                   lower_tile<N> (&acc)[LOWER_TILES]) {
     const int lane = threadIdx.x % 32, row = lane / 4, part = lane % 4, nr = node.nr, nc = node.nc;
-    const double *column = b.panels + node.panel + gsv_narrow_column(nr, part) + first + row;
+    const auto *column = b.panels + node.panel + gsv_narrow_column(nr, part) + first + row;
     const double *v = b.f + (node.column + part) * lower_row<N>::STRIDE + row;
 #pragma unroll 2
     for (int s = 0; s < nc; s += 4) {
@@ -234,9 +233,9 @@ __device__ __forceinline__ void multiply_rows_warp(const forward_branch &b, cons
 }
 
 /* 32 rows of a front from `first` on. begin: the first row whose children's rows are not added yet. */
-template <int N>
-__device__ __forceinline__ void forward_unit_warp(const forward_branch &b, const gsv_branch_node &node,
-                                                  int first, int begin) {
+template <int N, typename Branch>
+__device__ __forceinline__ void forward_unit_warp(const Branch &b, const gsv_branch_node &node, int first,
+                                                  int begin) {
     const bool is_root = node.update < b.outside && node.nr > node.nc;
     const int64_t root = is_root ? b.outside_update + node.update : -1;
     lower_tile<N> acc[LOWER_TILES];
@@ -269,7 +268,7 @@ struct forward_lists {
 };
 
 /* SIDE: of several groups of right-hand sides (gsv_device_vectors.groups). */
-template <int N, int WARPS, int RESIDENT, bool SIDE>
+template <typename P, int N, int WARPS, int RESIDENT, bool SIDE>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int nrhs, int splits,
                          absent_fill fill, branch_launch launch) {
@@ -285,8 +284,8 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     const int which = launch.first + blockIdx.x / splits;
     const vectors_wait vectors(launch.part, launch.at_once * splits);
     const gsv_branch branch = read_branch(plan, which);
-    const lower_room room = forward_room<N>(branch);
-    begin_copy_bytes<WARPS>(memory, static_cast<const double *>(plan.panels) + branch.panel, room.lists);
+    const lower_room room = forward_room<P, N>(branch);
+    begin_copy_bytes<WARPS>(memory, static_cast<const P *>(plan.panels) + branch.panel, room.lists);
     begin_copy_bytes<WARPS>(memory + room.lists, plan.branch_lists + branch.lists, room.vector - room.lists);
     const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
     const gsv_branch_node *nodes = reinterpret_cast<const gsv_branch_node *>(lists);
@@ -295,8 +294,8 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     const uint16_t *units = lists + branch.at[GSV_AT_FORWARD_UNITS];
     const int warp = threadIdx.x / 32, columns = branch.columns, levels = branch.levels;
     const int64_t first_column = branch.first_column;
-    forward_branch b;
-    b.panels = reinterpret_cast<const double *>(memory);
+    forward_branch<P> b;
+    b.panels = reinterpret_cast<const P *>(memory);
     b.f = reinterpret_cast<double *>(memory + room.vector);
     b.updates = reinterpret_cast<double *>(memory + room.updates);
     b.gather_ptr = lists + branch.at[GSV_AT_GATHER_PTR];
@@ -318,7 +317,7 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
         if (c0 < CHUNK * splits) { /* while all that is on its way */
             fill.write_block();
             if (warp == WARPS - 1 && blockIdx.x % splits == 0)
-                prefetch_branch_warp<false>(plan, which, launch, forward_lists{plan.branch_lists});
+                prefetch_branch_warp<P, false>(plan, which, launch, forward_lists{plan.branch_lists});
         }
         wait_for_own_copies();
         __syncthreads(); /* panels, lists and f are there; nobody reads the updates of the chunk before */

@@ -7,13 +7,13 @@
 namespace gsv {
 
 /* Columns first .. first + 7 of a node: their sums. */
-template <int N>
-__device__ __forceinline__ void backward_group_warp(const double *panels, const gsv_branch_node &node,
-                                                    int first, const double *solution, const uint16_t *below,
+template <int N, typename P>
+__device__ __forceinline__ void backward_group_warp(const P *panels, const gsv_branch_node &node, int first,
+                                                    const double *solution, const uint16_t *below,
                                                     lower_tile<N> &total) {
     const int lane = threadIdx.x % 32, part = lane % 4, nr = node.nr, nc = node.nc;
     const int j = first + lane / 4, rows = j < nc ? nr : 0;
-    const double *a = panels + node.panel + gsv_narrow_column(nr, j < nc ? j : 0);
+    const P *a = panels + node.panel + gsv_narrow_column(nr, j < nc ? j : 0);
     const double *v = solution + lane / 4;
     double acc[8][N][2];
 #pragma unroll
@@ -50,7 +50,7 @@ __device__ __forceinline__ void backward_group_warp(const double *panels, const 
         }
 }
 
-template <int N, int WARPS, int RESIDENT>
+template <typename P, int N, int WARPS, int RESIDENT>
 __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     lower_backward_kernel(gsv_device_plan plan, const double *x, double *y, int nrhs, int splits,
                           branch_launch launch) {
@@ -59,13 +59,13 @@ __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
     char *memory = reinterpret_cast<char *>(shared);
     const int which = launch.first + blockIdx.x / splits;
     const gsv_branch branch = read_branch(plan, which);
-    const lower_room room = backward_room<N>(branch);
+    const lower_room room = backward_room<P, N>(branch);
     const int early = early_lists(branch), late = branch.at[GSV_AT_BACKWARD_LEVELS];
-    begin_copy_bytes<WARPS>(memory, static_cast<const double *>(plan.panels) + branch.panel, room.lists);
+    begin_copy_bytes<WARPS>(memory, static_cast<const P *>(plan.panels) + branch.panel, room.lists);
     begin_copy_bytes<WARPS>(memory + room.lists, plan.branch_lists + branch.lists, 2 * early);
     begin_copy_bytes<WARPS>(memory + room.lists + 2 * early, plan.branch_lists + branch.lists + late,
                             2 * (branch.at[GSV_AT_END] - late));
-    const double *panels = reinterpret_cast<const double *>(memory);
+    const P *panels = reinterpret_cast<const P *>(memory);
     const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + room.lists);
     const gsv_branch_node *nodes = reinterpret_cast<const gsv_branch_node *>(lists);
     const uint16_t *level_nodes = lists + branch.at[GSV_AT_LEVEL_NODES];

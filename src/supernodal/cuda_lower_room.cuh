@@ -10,15 +10,15 @@ namespace gsv {
  * are in different banks. */
 template <int N> struct lower_row { static const int NUMBERS = 8 * N, STRIDE = 10 * N; };
 
-/* Where things are in a block's shared memory, in bytes; panels begin at 0. */
+/* Where things are in a block's shared memory, in bytes; panels, of numbers P, begin at 0. */
 struct lower_room {
     int lists, vector, updates, bytes;
 };
 
-template <int N> __host__ __device__ lower_room forward_room(const gsv_branch &branch) {
+template <typename P, int N> __host__ __device__ lower_room forward_room(const gsv_branch &branch) {
     const int row = lower_row<N>::STRIDE * int(sizeof(double));
     lower_room room;
-    room.lists = round_up_16(branch.numbers * int64_t(sizeof(double)));
+    room.lists = round_up_16(branch.numbers * int64_t(sizeof(P)));
     room.vector = room.lists + 2 * branch.at[GSV_AT_BACKWARD_LEVELS];
     room.updates = room.vector + branch.columns * row;
     room.bytes = room.updates + (branch.updates - branch.outside_rows) * row;
@@ -31,10 +31,10 @@ __host__ __device__ inline int early_lists(const gsv_branch &branch) {
     return (branch.at[GSV_AT_FORWARD_LEVELS] + 7) / 8 * 8;
 }
 
-template <int N> __host__ __device__ lower_room backward_room(const gsv_branch &branch) {
+template <typename P, int N> __host__ __device__ lower_room backward_room(const gsv_branch &branch) {
     const int row = lower_row<N>::STRIDE * int(sizeof(double));
     lower_room room;
-    room.lists = round_up_16(branch.numbers * int64_t(sizeof(double)));
+    room.lists = round_up_16(branch.numbers * int64_t(sizeof(P)));
     room.vector =
         room.lists + 2 * (early_lists(branch) + branch.at[GSV_AT_END] - branch.at[GSV_AT_BACKWARD_LEVELS]);
     room.updates = room.bytes = room.vector + (branch.columns + branch.outside_rows) * row;

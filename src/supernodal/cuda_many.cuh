@@ -42,7 +42,7 @@
  * Cost. A low tile of 64 columns and sixteen terms are 65536 multiply-adds, 512 cycles of an SM's tensor cores,
  * and 48 KB through its shared memory, 384 cycles. What a task takes besides is latency, one trip after the
  * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
- * out. So blocks share an SM, and tiles of real numbers in double precision are half as high, low: three
+ * out. So blocks share an SM, and tiles of real numbers are half as high, low: three
  * blocks, or four with 32 columns or 16, for two.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
@@ -62,11 +62,13 @@ namespace gsv {
  * groups first. DIVIDED: some are of supernodes whose triangles are inverted in parts (cuda_many_tile.cuh). The
  * plan stays among the parameters: not all that reads it is inlined.
  */
-template <typename T, int C, bool BACKWARD, bool DIVIDED>
-__global__ void __launch_bounds__(many_shape<T, C, BACKWARD>::THREADS, many_shape<T, C, BACKWARD>::RESIDENT)
+template <typename Kind, int C, bool BACKWARD, bool DIVIDED>
+__global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
+                                  many_shape<Kind, C, BACKWARD>::RESIDENT)
     many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
                       gsv_many_vectors v, int *ticket, int *counters, gsv_stamp stamp) {
-    typedef many_shape<T, C, BACKWARD> shape;
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, BACKWARD> shape;
     extern __shared__ __align__(SHARED_LINE) int4 memory[];
     __shared__ many_work work;
     __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
@@ -135,19 +137,19 @@ __global__ void __launch_bounds__(many_shape<T, C, BACKWARD>::THREADS, many_shap
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
         T *partial = static_cast<T *>(v.partial);
-        done = many_tile_block<T, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, C * groups,
-                                                        partial, shared, owed, ready, await);
+        done = many_tile_block<Kind, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, C * groups,
+                                                           partial, shared, owed, ready, await);
     } else if (work.task.kind == GSV_MANY_NARROW) {
-        const int begin = many_narrow_part<T, C, BACKWARD>(work.task.begin),
-                  end = many_narrow_part<T, C, BACKWARD>(work.task.end);
+        const int begin = many_narrow_part<Kind, C, BACKWARD>(work.task.begin),
+                  end = many_narrow_part<Kind, C, BACKWARD>(work.task.end);
         if (begin == end)
             ready(); /* another task has its right-hand sides */
         else if (BACKWARD)
-            many_narrow_backward_block<T, C>(plan, tile.node, begin, end, tile.columns, tile.c0, x, y, shared,
-                                             ready);
+            many_narrow_backward_block<Kind, C>(plan, tile.node, begin, end, tile.columns, tile.c0, x, y,
+                                                shared, ready);
         else
-            many_narrow_forward_block<T, C>(plan, tile.node, begin, end, tile.columns, tile.c0, y, x, u,
-                                            shared, ready);
+            many_narrow_forward_block<Kind, C>(plan, tile.node, begin, end, tile.columns, tile.c0, y, x, u,
+                                               shared, ready);
     } else if constexpr (!BACKWARD) {
         many_assemble_block<T, C, shape::THREADS>(plan, tile.node, work.task.first, work.task.end,
                                                   tile.columns, tile.c0, y, u, ready);
@@ -158,7 +160,7 @@ __global__ void __launch_bounds__(many_shape<T, C, BACKWARD>::THREADS, many_shap
     if (signals && threadIdx.x == 0)
         many_advance(many_counter(work, work.task.signal));
     if constexpr (shape::DISCARDS)
-        many_discard_block<T, C, BACKWARD>(plan, work, tile, children, done, v);
+        many_discard_block<Kind, C, BACKWARD>(plan, work, tile, children, done, v);
 }
 
 } // namespace gsv

@@ -1,5 +1,5 @@
 /*
- * Branches (branches.h) for many right-hand sides in double precision, on FP64 tensor cores: a warp walks a
+ * Branches (branches.h) for many right-hand sides, real numbers, on FP64 tensor cores: a warp walks a
  * branch for eight right-hand sides of its own.
  *
  *      forward    x1 = W f1,  f(rows below) -= M f1        backward   y1 = [W; -M]' [x1; y(rows below)]
@@ -68,9 +68,9 @@ template <int TEAM, int TEAMS> struct team_of {
 
 /* f(rows below) += the product, x(own rows) = the product, for a pack of up to 8 TILES rows, or more; b: its
  * right-hand sides. */
-template <int TILES>
-__device__ __forceinline__ void many_forward_pack(const many_walk &walk, const gsv_branch_pack &pack,
-                                                  double b, double *x, int columns) {
+template <int TILES, typename Walk>
+__device__ __forceinline__ void many_forward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
+                                                  double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = pack.rows;
     const uint16_t *list = walk.rows + pack.list + g;
     const double *fragment = walk.numbers + 32 * pack.numbers + lane;
@@ -107,13 +107,13 @@ __device__ __forceinline__ void many_forward_pack(const many_walk &walk, const g
 }
 
 /* x of the 8 OWN columns of a node or less, and f(rows below first .. first + 8 BELOW - 1) += the product. */
-template <int OWN, int BELOW>
-__device__ __forceinline__ void many_forward_rows(const many_walk &walk, const gsv_branch_node &node,
-                                                  int first, double *x, int columns) {
+template <int OWN, int BELOW, typename Walk>
+__device__ __forceinline__ void many_forward_rows(const Walk &walk, const gsv_branch_node &node, int first,
+                                                  double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
     const uint16_t *below = walk.below + node.below + first + g;
-    const double *panel = walk.panels + node.panel + gsv_narrow_column(nr, q) + g;
-    const double *under = panel + nc + first;
+    const auto *panel = walk.panels + node.panel + gsv_narrow_column(nr, q) + g;
+    const auto *under = panel + nc + first;
     const int rows = nr - nc - first - g; /* 8 m < rows: there is row m below */
     double own[OWN > 0 ? OWN : 1][2], sum[BELOW][2];
     int at[BELOW];
@@ -175,8 +175,9 @@ __device__ __forceinline__ void many_forward_rows(const many_walk &walk, const g
             store_run_once(x + (node.column + 8 * m + g) * columns + 2 * q, own[m]);
 }
 
-__device__ __forceinline__ void many_forward_node(const many_walk &walk, const gsv_branch_node &node,
-                                                  double *x, int columns) {
+template <typename Walk>
+__device__ __forceinline__ void many_forward_node(const Walk &walk, const gsv_branch_node &node, double *x,
+                                                  int columns) {
     const int rows = node.nr - node.nc;
     if (node.nc <= 8)
         many_forward_rows<1, 4>(walk, node, 0, x, columns);
@@ -192,12 +193,13 @@ __device__ __forceinline__ void many_forward_node(const many_walk &walk, const g
 }
 
 /* splits: blocks of a branch; room: bytes of shared memory. */
-inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
+template <typename P>
+__global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
                                int splits, int room, branch_launch launch) {
     const int which = launch.first + blockIdx.x / splits;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
+    const many_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * columns;
@@ -217,7 +219,7 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
             ahead[e] = walk.request(e, y + first + walk.begin, columns);
     }
     if (columns == GSV_MANY_LEAST && threadIdx.x >= blockDim.x - 32) /* with more it is no better */
-        prefetch_branch_warp<false>(plan, which, launch, walk_lists{plan.branch_walks});
+        prefetch_branch_warp<P, false>(plan, which, launch, walk_lists{plan.branch_walks});
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
@@ -272,10 +274,9 @@ inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
 
 /* The sums of TILES times eight columns take STEPS times four rows below, from row i0 on. WHOLE: so many there
  * are; else rows that are not there are the last one, times zero. panel: row q below of the lane's columns. */
-template <int TILES, int STEPS, bool WHOLE>
-__device__ __forceinline__ void many_backward_below(const many_walk &walk, const gsv_branch_node &node,
-                                                    int i0, const double *const (&panel)[TILES],
-                                                    double (&sum)[TILES][2]) {
+template <int TILES, int STEPS, bool WHOLE, typename Walk, typename Panel>
+__device__ __forceinline__ void many_backward_below(const Walk &walk, const gsv_branch_node &node, int i0,
+                                                    const Panel (&panel)[TILES], double (&sum)[TILES][2]) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = node.nr - node.nc;
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
     double b[STEPS], a[STEPS][TILES];
@@ -296,23 +297,23 @@ __device__ __forceinline__ void many_backward_below(const many_walk &walk, const
 }
 
 /* A pack; b: its own rows. */
-template <gsv_pack_form FORM>
-__device__ __forceinline__ void many_backward_pack(const many_walk &walk, const gsv_branch_pack &pack,
-                                                   double b, double *y, int columns) {
+template <gsv_pack_form FORM, typename Walk>
+__device__ __forceinline__ void many_backward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
+                                                   double *y, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
     const int rows = pack.rows, some = g < GSV_PACK_COLUMNS ? rows : 0; /* of the lane's column */
     const uint16_t *list = walk.rows + pack.list;
     const int first = 32 * pack.numbers + g; /* number of row 0 */
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
     double sum[2] = {0, 0};
-    multiply_add_warp(sum, walk.pack_number<FORM>(first + GSV_PACK_COLUMNS * q, q < some), b);
+    multiply_add_warp(sum, walk.template pack_number<FORM>(first + GSV_PACK_COLUMNS * q, q < some), b);
     for (int t = GSV_PACK_COLUMNS; t < rows; t += 12) {
         double v[3], a[3];
 #pragma unroll
         for (int e = 0; e < 3; e++) {
             const int r = t + 4 * e + q;
             v[e] = vectors[2 * (list[r < rows ? r : rows - 1] ^ g / 2)];
-            a[e] = walk.pack_number<FORM>(first + GSV_PACK_COLUMNS * r, r < some);
+            a[e] = walk.template pack_number<FORM>(first + GSV_PACK_COLUMNS * r, r < some);
         }
 #pragma unroll
         for (int e = 0; e < 3; e++)
@@ -323,12 +324,12 @@ __device__ __forceinline__ void many_backward_pack(const many_walk &walk, const 
 }
 
 /* A node of up to 8 TILES columns; its rows of the vectors become the solution. */
-template <int TILES>
-__device__ __forceinline__ void many_backward_node(const many_walk &walk, const gsv_branch_node &node,
-                                                   double *y, int columns) {
+template <int TILES, typename Walk>
+__device__ __forceinline__ void many_backward_node(const Walk &walk, const gsv_branch_node &node, double *y,
+                                                   int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc, rows = nr - nc;
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
-    const double *panel[TILES];
+    decltype(walk.panels) panel[TILES];
     double sum[TILES][2];
 #pragma unroll
     for (int m = 0; m < TILES; m++) {
@@ -387,8 +388,8 @@ __device__ __forceinline__ void many_bring_outside_warp(double2 *to, const int32
 
 /* What a team's backward walk begins with: it begins to bring the rows of the vectors, and requests the own rows of the
  * first packs. x, y: of the branch's first column, and of the first row of all. */
-template <int TEAM>
-__device__ __forceinline__ void many_begin_backward(const many_walk &walk, int member, const double *x,
+template <int TEAM, typename Walk>
+__device__ __forceinline__ void many_begin_backward(const Walk &walk, int member, const double *x,
                                                     const double *y, int columns,
                                                     double (&ahead)[MANY_AHEAD]) {
     const int row = 8 * member + threadIdx.x % 32 / 4, pair = threadIdx.x % 4;
@@ -403,8 +404,8 @@ __device__ __forceinline__ void many_begin_backward(const many_walk &walk, int m
 }
 
 /* The walk for eight right-hand sides, whose rows are there. x, y: of the branch's first column. */
-template <int TEAM, int TEAMS, gsv_pack_form FORM>
-__device__ __forceinline__ void many_walk_back(const many_walk &walk, int member, const double *x, double *y,
+template <int TEAM, int TEAMS, gsv_pack_form FORM, typename Walk>
+__device__ __forceinline__ void many_walk_back(const Walk &walk, int member, const double *x, double *y,
                                                int columns, double (&ahead)[MANY_AHEAD]) {
     typedef team_of<TEAM, TEAMS> team;
     int level = TEAM > 1 && walk.count > 0 ? walk.nodes[walk.count - 1].unit : 0;
@@ -438,12 +439,13 @@ __device__ __forceinline__ void many_walk_back(const many_walk &walk, int member
 }
 
 /* splits: blocks of a branch; room: bytes of shared memory. */
-inline __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
+template <typename P>
+__global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
                                 int room, branch_launch launch) {
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x / splits;
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
+    const many_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
     const gsv_branch &branch = walk.branch;
     const int64_t first = int64_t(branch.first_column) * columns;
     for (int i = threadIdx.x; i < branch.outside_rows; i += blockDim.x)

@@ -25,10 +25,12 @@ template <typename T, int C> struct many_lines {
 };
 
 /* What the rows of a tile were owed, from its lists in shared memory. */
-template <typename T, int C>
+template <typename Kind, int C>
 __device__ __forceinline__ void many_discard_owed_block(const gsv_device_plan &plan, const many_tile &tile,
-                                                        const many_children *children, const T *u) {
-    typedef many_shape<T, C, false> shape;
+                                                        const many_children *children,
+                                                        const vector_number<Kind> *u) {
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, false> shape;
     typedef many_lines<T, C> lines;
     const T *from = u + tile.c0 + threadIdx.x % lines::COUNT * lines::EACH;
     for (int r = threadIdx.x / lines::COUNT; r < shape::ROWS; r += shape::THREADS / lines::COUNT) {
@@ -52,10 +54,11 @@ __device__ __forceinline__ void many_discard_rows_block(const gsv_device_plan &p
 }
 
 /* The sums of a tile's ranges. */
-template <typename T, int C, bool BACKWARD>
+template <typename Kind, int C, bool BACKWARD>
 __device__ __forceinline__ void many_discard_sums_block(const gsv_many_task &task, const many_tile &tile,
-                                                        const T *partial) {
-    typedef many_shape<T, C, BACKWARD> shape;
+                                                        const vector_number<Kind> *partial) {
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, BACKWARD> shape;
     typedef many_lines<T, C> lines;
     const T *from = partial + tile.c0 + threadIdx.x % lines::COUNT * lines::EACH;
     for (int k = threadIdx.x / lines::COUNT; k < task.slots * shape::ROWS; k += shape::THREADS / lines::COUNT)
@@ -64,30 +67,31 @@ __device__ __forceinline__ void many_discard_sums_block(const gsv_many_task &tas
 }
 
 /* What a task has read, when all of the block have read it. done: a tile's sums are complete, and the block's. */
-template <typename T, int C, bool BACKWARD>
+template <typename Kind, int C, bool BACKWARD>
 __device__ __forceinline__ void many_discard_block(const gsv_device_plan &plan, const many_work &work,
                                                    const many_tile &tile, const many_children *children,
                                                    bool done, const gsv_many_vectors &v) {
-    typedef many_shape<T, C, BACKWARD> shape;
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, BACKWARD> shape;
     const gsv_many_task &task = work.task;
     const T *u = static_cast<const T *>(v.u);
     if (work.lost)
         return; /* somebody may be writing it */
     if (task.kind == GSV_MANY_PRODUCT) {
         if (done && task.slots > 0 && tile.node.parts <= 1)
-            many_discard_sums_block<T, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
+            many_discard_sums_block<Kind, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
         if constexpr (!BACKWARD)
             if (task.range == 0)
-                many_discard_owed_block<T, C>(plan, tile, children, u);
+                many_discard_owed_block<Kind, C>(plan, tile, children, u);
     } else if constexpr (!BACKWARD) {
-        typedef many_narrow_room<T, C, false> room;
+        typedef many_narrow_room<Kind, C, false> room;
         if (task.kind != GSV_MANY_NARROW) {
             many_discard_rows_block<T, C, shape::THREADS>(plan, tile.node, task.first, task.end, tile.columns,
                                                           tile.c0, u);
             return;
         }
-        for (int part = many_narrow_part<T, C, false>(task.begin);
-             part < many_narrow_part<T, C, false>(task.end); part++)
+        for (int part = many_narrow_part<Kind, C, false>(task.begin);
+             part < many_narrow_part<Kind, C, false>(task.end); part++)
             many_discard_rows_block<T, room::WIDTH, shape::THREADS>(
                 plan, tile.node, 0, tile.node.nr, tile.columns, tile.c0 + part * room::WIDTH, u);
     }

@@ -10,14 +10,14 @@ namespace gsv {
 
 /* This thread's place in a tile: rows row(i), i < rows, ascending, and right-hand sides column + APART t and the one
  * behind it. */
-template <typename T, int C, bool BACKWARD> struct many_place_of_thread {
-    typedef many_sums_of<T, C, BACKWARD> sums_of;
+template <typename Kind, int C, bool BACKWARD> struct many_place_of_thread {
+    typedef many_sums_of<Kind, C, BACKWARD> sums_of;
     int first, column, rows;
     __device__ __forceinline__ explicit many_place_of_thread(const many_tile &tile) {
         const int g = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
-        first = many_warp_row<T, C, BACKWARD>(tile.height) + (sums_of::TURNED ? 2 * q : g);
-        column = many_warp_column<T, C, BACKWARD>() + 2 * (sums_of::TURNED ? g : q);
-        rows = many_warp_rows<T, C, BACKWARD>(tile.height) / (sums_of::TURNED ? 4 : 8);
+        first = many_warp_row<Kind, C, BACKWARD>(tile.height) + (sums_of::TURNED ? 2 * q : g);
+        column = many_warp_column<Kind, C, BACKWARD>() + 2 * (sums_of::TURNED ? g : q);
+        rows = many_warp_rows<Kind, C, BACKWARD>(tile.height) / (sums_of::TURNED ? 4 : 8);
     }
     __device__ __forceinline__ int row(int i) const {
         return first + (sums_of::TURNED ? i / 2 * 8 + i % 2 : 8 * i);
@@ -25,11 +25,13 @@ template <typename T, int C, bool BACKWARD> struct many_place_of_thread {
 };
 
 /* The range of a tile that is cut: leaves its sums, and, if it is the last of them, all ranges' in result. */
-template <typename T, int C, bool BACKWARD, int I, int RUNS>
-__device__ __forceinline__ bool many_add_ranges_block(many_work &work, const many_tile &tile, T *partial,
-                                                      T (&result)[I][RUNS][2]) {
-    const many_place_of_thread<T, C, BACKWARD> place(tile);
-    constexpr int APART = many_sums_of<T, C, BACKWARD>::APART, ROWS = many_shape<T, C, BACKWARD>::ROWS;
+template <typename Kind, int C, bool BACKWARD, int I, int RUNS>
+__device__ __forceinline__ bool many_add_ranges_block(many_work &work, const many_tile &tile,
+                                                      vector_number<Kind> *partial,
+                                                      vector_number<Kind> (&result)[I][RUNS][2]) {
+    typedef vector_number<Kind> T;
+    const many_place_of_thread<Kind, C, BACKWARD> place(tile);
+    constexpr int APART = many_sums_of<Kind, C, BACKWARD>::APART, ROWS = many_shape<Kind, C, BACKWARD>::ROWS;
     const gsv_many_task &task = work.task;
     auto at = [&](int slot, int i) {
         return partial + (int64_t(slot) * ROWS + place.row(i)) * tile.columns + tile.c0 + place.column;
@@ -110,11 +112,13 @@ __device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *y, T 
 
 /* What a forward tile's sums begin as: what its rows hold already, of passes before, or what their children
  * owe them. */
-template <typename T, int C, int I, int RUNS>
+template <typename Kind, int C, int I, int RUNS>
 __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
-                                                   const many_children *children, T *y, T *x, T *u,
-                                                   T (&sum)[I][RUNS][2]) {
-    const many_place_of_thread<T, C, false> place(tile);
+                                                   const many_children *children, vector_number<Kind> *y,
+                                                   vector_number<Kind> *x, vector_number<Kind> *u,
+                                                   vector_number<Kind> (&sum)[I][RUNS][2]) {
+    typedef vector_number<Kind> T;
+    const many_place_of_thread<Kind, C, false> place(tile);
     const int c = tile.c0 + place.column;
     uint32_t count[I], most = 0;
 #pragma unroll
@@ -175,15 +179,18 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
 
 /* A tile; false: another block has the ranges that are missing, and does the rest. children: in shared
  * memory, for owed() to wait for; owed(), ready() and await() as in many_product_block. */
-template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await>
+template <typename Kind, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await>
 __device__ __forceinline__ bool
 many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile, many_children *children,
-                T *y, T *x, T *u, int columns, T *partial, T *shared, Owed owed, Ready ready, Await await) {
-    typedef many_shape<T, C, BACKWARD> shape;
-    typedef many_sums_of<T, C, BACKWARD> sums_of;
+                vector_number<Kind> *y, vector_number<Kind> *x, vector_number<Kind> *u, int columns,
+                vector_number<Kind> *partial, vector_number<Kind> *shared, Owed owed, Ready ready,
+                Await await) {
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, BACKWARD> shape;
+    typedef many_sums_of<Kind, C, BACKWARD> sums_of;
     constexpr int RUNS = sums_of::RUNS, I = sums_of::ROWS;
     typename sums_of::type sums;
-    many_product_block<T, C, BACKWARD, DIVIDED>(
+    many_product_block<Kind, C, BACKWARD, DIVIDED>(
         plan, tile, BACKWARD ? x : y, y, columns, shared, sums,
         [&] {
             /* thread 0, which polls, has the last row, or none */
@@ -198,15 +205,15 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 of.clear();
             } else if constexpr (!BACKWARD) {
                 T first[I][RUNS][2];
-                many_begin_forward<T, C>(plan, tile, children, y, x, u, first);
+                many_begin_forward<Kind, C>(plan, tile, children, y, x, u, first);
                 of.set(first);
             }
         });
-    /* a range may not have needed to, but its slot may still be in use; single precision has one kernel for all */
+    /* a range may not have needed to, but its slot may still be in use; complex<float> has one kernel for all */
     if (BACKWARD && (DIVIDED || !shape::CHAINS) && work.task.pass > 0)
         await(true);
     T result[I][RUNS][2];
-    many_result<T, C, BACKWARD>(sums, result);
+    many_result<Kind, C, BACKWARD>(sums, result);
     if (work.lost || tile.block.refuse) {
 #pragma unroll
         for (int i = 0; i < I; i++)
@@ -214,9 +221,9 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
             for (int t = 0; t < RUNS; t++)
                 result[i][t][0] = result[i][t][1] = not_a_number<T>();
     }
-    if (work.task.slots > 0 && !many_add_ranges_block<T, C, BACKWARD>(work, tile, partial, result))
+    if (work.task.slots > 0 && !many_add_ranges_block<Kind, C, BACKWARD>(work, tile, partial, result))
         return false;
-    const many_place_of_thread<T, C, BACKWARD> place(tile);
+    const many_place_of_thread<Kind, C, BACKWARD> place(tile);
     const int c = tile.c0 + place.column;
 #pragma unroll
     for (int i = 0; i < I; i++) {

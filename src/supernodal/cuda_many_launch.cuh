@@ -54,27 +54,30 @@ template <bool BACKWARD> branch_cut few_branch_cut(const gsv_branches *branches)
 }
 
 /* Shared memory of a sweep's block: for a tile, or a narrow supernode. */
-template <typename T, int C, bool BACKWARD> constexpr int many_bytes() {
-    typedef many_narrow_room<T, C, BACKWARD> narrow;
-    constexpr int most = many_shape<T, C, BACKWARD>::BYTES;
+template <typename Kind, int C, bool BACKWARD> constexpr int many_bytes() {
+    typedef many_narrow_room<Kind, C, BACKWARD> narrow;
+    constexpr int most = many_shape<Kind, C, BACKWARD>::BYTES;
     return narrow::BYTES > most ? narrow::BYTES : most;
 }
 
-template <typename T> struct many_launcher {
-    typedef typename traits<T>::real real;
-    static const int FEW = many_chains<T>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST,
-                     LOW = many_shape<T, GSV_MANY_COLUMNS, false>::LOW,
-                     HAS_SLIM = many_shape<T, GSV_MANY_COLUMNS, false>::REAL;
+template <typename Kind> struct many_launcher {
+    typedef vector_number<Kind> T;
+    typedef panel_number<Kind> P;
+    typedef typename traits<Kind>::real real;
+    static const int FEW = many_chains<Kind>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST,
+                     LOW = many_shape<Kind, GSV_MANY_COLUMNS, false>::LOW,
+                     HAS_SLIM = many_shape<Kind, GSV_MANY_COLUMNS, false>::REAL,
+                     FLOATS = std::is_same<P, float>::value;
 
     template <int C, bool BACKWARD>
     static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
                               const gsv_many_task *first, int groups, const gsv_many_vectors *v, int *ticket,
                               int *counters, bool divided, gsv_stamp stamp) {
-        typedef many_shape<T, C, BACKWARD> shape;
-        return launch_allowed(divided ? many_sweep_kernel<T, C, BACKWARD, many_chains<T>::value>
-                                      : many_sweep_kernel<T, C, BACKWARD, false>,
-                              blocks, shape::THREADS, size_t(many_bytes<T, C, BACKWARD>()), stream, *device,
-                              first, groups, *v, ticket, counters, stamp);
+        typedef many_shape<Kind, C, BACKWARD> shape;
+        return launch_allowed(divided ? many_sweep_kernel<Kind, C, BACKWARD, many_chains<Kind>::value>
+                                      : many_sweep_kernel<Kind, C, BACKWARD, false>,
+                              blocks, shape::THREADS, size_t(many_bytes<Kind, C, BACKWARD>()), stream,
+                              *device, first, groups, *v, ticket, counters, stamp);
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
@@ -133,13 +136,13 @@ template <typename T> struct many_launcher {
         double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
         const int64_t blocks = int64_t(end - of.first) * splits;
         if (BACKWARD && columns == GSV_MANY_LEAST)
-            return launch_allowed(team_backward_kernel<GSV_MANY_LEAST, false>, blocks, threads, size_t(room),
-                                  stream, *device, x, y, room, of);
+            return launch_allowed(team_backward_kernel<P, GSV_MANY_LEAST, false>, blocks, threads,
+                                  size_t(room), stream, *device, x, y, room, of);
         if (BACKWARD)
-            return launch_allowed(many_branch_backward_kernel, blocks, threads, size_t(room), stream, *device,
-                                  x, y, columns, splits, room, of);
-        return launch_allowed(many_branch_forward_kernel, blocks, threads, size_t(room), stream, *device, y,
-                              x, static_cast<double *>(v->u), columns, splits, room, of);
+            return launch_allowed(many_branch_backward_kernel<P>, blocks, threads, size_t(room), stream,
+                                  *device, x, y, columns, splits, room, of);
+        return launch_allowed(many_branch_forward_kernel<P>, blocks, threads, size_t(room), stream, *device,
+                              y, x, static_cast<double *>(v->u), columns, splits, room, of);
     }
 
     /* The branches, one sweep. */
@@ -149,7 +152,7 @@ template <typename T> struct many_launcher {
         const gsv_branches &branches = plan->tiles->branches;
         if (branches.count == 0)
             return cudaSuccess;
-        if constexpr (on_tensor_cores<T, 8>::value) {
+        if constexpr (on_tensor_cores<Kind, 8>::value) {
             if (columns == GSV_MANY_SLIM) {
                 const gsv_device_vectors vectors = {
                     .y = v->y, .x = v->x, .u = v->u, .state = v->state, .groups = 1};
@@ -184,10 +187,10 @@ template <typename T> struct many_launcher {
         if (branches->count == 0)
             return 0;
         if (HAS_SLIM && nrhs <= GSV_MANY_SLIM)
-            return (branches->team_forward ? gsv_team_launches : gsv_lower_launches)(branches, 0,
-                                                                                     GSV_MANY_SLIM) +
+            return (branches->team_forward ? gsv_team_launches(branches, 0, GSV_MANY_SLIM)
+                                           : gsv_lower_launches(branches, FLOATS, 0, GSV_MANY_SLIM)) +
                    gsv_team_launches(branches, 1, GSV_MANY_SLIM);
-        return on_tensor_cores<T, 8>::value && nrhs <= GSV_MANY_LEAST
+        return on_tensor_cores<Kind, 8>::value && nrhs <= GSV_MANY_LEAST
                    ? launches_of(few_branch_cut<false>(branches)) +
                          launches_of(few_branch_cut<true>(branches))
                    : 2;
@@ -209,14 +212,15 @@ template <typename T> struct many_launcher {
 
     template <int C> static cudaError_t reserve_sweeps() {
         const void *sweeps[] = {
-            reinterpret_cast<const void *>(many_sweep_kernel<T, C, false, false>),
-            reinterpret_cast<const void *>(many_sweep_kernel<T, C, true, false>),
-            reinterpret_cast<const void *>(many_sweep_kernel<T, C, false, many_chains<T>::value>),
-            reinterpret_cast<const void *>(many_sweep_kernel<T, C, true, many_chains<T>::value>),
+            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, false, false>),
+            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, true, false>),
+            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, false, many_chains<Kind>::value>),
+            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, true, many_chains<Kind>::value>),
         };
         cudaError_t error = cudaSuccess;
         for (int k = 0; k < 4 && error == cudaSuccess; k++)
-            error = allow_shared(sweeps[k], k % 2 ? many_bytes<T, C, true>() : many_bytes<T, C, false>());
+            error =
+                allow_shared(sweeps[k], k % 2 ? many_bytes<Kind, C, true>() : many_bytes<Kind, C, false>());
         return error;
     }
 
@@ -229,17 +233,17 @@ template <typename T> struct many_launcher {
             if (error == cudaSuccess)
                 error = reserve_sweeps<GSV_MANY_SLIM>();
             if (error == cudaSuccess)
-                error = gsv_team_reserve(branches);
+                error = gsv_team_reserve(branches, FLOATS);
         }
         if (error != cudaSuccess)
             return error;
         const void *kernels[3] = {};
         size_t room;
-        if constexpr (on_tensor_cores<T, 8>::value) {
+        if constexpr (on_tensor_cores<Kind, 8>::value) {
             room = size_t(many_branch_room(*branches, MANY_BRANCH_BLOCK / 32));
-            kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel);
-            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel);
-            kernels[2] = reinterpret_cast<const void *>(team_backward_kernel<GSV_MANY_LEAST, false>);
+            kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel<P>);
+            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel<P>);
+            kernels[2] = reinterpret_cast<const void *>(team_backward_kernel<P, GSV_MANY_LEAST, false>);
         } else {
             room = size_t(make_branch_room<T, 4>(*branches).bytes);
             kernels[0] = reinterpret_cast<const void *>(branch_forward_kernel<T, 4>);
@@ -254,7 +258,7 @@ template <typename T> struct many_launcher {
                             int columns, const gsv_many_vectors *v, cudaStream_t stream) {
         const int32_t n = plan->l.n;
         return launch_transfer<T, MANY_TRANSFER>(n, columns / MANY_TRANSFER, [&](int64_t blocks, auto cut) {
-            many_load_kernel<T, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
+            many_load_kernel<Kind, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
                 n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
             return cudaGetLastError();
         });
@@ -268,8 +272,8 @@ template <typename T> struct many_launcher {
         const int32_t n = plan->l.n;
         const auto launch_with = [&](auto width) {
             return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
-                return launch_allowed(many_store_kernel<T, width, cut>, blocks, BLOCK, 0, stream, n, inverse,
-                                      static_cast<const T *>(from), to, columns, v->counters,
+                return launch_allowed(many_store_kernel<Kind, width, cut>, blocks, BLOCK, 0, stream, n,
+                                      inverse, static_cast<const T *>(from), to, columns, v->counters,
                                       gsv_many_counters(plan), stamp);
             });
         };
@@ -281,7 +285,7 @@ template <typename T> struct many_launcher {
 
     static cudaError_t scale(int32_t n, const void *d, void *v, int columns, cudaStream_t stream) {
         const unsigned blocks = unsigned((int64_t(n) * columns + BLOCK - 1) / BLOCK);
-        many_scale_kernel<T>
+        many_scale_kernel<Kind>
             <<<blocks, BLOCK, 0, stream>>>(n, static_cast<const real *>(d), static_cast<T *>(v), columns);
         return cudaGetLastError();
     }

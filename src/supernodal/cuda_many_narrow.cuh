@@ -36,8 +36,9 @@ namespace gsv {
 
 enum { MANY_TERMS = 1024 }; /* of a narrow supernode's lists are in shared memory */
 
-template <typename T, int C, bool BACKWARD> struct many_narrow_room {
-    typedef many_shape<T, C, BACKWARD> shape;
+template <typename Kind, int C, bool BACKWARD> struct many_narrow_room {
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, BACKWARD> shape;
     static const int SIXTEENS =
         shape::REAL && C == GSV_MANY_COLUMNS ? 2 : 1; /* of a part's right-hand sides */
     static const int WIDTH = 16 * SIXTEENS, PARTS = C / WIDTH;
@@ -56,8 +57,12 @@ template <typename T, int C, bool BACKWARD> struct many_narrow_room {
                                  ? (SUMS + GSV_NARROW_ENTRIES + GSV_NARROW_COLUMNS * PADDING) * int(sizeof(T))
                              : WHOLE ? (GSV_NARROW_ROWS * STRIDE + GSV_NARROW_ENTRIES) * int(sizeof(T))
                                      : shape::BYTES;
-    static_assert(WHOLE ||
-                      (BYTES / int(sizeof(T)) - GSV_NARROW_ENTRIES) / STRIDE >= GSV_NARROW_COLUMNS + GSV_TILE,
+    /* Of a panel's numbers, a multiple of sixteen, in vectors' numbers. */
+    static __host__ __device__ constexpr int panel_room(int numbers) {
+        return numbers * int(sizeof(panel_number<Kind>)) / int(sizeof(T));
+    }
+    static_assert(WHOLE || (BYTES / int(sizeof(T)) - panel_room(GSV_NARROW_ENTRIES)) / STRIDE >=
+                               GSV_NARROW_COLUMNS + GSV_TILE,
                   "there is room for own columns and a tile");
     static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
     static_assert(!shape::REAL || PARTS <= 2, "gsv_many_has_half() says so");
@@ -67,8 +72,8 @@ template <typename T, int C, bool BACKWARD> struct many_narrow_room {
 };
 
 /* The first part that begins in a task's part of GSV_MANY_PARTS, or behind it. */
-template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_narrow_part(int part) {
-    constexpr int EACH = many_narrow_room<T, C, BACKWARD>::EACH;
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_narrow_part(int part) {
+    constexpr int EACH = many_narrow_room<Kind, C, BACKWARD>::EACH;
     return (part + EACH - 1) / EACH;
 }
 
@@ -137,8 +142,9 @@ struct many_narrow_lists {
 
 /* What rows of a front begin as, from row `begin` on, of right-hand sides that begin at c. A thread has two of these,
  * and every STEP-th row: of ROWS rows at a time the first AHEAD terms are asked for all together. */
-template <typename T, int C> struct many_narrow_front {
-    typedef many_narrow_room<T, C, false> room;
+template <typename Kind, int C> struct many_narrow_front {
+    typedef vector_number<Kind> T;
+    typedef many_narrow_room<Kind, C, false> room;
     static const int PER_ROW = room::WIDTH / 2,
                      STEP = room::THREADS / PER_ROW; /* threads of a row, rows of a step */
     static const int ROWS = 4, AHEAD = sizeof(T) < 16 ? 2 : 1;
@@ -200,16 +206,18 @@ template <typename T, int C> struct many_narrow_front {
 
 /* [x1; u] = [W; -M] f(own) + [0; f(below)], rows begin .. end - 1 and right-hand sides c0 on; begin: whole tiles; f has
  * row i, if it is not one of own columns, at i - shift; x and u: of these right-hand sides. */
-template <typename T, int C>
-__device__ __forceinline__ void many_narrow_product_block(const gsv_node &node, const T *panel, const T *f,
-                                                          int begin, int end, int shift, int columns, T *x,
-                                                          T *u) {
-    constexpr int STRIDE = many_narrow_room<T, C, false>::STRIDE,
-                  N = many_narrow_room<T, C, false>::WIDTH / 8;
+template <typename Kind, int C>
+__device__ __forceinline__ void
+many_narrow_product_block(const gsv_node &node, const panel_number<Kind> *panel, const vector_number<Kind> *f,
+                          int begin, int end, int shift, int columns, vector_number<Kind> *x,
+                          vector_number<Kind> *u) {
+    typedef vector_number<Kind> T;
+    constexpr int STRIDE = many_narrow_room<Kind, C, false>::STRIDE,
+                  N = many_narrow_room<Kind, C, false>::WIDTH / 8;
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
     const T *v = f + q * STRIDE + g;
     for (int first = begin + int(threadIdx.x) / 32 * 16; first < end;
-         first += 16 * many_narrow_room<T, C, false>::WARPS) {
+         first += 16 * many_narrow_room<Kind, C, false>::WARPS) {
         T sum[2][N][2];
 #pragma unroll
         for (int m = 0; m < 2; m++) {
@@ -237,7 +245,7 @@ __device__ __forceinline__ void many_narrow_product_block(const gsv_node &node, 
 #pragma unroll
                 for (int m = 0; m < 2; m++) {
                     const int i = first + 8 * m + g;
-                    a[m][s] = k < nc && i >= k && i < nr ? panel[at[s] + 8 * m] : make<T>(0);
+                    a[m][s] = k < nc && i >= k && i < nr ? T(panel[at[s] + 8 * m]) : make<T>(0);
                 }
                 at[s] += 8 * nr - 8 * k - 36; /* to column k + 8 */
             }
@@ -259,13 +267,16 @@ __device__ __forceinline__ void many_narrow_product_block(const gsv_node &node, 
 }
 
 /* Parts begin .. end - 1 of the right-hand sides c0 on, one at least. */
-template <typename T, int C, typename Ready>
-__device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                          int begin, int end, int columns, int c0, const T *y,
-                                                          T *x, T *u, T *shared, Ready ready) {
-    typedef many_narrow_room<T, C, false> room;
+template <typename Kind, int C, typename Ready>
+__device__ __forceinline__ void
+many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, int begin, int end, int columns,
+                          int c0, const vector_number<Kind> *y, vector_number<Kind> *x,
+                          vector_number<Kind> *u, vector_number<Kind> *shared, Ready ready) {
+    typedef vector_number<Kind> T;
+    typedef many_narrow_room<Kind, C, false> room;
     __shared__ many_narrow_lists lists;
-    T *panel = shared, *f = shared + (room::WHOLE ? GSV_NARROW_ENTRIES : many_narrow_panel(node));
+    panel_number<Kind> *panel = reinterpret_cast<panel_number<Kind> *>(shared);
+    T *f = shared + room::panel_room(room::WHOLE ? GSV_NARROW_ENTRIES : many_narrow_panel(node));
     const int nr = node.nr, rows = (int(room::BYTES / sizeof(T)) - int(f - shared)) / room::STRIDE;
     begin_packed_panel_block<room::THREADS>(plan, node, panel);
     const uint32_t *list = lists.template bring_block<room::THREADS>(plan, node);
@@ -275,31 +286,34 @@ __device__ __forceinline__ void many_narrow_forward_block(const gsv_device_plan 
         for (int from = 0, to; from < nr; from = to) { /* rows; those of own columns stay where they are */
             const int shift = from > 0 ? from - GSV_NARROW_COLUMNS : 0;
             to = room::WHOLE || nr <= shift + rows ? nr : (shift + rows) / GSV_TILE * GSV_TILE;
-            many_narrow_front<T, C> front(node, lists.from, list, columns, c, y, u, from);
+            many_narrow_front<Kind, C> front(node, lists.from, list, columns, c, y, u, from);
             if (part > begin || from > 0)
                 __syncthreads(); /* f of the part, or the rows, before has been read */
             front.finish(to, shift, refuse, f);
             wait_for_copies<0>();
             __syncthreads(); /* f and the panel are there */
-            many_narrow_product_block<T, C>(node, panel, f, from, to, shift, columns,
-                                            x + int64_t(node.first_column) * columns + c,
-                                            u + int64_t(node.update) * columns + c);
+            many_narrow_product_block<Kind, C>(node, panel, f, from, to, shift, columns,
+                                               x + int64_t(node.first_column) * columns + c,
+                                               u + int64_t(node.update) * columns + c);
         }
     }
 }
 
 /* Not inlined: the compiler finds a better loop of a tile in a kernel without it. */
-template <typename T, int C, typename Ready>
+template <typename Kind, int C, typename Ready>
 __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                        int begin, int end, int columns, int c0, const T *x,
-                                                        T *y, T *shared, Ready ready) {
-    typedef many_narrow_room<T, C, true> room;
+                                                        int begin, int end, int columns, int c0,
+                                                        const vector_number<Kind> *x, vector_number<Kind> *y,
+                                                        vector_number<Kind> *shared, Ready ready) {
+    typedef vector_number<Kind> T;
+    typedef many_narrow_room<Kind, C, true> room;
     constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS,
                   SIXTEENS = room::SIXTEENS;
     /* blocks of eight rows that a warp asks for at the same time */
-    constexpr int AHEAD = many_shape<T, C, true>::LOW ? 2 : 4;
+    constexpr int AHEAD = many_shape<Kind, C, true>::LOW ? 2 : 4;
     __shared__ int32_t rows[GSV_NARROW_ROWS];
-    T *sums_of = shared, *panel = shared + room::SUMS;
+    T *sums_of = shared;
+    panel_number<Kind> *panel = reinterpret_cast<panel_number<Kind> *>(shared + room::SUMS);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
     const int nr = node.nr, nc = node.nc, stride = many_narrow_stride(nr);
     const int share = warp / room::ASIDE, own = warp % room::ASIDE * 8 * EIGHTS; /* the warp's first column */
@@ -361,7 +375,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
                     if (own + 8 * m >= nc)
                         break;
                     T two[2];
-                    load_run(panel + at[m] + i, two);
+                    load_pair_of_panel(panel + at[m] + i, two);
                     const T b[2][1] = {{conjugate(two[0])}, {conjugate(two[1])}};
                     sums[m].add_product(v[k], b);
                 }

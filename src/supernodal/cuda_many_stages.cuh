@@ -21,13 +21,15 @@
 namespace gsv {
 
 /* Are sixteen terms summed by themselves? See Order in cuda_many_tile.cuh. */
-template <typename T> struct many_chains {
-    static const bool value = sizeof(typename traits<T>::real) == sizeof(double);
+template <typename Kind> struct many_chains {
+    static const bool value = sizeof(typename traits<vector_number<Kind>>::real) == sizeof(double);
 };
 
-/* C: right-hand sides of a tile. */
-template <typename T, int C, bool BACKWARD> struct many_shape {
-    static const bool CHAINS = many_chains<T>::value, REAL = CHAINS && !traits<T>::is_complex;
+/* Kind: of the panel's and the vectors' numbers (scalar.cuh); C: right-hand sides of a tile. */
+template <typename Kind, int C, bool BACKWARD> struct many_shape {
+    typedef vector_number<Kind> T;
+    typedef panel_number<Kind> P;
+    static const bool CHAINS = many_chains<Kind>::value, REAL = CHAINS && !traits<T>::is_complex;
     /* Much of a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS_MANY.md) */
     static const bool LOW = REAL, AHEAD = REAL && C <= GSV_MANY_LEAST, /* it has registers (many_lane) */
         HALVES = REAL && C == GSV_MANY_COLUMNS,                        /* so has it (multiply_halves) */
@@ -39,9 +41,10 @@ template <typename T, int C, bool BACKWARD> struct many_shape {
     static const int WARP_COLUMNS = C > GSV_MANY_SLIM ? C / 2 : C, RUNS = WARP_COLUMNS / 8,
                      WARP_ROWS = C > GSV_MANY_SLIM ? 32 : 16, EIGHTS = WARP_ROWS / 8;
     static const int ACROSS = C / WARP_COLUMNS, DOWN = ROWS / WARP_ROWS, THREADS = 32 * ACROSS * DOWN;
-    static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS, STAGE = A + V; /* numbers */
-    static const int CHUNK = 16 / int(sizeof(T));                          /* numbers of a copy */
-    static const int BYTES = STAGES * STAGE * int(sizeof(T));
+    static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS; /* numbers of a stage: first the panel's */
+    static const int A_BYTES = A * int(sizeof(P)), STAGE = A_BYTES + V * int(sizeof(T)); /* bytes */
+    static const int CHUNK = 16 / int(sizeof(P)), V_CHUNK = 16 / int(sizeof(T)); /* numbers of a copy */
+    static const int BYTES = STAGES * STAGE;
     static const int RESIDENT = traits<T>::is_complex ? 1 /* blocks of an SM, by registers */
                                 : !LOW                ? 2
                                 : C <= GSV_MANY_LEAST ? 4
@@ -55,16 +58,18 @@ __device__ __forceinline__ int swizzle(int p, int k) {
 
 /* Which of sixteen runs term k is, so that chain after chain can be read: the terms k, k + 4, k + 8, k + 12
  * side by side. */
-template <typename T> __device__ __forceinline__ int many_place(int k) {
-    return many_chains<T>::value ? k % 4 * 4 + k / 4 : k;
+template <typename Kind> __device__ __forceinline__ int many_place(int k) {
+    return many_chains<Kind>::value ? k % 4 * 4 + k / 4 : k;
 }
 
-/* Backward, a run of the panel is sixteen terms: where term p of run k is. Two doubles stay side by side, and
- * are read together. */
-template <typename T> __device__ __forceinline__ int many_place_in_run(int p, int k) {
-    if constexpr (many_chains<T>::value && !traits<T>::is_complex)
+/* Backward, a run of the panel is sixteen terms: where term p of run k is. Two real numbers stay side by side, and
+ * are read together; of floats so do the four of a copy. */
+template <typename Kind> __device__ __forceinline__ int many_place_in_run(int p, int k) {
+    if constexpr (sizeof(panel_number<Kind>) < sizeof(double))
+        return p;
+    if constexpr (many_chains<Kind>::value && !traits<Kind>::is_complex)
         return p ^ 2 * (k & 1);
-    return swizzle(many_place<T>(p), k);
+    return swizzle(many_place<Kind>(p), k);
 }
 
 /* 16 bytes of a panel. */
@@ -138,18 +143,20 @@ template <> struct many_cursor<true> {
  * kernel's parameters, which need no registers: what the compiler keeps in local memory instead may come out of L2 in
  * every stage, for whoever acquires a counter empties the L1 cache.
  */
-template <typename T, int C, bool BACKWARD> struct many_stream {
-    typedef many_shape<T, C, BACKWARD> shape;
+template <typename Kind, int C, bool BACKWARD> struct many_stream {
+    typedef vector_number<Kind> T;
+    typedef panel_number<Kind> P;
+    typedef many_shape<Kind, C, BACKWARD> shape;
     static const int CHUNK = shape::CHUNK, PER_RUN = GSV_TILE / CHUNK, THREADS = shape::THREADS;
     static const int COPIES = shape::A / CHUNK / THREADS, /* of the panel, */
         APART = THREADS / PER_RUN;                        /* runs from one to the next */
     static const int PER_ROW = THREADS / shape::DEPTH,    /* threads that have copies of a row of v, */
-        V_COPIES = shape::V / CHUNK / THREADS,            /* so many each, */
-        V_APART = PER_ROW * CHUNK;                        /* numbers from one to the next */
+        V_COPIES = shape::V / shape::V_CHUNK / THREADS,   /* so many each, */
+        V_APART = PER_ROW * shape::V_CHUNK;               /* numbers from one to the next */
     static_assert(APART % GSV_TILE == 0, "the copies of a thread are of one column of their tiles");
     static_assert(V_APART % GSV_TILE == 0, "a thread's copies of v have the same place in their sixteens");
     const many_tile &tile;
-    const T *panel;       /* the next stage's first copy; backward, of its block row */
+    const P *panel;       /* the next stage's first copy; backward, of its block row */
     const T *own, *below; /* v; forward own: the next stage's first copy */
     const int32_t *next;  /* backward: the row that ask() asks for next */
     int columns, column;  /* of v; this thread's first one of a copy */
@@ -174,21 +181,21 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
         const int p = thread % PER_RUN * CHUNK;
         const int64_t first = BACKWARD ? tile.first + run : cursor.term + run % shape::DEPTH; /* its column */
         const int64_t start = start_of(BACKWARD ? cursor.term : tile.first + run);
-        panel = static_cast<const T *>(plan.panels) + tile.node.panel + start + GSV_TILE * first + p;
-        place = place_in_stage(run, p) * int(sizeof(T));
+        panel = static_cast<const P *>(plan.panels) + tile.node.panel + start + GSV_TILE * first + p;
+        place = place_in_stage(run, p) * int(sizeof(P));
 #pragma unroll
         for (int k = 0; k < COPIES; k++) {
             const int at = tile.first + run + k * APART;
             if (!BACKWARD)
-                down[k] = uint32_t((start_of(at) - start) * int64_t(sizeof(T)));
+                down[k] = uint32_t((start_of(at) - start) * int64_t(sizeof(P)));
             there |= uint32_t((BACKWARD ? at : at / GSV_TILE * GSV_TILE) < tile.last) << k;
         }
-        const int r = thread / PER_ROW, v = thread % PER_ROW * CHUNK;
+        const int r = thread / PER_ROW, v = thread % PER_ROW * shape::V_CHUNK;
         column = tile.c0 + v;
         left = tile.end - cursor.term - r;
         next = plan.rows + tile.node.rows + (tile.end - left);
-        v_place =
-            (shape::A + many_place<T>(r) * shape::COLUMNS + swizzle(v, many_place<T>(r))) * int(sizeof(T));
+        v_place = shape::A_BYTES +
+                  (many_place<Kind>(r) * shape::COLUMNS + swizzle(v, many_place<Kind>(r))) * int(sizeof(T));
         if (!BACKWARD)
             this->own = many_row(own + column, tile.node.first_column + cursor.term + r, columns);
     }
@@ -206,8 +213,8 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
     /* Where number p of run `run` of the panel goes. */
     static __device__ __forceinline__ int place_in_stage(int run, int p) {
         if (BACKWARD)
-            return run * GSV_TILE + many_place_in_run<T>(p, run);
-        const int place = many_place<T>(run % shape::DEPTH);
+            return run * GSV_TILE + many_place_in_run<Kind>(p, run);
+        const int place = many_place<Kind>(run % shape::DEPTH);
         return (run / shape::DEPTH * shape::DEPTH + place) * GSV_TILE + swizzle(p, place);
     }
 
@@ -261,9 +268,9 @@ template <typename T, int C, bool BACKWARD> struct many_stream {
 #pragma unroll
         for (int k = 0; k < COPIES; k++)
             begin_copy_panel(
-                shared_at<T>(stage + place) + k * APART * GSV_TILE,
+                shared_at<P>(stage + place) + k * APART * GSV_TILE,
                 BACKWARD ? panel + k * APART * GSV_TILE
-                         : reinterpret_cast<const T *>(reinterpret_cast<const char *>(panel) + down[k]),
+                         : reinterpret_cast<const P *>(reinterpret_cast<const char *>(panel) + down[k]),
                 here & 1u << k, policy);
         if (!BACKWARD)
             panel += shape::DEPTH * GSV_TILE;

@@ -25,7 +25,7 @@
  * their sum is added to the total, which the tensor cores do not hide. Where a triangle is so ill-conditioned
  * that it is inverted in parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12
  * each, that meet as a tree: not as accurate as the sixteen chains of cuda_wide.cuh, but more so than one chain
- * for each sixteen (gpusolve-orders-bench), and good enough for test_condition.c. In single precision, summed in
+ * for each sixteen (gpusolve-orders-bench), and good enough for test_condition.c. Of complex<float>, summed in
  * double, all terms are one chain.
  *
  * The terms of a backward sum begin with those of own columns, which are known; then come those of rows above
@@ -61,21 +61,22 @@ __device__ __forceinline__ void first_product_warp(double (&c)[4], double a0, do
 
 /* This warp's sums of a tile: WARP_COLUMNS, and an equal share of the rows of a tile of this height, but sixteen at
  * least: so some warps may have none. */
-template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_share(int height) {
-    typedef many_shape<T, C, BACKWARD> shape;
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_share(int height) {
+    typedef many_shape<Kind, C, BACKWARD> shape;
     return shape::WARP_ROWS == GSV_TILE ? int(GSV_TILE) : height / shape::DOWN;
 }
-template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_row(int height) {
-    return threadIdx.x / (32 * many_shape<T, C, BACKWARD>::ACROSS) * many_warp_share<T, C, BACKWARD>(height);
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_row(int height) {
+    return threadIdx.x / (32 * many_shape<Kind, C, BACKWARD>::ACROSS) *
+           many_warp_share<Kind, C, BACKWARD>(height);
 }
-template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_rows(int height) {
-    const int share = many_warp_share<T, C, BACKWARD>(height);
-    if (many_shape<T, C, BACKWARD>::WARP_ROWS == GSV_TILE)
-        return many_warp_row<T, C, BACKWARD>(height) < height ? share : 0;
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_rows(int height) {
+    const int share = many_warp_share<Kind, C, BACKWARD>(height);
+    if (many_shape<Kind, C, BACKWARD>::WARP_ROWS == GSV_TILE)
+        return many_warp_row<Kind, C, BACKWARD>(height) < height ? share : 0;
     return share;
 }
-template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_column() {
-    typedef many_shape<T, C, BACKWARD> shape;
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_column() {
+    typedef many_shape<Kind, C, BACKWARD> shape;
     return threadIdx.x / 32 % shape::ACROSS * shape::WARP_COLUMNS;
 }
 
@@ -83,20 +84,22 @@ template <typename T, int C, bool BACKWARD> __device__ __forceinline__ int many_
  * each other. Real numbers backward are turned: the rows of a fragment are right-hand sides, its columns are sums'
  * rows. So what a lane reads at once, two terms of a run of the panel or two right-hand sides of a term, are the
  * registers of one operand, and none is moved. */
-template <typename T, int C, bool BACKWARD> struct many_sums_of {
-    typedef many_shape<T, C, BACKWARD> shape;
+template <typename Kind, int C, bool BACKWARD> struct many_sums_of {
+    typedef many_shape<Kind, C, BACKWARD> shape;
     static const bool TURNED = BACKWARD && shape::REAL;
     static const int ROWS = TURNED ? 2 * shape::EIGHTS : shape::EIGHTS,
                      RUNS = shape::WARP_COLUMNS / (TURNED ? 16 : 8), APART = TURNED ? 16 : 8;
-    typedef fragment<T, TURNED ? shape::RUNS : shape::EIGHTS, TURNED ? shape::WARP_ROWS : shape::WARP_COLUMNS>
+    typedef fragment<vector_number<Kind>, TURNED ? shape::RUNS : shape::EIGHTS,
+                     TURNED ? shape::WARP_ROWS : shape::WARP_COLUMNS>
         type;
 };
 
-template <typename T, int C, bool BACKWARD>
+template <typename Kind, int C, bool BACKWARD>
 __device__ __forceinline__ void
-many_result(const typename many_sums_of<T, C, BACKWARD>::type &sums,
-            T (&to)[many_sums_of<T, C, BACKWARD>::ROWS][many_sums_of<T, C, BACKWARD>::RUNS][2]) {
-    typedef many_sums_of<T, C, BACKWARD> of;
+many_result(const typename many_sums_of<Kind, C, BACKWARD>::type &sums,
+            vector_number<Kind> (
+                &to)[many_sums_of<Kind, C, BACKWARD>::ROWS][many_sums_of<Kind, C, BACKWARD>::RUNS][2]) {
+    typedef many_sums_of<Kind, C, BACKWARD> of;
     if constexpr (of::TURNED) {
 #pragma unroll
         for (int i = 0; i < of::ROWS; i++)
@@ -171,45 +174,48 @@ __device__ __forceinline__ void add_runs_warp(fragment<complex<double>, I, N> &s
 }
 
 /* Where a lane's numbers of a stage are: a few places, and constants from there. */
-template <typename T, int C, bool BACKWARD> struct many_lane {
-    typedef many_shape<T, C, BACKWARD> shape;
-    typedef many_sums_of<T, C, BACKWARD> sums_of;
+template <typename Kind, int C, bool BACKWARD> struct many_lane {
+    typedef vector_number<Kind> T;
+    typedef panel_number<Kind> P;
+    typedef many_shape<Kind, C, BACKWARD> shape;
+    typedef many_sums_of<Kind, C, BACKWARD> sums_of;
     static const bool TURNED = sums_of::TURNED;
     static const int PLACES = TURNED ? 2 : BACKWARD ? 4 : 1;
     /* In bytes; unless turned, of each sixteen numbers the first eight: the others are at ^ OTHER. */
     int a[PLACES], v;
-    static const int OTHER = 8 * int(sizeof(T));
 
     __device__ __forceinline__ explicit many_lane(int height) {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
-        const int row = many_warp_row<T, C, BACKWARD>(height);
-        v = (shape::A + q * shape::COLUMNS + many_warp_column<T, C, BACKWARD>() +
-             swizzle(TURNED ? 2 * g : g, q)) *
-            int(sizeof(T));
+        const int row = many_warp_row<Kind, C, BACKWARD>(height);
+        v = shape::A_BYTES +
+            (q * shape::COLUMNS + many_warp_column<Kind, C, BACKWARD>() + swizzle(TURNED ? 2 * g : g, q)) *
+                int(sizeof(T));
 #pragma unroll
         for (int h = 0; h < PLACES; h++)
-            a[h] = int(sizeof(T)) * (TURNED ? (row + g) * GSV_TILE + many_place_in_run<T>(4 * q + 2 * h, g)
+            a[h] = int(sizeof(P)) * (TURNED ? (row + g) * GSV_TILE + many_place_in_run<Kind>(4 * q + 2 * h, g)
                                      : BACKWARD ? (row + g) * GSV_TILE + swizzle(4 * h, g) + q
                                                 : (row + q) * GSV_TILE + swizzle(g, q));
     }
 
     /* Where the numbers of the first eights are, or of the others. */
-    static __device__ __forceinline__ const T *at(unsigned stage, int place, int other) {
+    template <typename Number>
+    static __device__ __forceinline__ const Number *at(unsigned stage, int place, int other) {
+        constexpr int OTHER = 8 * int(sizeof(Number));
         if (OTHER < SHARED_LINE) /* a stage begins with a line */
-            return shared_at<T>((stage + place) ^ OTHER * other);
-        return shared_at<T>(stage + (place ^ OTHER * other));
+            return shared_at<Number>((stage + place) ^ OTHER * other);
+        return shared_at<Number>(stage + (place ^ OTHER * other));
     }
 
     /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where there are chains. */
     __device__ __forceinline__ T a_of(unsigned stage, int i, int s) const {
         if (BACKWARD)
-            return conjugate(shared_at<T>(stage + a[s])[8 * i * GSV_TILE]);
-        return at(stage, a[0], i % 2)[(i / 2 * shape::DEPTH + 4 * s) * GSV_TILE];
+            return conjugate(T(shared_at<P>(stage + a[s])[8 * i * GSV_TILE]));
+        return T(at<P>(stage, a[0], i % 2)[(i / 2 * shape::DEPTH + 4 * s) * GSV_TILE]);
     }
 
     /* That term, right-hand side 8 t + g of the warp's. */
     __device__ __forceinline__ T v_of(unsigned stage, int s, int t) const {
-        return at(stage, v, t % 2)[4 * s * shape::COLUMNS + t / 2 * 16];
+        return at<T>(stage, v, t % 2)[4 * s * shape::COLUMNS + t / 2 * 16];
     }
 
     /* Half of a stage's terms, 4 q + 2 H and the next one, of all of the warp's rows: the operands of its products. */
@@ -230,7 +236,7 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
                              of.a[t][s]);
 #pragma unroll
             for (int i = 0; i < shape::EIGHTS; i++)
-                load_run(shared_at<double>(stage + a[H]) + 8 * i * GSV_TILE, of.x[i]);
+                load_pair_of_panel(shared_at<P>(stage + a[H]) + 8 * i * GSV_TILE, of.x[i]);
         } else {
 #pragma unroll
             for (int s = 0; s < 2; s++) {
@@ -273,8 +279,8 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
                 double row[4]; /* row 8 i + g; terms 4 q + s */
 #pragma unroll
                 for (int h = 0; h < 2; h++)
-                    load_run(shared_at<double>(stage + a[h]) + 8 * i * GSV_TILE,
-                             *reinterpret_cast<double(*)[2]>(&row[2 * h]));
+                    load_pair_of_panel(shared_at<P>(stage + a[h]) + 8 * i * GSV_TILE,
+                                       *reinterpret_cast<double(*)[2]>(&row[2 * h]));
 #pragma unroll
                 for (int t = 0; t < sums_of::RUNS; t++)
                     add_run_warp<SUMS>(sums.c[t][i], x[t], row);
@@ -324,26 +330,28 @@ template <typename T, int C, bool BACKWARD> struct many_lane {
  * gives the sums what they begin as, while the first vectors are on their way or still to come; ready()
  * returns when they are there; await as in many_stream. Ends without a barrier: shared memory is still being
  * read. */
-template <typename T, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await,
+template <typename Kind, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await,
           typename Begin>
-__device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, const many_tile &tile,
-                                                   const T *own, const T *below, int columns, T *memory,
-                                                   typename many_sums_of<T, C, BACKWARD>::type &sums,
-                                                   Owed owed, Ready ready, Await await, Begin begin) {
-    typedef many_shape<T, C, BACKWARD> shape;
+__device__ __forceinline__ void
+many_product_block(const gsv_device_plan &plan, const many_tile &tile, const vector_number<Kind> *own,
+                   const vector_number<Kind> *below, int columns, vector_number<Kind> *memory,
+                   typename many_sums_of<Kind, C, BACKWARD>::type &sums, Owed owed, Ready ready, Await await,
+                   Begin begin) {
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, BACKWARD> shape;
     const unsigned shared = kept_shared(memory);
-    constexpr unsigned STAGE = shape::STAGE * sizeof(T);
+    constexpr unsigned STAGE = shape::STAGE;
     static_assert(STAGE % SHARED_LINE == 0, "stages begin with a line");
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* nothing to multiply behind the last row or column */
-    const int left = tile.last - tile.first - many_warp_row<T, C, BACKWARD>(tile.height);
-    const int rows = many_warp_rows<T, C, BACKWARD>(tile.height),
+    const int left = tile.last - tile.first - many_warp_row<Kind, C, BACKWARD>(tile.height);
+    const int rows = many_warp_rows<Kind, C, BACKWARD>(tile.height),
               active = ((left < rows ? left : rows) + 15) / 16;
     /* tiles of other right-hand sides want the panel, too, and soon */
     const l2_policy policy = l2_policy_of(plan.transient && columns == C);
     const many_cursor<BACKWARD> begins(tile);
     auto stream_from = [&](const many_cursor<BACKWARD> &at, int32_t row) {
-        return many_stream<T, C, BACKWARD>(plan, tile, own, below, columns, policy, at, row);
+        return many_stream<Kind, C, BACKWARD>(plan, tile, own, below, columns, policy, at, row);
     };
     auto ahead = stream_from(begins, 0);
     ahead.ask();
@@ -368,7 +376,7 @@ __device__ __forceinline__ void many_product_block(const gsv_device_plan &plan, 
         ready();
         bring_first();
     }
-    const many_lane<T, C, BACKWARD> lane(tile.height);
+    const many_lane<Kind, C, BACKWARD> lane(tile.height);
     constexpr unsigned LAST = (shape::STAGES - 1) * STAGE;
     auto multiply = [&](auto sums_of) {
         auto rest = stream_from(ahead.cursor, row);

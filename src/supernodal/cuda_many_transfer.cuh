@@ -23,18 +23,20 @@ enum {
 };
 
 /* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */
-template <typename T, int CUT>
+template <typename Kind, int CUT>
 __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
-    many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, T *to, int columns,
-                     int *broken) {
+    many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, vector_number<Kind> *to,
+                     int columns, int *broken) {
+    typedef panel_number<Kind> P;
+    typedef vector_number<Kind> T;
     typedef gsv::transfer<T, MANY_TRANSFER, CUT> transfer;
     let_next_kernel_start(); /* which waits for all of this one, and brings what it may before */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
-    __shared__ T tile[transfer::ROWS * transfer::STRIDE];
+    __shared__ P tile[transfer::ROWS * transfer::STRIDE];
     const int groups = columns / MANY_TRANSFER, c0 = blockIdx.x % groups * MANY_TRANSFER;
     const int64_t first = int64_t(blockIdx.x / groups) * transfer::ROWS;
-    const T *values = static_cast<const T *>(from.values);
+    const P *values = static_cast<const P *>(from.values);
     const bool rows = from.row_stride == 1;
 #pragma unroll
     for (int k = 0; k < transfer::EACH; k++) {
@@ -42,7 +44,7 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
         const int64_t i = first + at.x;
         const bool there = i < n && c0 + at.y < from.columns;
         const int64_t place = i * from.row_stride + (c0 + at.y) * from.column_stride;
-        begin_copy<int(sizeof(T))>(&tile[at.x * transfer::STRIDE + at.y], values + (there ? place : 0),
+        begin_copy<int(sizeof(P))>(&tile[at.x * transfer::STRIDE + at.y], values + (there ? place : 0),
                                    there);
     }
     commit_copies();
@@ -57,22 +59,24 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
             T run[transfer::RUN];
 #pragma unroll
             for (int j = 0; j < transfer::RUN; j++)
-                run[j] = tile[at.x * transfer::STRIDE + at.y + j];
+                run[j] = T(tile[at.x * transfer::STRIDE + at.y + j]);
             store_run(&to[int64_t(row[k]) * columns + c0 + at.y], run);
         }
 }
 
 /* to(i, c) = from(inverse ? inverse[i] : i, c), NaN for who is stale; and so many counters are zero, for the next
  * solve. */
-template <typename T, int W, int CUT>
+template <typename Kind, int W, int CUT>
 __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
-    many_store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to, int columns,
-                      int *counters, int64_t count, gsv_stamp stamp) {
+    many_store_kernel(int32_t n, const int32_t *inverse, const vector_number<Kind> *from, gsv_device_dense to,
+                      int columns, int *counters, int64_t count, gsv_stamp stamp) {
+    typedef panel_number<Kind> P;
+    typedef vector_number<Kind> T;
     typedef gsv::transfer<T, W, CUT> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int groups = columns / W, c0 = blockIdx.x % groups * W;
     const int64_t first = int64_t(blockIdx.x / groups) * transfer::ROWS;
-    T *values = static_cast<T *>(to.values);
+    P *values = static_cast<P *>(to.values);
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
     wait_for_vectors();
@@ -99,15 +103,17 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
         const int2 at = transfer::number(rows, k);
         const int64_t i = first + at.x;
         if (i < n && c0 + at.y < to.columns)
-            values[i * to.row_stride + (c0 + at.y) * to.column_stride] = tile[at.x * transfer::STRIDE + at.y];
+            values[i * to.row_stride + (c0 + at.y) * to.column_stride] =
+                P(tile[at.x * transfer::STRIDE + at.y]);
     }
 }
 
-template <typename T>
-__global__ void many_scale_kernel(int32_t n, const typename traits<T>::real *d, T *v, int columns) {
+template <typename Kind>
+__global__ void many_scale_kernel(int32_t n, const typename traits<Kind>::real *d, vector_number<Kind> *v,
+                                  int columns) {
     const int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
     if (e < int64_t(n) * columns)
-        v[e] = divide_real(v[e], d[e / columns]);
+        v[e] = divide_real<vector_number<Kind>>(v[e], d[e / columns]);
 }
 
 } // namespace gsv

@@ -47,10 +47,10 @@ struct walk_form {
     gsv_pack_form numbers;
 };
 
-/* A block's branch, and where its things are in shared memory. */
-struct many_walk {
+/* A block's branch, and where its things are in shared memory. P: the panels' numbers; there is room for doubles. */
+template <typename P> struct many_walk {
     const gsv_branch branch;
-    double *panels;
+    P *panels;
     const gsv_branch_node *nodes;
     const gsv_branch_pack *packs;
     const uint16_t *below, *rows;
@@ -73,10 +73,10 @@ struct many_walk {
         begin_copy_block<0>(memory + at.lists, plan.branch_walks + branch.walks,
                             2 * branch.walk[GSV_WALK_END]);
         commit_copies();
-        begin_copy_block<0>(memory, static_cast<const double *>(plan.panels) + branch.panel,
-                            round_up_16(branch.numbers * int64_t(sizeof(double))));
+        begin_copy_block<0>(memory, static_cast<const P *>(plan.panels) + branch.panel,
+                            round_up_16(branch.numbers * int64_t(sizeof(P))));
         commit_copies();
-        panels = reinterpret_cast<double *>(memory);
+        panels = reinterpret_cast<P *>(memory);
         nodes = reinterpret_cast<const gsv_branch_node *>(lists + branch.walk[GSV_WALK_NODES]);
         packs = reinterpret_cast<const gsv_branch_pack *>(lists + branch.walk[GSV_WALK_PACKS]);
         below = lists + branch.walk[GSV_WALK_BELOW];
@@ -105,7 +105,7 @@ struct many_walk {
      * (cuda_sweep.cuh). */
     __device__ __forceinline__ void refuse_block() const {
         for (int k = threadIdx.x; k < branch.numbers; k += blockDim.x)
-            panels[k] = not_a_number<double>();
+            panels[k] = not_a_number<P>();
     }
 
     /* Begin to bring a node's rows, by a warp: `from` is the right-hand sides of the branch's first column. */

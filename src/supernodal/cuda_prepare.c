@@ -112,7 +112,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [BACKWARD] = tiles->backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
                     [LISTS] = branches->nlists * 2,
-                    [WALKS] = dtype == GPUSOLVE_DOUBLE ? branches->nwalks * 2 : 0,
+                    [WALKS] = gsv_cuda_sweeps(dtype)->block_class > 0 ? branches->nwalks * 2 : 0,
                     [OUTSIDE_ROW] = branches->noutside * 4,
                     [UPPER_COLUMN] = branches->upper_columns * (int64_t)4,
                     [UPPER_ROWS] = tiles->stream.nrows * 4,
@@ -148,7 +148,7 @@ gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *
                                 gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
-    const int blocks = l.size[BLOCK_FORWARD_PIECES] > 0; /* in double precision */
+    const int blocks = l.size[BLOCK_FORWARD_PIECES] > 0; /* real numbers */
     gsv_piece_list one, block = {0};                     /* of as many tasks as those that are there */
     gpusolve_status status = gsv_stream_divide(plan, device->in_parts, &one, blocks ? &block : NULL, message);
     if (status != GPUSOLVE_OK)
@@ -378,12 +378,35 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .side_vector = plan->l.n * (int64_t)GSV_SIDE_COLUMNS,
         .side_upper = gsv_side_upper(plan),
         .panels = base + l.start[PANELS],
+        .floats = factor->dtype == GPUSOLVE_FLOAT,
         .transient = l.size[PANELS] > l2,
         .transient_branches = l.size[PANELS] / TRANSIENT_BRANCHES > l2,
         .transient_for_one = l.size[PANELS] > l2 && l.size[PANELS] < TRANSIENT_FOR_ONE * (int64_t)l2,
         .d = factor->has_d ? base + l.start[D] : NULL,
     };
     return gsv_cuda_check(error, "copying the plan to the device", message);
+}
+
+/* What the device can run of a factor's kernels. */
+static cudaError_t ask_device(const gpusolve_factor *factor, gsv_sweep_form *form) {
+    const gsv_branches *branches = &factor->plan.tiles->branches;
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(factor->dtype);
+    if (sweeps->reserve(branches) != cudaSuccess) {
+        cudaGetLastError();
+        form->level_by_level = 1;
+    }
+    cudaError_t error = sweeps->stream_blocks(branches, form->stream_blocks);
+    if (error != cudaSuccess || factor->dtype != GPUSOLVE_FLOAT)
+        return error;
+    if (gsv_sweep_m.reserve(branches) != cudaSuccess) {
+        cudaGetLastError(); /* not for blocks of right-hand sides */
+        return cudaSuccess;
+    }
+    int blocks[GSV_CLASSES][2];
+    error = gsv_sweep_m.stream_blocks(branches, blocks);
+    for (int k = 1; k < GSV_CLASSES; k++)
+        memcpy(form->stream_blocks[k], blocks[k], sizeof blocks[k]);
+    return error;
 }
 
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
@@ -402,16 +425,8 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         status = gsv_cuda_check(gsv_cuda_clear(device->memory, (size_t)bytes), "cudaMemset", message);
     if (status == GPUSOLVE_OK)
         status = copy_plan(factor, device, message);
-    if (status == GPUSOLVE_OK &&
-        gsv_cuda_sweeps(factor->dtype)->reserve(&factor->plan.tiles->branches) != cudaSuccess) {
-        cudaGetLastError();
-        device->form.level_by_level = 1;
-    }
     if (status == GPUSOLVE_OK) {
-        status =
-            gsv_cuda_check(gsv_cuda_sweeps(factor->dtype)
-                               ->stream_blocks(&factor->plan.tiles->branches, device->form.stream_blocks),
-                           "asking what the device can run", message);
+        status = gsv_cuda_check(ask_device(factor, &device->form), "asking what the device can run", message);
         device->form.level_by_level_above = device->form.stream_blocks[0][0] == 0;
         device->form.block_columns = factor->plan.tiles->stream.block_columns;
     }

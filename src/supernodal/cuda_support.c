@@ -47,7 +47,7 @@ const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
 const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype) {
     switch (dtype) {
     case GPUSOLVE_FLOAT:
-        return &gsv_many_s;
+        return &gsv_many_m;
     case GPUSOLVE_DOUBLE:
         return &gsv_many_d;
     case GPUSOLVE_COMPLEX_FLOAT:

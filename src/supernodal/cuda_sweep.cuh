@@ -217,13 +217,16 @@ __global__ void __launch_bounds__(BLOCK, resident<T, NR>())
 /* to(i, c) = from(perm[i], c), zero from from.columns on. For one right-hand side a block has rows of the
  * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. Who is stale loads
  * NaNs. Fills what the sweeps want ABSENT (published.cuh), but for what the branches' forward kernel fills. */
-template <typename T, int NR, int CUT, bool SIDE>
+template <typename N, int NR, int CUT, bool SIDE>
 __global__ void __launch_bounds__(BLOCK)
-    load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from, T *to,
-                absent_fill fill, gsv_stream_state *state, gsv_stamp stamp, int64_t side_upper) {
+    load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from,
+                vector_number<N> *to, absent_fill fill, gsv_stream_state *state, gsv_stamp stamp,
+                int64_t side_upper) {
+    typedef panel_number<N> P;
+    typedef vector_number<N> T;
     typedef gsv::transfer<T, NR, CUT> transfer;
     if constexpr (SIDE) {
-        from.values = of_group(static_cast<T *>(from.values), NR * from.column_stride);
+        from.values = of_group(static_cast<P *>(from.values), NR * from.column_stride);
         from.columns -= NR * blockIdx.y;
         to = of_group(to, int64_t(n) * NR);
         fill.at = of_group(fill.at, side_upper * int64_t(sizeof(T)) / 16);
@@ -234,20 +237,20 @@ __global__ void __launch_bounds__(BLOCK)
         state->broken = 0; /* the waits of the solve before have ended */
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
-    const T *values = static_cast<const T *>(from.values);
+    const P *values = static_cast<const P *>(from.values);
     const bool rows = from.row_stride == 1;
     if (NR > 1)
         perm = nullptr;
     else
         inverse = nullptr;
-    T value[transfer::EACH];
+    P value[transfer::EACH];
 #pragma unroll
     for (int k = 0; k < transfer::EACH; k++) {
         const int2 at = transfer::number(rows, k);
         const int64_t i = first + at.x;
         value[k] = i < n && at.y < from.columns
                        ? values[(perm ? perm[i] : i) * from.row_stride + at.y * from.column_stride]
-                       : make<T>(0);
+                       : make<P>(0);
     }
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
@@ -256,7 +259,7 @@ __global__ void __launch_bounds__(BLOCK)
 #pragma unroll
     for (int k = 0; k < transfer::EACH; k++) {
         const int2 at = transfer::number(rows, k);
-        tile[at.x * transfer::STRIDE + at.y] = stale ? not_a_number<T>() : value[k];
+        tile[at.x * transfer::STRIDE + at.y] = stale ? not_a_number<T>() : T(value[k]);
     }
     __syncthreads(); /* the tile is complete */
 #pragma unroll
@@ -272,18 +275,20 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 /* to(perm[i], c) = from(i, c): a block has rows of the user's. */
-template <typename T, int NR, int CUT, bool SIDE>
+template <typename N, int NR, int CUT, bool SIDE>
 __global__ void __launch_bounds__(BLOCK)
-    store_kernel(int32_t n, const int32_t *inverse, const T *from, gsv_device_dense to) {
+    store_kernel(int32_t n, const int32_t *inverse, const vector_number<N> *from, gsv_device_dense to) {
+    typedef panel_number<N> P;
+    typedef vector_number<N> T;
     typedef gsv::transfer<T, NR, CUT> transfer;
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     if constexpr (SIDE) {
-        to.values = of_group(static_cast<T *>(to.values), NR * to.column_stride);
+        to.values = of_group(static_cast<P *>(to.values), NR * to.column_stride);
         to.columns -= NR * blockIdx.y;
         from = of_group(from, int64_t(n) * NR);
     }
-    T *values = static_cast<T *>(to.values);
+    P *values = static_cast<P *>(to.values);
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
     wait_for_vectors();
@@ -307,15 +312,15 @@ __global__ void __launch_bounds__(BLOCK)
         const int2 at = transfer::number(rows, k);
         const int64_t i = first + at.x;
         if (i < n && at.y < to.columns)
-            values[i * to.row_stride + at.y * to.column_stride] = tile[at.x * transfer::STRIDE + at.y];
+            values[i * to.row_stride + at.y * to.column_stride] = P(tile[at.x * transfer::STRIDE + at.y]);
     }
 }
 
-template <typename T, int NR>
-__global__ void scale_kernel(int32_t n, const typename traits<T>::real *d, T *v) {
+template <typename N, int NR>
+__global__ void scale_kernel(int32_t n, const typename traits<N>::real *d, vector_number<N> *v) {
     const int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
     if (e < int64_t(n) * NR)
-        v[e] = divide_real(v[e], d[e / NR]);
+        v[e] = divide_real<vector_number<N>>(v[e], d[e / NR]);
 }
 
 } // namespace gsv

@@ -57,6 +57,7 @@ typedef struct gsv_device_plan {
     /* the first to give way in L2 (cuda_l2.cuh): for one right-hand side, those of the upper tree, and those of branches,
      * with their lists */
     int transient, transient_for_one, transient_branches;
+    int floats;    /* panels are float; else, for the kernels of vectors of double, double */
     const void *d; /* [n] real numbers, or NULL */
     /* where groups of right-hand sides are solved side by side (gsv_device_vectors.groups), from one of them to the next:
      * numbers of y and x, and of z, f and u */
@@ -172,7 +173,9 @@ typedef struct gsv_sweep_functions {
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int nr, cudaStream_t stream);
 } gsv_sweep_functions;
 
-extern const gsv_sweep_functions gsv_sweep_s, gsv_sweep_d, gsv_sweep_c, gsv_sweep_z;
+/* gsv_sweep_m: of panels in single precision, where the upper tree is a stream for blocks of right-hand sides: vectors
+ * are in double precision, b and x in single. */
+extern const gsv_sweep_functions gsv_sweep_s, gsv_sweep_d, gsv_sweep_c, gsv_sweep_z, gsv_sweep_m;
 
 #ifdef __cplusplus
 }

@@ -22,28 +22,28 @@ template <int NR> static branch_cut team_cut(const gsv_branches *branches, bool 
                     : choose_cut(branches, team_forward_room<NR>, TEAM_RESIDENT, second);
 }
 
-/* For one group of right-hand sides, or for several. */
-template <int NR> static auto forward_kernel(bool side) {
+/* For one group of right-hand sides, or for several. P: the panels' numbers. */
+template <typename P, int NR> static auto forward_kernel(bool side) {
     if constexpr (NR == GSV_SIDE_COLUMNS)
         if (side)
-            return team_forward_kernel<NR, true>;
-    return team_forward_kernel<NR, false>;
+            return team_forward_kernel<P, NR, true>;
+    return team_forward_kernel<P, NR, false>;
 }
 
-template <int NR> static auto backward_kernel(bool side) {
+template <typename P, int NR> static auto backward_kernel(bool side) {
     if constexpr (NR == GSV_SIDE_COLUMNS)
         if (side)
-            return team_backward_kernel<NR, true>;
-    return team_backward_kernel<NR, false>;
+            return team_backward_kernel<P, NR, true>;
+    return team_backward_kernel<P, NR, false>;
 }
 
-template <int NR>
+template <typename P, int NR>
 static cudaError_t walk_forward(const gsv_branches *branches, const gsv_device_plan *device,
                                 const gsv_device_vectors *vectors, int64_t fill, cudaStream_t stream) {
     return launch_cut(team_cut<NR>(branches, false), branches->count, TEAM_RESIDENT, vectors->groups,
                       [&](int32_t end, int bytes, const branch_launch &of) {
                           return launch_allowed(
-                              forward_kernel<NR>(vectors->groups > 1), {end - of.first, vectors->groups},
+                              forward_kernel<P, NR>(vectors->groups > 1), {end - of.first, vectors->groups},
                               team_threads<TEAM_FORWARD, NR>(), size_t(bytes), stream, *device,
                               static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
                               static_cast<double *>(vectors->u), bytes,
@@ -51,13 +51,13 @@ static cudaError_t walk_forward(const gsv_branches *branches, const gsv_device_p
                       });
 }
 
-template <int NR>
+template <typename P, int NR>
 static cudaError_t walk_back(const gsv_branches *branches, const gsv_device_plan *device,
                              const gsv_device_vectors *vectors, cudaStream_t stream) {
     typedef team_backward<NR> shape;
     return launch_cut(team_cut<NR>(branches, true), branches->count, shape::RESIDENT, vectors->groups,
                       [&](int32_t end, int bytes, const branch_launch &of) {
-                          return launch_allowed(backward_kernel<NR>(vectors->groups > 1),
+                          return launch_allowed(backward_kernel<P, NR>(vectors->groups > 1),
                                                 {end - of.first, vectors->groups}, shape::THREADS,
                                                 size_t(bytes), stream, *device,
                                                 static_cast<const double *>(vectors->x),
@@ -69,35 +69,42 @@ template <int NR> static int team_launches(const gsv_branches *branches, int bac
     return launches_of(team_cut<NR>(branches, backward));
 }
 
-template <int NR> static cudaError_t team_reserve(const gsv_branches *branches) {
+template <typename P, int NR> static cudaError_t team_reserve(const gsv_branches *branches) {
     const int forward = branches->team_forward ? most_bytes(branches, team_forward_room<NR>) : 0;
     const int backward = most_bytes(branches, team_backward_room<NR>);
     cudaError_t error = cudaSuccess;
     for (int side = 0; side <= (NR == GSV_SIDE_COLUMNS) && error == cudaSuccess; side++) {
-        error = allow_shared(reinterpret_cast<const void *>(forward_kernel<NR>(side)), size_t(forward));
+        error = allow_shared(reinterpret_cast<const void *>(forward_kernel<P, NR>(side)), size_t(forward));
         if (error == cudaSuccess)
-            error = allow_shared(reinterpret_cast<const void *>(backward_kernel<NR>(side)), size_t(backward));
+            error =
+                allow_shared(reinterpret_cast<const void *>(backward_kernel<P, NR>(side)), size_t(backward));
     }
     return error;
 }
 
 } // namespace gsv
 
-cudaError_t gsv_team_reserve(const gsv_branches *branches) {
-    const cudaError_t error = gsv::team_reserve<8>(branches);
-    return error != cudaSuccess ? error : gsv::team_reserve<16>(branches);
+cudaError_t gsv_team_reserve(const gsv_branches *branches, int floats) {
+    cudaError_t error = cudaSuccess;
+    for (int nr = 8; nr <= 16 && error == cudaSuccess; nr += 8)
+        error = gsv::dispatch_panels(floats, nr, [&](auto p, auto columns) {
+            return gsv::team_reserve<decltype(p), columns>(branches);
+        });
+    return error;
 }
 
 cudaError_t gsv_team_forward(const gsv_branches *branches, const gsv_device_plan *device,
                              const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream) {
-    return nr == 8 ? gsv::walk_forward<8>(branches, device, vectors, fill, stream)
-                   : gsv::walk_forward<16>(branches, device, vectors, fill, stream);
+    return gsv::dispatch_panels(device->floats, nr, [&](auto p, auto columns) {
+        return gsv::walk_forward<decltype(p), columns>(branches, device, vectors, fill, stream);
+    });
 }
 
 cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_plan *device,
                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
-    return nr == 8 ? gsv::walk_back<8>(branches, device, vectors, stream)
-                   : gsv::walk_back<16>(branches, device, vectors, stream);
+    return gsv::dispatch_panels(device->floats, nr, [&](auto p, auto columns) {
+        return gsv::walk_back<decltype(p), columns>(branches, device, vectors, stream);
+    });
 }
 
 int gsv_team_launches(const gsv_branches *branches, int backward, int nr) {

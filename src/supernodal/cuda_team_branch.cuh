@@ -1,5 +1,5 @@
 /*
- * Branches (branches.h) for few right-hand sides in double precision: the walk of cuda_many_branch.cuh by a team of warps
+ * Branches (branches.h) for few right-hand sides, real numbers: the walk of cuda_many_branch.cuh by a team of warps
  * for each eight of them.
  *
  *      backward  a team of four for 8 or 16, where the upper tree is a stream (cuda_block_stream.cuh), of two for
@@ -37,7 +37,7 @@ static_assert(TEAM_FORWARD * int(GSV_BLOCK_COLUMNS) / int(GSV_WALK_COLUMNS) == i
 
 /* room: bytes of shared memory, enough for all vectors. SIDE: of several groups of right-hand sides
  * (gsv_device_vectors.groups). */
-template <int NR, bool SIDE>
+template <typename P, int NR, bool SIDE>
 __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     team_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int room,
                         absent_fill fill, branch_launch launch) {
@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
     const vectors_wait vectors(launch.part, launch.at_once);
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
-                         {TEAM_FORWARD, true, GSV_PACKED});
+    const many_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
+                            {TEAM_FORWARD, true, GSV_PACKED});
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, member = team::member(), outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * NR;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     for (int e = 0; e < MANY_AHEAD; e++)
         ahead[e] = walk.request(TEAM_FORWARD * e + member, from, NR);
     if (threadIdx.x >= blockDim.x - 32)
-        prefetch_branch_warp<false>(plan, which, launch, walk_lists{plan.branch_walks});
+        prefetch_branch_warp<P, false>(plan, which, launch, walk_lists{plan.branch_walks});
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
@@ -152,7 +152,7 @@ template <int NR> struct team_backward {
 
 /* room: bytes of shared memory, enough for all vectors, or with GSV_MANY_LEAST right-hand sides for some. SIDE: as
  * above. */
-template <int NR, bool SIDE>
+template <typename P, int NR, bool SIDE>
 __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>::RESIDENT)
     team_backward_kernel(gsv_device_plan plan, const double *x, double *y, int room, branch_launch launch) {
     constexpr int TEAM = team_backward<NR>::TEAM, TEAMS = NR / GSV_WALK_COLUMNS;
@@ -164,8 +164,8 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
     const vectors_wait vectors(launch.part, launch.at_once);
-    const many_walk walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
-                         {TEAM, false, GSV_LOOKED_UP});
+    const many_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
+                            {TEAM, false, GSV_LOOKED_UP});
     const gsv_branch &branch = walk.branch;
     const int member = team::member();
     const int64_t first = int64_t(branch.first_column) * NR;
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
     if (walk.begin < walk.end)
         many_begin_backward<TEAM>(walk, member, x + first + walk.begin, y + walk.begin, NR, ahead);
     if (threadIdx.x >= blockDim.x - 32)
-        prefetch_branch_warp<true>(plan, which, launch, walk_lists{plan.branch_walks});
+        prefetch_branch_warp<P, true>(plan, which, launch, walk_lists{plan.branch_walks});
     wait_for_own_copies();
     __syncthreads(); /* panels and rows are there */
     if (branch.refuse) {

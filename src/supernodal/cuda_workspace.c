@@ -18,6 +18,27 @@ int gsv_cuda_largest_class(const gsv_plan *plan, const gsv_sweep_functions *swee
     return gsv_cuda_class_index(sweeps, plan->tiles->stream.block_columns, max_nrhs);
 }
 
+/* Is the upper tree a stream for class k, of GSV_SIDE_COLUMNS? */
+static int is_stream(const gsv_sweep_functions *sweeps, const gsv_sweep_form *form, int k) {
+    return sweeps->block_class == GSV_SIDE_COLUMNS && sweeps->classes[k] == GSV_SIDE_COLUMNS &&
+           form->block_columns >= GSV_SIDE_COLUMNS && !form->level_by_level && !form->level_by_level_above &&
+           form->stream_blocks[k][0] > 0 && form->stream_blocks[k][1] > 0;
+}
+
+const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, const gsv_sweep_form *form,
+                                              gsv_cuda_width wide) {
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
+    return dtype == GPUSOLVE_FLOAT &&
+                   (gsv_cuda_is_slim(wide) || (wide.many.columns == 0 && is_stream(sweeps, form, wide.k)))
+               ? &gsv_sweep_m
+               : sweeps;
+}
+
+/* Bytes of a vector's number, for nr right-hand sides: as many as any of their sweeps wants. */
+static int64_t number_bytes(gpusolve_dtype dtype, int64_t nr) {
+    return dtype == GPUSOLVE_FLOAT && nr > 1 ? (int64_t)sizeof(double) : (int64_t)gsv_dtype_bytes(dtype);
+}
+
 int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype) {
     const gsv_many_functions *many = gsv_cuda_many(dtype);
     return many->slim && plan->tiles->stream.block_columns > 0 ? GSV_MANY_SLIM / 2 : many->few;
@@ -77,7 +98,7 @@ typedef struct workspace_layout {
 
 static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
-    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    const int64_t number = number_bytes(dtype, max_nrhs);
     const gsv_many *many = &plan->tiles->many;
     int64_t partial = 0;
     const int64_t row = number * sweeps->classes[gsv_cuda_largest_class(plan, sweeps, max_nrhs)];
@@ -114,7 +135,7 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
  * stream. */
 static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype, const workspace_layout *l,
                                      char *base, int nr) {
-    const int64_t row = (int64_t)gsv_dtype_bytes(dtype) * nr;
+    const int64_t row = number_bytes(dtype, nr) * nr;
     const int streamed = nr <= GSV_BLOCK_COLUMNS;
     char *z = base + l->z, *f = z + (streamed ? plan->tiles->stream.columns * row : 0);
     return (gsv_device_vectors){.y = base,
@@ -166,9 +187,9 @@ gsv_sweep_form gsv_cuda_form_of(const gsv_cuda_factor *device, const gsv_cuda_wo
 cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
                                   const gsv_cuda_workspace *work, gsv_cuda_width wide, int backward,
                                   cudaStream_t stream) {
-    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(dtype);
     const gsv_many_functions *many = gsv_cuda_many(dtype);
     const gsv_sweep_form form = gsv_cuda_form_of(device, work);
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(dtype, &form, wide);
     if (gsv_cuda_is_slim(wide) && backward && gsv_cuda_streams_back(plan, &form))
         return sweeps->backward(plan, &device->plan, &form, &work->vectors[gsv_cuda_slim_class(sweeps)],
                                 GSV_MANY_SLIM, stream);

@@ -1,7 +1,7 @@
 /*
  * A workspace of the CUDA executor: one allocation on the device, where the vectors of every width stand, and the sweeps
  * as CUDA graphs, recorded when it is created, one for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with
- * more, and in double precision with more than 16, 32 and multiples of 64 up to 256 by kernels of their own,
+ * more, and but for complex<float> with more than 16, 32 and multiples of 64 up to 256 by kernels of their own,
  * cuda_many.cuh; real numbers are 16 by these, too, at least forward); and for some groups of eight real numbers side by
  * side (stream.h).
  *
@@ -35,6 +35,10 @@ int gsv_cuda_largest_class(const gsv_plan *plan, const gsv_sweep_functions *swee
 int gsv_cuda_slim_class(const gsv_sweep_functions *sweeps);
 /* So many columns side by side at most in the kernels for many right-hand sides; 0: it is not for these. */
 int gsv_cuda_many_columns(const gsv_plan *plan, gpusolve_dtype dtype, int64_t nrhs);
+
+/* The launchers of a precision for this width: of panels in single precision there are two (gsv_sweep_m). */
+const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, const gsv_sweep_form *form,
+                                              gsv_cuda_width wide);
 
 /* So many groups of GSV_SIDE_COLUMNS (gsv_cuda_side). */
 gsv_cuda_width gsv_cuda_side_width(int groups);

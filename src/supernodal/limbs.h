@@ -89,7 +89,7 @@ typedef struct gsv_limbs {
     int64_t bytes;   /* memory of all this */
 } gsv_limbs;
 
-/* Where a chunk's panel stands in its place in the ring, behind the lists, in bytes: up to 8 more. */
+/* Where a chunk's panel stands in its place in the ring, behind the lists, in bytes: up to 12 more. */
 static inline GSV_HOST_DEVICE int32_t gsv_limb_panel(const gsv_limb_chunk *c) {
     return (2 * c->list_length + GSV_LIMB_LINE - 1) / GSV_LIMB_LINE * GSV_LIMB_LINE;
 }

@@ -4,7 +4,7 @@
  * worth it, with groups of eight side by side (test_cuda_side.c) switched off: the answers of one column to rounding; one set of bits for two to eight columns and one for more,
  * wherever a column stands and however many are beside it; one column's bits with the option for them; capture;
  * a lost task ends in a status; NaNs end in NaNs. Triangles that are inverted in parts, with one right-hand side
- * as well.
+ * as well. In double precision and in single.
  */
 #include "cuda_problem.h"
 
@@ -16,21 +16,14 @@ enum { COLUMNS = 45, FEW = 8, WIDEST = 16 }; /* the last run of either is 5, or 
 
 static const gpusolve_system systems[] = {GPUSOLVE_A, GPUSOLVE_L, GPUSOLVE_Lt, GPUSOLVE_LD};
 
-static gpusolve_dense columns_of(const gpusolve_dense *b, int64_t first, int64_t cols) {
-    gpusolve_dense part = *b;
-    part.values = (double *)b->values + first * b->ld;
-    part.cols = cols;
-    return part;
-}
-
 /* Columns first .. first + cols - 1 by themselves, in a workspace for max_nrhs: the bits that they must have. */
 static void check_bits(const problem *p, gpusolve_system system, const gpusolve_dense *b,
                        const gpusolve_dense *expected, int64_t first, int64_t cols, int64_t max_nrhs,
                        gpusolve_order order) {
     gpusolve_workspace *workspace = NULL;
     REQUIRE(gpusolve_workspace_create(p->handle, p->factor, max_nrhs, &workspace) == GPUSOLVE_OK);
-    const gpusolve_dense from = testing_block(GPUSOLVE_DOUBLE, order, p->n, cols, 1);
-    const gpusolve_dense to = testing_block(GPUSOLVE_DOUBLE, order, p->n, cols, 2);
+    const gpusolve_dense from = testing_block(p->dtype, order, p->n, cols, 1);
+    const gpusolve_dense to = testing_block(p->dtype, order, p->n, cols, 2);
     for (int64_t j = 0; j < cols; j++)
         for (int64_t i = 0; i < p->n; i++)
             testing_set(&from, i, j, testing_get(b, i, first + j));
@@ -44,9 +37,9 @@ static void check_bits(const problem *p, gpusolve_system system, const gpusolve_
 
 /* Runs of so many columns, FEW or WIDEST. */
 static void check_system(const problem *p, gpusolve_system system, int64_t widest) {
-    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
-    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
-    const gpusolve_dense one = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, 1, 0);
+    const gpusolve_dense b = new_block(p, COLUMNS);
+    const gpusolve_dense x = new_block(p, COLUMNS);
+    const gpusolve_dense one = new_block(p, 1);
     gpusolve_workspace *workspace = NULL;
     testing_fill(&b, 31);
     REQUIRE(gpusolve_workspace_create(p->handle, p->factor, widest, &workspace) == GPUSOLVE_OK);
@@ -57,11 +50,11 @@ static void check_system(const problem *p, gpusolve_system system, int64_t wides
         double difference = 0, largest = 0;
         CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, system, &column, &one), GPUSOLVE_OK);
         for (int64_t i = 0; i < p->n; i++) {
-            const double ours = ((double *)x.values)[j * x.ld + i], theirs = ((double *)one.values)[i];
+            const double ours = creal(testing_get(&x, i, j)), theirs = creal(testing_get(&one, i, 0));
             difference = testing_worse(difference, fabs(ours - theirs));
             largest = fmax(largest, fabs(theirs));
         }
-        CHECK_BELOW(difference / largest, 1e-11);
+        CHECK_BELOW(difference / largest, 45000 * testing_epsilon(p->dtype));
     }
     for (int64_t cols = widest > FEW ? FEW + 1 : 2; cols <= widest; cols++)
         check_bits(p, system, &b, &x, COLUMNS - cols, cols, cols, GPUSOLVE_ROW_MAJOR);
@@ -75,8 +68,8 @@ static void check_system(const problem *p, gpusolve_system system, int64_t wides
 
 static void check_capture(const problem *p, int64_t cols) {
     testing_in("%lld columns in a graph", (long long)cols);
-    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
-    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    const gpusolve_dense b = new_block(p, cols);
+    const gpusolve_dense expected = new_block(p, cols);
     testing_fill(&b, 8);
     gpusolve_workspace *workspace = NULL;
     REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
@@ -87,19 +80,12 @@ static void check_capture(const problem *p, int64_t cols) {
     free(expected.values);
 }
 
-static int64_t count_nans(const gpusolve_dense *x) {
-    int64_t nans = 0;
-    for (int64_t k = 0; k < x->rows * x->cols; k++)
-        nans += isnan(((double *)x->values)[k]);
-    return nans;
-}
-
 /* The counter from which blocks take tasks starts one higher: task 0 is never taken. */
 static void check_lost_task(const problem *p, int64_t cols, int backward) {
     testing_in("a lost task, %lld columns, %s", (long long)cols, backward ? "backward" : "forward");
-    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
-    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
-    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, cols, 0);
+    const gpusolve_dense b = new_block(p, cols);
+    const gpusolve_dense x = new_block(p, cols);
+    const gpusolve_dense expected = new_block(p, cols);
     testing_fill(&b, 12);
     gpusolve_workspace *workspace = NULL;
     REQUIRE(gpusolve_workspace_create(p->handle, p->factor, cols, &workspace) == GPUSOLVE_OK);
@@ -122,9 +108,9 @@ static void check_lost_task(const problem *p, int64_t cols, int backward) {
 /* A handle whose workspaces give all widths the bits of one column. */
 static void check_same_bits(const problem *p) {
     static const int64_t widths[] = {8, 16, COLUMNS};
-    const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
-    const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
-    const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, COLUMNS, 0);
+    const gpusolve_dense b = new_block(p, COLUMNS);
+    const gpusolve_dense x = new_block(p, COLUMNS);
+    const gpusolve_dense expected = new_block(p, COLUMNS);
     gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
     options.backend = GPUSOLVE_BACKEND_CUDA;
     options.same_bits = 1;
@@ -154,14 +140,14 @@ static void check_nans(const problem *p) {
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++)
         for (int64_t first = 0; first < p->n; first += p->n - 1) {
             testing_in("NaN in row %lld of b, system %d", (long long)first, (int)systems[s]);
-            const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, 9, 0);
-            const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p->n, 9, 0);
+            const gpusolve_dense b = new_block(p, 9);
+            const gpusolve_dense x = new_block(p, 9);
             testing_fill(&b, 9);
             for (int64_t j = 0; j < 9; j++)
-                memset((double *)b.values + j * p->n + first, 0xff, sizeof(double));
+                set_all_ones(&b, first, j);
             CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, systems[s], &b, &x), GPUSOLVE_OK);
             for (int64_t j = 0; j < 9; j++)
-                CHECK(isnan(((double *)x.values)[j * p->n + first]));
+                CHECK(isnan(creal(testing_get(&x, first, j))));
             free(b.values);
             free(x.values);
         }
@@ -169,15 +155,17 @@ static void check_nans(const problem *p) {
 
 /* A dense supernode of n columns, unit but for -g below the diagonal, so that inv(L) grows like growth and is inverted in
  * so many parts, or more, 0; then one of `below` rows. One right-hand side, too. */
-static void check_condition(int n, int below, double growth, int parts) {
-    testing_in("a triangle of order %d above %d whose inverse grows like %g", n, below, growth);
+static void check_condition(gpusolve_dtype dtype, int n, int below, double growth, int parts) {
+    testing_in("a triangle of order %d above %d whose inverse grows like %g, type %d", n, below, growth,
+               (int)dtype);
     const double g = pow(growth, 1.0 / n) - 1;
     const int all = n + below;
     double *l = calloc((size_t)all * (size_t)all, sizeof *l);
     int32_t super[3] = {0, n, all}, pi[3] = {0, all, all + below},
             px[3] = {0, all * n, all * n + below * below},
             *rows = malloc((size_t)(all + below) * sizeof *rows);
-    REQUIRE(l && rows);
+    float *rounded = malloc((size_t)all * (size_t)all * sizeof *rounded);
+    REQUIRE(l && rows && rounded);
     for (int j = 0; j < all; j++) {
         rows[j] = j;
         for (int i = j; i < all; i++)
@@ -190,6 +178,10 @@ static void check_condition(int n, int below, double growth, int parts) {
     }
     for (int j = 0; j < below; j++)
         rows[all + j] = n + j;
+    for (int32_t k = 0; k < px[2]; k++)
+        rounded[k] = (float)l[k];
+    for (int32_t k = 0; k < px[2] && dtype == GPUSOLVE_FLOAT; k++)
+        l[k] = rounded[k];
     gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
     data.n = data.minor = all;
     data.nsuper = below > 0 ? 2 : 1;
@@ -197,7 +189,8 @@ static void check_condition(int n, int below, double growth, int parts) {
     data.pi = pi;
     data.px = px;
     data.s = rows;
-    data.x = l;
+    data.dtype = dtype;
+    data.x = dtype == GPUSOLVE_FLOAT ? (void *)rounded : l;
     data.ssize = all + below;
     data.xsize = px[2];
     gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
@@ -208,11 +201,11 @@ static void check_condition(int n, int below, double growth, int parts) {
     static const int64_t columns[] = {1, 8, 16, 40}; /* the last ones may be side by side (stream.h) */
     for (int c = 0; c < 4; c++) {
         const int64_t cols = columns[c];
-        const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, all, cols, 0);
-        const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, all, cols, 0);
-        const gpusolve_dense again = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, all, cols, 0);
+        const gpusolve_dense b = testing_block(dtype, GPUSOLVE_COL_MAJOR, all, cols, 0);
+        const gpusolve_dense x = testing_block(dtype, GPUSOLVE_COL_MAJOR, all, cols, 0);
+        const gpusolve_dense again = testing_block(dtype, GPUSOLVE_COL_MAJOR, all, cols, 0);
         for (int64_t k = 0; k < all * cols; k++)
-            ((double *)b.values)[k] = 1 + (double)(k % all) / all;
+            testing_set(&b, k % all, k / all, 1 + (double)(k % all) / all);
         for (int transposed = 0; transposed < 2; transposed++) {
             const gpusolve_system system = transposed ? GPUSOLVE_Lt : GPUSOLVE_L;
             CHECK_STATUS(gpusolve_solve(handle, factor, NULL, system, &b, &x), GPUSOLVE_OK);
@@ -221,22 +214,21 @@ static void check_condition(int n, int below, double growth, int parts) {
                 CHECK(testing_same_bits(&x, 0, &again, 0, cols));
             }
             for (int64_t j = 0; j < cols; j++) {
-                const double *solution = (const double *)x.values + j * all;
                 double residual = 0, norm_x = 0;
                 for (int i = 0; i < all; i++) {
-                    long double sum = ((const double *)b.values)[j * all + i];
+                    long double sum = creal(testing_get(&b, i, j));
                     for (int k = 0; k < all; k++) {
                         const int row = transposed ? k : i, column = transposed ? i : k;
                         if (row >= column)
                             sum -= (long double)
                                        l[column < n ? row + (int64_t)column * all
                                                     : px[1] + (row - n) + (int64_t)(column - n) * below] *
-                                   solution[k];
+                                   creal(testing_get(&x, k, j));
                     }
                     residual = testing_worse(residual, fabs((double)sum));
-                    norm_x = fmax(norm_x, fabs(solution[i]));
+                    norm_x = fmax(norm_x, fabs(creal(testing_get(&x, i, j))));
                 }
-                CHECK_BELOW(residual / ((1 + n * g) * norm_x + 2), 30 * DBL_EPSILON);
+                CHECK_BELOW(residual / ((1 + n * g) * norm_x + 2), 30 * testing_epsilon(dtype));
             }
         }
         free(b.values);
@@ -246,6 +238,7 @@ static void check_condition(int n, int below, double growth, int parts) {
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);
     free(l);
+    free(rounded);
     free(rows);
 }
 
@@ -310,12 +303,15 @@ int main(void) {
     gsv_stream_block_least = gsv_stream_block_together_tasks = 0;
     gsv_stream_side = 1; /* nine and more are not solved by eights */
     const size_t count = sizeof specs / sizeof *specs;
-    for (size_t k = 0; k < KINDS * count; k++) {
+    for (size_t k = 0; k < 2 * KINDS * count; k++) {
         const char *spec = specs[k % count];
-        const int kind = (int)(k / count);
+        const int kind = (int)(k / count % KINDS);
+        const gpusolve_dtype dtype = k < KINDS * count ? GPUSOLVE_DOUBLE : GPUSOLVE_FLOAT;
         problem p = {0};
+        if (dtype == GPUSOLVE_FLOAT && k % 2 == 0)
+            continue; /* half of them */
         choose_limbs(kind);
-        open_problem(&p, spec);
+        open_kind(&p, spec, GPUSOLVE_SUPERNODAL_LL, dtype);
         limbs[kind] += p.factor->plan.tiles->limbs.count;
         gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
         CHECK(form->level_by_level_above || form->block_columns == 16);
@@ -328,7 +324,7 @@ int main(void) {
         wide[kind] += count_wide(&p.factor->plan.tiles->stream.block_forward);
         p.factor->plan.tiles->many.streams_back = kind != NO_LIMBS;
         for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
-            testing_in("%s, system %d, %s", spec, (int)systems[s], names[kind]);
+            testing_in("%s, type %d, system %d, %s", spec, (int)dtype, (int)systems[s], names[kind]);
             check_system(&p, systems[s], FEW);
             check_system(&p, systems[s], WIDEST);
         }
@@ -347,14 +343,15 @@ int main(void) {
     CHECK(limbs[NO_LIMBS] == 0 && limbs[LIMBS] > limbs[LARGE_LIMBS] && limbs[LARGE_LIMBS] > 0);
     CHECK(collisions > 0);
     choose_limbs(LIMBS);
-    for (int side = 0; side < 2; side++) {
-        gsv_stream_side = side ? GSV_SIDE : 1;
-        check_condition(200, 0, 1e9, 0);
-        check_condition(1000, 0, 1e9, 0);
-        check_condition(1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */
-        check_condition(1003, 150, 2e3, 2);
-        check_condition(500, 40, 2e3, 2); /* or some two's */
-        check_condition(1003, 150, 1e6, 4);
+    for (int k = 0; k < 4; k++) {
+        const gpusolve_dtype dtype = k < 2 ? GPUSOLVE_DOUBLE : GPUSOLVE_FLOAT;
+        gsv_stream_side = k % 2 ? GSV_SIDE : 1;
+        check_condition(dtype, 200, 0, 1e9, 0);
+        check_condition(dtype, 1000, 0, 1e9, 0);
+        check_condition(dtype, 1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */
+        check_condition(dtype, 1003, 150, 2e3, 2);
+        check_condition(dtype, 500, 40, 2e3, 2); /* or some two's */
+        check_condition(dtype, 1003, 150, 1e6, 4);
     }
     return testing_done();
 }

@@ -60,13 +60,6 @@ static void lose_task(const world *w, const gpusolve_workspace *workspace, int b
     REQUIRE(cudaStreamSynchronize(w->stream) == cudaSuccess && device_write(at, &one, sizeof one) == 0);
 }
 
-static int count_nans(const gpusolve_dense *x) {
-    int nans = 0;
-    for (int64_t k = 0; k < x->rows * x->cols; k++)
-        nans += isnan(((double *)x->values)[k]);
-    return nans;
-}
-
 static void fetch(world *w) {
     CHECK(cudaStreamSynchronize(w->stream) == cudaSuccess);
     CHECK(device_read(w->x.values, w->device_x.values, testing_block_bytes(&w->x)) == 0);
