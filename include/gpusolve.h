@@ -352,8 +352,8 @@ typedef struct gpusolve_dense {
  * A workspace holds all that a solve writes: one for each solve that is under way at the same time.
  *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs. On CUDA a workspace for
  *              more than 32 has room for the next multiple of 64, and for 256 at most: wider blocks
- *              are taken 256 at a time, and a workspace of real numbers in single precision for more
- *              than one column is as large as in double precision
+ *              are taken 256 at a time, and a workspace in single precision for more than one column is
+ *              as large as in double precision
  *   workspace  [out, host] NULL on failure
  * It serves the factor it was made for and no other (GPUSOLVE_INVALID_ARGUMENT); destroy it before or after
  * the factor, once the solves that use it are done.
@@ -387,11 +387,11 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * the workspace is for (if they are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 16
  * have no order of their own), and in the end those that are left. More than 32 columns in a workspace for
  * more than 32 are summed in an order of their own, and more than 64 in one for more than 64 in another, unless
- * the factor is small; so are 17 to 32 columns, but of complex numbers in single precision, and of real numbers
- * 9 to 16, and 2 to 8, unless the factor is tiny; 9 to 64 real columns of a small factor are summed as 2 to 8
- * are; all others keep to the sixth. In all but that one the sums of real numbers in single precision are in double
+ * the factor is small; so are 17 to 32 columns, of real numbers 9 to 16, too, and 2 to 8, unless the factor is
+ * tiny, and of complex ones all from 5 to 32, in single precision from 9; 9 to 64 real columns of a small factor are
+ * summed as 2 to 8 are; all others keep to the sixth. In all but that one the sums in single precision are in double
  * precision. In a workspace of a handle with options.same_bits all do: 2 to 32 columns may take up to twice as
- * long then (17 to 32 complex ones up to three times), and more than 32 four times and longer.
+ * long then (in single precision, and complex ones, up to five times), and more than 32 four times and longer.
  *
  * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
  * substitution would not reach, for products with blocks of numbers take their zeros along.

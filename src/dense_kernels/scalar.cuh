@@ -24,17 +24,19 @@ template <typename R> struct traits<complex<R>> {
 /* A kind of numbers: those of panels, and of the caller, and those of a solve's vectors. */
 template <typename N> struct numbers { typedef N panel, vector; };
 
-/* Panels in single precision, vectors in double: what a solve reads most has half the bytes, and every sum is one of
- * doubles, on the same tensor cores. */
-struct mixed {};
-template <> struct numbers<mixed> {
-    typedef float panel;
-    typedef double vector;
+/* P in double precision. */
+template <typename P> struct wide { typedef double number; };
+template <typename R> struct wide<complex<R>> { typedef complex<double> number; };
+template <typename P> using wide_number = typename wide<P>::number;
+
+/* Panels in single precision, P, and vectors in double: what a solve reads most has half the bytes, and every sum is one
+ * of doubles, on the same tensor cores. */
+template <typename P> struct mixed {};
+template <typename P> struct numbers<mixed<P>> {
+    typedef P panel;
+    typedef wide_number<P> vector;
 };
-template <> struct traits<mixed> {
-    typedef float real;
-    static const bool is_complex = false;
-};
+template <typename P> struct traits<mixed<P>> : traits<P> {};
 template <typename N> using panel_number = typename numbers<N>::panel;
 template <typename N> using vector_number = typename numbers<N>::vector;
 
@@ -72,6 +74,14 @@ template <typename T> __device__ __forceinline__ T negate(T a) {
         return T{-a.re, -a.im};
     else
         return -a;
+}
+
+/* A number in another precision. */
+template <typename To, typename From> __device__ __forceinline__ To number_as(From a) {
+    if constexpr (traits<To>::is_complex)
+        return To{typename traits<To>::real(a.re), typename traits<To>::real(a.im)};
+    else
+        return To(a);
 }
 
 /* sum + a b, always with fused multiply-adds, so that every kernel rounds alike. */
@@ -184,6 +194,12 @@ __device__ __forceinline__ void load_pair_of_panel(const float *from, double (&t
     const double2 two = load_two(from);
     to[0] = two.x;
     to[1] = two.y;
+}
+__device__ __forceinline__ void load_pair_of_panel(const complex<float> *from, complex<double> (&to)[2]) {
+    complex<float> two[2];
+    load_run(from, two);
+    to[0] = number_as<complex<double>>(two[0]);
+    to[1] = number_as<complex<double>>(two[1]);
 }
 
 template <typename T, int N> __device__ __forceinline__ void store_run(T *to, const T (&from)[N]) {

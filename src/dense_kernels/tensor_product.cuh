@@ -22,7 +22,7 @@ namespace gsv {
 /* The products that have this form. */
 template <typename T, int NR> struct on_tensor_cores { static const bool value = false; };
 template <int NR> struct on_tensor_cores<double, NR> { static const bool value = NR >= 8; };
-template <int NR> struct on_tensor_cores<mixed, NR> : on_tensor_cores<double, NR> {};
+template <int NR> struct on_tensor_cores<mixed<float>, NR> : on_tensor_cores<double, NR> {};
 
 __device__ __forceinline__ void multiply_add_warp(double (&c)[2], double a, double b) {
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"

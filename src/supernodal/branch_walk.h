@@ -36,7 +36,8 @@ extern "C" {
 #endif
 
 enum {
-    GSV_WALK_COLUMNS = 8, /* right-hand sides of a warp at a time */
+    GSV_WALK_COLUMNS = 8, /* right-hand sides of a warp at a time, real ones, or real and imaginary parts */
+    GSV_WALK_NUMBER = 8,  /* bytes of such a number */
     GSV_PACK_LEAF = 16,   /* rows of a small leaf at most; of its columns, as many as a pack has */
     GSV_PACK_COLUMNS = 4,
     GSV_PACK_HEIGHT = 8, /* a pack has numbers for a multiple of so many rows */
@@ -77,22 +78,26 @@ static inline GSV_HOST_DEVICE int32_t gsv_walk_up(int32_t bytes) {
     return (bytes + GSV_WALK_LINE - 1) / GSV_WALK_LINE * GSV_WALK_LINE;
 }
 
-static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branch *branch,
-                                                                 gsv_pack_form form) {
-    enum {
-        NUMBER = 8,
-        OVER = 31
-    }; /* a product may read so many numbers past the panels, of what nobody writes */
+/* number: bytes of a panel's, and of a pack's. */
+static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room_of(const gsv_branch *branch,
+                                                                    gsv_pack_form form, int32_t number) {
+    enum { OVER = 31 }; /* a product may read so many numbers past the panels, of what nobody writes */
     const int32_t map = branch->walk[GSV_WALK_END] - branch->walk[GSV_WALK_MAP];
     gsv_walk_room room;
-    room.lists = gsv_walk_up(branch->numbers * NUMBER);
+    room.lists = gsv_walk_up(branch->numbers * number);
     room.outside = room.lists + 2 * branch->walk[GSV_WALK_END];
     room.numbers = gsv_walk_up(room.outside + 4 * branch->outside_rows);
-    room.vectors = room.numbers + (form == GSV_PACKED ? map * NUMBER : 0);
-    if (room.vectors < room.lists + gsv_walk_up(OVER * NUMBER))
-        room.vectors = room.lists + gsv_walk_up(OVER * NUMBER);
-    room.each = (branch->walk_rows + branch->outside_rows) * GSV_WALK_COLUMNS * NUMBER;
+    room.vectors = room.numbers + (form == GSV_PACKED ? map * number : 0);
+    if (room.vectors < room.lists + gsv_walk_up(OVER * number))
+        room.vectors = room.lists + gsv_walk_up(OVER * number);
+    room.each = (branch->walk_rows + branch->outside_rows) * GSV_WALK_COLUMNS * GSV_WALK_NUMBER;
     return room;
+}
+
+/* Of real numbers. */
+static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branch *branch,
+                                                                 gsv_pack_form form) {
+    return gsv_branch_walk_room_of(branch, form, GSV_WALK_NUMBER);
 }
 
 /* Bytes of shared memory of a block that walks the branch with so many vectors. */

@@ -42,13 +42,13 @@ inline bool walks_branches(const gsv_plan *plan, const gsv_sweep_form &form) {
 /* The classes for which the upper tree can be a stream. Forward, sixteen right-hand sides are many (cuda_many.h). */
 template <typename T, int NR, bool BACKWARD> struct has_stream {
     static const bool value =
-        (NR == 1 && !std::is_same<T, mixed>::value) ||
+        (NR == 1 && !std::is_same<T, mixed<float>>::value) ||
         (on_tensor_cores<T, NR>::value && NR <= (BACKWARD ? int(GSV_BLOCK_COLUMNS) : 8));
 };
 
 /* The numbers of a stream for blocks of right-hand sides. */
 template <typename T>
-using block_number = typename std::conditional<std::is_same<T, float>::value, mixed, T>::type;
+using block_number = typename std::conditional<std::is_same<T, float>::value, mixed<float>, T>::type;
 
 template <int NR> constexpr int class_index() {
     return NR == 1 ? 0 : NR == 4 ? 1 : NR == 8 ? 2 : NR == 16 ? 3 : 4;

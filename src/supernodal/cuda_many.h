@@ -92,7 +92,7 @@ typedef struct gsv_many_functions {
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);
 } gsv_many_functions;
 
-/* gsv_many_m: of panels in single precision: vectors are in double precision, b and x in single. */
+/* gsv_many_m, gsv_many_c: of panels in single precision: vectors are in double precision, b and x in single. */
 extern const gsv_many_functions gsv_many_m, gsv_many_d, gsv_many_c, gsv_many_z;
 
 #ifdef __cplusplus

@@ -1,6 +1,8 @@
 /*
- * Branches (branches.h) for many right-hand sides, real numbers, on FP64 tensor cores: a warp walks a
- * branch for eight right-hand sides of its own.
+ * Branches (branches.h) for many right-hand sides on FP64 tensor cores: a warp walks a branch for eight right-hand
+ * sides of its own, or for four complex ones, whose real and imaginary parts stand side by side. `columns` counts real
+ * ones, or parts. A complex number of the panels is two products, of its parts with a row of these and with i times it
+ * (many_walk::factor).
  *
  *      forward    x1 = W f1,  f(rows below) -= M f1        backward   y1 = [W; -M]' [x1; y(rows below)]
  *
@@ -73,7 +75,10 @@ __device__ __forceinline__ void many_forward_pack(const Walk &walk, const gsv_br
                                                   double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = pack.rows;
     const uint16_t *list = walk.rows + pack.list + g;
-    const double *fragment = walk.numbers + 32 * pack.numbers + lane;
+    const typename Walk::factor v = walk.template factor_of<false>(b);
+    auto number = [&](int e) {
+        return walk.template pack_number<Walk::PACKS>(32 * pack.numbers + lane + e, true);
+    };
     double sum[TILES][2];
     int at[TILES];
 #pragma unroll
@@ -87,14 +92,14 @@ __device__ __forceinline__ void many_forward_pack(const Walk &walk, const gsv_br
     }
 #pragma unroll
     for (int m = 0; m < TILES; m++)
-        multiply_add_warp(sum[m], fragment[32 * m], b);
+        walk.add_product_warp(sum[m], number(32 * m), v);
     for (int t = 8 * TILES; t < rows; t += 8) { /* more than most have */
         const int place = t + g < rows ? list[t] ^ q : 0;
         double2 f = make_double2(0, 0);
         if (t + g < rows)
             f = walk.vectors[place];
         double more[2] = {f.x, f.y};
-        multiply_add_warp(more, fragment[4 * t], b);
+        walk.add_product_warp(more, number(4 * t), v);
         if (t + g < rows)
             walk.vectors[place] = make_double2(more[0], more[1]);
     }
@@ -134,30 +139,32 @@ __device__ __forceinline__ void many_forward_rows(const Walk &walk, const gsv_br
     int to = 4 * nr - 4 * q - 10; /* to column k0 + q + 4 */
     auto step = [&](int k0, bool whole) {
         const bool term = whole || k0 + q < nc;
-        double b = 0, a[OWN + BELOW];
+        double b = 0;
+        typename Walk::number_type a[OWN + BELOW];
         if (term)
             b = v[GSV_WALK_COLUMNS * k0];
+        const typename Walk::factor factor = walk.template factor_of<false>(b);
 #pragma unroll
         for (int m = 0; m < OWN; m++) {
-            a[m] = 0;
+            a[m] = {};
             if (term && 8 * m + g >= k0 + q)
-                a[m] = panel[8 * m];
+                a[m] = number_as<typename Walk::number_type>(panel[8 * m]);
         }
 #pragma unroll
         for (int m = 0; m < BELOW; m++) {
-            a[OWN + m] = 0;
+            a[OWN + m] = {};
             if (term)
-                a[OWN + m] = under[8 * m];
+                a[OWN + m] = number_as<typename Walk::number_type>(under[8 * m]);
         }
         panel += to;
         under += to;
         to -= 16;
 #pragma unroll
         for (int m = 0; m < OWN; m++)
-            multiply_add_warp(own[m], a[m], b);
+            walk.add_product_warp(own[m], a[m], factor);
 #pragma unroll
         for (int m = 0; m < BELOW; m++)
-            multiply_add_warp(sum[m], a[OWN + m], b);
+            walk.add_product_warp(sum[m], a[OWN + m], factor);
     };
     int k0 = 0;
 #pragma unroll 2
@@ -227,7 +234,8 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
-    walk.fill_packs_block();
+    if constexpr (many_walk<P>::PACKS == GSV_PACKED)
+        walk.fill_packs_block();
     wait_for_own_copies();
     __syncthreads(); /* the packs are there, and each warp's rows */
     for (int c = walk.begin; c < walk.end; c += walk.step) {
@@ -279,21 +287,23 @@ __device__ __forceinline__ void many_backward_below(const Walk &walk, const gsv_
                                                     const Panel (&panel)[TILES], double (&sum)[TILES][2]) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = node.nr - node.nc;
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
-    double b[STEPS], a[STEPS][TILES];
+    typename Walk::factor b[STEPS];
+    typename Walk::number_type a[STEPS][TILES];
 #pragma unroll
     for (int e = 0; e < STEPS; e++) {
         const int i = i0 + 4 * e + q;
         const int at = walk.below[node.below + (WHOLE || i < rows ? i : rows - 1)];
-        b[e] = vectors[2 * (at ^ g / 2)];
+        b[e] = walk.template factor_of<true>(vectors[2 * (at ^ g / 2)]);
 #pragma unroll
         for (int m = 0; m < TILES; m++)
-            a[e][m] = WHOLE || i < rows ? panel[m][i0 + 4 * e] : 0;
+            a[e][m] = WHOLE || i < rows ? number_as<typename Walk::number_type>(panel[m][i0 + 4 * e])
+                                        : typename Walk::number_type{};
     }
 #pragma unroll
     for (int e = 0; e < STEPS; e++)
 #pragma unroll
         for (int m = 0; m < TILES; m++)
-            multiply_add_warp(sum[m], a[e][m], b[e]);
+            walk.add_product_warp(sum[m], a[e][m], b[e]);
 }
 
 /* A pack; b: its own rows. */
@@ -306,18 +316,20 @@ __device__ __forceinline__ void many_backward_pack(const Walk &walk, const gsv_b
     const int first = 32 * pack.numbers + g; /* number of row 0 */
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
     double sum[2] = {0, 0};
-    multiply_add_warp(sum, walk.template pack_number<FORM>(first + GSV_PACK_COLUMNS * q, q < some), b);
+    walk.add_product_warp(sum, walk.template pack_number<FORM>(first + GSV_PACK_COLUMNS * q, q < some),
+                          walk.template factor_of<true>(b));
     for (int t = GSV_PACK_COLUMNS; t < rows; t += 12) {
-        double v[3], a[3];
+        typename Walk::factor v[3];
+        typename Walk::number_type a[3];
 #pragma unroll
         for (int e = 0; e < 3; e++) {
             const int r = t + 4 * e + q;
-            v[e] = vectors[2 * (list[r < rows ? r : rows - 1] ^ g / 2)];
+            v[e] = walk.template factor_of<true>(vectors[2 * (list[r < rows ? r : rows - 1] ^ g / 2)]);
             a[e] = walk.template pack_number<FORM>(first + GSV_PACK_COLUMNS * r, r < some);
         }
 #pragma unroll
         for (int e = 0; e < 3; e++)
-            multiply_add_warp(sum, a[e], v[e]);
+            walk.add_product_warp(sum, a[e], v[e]);
     }
     if (g < pack.nc)
         *reinterpret_cast<double2 *>(y + list[g] * columns + 2 * q) = make_double2(sum[0], sum[1]);
@@ -340,10 +352,15 @@ __device__ __forceinline__ void many_backward_node(const Walk &walk, const gsv_b
 #pragma unroll 2
     for (int i0 = 0; i0 < nc; i0 += 4) {
         const int i = i0 + q;
-        const double b = vectors[2 * (gsv_walk_place(node.update + (i < nc ? i : nc - 1)) ^ g / 2)];
+        const typename Walk::factor b = walk.template factor_of<true>(
+            vectors[2 * (gsv_walk_place(node.update + (i < nc ? i : nc - 1)) ^ g / 2)]);
 #pragma unroll
         for (int m = 0; m < TILES; m++)
-            multiply_add_warp(sum[m], i < nc && i >= 8 * m + g ? panel[m][i0] : 0, b);
+            walk.add_product_warp(sum[m],
+                                  i < nc && i >= 8 * m + g
+                                      ? number_as<typename Walk::number_type>(panel[m][i0])
+                                      : typename Walk::number_type{},
+                                  b);
     }
 #pragma unroll
     for (int m = 0; m < TILES; m++)
@@ -456,7 +473,8 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         walk.refuse_block();
         __syncthreads(); /* nobody multiplies with what the panels were */
     }
-    walk.fill_packs_block();
+    if constexpr (many_walk<P>::PACKS == GSV_PACKED)
+        walk.fill_packs_block();
     __syncthreads(); /* the packs are there */
     wait_for_vectors(launch.part);
 
@@ -465,7 +483,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         many_begin_backward<1>(walk, 0, x + first + c, y + c, columns, ahead);
         wait_for_own_copies();
         __syncwarp(); /* the rows are there */
-        many_walk_back<1, 1, GSV_PACKED>(walk, 0, x + first + c, y + first + c, columns, ahead);
+        many_walk_back<1, 1, many_walk<P>::PACKS>(walk, 0, x + first + c, y + first + c, columns, ahead);
         __syncwarp(); /* the rows may go */
     }
     wait_for_first_part(launch.part);

@@ -1,3 +1,3 @@
 #include "cuda_many_launch.cuh"
 
-GSV_DEFINE_MANY(gsv_many_c, gsv::complex<float>);
+GSV_DEFINE_MANY(gsv_many_c, gsv::mixed<gsv::complex<float>>);

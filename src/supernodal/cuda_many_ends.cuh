@@ -209,7 +209,7 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 of.set(first);
             }
         });
-    /* a range may not have needed to, but its slot may still be in use; complex<float> has one kernel for all */
+    /* a range may not have needed to, but its slot may still be in use; mixed<complex<float>> has one kernel for all */
     if (BACKWARD && (DIVIDED || !shape::CHAINS) && work.task.pass > 0)
         await(true);
     T result[I][RUNS][2];

@@ -13,6 +13,9 @@
 
 namespace gsv {
 
+/* More complex right-hand sides than so many are for these kernels, or, in single precision, than so many. */
+enum { MANY_AFTER_COMPLEX = 4, MANY_AFTER_COMPLEX_SINGLE = 8 };
+
 /* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. Each
  * brings the branch's panels and lists. */
 inline int many_splits(int32_t branches, int columns) {
@@ -31,11 +34,21 @@ inline int many_branch_warps(int columns) {
 
 /* Shared memory of such a block: an equal share for two on an SM, where there are registers for them and most have room
  * for all their warps' vectors, or for nearly all. One block begins then while another walks. */
-inline int many_branch_room(const gsv_branches &branches, int warps) {
-    const int64_t mean =
-        (branches.walk_room + warps * branches.walk_each) / (branches.count > 0 ? branches.count : 1);
+template <typename P> int many_branch_room(const gsv_branches &branches, int warps) {
+    int64_t all = branches.walk_room + warps * branches.walk_each;
+    int most = branches.most_walk;
+    if (traits<P>::is_complex) {
+        all = most = 0;
+        for (int32_t b = 0; b < branches.count; b++) {
+            const gsv_walk_room room = gsv_branch_walk_room_of(&branches.branch[b], many_walk<P>::PACKS,
+                                                               int(sizeof(wide_number<P>)));
+            all += room.vectors + warps * room.each;
+            most = room.vectors + room.each > most ? room.vectors + room.each : most;
+        }
+    }
+    const int64_t mean = all / (branches.count > 0 ? branches.count : 1);
     const int sharing = 2 * warps > MANY_BRANCH_BLOCK / 32 || 4 * mean > 5 * many_branch_share(2) ? 1 : 2;
-    return branches.most_walk > many_branch_share(sharing) ? branches.most_walk : many_branch_share(sharing);
+    return most > many_branch_share(sharing) ? most : many_branch_share(sharing);
 }
 
 /* Of a block that walks a branch for GSV_MANY_LEAST right-hand sides: for all vectors, if two such blocks can share an
@@ -64,7 +77,9 @@ template <typename Kind> struct many_launcher {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     typedef typename traits<Kind>::real real;
-    static const int FEW = many_chains<Kind>::value ? GSV_MANY_LEAST / 2 : GSV_MANY_LEAST,
+    static const int FEW = !traits<Kind>::is_complex        ? GSV_MANY_LEAST / 2
+                           : sizeof(real) == sizeof(double) ? int(MANY_AFTER_COMPLEX)
+                                                            : int(MANY_AFTER_COMPLEX_SINGLE),
                      LOW = many_shape<Kind, GSV_MANY_COLUMNS, false>::LOW,
                      HAS_SLIM = many_shape<Kind, GSV_MANY_COLUMNS, false>::REAL,
                      FLOATS = std::is_same<P, float>::value;
@@ -87,7 +102,7 @@ template <typename Kind> struct many_launcher {
             return columns;
         const bool half =
             columns <= GSV_MANY_LEAST || (columns <= GSV_MANY_COLUMNS && plan->tiles->many.is_short);
-        return FEW < GSV_MANY_LEAST && half ? GSV_MANY_LEAST : GSV_MANY_COLUMNS;
+        return half ? GSV_MANY_LEAST : GSV_MANY_COLUMNS;
     }
 
     /* Launch number k of a sweep. */
@@ -105,10 +120,9 @@ template <typename Kind> struct many_launcher {
             if (tile_columns(plan, columns) == GSV_MANY_SLIM)
                 return launch<GSV_MANY_SLIM, BACKWARD>(count * groups, stream, device, first, groups, v,
                                                        ticket, counters, of.divided, many->stamp);
-        if constexpr (FEW < GSV_MANY_LEAST)
-            if (tile_columns(plan, columns) == GSV_MANY_LEAST)
-                return launch<GSV_MANY_LEAST, BACKWARD>(count * groups, stream, device, first, groups, v,
-                                                        ticket, counters, of.divided, many->stamp);
+        if (tile_columns(plan, columns) == GSV_MANY_LEAST)
+            return launch<GSV_MANY_LEAST, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
+                                                    counters, of.divided, many->stamp);
         return launch<GSV_MANY_COLUMNS, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
                                                   counters, of.divided, many->stamp);
     }
@@ -128,16 +142,17 @@ template <typename Kind> struct many_launcher {
         return error;
     }
 
-    /* Branches of.first .. end - 1, one sweep, by blocks of so many threads with so much shared memory. */
+    /* Branches of.first .. end - 1, one sweep, for so many real columns, by blocks of so many threads with so much shared memory. */
     template <bool BACKWARD>
     static cudaError_t walk(const gsv_device_plan *device, const gsv_many_vectors *v, int columns, int splits,
                             int32_t end, int threads, int room, const branch_launch &of,
                             cudaStream_t stream) {
         double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
         const int64_t blocks = int64_t(end - of.first) * splits;
-        if (BACKWARD && columns == GSV_MANY_LEAST)
-            return launch_allowed(team_backward_kernel<P, GSV_MANY_LEAST, false>, blocks, threads,
-                                  size_t(room), stream, *device, x, y, room, of);
+        if constexpr (BACKWARD && HAS_SLIM)
+            if (columns == GSV_MANY_LEAST)
+                return launch_allowed(team_backward_kernel<P, GSV_MANY_LEAST, false>, blocks, threads,
+                                      size_t(room), stream, *device, x, y, room, of);
         if (BACKWARD)
             return launch_allowed(many_branch_backward_kernel<P>, blocks, threads, size_t(room), stream,
                                   *device, x, y, columns, splits, room, of);
@@ -152,7 +167,7 @@ template <typename Kind> struct many_launcher {
         const gsv_branches &branches = plan->tiles->branches;
         if (branches.count == 0)
             return cudaSuccess;
-        if constexpr (on_tensor_cores<Kind, 8>::value) {
+        if constexpr (HAS_SLIM) {
             if (columns == GSV_MANY_SLIM) {
                 const gsv_device_vectors vectors = {
                     .y = v->y, .x = v->x, .u = v->u, .state = v->state, .groups = 1};
@@ -168,19 +183,12 @@ template <typename Kind> struct many_launcher {
                                                                      : 32 * MANY_BRANCH_FEW,
                                                             bytes, of, stream);
                                   });
-            const int splits = many_splits(branches.count, columns),
-                      warps = many_branch_warps(columns / splits), room = many_branch_room(branches, warps);
-            return walk<BACKWARD>(device, v, columns, splits, branches.count, 32 * warps, room,
-                                  {0, branches.count, MULTIPROCESSORS / splits, THE_ONLY}, stream);
-        } else {
-            const branch_room room = make_branch_room<T, 4>(branches);
-            T *y = static_cast<T *>(v->y), *x = static_cast<T *>(v->x), *u = static_cast<T *>(v->u);
-            if (BACKWARD)
-                return launch_allowed(branch_backward_kernel<T, 4>, branches.count, BRANCH_BLOCK,
-                                      size_t(room.bytes), stream, *device, x, y, columns, room);
-            return launch_allowed(branch_forward_kernel<T, 4>, branches.count, BRANCH_BLOCK,
-                                  size_t(room.bytes), stream, *device, y, x, u, columns, room);
         }
+        const int reals = traits<Kind>::is_complex ? 2 * columns : columns,
+                  splits = many_splits(branches.count, reals), warps = many_branch_warps(reals / splits),
+                  room = many_branch_room<P>(branches, warps);
+        return walk<BACKWARD>(device, v, reals, splits, branches.count, 32 * warps, room,
+                              {0, branches.count, MULTIPROCESSORS / splits, THE_ONLY}, stream);
     }
 
     static int branch_launches(const gsv_branches *branches, int64_t nrhs) {
@@ -190,10 +198,9 @@ template <typename Kind> struct many_launcher {
             return (branches->team_forward ? gsv_team_launches(branches, 0, GSV_MANY_SLIM)
                                            : gsv_lower_launches(branches, FLOATS, 0, GSV_MANY_SLIM)) +
                    gsv_team_launches(branches, 1, GSV_MANY_SLIM);
-        return on_tensor_cores<Kind, 8>::value && nrhs <= GSV_MANY_LEAST
-                   ? launches_of(few_branch_cut<false>(branches)) +
-                         launches_of(few_branch_cut<true>(branches))
-                   : 2;
+        return HAS_SLIM && nrhs <= GSV_MANY_LEAST ? launches_of(few_branch_cut<false>(branches)) +
+                                                        launches_of(few_branch_cut<true>(branches))
+                                                  : 2;
     }
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
@@ -226,9 +233,8 @@ template <typename Kind> struct many_launcher {
 
     static cudaError_t reserve(const gsv_branches *branches) {
         cudaError_t error = reserve_sweeps<GSV_MANY_COLUMNS>();
-        if constexpr (FEW < GSV_MANY_LEAST)
-            if (error == cudaSuccess)
-                error = reserve_sweeps<GSV_MANY_LEAST>();
+        if (error == cudaSuccess)
+            error = reserve_sweeps<GSV_MANY_LEAST>();
         if constexpr (HAS_SLIM) {
             if (error == cudaSuccess)
                 error = reserve_sweeps<GSV_MANY_SLIM>();
@@ -237,18 +243,11 @@ template <typename Kind> struct many_launcher {
         }
         if (error != cudaSuccess)
             return error;
-        const void *kernels[3] = {};
-        size_t room;
-        if constexpr (on_tensor_cores<Kind, 8>::value) {
-            room = size_t(many_branch_room(*branches, MANY_BRANCH_BLOCK / 32));
-            kernels[0] = reinterpret_cast<const void *>(many_branch_forward_kernel<P>);
-            kernels[1] = reinterpret_cast<const void *>(many_branch_backward_kernel<P>);
+        const size_t room = size_t(many_branch_room<P>(*branches, MANY_BRANCH_BLOCK / 32));
+        const void *kernels[3] = {reinterpret_cast<const void *>(many_branch_forward_kernel<P>),
+                                  reinterpret_cast<const void *>(many_branch_backward_kernel<P>)};
+        if constexpr (HAS_SLIM)
             kernels[2] = reinterpret_cast<const void *>(team_backward_kernel<P, GSV_MANY_LEAST, false>);
-        } else {
-            room = size_t(make_branch_room<T, 4>(*branches).bytes);
-            kernels[0] = reinterpret_cast<const void *>(branch_forward_kernel<T, 4>);
-            kernels[1] = reinterpret_cast<const void *>(branch_backward_kernel<T, 4>);
-        }
         for (int k = 0; k < 3 && kernels[k] && error == cudaSuccess; k++)
             error = allow_shared(kernels[k], room);
         return error;

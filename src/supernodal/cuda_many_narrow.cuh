@@ -245,7 +245,7 @@ many_narrow_product_block(const gsv_node &node, const panel_number<Kind> *panel,
 #pragma unroll
                 for (int m = 0; m < 2; m++) {
                     const int i = first + 8 * m + g;
-                    a[m][s] = k < nc && i >= k && i < nr ? T(panel[at[s] + 8 * m]) : make<T>(0);
+                    a[m][s] = k < nc && i >= k && i < nr ? number_as<T>(panel[at[s] + 8 * m]) : make<T>(0);
                 }
                 at[s] += 8 * nr - 8 * k - 36; /* to column k + 8 */
             }

@@ -20,9 +20,11 @@
 
 namespace gsv {
 
-/* Are sixteen terms summed by themselves? See Order in cuda_many_tile.cuh. */
+/* Are sixteen terms summed by themselves? See Order in cuda_many_tile.cuh. Of mixed<complex<float>> no chain's terms stand
+ * side by side, for two numbers are copied at once. */
 template <typename Kind> struct many_chains {
-    static const bool value = sizeof(typename traits<vector_number<Kind>>::real) == sizeof(double);
+    static const bool value =
+        sizeof(typename traits<Kind>::real) == sizeof(double) || !traits<Kind>::is_complex;
 };
 
 /* Kind: of the panel's and the vectors' numbers (scalar.cuh); C: right-hand sides of a tile. */

@@ -25,7 +25,7 @@
  * their sum is added to the total, which the tensor cores do not hide. Where a triangle is so ill-conditioned
  * that it is inverted in parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12
  * each, that meet as a tree: not as accurate as the sixteen chains of cuda_wide.cuh, but more so than one chain
- * for each sixteen (gpusolve-orders-bench), and good enough for test_condition.c. Of complex<float>, summed in
+ * for each sixteen (gpusolve-orders-bench), and good enough for test_condition.c. Of mixed<complex<float>>, summed in
  * double, all terms are one chain.
  *
  * The terms of a backward sum begin with those of own columns, which are known; then come those of rows above
@@ -209,8 +209,8 @@ template <typename Kind, int C, bool BACKWARD> struct many_lane {
     /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where there are chains. */
     __device__ __forceinline__ T a_of(unsigned stage, int i, int s) const {
         if (BACKWARD)
-            return conjugate(T(shared_at<P>(stage + a[s])[8 * i * GSV_TILE]));
-        return T(at<P>(stage, a[0], i % 2)[(i / 2 * shape::DEPTH + 4 * s) * GSV_TILE]);
+            return conjugate(number_as<T>(shared_at<P>(stage + a[s])[8 * i * GSV_TILE]));
+        return number_as<T>(at<P>(stage, a[0], i % 2)[(i / 2 * shape::DEPTH + 4 * s) * GSV_TILE]);
     }
 
     /* That term, right-hand side 8 t + g of the warp's. */

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
             T run[transfer::RUN];
 #pragma unroll
             for (int j = 0; j < transfer::RUN; j++)
-                run[j] = T(tile[at.x * transfer::STRIDE + at.y + j]);
+                run[j] = number_as<T>(tile[at.x * transfer::STRIDE + at.y + j]);
             store_run(&to[int64_t(row[k]) * columns + c0 + at.y], run);
         }
 }
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
         const int64_t i = first + at.x;
         if (i < n && c0 + at.y < to.columns)
             values[i * to.row_stride + (c0 + at.y) * to.column_stride] =
-                P(tile[at.x * transfer::STRIDE + at.y]);
+                number_as<P>(tile[at.x * transfer::STRIDE + at.y]);
     }
 }
 

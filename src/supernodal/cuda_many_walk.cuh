@@ -49,13 +49,17 @@ struct walk_form {
 
 /* A block's branch, and where its things are in shared memory. P: the panels' numbers; there is room for doubles. */
 template <typename P> struct many_walk {
+    typedef P panel_type;
+    typedef wide_number<P> number_type; /* a panel's, where it is multiplied with */
+    /* of the packs, for many right-hand sides: complex panels leave no room for another copy */
+    static const gsv_pack_form PACKS = traits<P>::is_complex ? GSV_LOOKED_UP : GSV_PACKED;
     const gsv_branch branch;
     P *panels;
     const gsv_branch_node *nodes;
     const gsv_branch_pack *packs;
     const uint16_t *below, *rows;
     int32_t *outside_row; /* [outside rows], of the backward sweep */
-    double *numbers;      /* of the packs, if packed */
+    number_type *numbers; /* of the packs, if packed */
     const uint16_t *map;  /* where each of them stands in the panels */
     double2 *vectors;     /* the warp's */
     int count, npacks;    /* nodes in no pack; packs */
@@ -66,9 +70,9 @@ template <typename P> struct many_walk {
     /* columns: right-hand sides of all blocks of a branch, `splits`; which: the branch. Ends with two groups of copies on
      * their way: the lists, and the panels. */
     __device__ __forceinline__ many_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
-                                         int splits, int which, walk_form form = {1, false, GSV_PACKED})
+                                         int splits, int which, walk_form form = {1, false, PACKS})
         : branch(read_branch(plan, which)) {
-        const gsv_walk_room at = gsv_branch_walk_room(&branch, form.numbers);
+        const gsv_walk_room at = gsv_branch_walk_room_of(&branch, form.numbers, int(sizeof(number_type)));
         const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + at.lists);
         begin_copy_block<0>(memory + at.lists, plan.branch_walks + branch.walks,
                             2 * branch.walk[GSV_WALK_END]);
@@ -83,7 +87,7 @@ template <typename P> struct many_walk {
         rows = lists + branch.walk[GSV_WALK_ROWS];
         map = lists + branch.walk[GSV_WALK_MAP];
         outside_row = reinterpret_cast<int32_t *>(memory + at.outside);
-        numbers = reinterpret_cast<double *>(memory + at.numbers);
+        numbers = reinterpret_cast<number_type *>(memory + at.numbers);
         count =
             (branch.walk[GSV_WALK_PACKS] - branch.walk[GSV_WALK_NODES]) / int(sizeof(gsv_branch_node) / 2);
         npacks =
@@ -128,11 +132,36 @@ template <typename P> struct many_walk {
     }
 
     /* The packs' number e, or 0. */
-    template <gsv_pack_form FORM> __device__ __forceinline__ double pack_number(int e, bool there) const {
+    template <gsv_pack_form FORM>
+    __device__ __forceinline__ number_type pack_number(int e, bool there) const {
         if (FORM == GSV_PACKED)
-            return there ? numbers[e] : 0;
+            return there ? numbers[e] : number_type{};
         const int at = there ? map[e] : int(GSV_NO_NUMBER);
-        return at != GSV_NO_NUMBER ? panels[at] : 0;
+        return at != GSV_NO_NUMBER ? number_as<number_type>(panels[at]) : number_type{};
+    }
+
+    /* Eight right-hand sides of a row, as a fragment, for products with numbers of the panels, or their conjugates. Complex
+     * ones stand as real and imaginary parts side by side; i times them, or -i, are another fragment. */
+    struct factor {
+        double b, turned;
+    };
+    template <bool CONJUGATE> static __device__ __forceinline__ factor factor_of(double b) {
+        if (!traits<P>::is_complex)
+            return {b, 0};
+        const double other = __shfl_xor_sync(~0u, b, 4); /* lane 4 g + q has column g */
+        const bool imaginary = threadIdx.x / 4 % 2;
+        return {b, imaginary != CONJUGATE ? other : -other};
+    }
+
+    /* sum += a times these */
+    static __device__ __forceinline__ void add_product_warp(double (&sum)[2], const number_type &a,
+                                                            const factor &v) {
+        if constexpr (traits<P>::is_complex) {
+            multiply_add_warp(sum, a.re, v.b);
+            multiply_add_warp(sum, a.im, v.turned);
+        } else {
+            multiply_add_warp(sum, a, v.b);
+        }
     }
 
     /* Pack k's right-hand sides, as a fragment. */

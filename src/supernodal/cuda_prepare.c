@@ -112,7 +112,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [BACKWARD] = tiles->backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
                     [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
                     [LISTS] = branches->nlists * 2,
-                    [WALKS] = gsv_cuda_sweeps(dtype)->block_class > 0 ? branches->nwalks * 2 : 0,
+                    [WALKS] = branches->nwalks * 2,
                     [OUTSIDE_ROW] = branches->noutside * 4,
                     [UPPER_COLUMN] = branches->upper_columns * (int64_t)4,
                     [UPPER_ROWS] = tiles->stream.nrows * 4,

@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(BLOCK)
 #pragma unroll
     for (int k = 0; k < transfer::EACH; k++) {
         const int2 at = transfer::number(rows, k);
-        tile[at.x * transfer::STRIDE + at.y] = stale ? not_a_number<T>() : T(value[k]);
+        tile[at.x * transfer::STRIDE + at.y] = stale ? not_a_number<T>() : number_as<T>(value[k]);
     }
     __syncthreads(); /* the tile is complete */
 #pragma unroll
@@ -312,7 +312,8 @@ __global__ void __launch_bounds__(BLOCK)
         const int2 at = transfer::number(rows, k);
         const int64_t i = first + at.x;
         if (i < n && at.y < to.columns)
-            values[i * to.row_stride + at.y * to.column_stride] = P(tile[at.x * transfer::STRIDE + at.y]);
+            values[i * to.row_stride + at.y * to.column_stride] =
+                number_as<P>(tile[at.x * transfer::STRIDE + at.y]);
     }
 }
 

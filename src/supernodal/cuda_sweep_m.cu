@@ -25,17 +25,18 @@ struct mixed_launcher {
             return cudaErrorInvalidValue;
         const cudaError_t error =
             walks_branches(plan, *form)
-                ? forward_branches<mixed, GSV_SIDE_COLUMNS>(plan, *device, *form, *vectors, stream)
+                ? forward_branches<mixed<float>, GSV_SIDE_COLUMNS>(plan, *device, *form, *vectors, stream)
                 : cudaSuccess;
-        return error == cudaSuccess ? forward_above<mixed>(plan, *device, *form, *vectors, stream) : error;
+        return error == cudaSuccess ? forward_above<mixed<float>>(plan, *device, *form, *vectors, stream)
+                                    : error;
     }
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
                                 const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
                                 cudaStream_t stream) {
         return dispatch(nr, [&](auto n) {
-            const cudaError_t error = launch_stream<mixed, n, true>(*device, *form, *vectors, stream);
+            const cudaError_t error = launch_stream<mixed<float>, n, true>(*device, *form, *vectors, stream);
             return error == cudaSuccess && walks_branches(plan, *form)
-                       ? backward_branches<mixed, n>(plan, *device, *form, *vectors, stream)
+                       ? backward_branches<mixed<float>, n>(plan, *device, *form, *vectors, stream)
                        : error;
         });
     }
@@ -46,17 +47,18 @@ struct mixed_launcher {
                             const int32_t *inverse, gsv_device_dense from, void *to,
                             const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
         return dispatch(nr, [&](auto n) {
-            return launch_load<mixed, n>(plan, *form, perm, inverse, from, to, *vectors, stream);
+            return launch_load<mixed<float>, n>(plan, *form, perm, inverse, from, to, *vectors, stream);
         });
     }
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
                              int groups, cudaStream_t stream) {
         return dispatch(nr, [&](auto columns) {
-            return launch_store<mixed, columns>(n, inverse, from, to, groups, stream);
+            return launch_store<mixed<float>, columns>(n, inverse, from, to, groups, stream);
         });
     }
     static cudaError_t scale(int32_t n, const void *d, void *v, int nr, cudaStream_t stream) {
-        return dispatch(nr, [&](auto columns) { return launch_scale<mixed, columns>(n, d, v, stream); });
+        return dispatch(nr,
+                        [&](auto columns) { return launch_scale<mixed<float>, columns>(n, d, v, stream); });
     }
 };
 
@@ -68,7 +70,7 @@ extern "C" const gsv_sweep_functions gsv_sweep_m = {{1, 4, 8, 16, 32},
                                                     gsv::mixed_launcher::backward,
                                                     NULL,
                                                     NULL,
-                                                    gsv::count_stream_blocks<gsv::mixed>,
+                                                    gsv::count_stream_blocks<gsv::mixed<float>>,
                                                     gsv::mixed_launcher::reserve,
                                                     gsv::mixed_launcher::load,
                                                     gsv::mixed_launcher::store,

@@ -36,7 +36,8 @@ const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, const gsv_sw
 
 /* Bytes of a vector's number, for nr right-hand sides: as many as any of their sweeps wants. */
 static int64_t number_bytes(gpusolve_dtype dtype, int64_t nr) {
-    return dtype == GPUSOLVE_FLOAT && nr > 1 ? (int64_t)sizeof(double) : (int64_t)gsv_dtype_bytes(dtype);
+    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    return nr > 1 && (dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT) ? 2 * number : number;
 }
 
 int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype) {
@@ -59,7 +60,7 @@ int gsv_cuda_many_columns(const gsv_plan *plan, gpusolve_dtype dtype, int64_t nr
     if (nrhs <= gsv_cuda_before_many(plan, dtype))
         return 0;
     if (nrhs <= GSV_MANY_LEAST)
-        return nrhs <= GSV_MANY_SLIM ? GSV_MANY_SLIM : GSV_MANY_LEAST;
+        return nrhs <= GSV_MANY_SLIM && gsv_cuda_many(dtype)->slim ? GSV_MANY_SLIM : GSV_MANY_LEAST;
     return GSV_MANY_COLUMNS * (groups < GSV_MANY_GROUPS ? (int)groups : GSV_MANY_GROUPS);
 }
 
@@ -323,6 +324,8 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const gsv_cuda_width wide = width_of(k);
         const int beside = wide.many.columns, few = gsv_cuda_before_many(plan, factor->dtype);
+        if (gsv_cuda_is_slim(wide) && !gsv_cuda_many(factor->dtype)->slim)
+            continue;
         if (wide.groups > 1 ? gsv_cuda_side_groups(side, wide.groups * GSV_SIDE_COLUMNS) != wide.groups
             : beside > 0    ? beside > many || beside <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
                             : k >= classes || (many > 0 && sweeps->classes[k] > few))

@@ -1,6 +1,6 @@
 /*
  * The same column has the same bits: however often it is solved, alone or among others, wherever it stands,
- * in either order, with any workspace for up to 32 columns (on a device, level by level, 16: test_cuda_block.c and
+ * in either order, with any workspace for up to 32 columns (on a device, level by level, 16, complex ones 4: test_cuda_block.c and
  * test_cuda_many.c are about the others) or for more if the handle is told so, on any number of host threads, and
  * from a factor imported again.
  */
@@ -125,7 +125,9 @@ static void check_matrix(const char *spec, gpusolve_factor_kind kind, cholmod_co
                               backends[i],
                               dtype,
                               systems[s],
-                              backends[i] == GPUSOLVE_BACKEND_CUDA ? 16 : 32,
+                              backends[i] != GPUSOLVE_BACKEND_CUDA ? 32
+                              : testing_is_complex(dtype)          ? 4
+                                                                   : 16,
                               testing_block(dtype, GPUSOLVE_COL_MAJOR, (int64_t)a->nrow, COLUMNS, 0),
                               testing_block(dtype, GPUSOLVE_COL_MAJOR, (int64_t)a->nrow, COLUMNS, 0)};
             testing_fill(&bits.b, 23);
