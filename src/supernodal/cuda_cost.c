@@ -8,7 +8,7 @@
  * the panels above the branches, and one for the vectors, whose rows are the branches' work.
  */
 #include "cuda_lower.h"
-#include "cuda_support.h"
+#include "cuda_workspace.h"
 #include "summary.h"
 
 static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
@@ -152,16 +152,22 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     count(plan, &tiles->small, with_branches, &branches, &small);
     const int64_t narrow = branches.supernodes + tiny.supernodes + small.supernodes;
     gsv_cost_add(cost, "branch", branches.supernodes, branches.numbers, factor->dtype);
-    const int64_t together = groups > 1 ? GSV_SIDE_COLUMNS : cost->nrhs;
-    const int block = together > 1 && together <= device->form.block_columns && !many &&
-                      gsv_cuda_sweeps(factor->dtype)->block_class > 0;
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(factor->dtype);
+    const int one_by_one =
+        groups == 1 && !many &&
+        gsv_cuda_one_by_one(plan, sweeps, &device->form,
+                            gsv_cuda_class_index(sweeps, device->form.block_columns, cost->nrhs), cost->nrhs);
+    const int64_t together = groups > 1 ? GSV_SIDE_COLUMNS : one_by_one ? 1 : cost->nrhs;
+    const int block =
+        together > 1 && together <= device->form.block_columns && !many && sweeps->block_class > 0;
     const int streamed = (together == 1 || block) && !device->form.level_by_level &&
                          !device->form.level_by_level_above,
               is_measured = streamed || many; /* the others go level by level */
     if (streamed) {
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
-        cost->launches = launches_of_stream(tiles, factor->dtype == GPUSOLVE_FLOAT, together);
+        cost->launches = launches_of_stream(tiles, factor->dtype == GPUSOLVE_FLOAT, together) *
+                         (one_by_one ? cost->nrhs : 1);
     } else if (many) {
         gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
@@ -180,7 +186,8 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
         group.nrhs = together;
         cost->predicted_us =
             gsv_cuda_predict(&group, plan->l.n,
-                             (plan->nnz_l - branches.numbers) * (int64_t)gsv_dtype_bytes(factor->dtype)) +
+                             (plan->nnz_l - branches.numbers) * (int64_t)gsv_dtype_bytes(factor->dtype)) *
+                (one_by_one ? (double)cost->nrhs : 1) +
             (groups - 1) * gsv_cuda_side_us(plan);
     }
     cost->flops_per_s = FLOPS_PER_S;

@@ -196,11 +196,19 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
         const int beside =
             is_many ? gsv_cuda_many_columns(&factor->plan, factor->dtype, count > least ? count : least) : 0;
-        const gsv_cuda_width wide =
+        gsv_cuda_width wide =
             by_side ? gsv_cuda_side_width(gsv_cuda_side_groups(side, count))
                     : (gsv_cuda_width){
                           {beside, broad}, gsv_cuda_class_index(call.sweeps, form.block_columns, count), 1};
-        status = gsv_cuda_check(solve_columns(&call, wide, &b_part, &x_part), "solving", &handle->message);
+        const int one_by_one = wide.many.columns == 0 && wide.groups == 1 &&
+                               gsv_cuda_one_by_one(&factor->plan, call.sweeps, &form, wide.k, count);
+        const int64_t each = one_by_one ? 1 : count;
+        if (one_by_one)
+            wide.k = 0;
+        for (int64_t j = 0; j < count && status == GPUSOLVE_OK; j += each) {
+            const gpusolve_dense from = columns_of(&b_part, j, each), to = columns_of(&x_part, j, each);
+            status = gsv_cuda_check(solve_columns(&call, wide, &from, &to), "solving", &handle->message);
+        }
     }
     if (status == GPUSOLVE_OK && !on_device)
         status =

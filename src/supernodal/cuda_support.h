@@ -111,6 +111,10 @@ int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
 int gsv_cuda_side(const gsv_sweep_form *form);
 /* So many of them have so many right-hand sides, where there may be `side`; 1: they are not solved so. */
 int gsv_cuda_side_groups(int side, int64_t columns);
+/* Are so many right-hand sides, which class k would hold, solved one after the other? Two are where they would be solved
+ * level by level, which has the same bits, and unless there is little above the branches takes longer. */
+int gsv_cuda_one_by_one(const gsv_plan *plan, const gsv_sweep_functions *sweeps, const gsv_sweep_form *form,
+                        int k, int64_t columns);
 /* Can a factor be solved with by the kernels for many right-hand sides? Not if a triangle is
  * kept for substitution, or was inverted in parts in a branch. */
 int gsv_cuda_takes_many(const gsv_cuda_factor *device);

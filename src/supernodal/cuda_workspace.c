@@ -34,6 +34,13 @@ const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, const gsv_sw
                : sweeps;
 }
 
+int gsv_cuda_one_by_one(const gsv_plan *plan, const gsv_sweep_functions *sweeps, const gsv_sweep_form *form,
+                        int k, int64_t columns) {
+    enum { LEAST = 8192 }; /* numbers above the branches: with fewer, levels are faster for two */
+    return columns == 2 && k > 0 && plan->tiles->stream.numbers >= LEAST && !is_stream(sweeps, form, k) &&
+           !form->level_by_level && !form->level_by_level_above && form->stream_blocks[0][0] > 0;
+}
+
 /* Bytes of a vector's number, for nr right-hand sides: as many as any of their sweeps wants. */
 static int64_t number_bytes(gpusolve_dtype dtype, int64_t nr) {
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
