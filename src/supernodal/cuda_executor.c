@@ -41,7 +41,7 @@ static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32
     const gsv_plan *plan = &call->factor->plan;
     gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, &form, wide);
-    if (wide.many.columns > 0 && !gsv_cuda_is_slim(wide))
+    if (wide.many.columns > 0 && !(gsv_cuda_is_slim(wide) && call->many->slim))
         return call->many->load(plan, inverse, from, to, wide.many.columns, &call->work->many, call->stream);
     if (gsv_cuda_is_slim(wide) && !gsv_cuda_streams_back(plan, &form))
         form.block_columns = 0; /* no stream wants anything filled */

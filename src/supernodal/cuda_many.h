@@ -71,7 +71,7 @@ typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *
 
 typedef struct gsv_many_functions {
     int32_t few;  /* right-hand sides up to here have other kernels, */
-    int32_t slim; /* but GSV_MANY_SLIM of them these, too (gsv_cuda_before_many) */
+    int32_t slim; /* but real numbers: GSV_MANY_SLIM of them these, too, forward (gsv_cuda_before_many) */
     int32_t low;  /* tiles are low (gsv_many_has_half) */
     /* How many launches of both sweeps are the branches', for so many right-hand sides. */
     int (*branch_launches)(const gsv_branches *branches, int64_t nrhs);

@@ -13,8 +13,7 @@
 
 namespace gsv {
 
-/* More complex right-hand sides than so many are for these kernels, or, in single precision, than so many. */
-enum { MANY_AFTER_COMPLEX = 4, MANY_AFTER_COMPLEX_SINGLE = 8 };
+enum { MANY_AFTER_COMPLEX = 4 }; /* more complex right-hand sides than so many are for these kernels */
 
 /* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. Each
  * brings the branch's panels and lists. */
@@ -77,11 +76,9 @@ template <typename Kind> struct many_launcher {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     typedef typename traits<Kind>::real real;
-    static const int FEW = !traits<Kind>::is_complex        ? GSV_MANY_LEAST / 2
-                           : sizeof(real) == sizeof(double) ? int(MANY_AFTER_COMPLEX)
-                                                            : int(MANY_AFTER_COMPLEX_SINGLE),
+    static const int FEW = traits<Kind>::is_complex ? int(MANY_AFTER_COMPLEX) : GSV_MANY_LEAST / 2,
                      LOW = many_shape<Kind, GSV_MANY_COLUMNS, false>::LOW,
-                     HAS_SLIM = many_shape<Kind, GSV_MANY_COLUMNS, false>::REAL,
+                     REAL = many_shape<Kind, GSV_MANY_COLUMNS, false>::REAL,
                      FLOATS = std::is_same<P, float>::value;
 
     template <int C, bool BACKWARD>
@@ -116,10 +113,9 @@ template <typename Kind> struct many_launcher {
         int *ticket = own + k, *counters = own + gsv_many_launches(plan);
         const int64_t count = of.end - of.begin;
         const int groups = columns / tile_columns(plan, columns);
-        if constexpr (HAS_SLIM)
-            if (tile_columns(plan, columns) == GSV_MANY_SLIM)
-                return launch<GSV_MANY_SLIM, BACKWARD>(count * groups, stream, device, first, groups, v,
-                                                       ticket, counters, of.divided, many->stamp);
+        if (tile_columns(plan, columns) == GSV_MANY_SLIM)
+            return launch<GSV_MANY_SLIM, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
+                                                   counters, of.divided, many->stamp);
         if (tile_columns(plan, columns) == GSV_MANY_LEAST)
             return launch<GSV_MANY_LEAST, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
                                                     counters, of.divided, many->stamp);
@@ -149,7 +145,7 @@ template <typename Kind> struct many_launcher {
                             cudaStream_t stream) {
         double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
         const int64_t blocks = int64_t(end - of.first) * splits;
-        if constexpr (BACKWARD && HAS_SLIM)
+        if constexpr (BACKWARD && REAL)
             if (columns == GSV_MANY_LEAST)
                 return launch_allowed(team_backward_kernel<P, GSV_MANY_LEAST, false>, blocks, threads,
                                       size_t(room), stream, *device, x, y, room, of);
@@ -167,7 +163,7 @@ template <typename Kind> struct many_launcher {
         const gsv_branches &branches = plan->tiles->branches;
         if (branches.count == 0)
             return cudaSuccess;
-        if constexpr (HAS_SLIM) {
+        if constexpr (REAL) {
             if (columns == GSV_MANY_SLIM) {
                 const gsv_device_vectors vectors = {
                     .y = v->y, .x = v->x, .u = v->u, .state = v->state, .groups = 1};
@@ -194,13 +190,13 @@ template <typename Kind> struct many_launcher {
     static int branch_launches(const gsv_branches *branches, int64_t nrhs) {
         if (branches->count == 0)
             return 0;
-        if (HAS_SLIM && nrhs <= GSV_MANY_SLIM)
+        if (REAL && nrhs <= GSV_MANY_SLIM)
             return (branches->team_forward ? gsv_team_launches(branches, 0, GSV_MANY_SLIM)
                                            : gsv_lower_launches(branches, FLOATS, 0, GSV_MANY_SLIM)) +
                    gsv_team_launches(branches, 1, GSV_MANY_SLIM);
-        return HAS_SLIM && nrhs <= GSV_MANY_LEAST ? launches_of(few_branch_cut<false>(branches)) +
-                                                        launches_of(few_branch_cut<true>(branches))
-                                                  : 2;
+        return REAL && nrhs <= GSV_MANY_LEAST ? launches_of(few_branch_cut<false>(branches)) +
+                                                    launches_of(few_branch_cut<true>(branches))
+                                              : 2;
     }
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
@@ -235,31 +231,38 @@ template <typename Kind> struct many_launcher {
         cudaError_t error = reserve_sweeps<GSV_MANY_COLUMNS>();
         if (error == cudaSuccess)
             error = reserve_sweeps<GSV_MANY_LEAST>();
-        if constexpr (HAS_SLIM) {
-            if (error == cudaSuccess)
-                error = reserve_sweeps<GSV_MANY_SLIM>();
-            if (error == cudaSuccess)
-                error = gsv_team_reserve(branches, FLOATS);
-        }
+        if (error == cudaSuccess)
+            error = reserve_sweeps<GSV_MANY_SLIM>();
+        if (error == cudaSuccess && REAL)
+            error = gsv_team_reserve(branches, FLOATS);
         if (error != cudaSuccess)
             return error;
         const size_t room = size_t(many_branch_room<P>(*branches, MANY_BRANCH_BLOCK / 32));
         const void *kernels[3] = {reinterpret_cast<const void *>(many_branch_forward_kernel<P>),
                                   reinterpret_cast<const void *>(many_branch_backward_kernel<P>)};
-        if constexpr (HAS_SLIM)
+        if constexpr (REAL)
             kernels[2] = reinterpret_cast<const void *>(team_backward_kernel<P, GSV_MANY_LEAST, false>);
         for (int k = 0; k < 3 && kernels[k] && error == cudaSuccess; k++)
             error = allow_shared(kernels[k], room);
         return error;
     }
 
+    /* Calls launch(width): right-hand sides of a block on their way in or out, an integral constant. */
+    template <typename Launch> static cudaError_t transfer_by(int columns, Launch launch) {
+        if (columns == GSV_MANY_SLIM)
+            return launch(std::integral_constant<int, GSV_MANY_SLIM>());
+        return launch(std::integral_constant<int, MANY_TRANSFER>());
+    }
+
     static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                             int columns, const gsv_many_vectors *v, cudaStream_t stream) {
         const int32_t n = plan->l.n;
-        return launch_transfer<T, MANY_TRANSFER>(n, columns / MANY_TRANSFER, [&](int64_t blocks, auto cut) {
-            many_load_kernel<Kind, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
-                n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
-            return cudaGetLastError();
+        return transfer_by(columns, [&](auto width) {
+            return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
+                many_load_kernel<Kind, width, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
+                    n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
+                return cudaGetLastError();
+            });
         });
     }
 
@@ -269,17 +272,13 @@ template <typename Kind> struct many_launcher {
                              gsv_device_dense to, int columns, const gsv_many_vectors *v, gsv_stamp stamp,
                              cudaStream_t stream) {
         const int32_t n = plan->l.n;
-        const auto launch_with = [&](auto width) {
+        return transfer_by(columns, [&](auto width) {
             return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
                 return launch_allowed(many_store_kernel<Kind, width, cut>, blocks, BLOCK, 0, stream, n,
                                       inverse, static_cast<const T *>(from), to, columns, v->counters,
                                       gsv_many_counters(plan), stamp);
             });
-        };
-        if constexpr (HAS_SLIM)
-            if (columns == GSV_MANY_SLIM)
-                return launch_with(std::integral_constant<int, GSV_MANY_SLIM>());
-        return launch_with(std::integral_constant<int, MANY_TRANSFER>());
+        });
     }
 
     static cudaError_t scale(int32_t n, const void *d, void *v, int columns, cudaStream_t stream) {
@@ -293,7 +292,7 @@ template <typename Kind> struct many_launcher {
 /* clang-format off */
 #define GSV_DEFINE_MANY(name, type)                                                                          \
     extern "C" const gsv_many_functions name = {                                                             \
-        gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::HAS_SLIM, gsv::many_launcher<type>::LOW,    \
+        gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::REAL, gsv::many_launcher<type>::LOW,    \
         gsv::many_launcher<type>::branch_launches,                                                           \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
         gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::clear,                                  \

@@ -23,18 +23,18 @@ enum {
 };
 
 /* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */
-template <typename Kind, int CUT>
+template <typename Kind, int W, int CUT>
 __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
     many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, vector_number<Kind> *to,
                      int columns, int *broken) {
     typedef panel_number<Kind> P;
     typedef vector_number<Kind> T;
-    typedef gsv::transfer<T, MANY_TRANSFER, CUT> transfer;
+    typedef gsv::transfer<T, W, CUT> transfer;
     let_next_kernel_start(); /* which waits for all of this one, and brings what it may before */
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *broken = 0; /* the waits of the solve before have ended */
     __shared__ P tile[transfer::ROWS * transfer::STRIDE];
-    const int groups = columns / MANY_TRANSFER, c0 = blockIdx.x % groups * MANY_TRANSFER;
+    const int groups = columns / W, c0 = blockIdx.x % groups * W;
     const int64_t first = int64_t(blockIdx.x / groups) * transfer::ROWS;
     const P *values = static_cast<const P *>(from.values);
     const bool rows = from.row_stride == 1;

@@ -67,7 +67,7 @@ int gsv_cuda_many_columns(const gsv_plan *plan, gpusolve_dtype dtype, int64_t nr
     if (nrhs <= gsv_cuda_before_many(plan, dtype))
         return 0;
     if (nrhs <= GSV_MANY_LEAST)
-        return nrhs <= GSV_MANY_SLIM && gsv_cuda_many(dtype)->slim ? GSV_MANY_SLIM : GSV_MANY_LEAST;
+        return nrhs <= GSV_MANY_SLIM ? GSV_MANY_SLIM : GSV_MANY_LEAST;
     return GSV_MANY_COLUMNS * (groups < GSV_MANY_GROUPS ? (int)groups : GSV_MANY_GROUPS);
 }
 
@@ -326,13 +326,11 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     for (int k = 0; k < classes; k++)
         state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, sweeps->classes[k]);
     state->slim = state->many;
-    if (gsv_cuda_slim_class(sweeps) < classes)
+    if (gsv_cuda_many(factor->dtype)->slim && gsv_cuda_slim_class(sweeps) < classes)
         state->slim.u = state->vectors[gsv_cuda_slim_class(sweeps)].f;
     for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const gsv_cuda_width wide = width_of(k);
         const int beside = wide.many.columns, few = gsv_cuda_before_many(plan, factor->dtype);
-        if (gsv_cuda_is_slim(wide) && !gsv_cuda_many(factor->dtype)->slim)
-            continue;
         if (wide.groups > 1 ? gsv_cuda_side_groups(side, wide.groups * GSV_SIDE_COLUMNS) != wide.groups
             : beside > 0    ? beside > many || beside <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
                             : k >= classes || (many > 0 && sweeps->classes[k] > few))

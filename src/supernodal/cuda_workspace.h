@@ -1,9 +1,9 @@
 /*
  * A workspace of the CUDA executor: one allocation on the device, where the vectors of every width stand, and the sweeps
  * as CUDA graphs, recorded when it is created, one for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with
- * more, of real numbers with more than 16, of complex ones with more than 4, or in single precision 8, 32 and multiples
- * of 64 up to 256 by kernels of their own, cuda_many.cuh; real numbers are 16 by these, too, at least forward); and for
- * some groups of eight real numbers side by side (stream.h).
+ * more, of real numbers with more than 16, of complex ones with more than 4, 16, 32 and multiples of 64 up to 256 by
+ * kernels of their own, cuda_many.cuh; real numbers are 16 by these at least forward); and for some groups of eight real
+ * numbers side by side (stream.h).
  *
  * A wait that a kernel gives up is told to the host by a word of pinned memory, which the next call reads.
  */

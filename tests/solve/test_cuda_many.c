@@ -1,8 +1,8 @@
 /*
  * More than 32 right-hand sides on the device, in a workspace made for as many, and of real numbers more than 16, or,
- * forward, 8, of complex ones more than 4, in single precision 8: kernels of their own, whose sums have another order. All systems against the operator
+ * forward, 8, of complex ones more than 4: kernels of their own, whose sums have another order. All systems against the operator
  * itself; the same bits for a column wherever it stands, in either order, in blocks of any width above 32, or from 17
- * to 32, 9 to 16, 2 to 8, or complex ones from 5 or 9 to 32;
+ * to 32, 9 to 16, 2 to 8, or complex ones from 5 to 32;
  * where factors are large, above 64, or up to there;
  * capture, refinement, and the order of fewer columns kept.
  */
@@ -178,9 +178,9 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         gpusolve_workspace_destroy(workspace);
     }
     check_middle(p, s, system, &b);
-    /* two to 8, and 9 to 16, or of complex numbers one to 4 or 8, and what is left to 16, in any workspace, and any
-     * number in one that is made for the most of them */
-    const int64_t low = p->dtype == GPUSOLVE_COMPLEX_DOUBLE ? 4 : 8;
+    /* two to 8, and 9 to 16, or of complex numbers one to 4, and 5 to 16, in any workspace, and any number in one that is
+     * made for the most of them */
+    const int64_t low = testing_is_complex(p->dtype) ? 4 : 8;
     for (int upper = 0; upper < 2; upper++) {
         const int64_t most = upper ? 16 : low, least = upper ? low + 1 : testing_is_complex(p->dtype) ? 1 : 2;
         gpusolve_workspace *narrow = workspace_for(p, s, system, most);
@@ -191,6 +191,8 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         check_columns(p, narrow, system, &b, &few, 3, 107, GPUSOLVE_ROW_MAJOR, 0, 0); /* 3, or 11, are left */
         check_columns(p, p->workspace, system, &b, &few, 8, most, GPUSOLVE_ROW_MAJOR, 0, 1);
         check_columns(p, p->workspace, system, &b, &few, 5, upper ? 11 : 2, GPUSOLVE_COL_MAJOR, 0, 1);
+        if (upper && testing_is_complex(p->dtype)) /* 17 to 32 have the bits of these */
+            check_columns(p, p->workspace, system, &b, &few, 7, 30, GPUSOLVE_COL_MAJOR, 0, 1);
         gpusolve_workspace_destroy(narrow);
     }
     free(b.values);
