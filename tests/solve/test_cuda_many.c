@@ -228,30 +228,49 @@ static void check_block(const problem *p, int64_t cols, int64_t first, int64_t s
     free(x.values);
 }
 
+static void open_large(problem *p, const char *spec, cholmod_common *common) {
+    testing_in("%s", spec);
+    *p = (problem){.a = testing_load(spec, common)};
+    REQUIRE(p->a != NULL);
+    p->l = testing_factorize(p->a, GPUSOLVE_SUPERNODAL_LL, common);
+    REQUIRE(p->l != NULL && p->l->minor == p->l->n);
+    p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    p->n = (int64_t)p->l->n;
+    p->dtype = p->l->xtype == CHOLMOD_REAL ? GPUSOLVE_DOUBLE : GPUSOLVE_COMPLEX_DOUBLE;
+    REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, COLUMNS, &p->workspace) == GPUSOLVE_OK);
+}
+
+static void close_large(problem *p, cholmod_common *common) {
+    gpusolve_workspace_destroy(p->workspace);
+    gpusolve_factor_destroy(p->factor);
+    gpusolve_destroy(p->handle);
+    cholmod_free_factor(&p->l, common);
+    cholmod_free_sparse(&p->a, common);
+}
+
 /* Every kind of tile. The last columns of 300 are 44 of broad vectors. */
 static void check_large(const char *spec, cholmod_common *common) {
-    const subject s = {spec, GPUSOLVE_SUPERNODAL_LL, 0};
-    problem p = {0};
-    testing_in("%s", spec);
-    p.a = testing_load(spec, common);
-    REQUIRE(p.a != NULL);
-    p.l = testing_factorize(p.a, s.kind, common);
-    REQUIRE(p.l != NULL && p.l->minor == p.l->n);
-    p.handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
-    p.n = (int64_t)p.l->n;
-    p.dtype = p.l->xtype == CHOLMOD_REAL ? GPUSOLVE_DOUBLE : GPUSOLVE_COMPLEX_DOUBLE;
-    REQUIRE(gpusolve_cholmod_import(p.handle, p.l, &p.factor) == GPUSOLVE_OK);
-    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, COLUMNS, &p.workspace) == GPUSOLVE_OK);
+    problem p;
+    open_large(&p, spec, common);
     check_block(&p, 8, 3, 5);
     check_block(&p, 16, 3, 10);
     check_block(&p, 32, 3, 20);
     check_block(&p, 64, 20, 40);
     check_block(&p, COLUMNS, 90, 190);
-    gpusolve_workspace_destroy(p.workspace);
-    gpusolve_factor_destroy(p.factor);
-    gpusolve_destroy(p.handle);
-    cholmod_free_factor(&p.l, common);
-    cholmod_free_sparse(&p.a, common);
+    close_large(&p, common);
+}
+
+/* Complex columns of a factor that is dense enough: three and four are tasks, too, with the bits of more; one and two are
+ * not. */
+static void check_dense(const char *spec, cholmod_common *common) {
+    problem p;
+    open_large(&p, spec, common);
+    CHECK(gsv_cuda_before_many(&p.factor->plan, p.dtype) == 2);
+    check_block(&p, 4, 1, 3);
+    check_block(&p, 16, 3, 3);
+    check_block(&p, 2, 1, 1);
+    close_large(&p, common);
 }
 
 /* Large supernodes get triangles whose inverses grow so much, as in test_condition.c, that they are inverted in
@@ -424,6 +443,7 @@ int main(void) {
     check_large("grid2d:60", &common);
     check_large("grid3d:12@c", &common);
     check_large("grid3d:16", &common);
+    check_dense("grid3d:22@c", &common);
     check_large("elasticity3d:9", &common);
     check_large("elasticity3d:12", &common); /* broad vectors have other tiles */
     check_divided("grid3d:16", 1e3, &common);
