@@ -138,7 +138,8 @@ template <typename Kind> struct many_launcher {
         return error;
     }
 
-    /* Branches of.first .. end - 1, one sweep, for so many real columns, by blocks of so many threads with so much shared memory. */
+    /* Branches of.first .. end - 1, one sweep, for so many real columns, by blocks of so many threads with so much
+     * shared memory. */
     template <bool BACKWARD>
     static cudaError_t walk(const gsv_device_plan *device, const gsv_many_vectors *v, int columns, int splits,
                             int32_t end, int threads, int room, const branch_launch &of,
