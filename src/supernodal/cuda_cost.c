@@ -14,18 +14,20 @@
 static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 
 /*
- * Real numbers in double precision, so many right-hand sides side by side: microseconds a level, and times of the panels'
- * bytes and of a vector's, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most predictions
+ * Real numbers, so many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a
+ * vector's, both in double precision, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most predictions
  * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. (In it small factors are not
  * solved by groups side by side yet.) An H100's constants (h100-cudss.jsonl), for 1, 8 and 256, are 0.94 or 0.95 of these
- * for levels, 0.92 to 0.94, or 0.78, for panels, and 0.72 to 0.77 for vectors.
+ * for levels, 0.92 to 0.94, or 0.78, for panels, and 0.72 to 0.77 for vectors. single: of the panels' times, what they take
+ * in single precision, by h100-single.jsonl beside h100-cudss.jsonl: predictions are as good as for double precision.
  */
 typedef struct measured {
     int32_t columns;
-    double level_us, upper, vectors;
+    double level_us, upper, vectors, single;
 } measured;
-static const measured solves[] = {{1, 3.07, 1.08, 74.6},  {8, 4.88, 1.20, 25.4},  {16, 5.99, 1.28, 22.8},
-                                  {32, 6.98, 1.47, 19.7}, {64, 6.97, 2.33, 18.6}, {256, 9.63, 8.88, 16.3}};
+static const measured solves[] = {{1, 3.07, 1.08, 74.6, 0.53},  {8, 4.88, 1.20, 25.4, 0.65},
+                                  {16, 5.99, 1.28, 22.8, 0.70}, {32, 6.98, 1.47, 19.7, 0.78},
+                                  {64, 6.97, 2.33, 18.6, 0.85}, {256, 9.63, 8.88, 16.3, 0.92}};
 
 /* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
 static measured constants_of(int64_t nrhs) {
@@ -39,23 +41,26 @@ static measured constants_of(int64_t nrhs) {
     const double part = (double)(columns - from->columns) / (to->columns - from->columns);
     return (measured){columns, from->level_us + part * (to->level_us - from->level_us),
                       from->upper + part * (to->upper - from->upper),
-                      from->vectors + part * (to->vectors - from->vectors)};
+                      from->vectors + part * (to->vectors - from->vectors),
+                      from->single + part * (to->single - from->single)};
 }
 
 /* One block of right-hand sides, GSV_MANY_GROUPS times GSV_MANY_COLUMNS at most. */
-static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_bytes, int64_t nrhs) {
+static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, int floats,
+                            int64_t nrhs) {
     if (nrhs == 0)
         return 0;
     const measured m = constants_of(nrhs);
-    const double panels = 2 * (double)upper_bytes, vector = (double)n * m.columns * sizeof(double);
+    const double panels = 2 * (double)upper_numbers * sizeof(double) * (floats ? m.single : 1),
+                 vector = (double)n * m.columns * sizeof(double);
     return 0.5 * (double)cost->hops * m.level_us +
            1e6 * (m.upper * panels + m.vectors * vector) / cost->bytes_per_s;
 }
 
-double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_bytes) {
+double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, int floats) {
     const int64_t widest = GSV_MANY_GROUPS * GSV_MANY_COLUMNS;
-    return (double)(cost->nrhs / widest) * predict_block(cost, n, upper_bytes, widest) +
-           predict_block(cost, n, upper_bytes, cost->nrhs % widest);
+    return (double)(cost->nrhs / widest) * predict_block(cost, n, upper_numbers, floats, widest) +
+           predict_block(cost, n, upper_numbers, floats, cost->nrhs % widest);
 }
 
 typedef struct share {
@@ -181,14 +186,13 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     }
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
-    if (factor->dtype == GPUSOLVE_DOUBLE && is_measured) {
+    const int floats = factor->dtype == GPUSOLVE_FLOAT;
+    if ((factor->dtype == GPUSOLVE_DOUBLE || floats) && is_measured) {
         gpusolve_cost group = *cost;
         group.nrhs = together;
-        cost->predicted_us =
-            gsv_cuda_predict(&group, plan->l.n,
-                             (plan->nnz_l - branches.numbers) * (int64_t)gsv_dtype_bytes(factor->dtype)) *
-                (one_by_one ? (double)cost->nrhs : 1) +
-            (groups - 1) * gsv_cuda_side_us(plan);
+        cost->predicted_us = gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - branches.numbers, floats) *
+                                 (one_by_one ? (double)cost->nrhs : 1) +
+                             (groups - 1) * gsv_cuda_side_us(plan);
     }
     cost->flops_per_s = FLOPS_PER_S;
     cost->hop_us = HOP_US;

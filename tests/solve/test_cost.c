@@ -51,9 +51,9 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         }
         upper_bytes += strcmp(cost->tier[i].name, "branch") ? cost->tier[i].bytes : 0;
     }
-    const double by_solves =
-        larger(gsv_cuda_predict(&group, n, upper_bytes) + (groups - 1) * gsv_cuda_side_us(&factor->plan),
-               cost->wall_us);
+    const double by_solves = larger(gsv_cuda_predict(&group, n, upper_bytes / (int64_t)sizeof(double), 0) +
+                                        (groups - 1) * gsv_cuda_side_us(&factor->plan),
+                                    cost->wall_us);
     const int may_be = upper_bytes == 0 && fabs(cost->predicted_us - by_solves) <= 1e-9 * by_solves;
     if (!is_complex && cost->nrhs > 0 && (measured || may_be))
         predicted_us = by_solves;

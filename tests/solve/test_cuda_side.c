@@ -157,6 +157,18 @@ static void check_same_bits(const problem *p) {
     free(expected.values);
 }
 
+/* What eight columns should cost, by measured solves in either precision. */
+static void check_cost(const problem *p) {
+    gpusolve_cost cost = {.size = sizeof cost};
+    int64_t upper = 0;
+    REQUIRE(gpusolve_factor_cost(p->handle, p->factor, EIGHT, 0, &cost) == GPUSOLVE_OK);
+    for (int i = 0; i < cost.tiers; i++)
+        upper += strcmp(cost.tier[i].name, "branch") ? cost.tier[i].bytes : 0;
+    const double by_solves =
+        gsv_cuda_predict(&cost, p->n, upper / (int64_t)testing_bytes(p->dtype), p->dtype == GPUSOLVE_FLOAT);
+    CHECK_BELOW(fabs(cost.predicted_us - fmax(by_solves, cost.wall_us)), 1e-9 * cost.predicted_us);
+}
+
 /* A factor of which three groups are solved side by side: 24 columns have the bits of eight, 32 their own. */
 static void check_three(const char *spec) {
     problem p;
@@ -213,6 +225,7 @@ int main(void) {
                        (int)p.dtype, tiles->limbs.count > 0, system);
             check_system(&p, (gpusolve_system)system);
         }
+        check_cost(&p);
         check_capture(&p, 16);
         check_capture(&p, COLUMNS);
         check_same_bits(&p);

@@ -1,22 +1,26 @@
 /*
  * What a solve on the device is predicted to take (cuda_cost.c): no device is wanted. For plans made here it is within a
  * third of what an H200 has taken by bench/results/h200-cudss.jsonl; it grows with the right-hand sides, not within a
- * class, and with fewer bytes a second; and blocks of 256 right-hand sides add up. How many groups are side by side.
+ * class, and with fewer bytes a second, and in single precision it is less; and blocks of 256 right-hand sides add up. How many groups are side by side.
  */
 #include "plan_example.h"
 
 #include "supernodal/cuda_support.h"
 
-static int64_t upper_bytes(const gsv_plan *plan) {
+static int64_t upper_numbers(const gsv_plan *plan) {
     int64_t numbers = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         numbers += plan->tiles->branches.of[s] < 0 ? gsv_trapezoid(plan, s) : 0;
-    return numbers * (int64_t)sizeof(double);
+    return numbers;
+}
+
+static double predict_in(const gsv_plan *plan, int64_t nrhs, double bytes_per_s, int floats) {
+    const gpusolve_cost cost = {.nrhs = nrhs, .hops = 2 * (int64_t)plan->nlevels, .bytes_per_s = bytes_per_s};
+    return gsv_cuda_predict(&cost, plan->l.n, upper_numbers(plan), floats);
 }
 
 static double predict(const gsv_plan *plan, int64_t nrhs, double bytes_per_s) {
-    const gpusolve_cost cost = {.nrhs = nrhs, .hops = 2 * (int64_t)plan->nlevels, .bytes_per_s = bytes_per_s};
-    return gsv_cuda_predict(&cost, plan->l.n, upper_bytes(plan));
+    return predict_in(plan, nrhs, bytes_per_s, 0);
 }
 
 static const int64_t counts[] = {1, 8, 16, 32, 64, 256};
@@ -34,8 +38,9 @@ static void check_matrix(const char *spec, const double *measured, cholmod_commo
     }
     double before = 0;
     for (int64_t nrhs = 1; nrhs <= 300; nrhs++) {
-        const double us = predict(&e.plan, nrhs, rate);
+        const double us = predict(&e.plan, nrhs, rate), in_single = predict_in(&e.plan, nrhs, rate, 1);
         CHECK(us >= before && us < 1e9);
+        CHECK(in_single < us && in_single > 0.5 * us);
         before = us;
     }
     CHECK(predict(&e.plan, 0, rate) == 0);
