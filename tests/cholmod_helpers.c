@@ -126,6 +126,17 @@ gpusolve_factor_data testing_factor_data(const cholmod_factor *l) {
     return data;
 }
 
+float *testing_round(const cholmod_factor *l, gpusolve_factor_data *data) {
+    const size_t parts = l->xtype == CHOLMOD_REAL ? 1 : 2;
+    const size_t numbers = (l->is_super ? l->xsize : l->nzmax) * parts; /* complex ones are interleaved */
+    float *rounded = malloc(numbers * sizeof *rounded);
+    for (size_t k = 0; rounded && k < numbers; k++)
+        rounded[k] = (float)((const double *)l->x)[k];
+    data->dtype = parts == 1 ? GPUSOLVE_FLOAT : GPUSOLVE_COMPLEX_FLOAT;
+    data->x = rounded;
+    return rounded;
+}
+
 cholmod_factor *testing_factorize(cholmod_sparse *a, gpusolve_factor_kind kind, cholmod_common *common) {
     common->supernodal = kind == GPUSOLVE_SUPERNODAL_LL ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
     common->final_asis = kind == GPUSOLVE_SUPERNODAL_LL;
@@ -182,6 +193,13 @@ int testing_explicit_create(const cholmod_factor *l, const cholmod_sparse *a, ch
     if (status)
         testing_explicit_free(e);
     return status;
+}
+
+void testing_explicit_round(testing_explicit *e) {
+    for (int k = 0; k < e->p[e->n]; k++)
+        e->x[k] = CMPLX((float)creal(e->x[k]), (float)cimag(e->x[k]));
+    for (int j = 0; j < e->n; j++)
+        e->d[j] = (float)e->d[j];
 }
 
 void testing_explicit_free(testing_explicit *e) {

@@ -20,6 +20,9 @@ gpusolve_matrix_data testing_matrix_data(const cholmod_sparse *a);
 /* The arrays of a factor, by reference. */
 gpusolve_factor_data testing_factor_data(const cholmod_factor *l);
 
+/* Its numbers in single precision, to be freed, to which the arrays in *data point then. NULL: out of memory. */
+float *testing_round(const cholmod_factor *l, gpusolve_factor_data *data);
+
 /* Analyse and factorise. A simplicial factor is packed and its columns are in order. NULL: CHOLMOD failed. */
 cholmod_factor *testing_factorize(cholmod_sparse *a, gpusolve_factor_kind kind, cholmod_common *common);
 
@@ -37,6 +40,7 @@ typedef struct testing_explicit {
 /* 0 on success. */
 int testing_explicit_create(const cholmod_factor *l, const cholmod_sparse *a, cholmod_common *common,
                             testing_explicit *e);
+void testing_explicit_round(testing_explicit *e); /* its numbers to single precision */
 void testing_explicit_free(testing_explicit *e);
 
 /* y = M x, where M is the system's operator: b = M x is what x solves. For A and LDLt, M comes from A itself.

@@ -23,13 +23,8 @@ typedef struct problem {
 static inline gpusolve_factor *import_rounded(gpusolve_handle *handle, const cholmod_factor *l) {
     gpusolve_factor *factor = NULL;
     gpusolve_factor_data data = testing_factor_data(l);
-    const size_t numbers = l->is_super ? l->xsize : l->nzmax;
-    float *rounded = malloc(numbers * sizeof *rounded);
-    REQUIRE(rounded && data.dtype == GPUSOLVE_DOUBLE);
-    for (size_t k = 0; k < numbers; k++)
-        rounded[k] = (float)((const double *)l->x)[k];
-    data.dtype = GPUSOLVE_FLOAT;
-    data.x = rounded;
+    float *rounded = testing_round(l, &data);
+    REQUIRE(rounded && data.dtype == GPUSOLVE_FLOAT);
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
     free(rounded);
     return factor;
@@ -95,6 +90,34 @@ static inline gpusolve_dense on_device(const gpusolve_dense *host) {
     device.values = device_new(host->values, testing_block_bytes(host));
     REQUIRE(device.values);
     return device;
+}
+
+/* Workspaces for so many columns, of a handle that wants it so, give all of them the bits of one column. */
+static inline void check_same_bits(const problem *p, const int64_t *widths, size_t count, int64_t columns) {
+    const gpusolve_dense b = new_block(p, columns), x = new_block(p, columns),
+                         expected = new_block(p, columns);
+    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
+    options.backend = GPUSOLVE_BACKEND_CUDA;
+    options.same_bits = 1;
+    gpusolve_handle *handle;
+    REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
+    testing_fill(&b, 5);
+    for (int64_t j = 0; j < columns; j++) {
+        const gpusolve_dense from = columns_of(&b, j, 1), to = columns_of(&expected, j, 1);
+        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, GPUSOLVE_A, &from, &to), GPUSOLVE_OK);
+    }
+    for (size_t w = 0; w < count; w++) {
+        gpusolve_workspace *workspace;
+        testing_in("same bits, a workspace for %d columns", (int)widths[w]);
+        REQUIRE(gpusolve_workspace_create(handle, p->factor, widths[w], &workspace) == GPUSOLVE_OK);
+        CHECK_STATUS(gpusolve_solve(handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+        CHECK(testing_same_bits(&x, 0, &expected, 0, columns));
+        gpusolve_workspace_destroy(workspace);
+    }
+    gpusolve_destroy(handle);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
 }
 
 /* A solve of A x = b is captured, and has these bits whenever it is replayed. */

@@ -15,18 +15,18 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 
 /*
  * Real numbers, so many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a
- * vector's, both in double precision, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most predictions
- * for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. (In it small factors are not
+ * vector's, both in double precision, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most
+ * predictions for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. (In it small factors are not
  * solved by groups side by side yet.) An H100's constants (h100-cudss.jsonl), for 1, 8 and 256, are 0.94 or 0.95 of these
  * for levels, 0.92 to 0.94, or 0.78, for panels, and 0.72 to 0.77 for vectors. single: of the panels' times, what they take
- * in single precision, by h100-single.jsonl beside h100-cudss.jsonl: predictions are as good as for double precision.
+ * in single precision, by bench/fit of h100-cudss.jsonl --single h100-single.jsonl.
  */
 typedef struct measured {
     int32_t columns;
     double level_us, upper, vectors, single;
 } measured;
-static const measured solves[] = {{1, 3.07, 1.08, 74.6, 0.53},  {8, 4.88, 1.20, 25.4, 0.65},
-                                  {16, 5.99, 1.28, 22.8, 0.70}, {32, 6.98, 1.47, 19.7, 0.78},
+static const measured solves[] = {{1, 3.07, 1.08, 74.6, 0.56},  {8, 4.88, 1.20, 25.4, 0.68},
+                                  {16, 5.99, 1.28, 22.8, 0.71}, {32, 6.98, 1.47, 19.7, 0.76},
                                   {64, 6.97, 2.33, 18.6, 0.85}, {256, 9.63, 8.88, 16.3, 0.92}};
 
 /* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
@@ -147,7 +147,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
-    const int groups = side_groups(factor, cost->nrhs);
+    const int groups = side_groups(factor, cost->nrhs), floats = factor->dtype == GPUSOLVE_FLOAT;
     const int many =
         groups == 1 && cost->nrhs > gsv_cuda_before_many(plan, factor->dtype) && gsv_cuda_takes_many(device);
     const int with_branches = tiles->branches.count > 0 && !device->form.level_by_level;
@@ -171,8 +171,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     if (streamed) {
         gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
-        cost->launches = launches_of_stream(tiles, factor->dtype == GPUSOLVE_FLOAT, together) *
-                         (one_by_one ? cost->nrhs : 1);
+        cost->launches = launches_of_stream(tiles, floats, together) * (one_by_one ? cost->nrhs : 1);
     } else if (many) {
         gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
                      factor->dtype);
@@ -186,7 +185,6 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     }
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
-    const int floats = factor->dtype == GPUSOLVE_FLOAT;
     if ((factor->dtype == GPUSOLVE_DOUBLE || floats) && is_measured) {
         gpusolve_cost group = *cost;
         group.nrhs = together;

@@ -36,11 +36,16 @@ static cudaError_t run_sweep(const solve_call *call, gsv_cuda_width wide, int ba
     return cudaGraphLaunch(graph, call->stream);
 }
 
+static const gsv_sweep_functions *sweeps_of(const solve_call *call, gsv_cuda_width wide) {
+    const gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
+    return gsv_cuda_sweeps_of(call->factor->dtype, &form, wide);
+}
+
 static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to) {
     const gsv_plan *plan = &call->factor->plan;
     gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
-    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, &form, wide);
+    const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
     if (wide.many.columns > 0 && !(gsv_cuda_is_slim(wide) && call->many->slim))
         return call->many->load(plan, inverse, from, to, wide.many.columns, &call->work->many, call->stream);
     if (gsv_cuda_is_slim(wide) && !gsv_cuda_streams_back(plan, &form))
@@ -50,11 +55,6 @@ static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32
     const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
     return sweeps->load(plan, &form, perm, inverse, from, to, &vectors, sweeps->classes[wide.k],
                         call->stream);
-}
-
-static const gsv_sweep_functions *sweeps_of(const solve_call *call, gsv_cuda_width wide) {
-    const gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
-    return gsv_cuda_sweeps_of(call->factor->dtype, &form, wide);
 }
 
 static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int32_t *inverse,

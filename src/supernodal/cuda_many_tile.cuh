@@ -1,7 +1,6 @@
 /*
  * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, GSV_MANY_LOW x C where tiles are
- * low, or half as many rows, over a range of terms, by a block of four or eight warps; C is 64, 32, or, where tiles are
- * low, 16.
+ * low, or half as many rows, over a range of terms, by a block of four or eight warps; C is 64, 32 or 16.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)

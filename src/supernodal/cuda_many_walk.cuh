@@ -47,7 +47,8 @@ struct walk_form {
     gsv_pack_form numbers;
 };
 
-/* A block's branch, and where its things are in shared memory. P: the panels' numbers; there is room for doubles. */
+/* A block's branch, and where its things are in shared memory. P: the panels' numbers; there is room for
+ * these in double precision. */
 template <typename P> struct many_walk {
     typedef P panel_type;
     typedef wide_number<P> number_type; /* a panel's, where it is multiplied with */

@@ -57,7 +57,7 @@ typedef struct gsv_device_plan {
     /* the first to give way in L2 (cuda_l2.cuh): for one right-hand side, those of the upper tree, and those of branches,
      * with their lists */
     int transient, transient_for_one, transient_branches;
-    int floats;    /* panels are float; else, for the kernels of vectors of double, double */
+    int floats;    /* panels are float */
     const void *d; /* [n] real numbers, or NULL */
     /* where groups of right-hand sides are solved side by side (gsv_device_vectors.groups), from one of them to the next:
      * numbers of y and x, and of z, f and u */

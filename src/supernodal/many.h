@@ -12,9 +12,8 @@
  * whether vectors are broad, with more than GSV_MANY_BROAD columns: a task is several blocks there, so that fewer
  * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
- * For the kernels for real numbers tiles are low: each becomes two, of half its rows
- * (gsv_many_has_half, many_parts.h). That is another division of the same sums, with the same bits. For those there are
- * tiles of GSV_MANY_SLIM right-hand sides, too.
+ * For the kernels for real numbers tiles are low: each becomes two, of half its rows (gsv_many_has_half, many_parts.h).
+ * That is another division of the same sums, with the same bits.
  *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
@@ -40,7 +39,7 @@ enum {
     GSV_MANY_LOW = 64,     /* of a low one, or half of them where a level has few */
     GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
     GSV_MANY_LEAST = 32,   /* or so wide, */
-    GSV_MANY_SLIM = 16,    /* or, with real numbers, so wide */
+    GSV_MANY_SLIM = 16,    /* or so wide */
     GSV_MANY_GROUPS = 4,   /* so many times at most */
     GSV_MANY_BROAD = 64,   /* vectors with more right-hand sides are broad */
     GSV_MANY_TERMS = 128,  /* a tile of no more terms than that is not cut */

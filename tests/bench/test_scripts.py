@@ -106,6 +106,15 @@ class Scripts(unittest.TestCase):
             "   1: level_us 3.00 upper 1.00 vectors 50.0; errors: 6 of 6 within 15%, at most 0%, rms 0%; "
             "left out: 6 of 6 within 15%, at most 0%, rms 0%",
         ])
+        # in single precision panels take 0.6 of their time; of some of these records they are the larger part
+        single = Path(self.folder.name) / "single.jsonl"
+        panels = [1.0 * 2 * (r["stored_bytes"] - r["tiers"]["branch"]["bytes"]) / 4e6 for r in records]
+        single.write_text("".join(json.dumps(dict(r, dtype="s", solve_us=r["solve_us"] - 0.4 * us)) + "\n"
+                                  for r, us in zip(records, panels)))
+        done = self.run_script("fit", "--single", single)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[1:], ["      single 0.60, by %d of 6" % sum(
+            2 * us > r["solve_us"] for r, us in zip(records, panels))])
 
     def test_faster_mode(self):
         modes = [{"pardiso": {"solve_us": 60.0}, "pardiso:one-level": {"solve_us": 40.0}},

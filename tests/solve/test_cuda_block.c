@@ -105,36 +105,6 @@ static void check_lost_task(const problem *p, int64_t cols, int backward) {
     free(expected.values);
 }
 
-/* A handle whose workspaces give all widths the bits of one column. */
-static void check_same_bits(const problem *p) {
-    static const int64_t widths[] = {8, 16, COLUMNS};
-    const gpusolve_dense b = new_block(p, COLUMNS);
-    const gpusolve_dense x = new_block(p, COLUMNS);
-    const gpusolve_dense expected = new_block(p, COLUMNS);
-    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
-    options.backend = GPUSOLVE_BACKEND_CUDA;
-    options.same_bits = 1;
-    gpusolve_handle *handle;
-    REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
-    testing_fill(&b, 5);
-    for (int64_t j = 0; j < COLUMNS; j++) {
-        const gpusolve_dense from = columns_of(&b, j, 1), to = columns_of(&expected, j, 1);
-        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, GPUSOLVE_A, &from, &to), GPUSOLVE_OK);
-    }
-    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
-        gpusolve_workspace *workspace;
-        testing_in("same bits, a workspace for %d columns", (int)widths[w]);
-        REQUIRE(gpusolve_workspace_create(handle, p->factor, widths[w], &workspace) == GPUSOLVE_OK);
-        CHECK_STATUS(gpusolve_solve(handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
-        CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
-        gpusolve_workspace_destroy(workspace);
-    }
-    gpusolve_destroy(handle);
-    free(b.values);
-    free(x.values);
-    free(expected.values);
-}
-
 /* Rows of b whose bits are all ones, the pattern of what is not there yet. */
 static void check_nans(const problem *p) {
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++)
@@ -328,7 +298,8 @@ int main(void) {
             check_system(&p, systems[s], FEW);
             check_system(&p, systems[s], WIDEST);
         }
-        check_same_bits(&p);
+        static const int64_t widths[] = {8, 16, COLUMNS};
+        check_same_bits(&p, widths, sizeof widths / sizeof *widths, COLUMNS);
         check_capture(&p, 7);
         check_capture(&p, 16);
         if (k % count + 1 == count && !form->level_by_level_above) {

@@ -42,21 +42,6 @@ typedef struct problem {
     int64_t n;
 } problem;
 
-static void round_numbers(problem *p, gpusolve_factor_data *data) {
-    const size_t parts = p->l->xtype == CHOLMOD_REAL ? 1 : 2;
-    const size_t numbers = (p->l->is_super ? p->l->xsize : p->l->nzmax) * parts;
-    p->rounded = malloc(numbers * sizeof *p->rounded);
-    REQUIRE(p->rounded != NULL);
-    for (size_t k = 0; k < numbers; k++)
-        p->rounded[k] = (float)((const double *)p->l->x)[k];
-    data->dtype = parts == 1 ? GPUSOLVE_FLOAT : GPUSOLVE_COMPLEX_FLOAT;
-    data->x = p->rounded;
-    for (int k = 0; k < p->e.p[p->e.n]; k++)
-        p->e.x[k] = CMPLX((float)creal(p->e.x[k]), (float)cimag(p->e.x[k]));
-    for (int j = 0; j < p->e.n; j++)
-        p->e.d[j] = (float)p->e.d[j];
-}
-
 static problem open_problem(const subject *s, int64_t max_nrhs, cholmod_common *common) {
     problem p = {0};
     p.a = testing_load(s->spec, common);
@@ -65,8 +50,11 @@ static problem open_problem(const subject *s, int64_t max_nrhs, cholmod_common *
     REQUIRE(p.l != NULL && p.l->minor == p.l->n);
     REQUIRE(testing_explicit_create(p.l, p.a, common, &p.e) == 0);
     gpusolve_factor_data data = testing_factor_data(p.l);
-    if (s->single)
-        round_numbers(&p, &data);
+    if (s->single) {
+        p.rounded = testing_round(p.l, &data);
+        REQUIRE(p.rounded != NULL);
+        testing_explicit_round(&p.e);
+    }
     p.dtype = data.dtype;
     p.n = (int64_t)p.l->n;
     p.handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);

@@ -131,32 +131,6 @@ static void check_nan(const problem *p, int64_t cols, int64_t bad) {
     free(expected.values);
 }
 
-/* One column's bits, if a handle wants them. */
-static void check_same_bits(const problem *p) {
-    testing_in("same bits");
-    const gpusolve_dense b = new_block(p, COLUMNS), x = new_block(p, COLUMNS),
-                         expected = new_block(p, COLUMNS);
-    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
-    options.backend = GPUSOLVE_BACKEND_CUDA;
-    options.same_bits = 1;
-    gpusolve_handle *handle;
-    gpusolve_workspace *workspace;
-    REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
-    REQUIRE(gpusolve_workspace_create(handle, p->factor, COLUMNS, &workspace) == GPUSOLVE_OK);
-    testing_fill(&b, 5);
-    for (int64_t j = 0; j < COLUMNS; j++) {
-        const gpusolve_dense from = columns_of(&b, j, 1), to = columns_of(&expected, j, 1);
-        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, GPUSOLVE_A, &from, &to), GPUSOLVE_OK);
-    }
-    CHECK_STATUS(gpusolve_solve(handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
-    CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
-    gpusolve_workspace_destroy(workspace);
-    gpusolve_destroy(handle);
-    free(b.values);
-    free(x.values);
-    free(expected.values);
-}
-
 /* What eight columns should cost, by measured solves in either precision. */
 static void check_cost(const problem *p) {
     gpusolve_cost cost = {.size = sizeof cost};
@@ -228,7 +202,8 @@ int main(void) {
         check_cost(&p);
         check_capture(&p, 16);
         check_capture(&p, COLUMNS);
-        check_same_bits(&p);
+        static const int64_t widths[] = {2, COLUMNS};
+        check_same_bits(&p, widths, sizeof widths / sizeof *widths, COLUMNS);
         if (cases[c].kind == GPUSOLVE_SUPERNODAL_LL && c > 1) {
             check_lost_task(&p, 24, 0, 0);
             check_lost_task(&p, 24, 2, 1);

@@ -9,32 +9,6 @@
 
 enum { COLUMNS = 17 };
 
-typedef struct rounded_factor {
-    gpusolve_factor_data data;
-    float *x;
-} rounded_factor;
-
-/* CHOLMOD's arrays with the numbers rounded to single precision. Complex numbers stay interleaved. */
-static rounded_factor round_factor(const cholmod_factor *l) {
-    rounded_factor rounded = {testing_factor_data(l), NULL};
-    size_t numbers = l->is_super ? l->xsize : l->nzmax;
-    size_t parts = l->xtype == CHOLMOD_REAL ? 1 : 2;
-    rounded.x = malloc(numbers * parts * sizeof *rounded.x);
-    REQUIRE(rounded.x != NULL);
-    for (size_t k = 0; k < numbers * parts; k++)
-        rounded.x[k] = (float)((const double *)l->x)[k];
-    rounded.data.dtype = parts == 1 ? GPUSOLVE_FLOAT : GPUSOLVE_COMPLEX_FLOAT;
-    rounded.data.x = rounded.x;
-    return rounded;
-}
-
-static void round_explicit(testing_explicit *e) {
-    for (int k = 0; k < e->p[e->n]; k++)
-        e->x[k] = CMPLX((float)creal(e->x[k]), (float)cimag(e->x[k]));
-    for (int j = 0; j < e->n; j++)
-        e->d[j] = (float)e->d[j];
-}
-
 static double ratio_of(const testing_explicit *e, gpusolve_system system, const gpusolve_dense *x,
                        const gpusolve_dense *b, int64_t j) {
     double complex *column = malloc(2 * (size_t)e->n * sizeof *column);
@@ -54,12 +28,12 @@ static double ratio_of(const testing_explicit *e, gpusolve_system system, const 
     return r == 0 ? 0 : r / (testing_norm(e, system) * norm_x * (double)FLT_EPSILON);
 }
 
-static void check_factor(gpusolve_backend backend, const rounded_factor *rounded, const testing_explicit *e,
-                         int on_device) {
-    gpusolve_dtype dtype = rounded->data.dtype;
+static void check_factor(gpusolve_backend backend, const gpusolve_factor_data *data,
+                         const testing_explicit *e, int on_device) {
+    gpusolve_dtype dtype = data->dtype;
     gpusolve_handle *handle = testing_handle(backend, 2);
     gpusolve_factor *factor;
-    REQUIRE(gpusolve_factor_create(handle, &rounded->data, &factor) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_factor_create(handle, data, &factor) == GPUSOLVE_OK);
     gpusolve_dense b = testing_block(dtype, GPUSOLVE_COL_MAJOR, e->n, COLUMNS, 1);
     gpusolve_dense x = testing_block(dtype, GPUSOLVE_ROW_MAJOR, e->n, COLUMNS, 3);
     testing_fill(&b, 11);
@@ -82,8 +56,9 @@ static void check_factor(gpusolve_backend backend, const rounded_factor *rounded
 }
 
 /* Refinement against A rounded to single precision, which is not quite the A that was factorised. */
-static void check_refine(gpusolve_backend backend, const rounded_factor *rounded, const cholmod_sparse *a) {
-    gpusolve_dtype dtype = rounded->data.dtype;
+static void check_refine(gpusolve_backend backend, const gpusolve_factor_data *rounded,
+                         const cholmod_sparse *a) {
+    gpusolve_dtype dtype = rounded->dtype;
     size_t numbers = a->nzmax * (dtype == GPUSOLVE_FLOAT ? 1 : 2);
     float *values = malloc(numbers * sizeof *values);
     REQUIRE(values != NULL);
@@ -95,7 +70,7 @@ static void check_refine(gpusolve_backend backend, const rounded_factor *rounded
     gpusolve_handle *handle = testing_handle(backend, 2);
     gpusolve_factor *factor;
     gpusolve_matrix *matrix;
-    REQUIRE(gpusolve_factor_create(handle, &rounded->data, &factor) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_factor_create(handle, rounded, &factor) == GPUSOLVE_OK);
     REQUIRE(gpusolve_matrix_create(handle, &data, &matrix) == GPUSOLVE_OK);
     gpusolve_dense b = testing_block(dtype, GPUSOLVE_COL_MAJOR, (int64_t)a->nrow, COLUMNS, 0);
     gpusolve_dense x = testing_block(dtype, GPUSOLVE_ROW_MAJOR, (int64_t)a->nrow, COLUMNS, 0);
@@ -120,18 +95,20 @@ static void check_kind(const char *spec, gpusolve_factor_kind kind, cholmod_comm
     REQUIRE(l != NULL && l->minor == l->n);
     testing_explicit e;
     REQUIRE(testing_explicit_create(l, a, common, &e) == 0);
-    rounded_factor rounded = round_factor(l);
-    round_explicit(&e);
+    gpusolve_factor_data data = testing_factor_data(l);
+    float *rounded = testing_round(l, &data);
+    REQUIRE(rounded != NULL);
+    testing_explicit_round(&e);
     gpusolve_backend backends[2];
     int count = testing_backends(backends);
     for (int i = 0; i < count; i++)
         for (int on_device = 0; on_device <= (backends[i] == GPUSOLVE_BACKEND_CUDA); on_device++) {
             testing_in("%s, kind %d, %s, %s", spec, (int)kind, testing_backend_name(backends[i]),
                        on_device ? "device pointers" : "host pointers");
-            check_factor(backends[i], &rounded, &e, on_device);
-            check_refine(backends[i], &rounded, a);
+            check_factor(backends[i], &data, &e, on_device);
+            check_refine(backends[i], &data, a);
         }
-    free(rounded.x);
+    free(rounded);
     testing_explicit_free(&e);
     cholmod_free_factor(&l, common);
     cholmod_free_sparse(&a, common);
