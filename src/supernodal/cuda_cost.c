@@ -16,18 +16,18 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 /*
  * Real numbers, so many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a
  * vector's, both in double precision, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most
- * predictions for its fifteen cases are within 15 %, the worst are 13, 18, 21, 33, 24 and 21 % off. (In it small factors are not
- * solved by groups side by side yet.) An H100's constants (h100-cudss.jsonl), for 1, 8 and 256, are 0.94 or 0.95 of these
- * for levels, 0.92 to 0.94, or 0.78, for panels, and 0.72 to 0.77 for vectors. single: of the panels' times, what they take
- * in single precision, by bench/fit of h100-cudss.jsonl --single h100-single.jsonl.
+ * predictions for its fifteen cases are within 15 %, the worst are 12, 19, 14, 17, 34 and 21 % off; for 16, 32 and 64
+ * without the cases that groups side by side solve. An H100's constants (h100-cudss.jsonl) are 0.84 to 0.97 of these for
+ * levels, 0.78 to 0.95 for panels, and 0.74 to 0.82 for vectors. single: of the panels' times, what they take in single
+ * precision, by bench/fit of h100-cudss.jsonl --single h100-single.jsonl.
  */
 typedef struct measured {
     int32_t columns;
     double level_us, upper, vectors, single;
 } measured;
-static const measured solves[] = {{1, 3.07, 1.08, 74.6, 0.56},  {8, 4.88, 1.20, 25.4, 0.68},
-                                  {16, 5.99, 1.28, 22.8, 0.71}, {32, 6.98, 1.47, 19.7, 0.76},
-                                  {64, 6.97, 2.33, 18.6, 0.85}, {256, 9.63, 8.88, 16.3, 0.92}};
+static const measured solves[] = {{1, 3.06, 1.07, 70.8, 0.56},  {8, 4.80, 1.17, 24.7, 0.68},
+                                  {16, 7.22, 1.20, 21.6, 0.71}, {32, 8.01, 1.44, 18.2, 0.76},
+                                  {64, 8.01, 2.41, 16.0, 0.85}, {256, 9.52, 8.81, 15.8, 0.92}};
 
 /* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
 static measured constants_of(int64_t nrhs) {

@@ -91,8 +91,8 @@ class Scripts(unittest.TestCase):
         self.assertNotEqual(self.run_script("prepare/table").returncode, 0)
 
     def test_fit(self):
-        def made(n, hops, stored, branch):  # 3 us a level, panels twice at their bandwidth, 50 vectors at theirs
-            us = 3 * hops / 2 + (1.0 * 2 * (stored - branch) + 50 * 8 * n) / 4e6
+        def made(n, hops, stored, branch, level_us=3):  # panels twice at their bandwidth, 50 vectors at theirs
+            us = level_us * hops / 2 + (1.0 * 2 * (stored - branch) + 50 * 8 * n) / 4e6
             return {"matrix": str(n), "operation": "solve", "ok": True, "dtype": "d", "nrhs": 1, "n": n, "hops": hops, "solve_us": us,
                     "stored_bytes": stored, "tiers": {"branch": {"bytes": branch}}, "bandwidth_gb_per_s": 4000.0}
 
@@ -106,6 +106,15 @@ class Scripts(unittest.TestCase):
             "   1: level_us 3.00 upper 1.00 vectors 50.0; errors: 6 of 6 within 15%, at most 0%, rms 0%; "
             "left out: 6 of 6 within 15%, at most 0%, rms 0%",
         ])
+        # a level takes no less with more right-hand sides
+        sizes = [(r["n"], r["hops"], r["stored_bytes"], r["tiers"]["branch"]["bytes"]) for r in records]
+        for level_us, found in ((2, "3.00"), (4, "4.00")):
+            more = [dict(made(*size, level_us), nrhs=8) for size in sizes]
+            self.file.write_text("".join(json.dumps(r) + "\n" for r in records + more))
+            done = self.run_script("fit")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("8: level_us %s upper" % found, done.stdout.splitlines()[1])
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in records))
         # in single precision panels take 0.6 of their time; of some of these records they are the larger part
         single = Path(self.folder.name) / "single.jsonl"
         panels = [1.0 * 2 * (r["stored_bytes"] - r["tiers"]["branch"]["bytes"]) / 4e6 for r in records]
