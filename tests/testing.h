@@ -129,6 +129,18 @@ static inline double testing_random(uint64_t *state) {
     return (double)(*state >> 11) * 0x1p-52 - 1;
 }
 
+/* xorshift64*: 64 bits, of any state but zero; and a number from 0 to n - 1. */
+static inline uint64_t testing_random_bits(uint64_t *state) {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(2685821657736338717);
+}
+
+static inline int64_t testing_random_below(uint64_t *state, int64_t n) {
+    return (int64_t)((testing_random_bits(state) >> 1) % (uint64_t)n);
+}
+
 static inline size_t testing_bytes(gpusolve_dtype dtype) {
     static const size_t bytes[] = {sizeof(float), sizeof(double), 2 * sizeof(float), 2 * sizeof(double)};
     return bytes[dtype];

@@ -22,8 +22,8 @@ static int64_t add(int64_t a, int64_t b) {
 
 /* A number that lies near one that means something, or far from all. whole: the factor before any damage. */
 static int64_t odd_number(const gpusolve_factor_data *whole, int64_t old, uint64_t *state) {
-    const int64_t near = random_below(state, 5) - 2;
-    switch (random_below(state, 9)) {
+    const int64_t near = testing_random_below(state, 5) - 2;
+    switch (testing_random_below(state, 9)) {
     case 0:
         return near;
     case 1:
@@ -31,13 +31,13 @@ static int64_t odd_number(const gpusolve_factor_data *whole, int64_t old, uint64
     case 2:
         return whole->xsize + near;
     case 3:
-        return INT64_MAX - random_below(state, 3);
+        return INT64_MAX - testing_random_below(state, 3);
     case 4:
-        return INT64_MIN + random_below(state, 3);
+        return INT64_MIN + testing_random_below(state, 3);
     case 5:
-        return (int64_t)random_bits(state);
+        return (int64_t)testing_random_bits(state);
     case 6:
-        return random_below(state, whole->n + 1);
+        return testing_random_below(state, whole->n + 1);
     default:
         return add(old, near);
     }
@@ -54,20 +54,20 @@ static void damage_array(gpusolve_factor_data *data, const gpusolve_factor_data 
                   {super ? data->pi : data->nz, super ? pointers : whole->n},
                   {super ? data->px : data->p, pointers},
                   {super ? data->s : data->i, super ? whole->ssize : whole->xsize}};
-    const int64_t which = random_below(state, 5), count = arrays[which].count;
+    const int64_t which = testing_random_below(state, 5), count = arrays[which].count;
     if (!arrays[which].array)
         return;
-    const int64_t k = random_below(state, count), other = random_below(state, count);
+    const int64_t k = testing_random_below(state, count), other = testing_random_below(state, count);
     const int64_t old = get_index(arrays[which].array, data->itype, k);
     set_index(arrays[which].array, data->itype, k,
-              random_below(state, 4) ? odd_number(whole, old, state)
+              testing_random_below(state, 4) ? odd_number(whole, old, state)
                                      : get_index(arrays[which].array, data->itype, other));
 }
 
 /* Sizes only shrink, for the caller promises that arrays are as long as said; minor may say anything. */
 static void damage_size(gpusolve_factor_data *data, const gpusolve_factor_data *whole, uint64_t *state) {
     int64_t *sizes[] = {&data->nsuper, &data->ssize, &data->xsize, &data->n, &data->minor};
-    int64_t *size = sizes[random_below(state, 5)];
+    int64_t *size = sizes[testing_random_below(state, 5)];
     const int64_t changed = odd_number(whole, *size, state);
     if (changed < *size || size == &data->minor)
         *size = changed;
@@ -75,19 +75,19 @@ static void damage_size(gpusolve_factor_data *data, const gpusolve_factor_data *
 
 static void damage_number(gpusolve_factor_data *data, const gpusolve_factor_data *whole, uint64_t *state) {
     const double numbers[] = {NAN, INFINITY, 0, -1, 1e-320};
-    set_number(data, random_below(state, whole->xsize), numbers[random_below(state, 5)]);
+    set_number(data, testing_random_below(state, whole->xsize), numbers[testing_random_below(state, 5)]);
 }
 
 static void drop_array(gpusolve_factor_data *data, uint64_t *state) {
     const void **pointers[] = {&data->perm, &data->nz};
-    const void **pointer = pointers[random_below(state, 2)];
+    const void **pointer = pointers[testing_random_below(state, 2)];
     free((void *)(uintptr_t)*pointer);
     *pointer = NULL;
 }
 
 /* Change one thing. */
 static void damage(gpusolve_factor_data *data, const gpusolve_factor_data *whole, uint64_t *state) {
-    const int64_t what = random_below(state, 8);
+    const int64_t what = testing_random_below(state, 8);
     if (what < 5)
         damage_array(data, whole, state);
     else if (what == 5)
@@ -127,11 +127,11 @@ static void use(const gpusolve_factor_data *data, gsv_structure *structure, cons
 
 static void try_one(const gpusolve_factor_data *from, const gsv_plan *healthy, uint64_t *state,
                     counts *seen) {
-    const gpusolve_itype itype = (gpusolve_itype)random_below(state, 2);
-    const gpusolve_dtype dtype = (gpusolve_dtype)random_below(state, 4);
-    const int split = testing_is_complex(dtype) && random_below(state, 2);
+    const gpusolve_itype itype = (gpusolve_itype)testing_random_below(state, 2);
+    const gpusolve_dtype dtype = (gpusolve_dtype)testing_random_below(state, 4);
+    const int split = testing_is_complex(dtype) && testing_random_below(state, 2);
     gpusolve_factor_data data = copy_factor(from, itype, dtype, split);
-    for (int64_t k = random_below(state, MAX_DAMAGE + 1); k > 0; k--)
+    for (int64_t k = testing_random_below(state, MAX_DAMAGE + 1); k > 0; k--)
         damage(&data, from, state);
 
     gsv_structure structure;
@@ -170,7 +170,7 @@ int main(int argc, char **argv) {
     const clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
     for (long round = 0; round < 1000 || clock() < end; round++) {
         testing_in("round %ld", round);
-        const int kind = (int)random_below(&state, KINDS);
+        const int kind = (int)testing_random_below(&state, KINDS);
         try_one(&healthy[kind], &plans[kind], &state, &seen);
     }
     printf("%ld factors: %ld accepted", seen.tried, seen.accepted);

@@ -11,18 +11,6 @@
 #include "memory.h"
 #include "supernodal/import.h"
 
-/* xorshift64*: the same numbers on every machine. */
-static inline uint64_t random_bits(uint64_t *state) {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(2685821657736338717);
-}
-
-static inline int64_t random_below(uint64_t *state, int64_t n) {
-    return (int64_t)((random_bits(state) >> 1) % (uint64_t)n);
-}
-
 /* ------------------------------------------------------------------------------- arrays of any type --- */
 
 static inline int64_t get_index(const void *array, gpusolve_itype itype, int64_t k) {

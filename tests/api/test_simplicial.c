@@ -173,9 +173,9 @@ static pattern random_pattern(int32_t n, int64_t sparsity, uint64_t *state) {
     for (int32_t j = 0; j < n; j++) {
         a.p[j] = count;
         a.i[count++] = j;
-        const int64_t kind = random_below(state, 4);
+        const int64_t kind = testing_random_below(state, 4);
         for (int32_t row = j + 1; row < n && kind > 0; row++)
-            if (kind == 1 ? row == j + 1 : random_below(state, sparsity) == 0)
+            if (kind == 1 ? row == j + 1 : testing_random_below(state, sparsity) == 0)
                 a.i[count++] = row;
     }
     a.p[n] = count;
@@ -251,7 +251,7 @@ static void test_random_patterns(void) {
     uint64_t state = 88172645463325252u;
     for (int trial = 0; trial < 400; trial++) {
         pattern a =
-            random_pattern((int32_t)(1 + random_below(&state, 60)), 2 + random_below(&state, 40), &state);
+            random_pattern((int32_t)(1 + testing_random_below(&state, 60)), 2 + testing_random_below(&state, 40), &state);
         testing_in("random pattern %d, n %d, %d entries", trial, a.n, a.p[a.n]);
         check_against_closed(&a);
         check_conversion(&a.data);
