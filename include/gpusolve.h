@@ -389,7 +389,8 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * more than 32 are summed in an order of their own, and more than 64 in one for more than 64 in another, unless
  * the factor is small; so are 17 to 32 columns, of real numbers 9 to 16, too, and 2 to 8, unless the factor is
  * tiny, and of complex ones all from 5 to 32, or, by the factor, from 3; 9 to 64 real columns of a small factor are
- * summed as 2 to 8 are; all others keep to the sixth. In all but that one the sums in single precision are in double
+ * summed as 2 to 8 are; all others keep to the sixth, and so does a solve of 2 columns, of a smaller factor of 3, 4
+ * or 8 at most, in a workspace for more than one: they are solved side by side. In all but that one the sums in single precision are in double
  * precision. In a workspace of a handle with options.same_bits all do: 2 to 32 columns may take up to twice as
  * long then (in single precision, and complex ones, up to five times), and more than 32 four times and longer.
  *

@@ -15,7 +15,7 @@ typedef struct problem {
     cholmod_factor *l;
     gpusolve_handle *handle;
     gpusolve_factor *factor;
-    gpusolve_dtype dtype; /* GPUSOLVE_DOUBLE, or GPUSOLVE_FLOAT: rounded */
+    gpusolve_dtype dtype; /* of a type in single precision: rounded */
     int64_t n;
 } problem;
 
@@ -24,7 +24,7 @@ static inline gpusolve_factor *import_rounded(gpusolve_handle *handle, const cho
     gpusolve_factor *factor = NULL;
     gpusolve_factor_data data = testing_factor_data(l);
     float *rounded = testing_round(l, &data);
-    REQUIRE(rounded && data.dtype == GPUSOLVE_FLOAT);
+    REQUIRE(rounded);
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
     free(rounded);
     return factor;
@@ -38,7 +38,7 @@ static inline void open_kind(problem *p, const char *spec, gpusolve_factor_kind 
     p->l = testing_factorize(p->a, kind, &p->common);
     REQUIRE(p->l);
     p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
-    if (dtype == GPUSOLVE_FLOAT)
+    if (dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT)
         p->factor = import_rounded(p->handle, p->l);
     else
         REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);

@@ -6,6 +6,9 @@
  * them, of different nodes. What a block does before its walk is a chain of reads that depend on each other:
  * its record, its places in b, b; so the last warp of an earlier block lets L2 have all that (prefetch).
  *
+ * Several right-hand sides of a small factor are solved side by side: blocks (., g) walk for number g, with vectors of
+ * its own.
+ *
  * Load and store. b may be the caller's right-hand side, and x the caller's solution, each with a permutation:
  * then the blocks after the branches' own do for the other columns what a load or a store would.
  *
@@ -31,95 +34,10 @@
 #define GSV_CUDA_BRANCH_ONE_CUH
 
 #include "cuda_branch.cuh"
+#include "cuda_branch_upper.cuh"
 #include "cuda_stream_ring.cuh"
 
 namespace gsv {
-
-enum {
-    ONE_BLOCK = 128,                       /* threads that walk, */
-    ONE_THREADS = ONE_BLOCK + 32,          /* and a warp that sees to what they need */
-    ONE_GROUPS = ONE_BLOCK / GSV_ROW_UNIT, /* units at a time */
-    ONE_LANES = 2,                         /* lanes of a column */
-    ONE_MOVES = 2,                         /* columns of a branch that a thread moves, of most branches all */
-    ONE_EACH = 4,                          /* columns of the upper tree that a thread moves */
-    ONE_RESIDENT = 6,                      /* branches that an SM walks at a time, GSV_BRANCH_BYTES each */
-    ONE_AHEAD = 132 * 3                    /* so many branches later, half of those of an H200: let into L2 */
-};
-
-/* A vector whose number i is values[(perm ? perm[i] : i) stride]: y or x of a sweep, or the caller's. */
-template <typename T> struct one_vector {
-    T *values;
-    const int32_t *perm;
-    int64_t stride;
-    __device__ __forceinline__ T *at(int64_t i) const {
-        return values + (perm ? perm[i] : i) * stride;
-    }
-    /* Where numbers first + e of this thread are, for its columns e of so many: all requested before one is waited
-     * for, and none waited for here. One that is not there is column 0. */
-    __device__ __forceinline__ void places(int32_t first, int columns, int32_t (&place)[ONE_MOVES]) const {
-#pragma unroll
-        for (int q = 0; q < ONE_MOVES; q++) {
-            const int e = threadIdx.x + ONE_BLOCK * q;
-            place[q] = first + (e < columns ? e : 0);
-        }
-        if (perm)
-#pragma unroll
-            for (int q = 0; q < ONE_MOVES; q++)
-                place[q] = perm[place[q]];
-    }
-};
-
-/* What the blocks from `first` on have to do, if there are any: what a load or a store does for columns that
- * are in no branch. */
-template <typename T> struct one_upper {
-    int first;
-    const int32_t *column; /* [count] */
-    int32_t count;
-    T *y, *z, *f, *u;        /* y(column) is the right-hand side; the rest is filled with ABSENT: */
-    int64_t fronts, updates; /* so many rows of f and of u, and z, which has a row for each of the columns */
-    int *broken;
-    gsv_stamp stamp;
-};
-
-template <typename T> __device__ __forceinline__ void make_absent(T *to) {
-#pragma unroll
-    for (int k = 0; k < int(sizeof(T) / 4); k++)
-        reinterpret_cast<uint32_t *>(to)[k] = ~0u;
-}
-
-/* y(column) = b(column), or NaN if stale, and ABSENT where the sweeps want it (published.cuh). */
-template <typename T>
-__device__ __forceinline__ void load_upper_block(const one_upper<T> &upper, const one_vector<const T> &b) {
-    const int64_t step = int64_t(gridDim.x - upper.first) * ONE_THREADS;
-    const int64_t first = int64_t(blockIdx.x - upper.first) * ONE_THREADS + threadIdx.x;
-    wait_for_vectors();
-    const bool stale = is_stale(upper.stamp);
-    if (first == 0)
-        *upper.broken = 0; /* the waits of the solve before have ended */
-#pragma unroll 4
-    for (int64_t k = first; k < upper.count; k += step) {
-        const int32_t column = upper.column[k];
-        upper.y[column] = stale ? not_a_number<T>() : *b.at(column);
-        make_absent(&upper.z[k]);
-    }
-    for (int64_t k = first; k < upper.fronts; k += step)
-        make_absent(&upper.f[k]);
-    for (int64_t k = first; k < upper.updates; k += step)
-        make_absent(&upper.u[k]);
-}
-
-/* x(column) = y(column) */
-template <typename T>
-__device__ __forceinline__ void store_upper_block(const one_upper<T> &upper, const one_vector<T> &x) {
-    const int64_t step = int64_t(gridDim.x - upper.first) * ONE_THREADS;
-    const int64_t first = int64_t(blockIdx.x - upper.first) * ONE_THREADS + threadIdx.x;
-    wait_for_vectors();
-#pragma unroll 4
-    for (int64_t k = first; k < upper.count; k += step) {
-        const int32_t column = upper.column[k];
-        *x.at(column) = upper.y[column];
-    }
-}
 
 /* List number `which` of those that a sweep reads. */
 template <bool BACKWARD>
@@ -253,9 +171,15 @@ __device__ __forceinline__ void walkers_meet() {
     asm volatile("barrier.sync 1, %0;" ::"n"(int(ONE_BLOCK)) : "memory");
 }
 
-template <typename T>
+template <typename T, bool SIDE>
 __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     branch_forward_one_kernel(gsv_device_plan plan, one_vector<const T> b, one_upper<T> upper, T *x, T *u) {
+    if constexpr (SIDE) {
+        b.values = of_group(b.values, b.apart);
+        upper.take_group(plan);
+        x = of_group(x, plan.one_vector);
+        u = of_group(u, plan.one_upper);
+    }
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     if (blockIdx.x >= upper.first) {
         load_upper_block(upper, b);
@@ -370,11 +294,17 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
         outside_u[e] = updates[e];
 }
 
-template <typename T>
+template <typename T, bool SIDE>
 __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     branch_backward_one_kernel(gsv_device_plan plan, const T *x, const T *y, one_vector<T> to,
                                one_upper<T> upper) {
     constexpr int LANES = ONE_LANES, SUMS = 8 / LANES, GROUPS = ONE_BLOCK / (4 * LANES);
+    if constexpr (SIDE) {
+        x = of_group(x, plan.one_vector);
+        y = of_group(y, plan.one_vector);
+        to.values = of_group(to.values, to.apart);
+        upper.take_group(plan);
+    }
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     if (blockIdx.x >= upper.first) {
         store_upper_block(upper, to);
@@ -389,7 +319,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
         wait_for_vectors();
         block_meets(); /* the mbarrier is there */
         prefetch_later_warp<T>(plan, upper.first, GSV_AT_BACKWARD_LEVELS, GSV_AT_END,
-                               one_vector<const T>{x, nullptr, 1}, plan.outside_row);
+                               one_vector<const T>{x, nullptr, 1, 0}, plan.outside_row);
         return;
     }
     const T *panels = reinterpret_cast<const T *>(memory);

@@ -114,6 +114,12 @@ double gsv_cuda_side_us(const gsv_plan *plan) {
     return 3.1e-6 * (double)plan->tiles->panel_ptr[plan->l.nsuper] + 370e-6 * (double)plan->l.n;
 }
 
+/* From solves on an H200, of 12 factors. */
+double gsv_cuda_ones_us(const gsv_plan *plan, int floats) {
+    return (floats ? 1.7e-6 : 3.3e-6) * (double)plan->tiles->panel_ptr[plan->l.nsuper] +
+           100e-6 * (double)plan->l.n;
+}
+
 /* The launches of both sweeps where the upper tree is a stream. */
 static int64_t launches_of_stream(const gsv_tiles *tiles, int floats, int64_t nrhs) {
     const gsv_branches *branches = &tiles->branches;
@@ -147,9 +153,10 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
+    const int ones = gsv_cuda_ones(plan, factor->dtype, &device->form, cost->nrhs);
     const int groups = side_groups(factor, cost->nrhs), floats = factor->dtype == GPUSOLVE_FLOAT;
-    const int many =
-        groups == 1 && cost->nrhs > gsv_cuda_before_many(plan, factor->dtype) && gsv_cuda_takes_many(device);
+    const int many = groups == 1 && ones == 1 && cost->nrhs > gsv_cuda_before_many(plan, factor->dtype) &&
+                     gsv_cuda_takes_many(device);
     const int with_branches = tiles->branches.count > 0 && !device->form.level_by_level;
     share branches = {0}, tiny = {0}, small = {0};
     (void)handle;
@@ -159,10 +166,10 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     gsv_cost_add(cost, "branch", branches.supernodes, branches.numbers, factor->dtype);
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(factor->dtype);
     const int one_by_one =
-        groups == 1 && !many &&
+        groups == 1 && ones == 1 && !many &&
         gsv_cuda_one_by_one(plan, sweeps, &device->form,
                             gsv_cuda_class_index(sweeps, device->form.block_columns, cost->nrhs), cost->nrhs);
-    const int64_t together = groups > 1 ? GSV_SIDE_COLUMNS : one_by_one ? 1 : cost->nrhs;
+    const int64_t together = groups > 1 ? GSV_SIDE_COLUMNS : one_by_one || ones > 1 ? 1 : cost->nrhs;
     const int block =
         together > 1 && together <= device->form.block_columns && !many && sweeps->block_class > 0;
     const int streamed = (together == 1 || block) && !device->form.level_by_level &&
@@ -190,7 +197,8 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
         group.nrhs = together;
         cost->predicted_us = gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - branches.numbers, floats) *
                                  (one_by_one ? (double)cost->nrhs : 1) +
-                             (groups - 1) * gsv_cuda_side_us(plan);
+                             (groups - 1) * gsv_cuda_side_us(plan) +
+                             (ones - 1) * gsv_cuda_ones_us(plan, floats);
     }
     cost->flops_per_s = FLOPS_PER_S;
     cost->hop_us = HOP_US;
@@ -215,6 +223,9 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
     const int side = gsv_cuda_side(&device->form);
     if (side > 1)
         gsv_text_add(text, "side by side: up to %d groups of %d right-hand sides\n", side, GSV_SIDE_COLUMNS);
+    const int ones = gsv_cuda_streams_one(&device->form) ? gsv_cuda_most_ones(plan, factor->dtype) : 1;
+    if (ones > 1)
+        gsv_text_add(text, "side by side: up to %d right-hand sides, each as one\n", ones);
     gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
                  (long long)tiles->stream.supernodes, (int)tiles->stream.forward.tasks,
                  (int)tiles->stream.backward.tasks,

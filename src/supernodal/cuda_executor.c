@@ -6,8 +6,8 @@
  *      forward y -> x       scale  in place       backward x -> y
  *      store   x = P' y
  *
- * For one right-hand side on the device the first launch of the forward sweep loads, and the last one of the
- * backward sweep stores (cuda_branch_one.cuh).
+ * For one right-hand side on the device, and for a few that are solved side by side, the first launch of the forward sweep
+ * loads, and the last one of the backward sweep stores (cuda_branch_one.cuh).
  *
  * All on the handle's stream. The sweeps of a workspace are graphs that were recorded when it was created
  * (cuda_workspace.h); while the stream is being captured their launches go into the user's graph one by one. Nothing is
@@ -73,16 +73,95 @@ static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
     if (wide.many.columns > 0)
         return call->many->scale(n, d, v, wide.many.columns, call->stream);
     const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
-    const int64_t group = call->device->plan.side_vector * (int64_t)sizeof(double);
+    const int nr = sweeps->classes[wide.k];
+    const int64_t group =
+        (int64_t)n * nr * (nr > 1 ? (int64_t)sizeof(double) : (int64_t)gsv_dtype_bytes(call->factor->dtype));
     cudaError_t error = cudaSuccess;
     for (int g = 0; g < wide.groups && error == cudaSuccess; g++)
-        error = sweeps->scale(n, d, (char *)v + g * group, sweeps->classes[wide.k], call->stream);
+        error = sweeps->scale(n, d, (char *)v + g * group, nr, call->stream);
+    return error;
+}
+
+/* Column j of several that are solved side by side, each as one: its vectors, and its part of the caller's block. */
+static gsv_device_vectors vectors_of_one(const solve_call *call, int j) {
+    const int64_t number = (int64_t)gsv_dtype_bytes(call->factor->dtype),
+                  vector = j * call->device->plan.one_vector * number,
+                  upper = j * call->device->plan.one_upper * number;
+    const gsv_device_vectors *all = &call->work->vectors[0];
+    return (gsv_device_vectors){.y = (char *)all->y + vector,
+                                .x = (char *)all->x + vector,
+                                .z = (char *)all->z + upper,
+                                .f = (char *)all->f + upper,
+                                .u = (char *)all->u + upper,
+                                .state = all->state + j,
+                                .groups = 1};
+}
+
+static gsv_device_dense column_of(const solve_call *call, gsv_device_dense block, int j) {
+    const int64_t number = (int64_t)gsv_dtype_bytes(call->factor->dtype);
+    return (gsv_device_dense){(char *)block.values + j * block.column_stride * number, block.row_stride,
+                              block.column_stride, 1};
+}
+
+/*
+ * One right-hand side on the device, or several side by side: the sweeps' first launch loads, and the last one stores. A
+ * system with one sweep alone is loaded, or stored, column by column.
+ */
+static cudaError_t launch_ones(const solve_call *call, gsv_cuda_width wide, gsv_device_dense b,
+                               gsv_device_dense x) {
+    const gsv_plan *plan = &call->factor->plan;
+    const gsv_device_plan *device = &call->device->plan;
+    const gsv_sweep_form *form = &call->device->form;
+    const int32_t *perm = call->steps & GSV_PERMUTE_IN ? device->perm : NULL;
+    const int32_t *perm_out = call->steps & GSV_PERMUTE_OUT ? device->perm : NULL;
+    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
+    cudaError_t error = cudaSuccess;
+    if (call->steps & GSV_FORWARD)
+        error = call->sweeps->forward_from(plan, device, form, &vectors, perm, b, call->stream);
+    else
+        for (int j = 0; j < wide.groups && error == cudaSuccess; j++) {
+            const gsv_device_vectors own = vectors_of_one(call, j);
+            error = call->sweeps->load(plan, form, perm, perm ? device->inverse : NULL, column_of(call, b, j),
+                                       own.x, &own, 1, call->stream);
+        }
+    if (error == cudaSuccess && (call->steps & GSV_SCALE) && device->d)
+        error = scale(call, wide, vectors.x);
+    if (error != cudaSuccess)
+        return error;
+    if (call->steps & GSV_BACKWARD)
+        return call->sweeps->backward_to(plan, device, form, &vectors, perm_out, x, call->stream);
+    for (int j = 0; j < wide.groups && error == cudaSuccess; j++)
+        error = call->sweeps->store(plan->l.n, perm_out ? device->inverse : NULL, vectors_of_one(call, j).x,
+                                    column_of(call, x, j), 1, 1, call->stream);
+    return error;
+}
+
+/* The same of several, from and to host memory, too. */
+static cudaError_t launch_beside(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
+                                 const gpusolve_dense *x) {
+    /* y has room for as many columns again (cuda_workspace.c), for b until x is there */
+    void *room = vectors_of_one(call, wide.groups).y;
+    cudaError_t error = cudaSuccess;
+    if (!call->b_on_device)
+        error = gsv_cuda_copy_block(b, room, cudaMemcpyHostToDevice, call->stream);
+    if (error == cudaSuccess)
+        error = launch_ones(call, wide, call->b_on_device ? gsv_cuda_dense(b) : gsv_cuda_packed(b, room),
+                            call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, room));
+    if (error == cudaSuccess && !call->x_on_device)
+        error = gsv_cuda_copy_block(x, room, cudaMemcpyDeviceToHost, call->stream);
     return error;
 }
 
 /* Columns of one run. b and x are views of these columns. */
 static cudaError_t launch_columns(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
                                   const gpusolve_dense *x) {
+    const int is_one = wide.many.columns == 0 && call->sweeps->classes[wide.k] == 1;
+    if (is_one && wide.groups > 1)
+        return launch_beside(call, wide, b, x);
+    if (is_one && call->b_on_device && call->x_on_device && (call->steps & (GSV_FORWARD | GSV_BACKWARD)) &&
+        gsv_cuda_streams_one(&call->device->form))
+        return launch_ones(call, wide, gsv_cuda_dense(b), gsv_cuda_dense(x));
+
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
     const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
     const int32_t *inverse_out = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
@@ -91,35 +170,19 @@ static cudaError_t launch_columns(const solve_call *call, gsv_cuda_width wide, c
     void *current = backward_only ? vectors->x : vectors->y;
     void *other = backward_only ? vectors->y : vectors->x;
     cudaError_t error = cudaSuccess;
-
-    /* one right-hand side: the sweeps' first launch loads, and the last one stores */
-    const gsv_sweep_form *form = &call->device->form;
-    const int one = wide.many.columns == 0 && call->sweeps->classes[wide.k] == 1 && call->b_on_device &&
-                    call->x_on_device && !form->level_by_level && !form->level_by_level_above &&
-                    form->stream_blocks[0][0] > 0;
-    const int from_b = one && (call->steps & GSV_FORWARD), to_x = one && (call->steps & GSV_BACKWARD);
     gsv_device_dense from = gsv_cuda_dense(b);
-    if (from_b) {
-        error = call->sweeps->forward_from(&call->factor->plan, &call->device->plan, form, vectors, perm,
-                                           from, call->stream);
-        current = vectors->x;
-    }
     if (!call->b_on_device) {
         error = gsv_cuda_copy_block(b, other, cudaMemcpyHostToDevice, call->stream);
         from = gsv_cuda_packed(b, other);
     }
-    if (error == cudaSuccess && !from_b)
+    if (error == cudaSuccess)
         error = load(call, wide, perm, inverse_in, from, current);
-    if (error == cudaSuccess && (call->steps & GSV_FORWARD) && !from_b) {
+    if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
         error = run_sweep(call, wide, 0);
         current = vectors->x;
     }
     if (error == cudaSuccess && (call->steps & GSV_SCALE) && call->device->plan.d)
         error = scale(call, wide, current);
-    if (error == cudaSuccess && to_x)
-        return call->sweeps->backward_to(&call->factor->plan, &call->device->plan, form, vectors,
-                                         call->steps & GSV_PERMUTE_OUT ? call->device->plan.perm : NULL,
-                                         gsv_cuda_dense(x), call->stream);
     if (error == cudaSuccess && (call->steps & GSV_BACKWARD)) {
         error = run_sweep(call, wide, 1);
         current = vectors->y;
@@ -182,7 +245,10 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     const int has_many = !call.work->same_bits && gsv_cuda_takes_many(call.device);
     const int many = has_many ? gsv_cuda_many_columns(&factor->plan, factor->dtype, workspace->max_nrhs) : 0;
     const int is_many = many > 0 && b->cols > gsv_cuda_before_many(&factor->plan, factor->dtype);
-    const int64_t most = is_many ? many : columns;
+    const int ones = b->cols <= call.work->ones && (steps & (GSV_FORWARD | GSV_BACKWARD))
+                         ? gsv_cuda_ones(&factor->plan, factor->dtype, &call.device->form, b->cols)
+                         : 1;
+    const int64_t most = ones > 1 ? ones : is_many ? many : columns;
     const int side = gsv_cuda_side(&form) < call.work->side ? gsv_cuda_side(&form) : call.work->side;
     const int64_t at_once = b->cols < most ? b->cols : most;
     const int by_side = gsv_cuda_side_groups(side, at_once) > 1;
@@ -197,10 +263,11 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         const int beside =
             is_many ? gsv_cuda_many_columns(&factor->plan, factor->dtype, count > least ? count : least) : 0;
         gsv_cuda_width wide =
-            by_side ? gsv_cuda_side_width(gsv_cuda_side_groups(side, count))
-                    : (gsv_cuda_width){
-                          {beside, broad}, gsv_cuda_class_index(call.sweeps, form.block_columns, count), 1};
-        const int one_by_one = wide.many.columns == 0 && wide.groups == 1 &&
+            ones > 1  ? (gsv_cuda_width){{0, 0}, 0, ones}
+            : by_side ? gsv_cuda_side_width(gsv_cuda_side_groups(side, count))
+                      : (gsv_cuda_width){
+                            {beside, broad}, gsv_cuda_class_index(call.sweeps, form.block_columns, count), 1};
+        const int one_by_one = ones == 1 && wide.many.columns == 0 && wide.groups == 1 &&
                                gsv_cuda_one_by_one(&factor->plan, call.sweeps, &form, wide.k, count);
         const int64_t each = one_by_one ? 1 : count;
         if (one_by_one)

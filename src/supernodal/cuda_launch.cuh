@@ -90,9 +90,9 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
         return (branches.team_forward ? gsv_team_forward : gsv_lower_forward)(&branches, &device, &vectors,
                                                                               fill, NR, stream);
     } else if constexpr (NR == 1) {
-        return launch_allowed(branch_forward_one_kernel<T>, branches.count, ONE_THREADS,
+        return launch_allowed(branch_forward_one_kernel<T, false>, branches.count, ONE_THREADS,
                               one_spread<T>(branches, false, branches.count), stream, device,
-                              one_vector<const T>{static_cast<const T *>(vectors.y), nullptr, 1},
+                              one_vector<const T>{static_cast<const T *>(vectors.y), nullptr, 1, 0},
                               one_upper<T>{branches.count}, static_cast<T *>(vectors.x),
                               static_cast<T *>(vectors.u));
     } else {
@@ -111,10 +111,10 @@ cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &devic
         return (walks_stream<T, NR, true>(form) ? gsv_team_backward : gsv_lower_backward)(
             &branches, &device, &vectors, NR, stream);
     } else if constexpr (NR == 1) {
-        return launch_allowed(branch_backward_one_kernel<T>, branches.count, ONE_THREADS,
+        return launch_allowed(branch_backward_one_kernel<T, false>, branches.count, ONE_THREADS,
                               one_spread<T>(branches, true, branches.count), stream, device,
                               static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
-                              one_vector<T>{static_cast<T *>(vectors.y), nullptr, 1},
+                              one_vector<T>{static_cast<T *>(vectors.y), nullptr, 1, 0},
                               one_upper<T>{branches.count});
     } else {
         const branch_room room = make_branch_room<T, 4>(branches);
@@ -130,20 +130,22 @@ template <typename T> cudaError_t reserve_branches(const gsv_branches &branches)
         const void *kernel;
         int bytes;
     } kernels[] = {
-        {reinterpret_cast<const void *>(branch_forward_one_kernel<T>), one_bytes<T>(branches, false)},
-        {reinterpret_cast<const void *>(branch_backward_one_kernel<T>), one_bytes<T>(branches, true)},
+        {reinterpret_cast<const void *>(branch_forward_one_kernel<T, false>), one_bytes<T>(branches, false)},
+        {reinterpret_cast<const void *>(branch_forward_one_kernel<T, true>), one_bytes<T>(branches, false)},
+        {reinterpret_cast<const void *>(branch_backward_one_kernel<T, false>), one_bytes<T>(branches, true)},
+        {reinterpret_cast<const void *>(branch_backward_one_kernel<T, true>), one_bytes<T>(branches, true)},
         {reinterpret_cast<const void *>(branch_forward_kernel<T, 4>), four},
         {reinterpret_cast<const void *>(branch_backward_kernel<T, 4>), four},
     };
     cudaError_t error = cudaSuccess;
-    for (int k = 0; k < 4 && error == cudaSuccess; k++)
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels && error == cudaSuccess; k++)
         error = allow_shared(kernels[k].kernel, size_t(kernels[k].bytes));
     return error;
 }
 
 template <typename T, int NR, bool BACKWARD, bool SIDE = false> constexpr auto stream_kernel_of() {
     if constexpr (NR == 1)
-        return stream_kernel<T, BACKWARD>;
+        return stream_kernel<T, BACKWARD, SIDE>;
     else
         return block_stream_kernel<panel_number<T>, NR, BACKWARD, SIDE>;
 }
@@ -186,7 +188,8 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
                               static_cast<T *>(BACKWARD ? vectors.z : vectors.f), vectors.state, others...);
     };
     if constexpr (NR == 1)
-        return launch_with(stream_kernel_of<N, NR, BACKWARD>());
+        return vectors.groups > 1 ? launch_with(stream_kernel_of<N, NR, BACKWARD, true>())
+                                  : launch_with(stream_kernel_of<N, NR, BACKWARD>());
     else
         return launch_side<N, NR>(vectors.groups > 1, [&](auto side) {
             return launch_with(stream_kernel_of<N, NR, BACKWARD, side>(), part);
@@ -213,7 +216,7 @@ template <typename T, int NR, bool BACKWARD> cudaError_t count_blocks(int most, 
     if (most < shape::BYTES)
         return cudaSuccess;
     cudaError_t error = allow_shared(reinterpret_cast<const void *>(kernel), shape::BYTES);
-    if constexpr (NR == GSV_SIDE_COLUMNS)
+    if constexpr (NR == GSV_SIDE_COLUMNS || NR == 1)
         if (error == cudaSuccess)
             error = allow_shared(reinterpret_cast<const void *>(stream_kernel_of<T, NR, BACKWARD, true>()),
                                  shape::BYTES);
@@ -250,22 +253,24 @@ one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const
             static_cast<T *>(vectors.u),
             tiles->stream.published,
             tiles->upper_updates,
-            &vectors.state->broken,
+            vectors.state,
             form.stamp};
 }
 
-/* The load and the forward sweep, for one right-hand side: b's. */
+/* The load and the forward sweep, for b's one right-hand side, or for as many as there are groups. */
 template <typename T>
 cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
                          const gsv_device_vectors &vectors, const int32_t *perm, gsv_device_dense b,
                          cudaStream_t stream) {
     int64_t blocks = 0;
     const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
-    const size_t bytes = one_spread<T>(plan->tiles->branches, false, blocks);
+    const size_t bytes = one_spread<T>(plan->tiles->branches, false, blocks * vectors.groups);
+    const auto kernel =
+        vectors.groups > 1 ? branch_forward_one_kernel<T, true> : branch_forward_one_kernel<T, false>;
     /* not before what is ahead of the solve on the stream has ended */
-    branch_forward_one_kernel<T><<<unsigned(blocks), ONE_THREADS, bytes, stream>>>(
-        device, {static_cast<const T *>(b.values), perm, b.row_stride}, upper, static_cast<T *>(vectors.x),
-        static_cast<T *>(vectors.u));
+    kernel<<<dim3(unsigned(blocks), unsigned(vectors.groups)), ONE_THREADS, bytes, stream>>>(
+        device, {static_cast<const T *>(b.values), perm, b.row_stride, b.column_stride}, upper,
+        static_cast<T *>(vectors.x), static_cast<T *>(vectors.u));
     const cudaError_t error = cudaGetLastError();
     return error == cudaSuccess ? launch_stream<T, 1, false>(device, form, vectors, stream) : error;
 }
@@ -280,10 +285,13 @@ cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, con
     const cudaError_t error = launch_stream<T, 1, true>(device, form, vectors, stream);
     if (error != cudaSuccess)
         return error;
-    return launch_allowed(branch_backward_one_kernel<T>, blocks, ONE_THREADS,
-                          one_spread<T>(plan->tiles->branches, true, blocks), stream, device,
+    const auto kernel =
+        vectors.groups > 1 ? branch_backward_one_kernel<T, true> : branch_backward_one_kernel<T, false>;
+    return launch_allowed(kernel, {blocks, vectors.groups}, ONE_THREADS,
+                          one_spread<T>(plan->tiles->branches, true, blocks * vectors.groups), stream, device,
                           static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
-                          one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride}, upper);
+                          one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride, x.column_stride},
+                          upper);
 }
 
 template <typename T> cudaError_t count_stream_blocks(const gsv_branches *branches, int (*blocks)[2]) {

@@ -377,6 +377,8 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .upper_rows = (const int32_t *)(base + l.start[UPPER_ROWS]),
         .side_vector = plan->l.n * (int64_t)GSV_SIDE_COLUMNS,
         .side_upper = gsv_side_upper(plan),
+        .one_vector = plan->l.n,
+        .one_upper = gsv_one_upper(plan),
         .panels = base + l.start[PANELS],
         .floats = factor->dtype == GPUSOLVE_FLOAT,
         .transient = l.size[PANELS] > l2,

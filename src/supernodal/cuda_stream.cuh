@@ -48,13 +48,20 @@
 namespace gsv {
 
 /* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z, u = f. */
-template <typename T, bool BACKWARD>
+template <typename T, bool BACKWARD, bool SIDE>
 __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
     stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const T *from, T *to, T *u, T *published,
                   gsv_stream_state *state) {
 #if __CUDA_ARCH__ >= 900
     typedef stream_room<T> room;
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
+    if constexpr (SIDE) {
+        from = of_group(from, plan.one_vector);
+        to = of_group(to, plan.one_vector);
+        u = of_group(u, plan.one_upper);
+        published = of_group(published, plan.one_upper);
+        state = of_group(state, 1);
+    }
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = shared_at<char>(kept_shared(shared));
     uint64_t *barriers = reinterpret_cast<uint64_t *>(memory + room::BARRIERS);

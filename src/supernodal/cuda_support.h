@@ -53,6 +53,7 @@ typedef struct gsv_cuda_workspace {
     int64_t changes;                      /* gsv_sweep_form.changes when the graphs were recorded */
     int same_bits;                        /* gpusolve_options.same_bits of the handle that made it */
     int side;                             /* groups of right-hand sides that it has room for */
+    int ones;                             /* right-hand sides that it has room for as groups of one */
     gsv_many_vectors many, slim;          /* slim: for GSV_MANY_SLIM; they leave z alone */
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
@@ -111,6 +112,13 @@ int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
 int gsv_cuda_side(const gsv_sweep_form *form);
 /* So many of them have so many right-hand sides, where there may be `side`; 1: they are not solved so. */
 int gsv_cuda_side_groups(int side, int64_t columns);
+/* Is the upper tree a stream for one right-hand side? */
+int gsv_cuda_streams_one(const gsv_sweep_form *form);
+/* So many right-hand sides at most are solved side by side by the kernels of one (stream.h). */
+int gsv_cuda_most_ones(const gsv_plan *plan, gpusolve_dtype dtype);
+extern int gsv_cuda_ones_limit; /* GSV_ONES: a variable for the sake of tests */
+/* Of a solve of so many columns: so many, or 1: they are not solved so. */
+int gsv_cuda_ones(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_sweep_form *form, int64_t columns);
 /* Are so many right-hand sides, which class k would hold, solved one after the other? Two are where they would be solved
  * level by level, which has the same bits, and unless there is little above the branches takes longer. */
 int gsv_cuda_one_by_one(const gsv_plan *plan, const gsv_sweep_functions *sweeps, const gsv_sweep_form *form,
@@ -133,6 +141,8 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
 double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, int floats);
 /* What each group of right-hand sides beside the first one adds to that: microseconds. */
 double gsv_cuda_side_us(const gsv_plan *plan);
+/* The same of right-hand sides each of which is a group. */
+double gsv_cuda_ones_us(const gsv_plan *plan, int floats);
 void gsv_cuda_summary(const gpusolve_factor *factor, struct gsv_text *text);
 
 /* cuda_selection.cu */

@@ -60,8 +60,8 @@ typedef struct gsv_device_plan {
     int floats;    /* panels are float */
     const void *d; /* [n] real numbers, or NULL */
     /* where groups of right-hand sides are solved side by side (gsv_device_vectors.groups), from one of them to the next:
-     * numbers of y and x, and of z, f and u */
-    int64_t side_vector, side_upper;
+     * numbers of y and x, and of z, f and u; the same of groups of one */
+    int64_t side_vector, side_upper, one_vector, one_upper;
 } gsv_device_plan;
 
 /* What a launch was made for: if *at [device] is another value by now, it is older than a refresh. */
@@ -127,6 +127,11 @@ typedef struct gsv_stream_state {
 static inline int64_t gsv_side_upper(const gsv_plan *plan) {
     const gsv_stream *upper = &plan->tiles->stream;
     return (upper->columns + upper->published + plan->update_ptr[plan->l.nsuper]) * GSV_SIDE_COLUMNS;
+}
+
+/* The same of one right-hand side beside others: a multiple of 16 bytes. */
+static inline int64_t gsv_one_upper(const gsv_plan *plan) {
+    return (gsv_side_upper(plan) / GSV_SIDE_COLUMNS + 3) / 4 * 4;
 }
 
 /* A user's block of right-hand sides on the device. */

@@ -2,6 +2,7 @@
 #include "cuda_workspace.h"
 
 #include "../memory.h"
+#include "import_fields.h"
 
 /* --------------------------------------------------------------------------------------------- widths --- */
 
@@ -94,6 +95,55 @@ int gsv_cuda_side_groups(int side, int64_t columns) {
     return 1;
 }
 
+int gsv_cuda_streams_one(const gsv_sweep_form *form) {
+    return !form->level_by_level && !form->level_by_level_above && form->stream_blocks[0][0] >= GSV_ONES &&
+           form->stream_blocks[0][1] >= GSV_ONES;
+}
+
+/*
+ * Up to so many bytes of panels 2, 3, 4 or GSV_ONES right-hand sides are solved side by side: as long as that is faster than
+ * a block of eight, or than complex ones level by level or as tasks. More than four real ones: with ONES_COLUMN bytes for
+ * each column of L. (H200; LESSONS.md)
+ */
+enum {
+    REAL_2 = 68500000,
+    REAL_3 = 28000000,
+    REAL_4 = 16000000,
+    ONES_COLUMN = 800,
+    COMPLEX_2 = 256000000,
+    COMPLEX_3 = 64000000,
+    COMPLEX_4 = 32000000,
+    COMPLEX_ALL = 28000000
+};
+
+int gsv_cuda_ones_limit = GSV_ONES;
+
+static int ones_by_size(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int64_t bytes = plan->tiles->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(dtype);
+    if (gsv_is_complex(dtype))
+        return bytes <= COMPLEX_ALL ? GSV_ONES
+               : bytes <= COMPLEX_4 ? 4
+               : bytes <= COMPLEX_3 ? 3
+               : bytes <= COMPLEX_2 ? 2
+                                    : 1;
+    return bytes + ONES_COLUMN * (int64_t)plan->l.n <= REAL_4 ? GSV_ONES
+           : bytes <= REAL_4                                  ? 4
+           : bytes <= REAL_3                                  ? 3
+           : bytes <= REAL_2                                  ? 2
+                                                              : 1;
+}
+
+int gsv_cuda_most_ones(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int most = ones_by_size(plan, dtype);
+    return most < gsv_cuda_ones_limit ? most : gsv_cuda_ones_limit;
+}
+
+int gsv_cuda_ones(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_sweep_form *form, int64_t columns) {
+    return columns > 1 && columns <= gsv_cuda_most_ones(plan, dtype) && gsv_cuda_streams_one(form)
+               ? (int)columns
+               : 1;
+}
+
 int gsv_cuda_takes_many(const gsv_cuda_factor *device) {
     return device->many_fits && !device->form.substitute && !device->form.level_by_level;
 }
@@ -107,7 +157,7 @@ gsv_cuda_width gsv_cuda_side_width(int groups) {
 
 typedef struct workspace_layout {
     int64_t x, state, z, partial, counters, bytes; /* starts, in bytes; y starts at 0 */
-    int side;                                      /* groups that there is room for */
+    int side, ones;                                /* groups that there is room for, of eight and of one */
 } workspace_layout;
 
 static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t max_nrhs) {
@@ -122,19 +172,24 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const int64_t few = row < number * GSV_BLOCK_COLUMNS ? row : number * GSV_BLOCK_COLUMNS;
     const int64_t streamed = (upper->columns + upper->published + updates) * few;
     const int64_t widest = wide > row ? wide : row;
+    const int ones = max_nrhs > 1 ? gsv_cuda_most_ones(plan, dtype) : 1;
+    const int64_t each =
+        ones > 1 ? ones * (int64_t)gsv_dtype_bytes(dtype) : 0; /* of y twice, for b or x of the host */
     const int64_t groups = sweeps->block_class > 0 ? widest / (GSV_SIDE_COLUMNS * number) : 0;
     const int side = groups < upper->side ? (int)groups : upper->side;
     int64_t rows = streamed > updates * row ? streamed : updates * row;
     if (side > 1 && side * gsv_side_upper(plan) * number > rows)
         rows = side * gsv_side_upper(plan) * number;
+    if (each * gsv_one_upper(plan) > rows)
+        rows = each * gsv_one_upper(plan);
     for (int list = 0; list < GSV_MANY_LISTS; list++) {
         const int64_t most = list < gsv_many_list_of(0, 1) ? number * GSV_MANY_BROAD : wide;
         const int64_t bytes = many->list[list].slots * GSV_MANY_ROWS * (wide < most ? wide : most);
         partial = bytes > partial ? bytes : partial;
     }
-    const int64_t sizes[] = {plan->l.n * widest,
-                             plan->l.n * widest,
-                             (int64_t)sizeof(gsv_stream_state) * (side > 1 ? side : 1),
+    const int64_t sizes[] = {plan->l.n * (widest > 2 * each ? widest : 2 * each),
+                             plan->l.n * (widest > each ? widest : each),
+                             (int64_t)sizeof(gsv_stream_state) * (side > ones ? side : ones),
                              many->updates * wide > rows ? many->updates * wide : rows,
                              partial,
                              wide ? (int64_t)sizeof(int) * gsv_many_counters(plan) : 0};
@@ -142,7 +197,8 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     for (int k = 0; k < 6; k++)
         start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
     return (workspace_layout){
-        start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0, side > 1 ? side : 1};
+        start[1], start[2], start[3], start[4], start[5], max_nrhs > 0 ? start[6] : 0, side > 1 ? side : 1,
+        ones};
 }
 
 /* z, f and u stand one after the other, with rows of nr numbers; z and f where the upper tree can be a
@@ -272,7 +328,7 @@ static gpusolve_status make_states(gsv_cuda_workspace *state, char *memory, gsv_
     *state->report = 0;
     gsv_stream_state first = {.broken = 0};
     cudaError_t error = cudaHostGetDevicePointer((void **)&first.report, report, 0);
-    for (int g = 0; g < state->side && error == cudaSuccess; g++)
+    for (int g = 0; (g < state->side || g < state->ones) && error == cudaSuccess; g++)
         error = gsv_cuda_fill(memory + (size_t)g * sizeof first, &first, sizeof first);
     return gsv_cuda_check(error, "preparing a workspace", message);
 }
@@ -300,6 +356,7 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     const int previous = gsv_cuda_enter(handle->device);
     const workspace_layout l = make_workspace_layout(plan, factor->dtype, workspace->max_nrhs);
     state->side = l.side;
+    state->ones = l.ones;
     gpusolve_status status = gsv_cuda_malloc(&state->memory, l.bytes, &handle->message);
     cudaStream_t stream = NULL;
     if (status == GPUSOLVE_OK)

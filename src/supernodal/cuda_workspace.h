@@ -3,7 +3,8 @@
  * as CUDA graphs, recorded when it is created, one for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with
  * more, of real numbers with more than 16, of complex ones with more than 4, 16, 32 and multiples of 64 up to 256 by
  * kernels of their own, cuda_many.cuh; real numbers are 16 by these at least forward); and for some groups of eight real
- * numbers side by side (stream.h).
+ * numbers side by side (stream.h). One right-hand side, and several groups of one, are launched without a graph if
+ * operands are on the device, for the first launch reads b and the last one writes x.
  *
  * A wait that a kernel gives up is told to the host by a word of pinned memory, which the next call reads.
  */
@@ -20,7 +21,7 @@ extern "C" {
 typedef struct gsv_cuda_width {
     gsv_many_width many;
     int k;
-    int groups; /* of class k, side by side: 1, but of GSV_SIDE_COLUMNS there may be several */
+    int groups; /* of class k, side by side: 1, but of GSV_SIDE_COLUMNS and of one there may be several */
 } gsv_cuda_width;
 
 static inline int gsv_cuda_is_slim(gsv_cuda_width wide) {

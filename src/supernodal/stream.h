@@ -133,6 +133,10 @@ enum {
     GSV_SIDE_WIDEST = 448
 };
 
+/* Of a small factor up to so many right-hand sides are groups of one, each solved as one is, and with its bits: how many is
+ * a matter of the panels' bytes (cuda_workspace.c). */
+enum { GSV_ONES = 8 };
+
 enum {
     GSV_NARROW_PIECE,
     GSV_TILES_PIECE,

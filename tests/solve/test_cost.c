@@ -39,9 +39,13 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
     const double all_us = 1e6 * (double)(cost->bytes + cost->vector_bytes) / cost->bytes_per_s;
     double predicted_us = larger(all_us, compute_us) + (double)cost->hops * cost->hop_us;
 #ifdef GPUSOLVE_WITH_CUDA
-    int measured = 0, groups = 1;
+    int measured = 0, groups = 1, ones = 1;
     int64_t upper_bytes = 0;
     gpusolve_cost group = *cost;
+    if (cost->nrhs > 1 && cost->nrhs <= gsv_cuda_most_ones(&factor->plan, factor->dtype)) {
+        ones = (int)cost->nrhs;
+        group.nrhs = 1;
+    }
     for (int i = 0; i < cost->tiers; i++) {
         const int is_stream = !strcmp(cost->tier[i].name, "stream");
         measured |= is_stream || !strcmp(cost->tier[i].name, "tiles");
@@ -52,7 +56,8 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         upper_bytes += strcmp(cost->tier[i].name, "branch") ? cost->tier[i].bytes : 0;
     }
     const double by_solves = larger(gsv_cuda_predict(&group, n, upper_bytes / (int64_t)sizeof(double), 0) +
-                                        (groups - 1) * gsv_cuda_side_us(&factor->plan),
+                                        (groups - 1) * gsv_cuda_side_us(&factor->plan) +
+                                        (ones - 1) * gsv_cuda_ones_us(&factor->plan, 0),
                                     cost->wall_us);
     const int may_be = upper_bytes == 0 && fabs(cost->predicted_us - by_solves) <= 1e-9 * by_solves;
     if (!is_complex && cost->nrhs > 0 && (measured || may_be))

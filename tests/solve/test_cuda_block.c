@@ -271,7 +271,8 @@ int main(void) {
         return TESTING_SKIPPED;
     }
     gsv_stream_block_least = gsv_stream_block_together_tasks = 0;
-    gsv_stream_side = 1; /* nine and more are not solved by eights */
+    gsv_stream_side = 1;     /* nine and more are not solved by eights, */
+    gsv_cuda_ones_limit = 1; /* nor two and more one by one */
     const size_t count = sizeof specs / sizeof *specs;
     for (size_t k = 0; k < 2 * KINDS * count; k++) {
         const char *spec = specs[k % count];

@@ -419,7 +419,8 @@ int main(void) {
         return TESTING_SKIPPED;
     }
     cholmod_start(&common);
-    gsv_stream_side = 1; /* small factors, too, have these kernels for 9 to 64 columns (test_cuda_side.c) */
+    gsv_stream_side = 1; /* small factors, too, have these kernels for 9 to 64 columns (test_cuda_side.c), */
+    gsv_cuda_ones_limit = 1; /* and those of several for 2 to 8 */
     for (size_t k = 0; k < sizeof subjects / sizeof subjects[0]; k++) {
         problem p = open_problem(&subjects[k], COLUMNS, &common);
         for (int system = 0; system < 9; system++)

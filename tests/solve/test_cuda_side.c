@@ -1,9 +1,10 @@
 /*
- * Groups of eight right-hand sides side by side (stream.h), as small factors have them: up to 64 columns have the bits
- * of eight by themselves, in any workspace, in either order, on host and device, whatever the system; in a graph; with
- * triangles that are inverted in parts (test_cuda_block.c has more of these); after a task of one group was lost, which
- * ends in a status and leaves the others' columns alone; where a NaN is in one column. In single precision, too. More columns than the factor has
- * groups for are not solved so, nor are those of a handle that wants one column's bits.
+ * Groups of right-hand sides side by side, as small factors have them: of eight (stream.h), up to 64 columns, and of one, up to
+ * eight columns. They have the bits of a group by itself, in any workspace, in either order, on host and device, whatever the
+ * system; in a graph; with triangles that are inverted in parts (test_cuda_block.c has more of these); after a task of one
+ * group was lost, which ends in a status and leaves the others' columns alone; where a NaN is in one column. In single
+ * precision, too, and as groups of one in complex numbers. More columns than the factor has groups for are not solved so, nor,
+ * by eights, are those of a handle that wants one column's bits.
  */
 #include "cuda_problem.h"
 
@@ -11,7 +12,9 @@
 
 #include "supernodal/cuda_workspace.h"
 
-enum { EIGHT = GSV_SIDE_COLUMNS, COLUMNS = EIGHT * GSV_SIDE, SYSTEMS = 9 };
+enum { EIGHT = GSV_SIDE_COLUMNS, SYSTEMS = 9 };
+
+static int64_t width, most; /* of a group, and of all of them: columns */
 
 static int side_of(const problem *p) {
     return gsv_cuda_side(&((gsv_cuda_factor *)p->factor->prepared)->form);
@@ -23,10 +26,10 @@ static gpusolve_workspace *new_workspace(const problem *p, int64_t max_nrhs) {
     return workspace;
 }
 
-/* All columns of b, eight at a time. */
-static void solve_by_eight(const problem *p, gpusolve_system system, const gpusolve_dense *b,
+/* All columns of b, a group at a time. */
+static void solve_by_group(const problem *p, gpusolve_system system, const gpusolve_dense *b,
                            const gpusolve_dense *x) {
-    gpusolve_workspace *workspace = new_workspace(p, EIGHT);
+    gpusolve_workspace *workspace = new_workspace(p, width);
     CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, system, b, x), GPUSOLVE_OK);
     gpusolve_workspace_destroy(workspace);
 }
@@ -52,18 +55,26 @@ static void check_columns(const problem *p, gpusolve_system system, const gpusol
 }
 
 static void check_system(const problem *p, gpusolve_system system) {
-    const gpusolve_dense b = new_block(p, COLUMNS), x = new_block(p, COLUMNS);
+    const gpusolve_dense b = new_block(p, most), x = new_block(p, most);
     testing_fill(&b, 31);
-    solve_by_eight(p, system, &b, &x);
-    for (int64_t cols = EIGHT + 1; cols <= COLUMNS; cols += cols % EIGHT == 0 ? 1 : EIGHT - 1)
-        check_columns(p, system, &b, &x, COLUMNS - cols, cols, cols,
+    solve_by_group(p, system, &b, &x);
+    for (int64_t cols = width + 1; cols <= most; cols += cols % width == 0 ? 1 : width - 1)
+        check_columns(p, system, &b, &x, most - cols, cols, cols,
                       cols % 2 ? GPUSOLVE_ROW_MAJOR : GPUSOLVE_COL_MAJOR, 1);
-    check_columns(p, system, &b, &x, 2, 45, COLUMNS, GPUSOLVE_ROW_MAJOR, 0);
-    check_columns(p, system, &b, &x, 3, 45, 16, GPUSOLVE_COL_MAJOR, 1); /* in the end 13 */
-    check_columns(p, system, &b, &x, 3, 34, 32, GPUSOLVE_COL_MAJOR, 1); /* or two */
-    check_columns(p, system, &b, &x, 5, 50, 9, GPUSOLVE_COL_MAJOR, 0);
-    check_columns(p, system, &b, &x, 1, 32, 0, GPUSOLVE_COL_MAJOR, 1);
-    check_columns(p, system, &b, &x, 9, 20, 300, GPUSOLVE_COL_MAJOR, 1);
+    if (width == EIGHT) {
+        check_columns(p, system, &b, &x, 2, 45, most, GPUSOLVE_ROW_MAJOR, 0);
+        check_columns(p, system, &b, &x, 3, 45, 16, GPUSOLVE_COL_MAJOR, 1); /* in the end 13 */
+        check_columns(p, system, &b, &x, 3, 34, 32, GPUSOLVE_COL_MAJOR, 1); /* or two */
+        check_columns(p, system, &b, &x, 5, 50, 9, GPUSOLVE_COL_MAJOR, 0);
+        check_columns(p, system, &b, &x, 1, 32, 0, GPUSOLVE_COL_MAJOR, 1);
+        check_columns(p, system, &b, &x, 9, 20, 300, GPUSOLVE_COL_MAJOR, 1);
+    } else {
+        check_columns(p, system, &b, &x, 2, 5, most, GPUSOLVE_ROW_MAJOR, 0);
+        check_columns(p, system, &b, &x, 3, 3, 2, GPUSOLVE_COL_MAJOR, 1);
+        check_columns(p, system, &b, &x, 0, 8, 1, GPUSOLVE_COL_MAJOR, 1);
+        check_columns(p, system, &b, &x, 1, 4, 0, GPUSOLVE_COL_MAJOR, 0);
+        check_columns(p, system, &b, &x, 1, 7, 300, GPUSOLVE_COL_MAJOR, 1);
+    }
     free(b.values);
     free(x.values);
 }
@@ -72,7 +83,7 @@ static void check_capture(const problem *p, int64_t cols) {
     testing_in("%lld columns in a graph", (long long)cols);
     const gpusolve_dense b = new_block(p, cols), expected = new_block(p, cols);
     testing_fill(&b, 8);
-    solve_by_eight(p, GPUSOLVE_A, &b, &expected);
+    solve_by_group(p, GPUSOLVE_A, &b, &expected);
     gpusolve_workspace *workspace = new_workspace(p, cols);
     check_replays(p, workspace, &b, &expected, 100);
     gpusolve_workspace_destroy(workspace);
@@ -84,9 +95,9 @@ static void check_capture(const problem *p, int64_t cols) {
 static void check_lost_task(const problem *p, int64_t cols, int64_t group, int backward) {
     testing_in("a lost task of group %d, %s", (int)group, backward ? "backward" : "forward");
     const gpusolve_dense b = new_block(p, cols), x = new_block(p, cols), expected = new_block(p, cols);
-    const int64_t after = EIGHT * (group + 1);
+    const int64_t after = width * (group + 1);
     testing_fill(&b, 12);
-    solve_by_eight(p, GPUSOLVE_A, &b, &expected);
+    solve_by_group(p, GPUSOLVE_A, &b, &expected);
     gpusolve_workspace *workspace = new_workspace(p, cols);
     gsv_stream_state *states = ((gsv_cuda_workspace *)workspace->state)->vectors[0].state;
     const int one = 1;
@@ -94,11 +105,11 @@ static void check_lost_task(const problem *p, int64_t cols, int64_t group, int b
                (backward ? offsetof(gsv_stream_state, backward) : offsetof(gsv_stream_state, forward));
     REQUIRE(device_write(at, &one, sizeof one) == 0);
     CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_TIMED_OUT);
-    for (int64_t j = EIGHT * group; j < after && j < cols; j++) {
+    for (int64_t j = width * group; j < after && j < cols; j++) {
         const gpusolve_dense column = columns_of(&x, j, 1);
         CHECK(count_nans(&column) > 0);
     }
-    CHECK(testing_same_bits(&x, 0, &expected, 0, EIGHT * group));
+    CHECK(testing_same_bits(&x, 0, &expected, 0, width * group));
     if (after < cols) {
         const gpusolve_dense others = columns_of(&x, after, cols - after);
         CHECK(testing_same_bits(&others, 0, &expected, after, cols - after));
@@ -116,7 +127,7 @@ static void check_nan(const problem *p, int64_t cols, int64_t bad) {
     testing_in("a NaN in column %d of %d", (int)bad, (int)cols);
     const gpusolve_dense b = new_block(p, cols), x = new_block(p, cols), expected = new_block(p, cols);
     testing_fill(&b, 9);
-    solve_by_eight(p, GPUSOLVE_A, &b, &expected);
+    solve_by_group(p, GPUSOLVE_A, &b, &expected);
     set_all_ones(&b, 0, bad);
     gpusolve_workspace *workspace = new_workspace(p, cols);
     CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
@@ -153,7 +164,7 @@ static void check_three(const char *spec) {
     CHECK(side_of(&p) == 3);
     const gpusolve_dense b = new_block(&p, 32), x = new_block(&p, 32), expected = new_block(&p, 32);
     testing_fill(&b, 3);
-    solve_by_eight(&p, GPUSOLVE_A, &b, &expected);
+    solve_by_group(&p, GPUSOLVE_A, &b, &expected);
     check_columns(&p, GPUSOLVE_A, &b, &expected, 3, 24, 32, GPUSOLVE_COL_MAJOR, 1);
     check_columns(&p, GPUSOLVE_A, &b, &expected, 7, 9, 0, GPUSOLVE_COL_MAJOR, 1);
     CHECK_STATUS(gpusolve_solve(p.handle, p.factor, NULL, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
@@ -164,47 +175,50 @@ static void check_three(const char *spec) {
     close_problem(&p);
 }
 
-int main(void) {
-    static const struct {
-        const char *spec;
-        gpusolve_factor_kind kind;
-        gpusolve_dtype dtype;
-    } cases[] = {{"grid2d:60", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE},
-                 {"grid2d:60", GPUSOLVE_SIMPLICIAL_LDL, GPUSOLVE_DOUBLE},
-                 {"grid3d:14", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE},
-                 {"elasticity3d:8", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE},
-                 {"grid2d:60", GPUSOLVE_SIMPLICIAL_LDL, GPUSOLVE_FLOAT},
-                 {"grid3d:14", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_FLOAT},
-                 {"elasticity3d:8", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_FLOAT}};
+typedef struct subject {
+    const char *spec;
+    gpusolve_factor_kind kind;
+    gpusolve_dtype dtype;
+} subject;
+
+static void check_systems(const problem *p, const subject *s) {
+    for (int system = 0; system < SYSTEMS; system++) {
+        testing_in("%s, kind %d, type %d, limbs %d, groups of %d, system %d", s->spec, (int)s->kind,
+                   (int)p->dtype, p->factor->plan.tiles->limbs.count > 0, (int)width, system);
+        check_system(p, (gpusolve_system)system);
+    }
+}
+
+static void check_eights(void) {
+    static const subject subjects[] = {{"grid2d:60", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE},
+                                       {"grid2d:60", GPUSOLVE_SIMPLICIAL_LDL, GPUSOLVE_DOUBLE},
+                                       {"grid3d:14", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE},
+                                       {"elasticity3d:8", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE},
+                                       {"grid2d:60", GPUSOLVE_SIMPLICIAL_LDL, GPUSOLVE_FLOAT},
+                                       {"grid3d:14", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_FLOAT},
+                                       {"elasticity3d:8", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_FLOAT}};
     int by_teams[2] = {0},
         limbs[2] = {0}; /* trees whose branches are walked forward by teams, and with limbs, [1], or not */
-    gpusolve_backend backends[2];
-    if (testing_backends(backends) < 2) {
-        printf("skipped: no CUDA device\n");
-        return TESTING_SKIPPED;
-    }
-    gsv_stream_block_least = 0;
-    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
-        const size_t c = k / 2;
+    width = EIGHT;
+    most = EIGHT * GSV_SIDE;
+    gsv_cuda_ones_limit = 1;
+    for (size_t k = 0; k < 2 * sizeof subjects / sizeof *subjects; k++) {
+        const subject *s = &subjects[k / 2];
         problem p;
         gsv_limb_most = k % 2 ? GSV_LIMB_MOST : 0;
-        open_kind(&p, cases[c].spec, cases[c].kind, cases[c].dtype);
+        open_kind(&p, s->spec, s->kind, s->dtype);
         const gsv_tiles *tiles = p.factor->plan.tiles;
         by_teams[tiles->branches.team_forward != 0]++;
         limbs[tiles->limbs.count > 0]++;
-        testing_in("%s", cases[c].spec);
+        testing_in("%s", s->spec);
         REQUIRE(side_of(&p) == GSV_SIDE);
-        for (int system = 0; system < SYSTEMS; system++) {
-            testing_in("%s, kind %d, type %d, limbs %d, system %d", cases[c].spec, (int)cases[c].kind,
-                       (int)p.dtype, tiles->limbs.count > 0, system);
-            check_system(&p, (gpusolve_system)system);
-        }
+        check_systems(&p, s);
         check_cost(&p);
         check_capture(&p, 16);
-        check_capture(&p, COLUMNS);
-        static const int64_t widths[] = {2, COLUMNS};
-        check_same_bits(&p, widths, sizeof widths / sizeof *widths, COLUMNS);
-        if (cases[c].kind == GPUSOLVE_SUPERNODAL_LL && c > 1) {
+        check_capture(&p, most);
+        static const int64_t widths[] = {2, EIGHT * GSV_SIDE};
+        check_same_bits(&p, widths, sizeof widths / sizeof *widths, most);
+        if (s->kind == GPUSOLVE_SUPERNODAL_LL && k / 2 > 1) {
             check_lost_task(&p, 24, 0, 0);
             check_lost_task(&p, 24, 2, 1);
             check_nan(&p, 40, 33);
@@ -214,5 +228,62 @@ int main(void) {
     CHECK(by_teams[0] > 0 && by_teams[1] > 0);
     CHECK(limbs[0] > 0 && limbs[1] > 0);
     check_three("grid3d:14");
+    gsv_cuda_ones_limit = GSV_ONES;
+}
+
+/* Of eight columns and one more: nine are no groups of one, nor are two of a factor that may have none. */
+static void check_limits(const problem *p) {
+    testing_in("limits, type %d", (int)p->dtype);
+    const gsv_sweep_form *form = &((const gsv_cuda_factor *)p->factor->prepared)->form;
+    const gsv_plan *plan = &p->factor->plan;
+    CHECK(gsv_cuda_ones(plan, p->dtype, form, 1) == 1 && gsv_cuda_ones(plan, p->dtype, form, 2) == 2);
+    CHECK(gsv_cuda_ones(plan, p->dtype, form, GSV_ONES) == GSV_ONES);
+    CHECK(gsv_cuda_ones(plan, p->dtype, form, GSV_ONES + 1) == 1);
+    gsv_cuda_ones_limit = 3;
+    CHECK(gsv_cuda_ones(plan, p->dtype, form, 3) == 3 && gsv_cuda_ones(plan, p->dtype, form, 4) == 1);
+    gsv_cuda_ones_limit = GSV_ONES;
+}
+
+static void check_ones(void) {
+    static const subject subjects[] = {{"grid2d:60", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE},
+                                       {"grid2d:61", GPUSOLVE_SIMPLICIAL_LDL, GPUSOLVE_DOUBLE},
+                                       {"elasticity3d:8", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE},
+                                       {"grid2d:61", GPUSOLVE_SIMPLICIAL_LDL, GPUSOLVE_FLOAT},
+                                       {"grid3d:13", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_FLOAT},
+                                       {"grid3d:12@c", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_COMPLEX_DOUBLE},
+                                       {"grid2d:41@c", GPUSOLVE_SIMPLICIAL_LDL, GPUSOLVE_COMPLEX_DOUBLE},
+                                       {"grid3d:11@c", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_COMPLEX_FLOAT}};
+    width = 1;
+    most = GSV_ONES;
+    for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++) {
+        const subject *s = &subjects[k];
+        problem p;
+        open_kind(&p, s->spec, s->kind, s->dtype);
+        testing_in("%s", s->spec);
+        REQUIRE(gsv_cuda_most_ones(&p.factor->plan, s->dtype) == GSV_ONES);
+        check_limits(&p);
+        check_systems(&p, s);
+        check_capture(&p, 3);
+        check_capture(&p, most);
+        static const int64_t widths[] = {2, GSV_ONES};
+        check_same_bits(&p, widths, sizeof widths / sizeof *widths, most);
+        if (s->kind == GPUSOLVE_SUPERNODAL_LL && k > 0) {
+            check_lost_task(&p, 3, 0, 0);
+            check_lost_task(&p, 5, 2, 1);
+            check_nan(&p, 6, 4);
+        }
+        close_problem(&p);
+    }
+}
+
+int main(void) {
+    gpusolve_backend backends[2];
+    if (testing_backends(backends) < 2) {
+        printf("skipped: no CUDA device\n");
+        return TESTING_SKIPPED;
+    }
+    gsv_stream_block_least = 0;
+    check_eights();
+    check_ones();
     return testing_done();
 }
