@@ -176,8 +176,8 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
                          !device->form.level_by_level_above,
               is_measured = streamed || many; /* the others go level by level */
     if (streamed) {
-        gsv_cost_add(cost, "stream", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
-                     factor->dtype);
+        gsv_cost_add(cost, groups > 1 || ones > 1 ? "streams" : "stream",
+                     plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers, factor->dtype);
         cost->launches = launches_of_stream(tiles, floats, together) * (one_by_one ? cost->nrhs : 1);
     } else if (many) {
         gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,

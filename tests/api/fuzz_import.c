@@ -61,7 +61,7 @@ static void damage_array(gpusolve_factor_data *data, const gpusolve_factor_data 
     const int64_t old = get_index(arrays[which].array, data->itype, k);
     set_index(arrays[which].array, data->itype, k,
               testing_random_below(state, 4) ? odd_number(whole, old, state)
-                                     : get_index(arrays[which].array, data->itype, other));
+                                             : get_index(arrays[which].array, data->itype, other));
 }
 
 /* Sizes only shrink, for the caller promises that arrays are as long as said; minor may say anything. */

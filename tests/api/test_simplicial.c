@@ -250,8 +250,8 @@ static void check_against_closed(const pattern *a) {
 static void test_random_patterns(void) {
     uint64_t state = 88172645463325252u;
     for (int trial = 0; trial < 400; trial++) {
-        pattern a =
-            random_pattern((int32_t)(1 + testing_random_below(&state, 60)), 2 + testing_random_below(&state, 40), &state);
+        pattern a = random_pattern((int32_t)(1 + testing_random_below(&state, 60)),
+                                   2 + testing_random_below(&state, 40), &state);
         testing_in("random pattern %d, n %d, %d entries", trial, a.n, a.p[a.n]);
         check_against_closed(&a);
         check_conversion(&a.data);

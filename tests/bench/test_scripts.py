@@ -99,7 +99,8 @@ class Scripts(unittest.TestCase):
         records = [made(10000, 20, 4 << 20, 1 << 20), made(90000, 26, 25 << 20, 9 << 20), made(60000, 24, 120 << 20, 8 << 20),
                    made(200000, 32, 700 << 20, 40 << 20), made(80000, 28, 500 << 20, 10 << 20), made(1000000, 34, 350 << 20, 150 << 20)]
         wrong = dict(records[0], ok=False, solve_us=1.0)
-        self.file.write_text("".join(json.dumps(r) + "\n" for r in records + [wrong]))
+        beside = dict(records[0], tiers={"branch": {"bytes": 1 << 20}, "streams": {"bytes": 3 << 20}}, solve_us=1.0)
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in records + [wrong, beside]))
         done = self.run_script("fit")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.splitlines(), [

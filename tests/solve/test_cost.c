@@ -33,7 +33,7 @@ static double larger(double a, double b) {
 }
 
 /* By wall and hops; but real numbers whose upper tree is a stream or tasks by measured solves (test_cuda_cost.c has these),
- * as without an upper tree they may be. More than eight whose upper tree is a stream are groups of eight side by side. */
+ * as without an upper tree they may be. Streams are groups of one or of eight side by side. */
 static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost *cost, int64_t n,
                              int is_complex, double compute_us) {
     const double all_us = 1e6 * (double)(cost->bytes + cost->vector_bytes) / cost->bytes_per_s;
@@ -47,9 +47,10 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         group.nrhs = 1;
     }
     for (int i = 0; i < cost->tiers; i++) {
-        const int is_stream = !strcmp(cost->tier[i].name, "stream");
-        measured |= is_stream || !strcmp(cost->tier[i].name, "tiles");
-        if (is_stream && cost->nrhs > GSV_SIDE_COLUMNS) {
+        const int are_streams = !strcmp(cost->tier[i].name, "streams");
+        measured |=
+            are_streams || !strcmp(cost->tier[i].name, "stream") || !strcmp(cost->tier[i].name, "tiles");
+        if (are_streams && cost->nrhs > GSV_SIDE_COLUMNS) {
             groups = gsv_cuda_side_groups(GSV_SIDE, cost->nrhs);
             group.nrhs = GSV_SIDE_COLUMNS;
         }
