@@ -15,19 +15,19 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 
 /*
  * Real numbers, so many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a
- * vector's, both in double precision, at the memory's bandwidth. By bench/fit of bench/results/h200-cudss.jsonl: most
- * predictions for its fifteen cases are within 15 %, the worst are 12, 19, 14, 17, 34 and 21 % off; for 16, 32 and 64
- * without the cases that groups side by side solve. An H100's constants (h100-cudss.jsonl) are 0.84 to 0.97 of these for
- * levels, 0.78 to 0.95 for panels, and 0.74 to 0.82 for vectors. single: of the panels' times, what they take in single
- * precision, by bench/fit of h100-cudss.jsonl --single h100-single.jsonl.
+ * vector's, both in double precision, at the memory's bandwidth; single: of the panels' times, what they take in single
+ * precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its fifteen
+ * cases are within 15 %, the worst are 12, 18, 14, 17, 34 and 21 % off; without the cases that groups side by side solve.
+ * An H100's constants (h100-cudss.jsonl) are 0.84 to 1 of these for levels, 0.78 to 0.95 for panels, and 0.72 to 0.82 for
+ * vectors, and 0.7 to 1 in single precision.
  */
 typedef struct measured {
     int32_t columns;
     double level_us, upper, vectors, single;
 } measured;
-static const measured solves[] = {{1, 3.06, 1.07, 70.8, 0.56},  {8, 4.80, 1.17, 24.7, 0.68},
-                                  {16, 7.22, 1.20, 21.6, 0.71}, {32, 8.01, 1.44, 18.2, 0.76},
-                                  {64, 8.01, 2.41, 16.0, 0.85}, {256, 9.52, 8.81, 15.8, 0.92}};
+static const measured solves[] = {{1, 3.06, 1.07, 70.6, 0.68},  {8, 4.60, 1.17, 25.6, 0.87},
+                                  {16, 7.22, 1.20, 21.6, 0.80}, {32, 8.01, 1.44, 18.2, 0.86},
+                                  {64, 8.01, 2.41, 16.0, 0.93}, {256, 9.65, 8.82, 15.8, 0.93}};
 
 /* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
 static measured constants_of(int64_t nrhs) {
