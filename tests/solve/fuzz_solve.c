@@ -43,9 +43,12 @@ static random_vector combine(const gpusolve_dense *v, const double *weight) {
 
 /* v = M v, in the order in which right is b = M x: of A that of P b. */
 static void apply(const random_factor *f, gpusolve_system system, random_vector *v) {
-    if (system == GPUSOLVE_A || system == GPUSOLVE_LDLt || system == GPUSOLVE_DLt || system == GPUSOLVE_Lt)
+    const int both = system == GPUSOLVE_A || system == GPUSOLVE_LDLt;
+    if (both || system == GPUSOLVE_DLt || system == GPUSOLVE_Lt)
         random_multiply(f, 1, v);
-    if (system == GPUSOLVE_A || system == GPUSOLVE_LDLt || system == GPUSOLVE_LD || system == GPUSOLVE_L)
+    if (both || system == GPUSOLVE_DLt || system == GPUSOLVE_LD || system == GPUSOLVE_D)
+        random_scale(f, v);
+    if (both || system == GPUSOLVE_LD || system == GPUSOLVE_L)
         random_multiply(f, 0, v);
 }
 
@@ -220,9 +223,9 @@ static void try_round(uint64_t seed, random_limits most, const handles *backends
     for (int k = 0; k < count; k++) {
         uint64_t own = state; /* whatever the other backend has drawn */
         gpusolve_handle *handle = backends[k].handle[testing_coin(&own, 6)];
-        testing_in("seed %llu, %s, n %d, %d supernodes, %d numbers, %s, dtype %d%s", (unsigned long long)seed,
-                   f.tree, (int)f.data.n, (int)f.data.nsuper, (int)f.data.xsize,
-                   testing_backend_name(gpusolve_get_backend(handle)), (int)f.data.dtype,
+        testing_in("seed %llu, %s, kind %d, n %d, %d supernodes, %d numbers, %s, dtype %d%s",
+                   (unsigned long long)seed, f.tree, (int)f.data.kind, (int)f.data.n, (int)f.nsuper,
+                   (int)f.numbers, testing_backend_name(gpusolve_get_backend(handle)), (int)f.data.dtype,
                    f.steep ? ", steep" : "");
         try_factor(&f, handle, &own);
     }

@@ -1,7 +1,7 @@
 /*
- * Supernodal factors L L' of any shape, that no ordering would make: trees that are chains, stars or forests, wide
- * supernodes beside narrow ones, rows below that are all that a parent has or a single one, columns numbered in postorder
- * or not. And products with L and L', against which a solve is checked.
+ * Factors of any shape, that no ordering would make: trees that are chains, stars or forests, wide supernodes beside
+ * narrow ones, rows below that are all that a parent has or a single one, columns numbered in postorder or not; with
+ * supernodes, or by columns, L L' or L D L'. And products with L, L' and D, against which a solve is checked.
  */
 #ifndef RANDOM_FACTOR_H
 #define RANDOM_FACTOR_H
@@ -9,10 +9,14 @@
 #include "testing.h"
 
 typedef struct random_factor {
-    gpusolve_factor_data data; /* its arrays are those below */
+    gpusolve_factor_data data; /* its arrays are among those below */
+    int64_t numbers;           /* of all panels */
+    int64_t nsuper;
     int32_t *super, *pi, *px, *s, *perm;
+    int32_t *p, *i, *nz; /* by columns, or NULL */
     void *x;
-    double complex *l; /* the same numbers, rounded as those of x are; zeros above the diagonal */
+    double complex *l; /* L's panels, with numbers rounded as those of x are; zeros above the diagonal */
+    double *d;         /* D; all ones for L L' */
     int steep;         /* triangles are ill-conditioned on purpose */
     const char *tree;
 } random_factor;
@@ -150,7 +154,7 @@ static inline void random_structure(random_factor *f, random_limits most, uint64
         at[place[k]] = k;
 
     data->n = data->minor = n;
-    data->nsuper = count;
+    f->nsuper = count;
     f->super = random_array(count, sizeof *f->super);
     f->pi = random_array(count, sizeof *f->pi);
     f->px = random_array(count, sizeof *f->px);
@@ -191,12 +195,7 @@ static inline void random_structure(random_factor *f, random_limits most, uint64
         f->perm[i] = f->perm[j];
         f->perm[j] = old;
     }
-    data->ssize = f->pi[count];
-    data->xsize = f->px[count];
-    data->super = f->super;
-    data->pi = f->pi;
-    data->px = f->px;
-    data->s = f->s;
+    f->numbers = f->px[count];
     data->perm = testing_coin(state, 6) ? NULL : f->perm;
     void *scratch[] = {parent, width, place, at, rows, nr};
     for (size_t k = 0; k < sizeof scratch / sizeof *scratch; k++)
@@ -205,28 +204,70 @@ static inline void random_structure(random_factor *f, random_limits most, uint64
 
 /* --------------------------------------------------------------------------------------------- the numbers --- */
 
+/* The arrays with supernodes. */
+static inline void random_by_supernodes(random_factor *f) {
+    gpusolve_factor_data *data = &f->data;
+    data->nsuper = f->nsuper;
+    data->ssize = f->pi[f->nsuper];
+    data->xsize = f->numbers;
+    data->super = f->super;
+    data->pi = f->pi;
+    data->px = f->px;
+    data->s = f->s;
+}
+
+/* Those by columns, packed; with or without their lengths. */
+static inline void random_by_columns(random_factor *f, gpusolve_factor_kind kind, uint64_t *state) {
+    gpusolve_factor_data *data = &f->data;
+    f->p = random_array(data->n, sizeof *f->p);
+    f->i = random_array(f->numbers, sizeof *f->i);
+    f->nz = random_array(data->n, sizeof *f->nz);
+    int32_t at = 0;
+    for (int64_t s = 0; s < f->nsuper; s++)
+        for (int32_t j = f->super[s], first = f->pi[s]; j < f->super[s + 1]; j++, first++) {
+            f->p[j] = at;
+            for (int32_t t = first; t < f->pi[s + 1]; t++)
+                f->i[at++] = f->s[t];
+            f->nz[j] = at - f->p[j];
+        }
+    f->p[data->n] = at;
+    data->kind = kind;
+    data->xsize = at;
+    data->p = f->p;
+    data->i = f->i;
+    data->nz = testing_coin(state, 2) ? f->nz : NULL;
+}
+
 /* New numbers: rows and columns of L whose sums stay about as large as their diagonal entries, so that x is as large as b;
  * but steep triangles are up to thirty times that. NaNs above the diagonal. */
 static inline void random_numbers(random_factor *f, uint64_t *state) {
     const gpusolve_factor_data *data = &f->data;
-    const int is_complex = testing_is_complex(data->dtype);
+    const int is_complex = testing_is_complex(data->dtype), has_d = data->kind == GPUSOLVE_SIMPLICIAL_LDL;
     int32_t *entries = random_array(data->n, sizeof *entries); /* of a row */
-    for (int64_t s = 0; s < data->nsuper; s++)
+    for (int64_t s = 0; s < f->nsuper; s++)
         for (int32_t t = f->pi[s]; t < f->pi[s + 1]; t++)
             entries[f->s[t]] += f->super[s + 1] - f->super[s];
-    for (int64_t s = 0; s < data->nsuper; s++) {
+    for (int64_t s = 0; s < f->nsuper; s++) {
         const int32_t nc = f->super[s + 1] - f->super[s], nr = f->pi[s + 1] - f->pi[s];
         const double steep =
             f->steep && nc >= 32 && testing_coin(state, 2) ? pow(30, testing_random(state)) : 1;
         for (int32_t k = 0; k < nc; k++)
             for (int32_t r = 0; r < nr; r++) {
-                const int64_t at = f->px[s] + (int64_t)k * nr + r;
+                const int64_t of_panel = f->px[s] + (int64_t)k * nr + r, j = f->super[s] + k,
+                              at = f->p ? f->p[j] + r - k : of_panel;
                 const int32_t row = entries[f->s[f->pi[s] + r]];
                 const double scale = 0.5 * (r < nc ? steep : 1) / sqrt((double)(row > nr ? row : nr)),
                              re = testing_random(state), im = is_complex ? testing_random(state) : 0;
-                const double complex number = r < k ? NAN : r == k ? 1.5 + re / 2 : scale * CMPLX(re, im);
-                testing_store(data->dtype, f->x, at, number);
-                f->l[at] = r < k ? 0 : testing_fetch(data->dtype, f->x, at);
+                double complex number = r < k ? NAN : r == k ? 1.5 + re / 2 : scale * CMPLX(re, im);
+                if (has_d && r == k && testing_coin(state, 2))
+                    number = -number;
+                if (r >= k || !f->p)
+                    testing_store(data->dtype, f->x, at, number);
+                f->l[of_panel] = r < k ? 0 : testing_fetch(data->dtype, f->x, at);
+                if (r == k) {
+                    f->d[j] = has_d ? creal(f->l[of_panel]) : 1;
+                    f->l[of_panel] = has_d ? 1 : f->l[of_panel];
+                }
             }
     }
     free(entries);
@@ -236,16 +277,22 @@ static inline void random_numbers(random_factor *f, uint64_t *state) {
 static inline random_factor random_factor_new(random_limits most, uint64_t *state) {
     random_factor f = {.data = GPUSOLVE_FACTOR_DATA_INIT};
     random_structure(&f, most, state);
+    if (testing_coin(state, 3))
+        random_by_columns(&f, testing_coin(state, 2) ? GPUSOLVE_SIMPLICIAL_LL : GPUSOLVE_SIMPLICIAL_LDL,
+                          state);
+    else
+        random_by_supernodes(&f);
     f.data.dtype = testing_coin(state, 2) ? GPUSOLVE_DOUBLE : (gpusolve_dtype)testing_random_below(state, 4);
     f.steep = testing_coin(state, 5);
     f.x = random_array(f.data.xsize, testing_bytes(f.data.dtype));
-    f.l = random_array(f.data.xsize, sizeof *f.l);
+    f.l = random_array(f.numbers, sizeof *f.l);
+    f.d = random_array(f.data.n, sizeof *f.d);
     f.data.x = f.x;
     return f;
 }
 
 static inline void random_factor_free(random_factor *f) {
-    void *arrays[] = {f->super, f->pi, f->px, f->s, f->perm, f->x, f->l};
+    void *arrays[] = {f->super, f->pi, f->px, f->s, f->perm, f->p, f->i, f->nz, f->x, f->l, f->d};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         free(arrays[k]);
 }
@@ -270,7 +317,7 @@ static inline void random_vector_free(random_vector *v) {
 /* v = L v, or L' v if transposed */
 static inline void random_multiply(const random_factor *f, int transposed, random_vector *v) {
     random_vector sum = random_vector_new(f->data.n);
-    for (int64_t s = 0; s < f->data.nsuper; s++) {
+    for (int64_t s = 0; s < f->nsuper; s++) {
         const int32_t nc = f->super[s + 1] - f->super[s], nr = f->pi[s + 1] - f->pi[s],
                       *row = f->s + f->pi[s];
         for (int32_t k = 0; k < nc; k++) {
@@ -285,6 +332,14 @@ static inline void random_multiply(const random_factor *f, int transposed, rando
     }
     random_vector_free(v);
     *v = sum;
+}
+
+/* v = D v */
+static inline void random_scale(const random_factor *f, random_vector *v) {
+    for (int64_t i = 0; i < f->data.n; i++) {
+        v->value[i] *= f->d[i];
+        v->size[i] *= fabs(f->d[i]);
+    }
 }
 
 /* v(i) = v(perm(i)) */
