@@ -382,17 +382,20 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  *   b          [in] n x nrhs, the factor's dtype; nrhs = 0 is a quick return
  *   x          [out] n x nrhs; may be b itself (same values, order and ld), else must not overlap it
  *
- * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there
- * are up to six sets of bits, for the sake of speed, by how many columns are solved at a time: as many as
- * the workspace is for (if they are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 16
- * have no order of their own), and in the end those that are left. More than 32 columns in a workspace for
- * more than 32 are summed in an order of their own, and more than 64 in one for more than 64 in another, unless
- * the factor is small; so are 17 to 32 columns, of real numbers 9 to 16, too, and 2 to 8, unless the factor is
- * tiny, and of complex ones all from 5 to 32, or, by the factor, from 3; 9 to 64 real columns of a small factor are
- * summed as 2 to 8 are; all others keep to the sixth, and so does a solve of 2 columns, of a smaller factor of 3, 4
- * or 8 at most, in a workspace for more than one: they are solved side by side. In all but that one the sums in single precision are in double
- * precision. In a workspace of a handle with options.same_bits all do: 2 to 32 columns may take up to twice as
- * long then (in single precision, and complex ones, up to five times), and more than 32 four times and longer.
+ * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there are up to six
+ * sets of bits, for the sake of speed, by how many columns are solved at a time: as many as the workspace is for (if they
+ * are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 16 have no order of their own), and in the end
+ * those that are left.
+ *   1  one column; 2, 3, 4 or 8 at most of a small factor, by its size, if the workspace is for more than one and these are
+ *      all: they are solved side by side; and what is in no other set
+ *   2  2 to 8 real columns, unless the factor is tiny; 9 to 64 of a small one
+ *   3  9 to 16 real columns of others
+ *   4  17 to 32 of others; complex ones from 5, by the factor from 3, to 32
+ *   5  33 to 64 of others in a workspace for more than 32, and all in one for no more than 64
+ *   6  more than 64 in a workspace for more than 64
+ * In all but the first the sums in single precision are in double precision. In a workspace of a handle with
+ * options.same_bits all columns have the first: 2 to 32 may take up to twice as long then (in single precision, and complex
+ * ones, up to five times), and more than 32 four times and longer.
  *
  * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
  * substitution would not reach, for products with blocks of numbers take their zeros along.
