@@ -14,23 +14,29 @@
 static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 
 /*
- * Real numbers, so many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a
- * vector's, both in double precision, at the memory's bandwidth; single: of the panels' times, what they take in single
- * precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its fifteen
+ * So many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a vector's, both in
+ * double precision, the vector's of real numbers, at the memory's bandwidth; single: of the panels' times, what they take in
+ * single precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its fifteen
  * cases are within 15 %, the worst are 12, 18, 14, 17, 34 and 21 % off; without the cases that groups side by side solve.
  * An H100's constants (h100-cudss.jsonl) are 0.84 to 1 of these for levels, 0.78 to 0.95 for panels, and 0.72 to 0.82 for
- * vectors, and 0.7 to 1 in single precision.
+ * vectors, and 0.7 to 1 in single precision. Of complex numbers, one and those that are tasks, by --dtype z of
+ * h200-complex.jsonl: for its seven cases the worst are 7, 12, 13, 8 and 7 % off.
  */
 typedef struct measured {
     int32_t columns;
     double level_us, upper, vectors, single;
 } measured;
-static const measured solves[] = {{1, 3.06, 1.07, 70.6, 0.68},  {8, 4.60, 1.17, 25.6, 0.87},
-                                  {16, 7.22, 1.20, 21.6, 0.80}, {32, 8.01, 1.44, 18.2, 0.86},
-                                  {64, 8.01, 2.41, 16.0, 0.93}, {256, 9.65, 8.82, 15.8, 0.93}};
+static const measured of_real[] = {{1, 3.06, 1.07, 70.6, 0.68},  {8, 4.60, 1.17, 25.6, 0.87},
+                                   {16, 7.22, 1.20, 21.6, 0.80}, {32, 8.01, 1.44, 18.2, 0.86},
+                                   {64, 8.01, 2.41, 16.0, 0.93}, {256, 9.65, 8.82, 15.8, 0.93}},
+                      of_complex[] = {{1, 3.81, 1.80, 143.6, 1},
+                                      {16, 9.38, 3.52, 71.0, 1},
+                                      {32, 11.96, 5.27, 60.3, 1},
+                                      {64, 12.28, 9.90, 55.7, 1},
+                                      {256, 17.35, 35.03, 52.5, 1}};
 
 /* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
-static measured constants_of(int64_t nrhs) {
+static measured constants_of(const measured *solves, int64_t nrhs) {
     int k = 0;
     while (solves[k].columns < nrhs)
         k++;
@@ -46,21 +52,23 @@ static measured constants_of(int64_t nrhs) {
 }
 
 /* One block of right-hand sides, GSV_MANY_GROUPS times GSV_MANY_COLUMNS at most. */
-static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, int floats,
+static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype,
                             int64_t nrhs) {
     if (nrhs == 0)
         return 0;
-    const measured m = constants_of(nrhs);
-    const double panels = 2 * (double)upper_numbers * sizeof(double) * (floats ? m.single : 1),
+    const int is_complex = dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    const measured m = constants_of(is_complex ? of_complex : of_real, nrhs);
+    const double panels = 2 * (double)upper_numbers * (is_complex ? 2 : 1) * sizeof(double) *
+                          (dtype == GPUSOLVE_FLOAT ? m.single : 1),
                  vector = (double)n * m.columns * sizeof(double);
     return 0.5 * (double)cost->hops * m.level_us +
            1e6 * (m.upper * panels + m.vectors * vector) / cost->bytes_per_s;
 }
 
-double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, int floats) {
+double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype) {
     const int64_t widest = GSV_MANY_GROUPS * GSV_MANY_COLUMNS;
-    return (double)(cost->nrhs / widest) * predict_block(cost, n, upper_numbers, floats, widest) +
-           predict_block(cost, n, upper_numbers, floats, cost->nrhs % widest);
+    return (double)(cost->nrhs / widest) * predict_block(cost, n, upper_numbers, dtype, widest) +
+           predict_block(cost, n, upper_numbers, dtype, cost->nrhs % widest);
 }
 
 typedef struct share {
@@ -114,10 +122,13 @@ double gsv_cuda_side_us(const gsv_plan *plan) {
     return 3.1e-6 * (double)plan->tiles->panel_ptr[plan->l.nsuper] + 370e-6 * (double)plan->l.n;
 }
 
-/* From solves on an H200, of 12 factors. */
-double gsv_cuda_ones_us(const gsv_plan *plan, int floats) {
-    return (floats ? 1.7e-6 : 3.3e-6) * (double)plan->tiles->panel_ptr[plan->l.nsuper] +
-           100e-6 * (double)plan->l.n;
+/* From solves on an H200, of a dozen factors, of five in complex numbers. */
+double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const double panels = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16e-6
+                          : dtype == GPUSOLVE_FLOAT        ? 1.7e-6
+                                                           : 3.3e-6,
+                 columns = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 150e-6 : 100e-6;
+    return panels * (double)plan->tiles->panel_ptr[plan->l.nsuper] + columns * (double)plan->l.n;
 }
 
 /* The launches of both sweeps where the upper tree is a stream. */
@@ -192,13 +203,13 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     }
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
-    if ((factor->dtype == GPUSOLVE_DOUBLE || floats) && is_measured) {
+    if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && is_measured) {
         gpusolve_cost group = *cost;
         group.nrhs = together;
-        cost->predicted_us = gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - branches.numbers, floats) *
-                                 (one_by_one ? (double)cost->nrhs : 1) +
-                             (groups - 1) * gsv_cuda_side_us(plan) +
-                             (ones - 1) * gsv_cuda_ones_us(plan, floats);
+        cost->predicted_us =
+            gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - branches.numbers, factor->dtype) *
+                (one_by_one ? (double)cost->nrhs : 1) +
+            (groups - 1) * gsv_cuda_side_us(plan) + (ones - 1) * gsv_cuda_ones_us(plan, factor->dtype);
     }
     cost->flops_per_s = FLOPS_PER_S;
     cost->hop_us = HOP_US;

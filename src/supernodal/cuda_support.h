@@ -136,13 +136,13 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
  * or the 32 of them that have a class of their own. */
 int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs);
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
-/* What a solve takes of real numbers, from cost's nrhs, hops and bytes_per_s; upper_numbers: of the supernodes that are
- * in no branch; floats: in single precision. */
-double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, int floats);
+/* What a solve takes, but of complex numbers in single precision, from cost's nrhs, hops and bytes_per_s; upper_numbers: of
+ * the supernodes that are in no branch. */
+double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype);
 /* What each group of right-hand sides beside the first one adds to that: microseconds. */
 double gsv_cuda_side_us(const gsv_plan *plan);
 /* The same of right-hand sides each of which is a group. */
-double gsv_cuda_ones_us(const gsv_plan *plan, int floats);
+double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_summary(const gpusolve_factor *factor, struct gsv_text *text);
 
 /* cuda_selection.cu */

@@ -116,6 +116,11 @@ class Scripts(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("8: level_us %s upper" % found, done.stdout.splitlines()[1])
         self.file.write_text("".join(json.dumps(r) + "\n" for r in records))
+        # complex numbers by themselves
+        self.file.write_text("".join(json.dumps(dict(r, dtype="z")) + "\n" for r in records))
+        self.assertEqual(self.run_script("fit").stdout, "")
+        self.assertIn("1: level_us 3.00 upper 1.00 vectors 50.0", self.run_script("fit", "--dtype", "z").stdout)
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in records))
         # in single precision panels take 0.6 of their time; of some of these records they are the larger part
         single = Path(self.folder.name) / "single.jsonl"
         panels = [1.0 * 2 * (r["stored_bytes"] - r["tiers"]["branch"]["bytes"]) / 4e6 for r in records]

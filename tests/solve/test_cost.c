@@ -32,10 +32,10 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* By wall and hops; but real numbers whose upper tree is a stream or tasks by measured solves (test_cuda_cost.c has these),
- * as without an upper tree they may be. Streams are groups of one or of eight side by side. */
+/* By wall and hops; but where the upper tree is a stream or tasks by measured solves (test_cuda_cost.c has these), as
+ * without an upper tree it may be. Streams are groups of one or of eight side by side. */
 static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost *cost, int64_t n,
-                             int is_complex, double compute_us) {
+                             double compute_us) {
     const double all_us = 1e6 * (double)(cost->bytes + cost->vector_bytes) / cost->bytes_per_s;
     double predicted_us = larger(all_us, compute_us) + (double)cost->hops * cost->hop_us;
 #ifdef GPUSOLVE_WITH_CUDA
@@ -56,17 +56,17 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         }
         upper_bytes += strcmp(cost->tier[i].name, "branch") ? cost->tier[i].bytes : 0;
     }
-    const double by_solves = larger(gsv_cuda_predict(&group, n, upper_bytes / (int64_t)sizeof(double), 0) +
-                                        (groups - 1) * gsv_cuda_side_us(&factor->plan) +
-                                        (ones - 1) * gsv_cuda_ones_us(&factor->plan, 0),
-                                    cost->wall_us);
+    const double by_solves = larger(
+        gsv_cuda_predict(&group, n, upper_bytes / (int64_t)testing_bytes(factor->dtype), factor->dtype) +
+            (groups - 1) * gsv_cuda_side_us(&factor->plan) +
+            (ones - 1) * gsv_cuda_ones_us(&factor->plan, factor->dtype),
+        cost->wall_us);
     const int may_be = upper_bytes == 0 && fabs(cost->predicted_us - by_solves) <= 1e-9 * by_solves;
-    if (!is_complex && cost->nrhs > 0 && (measured || may_be))
+    if (cost->nrhs > 0 && (measured || may_be))
         predicted_us = by_solves;
 #else
     (void)factor;
     (void)n;
-    (void)is_complex;
 #endif
     CHECK_BELOW(fabs(cost->predicted_us - predicted_us), 1e-9 * predicted_us);
 }
@@ -98,7 +98,7 @@ static void check(gpusolve_handle *handle, const gpusolve_factor *factor, const 
     CHECK_BELOW(fabs(cost.wall_us - wall_us), 1e-9 * wall_us + 1e-30);
     CHECK(cost.predicted_us >= cost.wall_us);
     if (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA)
-        check_prediction(factor, &cost, (int64_t)l->n, is_complex, compute_us);
+        check_prediction(factor, &cost, (int64_t)l->n, compute_us);
 
     /* a bandwidth of the caller's, so small that nothing else counts */
     REQUIRE(gpusolve_factor_cost(handle, factor, nrhs, 1e3, &other) == GPUSOLVE_OK);

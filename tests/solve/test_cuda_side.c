@@ -150,7 +150,7 @@ static void check_cost(const problem *p) {
     for (int i = 0; i < cost.tiers; i++)
         upper += strcmp(cost.tier[i].name, "branch") ? cost.tier[i].bytes : 0;
     const double by_solves =
-        gsv_cuda_predict(&cost, p->n, upper / (int64_t)testing_bytes(p->dtype), p->dtype == GPUSOLVE_FLOAT);
+        gsv_cuda_predict(&cost, p->n, upper / (int64_t)testing_bytes(p->dtype), p->dtype);
     CHECK_BELOW(fabs(cost.predicted_us - fmax(by_solves, cost.wall_us)), 1e-9 * cost.predicted_us);
 }
 
