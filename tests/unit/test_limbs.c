@@ -172,7 +172,7 @@ static int64_t walk_limb(walk *w, const gsv_limb *limb, const gsv_limb *next) {
 static int32_t check_limbs(const char *spec, cholmod_common *common) {
     testing_in("%s", spec);
     plan_example e;
-    open_example(&e, testing_load(spec, common), common);
+    open_named(&e, spec, common);
     const gsv_plan *plan = &e.plan;
     walk *w = calloc(1, sizeof *w);
     REQUIRE(w);
@@ -211,6 +211,10 @@ static int32_t check_limbs(const char *spec, cholmod_common *common) {
     return count;
 }
 
+static void check_random(const char *spec, cholmod_common *common) {
+    check_limbs(spec, common);
+}
+
 int main(void) {
     cholmod_common common;
     cholmod_start(&common);
@@ -227,6 +231,7 @@ int main(void) {
         CHECK(check_limbs("grid3d:26", &common) > 1);
         CHECK(check_limbs("grid2d:300", &common) > 1);
         CHECK(check_limbs("shell:90", &common) > 1);
+        with_random(100, check_random, &common);
     }
     CHECK(seen == (IN_CHUNKS | INNER | BRINGS | BRINGS_TWO | NARROW | WIDE | SEVERAL | MORE | COLLIDES |
                    KEEPS_APART));

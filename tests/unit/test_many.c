@@ -6,6 +6,7 @@
  * added once, nothing read before it is written, nor after a task has read and discarded it (cuda_many_discard.cuh).
  */
 #include "many_reference.h"
+#include "plan_example.h"
 
 #include "cholmod_helpers.h"
 #include "memory.h"
@@ -346,6 +347,14 @@ static void check_panel(int32_t nr, int32_t nc) {
     check_structure(&structure, 0);
 }
 
+static void check_random(const char *spec, cholmod_common *common) {
+    plan_example e;
+    testing_in("%s", spec);
+    open_named(&e, spec, common);
+    check_plan(&e.plan);
+    close_example(&e, common);
+}
+
 int main(void) {
     static const int32_t sizes[] = {1, 15, 16, 17, 127, 128, 129, 255, 256, 257, 400, 700};
     cholmod_common common;
@@ -359,6 +368,7 @@ int main(void) {
     check_matrix("elasticity3d:12", 1, &common);
     check_matrix("grid3d:16", 1, &common);
     CHECK(fewer_seen > 0);
+    with_random(30, check_random, &common);
     cholmod_finish(&common);
     return testing_done();
 }
