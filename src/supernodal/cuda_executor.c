@@ -12,7 +12,7 @@
  * All on the handle's stream. The sweeps of a workspace are graphs that were recorded when it was created
  * (cuda_workspace.h); while the stream is being captured their launches go into the user's graph one by one. Nothing is
  * allocated, and nothing waits, unless operands are in host memory: then they pass through whichever of y and x is free
- * at the time, and the call waits for the result.
+ * at the time, or, of columns side by side, through what room y has behind them, and the call waits for the result.
  */
 #include "cuda_workspace.h"
 
@@ -74,8 +74,9 @@ static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
         return call->many->scale(n, d, v, wide.many.columns, call->stream);
     const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
     const int nr = sweeps->classes[wide.k];
-    const int64_t group =
-        (int64_t)n * nr * (nr > 1 ? (int64_t)sizeof(double) : (int64_t)gsv_dtype_bytes(call->factor->dtype));
+    const gsv_device_plan *plan = &call->device->plan;
+    const int64_t group = nr > 1 ? plan->side_vector * (int64_t)sizeof(double)
+                                 : plan->one_vector * (int64_t)gsv_dtype_bytes(call->factor->dtype);
     cudaError_t error = cudaSuccess;
     for (int g = 0; g < wide.groups && error == cudaSuccess; g++)
         error = sweeps->scale(n, d, (char *)v + g * group, nr, call->stream);

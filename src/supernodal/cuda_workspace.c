@@ -39,7 +39,7 @@ int gsv_cuda_one_by_one(const gsv_plan *plan, const gsv_sweep_functions *sweeps,
                         int k, int64_t columns) {
     enum { LEAST = 8192 }; /* numbers above the branches: with fewer, levels are faster for two */
     return columns == 2 && k > 0 && plan->tiles->stream.numbers >= LEAST && !is_stream(sweeps, form, k) &&
-           !form->level_by_level && !form->level_by_level_above && form->stream_blocks[0][0] > 0;
+           gsv_cuda_streams_one(form);
 }
 
 /* Bytes of a vector's number, for nr right-hand sides: as many as any of their sweeps wants. */

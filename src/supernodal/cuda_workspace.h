@@ -3,8 +3,8 @@
  * as CUDA graphs, recorded when it is created, one for each class of right-hand sides (1, 4, 8, 16, 32 side by side; with
  * more, of real numbers with more than 16, of complex ones with more than 4, 16, 32 and multiples of 64 up to 256 by
  * kernels of their own, cuda_many.cuh; real numbers are 16 by these at least forward); and for some groups of eight real
- * numbers side by side (stream.h). One right-hand side, and several groups of one, are launched without a graph if
- * operands are on the device, for the first launch reads b and the last one writes x.
+ * numbers side by side (stream.h). Several groups of one, and one if its operands are on the device, are
+ * launched without a graph, for the first launch reads b and the last one writes x.
  *
  * A wait that a kernel gives up is told to the host by a word of pinned memory, which the next call reads.
  */

@@ -52,6 +52,9 @@ class Scripts(unittest.TestCase):
     def test_table_of_some(self):
         done = self.run_script("table", "--cases", "second", "--peers", "cholmod")
         self.assertEqual(done.stdout.splitlines()[2:], ["| second | 10 | 5 | 100 |"])
+        done = self.run_script("table", "--peers", "cholmod", "--peer-nrhs", "32,8")
+        self.assertEqual(done.stdout.splitlines()[::2], [
+            "| case | wall | nrhs 1 | 32 | CHOLMOD, nrhs 32 / 8 |", "| first | 10 | 20 | 32 | 9000 / - |"])
         self.assertNotEqual(self.run_script("table", "--cases", "third").returncode, 0)
         self.assertNotEqual(self.run_script("table", "--dtype", "s").returncode, 0)
 

@@ -91,8 +91,8 @@ static double *random_weights(int64_t columns, uint64_t *state) {
 }
 
 static gpusolve_dense random_block(const random_factor *f, int64_t rows, int64_t columns, uint64_t *state) {
-    const gpusolve_order order = testing_coin(state, 3) ? GPUSOLVE_ROW_MAJOR : GPUSOLVE_COL_MAJOR;
-    return testing_block(f->data.dtype, order, rows, columns, testing_coin(state, 2) ? 0 : 3);
+    const gpusolve_order order = random_coin(state, 3) ? GPUSOLVE_ROW_MAJOR : GPUSOLVE_COL_MAJOR;
+    return testing_block(f->data.dtype, order, rows, columns, random_coin(state, 2) ? 0 : 3);
 }
 
 /* ----------------------------------------------------------------------------------------------- solves --- */
@@ -100,15 +100,15 @@ static gpusolve_dense random_block(const random_factor *f, int64_t rows, int64_t
 static void try_solve(const random_factor *f, gpusolve_handle *handle, const gpusolve_factor *factor,
                       int64_t columns, uint64_t *state) {
     const gpusolve_system system =
-        testing_coin(state, 2) ? GPUSOLVE_A : (gpusolve_system)testing_random_below(state, 9);
-    const int on_device = gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA && testing_coin(state, 2);
-    const int in_place = testing_coin(state, 4);
+        random_coin(state, 2) ? GPUSOLVE_A : (gpusolve_system)testing_random_below(state, 9);
+    const int on_device = gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA && random_coin(state, 2);
+    const int in_place = random_coin(state, 4);
     char round[sizeof testing_context];
     memcpy(round, testing_context, sizeof round);
     gpusolve_workspace *workspace = NULL;
     int64_t room = 0;
-    if (!testing_coin(state, 4)) {
-        room = testing_coin(state, 2) ? columns : random_columns(state);
+    if (!random_coin(state, 4)) {
+        room = random_coin(state, 2) ? columns : random_columns(state);
         CHECK_STATUS(gpusolve_workspace_create(handle, factor, room, &workspace), GPUSOLVE_OK);
     }
     testing_in("%.150s, system %d, %d columns, workspace for %d, %s%s", round, (int)system, (int)columns,
@@ -177,6 +177,7 @@ static void try_selection(const random_factor *f, gpusolve_handle *handle, const
             difference = testing_worse(difference, cabs(testing_get(&part, k, j) - right));
             largest = testing_worse(largest, cabs(right));
         }
+    CHECK(isfinite(difference) && isfinite(largest));
     if (!f->steep)
         CHECK_BELOW(difference, largest * LIMIT * testing_epsilon(f->data.dtype) + DBL_MIN);
     CHECK(testing_padding_untouched(&x) && testing_padding_untouched(&part));
@@ -199,11 +200,11 @@ static void try_factor(random_factor *f, gpusolve_handle *handle, uint64_t *stat
         const int64_t most = 1 + (INT64_C(1) << 21) / f->data.n;
         if (columns > most)
             columns = most;
-        if (times == 2 && testing_coin(state, 2)) {
+        if (times == 2 && random_coin(state, 2)) {
             random_numbers(f, state);
             CHECK_STATUS(gpusolve_factor_refresh(handle, factor, &f->data), GPUSOLVE_OK);
         }
-        if (testing_coin(state, 6))
+        if (random_coin(state, 6))
             try_selection(f, handle, factor, columns, state);
         else
             try_solve(f, handle, factor, columns, state);
@@ -217,12 +218,11 @@ typedef struct handles {
 } handles;
 
 static void try_round(uint64_t seed, random_limits most, const handles *backends, int count) {
-    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
-    testing_random_bits(&state);
+    uint64_t state = random_start(seed);
     random_factor f = random_factor_new(most, &state);
     for (int k = 0; k < count; k++) {
         uint64_t own = state; /* whatever the other backend has drawn */
-        gpusolve_handle *handle = backends[k].handle[testing_coin(&own, 6)];
+        gpusolve_handle *handle = backends[k].handle[random_coin(&own, 6)];
         testing_in("seed %llu, %s, kind %d, n %d, %d supernodes, %d numbers, %s, dtype %d%s",
                    (unsigned long long)seed, f.tree, (int)f.data.kind, (int)f.data.n, (int)f.nsuper,
                    (int)f.numbers, testing_backend_name(gpusolve_get_backend(handle)), (int)f.data.dtype,

@@ -26,13 +26,20 @@ typedef struct random_limits {
     int64_t numbers, columns, supernodes;
 } random_limits;
 
-static inline int testing_coin(uint64_t *state, int64_t one_in) {
+/* Where the numbers of factor `seed` begin. */
+static inline uint64_t random_start(uint64_t seed) {
+    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    testing_random_bits(&state);
+    return state;
+}
+
+static inline int random_coin(uint64_t *state, int64_t one_in) {
     return testing_random_below(state, one_in) == 0;
 }
 
 /* 1 to most; half of the times small ones are as likely as large ones. */
 static inline int64_t random_size(uint64_t *state, int64_t most) {
-    if (testing_coin(state, 2))
+    if (random_coin(state, 2))
         return 1 + testing_random_below(state, most);
     const double part = (double)(testing_random_bits(state) >> 11) * 0x1p-53;
     const int64_t size = (int64_t)exp(part * log((double)most + 1));
@@ -59,7 +66,7 @@ static inline int64_t random_parent(int tree, int64_t k, uint64_t *state) {
     case 5:
         return k - 1 - testing_random_below(state, k < 8 ? k : 8);
     case 6:
-        return testing_coin(state, 8) ? -1 : testing_random_below(state, k);
+        return random_coin(state, 8) ? -1 : testing_random_below(state, k);
     default:
         return testing_random_below(state, k);
     }
@@ -100,7 +107,7 @@ static inline int64_t random_width(int style, int64_t k, int64_t widest, uint64_
     case 1:
         return 1 + testing_random_below(state, 40);
     case 2:
-        return testing_coin(state, 12) ? random_size(state, widest) : 1 + testing_random_below(state, 12);
+        return random_coin(state, 12) ? random_size(state, widest) : 1 + testing_random_below(state, 12);
     default:
         return 1 + (int64_t)((double)widest / sqrt((double)k + 1));
     }
@@ -134,8 +141,8 @@ static inline void random_structure(random_factor *f, random_limits most, uint64
               style = (int)testing_random_below(state, 4);
     const int64_t numbers = random_size(state, most.numbers), columns = random_size(state, most.columns);
     const int64_t wanted = random_size(state, most.supernodes),
-                  widest = testing_coin(state, 3) ? 300 + testing_random_below(state, 1200)
-                                                  : random_size(state, 300);
+                  widest = random_coin(state, 3) ? 300 + testing_random_below(state, 1200)
+                                                 : random_size(state, 300);
     f->tree = random_trees[tree];
     int64_t *parent = random_array(wanted, sizeof *parent), *width = random_array(wanted, sizeof *width),
             *place = random_array(wanted, sizeof *place), *at = random_array(wanted, sizeof *at);
@@ -149,7 +156,7 @@ static inline void random_structure(random_factor *f, random_limits most, uint64
         n += nc;
         triangles += nc * nc;
     }
-    random_order(parent, count, !testing_coin(state, 3), place);
+    random_order(parent, count, !random_coin(state, 3), place);
     for (int64_t k = 0; k < count; k++)
         at[place[k]] = k;
 
@@ -189,14 +196,14 @@ static inline void random_structure(random_factor *f, random_limits most, uint64
     }
     for (int32_t i = 0; i < n; i++)
         f->perm[i] = i;
-    for (int64_t i = n - 1; i > 0 && !testing_coin(state, 1000000); i--) {
+    for (int64_t i = n - 1; i > 0; i--) {
         const int64_t j = testing_random_below(state, i + 1);
         const int32_t old = f->perm[i];
         f->perm[i] = f->perm[j];
         f->perm[j] = old;
     }
     f->numbers = f->px[count];
-    data->perm = testing_coin(state, 6) ? NULL : f->perm;
+    data->perm = random_coin(state, 6) ? NULL : f->perm;
     void *scratch[] = {parent, width, place, at, rows, nr};
     for (size_t k = 0; k < sizeof scratch / sizeof *scratch; k++)
         free(scratch[k]);
@@ -235,7 +242,7 @@ static inline void random_by_columns(random_factor *f, gpusolve_factor_kind kind
     data->xsize = at;
     data->p = f->p;
     data->i = f->i;
-    data->nz = testing_coin(state, 2) ? f->nz : NULL;
+    data->nz = random_coin(state, 2) ? f->nz : NULL;
 }
 
 /* New numbers: rows and columns of L whose sums stay about as large as their diagonal entries, so that x is as large as b;
@@ -250,7 +257,7 @@ static inline void random_numbers(random_factor *f, uint64_t *state) {
     for (int64_t s = 0; s < f->nsuper; s++) {
         const int32_t nc = f->super[s + 1] - f->super[s], nr = f->pi[s + 1] - f->pi[s];
         const double steep =
-            f->steep && nc >= 32 && testing_coin(state, 2) ? pow(30, testing_random(state)) : 1;
+            f->steep && nc >= 32 && random_coin(state, 2) ? pow(30, testing_random(state)) : 1;
         for (int32_t k = 0; k < nc; k++)
             for (int32_t r = 0; r < nr; r++) {
                 const int64_t of_panel = f->px[s] + (int64_t)k * nr + r, j = f->super[s] + k,
@@ -259,7 +266,7 @@ static inline void random_numbers(random_factor *f, uint64_t *state) {
                 const double scale = 0.5 * (r < nc ? steep : 1) / sqrt((double)(row > nr ? row : nr)),
                              re = testing_random(state), im = is_complex ? testing_random(state) : 0;
                 double complex number = r < k ? NAN : r == k ? 1.5 + re / 2 : scale * CMPLX(re, im);
-                if (has_d && r == k && testing_coin(state, 2))
+                if (has_d && r == k && random_coin(state, 2))
                     number = -number;
                 if (r >= k || !f->p)
                     testing_store(data->dtype, f->x, at, number);
@@ -277,13 +284,13 @@ static inline void random_numbers(random_factor *f, uint64_t *state) {
 static inline random_factor random_factor_new(random_limits most, uint64_t *state) {
     random_factor f = {.data = GPUSOLVE_FACTOR_DATA_INIT};
     random_structure(&f, most, state);
-    if (testing_coin(state, 3))
-        random_by_columns(&f, testing_coin(state, 2) ? GPUSOLVE_SIMPLICIAL_LL : GPUSOLVE_SIMPLICIAL_LDL,
+    if (random_coin(state, 3))
+        random_by_columns(&f, random_coin(state, 2) ? GPUSOLVE_SIMPLICIAL_LL : GPUSOLVE_SIMPLICIAL_LDL,
                           state);
     else
         random_by_supernodes(&f);
-    f.data.dtype = testing_coin(state, 2) ? GPUSOLVE_DOUBLE : (gpusolve_dtype)testing_random_below(state, 4);
-    f.steep = testing_coin(state, 5);
+    f.data.dtype = random_coin(state, 2) ? GPUSOLVE_DOUBLE : (gpusolve_dtype)testing_random_below(state, 4);
+    f.steep = random_coin(state, 5);
     f.x = random_array(f.data.xsize, testing_bytes(f.data.dtype));
     f.l = random_array(f.numbers, sizeof *f.l);
     f.d = random_array(f.data.n, sizeof *f.d);

@@ -43,7 +43,7 @@ static inline void open_example(plan_example *e, cholmod_sparse *a, cholmod_comm
 /* The factor number `seed` of random_factor.h: its pattern. */
 static inline void open_random(plan_example *e, uint64_t seed) {
     const random_limits most = {300000, 8000, 6000};
-    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    uint64_t state = random_start(seed);
     e->a = NULL;
     e->l = NULL;
     e->random = random_factor_new(most, &state);
