@@ -75,15 +75,19 @@ __device__ __forceinline__ void put_row(const Branch &b, const gsv_branch_node &
 #pragma unroll
         for (int n = 0; n < N; n++)
             acc[n][0] = acc[n][1] = not_a_number<double>();
-    double *to = &b.updates[(node.update - b.outside + i - node.nc) * lower_row<N>::STRIDE];
-    if (i < node.nc)
-        to = &b.x[int64_t(node.column + i) * b.nrhs];
-    else if (root >= 0)
-        to = &b.u[(root + i - node.nc) * b.nrhs];
-    if (i < node.nr)
+    auto put = [&](auto store, double *to) {
 #pragma unroll
         for (int n = 0; n < N; n++)
-            store_run(to + 8 * n + c, acc[n]);
+            store(to + 8 * n + c, acc[n]);
+    };
+    const auto outside = [](double *to, const double(&two)[2]) { store_run_global(to, two); };
+    if (i < node.nc)
+        put(outside, &b.x[int64_t(node.column + i) * b.nrhs]);
+    else if (i < node.nr && root >= 0)
+        put(outside, &b.u[(root + i - node.nc) * b.nrhs]);
+    else if (i < node.nr)
+        put([](double *to, const double(&two)[2]) { store_run(to, two); },
+            &b.updates[(node.update - b.outside + i - node.nc) * lower_row<N>::STRIDE]);
 }
 
 /* A front of at most LEAF_ROWS rows and LEAF_COLUMNS columns without children, no root: its numbers,
@@ -135,7 +139,7 @@ template <int N> struct small_leaf {
 #pragma unroll
         for (int n = 0; n < N; n++) {
             if (row < nc)
-                store_run(x + 8 * n, acc[0][n]);
+                store_run_global(x + 8 * n, acc[0][n]);
             else if (row < nr)
                 store_run(to + 8 * n, acc[0][n]);
             if (8 + row < nr)

@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
 #pragma unroll 2
         for (int i = lane / 4; i < outside; i += 8) {
             double2 *at = sums + (gsv_walk_place(walk.own + i) ^ lane % 4);
-            *reinterpret_cast<double2 *>(out + i * columns + 2 * (lane % 4)) = *at;
+            store_run_global(out + i * columns + 2 * (lane % 4), *at);
             *at = make_double2(0, 0);
         }
         wait_for_own_copies();
@@ -332,7 +332,7 @@ __device__ __forceinline__ void many_backward_pack(const Walk &walk, const gsv_b
             walk.add_product_warp(sum, a[e], v[e]);
     }
     if (g < pack.nc)
-        *reinterpret_cast<double2 *>(y + list[g] * columns + 2 * q) = make_double2(sum[0], sum[1]);
+        store_run_global(y + list[g] * columns + 2 * q, sum);
 }
 
 /* A node of up to 8 TILES columns; its rows of the vectors become the solution. */
@@ -374,10 +374,9 @@ __device__ __forceinline__ void many_backward_node(const Walk &walk, const gsv_b
 #pragma unroll
     for (int m = 0; m < TILES; m++) {
         const int j = 8 * m + g;
-        const double2 pair = make_double2(sum[m][0], sum[m][1]);
         if (j < nc) {
-            *reinterpret_cast<double2 *>(y + (node.column + j) * columns + 2 * q) = pair;
-            walk.vectors[gsv_walk_place(node.update + j) ^ q] = pair;
+            store_run_global(y + (node.column + j) * columns + 2 * q, sum[m]);
+            walk.vectors[gsv_walk_place(node.update + j) ^ q] = make_double2(sum[m][0], sum[m][1]);
         }
     }
 }

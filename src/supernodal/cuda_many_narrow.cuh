@@ -122,6 +122,22 @@ __device__ __forceinline__ void begin_panel_columns_block(const gsv_device_plan 
     commit_copies();
 }
 
+/* to[i] = from[i] - less, i < count: AT_ONCE of a thread's are requested before it writes one, which the compiler would not
+ * do by itself. */
+template <int THREADS, int AT_ONCE, typename T>
+__device__ __forceinline__ void bring_list_block(T *to, const T *from, int count, T less = 0) {
+    for (int i0 = threadIdx.x; i0 < count; i0 += AT_ONCE * THREADS) {
+        T value[AT_ONCE];
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; q++)
+            value[q] = i0 + q * THREADS < count ? from[i0 + q * THREADS] : 0;
+#pragma unroll
+        for (int q = 0; q < AT_ONCE; q++)
+            if (i0 + q * THREADS < count)
+                to[i0 + q * THREADS] = value[q] - less;
+    }
+}
+
 /* Lists of what is owed to all rows of a narrow supernode: those of row i are term[from[i]] ..
  * term[from[i + 1] - 1], or of the list in global memory where there are more than MANY_TERMS. */
 struct many_narrow_lists {
@@ -130,12 +146,10 @@ struct many_narrow_lists {
     __device__ __forceinline__ const uint32_t *bring_block(const gsv_device_plan &plan,
                                                            const gsv_node &node) {
         const uint32_t *ptr = plan.gather_ptr + node.rows, begin = ptr[0], end = ptr[node.nr];
-        for (int i = threadIdx.x; i <= node.nr; i += THREADS)
-            from[i] = ptr[i] - begin;
+        bring_list_block<THREADS, GSV_NARROW_ROWS / THREADS + 1>(from, ptr, node.nr + 1, begin);
         if (end - begin > MANY_TERMS)
             return plan.gather + begin;
-        for (uint32_t k = threadIdx.x; k < end - begin; k += THREADS)
-            term[k] = plan.gather[begin + k];
+        bring_list_block<THREADS, 4>(term, plan.gather + begin, int(end - begin));
         return term;
     }
 };
@@ -319,8 +333,8 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     const int share = warp / room::ASIDE, own = warp % room::ASIDE * 8 * EIGHTS; /* the warp's first column */
     auto row_of = [&](int turn, int k) { return turn + 8 * (share + SHARES * k); };
     begin_panel_columns_block<room::THREADS>(plan, node, panel);
-    for (int i = threadIdx.x; i < nr; i += room::THREADS)
-        rows[i] = plan.rows[node.rows + i];
+    bring_list_block<room::THREADS, (GSV_NARROW_ROWS + room::THREADS - 1) / room::THREADS>(
+        rows, plan.rows + node.rows, nr);
     const bool refuse = !ready() || node.parts != 1;
     T ahead[AHEAD][2][SIXTEENS][2];
     auto ask = [&](int part, int turn) {

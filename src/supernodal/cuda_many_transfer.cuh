@@ -37,16 +37,11 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
     const int groups = columns / W, c0 = blockIdx.x % groups * W;
     const int64_t first = int64_t(blockIdx.x / groups) * transfer::ROWS;
     const P *values = static_cast<const P *>(from.values);
-    const bool rows = from.row_stride == 1;
+    const typename transfer::share own = transfer::share_of_thread(from, n, first, c0);
 #pragma unroll
-    for (int k = 0; k < transfer::EACH; k++) {
-        const int2 at = transfer::number(rows, k);
-        const int64_t i = first + at.x;
-        const bool there = i < n && c0 + at.y < from.columns;
-        const int64_t place = i * from.row_stride + (c0 + at.y) * from.column_stride;
-        begin_copy<int(sizeof(P))>(&tile[at.x * transfer::STRIDE + at.y], values + (there ? place : 0),
-                                   there);
-    }
+    for (int k = 0; k < transfer::EACH; k++)
+        begin_copy<int(sizeof(P))>(&tile[own.tile + k * own.tile_step],
+                                   values + (k < own.there ? own.place + k * own.step : 0), k < own.there);
     commit_copies();
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
@@ -55,12 +50,11 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
 #pragma unroll
     for (int k = 0; k < transfer::RUNS; k++)
         if (row[k] >= 0) {
-            const int2 at = transfer::run(k);
             T run[transfer::RUN];
 #pragma unroll
             for (int j = 0; j < transfer::RUN; j++)
-                run[j] = number_as<T>(tile[at.x * transfer::STRIDE + at.y + j]);
-            store_run(&to[int64_t(row[k]) * columns + c0 + at.y], run);
+                run[j] = number_as<T>(tile[transfer::run_place(k) + j]);
+            store_run_global(&to[int64_t(row[k]) * columns + c0 + transfer::run_column()], run);
         }
 }
 
@@ -84,28 +78,25 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
 #pragma unroll
     for (int k = 0; k < transfer::RUNS; k++)
         if (row[k] >= 0)
-            load_run(&from[int64_t(row[k]) * columns + c0 + transfer::run(k).y], run[k]);
+            load_run(&from[int64_t(row[k]) * columns + c0 + transfer::run_column()], run[k]);
+    const typename transfer::share own = transfer::share_of_thread(to, n, first, c0);
     for (int64_t k = int64_t(blockIdx.x) * BLOCK + threadIdx.x; k < count; k += int64_t(gridDim.x) * BLOCK)
         counters[k] = 0;
     const bool stale = is_stale(stamp);
 #pragma unroll
     for (int k = 0; k < transfer::RUNS; k++)
         if (row[k] >= 0) {
-            const int2 at = transfer::run(k);
 #pragma unroll
             for (int j = 0; j < transfer::RUN; j++)
-                tile[at.x * transfer::STRIDE + at.y + j] = stale ? not_a_number<T>() : run[k][j];
+                tile[transfer::run_place(k) + j] = stale ? not_a_number<T>() : run[k][j];
         }
     __syncthreads(); /* the tile is complete */
-    const bool rows = to.row_stride == 1;
+    P *at = values + own.place;
+    const T *number = tile + own.tile;
 #pragma unroll
-    for (int k = 0; k < transfer::EACH; k++) {
-        const int2 at = transfer::number(rows, k);
-        const int64_t i = first + at.x;
-        if (i < n && c0 + at.y < to.columns)
-            values[i * to.row_stride + (c0 + at.y) * to.column_stride] =
-                number_as<P>(tile[at.x * transfer::STRIDE + at.y]);
-    }
+    for (int k = 0; k < transfer::EACH; k++, at += own.step, number += own.tile_step)
+        if (k < own.there)
+            *at = number_as<P>(*number);
 }
 
 template <typename Kind>

@@ -238,39 +238,33 @@ __global__ void __launch_bounds__(BLOCK)
     __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     const P *values = static_cast<const P *>(from.values);
-    const bool rows = from.row_stride == 1;
     if (NR > 1)
         perm = nullptr;
     else
         inverse = nullptr;
+    const typename transfer::share own = transfer::share_of_thread(from, n, first, 0);
     P value[transfer::EACH];
 #pragma unroll
-    for (int k = 0; k < transfer::EACH; k++) {
-        const int2 at = transfer::number(rows, k);
-        const int64_t i = first + at.x;
-        value[k] = i < n && at.y < from.columns
-                       ? values[(perm ? perm[i] : i) * from.row_stride + at.y * from.column_stride]
-                       : make<P>(0);
-    }
+    for (int k = 0; k < transfer::EACH; k++)
+        value[k] = k >= own.there ? make<P>(0)
+                   : perm         ? values[perm[first + threadIdx.x] * from.row_stride]
+                                  : values[own.place + k * own.step];
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
     fill.write_block(); /* while the values are on their way */
     const bool stale = is_stale(stamp);
 #pragma unroll
-    for (int k = 0; k < transfer::EACH; k++) {
-        const int2 at = transfer::number(rows, k);
-        tile[at.x * transfer::STRIDE + at.y] = stale ? not_a_number<T>() : number_as<T>(value[k]);
-    }
+    for (int k = 0; k < transfer::EACH; k++)
+        tile[own.tile + k * own.tile_step] = stale ? not_a_number<T>() : number_as<T>(value[k]);
     __syncthreads(); /* the tile is complete */
 #pragma unroll
     for (int k = 0; k < transfer::RUNS; k++)
         if (row[k] >= 0) {
-            const int2 at = transfer::run(k);
             T run[transfer::RUN];
 #pragma unroll
             for (int j = 0; j < transfer::RUN; j++)
-                run[j] = tile[at.x * transfer::STRIDE + at.y + j];
-            store_run(&to[int64_t(row[k]) * NR + at.y], run);
+                run[j] = tile[transfer::run_place(k) + j];
+            store_run_global(&to[int64_t(row[k]) * NR + transfer::run_column()], run);
         }
 }
 
@@ -296,25 +290,22 @@ __global__ void __launch_bounds__(BLOCK)
 #pragma unroll
     for (int k = 0; k < transfer::RUNS; k++)
         if (row[k] >= 0)
-            load_run(&from[int64_t(row[k]) * NR + transfer::run(k).y], run[k]);
+            load_run(&from[int64_t(row[k]) * NR + transfer::run_column()], run[k]);
+    const typename transfer::share own = transfer::share_of_thread(to, n, first, 0);
 #pragma unroll
     for (int k = 0; k < transfer::RUNS; k++)
         if (row[k] >= 0) {
-            const int2 at = transfer::run(k);
 #pragma unroll
             for (int j = 0; j < transfer::RUN; j++)
-                tile[at.x * transfer::STRIDE + at.y + j] = run[k][j];
+                tile[transfer::run_place(k) + j] = run[k][j];
         }
     __syncthreads(); /* the tile is complete */
-    const bool rows = to.row_stride == 1;
+    P *at = values + own.place;
+    const T *number = tile + own.tile;
 #pragma unroll
-    for (int k = 0; k < transfer::EACH; k++) {
-        const int2 at = transfer::number(rows, k);
-        const int64_t i = first + at.x;
-        if (i < n && at.y < to.columns)
-            values[i * to.row_stride + at.y * to.column_stride] =
-                number_as<P>(tile[at.x * transfer::STRIDE + at.y]);
-    }
+    for (int k = 0; k < transfer::EACH; k++, at += own.step, number += own.tile_step)
+        if (k < own.there)
+            *at = number_as<P>(*number);
 }
 
 template <typename N, int NR>

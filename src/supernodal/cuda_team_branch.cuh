@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     team::meet(); /* all has been added */
     for (int i = lane / 4 + 8 * member; i < outside; i += 8 * TEAM_FORWARD) {
         const int at = gsv_walk_place(walk.own + i) ^ lane % 4;
-        *reinterpret_cast<double2 *>(out + i * NR + 2 * (lane % 4)) = sum_of(at);
+        store_run_global(out + i * NR + 2 * (lane % 4), sum_of(at));
     }
     wait_for_first_part(launch.part);
 }

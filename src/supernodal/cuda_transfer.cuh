@@ -23,28 +23,55 @@ template <typename T, int NR, int CUT = 1> struct transfer {
     static const int EACH = ROWS * NR / BLOCK;     /* numbers of a thread */
     static const int RUN = NR * sizeof(T) < 16 || sizeof(T) > 16 ? 1 : 16 / sizeof(T);
     static const int RUNS = (ROWS * NR / RUN + BLOCK - 1) / BLOCK; /* of a thread */
-    static_assert(ROWS * NR % BLOCK == 0 && NR % RUN == 0, "whole rows, whole runs");
+    static_assert(ROWS * NR % BLOCK == 0 && NR % RUN == 0 && BLOCK * RUN % NR == 0, "whole rows, whole runs");
 
-    /* number k of this thread, by turns: neighbours are in neighbouring rows, or in one row */
-    static __device__ __forceinline__ int2 number(bool rows, int k) {
-        const int e = k * BLOCK + threadIdx.x;
-        return rows ? make_int2(e % ROWS, e / ROWS) : make_int2(e / NR, e % NR);
+    /* A thread's numbers, so many of which are there: where the first one is in the user's block and in the tile in
+     * shared memory, and how far apart they are. */
+    struct share {
+        int64_t place, step;
+        int tile, tile_step, there;
+    };
+
+    /* Of the rows from first_row on and the right-hand sides from first_column on: neighbours are in neighbouring rows,
+     * if the block's rows are side by side, or in one row. */
+    static __device__ __forceinline__ share share_of_thread(const gsv_device_dense &block, int32_t n,
+                                                            int64_t first_row, int first_column) {
+        constexpr int DOWN = BLOCK / NR, ACROSS = BLOCK / ROWS;
+        const bool down = block.row_stride == 1;
+        const unsigned e = threadIdx.x;
+        const int row = down ? e % ROWS : e / NR, column = down ? e / ROWS : e % NR;
+        const int rows = int(n - first_row) - row, columns = block.columns - first_column - column;
+        share own;
+        own.place = (first_row + row) * block.row_stride + (first_column + column) * block.column_stride;
+        own.step = down ? ACROSS * block.column_stride : DOWN * block.row_stride;
+        own.tile = row * STRIDE + column;
+        own.tile_step = down ? ACROSS : DOWN * STRIDE;
+        own.there = rows <= 0 || columns <= 0 ? 0
+                    : down                    ? (unsigned(columns) - 1) / ACROSS + 1
+                                              : (unsigned(rows) - 1) / DOWN + 1;
+        return own;
     }
 
-    /* where run k of this thread begins; past the end where there are fewer runs than threads */
-    static __device__ __forceinline__ int2 run(int k) {
-        const int e = (k * BLOCK + threadIdx.x) * RUN;
-        return make_int2(e / NR, e % NR);
+    /* Run k of this thread begins in row run_row(k), and in column run_column() of the tile. */
+    static __device__ __forceinline__ int run_row(int k) {
+        return threadIdx.x * RUN / NR + k * (BLOCK * RUN / NR);
+    }
+    static __device__ __forceinline__ int run_column() {
+        return threadIdx.x * RUN % NR;
+    }
+    static __device__ __forceinline__ int run_place(int k) {
+        return run_row(k) * STRIDE + run_column();
     }
 
     /* rows of the vector that the runs are in, or -1 */
     static __device__ __forceinline__ void list_rows(int32_t n, const int32_t *inverse, int64_t first,
                                                      int32_t (&row)[RUNS]) {
+        const int left = n - first < ROWS ? int(n - first) : ROWS;
 #pragma unroll
-        for (int k = 0; k < RUNS; k++) {
-            const int64_t i = first + run(k).x;
-            row[k] = run(k).x >= ROWS || i >= n ? -1 : inverse ? inverse[i] : int32_t(i);
-        }
+        for (int k = 0; k < RUNS; k++)
+            row[k] = run_row(k) >= left ? -1
+                     : inverse          ? inverse[first + run_row(k)]
+                                        : int32_t(first) + run_row(k);
     }
 };
 
