@@ -42,8 +42,8 @@ __device__ __forceinline__ void prefetch_run(const void *from, int bytes) {
 #endif
 }
 
-/* load_run of numbers that nobody reads again, and store_run of some that nobody reads soon: in double precision they are
- * the first to give way. Not by intrinsics, which read pairs of doubles as integers: the compiler spills more. */
+/* load_run of numbers that nobody reads again: in double precision they are the first to give way. Not by an intrinsic,
+ * which reads pairs of doubles as integers: the compiler spills more. */
 template <typename T, int N> __device__ __forceinline__ void load_run_once(const T *from, T (&to)[N]) {
     if constexpr (sizeof(typename traits<T>::real) == sizeof(double) && N * sizeof(T) % 16 == 0) {
 #pragma unroll
@@ -58,28 +58,21 @@ template <typename T, int N> __device__ __forceinline__ void load_run_once(const
         load_run(from, to);
 }
 
-template <typename T, int N> __device__ __forceinline__ void store_run_once(T *to, const T (&from)[N]) {
+/* store_run to global memory, where the compiler would rather make two stores of eight bytes of it. ONCE: the first to give
+ * way, for nobody reads it soon. */
+template <bool ONCE = false, typename T, int N>
+__device__ __forceinline__ void store_run_global(T *to, const T (&from)[N]) {
     if constexpr (sizeof(typename traits<T>::real) == sizeof(double) && N * sizeof(T) % 16 == 0) {
 #pragma unroll
         for (int k = 0; k < int(N * sizeof(T) / 16); k++) {
+            double *at = reinterpret_cast<double *>(to) + 2 * k;
             const double *two = reinterpret_cast<const double *>(from) + 2 * k;
-            asm volatile("st.global.cs.v2.f64 [%0], {%1, %2};" ::"l"(reinterpret_cast<double *>(to) + 2 * k),
-                         "d"(two[0]), "d"(two[1])
-                         : "memory");
-        }
-    } else
-        store_run(to, from);
-}
-
-/* store_run to global memory, where the compiler would rather make two stores of eight bytes of it. */
-template <typename T, int N> __device__ __forceinline__ void store_run_global(T *to, const T (&from)[N]) {
-    if constexpr (sizeof(typename traits<T>::real) == sizeof(double) && N * sizeof(T) % 16 == 0) {
-#pragma unroll
-        for (int k = 0; k < int(N * sizeof(T) / 16); k++) {
-            const double *two = reinterpret_cast<const double *>(from) + 2 * k;
-            asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(reinterpret_cast<double *>(to) + 2 * k),
-                         "d"(two[0]), "d"(two[1])
-                         : "memory");
+            if constexpr (ONCE)
+                asm volatile("st.global.cs.v2.f64 [%0], {%1, %2};" ::"l"(at), "d"(two[0]), "d"(two[1])
+                             : "memory");
+            else
+                asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(at), "d"(two[0]), "d"(two[1])
+                             : "memory");
         }
     } else
         store_run(to, from);

@@ -108,7 +108,7 @@ __device__ __forceinline__ void many_forward_pack(const Walk &walk, const gsv_br
         if (8 * m + g < rows && (m > 0 || g >= GSV_PACK_COLUMNS))
             walk.vectors[at[m] ^ q] = make_double2(sum[m][0], sum[m][1]);
     if (g < pack.nc)
-        store_run_once(x + at[0] * columns + 2 * q, sum[0]);
+        store_run_global<true>(x + at[0] * columns + 2 * q, sum[0]);
 }
 
 /* x of the 8 OWN columns of a node or less, and f(rows below first .. first + 8 BELOW - 1) += the product. */
@@ -179,7 +179,7 @@ __device__ __forceinline__ void many_forward_rows(const Walk &walk, const gsv_br
 #pragma unroll
     for (int m = 0; m < OWN; m++)
         if (8 * m + g < nc)
-            store_run_once(x + (node.column + 8 * m + g) * columns + 2 * q, own[m]);
+            store_run_global<true>(x + (node.column + 8 * m + g) * columns + 2 * q, own[m]);
 }
 
 template <typename Walk>
