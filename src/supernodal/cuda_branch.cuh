@@ -24,6 +24,7 @@
 #define GSV_CUDA_BRANCH_CUH
 
 #include "../dense_kernels/async_copy.cuh"
+#include "../dense_kernels/overlap.cuh"
 #include "cuda_gather.cuh"
 #include "cuda_l2.cuh"
 

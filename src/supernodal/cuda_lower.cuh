@@ -33,6 +33,7 @@
 #ifndef GSV_CUDA_LOWER_CUH
 #define GSV_CUDA_LOWER_CUH
 
+#include "cuda_l2.cuh"
 #include "cuda_lower_room.cuh"
 #include "cuda_tensor.cuh"
 

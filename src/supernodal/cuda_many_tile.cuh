@@ -37,6 +37,7 @@
 #ifndef GSV_CUDA_MANY_TILE_CUH
 #define GSV_CUDA_MANY_TILE_CUH
 
+#include "../dense_kernels/overlap.cuh"
 #include "cuda_many_stages.cuh"
 
 namespace gsv {

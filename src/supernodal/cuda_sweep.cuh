@@ -31,6 +31,8 @@
 #ifndef GSV_CUDA_SWEEP_CUH
 #define GSV_CUDA_SWEEP_CUH
 
+#include "../dense_kernels/overlap.cuh"
+#include "cuda_l2.cuh"
 #include "cuda_narrow.cuh"
 #include "cuda_substitute.cuh"
 #include "cuda_tensor.cuh"

@@ -8,6 +8,7 @@
 
 #include "../dense_kernels/async_copy.cuh"
 #include "../dense_kernels/tensor_product.cuh"
+#include "cuda_narrow.cuh"
 #include "cuda_wide.cuh"
 
 namespace gsv {
