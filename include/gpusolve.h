@@ -315,8 +315,8 @@ typedef struct gpusolve_cost {
     int64_t launches; /* of kernels by both sweeps, at most, for up to 32 right-hand sides; 0 on the host */
     double bytes_per_s, flops_per_s, hop_us; /* of the machine that the times are for; 0: not in the model */
     double wall_us; /* max(bytes / bytes_per_s, flops / flops_per_s): less is possible from a cache alone */
-    /* The wall at least. CUDA: from what solves have taken on an H200, mostly within 15 %, small factors within a
-     * third; complex numbers in single precision, and factors that go level by level: the wall with the vectors'
+    /* The wall at least. CUDA: from what solves have taken on an H200, mostly within 15 %, at most some 35 % off;
+     * complex numbers in single precision, and factors that go level by level: the wall with the vectors'
      * bytes, and the hops. Host: what its threads compute at a measured rate. */
     double predicted_us;
     int tiers;

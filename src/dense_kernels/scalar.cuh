@@ -214,5 +214,30 @@ template <typename T, int N> __device__ __forceinline__ void store_run(T *to, co
     }
 }
 
+/* store_run to global memory, where the compiler would rather make two stores of eight bytes of it. ONCE: the first to give
+ * way, for nobody reads it soon. */
+template <bool ONCE = false, typename T, int N>
+__device__ __forceinline__ void store_run_global(T *to, const T (&from)[N]) {
+    if constexpr (sizeof(typename traits<T>::real) == sizeof(double) && N * sizeof(T) % 16 == 0) {
+#pragma unroll
+        for (int k = 0; k < int(N * sizeof(T) / 16); k++) {
+            double *at = reinterpret_cast<double *>(to) + 2 * k;
+            const double *two = reinterpret_cast<const double *>(from) + 2 * k;
+            if constexpr (ONCE)
+                asm volatile("st.global.cs.v2.f64 [%0], {%1, %2};" ::"l"(at), "d"(two[0]), "d"(two[1])
+                             : "memory");
+            else
+                asm volatile("st.global.v2.f64 [%0], {%1, %2};" ::"l"(at), "d"(two[0]), "d"(two[1])
+                             : "memory");
+        }
+    } else
+        store_run(to, from);
+}
+
+__device__ __forceinline__ void store_run_global(double *to, double2 two) {
+    const double numbers[2] = {two.x, two.y};
+    store_run_global(to, numbers);
+}
+
 } // namespace gsv
 #endif

@@ -33,7 +33,6 @@
 #ifndef GSV_CUDA_LOWER_CUH
 #define GSV_CUDA_LOWER_CUH
 
-#include "cuda_l2.cuh"
 #include "cuda_lower_room.cuh"
 #include "cuda_tensor.cuh"
 
@@ -67,28 +66,33 @@ template <typename P> struct forward_branch {
 
 template <int N> using lower_tile = double[N][2]; /* eight rows of a warp */
 
+/* The warp's lanes' numbers of a row, two each: to x or u, which are in global memory, or to an update vector, which is not. */
+template <bool GLOBAL, int N>
+__device__ __forceinline__ void put_numbers(double *to, const lower_tile<N> &acc) {
+    const int c = threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        if constexpr (GLOBAL)
+            store_run_global(to + 8 * n + c, acc[n]);
+        else
+            store_run(to + 8 * n + c, acc[n]);
+}
+
 /* Rows i of a tile to where they belong: x(cols), or the update vector. */
 template <int N, typename Branch>
 __device__ __forceinline__ void put_row(const Branch &b, const gsv_branch_node &node, int64_t root, int i,
                                         lower_tile<N> &acc) {
-    const int c = threadIdx.x % 4 * 2;
     if (b.refuse)
 #pragma unroll
         for (int n = 0; n < N; n++)
             acc[n][0] = acc[n][1] = not_a_number<double>();
-    auto put = [&](auto store, double *to) {
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            store(to + 8 * n + c, acc[n]);
-    };
-    const auto outside = [](double *to, const double(&two)[2]) { store_run_global(to, two); };
     if (i < node.nc)
-        put(outside, &b.x[int64_t(node.column + i) * b.nrhs]);
+        put_numbers<true, N>(&b.x[int64_t(node.column + i) * b.nrhs], acc);
     else if (i < node.nr && root >= 0)
-        put(outside, &b.u[(root + i - node.nc) * b.nrhs]);
+        put_numbers<true, N>(&b.u[(root + i - node.nc) * b.nrhs], acc);
     else if (i < node.nr)
-        put([](double *to, const double(&two)[2]) { store_run(to, two); },
-            &b.updates[(node.update - b.outside + i - node.nc) * lower_row<N>::STRIDE]);
+        put_numbers<false, N>(&b.updates[(node.update - b.outside + i - node.nc) * lower_row<N>::STRIDE],
+                              acc);
 }
 
 /* A front of at most LEAF_ROWS rows and LEAF_COLUMNS columns without children, no root: its numbers,

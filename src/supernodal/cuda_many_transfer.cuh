@@ -11,7 +11,6 @@
 #define GSV_CUDA_MANY_TRANSFER_CUH
 
 #include "../dense_kernels/overlap.cuh"
-#include "cuda_l2.cuh"
 #include "cuda_many.h"
 #include "cuda_many_stages.cuh"
 #include "cuda_transfer.cuh"

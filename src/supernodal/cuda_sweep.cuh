@@ -32,7 +32,6 @@
 #define GSV_CUDA_SWEEP_CUH
 
 #include "../dense_kernels/overlap.cuh"
-#include "cuda_l2.cuh"
 #include "cuda_narrow.cuh"
 #include "cuda_substitute.cuh"
 #include "cuda_tensor.cuh"
@@ -249,8 +248,8 @@ __global__ void __launch_bounds__(BLOCK)
 #pragma unroll
     for (int k = 0; k < transfer::EACH; k++)
         value[k] = k >= own.there ? make<P>(0)
-                   : perm         ? values[perm[first + threadIdx.x] * from.row_stride]
-                                  : values[own.place + k * own.step];
+                   : perm ? values[perm[first + threadIdx.x] * from.row_stride] /* one right-hand side */
+                          : values[own.place + k * own.step];
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
     fill.write_block(); /* while the values are on their way */
