@@ -116,8 +116,7 @@ problem make_problem(int nr, int nc) {
         gsv_many_schedule schedule;
         gsv_message message;
         const int32_t parts[2] = {1, 1};
-        TRY(gsv_many_schedule_create(&p.plan, k, gsv::many_launcher<double>::LOW, parts, &schedule,
-                                     &message));
+        TRY(gsv_many_schedule_create(&p.plan, k, parts, &schedule, &message));
         std::vector<gsv_many_task> tasks;
         for (int64_t t = 0; t < schedule.tasks; t++)
             if (schedule.task[t].node == list.task[list.ptr[step]].node)

@@ -39,11 +39,11 @@
  * wherever it stands and whatever stands beside it. But it is not the order of cuda_sweep.cuh, where a sum has
  * sixteen chains: that many sums of a 32 x 32 tile do not fit into a warp's registers.
  *
- * Cost. A low tile of 64 columns and sixteen terms are 65536 multiply-adds, 512 cycles of an SM's tensor cores,
+ * Cost. A tile of 64 columns and sixteen terms are 65536 multiply-adds, 512 cycles of an SM's tensor cores,
  * and 48 KB through its shared memory, 384 cycles. What a task takes besides is latency, one trip after the
  * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
- * out. So blocks share an SM, and tiles of real numbers are half as high, low: three
- * blocks, or four with 32 columns or 16, for two.
+ * out. So blocks share an SM, and tiles are low, half as high as the plan's (many.h): three blocks, or four with 32
+ * columns or 16, two or three of complex numbers.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
  * columns at a time, by cuda_sweep.cuh.
@@ -77,10 +77,10 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
     T *y = static_cast<T *>(v.y), *x = static_cast<T *>(v.x), *u = static_cast<T *>(v.u);
     T *shared = reinterpret_cast<T *>(memory);
     if (threadIdx.x == 32 && !is_stale(stamp))
-        many_ask_for_later(tasks, groups);
+        many_ask_for_later<Kind>(tasks, groups);
     if (threadIdx.x == 0) {
         const bool stale = is_stale(stamp); /* on its way together with the ticket */
-        const int taken = atomicAdd(ticket, 1), which = many_task_of(taken, groups),
+        const int taken = atomicAdd(ticket, 1), which = many_task_of<Kind>(taken, groups),
                   group = taken - which * groups;
         work.stale = stale;
         if (!stale) {

@@ -31,10 +31,10 @@ typedef struct gsv_device_many {
  * multiple of GSV_MANY_COLUMNS.
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
- *   partial   [gsv_many_list.slots][GSV_MANY_ROWS] partial sums, or twice as many slots of GSV_MANY_LOW rows
+ *   partial   [2 gsv_many_list.slots][GSV_MANY_LOW] partial sums
  *   counters  gsv_many_counters(), zero between solves, for their store makes them so: of the forward sweep,
  *             and behind them of the backward sweep, a launch's next task for each launch; and the list's
- *             counters, of each GSV_MANY_GROUPS, one for each tile of right-hand sides
+ *             counters, of each GSV_MANY_TILES, one for each tile of right-hand sides
  */
 typedef struct gsv_many_vectors {
     void *y, *x, *u, *partial;
@@ -52,7 +52,7 @@ static inline int64_t gsv_many_sweep_counters(const gsv_plan *plan, int backward
     const gsv_many_list *list = plan->tiles->many.list;
     const int64_t usual = list[gsv_many_list_of(backward, 0)].counters,
                   broad = list[gsv_many_list_of(backward, 1)].counters;
-    return gsv_many_launches(plan) + (usual > broad ? usual : broad) * GSV_MANY_GROUPS;
+    return gsv_many_launches(plan) + (usual > broad ? usual : broad) * GSV_MANY_TILES;
 }
 
 static inline int64_t gsv_many_counters(const gsv_plan *plan) {
@@ -72,7 +72,6 @@ typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *
 typedef struct gsv_many_functions {
     int32_t few;  /* right-hand sides up to here have other kernels, */
     int32_t slim; /* but real numbers: GSV_MANY_SLIM of them these, too, forward (gsv_cuda_before_many) */
-    int32_t low;  /* tiles are low (gsv_many_has_half) */
     /* How many launches of both sweeps are the branches', for so many right-hand sides. */
     int (*branch_launches)(const gsv_branches *branches, int64_t nrhs);
     /* One sweep over all levels, on the stream; no triangle is substituted with, and none inverted in parts is

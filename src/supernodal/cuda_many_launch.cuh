@@ -77,8 +77,7 @@ template <typename Kind> struct many_launcher {
     typedef panel_number<Kind> P;
     typedef typename traits<Kind>::real real;
     static const int FEW = traits<Kind>::is_complex ? int(MANY_AFTER_COMPLEX) : GSV_MANY_LEAST / 2,
-                     LOW = many_shape<Kind, GSV_MANY_COLUMNS, false>::LOW,
-                     REAL = many_shape<Kind, GSV_MANY_COLUMNS, false>::REAL,
+                     REAL = many_shape<Kind, GSV_MANY_LEAST, false>::REAL,
                      FLOATS = std::is_same<P, float>::value;
 
     template <int C, bool BACKWARD>
@@ -93,12 +92,12 @@ template <typename Kind> struct many_launcher {
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
-     * long, and there are multiprocessors for twice as many. */
+     * long, and there are multiprocessors for twice as many. Complex sums of 64 have no room in registers. */
     static int tile_columns(const gsv_plan *plan, int columns) {
         if (columns == GSV_MANY_SLIM)
             return columns;
-        const bool half =
-            columns <= GSV_MANY_LEAST || (columns <= GSV_MANY_COLUMNS && plan->tiles->many.is_short);
+        const bool half = columns <= GSV_MANY_LEAST || traits<Kind>::is_complex ||
+                          (columns <= GSV_MANY_COLUMNS && plan->tiles->many.is_short);
         return half ? GSV_MANY_LEAST : GSV_MANY_COLUMNS;
     }
 
@@ -112,15 +111,17 @@ template <typename Kind> struct many_launcher {
         int *own = v->counters + (BACKWARD ? gsv_many_sweep_counters(plan, 0) : 0);
         int *ticket = own + k, *counters = own + gsv_many_launches(plan);
         const int64_t count = of.end - of.begin;
-        const int groups = columns / tile_columns(plan, columns);
-        if (tile_columns(plan, columns) == GSV_MANY_SLIM)
-            return launch<GSV_MANY_SLIM, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
-                                                   counters, of.divided, many->stamp);
-        if (tile_columns(plan, columns) == GSV_MANY_LEAST)
-            return launch<GSV_MANY_LEAST, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
-                                                    counters, of.divided, many->stamp);
-        return launch<GSV_MANY_COLUMNS, BACKWARD>(count * groups, stream, device, first, groups, v, ticket,
-                                                  counters, of.divided, many->stamp);
+        const int tile = tile_columns(plan, columns), groups = columns / tile;
+        const auto launch_of = [&](auto width) {
+            return launch<width, BACKWARD>(count * groups, stream, device, first, groups, v, ticket, counters,
+                                           of.divided, many->stamp);
+        };
+        if (tile == GSV_MANY_SLIM)
+            return launch_of(std::integral_constant<int, GSV_MANY_SLIM>());
+        if constexpr (REAL)
+            if (tile == GSV_MANY_COLUMNS)
+                return launch_of(std::integral_constant<int, GSV_MANY_COLUMNS>());
+        return launch_of(std::integral_constant<int, GSV_MANY_LEAST>());
     }
 
     static cudaError_t clear(const gsv_plan *plan, const gsv_many_vectors *v, cudaStream_t stream) {
@@ -229,13 +230,15 @@ template <typename Kind> struct many_launcher {
     }
 
     static cudaError_t reserve(const gsv_branches *branches) {
-        cudaError_t error = reserve_sweeps<GSV_MANY_COLUMNS>();
-        if (error == cudaSuccess)
-            error = reserve_sweeps<GSV_MANY_LEAST>();
+        cudaError_t error = reserve_sweeps<GSV_MANY_LEAST>();
         if (error == cudaSuccess)
             error = reserve_sweeps<GSV_MANY_SLIM>();
-        if (error == cudaSuccess && REAL)
-            error = gsv_team_reserve(branches, FLOATS);
+        if constexpr (REAL) {
+            if (error == cudaSuccess)
+                error = reserve_sweeps<GSV_MANY_COLUMNS>();
+            if (error == cudaSuccess)
+                error = gsv_team_reserve(branches, FLOATS);
+        }
         if (error != cudaSuccess)
             return error;
         const size_t room = size_t(many_branch_room<P>(*branches, MANY_BRANCH_BLOCK / 32));
@@ -293,7 +296,7 @@ template <typename Kind> struct many_launcher {
 /* clang-format off */
 #define GSV_DEFINE_MANY(name, type)                                                                          \
     extern "C" const gsv_many_functions name = {                                                             \
-        gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::REAL, gsv::many_launcher<type>::LOW,    \
+        gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::REAL,                                   \
         gsv::many_launcher<type>::branch_launches,                                                           \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
         gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::clear,                                  \

@@ -1,5 +1,5 @@
 /*
- * Narrow supernodes of the upper tree for many right-hand sides: a block, of four or eight warps as for a tile,
+ * Narrow supernodes of the upper tree for many right-hand sides: a block, of four warps as for a tile,
  * has one supernode and some of a tile's right-hand sides, sixteen or 32 of them, a part, after the other; the
  * supernode's panel is in shared memory.
  *
@@ -9,7 +9,7 @@
  *             are in shared memory before the children are waited for, and a thread's terms of four rows are on
  *             their way together: latency is what this costs.
  *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory. Of every four blocks of
- *             eight rows a warp has one, and all columns, at most 32, or half of them; the four sums meet in shared
+ *             eight rows a warp has one, and all columns, at most 32; the four sums meet in shared
  *             memory. Zeros stand where the panel has no number, so nothing is decided about one before it is read.
  *
  * Order of the sums: forward what is owed, child after child, then one chain of all terms; backward four
@@ -39,36 +39,31 @@ enum { MANY_TERMS = 1024 }; /* of a narrow supernode's lists are in shared memor
 template <typename Kind, int C, bool BACKWARD> struct many_narrow_room {
     typedef vector_number<Kind> T;
     typedef many_shape<Kind, C, BACKWARD> shape;
-    static const int SIXTEENS =
-        shape::REAL && C == GSV_MANY_COLUMNS ? 2 : 1; /* of a part's right-hand sides */
+    static const int SIXTEENS = C == GSV_MANY_COLUMNS ? 2 : 1; /* of a part's right-hand sides */
     static const int WIDTH = 16 * SIXTEENS, PARTS = C / WIDTH;
     static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
     static const int SUM_STRIDE = WIDTH + 2;                    /* of a row of sums */
-    static const int SHARES = 4;                                /* of a backward sum */
     static const int THREADS = shape::THREADS, WARPS = THREADS / 32;
-    static const int ASIDE = WARPS / SHARES;                    /* warps that have a share, */
-    static const int EIGHTS = GSV_NARROW_COLUMNS / (8 * ASIDE); /* and of its columns so many eights */
+    static const int SHARES = WARPS;                  /* of a backward sum, one for each warp, */
+    static const int EIGHTS = GSV_NARROW_COLUMNS / 8; /* and of its columns so many eights */
     static const int SUMS = SHARES * GSV_NARROW_COLUMNS * SUM_STRIDE;
     static const int PADDING = 15; /* of a column at most (many_narrow_stride) */
-    /* Shared memory: forward for the panel and all rows of a front (WHOLE), or, where tiles are low, for as many
-     * as there is room for. */
-    static const bool WHOLE = BACKWARD || !shape::LOW;
-    static const int BYTES = BACKWARD
-                                 ? (SUMS + GSV_NARROW_ENTRIES + GSV_NARROW_COLUMNS * PADDING) * int(sizeof(T))
-                             : WHOLE ? (GSV_NARROW_ROWS * STRIDE + GSV_NARROW_ENTRIES) * int(sizeof(T))
-                                     : shape::BYTES;
+    /* Shared memory: backward for sums and the panel, forward a tile's, for the panel and as many rows of a front as there
+     * is room for. */
+    static const int BYTES =
+        BACKWARD ? SUMS * int(sizeof(T)) +
+                       (GSV_NARROW_ENTRIES + GSV_NARROW_COLUMNS * PADDING) * int(sizeof(panel_number<Kind>))
+                 : shape::BYTES;
     /* Of a panel's numbers, a multiple of sixteen, in vectors' numbers. */
     static __host__ __device__ constexpr int panel_room(int numbers) {
         return numbers * int(sizeof(panel_number<Kind>)) / int(sizeof(T));
     }
-    static_assert(WHOLE || (BYTES / int(sizeof(T)) - panel_room(GSV_NARROW_ENTRIES)) / STRIDE >=
-                               GSV_NARROW_COLUMNS + GSV_TILE,
+    static_assert(BACKWARD || (BYTES / int(sizeof(T)) - panel_room(GSV_NARROW_ENTRIES)) / STRIDE >=
+                                  GSV_NARROW_COLUMNS + GSV_TILE,
                   "there is room for own columns and a tile");
     static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
-    static_assert(!shape::REAL || PARTS <= 2, "gsv_many_has_half() says so");
-    static_assert(PARTS * EACH == GSV_MANY_PARTS && ASIDE * SHARES == WARPS &&
-                      EIGHTS * 8 * ASIDE == GSV_NARROW_COLUMNS,
-                  "warps have equal shares");
+    static_assert(PARTS <= 2, "gsv_many_has_half() says so");
+    static_assert(PARTS * EACH == GSV_MANY_PARTS && EIGHTS * 8 == GSV_NARROW_COLUMNS, "equal shares");
 };
 
 /* The first part that begins in a task's part of GSV_MANY_PARTS, or behind it. */
@@ -290,7 +285,7 @@ many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, int
     typedef many_narrow_room<Kind, C, false> room;
     __shared__ many_narrow_lists lists;
     panel_number<Kind> *panel = reinterpret_cast<panel_number<Kind> *>(shared);
-    T *f = shared + room::panel_room(room::WHOLE ? GSV_NARROW_ENTRIES : many_narrow_panel(node));
+    T *f = shared + room::panel_room(many_narrow_panel(node));
     const int nr = node.nr, rows = (int(room::BYTES / sizeof(T)) - int(f - shared)) / room::STRIDE;
     begin_packed_panel_block<room::THREADS>(plan, node, panel);
     const uint32_t *list = lists.template bring_block<room::THREADS>(plan, node);
@@ -299,7 +294,7 @@ many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, int
         const int c = c0 + part * room::WIDTH;
         for (int from = 0, to; from < nr; from = to) { /* rows; those of own columns stay where they are */
             const int shift = from > 0 ? from - GSV_NARROW_COLUMNS : 0;
-            to = room::WHOLE || nr <= shift + rows ? nr : (shift + rows) / GSV_TILE * GSV_TILE;
+            to = nr <= shift + rows ? nr : (shift + rows) / GSV_TILE * GSV_TILE;
             many_narrow_front<Kind, C> front(node, lists.from, list, columns, c, y, u, from);
             if (part > begin || from > 0)
                 __syncthreads(); /* f of the part, or the rows, before has been read */
@@ -323,15 +318,13 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     typedef many_narrow_room<Kind, C, true> room;
     constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS,
                   SIXTEENS = room::SIXTEENS;
-    /* blocks of eight rows that a warp asks for at the same time */
-    constexpr int AHEAD = many_shape<Kind, C, true>::LOW ? 2 : 4;
+    constexpr int AHEAD = 2; /* blocks of eight rows that a warp asks for at the same time */
     __shared__ int32_t rows[GSV_NARROW_ROWS];
     T *sums_of = shared;
     panel_number<Kind> *panel = reinterpret_cast<panel_number<Kind> *>(shared + room::SUMS);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
     const int nr = node.nr, nc = node.nc, stride = many_narrow_stride(nr);
-    const int share = warp / room::ASIDE, own = warp % room::ASIDE * 8 * EIGHTS; /* the warp's first column */
-    auto row_of = [&](int turn, int k) { return turn + 8 * (share + SHARES * k); };
+    auto row_of = [&](int turn, int k) { return turn + 8 * (warp + SHARES * k); };
     begin_panel_columns_block<room::THREADS>(plan, node, panel);
     bring_list_block<room::THREADS, (GSV_NARROW_ROWS + room::THREADS - 1) / room::THREADS>(
         rows, plan.rows + node.rows, nr);
@@ -358,7 +351,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     int at[EIGHTS]; /* of this lane's columns; where there are none, the last one's */
 #pragma unroll
     for (int m = 0; m < EIGHTS; m++)
-        at[m] = (own + 8 * m + g < nc ? own + 8 * m + g : nc - 1) * stride + 2 * q;
+        at[m] = (8 * m + g < nc ? 8 * m + g : nc - 1) * stride + 2 * q;
     wait_for_copies<0>();
     __syncthreads(); /* the panel is there */
     for (int part = begin; part < end; part++) {
@@ -386,7 +379,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
                     break;
 #pragma unroll
                 for (int m = 0; m < EIGHTS; m++) {
-                    if (own + 8 * m >= nc)
+                    if (8 * m >= nc)
                         break;
                     T two[2];
                     load_pair_of_panel(panel + at[m] + i, two);
@@ -404,10 +397,10 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
             sums[m].result(sum);
 #pragma unroll
             for (int e = 0; e < 2 * SIXTEENS; e++) {
-                const int j = own + 8 * m + 2 * q + e % 2, w = e / 2;
+                const int j = 8 * m + 2 * q + e % 2, w = e / 2;
                 const T two[2] = {sum[2 * w][0][e % 2], sum[2 * w + 1][0][e % 2]};
                 if (j < nc)
-                    store_run(sums_of + (share * GSV_NARROW_COLUMNS + j) * STRIDE + 16 * w + 2 * g, two);
+                    store_run(sums_of + (warp * GSV_NARROW_COLUMNS + j) * STRIDE + 16 * w + 2 * g, two);
             }
         }
         __syncthreads(); /* the sums are there */

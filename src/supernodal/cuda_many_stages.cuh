@@ -1,6 +1,6 @@
 /*
  * What a tile for many right-hand sides reads (cuda_many_tile.cuh), stage by stage: sixteen terms at a time, a
- * tile of the panel, 128 x 16 or 64 x 16, and sixteen rows of v, travel through a ring of stages in shared memory, by
+ * tile of the panel, 64 x 16, and sixteen rows of v, travel through a ring of stages in shared memory, by
  * asynchronous copies.
  *
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
@@ -32,12 +32,12 @@ template <typename Kind, int C, bool BACKWARD> struct many_shape {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     static const bool CHAINS = many_chains<Kind>::value, REAL = CHAINS && !traits<T>::is_complex;
-    /* Much of a task is latency, so that more blocks an SM with smaller tiles are better (LESSONS_MANY.md) */
-    static const bool LOW = REAL, AHEAD = REAL && C <= GSV_MANY_LEAST, /* it has registers (many_lane) */
-        HALVES = REAL && C == GSV_MANY_COLUMNS,                        /* so has it (multiply_halves) */
-        DISCARDS = REAL && C <= GSV_MANY_LEAST; /* it is worth it (cuda_many_discard.cuh) */
-    static const int ROWS = LOW ? GSV_MANY_LOW : GSV_MANY_ROWS, COLUMNS = C, DEPTH = GSV_TILE;
-    static const int STAGES = C <= GSV_MANY_LEAST || (LOW && !BACKWARD) ? 4 : 3;
+    static const bool AHEAD = REAL && C <= GSV_MANY_LEAST, /* it has registers (many_lane) */
+        HALVES = C == GSV_MANY_COLUMNS,                    /* so has it (multiply_halves) */
+        DISCARDS = REAL && C <= GSV_MANY_LEAST;            /* it is worth it (cuda_many_discard.cuh) */
+    static const int ROWS = GSV_MANY_LOW, COLUMNS = C, DEPTH = GSV_TILE;
+    static_assert(REAL || C <= GSV_MANY_LEAST, "complex sums of 64 have no room in registers");
+    static const int STAGES = C <= GSV_MANY_LEAST || !BACKWARD ? 4 : 3;
     /* Of a warp's sums, and warps beside and above each other: two beside each other, or, where a tile has no more
      * than sixteen columns, one. */
     static const int WARP_COLUMNS = C > GSV_MANY_SLIM ? C / 2 : C, RUNS = WARP_COLUMNS / 8,
@@ -47,10 +47,9 @@ template <typename Kind, int C, bool BACKWARD> struct many_shape {
     static const int A_BYTES = A * int(sizeof(P)), STAGE = A_BYTES + V * int(sizeof(T)); /* bytes */
     static const int CHUNK = 16 / int(sizeof(P)), V_CHUNK = 16 / int(sizeof(T)); /* numbers of a copy */
     static const int BYTES = STAGES * STAGE;
-    static const int RESIDENT = traits<T>::is_complex ? 1 /* blocks of an SM, by registers */
-                                : !LOW                ? 2
-                                : C <= GSV_MANY_LEAST ? 4
-                                                      : 3;
+    /* Blocks of an SM, by registers and shared memory. Much of a task is latency, so that more of them with smaller tiles
+     * are better (LESSONS_MANY.md). */
+    static const int RESIDENT = REAL ? (C <= GSV_MANY_LEAST ? 4 : 3) : !CHAINS && C <= GSV_MANY_SLIM ? 3 : 2;
 };
 
 /* Where number p of run k is, in its run. */
@@ -89,7 +88,7 @@ struct many_tile {
     column_block block;
     int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
     int last;              /* row, or column, behind the last one that there is */
-    int height;            /* many_shape::ROWS, or half of it */
+    int height;            /* GSV_MANY_LOW, or half of it */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + C - 1 */
     /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
@@ -149,12 +148,21 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     typedef many_shape<Kind, C, BACKWARD> shape;
-    static const int CHUNK = shape::CHUNK, PER_RUN = GSV_TILE / CHUNK, THREADS = shape::THREADS;
-    static const int COPIES = shape::A / CHUNK / THREADS, /* of the panel, */
-        APART = THREADS / PER_RUN;                        /* runs from one to the next */
-    static const int PER_ROW = THREADS / shape::DEPTH,    /* threads that have copies of a row of v, */
-        V_COPIES = shape::V / shape::V_CHUNK / THREADS,   /* so many each, */
-        V_APART = PER_ROW * shape::V_CHUNK;               /* numbers from one to the next */
+    static const int CHUNK = shape::CHUNK, THREADS = shape::THREADS;
+    /* Copies of a thread that stand side by side: two, where one for each would not be a whole tile of the panel, or not
+     * sixteen of a row of v. */
+    static const int SIDE = THREADS * CHUNK < GSV_TILE * GSV_TILE ? 2 : 1,
+                     V_SIDE = THREADS / shape::DEPTH * shape::V_CHUNK < GSV_TILE ? 2 : 1;
+    static const int PER_RUN = GSV_TILE / CHUNK / SIDE,
+                     COPIES = shape::A / CHUNK / SIDE / THREADS, /* of the panel, */
+        APART = THREADS / PER_RUN;                               /* runs from one to the next */
+    static const int PER_ROW = THREADS / shape::DEPTH,           /* threads that have copies of a row of v, */
+        V_COPIES = shape::V / shape::V_CHUNK / V_SIDE / THREADS, /* so many each, */
+        V_APART = PER_ROW * shape::V_CHUNK * V_SIDE;             /* numbers from one to the next */
+    /* From the place of the first of two copies to that of the other, in bytes of a line: terms p and p + 1 of a run, p
+     * even, or neighbours in a tile's column (place_in_stage). */
+    static const int BESIDE = (BACKWARD ? 4 : 1) * int(sizeof(P));
+    static_assert(SIDE == 1 || (CHUNK == 1 && many_chains<Kind>::value), "these are their places");
     static_assert(APART % GSV_TILE == 0, "the copies of a thread are of one column of their tiles");
     static_assert(V_APART % GSV_TILE == 0, "a thread's copies of v have the same place in their sixteens");
     const many_tile &tile;
@@ -180,7 +188,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
           cursor(from), there(0), policy(policy), row(row) {
         const unsigned thread = kept(threadIdx.x); /* not what the compiler knows already */
         run = thread / PER_RUN;
-        const int p = thread % PER_RUN * CHUNK;
+        const int p = thread % PER_RUN * CHUNK * SIDE;
         const int64_t first = BACKWARD ? tile.first + run : cursor.term + run % shape::DEPTH; /* its column */
         const int64_t start = start_of(BACKWARD ? cursor.term : tile.first + run);
         panel = static_cast<const P *>(plan.panels) + tile.node.panel + start + GSV_TILE * first + p;
@@ -192,7 +200,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
                 down[k] = uint32_t((start_of(at) - start) * int64_t(sizeof(P)));
             there |= uint32_t((BACKWARD ? at : at / GSV_TILE * GSV_TILE) < tile.last) << k;
         }
-        const int r = thread / PER_ROW, v = thread % PER_ROW * shape::V_CHUNK;
+        const int r = thread / PER_ROW, v = thread % PER_ROW * shape::V_CHUNK * V_SIDE;
         column = tile.c0 + v;
         left = tile.end - cursor.term - r;
         next = plan.rows + tile.node.rows + (tile.end - left);
@@ -253,7 +261,10 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
             from = many_row(row < split ? own : below, row, columns) + column;
 #pragma unroll
         for (int k = 0; k < V_COPIES; k++)
-            begin_copy<16>(shared_at<T>(stage + v_place) + k * V_APART, from + k * V_APART, left > 0);
+#pragma unroll
+            for (int s = 0; s < V_SIDE * shape::V_CHUNK; s += shape::V_CHUNK)
+                begin_copy<16>(shared_at<T>(stage + v_place) + k * V_APART + s, from + k * V_APART + s,
+                               left > 0);
         left -= further;
         next += further;
         if (BACKWARD)
@@ -267,13 +278,20 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
         uint32_t here = there;
         if ((BACKWARD && term < inside) || term + shape::DEPTH > inside_end)
             here &= at_edge(run, term);
+        unsigned to = stage + place;
+        /* of two sums of a uniform and another register nvcc 13.0 makes an illegal instruction, with this policy */
+        if (SIDE == 2)
+            to = kept(to);
 #pragma unroll
-        for (int k = 0; k < COPIES; k++)
-            begin_copy_panel(
-                shared_at<P>(stage + place) + k * APART * GSV_TILE,
+        for (int k = 0; k < COPIES; k++) {
+            const P *from =
                 BACKWARD ? panel + k * APART * GSV_TILE
-                         : reinterpret_cast<const P *>(reinterpret_cast<const char *>(panel) + down[k]),
-                here & 1u << k, policy);
+                         : reinterpret_cast<const P *>(reinterpret_cast<const char *>(panel) + down[k]);
+            begin_copy_panel(shared_at<P>(to) + k * APART * GSV_TILE, from, here & 1u << k, policy);
+            if constexpr (SIDE == 2)
+                begin_copy_panel(shared_at<P>(to ^ BESIDE) + k * APART * GSV_TILE, from + CHUNK,
+                                 here & 1u << k, policy);
+        }
         if (!BACKWARD)
             panel += shape::DEPTH * GSV_TILE;
         else if (further == GSV_TILE)

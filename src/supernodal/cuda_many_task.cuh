@@ -61,18 +61,20 @@ __device__ __forceinline__ uint64_t many_reciprocal(int groups) {
     return groups == 1 ? 1ull << 32 : groups == 2 ? 1ull << 31 : groups == 3 ? 0x55555556ull : 1ull << 30;
 }
 
-/* The task that a ticket is for. */
-__device__ __forceinline__ int many_task_of(int ticket, int groups) {
-    return int(uint32_t(ticket) * many_reciprocal(groups) >> 32);
+/* The task that a ticket is for. Of more groups than GSV_MANY_GROUPS, an even number, those of complex numbers alone. */
+template <typename Kind> __device__ __forceinline__ int many_task_of(int ticket, int groups) {
+    const bool twice = traits<Kind>::is_complex && groups > GSV_MANY_GROUPS;
+    return int(uint32_t(ticket) * many_reciprocal(twice ? groups / 2 : groups) >> 32) >> twice;
 }
 
 /* Lets L2 have a task that a block takes some time from now; its own will be near that of ticket blockIdx.x. A task
  * that is not there yet takes memory's time, up to half of what passes before a block knows its supernode. */
+template <typename Kind>
 __device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, int groups) {
     constexpr unsigned LATER = 128; /* blocks */
     if (blockIdx.x + LATER >= gridDim.x)
         return;
-    const char *task = reinterpret_cast<const char *>(tasks + many_task_of(blockIdx.x + LATER, groups));
+    const char *task = reinterpret_cast<const char *>(tasks + many_task_of<Kind>(blockIdx.x + LATER, groups));
     prefetch(task);
     prefetch(task + sizeof(gsv_many_task) - 1);
 }
@@ -86,7 +88,7 @@ struct many_work {
 
 /* Counter k of the task's right-hand sides. */
 __device__ __forceinline__ int *many_counter(const many_work &work, int k) {
-    return work.counters + int64_t(k) * GSV_MANY_GROUPS;
+    return work.counters + int64_t(k) * GSV_MANY_TILES;
 }
 
 /* Has a counter reached `count`? By one thread. */

@@ -1,16 +1,16 @@
 /*
- * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, GSV_MANY_LOW x C where tiles are
- * low, or half as many rows, over a range of terms, by a block of four or eight warps; C is 64, 32 or 16.
+ * One tile of the sweeps for many right-hand sides: GSV_MANY_LOW x C sums, or half as many rows, over a range of terms, by
+ * a block of four warps; C is 64, 32 or 16.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
  *      backward   c = A' v         A: columns of the panel, v: rows of x (own) and y (below)
  *
  * Sixteen terms at a time travel through a ring of stages in shared memory, by asynchronous copies: a tile of
- * A, 128 x 16, or 64 x 16 of a low one, and sixteen rows of v (cuda_many_stages.cuh). A warp has 32 x 32 of the
- * sums, or 32 x 16 where C is 32, 16 x 16 where it is 16, in the fragments of the tensor cores (fragment.cuh): eight
- * warps a block, or four of a low tile. Where a tile has half of the rows, so has every warp, or, of 16 x 16, half of
- * the warps have none. A low tile of 64 columns has 168 registers a thread, of which 64 are sums, and three blocks an
- * SM; of 32 or 16 columns 128, and four.
+ * A, 64 x 16, and sixteen rows of v (cuda_many_stages.cuh). A warp has 32 x 32 of the sums, or 32 x 16 where C is
+ * 32, 16 x 16 where it is 16, in the fragments of the tensor cores (fragment.cuh). Where a tile has half of the rows,
+ * so has every warp, or, of 16 x 16, half of the warps have none. A tile of 64 columns has 168 registers a thread, of
+ * which 64 are sums, and three blocks an SM; of 32 or 16 columns 128, and four. Of complex numbers, whose sums and stages
+ * take twice as much, C is 32 or 16, and it is two blocks, or three in single precision with 16.
  *
  * Registers. What a thread knows of its copies is worked out anew before the first panels, before their vectors
  * and before the loop (stream_from), which is there for each order of sums, and with 64 columns once more, for one
@@ -31,7 +31,7 @@
  * the parent's, and last the parent's, which the block waits for when it gets there (many_cursor).
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
- * Shared memory traffic of it, a low tile, C = 64: 8 KB + 8 KB in, and by each of four warps (32 + 32) x 16 numbers
+ * Shared memory traffic of it, C = 64: 8 KB + 8 KB in, and by each of four warps (32 + 32) x 16 numbers
  * out, for 64 x 64 x 16 multiply-adds.
  */
 #ifndef GSV_CUDA_MANY_TILE_CUH

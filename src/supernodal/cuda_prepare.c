@@ -122,9 +122,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
     for (int k = 0; k < GSV_MANY_LISTS; k++)
-        l.size[MANY_TASKS + k] = (gsv_cuda_many(dtype)->low ? tiles->many.list[k].low_tasks
-                                                            : tiles->many.list[k].ptr[plan->nlevels]) *
-                                 (int64_t)sizeof(gsv_many_task);
+        l.size[MANY_TASKS + k] = tiles->many.list[k].low_tasks * (int64_t)sizeof(gsv_many_task);
     l.size[MANY_STAMP] = l.size[STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
@@ -203,8 +201,7 @@ gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_fact
         "copying lists to the device", message);
     for (int list = 0; list < GSV_MANY_LISTS && status == GPUSOLVE_OK; list++) {
         gsv_many_schedule schedule;
-        status = gsv_many_schedule_create(&factor->plan, list, gsv_cuda_many(factor->dtype)->low, parts,
-                                          &schedule, message);
+        status = gsv_many_schedule_create(&factor->plan, list, parts, &schedule, message);
         if (status != GPUSOLVE_OK)
             break;
         const cudaError_t error = put_tasks(device, &l, list, &schedule);

@@ -12,8 +12,8 @@
  * whether vectors are broad, with more than GSV_MANY_BROAD columns: a task is several blocks there, so that fewer
  * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
- * For the kernels for real numbers tiles are low: each becomes two, of half its rows (gsv_many_has_half, many_parts.h).
- * That is another division of the same sums, with the same bits.
+ * For the kernels tiles are low: each becomes two, of half its rows (gsv_many_has_half, many_parts.h). That is another
+ * division of the same sums, with the same bits.
  *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
@@ -41,6 +41,7 @@ enum {
     GSV_MANY_LEAST = 32,   /* or so wide, */
     GSV_MANY_SLIM = 16,    /* or so wide */
     GSV_MANY_GROUPS = 4,   /* so many times at most */
+    GSV_MANY_TILES = 8,    /* and so many tiles: twice that where they are GSV_MANY_LEAST wide */
     GSV_MANY_BROAD = 64,   /* vectors with more right-hand sides are broad */
     GSV_MANY_TERMS = 128,  /* a tile of no more terms than that is not cut */
     /* forward tasks of a sweep that is short, and terms of its products */
@@ -49,7 +50,7 @@ enum {
     /* numbers of the upper tree: with fewer, streams_back */
     GSV_MANY_STREAMED = 40 << 20,
     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks; every other one of four has nothing to
-     * do where the kernel has two parts (cuda_many_narrow.cuh), and is left out where tiles are low */
+     * do, for the kernels have two parts at most (cuda_many_narrow.cuh), and is left out */
     GSV_MANY_PARTS = 4,
     GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
     GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
@@ -92,7 +93,7 @@ typedef struct gsv_many_list {
     int32_t counters;
     int32_t chain; /* counter chain + k is wide supernode k's own, for its passes */
     int64_t slots;
-    int64_t low_tasks; /* how many there are where tiles are low (gsv_many_has_half) */
+    int64_t low_tasks; /* how many there are of low tiles (gsv_many_has_half) */
 } gsv_many_list;
 
 typedef struct gsv_many {
@@ -112,7 +113,7 @@ static inline int gsv_many_is_backward(int list) {
     return list % 2;
 }
 
-/* Where tiles are low, one is two, upper and lower half, and the right-hand sides of a narrow supernode have two parts,
+/* A tile is two low ones, upper and lower half, and the right-hand sides of a narrow supernode have two parts,
  * or one, not GSV_MANY_PARTS. Has half 0, or 1, of such a task something to do? What is no tile has one half. across: what the
  * tiles of a supernode divide, forward its rows, backward its columns. */
 static inline int gsv_many_has_half(const gsv_many_task *task, int backward, int32_t across, int half) {

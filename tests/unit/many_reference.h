@@ -21,7 +21,7 @@ static uint64_t entry(int32_t s, int32_t i, int32_t j) {
 typedef struct run {
     const gsv_plan *plan;
     const int32_t *parts;      /* [nsuper] that triangles are inverted in */
-    int32_t part, broad, low;  /* broad: by the lists for broad vectors; low: with low tiles */
+    int32_t part, broad;       /* broad: by the lists for broad vectors */
     int32_t rows;              /* of a tile of the sweep at most */
     const gsv_many_list *list; /* of a sweep */
     int32_t *supernode[3];     /* of each kind, by place */

@@ -1,5 +1,5 @@
 /*
- * The device's tasks for many right-hand sides (many.h), for broad vectors and others, with low tiles or not, run
+ * The device's tasks for many right-hand sides (many.h), for broad vectors and others, run
  * here as the kernels run them: in the order of many_order.h, where nobody has to wait, and always the list's last
  * one that its counter lets begin, the worst that can happen on a device. Numbers are integers modulo 2^64, so that
  * both sweeps must agree with the plan's own maps to the last bit: every term of every sum once, every partial sum
@@ -95,7 +95,7 @@ static void run_task(run *r, const gsv_many_task *task, int backward) {
         CHECK(task->kind == GSV_MANY_NARROW && gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)));
         CHECK(0 <= task->begin && task->begin < task->end && task->end <= GSV_MANY_PARTS);
         /* a kernel's part is one of these, or two: it is the task's in which it begins */
-        const int32_t part = r->low ? r->part / 2 * 2 : r->part;
+        const int32_t part = r->rows == GSV_MANY_LOW ? r->part / 2 * 2 : r->part;
         if (task->begin <= part && part < task->end) {
             (backward ? backward_alone : forward_alone)(r, s);
             for (int32_t i = 0; !backward && i < gsv_rows(r->plan, s); i++)
@@ -166,14 +166,10 @@ static int is_worst(int order) {
 static gsv_many_schedule scheduled(const run *r, int backward, int order) {
     gsv_many_schedule schedule = {0};
     gsv_message message;
-    REQUIRE(gsv_many_schedule_create(r->plan, gsv_many_list_of(backward, r->broad), r->low, r->parts,
-                                     &schedule, &message) == GPUSOLVE_OK);
-    if (order == LIST) {
-        CHECK(schedule.tasks == r->list->ptr[r->plan->nlevels]);
-        memcpy(schedule.task, r->list->task, (size_t)schedule.tasks * sizeof *schedule.task);
-    }
+    REQUIRE(gsv_many_schedule_create(r->plan, gsv_many_list_of(backward, r->broad), r->parts, &schedule,
+                                     &message) == GPUSOLVE_OK);
     if (order < DIVIDED)
-        CHECK(schedule.tasks == (r->low ? r->list->low_tasks : r->list->ptr[r->plan->nlevels]));
+        CHECK(schedule.tasks == r->list->low_tasks);
     int64_t end = 0;
     for (int32_t k = 0; k < schedule.runs; k++) { /* launches have all tasks, one after the other */
         CHECK(schedule.run[k].begin == end && schedule.run[k].end > end);
@@ -185,10 +181,10 @@ static gsv_many_schedule scheduled(const run *r, int backward, int order) {
 
 static void run_sweep(run *r, int backward, int order) {
     const gsv_many_list *list = r->list = &r->plan->tiles->many.list[gsv_many_list_of(backward, r->broad)];
-    r->rows = r->low ? GSV_MANY_LOW : GSV_MANY_ROWS;
+    r->rows = order == LIST ? GSV_MANY_ROWS : GSV_MANY_LOW;
     gsv_many_schedule schedule = scheduled(r, backward, order);
-    const gsv_many_task *tasks = schedule.task;
-    const int64_t ntasks = schedule.tasks;
+    const gsv_many_task *tasks = order == LIST ? list->task : schedule.task;
+    const int64_t ntasks = order == LIST ? list->ptr[r->plan->nlevels] : schedule.tasks;
     char *ran = zeros(ntasks, 1), *began = zeros(ntasks, 1);
     r->counter = zeros(list->counters, sizeof *r->counter);
     r->partial = zeros(list->slots * GSV_MANY_ROWS, 8);
@@ -248,11 +244,10 @@ static void mark_leaves(run *r) {
             memset(r->y_there + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
 }
 
-static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order, int broad, int low) {
+static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order, int broad) {
     run tasks = start(plan, alone->parts);
     tasks.part = part;
     tasks.broad = broad;
-    tasks.low = low;
     mark_leaves(&tasks);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (plan->tiles->branches.of[s] >= 0)
@@ -283,8 +278,7 @@ static void check_plan(const gsv_plan *plan) {
         for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
             for (int order = divided ? DIVIDED : LIST; order < (divided ? ORDERS : DIVIDED); order++)
                 for (int broad = 0; broad < 2; broad++)
-                    for (int low = 0; low < (order == LIST ? 1 : 2); low++)
-                        check_order(plan, &alone, part, order, broad, low);
+                    check_order(plan, &alone, part, order, broad);
         stop(&alone);
     }
     free(parts);
