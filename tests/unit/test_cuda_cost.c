@@ -130,8 +130,8 @@ int main(void) {
                         few_of_300[] = {54.6, 71.4, 91.4, 99.6, 100.3},
                         floats_of_25[] = {47.3, 50.7, 54.2, 64.1, 81.6},
                         all_of_25[] = {48.1, 78.8, 85.2, 112.1, 147.7, 304.4},
-                        complex_of_25[] = {71.8, 116.7, 166.3, 185, 258, 375, 1110},
-                        complex_of_300[] = {91.0, 153.3, 220.8, 345, 536, 870, 2700};
+                        complex_of_25[] = {71.3, 115.7, 166.3, 180, 233, 299, 957},
+                        complex_of_300[] = {90.5, 151.3, 220.8, 301, 454, 712, 2324};
     check_cost("grid3d:20", GPUSOLVE_DOUBLE, 5, few, few_of_20, &common);
     check_cost("grid3d:25", GPUSOLVE_DOUBLE, 5, few, few_of_25, &common);
     check_cost("grid3d:25", GPUSOLVE_DOUBLE, 6, all, all_of_25, &common);
