@@ -17,8 +17,8 @@
  *   the children's rows added as it goes, or the solution. A supernode whose triangle is inverted in parts has its
  *   tiles once for each part, a pass (many_order.h). A launch has all tasks of a run of levels: of those that have
  *   such supernodes, or of others. 33 to 64 right-hand sides are two tiles of 32 where the sweep is short, for it
- *   is latency then, and complex ones always are tiles of 32 (cuda_many_launch.cuh). What a task of 32 right-hand sides or 16 has read and nobody reads again it
- *   discards (cuda_many_discard.cuh).
+ *   is latency then, and complex ones, from 17 on, are tiles of 32 however many there are (cuda_many_launch.cuh). What
+ *   a task of 32 right-hand sides or 16 has read and nobody reads again it discards (cuda_many_discard.cuh).
  *
  * Synchronisation. There is a block for each task, but which one is its task a block learns from a ticket in
  * memory when it begins: the tasks begin in their order (many_order.h). A block waits for its task's counter, one

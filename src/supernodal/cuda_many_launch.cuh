@@ -92,7 +92,7 @@ template <typename Kind> struct many_launcher {
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
-     * long, and there are multiprocessors for twice as many. Complex sums of 64 have no room in registers. */
+     * long, and there are multiprocessors for twice as many. Complex sums of 64 columns spill. */
     static int tile_columns(const gsv_plan *plan, int columns) {
         if (columns == GSV_MANY_SLIM)
             return columns;

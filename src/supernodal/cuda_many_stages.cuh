@@ -36,7 +36,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_shape {
         HALVES = C == GSV_MANY_COLUMNS,                    /* so has it (multiply_halves) */
         DISCARDS = REAL && C <= GSV_MANY_LEAST;            /* it is worth it (cuda_many_discard.cuh) */
     static const int ROWS = GSV_MANY_LOW, COLUMNS = C, DEPTH = GSV_TILE;
-    static_assert(REAL || C <= GSV_MANY_LEAST, "complex sums of 64 have no room in registers");
+    static_assert(REAL || C <= GSV_MANY_LEAST, "complex sums of 64 columns spill");
     static const int STAGES = C <= GSV_MANY_LEAST || !BACKWARD ? 4 : 3;
     /* Of a warp's sums, and warps beside and above each other: two beside each other, or, where a tile has no more
      * than sixteen columns, one. */
@@ -49,7 +49,9 @@ template <typename Kind, int C, bool BACKWARD> struct many_shape {
     static const int BYTES = STAGES * STAGE;
     /* Blocks of an SM, by registers and shared memory. Much of a task is latency, so that more of them with smaller tiles
      * are better (LESSONS_MANY.md). */
-    static const int RESIDENT = REAL ? (C <= GSV_MANY_LEAST ? 4 : 3) : !CHAINS && C <= GSV_MANY_SLIM ? 3 : 2;
+    static const int RESIDENT = REAL                                          ? (C <= GSV_MANY_LEAST ? 4 : 3)
+                                : sizeof(P) < sizeof(T) && C <= GSV_MANY_SLIM ? 3
+                                                                              : 2;
 };
 
 /* Where number p of run k is, in its run. */

@@ -41,9 +41,10 @@ enum {
     GSV_MANY_LEAST = 32,   /* or so wide, */
     GSV_MANY_SLIM = 16,    /* or so wide */
     GSV_MANY_GROUPS = 4,   /* so many times at most */
-    GSV_MANY_TILES = 8,    /* and so many tiles: twice that where they are GSV_MANY_LEAST wide */
-    GSV_MANY_BROAD = 64,   /* vectors with more right-hand sides are broad */
-    GSV_MANY_TERMS = 128,  /* a tile of no more terms than that is not cut */
+    /* tiles of right-hand sides side by side, at most */
+    GSV_MANY_TILES = GSV_MANY_GROUPS * GSV_MANY_COLUMNS / GSV_MANY_LEAST,
+    GSV_MANY_BROAD = 64,  /* vectors with more right-hand sides are broad */
+    GSV_MANY_TERMS = 128, /* a tile of no more terms than that is not cut */
     /* forward tasks of a sweep that is short, and terms of its products */
     GSV_MANY_SHORT_TASKS = 6000,
     GSV_MANY_SHORT_TERMS = 1 << 17,
