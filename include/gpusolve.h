@@ -390,7 +390,7 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  *      all: they are solved side by side; and what is in no other set
  *   2  2 to 8 real columns, unless the factor is tiny; 9 to 64 of a small one
  *   3  9 to 16 real columns of others
- *   4  17 to 32 of others; complex ones from 5, by the factor from 3, to 32
+ *   4  17 to 32 of others; complex ones from 3 (in single precision 5) to 32
  *   5  33 to 64 of others in a workspace for more than 32, and all in one for no more than 64
  *   6  more than 64 in a workspace for more than 64
  * In all but the first the sums in single precision are in double precision. In a workspace of a handle with

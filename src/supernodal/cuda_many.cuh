@@ -42,8 +42,8 @@
  * Cost. A tile of 64 columns and sixteen terms are 65536 multiply-adds, 512 cycles of an SM's tensor cores,
  * and 48 KB through its shared memory, 384 cycles. What a task takes besides is latency, one trip after the
  * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
- * out. So blocks share an SM, and tiles are low, half as high as the plan's (many.h): three blocks, or four with 32
- * columns or 16, two or three of complex numbers.
+ * out. So blocks share an SM, and tiles are low: three blocks, or four with 32 columns or 16, two or three of complex
+ * numbers.
  *
  * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
  * columns at a time, by cuda_sweep.cuh.

@@ -31,7 +31,7 @@ typedef struct gsv_device_many {
  * multiple of GSV_MANY_COLUMNS.
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_many.updates] update vectors
- *   partial   [2 gsv_many_list.slots][GSV_MANY_LOW] partial sums
+ *   partial   [gsv_many_list.slots][GSV_MANY_ROWS] partial sums
  *   counters  gsv_many_counters(), zero between solves, for their store makes them so: of the forward sweep,
  *             and behind them of the backward sweep, a launch's next task for each launch; and the list's
  *             counters, of each GSV_MANY_TILES, one for each tile of right-hand sides

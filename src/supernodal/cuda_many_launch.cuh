@@ -13,8 +13,6 @@
 
 namespace gsv {
 
-enum { MANY_AFTER_COMPLEX = 4 }; /* more complex right-hand sides than so many are for these kernels */
-
 /* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. Each
  * brings the branch's panels and lists. */
 inline int many_splits(int32_t branches, int columns) {
@@ -76,7 +74,9 @@ template <typename Kind> struct many_launcher {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     typedef typename traits<Kind>::real real;
-    static const int FEW = traits<Kind>::is_complex ? int(MANY_AFTER_COMPLEX) : GSV_MANY_LEAST / 2,
+    static const int FEW = !traits<Kind>::is_complex ? GSV_MANY_LEAST / 2
+                           : sizeof(real) < 8        ? 4
+                                                     : 2,
                      REAL = many_shape<Kind, GSV_MANY_LEAST, false>::REAL,
                      FLOATS = std::is_same<P, float>::value;
 

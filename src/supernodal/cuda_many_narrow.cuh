@@ -62,7 +62,6 @@ template <typename Kind, int C, bool BACKWARD> struct many_narrow_room {
                                   GSV_NARROW_COLUMNS + GSV_TILE,
                   "there is room for own columns and a tile");
     static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
-    static_assert(PARTS <= 2, "gsv_many_has_half() says so");
     static_assert(PARTS * EACH == GSV_MANY_PARTS && EIGHTS * 8 == GSV_NARROW_COLUMNS, "equal shares");
 };
 

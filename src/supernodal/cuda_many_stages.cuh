@@ -35,7 +35,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_shape {
     static const bool AHEAD = REAL && C <= GSV_MANY_LEAST, /* it has registers (many_lane) */
         HALVES = C == GSV_MANY_COLUMNS,                    /* so has it (multiply_halves) */
         DISCARDS = REAL && C <= GSV_MANY_LEAST;            /* it is worth it (cuda_many_discard.cuh) */
-    static const int ROWS = GSV_MANY_LOW, COLUMNS = C, DEPTH = GSV_TILE;
+    static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, DEPTH = GSV_TILE;
     static_assert(REAL || C <= GSV_MANY_LEAST, "complex sums of 64 columns spill");
     static const int STAGES = C <= GSV_MANY_LEAST || !BACKWARD ? 4 : 3;
     /* Of a warp's sums, and warps beside and above each other: two beside each other, or, where a tile has no more
@@ -90,7 +90,7 @@ struct many_tile {
     column_block block;
     int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
     int last;              /* row, or column, behind the last one that there is */
-    int height;            /* GSV_MANY_LOW, or half of it */
+    int height;            /* GSV_MANY_ROWS, or half of it */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + C - 1 */
     /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,

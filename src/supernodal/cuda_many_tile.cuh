@@ -1,5 +1,5 @@
 /*
- * One tile of the sweeps for many right-hand sides: GSV_MANY_LOW x C sums, or half as many rows, over a range of terms, by
+ * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, or half as many rows, over a range of terms, by
  * a block of four warps; C is 64, 32 or 16.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y

@@ -122,7 +122,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
     for (int k = 0; k < GSV_MANY_LISTS; k++)
-        l.size[MANY_TASKS + k] = tiles->many.list[k].low_tasks * (int64_t)sizeof(gsv_many_task);
+        l.size[MANY_TASKS + k] = tiles->many.list[k].ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
     l.size[MANY_STAMP] = l.size[STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);

@@ -48,14 +48,8 @@ static int64_t number_bytes(gpusolve_dtype dtype, int64_t nr) {
     return nr > 1 && (dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT) ? 2 * number : number;
 }
 
-/* Numbers of L for each column, with which three or four complex right-hand sides in double precision are better as tasks
- * than level by level: that parts grids in three dimensions from those in two. */
-enum { DENSE_ENOUGH = 100, FEW_OF_DENSE = 2 };
-
 int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype) {
     const gsv_many_functions *many = gsv_cuda_many(dtype);
-    if (dtype == GPUSOLVE_COMPLEX_DOUBLE && plan->nnz_l >= DENSE_ENOUGH * (int64_t)plan->l.n)
-        return FEW_OF_DENSE;
     return many->slim && plan->tiles->stream.block_columns > 0 ? GSV_MANY_SLIM / 2 : many->few;
 }
 

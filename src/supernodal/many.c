@@ -7,11 +7,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* How finely a sweep's levels are divided, as an H200 is fastest with (LESSONS_MANY.md): a level with so many tasks of
- * equal length is not cut further, one with up to so many tiles has few, a narrow supernode is so many tasks at least, and
- * more if that makes no more than so many of a level's. */
+/* How finely a sweep's levels are divided, as an H200 is fastest with (LESSONS_MANY.md). Of a supernode's tiles two make a
+ * pair, and an odd one as well. A level that is so many pairs of tasks of equal length is not cut further, one with up to
+ * so many pairs of tiles has few, a narrow supernode is so many tasks at least, and more if that makes no more than so
+ * many of a level's. */
 typedef struct division {
-    int32_t tasks, few, least, narrow;
+    int32_t pairs, few, least, narrow;
 } division;
 static const division divisions[GSV_MANY_LISTS] = {
     {198, 99, 2, 264}, {165, 33, 1, 264}, {66, 33, 1, 132}, {44, 11, 1, 132}};
@@ -84,11 +85,10 @@ static int32_t across(const builder *b, int32_t s) {
     return b->backward ? gsv_columns(b->plan, s) : gsv_rows(b->plan, s);
 }
 
-/* Terms of the tile that begins at row or column `first`: from *begin to *end. */
-static void terms(const builder *b, int32_t s, int32_t first, int32_t *begin, int32_t *end) {
+/* Terms of so many rows or columns from `first` on: from *begin to *end. */
+static void terms(const builder *b, int32_t s, int32_t first, int32_t rows, int32_t *begin, int32_t *end) {
     *begin = b->backward ? first : 0;
-    *end =
-        b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + b->rows[step_of(b, s)]);
+    *end = b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + rows);
 }
 
 /* How many tasks a narrow supernode of each step is. */
@@ -112,7 +112,7 @@ static void choose_rows(builder *b) {
         b->place[k] = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (is_tiled(b, s))
-            b->place[step_of(b, s)] += gsv_many_pieces(across(b, s), GSV_MANY_ROWS);
+            b->place[step_of(b, s)] += gsv_many_pieces(across(b, s), 2 * GSV_MANY_ROWS);
     for (int32_t k = 0; k < plan->nlevels; k++)
         b->rows[k] = b->place[k] <= b->by.few ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
 }
@@ -120,14 +120,16 @@ static void choose_rows(builder *b) {
 /* How long a task of each step may be. */
 static void choose_lengths(builder *b) {
     const gsv_plan *plan = b->plan;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        for (int32_t first = 0; is_tiled(b, s) && first < across(b, s); first += b->rows[step_of(b, s)]) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t step = step_of(b, s), pair = 2 * b->rows[step];
+        for (int32_t first = 0; is_tiled(b, s) && first < across(b, s); first += pair) {
             int32_t begin, end;
-            terms(b, s, first, &begin, &end);
-            b->place[step_of(b, s)] += end - begin;
+            terms(b, s, first, pair, &begin, &end);
+            b->place[step] += end - begin;
         }
+    }
     for (int32_t k = 0; k < plan->nlevels; k++) {
-        const int64_t share = b->place[k] / b->by.tasks;
+        const int64_t share = b->place[k] / b->by.pairs;
         b->longest[k] = share < GSV_MANY_TERMS  ? GSV_MANY_TERMS
                         : share > INT32_MAX / 2 ? INT32_MAX / 2
                                                 : gsv_many_whole_tiles((int32_t)share);
@@ -187,8 +189,6 @@ static int32_t advanced(const builder *b, int32_t s) {
 static void append(builder *b, int32_t s, gsv_many_task task) {
     int64_t *place = &b->place[2 * (int64_t)step_of(b, s) + (task.kind == GSV_MANY_PRODUCT)];
     task.node = b->node[s];
-    for (int half = 0; half < 2; half++)
-        b->list->low_tasks += gsv_many_has_half(&task, b->backward, across(b, s), half);
     if (b->fill)
         b->list->task[*place] = task;
     ++*place;
@@ -238,7 +238,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
     int32_t tasks = 0;
     for (int32_t first = 0; first < across(b, s); first += rows) {
         int32_t begin, end;
-        terms(b, s, first, &begin, &end);
+        terms(b, s, first, rows, &begin, &end);
         const int32_t parts = gsv_many_pieces(end - begin, longest);
         const int32_t each = gsv_many_whole_tiles(gsv_many_pieces(end - begin, parts)),
                       slots = gsv_many_pieces(end - begin, each);
@@ -256,7 +256,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
         if (cut) {
             task.slot = (int32_t)b->list->slots;
             task.met = b->list->counters;
-            b->list->counters += 2; /* for two low tiles */
+            b->list->counters++;
         }
         if (slots > 1) {
             task.slots = (int16_t)slots;
@@ -277,7 +277,7 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
 
 static void add_all(builder *b) {
     b->list->counters = 0;
-    b->list->slots = b->list->low_tasks = 0;
+    b->list->slots = 0;
     choose_counters(b);
     for (int32_t s = 0; s < b->plan->l.nsuper; s++) {
         int32_t wait = awaited(b, s), count = b->count[s];

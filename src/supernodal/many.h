@@ -12,9 +12,6 @@
  * whether vectors are broad, with more than GSV_MANY_BROAD columns: a task is several blocks there, so that fewer
  * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
- * For the kernels tiles are low: each becomes two, of half its rows (gsv_many_has_half, many_parts.h). That is another
- * division of the same sums, with the same bits.
- *
  * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
  * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
  * order of which that is true, in which less is waited for, and the tasks of triangles inverted in parts. A
@@ -35,8 +32,7 @@ extern "C" {
 #endif
 
 enum {
-    GSV_MANY_ROWS = 128,   /* of a tile, half of them where a level has few */
-    GSV_MANY_LOW = 64,     /* of a low one, or half of them where a level has few */
+    GSV_MANY_ROWS = 64,    /* of a tile, half of them where a level has few */
     GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
     GSV_MANY_LEAST = 32,   /* or so wide, */
     GSV_MANY_SLIM = 16,    /* or so wide */
@@ -46,13 +42,11 @@ enum {
     GSV_MANY_BROAD = 64,  /* vectors with more right-hand sides are broad */
     GSV_MANY_TERMS = 128, /* a tile of no more terms than that is not cut */
     /* forward tasks of a sweep that is short, and terms of its products */
-    GSV_MANY_SHORT_TASKS = 6000,
-    GSV_MANY_SHORT_TERMS = 1 << 17,
+    GSV_MANY_SHORT_TASKS = 12000,
+    GSV_MANY_SHORT_TERMS = 1 << 18,
     /* numbers of the upper tree: with fewer, streams_back */
     GSV_MANY_STREAMED = 40 << 20,
-    /* of a tile's right-hand sides: a narrow supernode has up to so many tasks; every other one of four has nothing to
-     * do, for the kernels have two parts at most (cuda_many_narrow.cuh), and is left out */
-    GSV_MANY_PARTS = 4,
+    GSV_MANY_PARTS = 2,     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks */
     GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
     GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
 };
@@ -94,7 +88,6 @@ typedef struct gsv_many_list {
     int32_t counters;
     int32_t chain; /* counter chain + k is wide supernode k's own, for its passes */
     int64_t slots;
-    int64_t low_tasks; /* how many there are of low tiles (gsv_many_has_half) */
 } gsv_many_list;
 
 typedef struct gsv_many {
@@ -112,16 +105,6 @@ static inline int gsv_many_list_of(int backward, int broad) {
 }
 static inline int gsv_many_is_backward(int list) {
     return list % 2;
-}
-
-/* A tile is two low ones, upper and lower half, and the right-hand sides of a narrow supernode have two parts,
- * or one, not GSV_MANY_PARTS. Has half 0, or 1, of such a task something to do? What is no tile has one half. across: what the
- * tiles of a supernode divide, forward its rows, backward its columns. */
-static inline int gsv_many_has_half(const gsv_many_task *task, int backward, int32_t across, int half) {
-    const int32_t rows = task->rows / 2, first = task->first + half * rows;
-    if (task->kind != GSV_MANY_PRODUCT)
-        return half == 0 && (task->kind != GSV_MANY_NARROW || task->begin % 2 == 0);
-    return first < across && (backward || task->begin < first + rows);
 }
 
 /* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */

@@ -266,25 +266,10 @@ static gpusolve_status order_runs(const gsv_many_list *list, int backward, const
     return good ? GPUSOLVE_OK : out_of_memory(message);
 }
 
-/* *low: the list's tasks, of low tiles; free low->task and low->ptr. False: no memory. */
-static int make_low(const gsv_plan *plan, const gsv_many_list *list, int backward, const int32_t *wide,
-                    gsv_many_list *low) {
-    *low = *list;
-    low->task = NULL;
-    low->ptr = gsv_malloc((size_t)plan->nlevels + 1, sizeof *low->ptr);
-    if (!low->ptr)
-        return 0;
-    low->task = gsv_malloc((size_t)list->low_tasks, sizeof *low->task);
-    if (low->task)
-        gsv_many_make_low(plan, list, backward, wide, low);
-    return low->task != NULL;
-}
-
 gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int number, const int32_t *parts,
                                          gsv_many_schedule *schedule, gsv_message *message) {
     const int backward = gsv_many_is_backward(number);
     const gsv_many_list *list = &plan->tiles->many.list[number];
-    gsv_many_list low = {0};
     const size_t nsuper = (size_t)plan->l.nsuper, nlevels = (size_t)plan->nlevels;
     gpusolve_status status = GPUSOLVE_OK;
     *schedule = (gsv_many_schedule){0};
@@ -292,7 +277,7 @@ gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int number, const
     const gsv_many_index index = {
         .wide = gsv_malloc(nsuper, sizeof *index.wide),
         .first = gsv_malloc(nsuper, sizeof *index.first),
-        .next = gsv_malloc((size_t)list->low_tasks, sizeof *index.next),
+        .next = gsv_malloc((size_t)list->ptr[nlevels], sizeof *index.next),
     };
     int32_t *done = gsv_malloc((size_t)list->counters, sizeof *done);
     int64_t *ptr = gsv_malloc(nlevels + 1, sizeof *ptr);
@@ -306,26 +291,20 @@ gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int number, const
                 index.wide[count++] = s;
             levels[plan->level[s]] |= gsv_parts_of(parts[s]) > 1;
         }
-        if (!make_low(plan, list, backward, index.wide, &low))
-            status = out_of_memory(message);
-    }
-    if (status == GPUSOLVE_OK) {
-        gsv_many_divide(plan, &low, backward, parts, &index, &divided, ptr);
+        gsv_many_divide(plan, list, backward, parts, &index, &divided, ptr);
         divided.task = gsv_malloc((size_t)divided.tasks, sizeof *divided.task);
         schedule->task = gsv_malloc((size_t)divided.tasks, sizeof *schedule->task);
         if (!divided.task || !schedule->task)
             status = out_of_memory(message);
     }
     if (status == GPUSOLVE_OK) {
-        gsv_many_divide(plan, &low, backward, parts, &index, &divided, ptr);
-        gsv_many_recount(&low, &divided, done);
+        gsv_many_divide(plan, list, backward, parts, &index, &divided, ptr);
+        gsv_many_recount(list, &divided, done);
         schedule->tasks = divided.tasks;
         find_runs(plan, backward, levels, ptr, schedule);
-        status = order_runs(&low, backward, divided.task, schedule, message);
+        status = order_runs(list, backward, divided.task, schedule, message);
     }
     gsv_free(divided.task);
-    gsv_free(low.task);
-    gsv_free(low.ptr);
     gsv_free(index.wide);
     gsv_free(index.first);
     gsv_free(index.next);

@@ -37,7 +37,7 @@ typedef struct gsv_many_schedule {
     int32_t runs;
 } gsv_many_schedule;
 
-/* The tasks of plan->tiles->many.list[number], of low tiles (gsv_many_has_half). parts: [nsuper] as gsv_wide_panel.parts
+/* The tasks of plan->tiles->many.list[number]. parts: [nsuper] as gsv_wide_panel.parts
  * says, 0 is taken for 1. */
 gpusolve_status gsv_many_schedule_create(const gsv_plan *plan, int number, const int32_t *parts,
                                          gsv_many_schedule *schedule, gsv_message *message);

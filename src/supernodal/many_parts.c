@@ -121,53 +121,6 @@ static void add_passes(divider *d) {
     }
 }
 
-/* A tile becomes half of it. Forward it has no terms behind its last row, and no range of these alone; backward the first
- * range's begin with its first column, unless the range ends there. */
-static void make_half(gsv_many_task *task, int backward, int half, int32_t nc) {
-    task->rows = (int16_t)(task->rows / 2);
-    task->first += half * task->rows;
-    task->slot = 2 * task->slot + half * task->slots;
-    task->met += half;
-    if (backward) {
-        if (task->range == 0 && task->first < task->end)
-            task->begin = task->first;
-        return;
-    }
-    const int32_t last = task->first + task->rows, end = smaller(nc, last);
-    if (task->slots > 0) {
-        const int32_t each = task->range > 0 ? task->begin / task->range : task->end;
-        task->slots = (int16_t)(end > each ? gsv_many_pieces(end, each) : 0);
-    }
-    task->end = smaller(task->end, end);
-    if (last <= nc) { /* no row of the update vector */
-        task->signal = -1;
-        task->owing = 0;
-    }
-}
-
-void gsv_many_make_low(const gsv_plan *plan, const gsv_many_list *list, int backward, const int32_t *wide,
-                       gsv_many_list *low) {
-    int64_t count = 0;
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        low->ptr[k] = count;
-        for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++) {
-            const gsv_many_task *task = &list->task[t];
-            const int is_tile = task->kind == GSV_MANY_PRODUCT;
-            const int32_t s = is_tile ? wide[task->node & ((1 << GSV_MANY_KIND) - 1)] : 0;
-            const int32_t nc = gsv_columns(plan, s), across = backward ? nc : gsv_rows(plan, s);
-            for (int half = 0; half < 2; half++) {
-                if (!gsv_many_has_half(task, backward, across, half))
-                    continue;
-                low->task[count] = *task;
-                if (is_tile)
-                    make_half(&low->task[count], backward, half, nc);
-                count++;
-            }
-        }
-    }
-    low->ptr[plan->nlevels] = count;
-}
-
 /* The divided supernode whose tile a task is, or -1. */
 static int32_t divided_of(const gsv_many_index *index, const int32_t *parts, const gsv_many_task *task) {
     const int32_t s =

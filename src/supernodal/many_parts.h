@@ -10,11 +10,6 @@ typedef struct gsv_many_index {
     int64_t *first, *next; /* [nsuper], [tasks of the list] */
 } gsv_many_index;
 
-/* The tasks of a list as low tiles (gsv_many_has_half): fills low->task, of list->low_tasks, and low->ptr. Slots have half
- * the rows, so there are twice as many. wide: as in gsv_many_index. */
-void gsv_many_make_low(const gsv_plan *plan, const gsv_many_list *list, int backward, const int32_t *wide,
-                       gsv_many_list *low);
-
 /* How the tasks of a list become those of a schedule; two rounds: count (schedule->task is NULL), then fill. Level
  * k has schedule->task[ptr[k]] .. schedule->task[ptr[k + 1] - 1]. */
 void gsv_many_divide(const gsv_plan *plan, const gsv_many_list *list, int backward, const int32_t *parts,

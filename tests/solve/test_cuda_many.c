@@ -249,9 +249,8 @@ static void check_large(const char *spec, cholmod_common *common) {
     close_large(&p, common);
 }
 
-/* Complex columns of a factor that is dense enough: three and four are tasks, too, with the bits of more; one and two are
- * not. */
-static void check_dense(const char *spec, cholmod_common *common) {
+/* Complex columns in double precision: three and four are tasks, too, with the bits of more; one and two are not. */
+static void check_few_complex(const char *spec, cholmod_common *common) {
     problem p;
     open_large(&p, spec, common);
     CHECK(gsv_cuda_before_many(&p.factor->plan, p.dtype) == 2);
@@ -432,7 +431,8 @@ int main(void) {
     check_large("grid2d:60", &common);
     check_large("grid3d:12@c", &common);
     check_large("grid3d:16", &common);
-    check_dense("grid3d:22@c", &common);
+    check_few_complex("grid2d:60@c", &common);
+    check_few_complex("grid3d:22@c", &common);
     check_large("elasticity3d:9", &common);
     check_large("elasticity3d:12", &common); /* broad vectors have other tiles */
     check_divided("grid3d:16", 1e3, &common);

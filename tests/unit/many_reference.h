@@ -22,7 +22,6 @@ typedef struct run {
     const gsv_plan *plan;
     const int32_t *parts;      /* [nsuper] that triangles are inverted in */
     int32_t part, broad;       /* broad: by the lists for broad vectors */
-    int32_t rows;              /* of a tile of the sweep at most */
     const gsv_many_list *list; /* of a sweep */
     int32_t *supernode[3];     /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;

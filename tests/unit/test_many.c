@@ -26,7 +26,7 @@ static void finish(run *r, int32_t s, int32_t number, int32_t k, int backward, u
 static int run_product(run *r, const gsv_many_task *task, int backward) {
     const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
     CHECK(r->plan->tiles->branches.of[s] < 0 && !gsv_is_narrow(nr, nc));
-    CHECK(task->rows > 0 && task->rows <= r->rows && task->rows % (2 * GSV_TILE) == 0);
+    CHECK(task->rows > 0 && task->rows <= GSV_MANY_ROWS && task->rows % (2 * GSV_TILE) == 0);
     CHECK(task->first % task->rows == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
     uint64_t sums[GSV_MANY_ROWS] = {0};
     const int32_t number = backward ? blocks_of(r, s) - 1 - task->pass : task->pass;
@@ -47,23 +47,23 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
             sums[e] += entry(s, i, j) * (backward ? solution(r, s, b, i) : front(r, s, number, j));
         }
     if (task->slots > 0) {
-        CHECK(task->slots > 1 && task->slot + task->slots <= r->list->slots * (GSV_MANY_ROWS / r->rows));
+        CHECK(task->slots > 1 && task->slot + task->slots <= r->list->slots);
         CHECK(task->range < task->slots);
         CHECK(!r->partial_there[task->slot + task->range]++);
         /* the sums are discarded some time after they have been added, unless a later pass may have the slot */
         int32_t *of = &r->partial_of[task->slot + task->range];
         CHECK(*of == 0 || (*of == s + 1 && r->parts[s] > 1));
         *of = s + 1;
-        for (int32_t e = 0; e < r->rows; e++)
-            r->partial[(int64_t)(task->slot + task->range) * r->rows + e] = sums[e];
+        for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
+            r->partial[(int64_t)(task->slot + task->range) * GSV_MANY_ROWS + e] = sums[e];
         if (++r->counter[task->met] < task->slots)
             return 0;
         r->counter[task->met] = 0; /* for the next pass */
         memset(sums, 0, sizeof sums);
         for (int32_t k = 0; k < task->slots; k++) {
             CHECK(r->partial_there[task->slot + k]);
-            for (int32_t e = 0; e < r->rows; e++)
-                sums[e] += r->partial[(int64_t)(task->slot + k) * r->rows + e];
+            for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
+                sums[e] += r->partial[(int64_t)(task->slot + k) * GSV_MANY_ROWS + e];
             r->partial_there[task->slot + k] = 0;
         }
     }
@@ -94,9 +94,7 @@ static void run_task(run *r, const gsv_many_task *task, int backward) {
     } else {
         CHECK(task->kind == GSV_MANY_NARROW && gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)));
         CHECK(0 <= task->begin && task->begin < task->end && task->end <= GSV_MANY_PARTS);
-        /* a kernel's part is one of these, or two: it is the task's in which it begins */
-        const int32_t part = r->rows == GSV_MANY_LOW ? r->part / 2 * 2 : r->part;
-        if (task->begin <= part && part < task->end) {
+        if (task->begin <= r->part && r->part < task->end) {
             (backward ? backward_alone : forward_alone)(r, s);
             for (int32_t i = 0; !backward && i < gsv_rows(r->plan, s); i++)
                 discard(r, s, i);
@@ -169,7 +167,7 @@ static gsv_many_schedule scheduled(const run *r, int backward, int order) {
     REQUIRE(gsv_many_schedule_create(r->plan, gsv_many_list_of(backward, r->broad), r->parts, &schedule,
                                      &message) == GPUSOLVE_OK);
     if (order < DIVIDED)
-        CHECK(schedule.tasks == r->list->low_tasks);
+        CHECK(schedule.tasks == r->list->ptr[r->plan->nlevels]);
     int64_t end = 0;
     for (int32_t k = 0; k < schedule.runs; k++) { /* launches have all tasks, one after the other */
         CHECK(schedule.run[k].begin == end && schedule.run[k].end > end);
@@ -181,15 +179,14 @@ static gsv_many_schedule scheduled(const run *r, int backward, int order) {
 
 static void run_sweep(run *r, int backward, int order) {
     const gsv_many_list *list = r->list = &r->plan->tiles->many.list[gsv_many_list_of(backward, r->broad)];
-    r->rows = order == LIST ? GSV_MANY_ROWS : GSV_MANY_LOW;
     gsv_many_schedule schedule = scheduled(r, backward, order);
     const gsv_many_task *tasks = order == LIST ? list->task : schedule.task;
     const int64_t ntasks = order == LIST ? list->ptr[r->plan->nlevels] : schedule.tasks;
     char *ran = zeros(ntasks, 1), *began = zeros(ntasks, 1);
     r->counter = zeros(list->counters, sizeof *r->counter);
     r->partial = zeros(list->slots * GSV_MANY_ROWS, 8);
-    r->partial_there = zeros(list->slots * (GSV_MANY_ROWS / r->rows), 1);
-    r->partial_of = zeros(list->slots * (GSV_MANY_ROWS / r->rows), sizeof *r->partial_of);
+    r->partial_there = zeros(list->slots, 1);
+    r->partial_of = zeros(list->slots, sizeof *r->partial_of);
     for (int64_t step = 0; step < ntasks; step++) {
         int64_t t = is_worst(order) ? ntasks - 1 : step;
         while (is_worst(order) && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
