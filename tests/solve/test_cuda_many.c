@@ -166,9 +166,9 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         gpusolve_workspace_destroy(workspace);
     }
     check_middle(p, s, system, &b);
-    /* two to 8, and 9 to 16, or of complex numbers one to 4, and 5 to 16, in any workspace, and any number in one that is
-     * made for the most of them */
-    const int64_t low = testing_is_complex(p->dtype) ? 4 : 8;
+    /* two to 8, and 9 to 16, or of complex numbers one to 4, in double precision to 2, and more to 16, in any workspace, and
+     * any number in one that is made for the most of them */
+    const int64_t low = !testing_is_complex(p->dtype) ? 8 : p->dtype == GPUSOLVE_COMPLEX_FLOAT ? 4 : 2;
     for (int upper = 0; upper < 2; upper++) {
         const int64_t most = upper ? 16 : low, least = upper ? low + 1 : testing_is_complex(p->dtype) ? 1 : 2;
         gpusolve_workspace *narrow = workspace_for(p, s, system, most);
@@ -176,7 +176,8 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         for (int64_t j = 0; j < COLUMNS; j++)
             CHECK_BELOW(ratio_of(p, system, &few, &b, j), 30);
         check_columns(p, NULL, system, &b, &few, 17, least, GPUSOLVE_COL_MAJOR, 0, 1);
-        check_columns(p, narrow, system, &b, &few, 3, 107, GPUSOLVE_ROW_MAJOR, 0, 0); /* 3, or 11, are left */
+        check_columns(p, narrow, system, &b, &few, 3, 107, GPUSOLVE_ROW_MAJOR, 0,
+                      0); /* 1, 3 or 11 are left */
         check_columns(p, p->workspace, system, &b, &few, 8, most, GPUSOLVE_ROW_MAJOR, 0, 1);
         check_columns(p, p->workspace, system, &b, &few, 5, upper ? 11 : 2, GPUSOLVE_COL_MAJOR, 0, 1);
         if (upper && testing_is_complex(p->dtype)) /* 17 to 32 have the bits of these */
