@@ -15,7 +15,7 @@ typedef struct division {
     int32_t pairs, few, least, narrow;
 } division;
 static const division divisions[GSV_MANY_LISTS] = {
-    {198, 99, 2, 264}, {165, 33, 1, 264}, {66, 33, 1, 132}, {44, 11, 1, 132}};
+    {198, 99, 2, 264}, {165, 28, 1, 264}, {66, 27, 1, 132}, {44, 11, 1, 132}};
 
 /* One sweep's list in the making. */
 typedef struct builder {
