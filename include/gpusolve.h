@@ -384,13 +384,13 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  *
  * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there are up to six
  * sets of bits, for the sake of speed, by how many columns are solved at a time: as many as the workspace is for (if they
- * are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 16 have no order of their own), and in the end
+ * are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 4 have no order of their own), and in the end
  * those that are left.
  *   1  one column; 2, 3, 4 or 8 at most of a small factor, by its size, if the workspace is for more than one and these are
  *      all: they are solved side by side; and what is in no other set
  *   2  2 to 8 real columns, unless the factor is tiny; 9 to 64 of a small one
  *   3  9 to 16 real columns of others
- *   4  17 to 32 of others; complex ones from 3 (in single precision 5) to 32
+ *   4  17 to 32 of others; complex ones from 3 (in single precision 5) to 32, in a workspace for as many
  *   5  33 to 64 of others in a workspace for more than 32, and all in one for no more than 64
  *   6  more than 64 in a workspace for more than 64
  * In all but the first the sums in single precision are in double precision. In a workspace of a handle with

@@ -176,8 +176,8 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         for (int64_t j = 0; j < COLUMNS; j++)
             CHECK_BELOW(ratio_of(p, system, &few, &b, j), 30);
         check_columns(p, NULL, system, &b, &few, 17, least, GPUSOLVE_COL_MAJOR, 0, 1);
-        check_columns(p, narrow, system, &b, &few, 3, 107, GPUSOLVE_ROW_MAJOR, 0,
-                      0); /* 1, 3 or 11 are left */
+        /* 1, 3 or 11 are left */
+        check_columns(p, narrow, system, &b, &few, 3, 107, GPUSOLVE_ROW_MAJOR, 0, 0);
         check_columns(p, p->workspace, system, &b, &few, 8, most, GPUSOLVE_ROW_MAJOR, 0, 1);
         check_columns(p, p->workspace, system, &b, &few, 5, upper ? 11 : 2, GPUSOLVE_COL_MAJOR, 0, 1);
         if (upper && testing_is_complex(p->dtype)) /* 17 to 32 have the bits of these */
