@@ -41,7 +41,7 @@
  *
  * Cost. A tile of 64 columns and sixteen terms are 65536 multiply-adds, 512 cycles of an SM's tensor cores,
  * and 48 KB through its shared memory, 384 cycles. What a task takes besides is latency, one trip after the
- * other: ticket, task and node; lists; the counter; children's rows and the first vectors; the results' way
+ * other: ticket; task; supernode and lists; the counter; children's rows and the first vectors; the results' way
  * out. So blocks share an SM, and tiles are low: three blocks, or four with 32 columns or 16, two or three of complex
  * numbers.
  *
@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
     extern __shared__ __align__(SHARED_LINE) int4 memory[];
     __shared__ many_work work;
     __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
-    __shared__ many_children children[BACKWARD ? 1 : shape::ROWS];
     many_tile &tile = *reinterpret_cast<many_tile *>(tile_memory);
+    many_lists<BACKWARD> &lists = many_block_lists<BACKWARD>();
     T *y = static_cast<T *>(v.y), *x = static_cast<T *>(v.x), *u = static_cast<T *>(v.u);
     T *shared = reinterpret_cast<T *>(memory);
     if (threadIdx.x == 32 && !is_stale(stamp))
@@ -84,10 +84,13 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
                   group = taken - which * groups;
         work.stale = stale;
         if (!stale) {
-            work.task = tasks[which];
+            static_assert(sizeof(gsv_many_task) == 64, "four reads");
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                reinterpret_cast<int4 *>(&work.task)[k] = reinterpret_cast<const int4 *>(tasks + which)[k];
             work.counters = counters + group;
+            work.group = group;
             work.lost = 0;
-            tile = many_tile_of(plan, work.task, BACKWARD, C * groups, C * group);
         }
     }
     __syncthreads(); /* the task is there */
@@ -95,6 +98,11 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
         wait_for_vectors();
         return;
     }
+    if (threadIdx.x >= 32)
+        lists.begin(plan, work.task, threadIdx.x - 32, shape::THREADS - 32);
+    else if (threadIdx.x == 0)
+        tile = many_tile_of(plan, work.task, BACKWARD, C * groups, C * work.group);
+    __syncthreads(); /* the supernode is there */
     auto ready = [&]() {
         wait_for_vectors();
         if (threadIdx.x == 0)
@@ -137,22 +145,22 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
         T *partial = static_cast<T *>(v.partial);
-        done = many_tile_block<Kind, C, BACKWARD, DIVIDED>(plan, work, tile, children, y, x, u, C * groups,
+        done = many_tile_block<Kind, C, BACKWARD, DIVIDED>(plan, work, tile, lists, y, x, u, C * groups,
                                                            partial, shared, owed, ready, await);
     } else if (work.task.kind == GSV_MANY_NARROW) {
         const int begin = many_narrow_part<Kind, C, BACKWARD>(work.task.begin),
                   end = many_narrow_part<Kind, C, BACKWARD>(work.task.end);
         if (begin == end)
             ready(); /* another task has its right-hand sides */
-        else if (BACKWARD)
+        else if constexpr (BACKWARD)
             many_narrow_backward_block<Kind, C>(plan, tile.node, begin, end, tile.columns, tile.c0, x, y,
                                                 shared, ready);
         else
-            many_narrow_forward_block<Kind, C>(plan, tile.node, begin, end, tile.columns, tile.c0, y, x, u,
-                                               shared, ready);
+            many_narrow_forward_block<Kind, C>(plan, tile.node, work.task, lists, begin, end, tile.columns,
+                                               tile.c0, y, x, u, shared, ready);
     } else if constexpr (!BACKWARD) {
-        many_assemble_block<T, C, shape::THREADS>(plan, tile.node, work.task.first, work.task.end,
-                                                  tile.columns, tile.c0, y, u, ready);
+        many_assemble_block<T, C, shape::THREADS>(plan, tile.node, work.task, lists, tile.columns, tile.c0, y,
+                                                  u, ready);
     }
     const bool signals = done && work.task.signal >= 0;
     if (signals || shape::DISCARDS)
@@ -160,7 +168,7 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
     if (signals && threadIdx.x == 0)
         many_advance(many_counter(work, work.task.signal));
     if constexpr (shape::DISCARDS)
-        many_discard_block<Kind, C, BACKWARD>(plan, work, tile, children, done, v);
+        many_discard_block<Kind, C, BACKWARD>(plan, work, tile, lists, done, v);
 }
 
 } // namespace gsv

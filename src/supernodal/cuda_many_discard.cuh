@@ -24,33 +24,17 @@ template <typename T, int C> struct many_lines {
         COUNT = C / EACH;
 };
 
-/* What the rows of a tile were owed, from its lists in shared memory. */
-template <typename Kind, int C>
-__device__ __forceinline__ void many_discard_owed_block(const gsv_device_plan &plan, const many_tile &tile,
-                                                        const many_children *children,
-                                                        const vector_number<Kind> *u) {
-    typedef vector_number<Kind> T;
-    typedef many_shape<Kind, C, false> shape;
-    typedef many_lines<T, C> lines;
-    const T *from = u + tile.c0 + threadIdx.x % lines::COUNT * lines::EACH;
-    for (int r = threadIdx.x / lines::COUNT; r < shape::ROWS; r += shape::THREADS / lines::COUNT) {
-        const many_children &owed = children[r];
-        for (uint32_t k = 0; k < owed.count; k++) {
-            const uint32_t row = k < many_children::LISTED ? owed.row[k] : plan.gather[owed.begin + k];
-            discard_line(many_row(from, row, tile.columns));
-        }
-    }
-}
-
-/* What rows first .. end - 1 of a front were owed, WIDTH right-hand sides from c on. */
+/* What the rows of a task were owed, WIDTH right-hand sides from c on. */
 template <typename T, int WIDTH, int THREADS>
-__device__ __forceinline__ void many_discard_rows_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                        int first, int end, int columns, int c, const T *u) {
+__device__ __forceinline__ void
+many_discard_owed_block(const gsv_device_plan &plan, const gsv_many_task &task,
+                        const many_lists<false> &lists, int columns, int c, const T *u) {
     typedef many_lines<T, WIDTH> lines;
     const T *from = u + c + threadIdx.x % lines::COUNT * lines::EACH;
-    const uint32_t *row = plan.gather_ptr + node.rows, last = row[end];
-    for (uint32_t k = row[first] + threadIdx.x / lines::COUNT; k < last; k += THREADS / lines::COUNT)
-        discard_line(many_row(from, plan.gather[k], columns));
+    const uint32_t *list = lists.list_of(plan, task);
+    const uint32_t count = task.listed > 0 ? lists.begin_of(task, task.listed_rows) : 0;
+    for (uint32_t k = threadIdx.x / lines::COUNT; k < count; k += THREADS / lines::COUNT)
+        discard_line(many_row(from, list[k], columns));
 }
 
 /* The sums of a tile's ranges. */
@@ -69,7 +53,7 @@ __device__ __forceinline__ void many_discard_sums_block(const gsv_many_task &tas
 /* What a task has read, when all of the block have read it. done: a tile's sums are complete, and the block's. */
 template <typename Kind, int C, bool BACKWARD>
 __device__ __forceinline__ void many_discard_block(const gsv_device_plan &plan, const many_work &work,
-                                                   const many_tile &tile, const many_children *children,
+                                                   const many_tile &tile, const many_lists<BACKWARD> &lists,
                                                    bool done, const gsv_many_vectors &v) {
     typedef vector_number<Kind> T;
     typedef many_shape<Kind, C, BACKWARD> shape;
@@ -80,20 +64,17 @@ __device__ __forceinline__ void many_discard_block(const gsv_device_plan &plan, 
     if (task.kind == GSV_MANY_PRODUCT) {
         if (done && task.slots > 0 && tile.node.parts <= 1)
             many_discard_sums_block<Kind, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
-        if constexpr (!BACKWARD)
-            if (task.range == 0)
-                many_discard_owed_block<Kind, C>(plan, tile, children, u);
-    } else if constexpr (!BACKWARD) {
+    }
+    if constexpr (!BACKWARD) {
         typedef many_narrow_room<Kind, C, false> room;
         if (task.kind != GSV_MANY_NARROW) {
-            many_discard_rows_block<T, C, shape::THREADS>(plan, tile.node, task.first, task.end, tile.columns,
-                                                          tile.c0, u);
+            many_discard_owed_block<T, C, shape::THREADS>(plan, task, lists, tile.columns, tile.c0, u);
             return;
         }
         for (int part = many_narrow_part<Kind, C, false>(task.begin);
              part < many_narrow_part<Kind, C, false>(task.end); part++)
-            many_discard_rows_block<T, room::WIDTH, shape::THREADS>(
-                plan, tile.node, 0, tile.node.nr, tile.columns, tile.c0 + part * room::WIDTH, u);
+            many_discard_owed_block<T, room::WIDTH, shape::THREADS>(plan, task, lists, tile.columns,
+                                                                    tile.c0 + part * room::WIDTH, u);
     }
 }
 

@@ -113,23 +113,27 @@ __device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *y, T 
 /* What a forward tile's sums begin as: what its rows hold already, of passes before, or what their children
  * owe them. */
 template <typename Kind, int C, int I, int RUNS>
-__device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
-                                                   const many_children *children, vector_number<Kind> *y,
-                                                   vector_number<Kind> *x, vector_number<Kind> *u,
-                                                   vector_number<Kind> (&sum)[I][RUNS][2]) {
+__device__ __forceinline__ void
+many_begin_forward(const gsv_device_plan &plan, const many_tile &tile, const gsv_many_task &task,
+                   const many_lists<false> &lists, vector_number<Kind> *y, vector_number<Kind> *x,
+                   vector_number<Kind> *u, vector_number<Kind> (&sum)[I][RUNS][2]) {
     typedef vector_number<Kind> T;
     const many_place_of_thread<Kind, C, false> place(tile);
     const int c = tile.c0 + place.column;
+    const int own = tile.first < tile.node.nc ? tile.node.nc - tile.first : 0; /* rows that are in no list */
+    const uint32_t *list = lists.list_of(plan, task);
+    auto term_of = [&](int i, uint32_t k) { return list[lists.begin_of(task, place.row(i) - own) + k]; };
     uint32_t count[I], most = 0;
 #pragma unroll
     for (int i = 0; i < I; i++) {
-        const int row = tile.first + place.row(i);
-        const many_children &owed = children[place.row(i)];
-        count[i] = i < place.rows ? owed.count : 0;
+        const int row = tile.first + place.row(i), k = place.row(i) - own;
+        count[i] = 0;
+        if (i < place.rows && k >= 0 && k < task.listed_rows)
+            count[i] = lists.ptr[k + 1] - lists.ptr[k];
         most = count[i] > most ? count[i] : most;
         const T *from = nullptr;
         if (count[i] > 0)
-            from = many_row(u, owed.row[0], tile.columns);
+            from = many_row(u, term_of(i, 0), tile.columns);
         else if (i < place.rows && many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
             from = many_row_of(tile, row, y, x, u);
 #pragma unroll
@@ -142,7 +146,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
     /* as many rows' terms at a time as there are registers for */
     constexpr int NUMBERS = sizeof(T) < sizeof(double) ? 1 : sizeof(T) / sizeof(double);
     constexpr int SIDE = 16 / (RUNS * NUMBERS), GROUP = SIDE > I ? I : SIDE;
-    auto add_terms = [&](uint32_t k, auto row_of) {
+    auto add_terms = [&](uint32_t k) {
 #pragma unroll
         for (int i0 = 0; i0 < I; i0 += GROUP) {
             T term[GROUP][RUNS][2];
@@ -152,7 +156,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
                 for (int t = 0; t < RUNS; t++)
                     term[i][t][0] = term[i][t][1] = make<T>(0);
                 if (k < count[i0 + i]) {
-                    const T *from = many_row(u, row_of(i0 + i), tile.columns) + c;
+                    const T *from = many_row(u, term_of(i0 + i, k), tile.columns) + c;
 #pragma unroll
                     for (int t = 0; t < RUNS; t++)
                         load_run_once(from + 8 * t, term[i][t]);
@@ -168,23 +172,19 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
                             sum[i0 + i][t][e] = add(sum[i0 + i][t][e], term[i][t][e]);
         }
     };
-    const uint32_t listed = most < many_children::LISTED ? most : many_children::LISTED;
 #pragma unroll 1
-    for (uint32_t k = 1; k < listed; k++)
-        add_terms(k, [&](int i) { return children[place.row(i)].row[k]; });
-#pragma unroll 1
-    for (uint32_t k = many_children::LISTED; k < most; k++)
-        add_terms(k, [&](int i) { return plan.gather[children[place.row(i)].begin + k]; });
+    for (uint32_t k = 1; k < most; k++)
+        add_terms(k);
 }
 
-/* A tile; false: another block has the ranges that are missing, and does the rest. children: in shared
- * memory, for owed() to wait for; owed(), ready() and await() as in many_product_block. */
+/* A tile; false: another block has the ranges that are missing, and does the rest. lists: on their way, for owed() to
+ * wait for; owed(), ready() and await() as in many_product_block. */
 template <typename Kind, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await>
 __device__ __forceinline__ bool
-many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile, many_children *children,
-                vector_number<Kind> *y, vector_number<Kind> *x, vector_number<Kind> *u, int columns,
-                vector_number<Kind> *partial, vector_number<Kind> *shared, Owed owed, Ready ready,
-                Await await) {
+many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile,
+                const many_lists<BACKWARD> &lists, vector_number<Kind> *y, vector_number<Kind> *x,
+                vector_number<Kind> *u, int columns, vector_number<Kind> *partial,
+                vector_number<Kind> *shared, Owed owed, Ready ready, Await await) {
     typedef vector_number<Kind> T;
     typedef many_shape<Kind, C, BACKWARD> shape;
     typedef many_sums_of<Kind, C, BACKWARD> sums_of;
@@ -193,10 +193,8 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
     many_product_block<Kind, C, BACKWARD, DIVIDED>(
         plan, tile, BACKWARD ? x : y, y, columns, shared, sums,
         [&] {
-            /* thread 0, which polls, has the last row, or none */
-            const int row = shape::THREADS - 1 - int(threadIdx.x);
-            if (!BACKWARD && row < shape::ROWS)
-                children[row] = many_owed(plan, tile, tile.first + row);
+            if (!BACKWARD)
+                wait_for_copies<0>(); /* of the lists: the panels' are no group yet */
             return owed();
         },
         ready, await,
@@ -205,7 +203,7 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 of.clear();
             } else if constexpr (!BACKWARD) {
                 T first[I][RUNS][2];
-                many_begin_forward<Kind, C>(plan, tile, children, y, x, u, first);
+                many_begin_forward<Kind, C>(plan, tile, work.task, lists, y, x, u, first);
                 of.set(first);
             }
         });

@@ -3,6 +3,7 @@
 #ifndef GSV_CUDA_MANY_GATHER_CUH
 #define GSV_CUDA_MANY_GATHER_CUH
 
+#include "../dense_kernels/async_copy.cuh"
 #include "../dense_kernels/kept.cuh"
 #include "cuda_gather.cuh"
 #include "cuda_l2.cuh"
@@ -22,21 +23,50 @@ __device__ __forceinline__ const T *many_row(const T *vectors, uint32_t row, int
                                        uint64_t(row) * (uint32_t(columns) * uint32_t(sizeof(T))));
 }
 
-/* What the children owe a row: how many rows of update vectors, where their list begins, and the first ones. */
-struct alignas(16) many_children {
-    enum { LISTED = 6 };
-    uint32_t count, begin, row[LISTED];
+/* What a block has of its task's rows in shared memory (gsv_many_task.listed_rows), on its way as soon as the task is
+ * known, before its supernode is. Forward, what they are owed: row k has terms begin_of(k) .. begin_of(k + 1) - 1 of the
+ * task's list, which stays where it is if it is of more than GSV_MANY_LISTED. */
+template <bool BACKWARD> struct many_lists {
+    uint32_t ptr[GSV_NARROW_ROWS + 1], term[GSV_MANY_LISTED];
+
+    /* By threads `thread` of so many; a group of copies. */
+    __device__ __forceinline__ void begin(const gsv_device_plan &plan, const gsv_many_task &task, int thread,
+                                          int threads) {
+        if (task.listed_rows > 0)
+            for (int k = thread; k <= task.listed_rows; k += threads)
+                begin_copy<4>(ptr + k, plan.gather_ptr + int64_t(task.row) + k, true);
+        if (task.listed <= GSV_MANY_LISTED)
+            for (int k = thread; k < task.listed; k += threads)
+                begin_copy<4>(term + k, plan.gather + int64_t(task.list) + k, true);
+        commit_copies();
+    }
+
+    __device__ __forceinline__ uint32_t begin_of(const gsv_many_task &task, int k) const {
+        return ptr[k] - task.list;
+    }
+    __device__ __forceinline__ const uint32_t *list_of(const gsv_device_plan &plan,
+                                                       const gsv_many_task &task) const {
+        return task.listed <= GSV_MANY_LISTED ? term : plan.gather + task.list;
+    }
 };
 
-/* row: counted over all fronts */
-__device__ __forceinline__ many_children many_children_of(const gsv_device_plan &plan, int64_t row) {
-    many_children children = {0, plan.gather_ptr[row], {}};
-    children.count = plan.gather_ptr[row + 1] - children.begin;
-#pragma unroll
-    for (int k = 0; k < many_children::LISTED; k++)
-        if (children.count > k)
-            children.row[k] = plan.gather[children.begin + k];
-    return children;
+/* Backward, a narrow supernode's: which rows of the solution they are. */
+template <> struct many_lists<true> {
+    int32_t row[GSV_NARROW_ROWS];
+
+    __device__ __forceinline__ void begin(const gsv_device_plan &plan, const gsv_many_task &task, int thread,
+                                          int threads) {
+        if (task.kind == GSV_MANY_NARROW)
+            for (int k = thread; k < task.listed_rows; k += threads)
+                begin_copy<4>(row + k, plan.rows + int64_t(task.row) + k, true);
+        commit_copies();
+    }
+};
+
+/* A block's. */
+template <bool BACKWARD> __device__ __forceinline__ many_lists<BACKWARD> &many_block_lists() {
+    __shared__ many_lists<BACKWARD> lists;
+    return lists;
 }
 
 /* Sums of two right-hand sides over ROWS rows' children, list[at[r]] .. list[end[r] - 1] for row r. AHEAD terms
@@ -101,44 +131,46 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
     }
 };
 
-/* y(own columns) += what the children owe, right-hand sides c0 on; NaN, if ready() says that it is not there.
- * All rows at the same time, two numbers a thread. */
+/* y(rows of the task, an assembly) += what the children owe them, right-hand sides c0 on; NaN, if ready() says that it is
+ * not there. All rows at the same time, two numbers a thread. */
 template <typename T, int C, int THREADS, typename Ready>
 __device__ __forceinline__ void many_assemble_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                    int first, int end, int columns, int c0, T *y, const T *u,
-                                                    Ready ready) {
+                                                    const gsv_many_task &task, const many_lists<false> &lists,
+                                                    int columns, int c0, T *y, const T *u, Ready ready) {
     constexpr int AT_ONCE = THREADS / (C / 2), ROWS = GSV_MANY_ASSEMBLE / AT_ONCE;
-    constexpr int AHEAD = sizeof(T) < 16 ? 3 : 2;
-    const int c = c0 + int(threadIdx.x) % (C / 2) * 2, i0 = first + int(threadIdx.x) / (C / 2);
+    constexpr int AHEAD = sizeof(T) < 16 && THREADS > 2 * C ? 3 : 2;
+    const int c = c0 + int(threadIdx.x) % (C / 2) * 2, k0 = int(threadIdx.x) / (C / 2);
     many_owed_sums<T, ROWS, AHEAD> owed;
+    wait_for_copies<0>();
+    __syncthreads(); /* the lists are there */
+    const uint32_t *list = lists.list_of(plan, task);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        const int64_t row = node.rows + i0 + r * AT_ONCE;
+        const int k = k0 + r * AT_ONCE;
         owed.at[r] = owed.end[r] = 0;
-        if (i0 + r * AT_ONCE < end) {
-            owed.at[r] = plan.gather_ptr[row];
-            owed.end[r] = plan.gather_ptr[row + 1];
+        if (k < task.listed_rows) {
+            owed.at[r] = lists.begin_of(task, k);
+            owed.end[r] = lists.begin_of(task, k + 1);
         }
     }
-    owed.look_up(plan.gather);
+    owed.look_up(list);
     const bool refuse = !ready();
     bool owing[ROWS]; /* the others stay as they are */
-    T *to[ROWS];
+    T *const to = y + int64_t(node.first_column + task.first + k0) * columns + c;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         owing[r] = owed.at[r] < owed.end[r];
-        to[r] = y + int64_t(node.first_column + i0 + r * AT_ONCE) * columns + c;
         if (owing[r])
-            load_run(to[r], owed.sum[r]);
+            load_run(to + r * AT_ONCE * columns, owed.sum[r]);
     }
     owed.ask(u + c, columns);
-    owed.add_all(plan.gather, u + c, columns);
+    owed.add_all(list, u + c, columns);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         if (refuse)
             owed.sum[r][0] = owed.sum[r][1] = not_a_number<T>();
         if (owing[r])
-            store_run(to[r], owed.sum[r]);
+            store_run(to + r * AT_ONCE * columns, owed.sum[r]);
     }
 }
 

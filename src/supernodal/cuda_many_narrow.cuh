@@ -20,8 +20,8 @@
  * sides, of each sixteen g and g + 8 are 2 g and 2 g + 1, its columns are the supernode's, and of eight rows of the
  * panel terms q and q + 4 are 2 q and 2 q + 1: a lane has two neighbours from every read (many_sums_of).
  *
- * Synchronisation: barriers before the vectors are read, in ready(); before the products; and, where there is
- * more than one part, or rows come some after the others, before what the next ones write into shared memory, or
+ * Synchronisation: barriers forward when the lists are there; before the vectors are read, in ready(); before the
+ * products; and, where there is more than one part, or rows come some after the others, before what the next ones write into shared memory, or
  * backward the sums. Traffic: the panel, once a block, from the L2 cache for all but the first; about nr + 2 nc
  * rows of vectors forward, nr + nc backward.
  */
@@ -33,8 +33,6 @@
 #include "cuda_many_tile.cuh"
 
 namespace gsv {
-
-enum { MANY_TERMS = 1024 }; /* of a narrow supernode's lists are in shared memory */
 
 template <typename Kind, int C, bool BACKWARD> struct many_narrow_room {
     typedef vector_number<Kind> T;
@@ -116,40 +114,8 @@ __device__ __forceinline__ void begin_panel_columns_block(const gsv_device_plan 
     commit_copies();
 }
 
-/* to[i] = from[i] - less, i < count: AT_ONCE of a thread's are requested before it writes one, which the compiler would not
- * do by itself. */
-template <int THREADS, int AT_ONCE, typename T>
-__device__ __forceinline__ void bring_list_block(T *to, const T *from, int count, T less = 0) {
-    for (int i0 = threadIdx.x; i0 < count; i0 += AT_ONCE * THREADS) {
-        T value[AT_ONCE];
-#pragma unroll
-        for (int q = 0; q < AT_ONCE; q++)
-            value[q] = i0 + q * THREADS < count ? from[i0 + q * THREADS] : 0;
-#pragma unroll
-        for (int q = 0; q < AT_ONCE; q++)
-            if (i0 + q * THREADS < count)
-                to[i0 + q * THREADS] = value[q] - less;
-    }
-}
-
-/* Lists of what is owed to all rows of a narrow supernode: those of row i are term[from[i]] ..
- * term[from[i + 1] - 1], or of the list in global memory where there are more than MANY_TERMS. */
-struct many_narrow_lists {
-    uint32_t from[GSV_NARROW_ROWS + 1], term[MANY_TERMS];
-    template <int THREADS>
-    __device__ __forceinline__ const uint32_t *bring_block(const gsv_device_plan &plan,
-                                                           const gsv_node &node) {
-        const uint32_t *ptr = plan.gather_ptr + node.rows, begin = ptr[0], end = ptr[node.nr];
-        bring_list_block<THREADS, GSV_NARROW_ROWS / THREADS + 1>(from, ptr, node.nr + 1, begin);
-        if (end - begin > MANY_TERMS)
-            return plan.gather + begin;
-        bring_list_block<THREADS, 4>(term, plan.gather + begin, int(end - begin));
-        return term;
-    }
-};
-
-/* What rows of a front begin as, from row `begin` on, of right-hand sides that begin at c. A thread has two of these,
- * and every STEP-th row: of ROWS rows at a time the first AHEAD terms are asked for all together. */
+/* What rows of a front begin as. A thread has two right-hand sides, and every STEP-th row: of ROWS rows at a time the
+ * first AHEAD terms are asked for all together. */
 template <typename Kind, int C> struct many_narrow_front {
     typedef vector_number<Kind> T;
     typedef many_narrow_room<Kind, C, false> room;
@@ -157,31 +123,29 @@ template <typename Kind, int C> struct many_narrow_front {
                      STEP = room::THREADS / PER_ROW; /* threads of a row, rows of a step */
     static const int ROWS = 4, AHEAD = sizeof(T) < 16 ? 2 : 1;
     const gsv_node &node;
-    const T *y, *u;              /* of this thread's first right-hand side */
-    const uint32_t *from, *list; /* what is owed */
-    int columns, before;         /* before: this thread's next row */
+    const gsv_many_task &task;
+    const many_lists<false> &lists; /* what is owed */
+    const uint32_t *list;
+    int columns, before; /* before: this thread's next row */
     many_owed_sums<T, ROWS, AHEAD> owed;
 
-    __device__ __forceinline__ many_narrow_front(const gsv_node &node, const uint32_t *from,
-                                                 const uint32_t *list, int columns, int c, const T *y,
-                                                 const T *u, int begin)
-        : node(node), y(y + int64_t(node.first_column) * columns + c + threadIdx.x % PER_ROW * 2),
-          u(u + c + threadIdx.x % PER_ROW * 2), from(from), list(list), columns(columns),
-          before(begin + int(threadIdx.x) / PER_ROW) {
-        ask();
-    }
-
-    __device__ __forceinline__ void ask() {
+    /* The next rows' first terms, from row `begin` on; lists are there. */
+    __device__ __forceinline__ void look_up(int begin) {
+        before = begin + int(threadIdx.x) / PER_ROW;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const int i = before + r * STEP;
             owed.at[r] = owed.end[r] = 0;
             if (i < node.nr) {
-                owed.at[r] = from[i];
-                owed.end[r] = from[i + 1];
+                owed.at[r] = lists.begin_of(task, i);
+                owed.end[r] = lists.begin_of(task, i + 1);
             }
         }
         owed.look_up(list);
+    }
+
+    /* y, of the supernode's columns, and u: of this thread's first right-hand side */
+    __device__ __forceinline__ void ask(const T *y, const T *u) {
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const int i = before + r * STEP;
@@ -192,8 +156,8 @@ template <typename Kind, int C> struct many_narrow_front {
         owed.ask(u, columns);
     }
 
-    /* The rows before `end` into f, row i to i - shift. */
-    __device__ __forceinline__ void finish(int end, int shift, bool refuse, T *f) {
+    /* What has been asked for and the other rows before `end` into f, row i to i - shift. */
+    __device__ __forceinline__ void finish(const T *y, const T *u, int end, int shift, bool refuse, T *f) {
         for (;;) {
             owed.add_all(list, u, columns);
 #pragma unroll
@@ -204,10 +168,11 @@ template <typename Kind, int C> struct many_narrow_front {
                 if (i < end)
                     store_run(f + (i - shift) * room::STRIDE + threadIdx.x % PER_ROW * 2, owed.sum[r]);
             }
-            before += ROWS * STEP;
-            if (before - int(threadIdx.x) / PER_ROW >= end)
+            const int next = before - int(threadIdx.x) / PER_ROW + ROWS * STEP;
+            if (next >= end)
                 break;
-            ask();
+            look_up(next);
+            ask(y, u);
         }
     }
 };
@@ -277,27 +242,33 @@ many_narrow_product_block(const gsv_node &node, const panel_number<Kind> *panel,
 /* Parts begin .. end - 1 of the right-hand sides c0 on, one at least. */
 template <typename Kind, int C, typename Ready>
 __device__ __forceinline__ void
-many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, int begin, int end, int columns,
-                          int c0, const vector_number<Kind> *y, vector_number<Kind> *x,
-                          vector_number<Kind> *u, vector_number<Kind> *shared, Ready ready) {
+many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, const gsv_many_task &task,
+                          const many_lists<false> &lists, int begin, int end, int columns, int c0,
+                          const vector_number<Kind> *y, vector_number<Kind> *x, vector_number<Kind> *u,
+                          vector_number<Kind> *shared, Ready ready) {
     typedef vector_number<Kind> T;
     typedef many_narrow_room<Kind, C, false> room;
-    __shared__ many_narrow_lists lists;
     panel_number<Kind> *panel = reinterpret_cast<panel_number<Kind> *>(shared);
     T *f = shared + room::panel_room(many_narrow_panel(node));
     const int nr = node.nr, rows = (int(room::BYTES / sizeof(T)) - int(f - shared)) / room::STRIDE;
     begin_packed_panel_block<room::THREADS>(plan, node, panel);
-    const uint32_t *list = lists.template bring_block<room::THREADS>(plan, node);
+    many_narrow_front<Kind, C> front = {node, task, lists, lists.list_of(plan, task), columns, 0, {}};
+    wait_for_copies<1>();
+    __syncthreads(); /* the lists are there; the panel is on its way */
+    front.look_up(0);
     const bool refuse = !ready() || node.parts != 1; /* this kernel cannot (cuda_sweep.cuh) */
     for (int part = begin; part < end; part++) {
-        const int c = c0 + part * room::WIDTH;
+        const int c = c0 + part * room::WIDTH, mine = c + int(threadIdx.x) % front.PER_ROW * 2;
+        const T *owns = y + int64_t(node.first_column) * columns + mine, *owes = u + mine;
         for (int from = 0, to; from < nr; from = to) { /* rows; those of own columns stay where they are */
             const int shift = from > 0 ? from - GSV_NARROW_COLUMNS : 0;
             to = nr <= shift + rows ? nr : (shift + rows) / GSV_TILE * GSV_TILE;
-            many_narrow_front<Kind, C> front(node, lists.from, list, columns, c, y, u, from);
+            if (part > begin || from > 0)
+                front.look_up(from);
+            front.ask(owns, owes);
             if (part > begin || from > 0)
                 __syncthreads(); /* f of the part, or the rows, before has been read */
-            front.finish(to, shift, refuse, f);
+            front.finish(owns, owes, to, shift, refuse, f);
             wait_for_copies<0>();
             __syncthreads(); /* f and the panel are there */
             many_narrow_product_block<Kind, C>(node, panel, f, from, to, shift, columns,
@@ -318,15 +289,14 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS,
                   SIXTEENS = room::SIXTEENS;
     constexpr int AHEAD = 2; /* blocks of eight rows that a warp asks for at the same time */
-    __shared__ int32_t rows[GSV_NARROW_ROWS];
+    const int32_t *rows = many_block_lists<true>().row;
     T *sums_of = shared;
     panel_number<Kind> *panel = reinterpret_cast<panel_number<Kind> *>(shared + room::SUMS);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
     const int nr = node.nr, nc = node.nc, stride = many_narrow_stride(nr);
     auto row_of = [&](int turn, int k) { return turn + 8 * (warp + SHARES * k); };
     begin_panel_columns_block<room::THREADS>(plan, node, panel);
-    bring_list_block<room::THREADS, (GSV_NARROW_ROWS + room::THREADS - 1) / room::THREADS>(
-        rows, plan.rows + node.rows, nr);
+    wait_for_copies<1>(); /* the list of rows; the panel is on its way */
     const bool refuse = !ready() || node.parts != 1;
     T ahead[AHEAD][2][SIXTEENS][2];
     auto ask = [&](int part, int turn) {

@@ -47,14 +47,6 @@ __device__ __forceinline__ bool many_adds(const many_tile &tile, int i) {
     return i >= tile.block.end && i < tile.last;
 }
 
-/* What the children owe row i, where the tile is to add it. */
-__device__ __forceinline__ many_children many_owed(const gsv_device_plan &plan, const many_tile &tile,
-                                                   int i) {
-    if (!many_adds(tile, i) || i < tile.node.nc || tile.block.first > 0)
-        return {0, 0, {}};
-    return many_children_of(plan, tile.node.rows + i);
-}
-
 /* 2^32 / groups, rounded up: k / groups is this times k, >> 32, for k < 2^30, without a division. */
 __device__ __forceinline__ uint64_t many_reciprocal(int groups) {
     static_assert(GSV_MANY_GROUPS <= 4, "exact for these");
@@ -80,10 +72,10 @@ __device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, i
 }
 
 /* What a block is at, in its shared memory. */
-struct many_work {
+struct alignas(16) many_work {
     gsv_many_task task;
     int *counters; /* of the task's right-hand sides */
-    int lost, last, there, stale;
+    int lost, last, there, stale, group;
 };
 
 /* Counter k of the task's right-hand sides. */

@@ -67,6 +67,10 @@ static int32_t smaller(int32_t a, int32_t b) {
     return a < b ? a : b;
 }
 
+static int32_t larger(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+
 static bool is_above(const builder *b, int32_t s) {
     return b->tiles->branches.of[s] < 0;
 }
@@ -194,6 +198,16 @@ static void append(builder *b, int32_t s, gsv_many_task task) {
     ++*place;
 }
 
+/* A task lists rows first .. end - 1 of a front. */
+static void list_rows(const builder *b, int32_t s, int32_t first, int32_t end, gsv_many_task *task) {
+    const int64_t row = b->tiles->row_place[s] + first;
+    const uint32_t *ptr = b->tiles->gather_ptr + row, count = ptr[end - first] - ptr[0];
+    task->row = (uint32_t)row;
+    task->list = ptr[0];
+    task->listed_rows = (int16_t)(end - first);
+    task->listed = (int16_t)(count > GSV_MANY_LISTED ? GSV_MANY_LISTED + 1 : count);
+}
+
 /* Assemblies of supernode s: *wait and *count become what its tiles wait for. */
 static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count) {
     const gsv_plan *plan = b->plan;
@@ -201,14 +215,16 @@ static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count)
     if (b->backward || plan->child_ptr[s] == plan->child_ptr[s + 1])
         return;
     const int32_t ready = b->list->counters++;
-    for (int32_t first = 0; first < nc; first += GSV_MANY_ASSEMBLE)
-        append(b, s,
-               (gsv_many_task){.kind = GSV_MANY_ASSEMBLY,
-                               .first = first,
-                               .end = smaller(first + GSV_MANY_ASSEMBLE, nc),
-                               .wait = *wait,
-                               .count = *count,
-                               .signal = ready});
+    for (int32_t first = 0; first < nc; first += GSV_MANY_ASSEMBLE) {
+        gsv_many_task task = {.kind = GSV_MANY_ASSEMBLY,
+                              .first = first,
+                              .end = smaller(first + GSV_MANY_ASSEMBLE, nc),
+                              .wait = *wait,
+                              .count = *count,
+                              .signal = ready};
+        list_rows(b, s, first, task.end, &task);
+        append(b, s, task);
+    }
     *wait = ready;
     *count = gsv_many_pieces(nc, GSV_MANY_ASSEMBLE);
 }
@@ -250,9 +266,11 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
                               .wait = wait,
                               .count = count,
                               .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1,
-                              .owed = owed,
-                              .near = near,
-                              .far = far};
+                              .owed = owed};
+        if (b->backward) {
+            task.near = near;
+            task.far = far;
+        }
         if (cut) {
             task.slot = (int32_t)b->list->slots;
             task.met = b->list->counters;
@@ -266,6 +284,12 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
             task.begin = begin + task.range * each;
             task.end = slots > 1 ? smaller(task.begin + each, end) : end;
             task.owing = b->backward || (task.range == 0 && is_owed(b, s, first)) ? owing : 0;
+            if (!b->backward) {
+                task.listed_rows = task.listed = 0;
+                if (task.range == 0 && is_owed(b, s, first))
+                    list_rows(b, s, larger(first, gsv_columns(b->plan, s)),
+                              smaller(first + rows, gsv_rows(b->plan, s)), &task);
+            }
             append(b, s, task);
             tasks++;
         }
@@ -288,14 +312,16 @@ static void add_all(builder *b) {
             add_tiles(b, s, wait, count, owed, owing);
         } else if (is_above(b, s)) {
             const int32_t each = GSV_MANY_PARTS / b->narrow[step_of(b, s)];
-            for (int32_t part = 0; part < GSV_MANY_PARTS; part += each)
-                append(b, s,
-                       (gsv_many_task){.kind = GSV_MANY_NARROW,
-                                       .begin = part,
-                                       .end = part + each,
-                                       .wait = wait,
-                                       .count = count,
-                                       .signal = advanced(b, s)});
+            for (int32_t part = 0; part < GSV_MANY_PARTS; part += each) {
+                gsv_many_task task = {.kind = GSV_MANY_NARROW,
+                                      .begin = part,
+                                      .end = part + each,
+                                      .wait = wait,
+                                      .count = count,
+                                      .signal = advanced(b, s)};
+                list_rows(b, s, 0, gsv_rows(b->plan, s), &task);
+                append(b, s, task);
+            }
         }
     }
     b->list->chain = b->list->counters;

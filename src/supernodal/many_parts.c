@@ -62,8 +62,10 @@ static void add_tile(divider *d, const gsv_many_task *tile, int32_t pass, int32_
     if (pass > 0) {
         task.owed = task.wait;
         task.owing = d->backward ? task.count : 0; /* rows of the ancestors */
-        task.near = last / GSV_TILE * GSV_TILE;
-        task.far = smaller(gsv_many_whole_tiles(d->nc), d->nr);
+        if (d->backward) {
+            task.near = last / GSV_TILE * GSV_TILE;
+            task.far = smaller(gsv_many_whole_tiles(d->nc), d->nr);
+        }
         task.wait = d->chain;
         task.count = before;
     }
@@ -78,8 +80,11 @@ static void add_tile(divider *d, const gsv_many_task *tile, int32_t pass, int32_
     for (task.range = 0; task.range < ranges; task.range++) {
         task.begin = begin + task.range * each;
         task.end = smaller(task.begin + each, end);
-        if (!d->backward)
+        if (!d->backward) {
             task.owing = pass > 0 || assembles || task.range > 0 ? 0 : tile->owing;
+            task.listed_rows = pass > 0 || task.range > 0 ? 0 : tile->listed_rows;
+            task.listed = pass > 0 || task.range > 0 ? 0 : tile->listed;
+        }
         append(d->schedule, &task);
     }
 }

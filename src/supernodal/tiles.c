@@ -340,9 +340,9 @@ static gpusolve_status make_sweeps(gsv_plan *plan, int threads, gsv_message *mes
 
 gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *message) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
-    if (updates >= UINT32_MAX)
-        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "the update vectors have %lld rows, %lld is the limit",
-                        (long long)updates, (long long)UINT32_MAX - 1);
+    if (rows >= UINT32_MAX)
+        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "the supernodes have %lld rows, %lld is the limit",
+                        (long long)rows, (long long)UINT32_MAX - 1);
     gsv_tiles *tiles = gsv_calloc(1, sizeof *tiles);
     if (!tiles)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");

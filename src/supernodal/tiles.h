@@ -80,7 +80,7 @@ struct gsv_tiles {
 /* Numbers that a panel takes. */
 int64_t gsv_panel_size(int64_t nr, int64_t nc);
 
-/* Builds plan->tiles. GPUSOLVE_TOO_LARGE: the update vectors have 2^32 rows or more. */
+/* Builds plan->tiles. GPUSOLVE_TOO_LARGE: the supernodes have 2^32 - 1 rows or more. */
 gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *message);
 void gsv_tiles_free(gsv_tiles *tiles); /* NULL is accepted */
 
