@@ -17,23 +17,23 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
  * So many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a vector's, both in
  * double precision, the vector's of real numbers, at the memory's bandwidth; single: of the panels' times, what they take in
  * single precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its fifteen
- * cases are within 15 %, the worst are 12, 18, 15, 18, 35 and 22 % off; without the cases that groups side by side solve.
+ * cases are within 15 %, the worst are 12, 18, 13, 16, 36 and 20 % off; without the cases that groups side by side solve.
  * An H100's constants (h100-cudss.jsonl) are 0.84 to 0.96 of these for levels, 0.80 to 0.96 for panels, and 0.73 to 0.82 for
  * vectors, and 0.78 to 0.97 in single precision. Of complex numbers, one and those that are tasks, by --dtype z of
- * h200-complex.jsonl: for its seven cases the worst are 7, 12, 11, 15 and 9 % off.
+ * h200-complex.jsonl: for its seven cases the worst are 7, 12, 11, 16 and 9 % off.
  */
 typedef struct measured {
     int32_t columns;
     double level_us, upper, vectors, single;
 } measured;
-static const measured of_real[] = {{1, 3.08, 1.07, 73.5, 0.69},  {8, 4.62, 1.17, 25.9, 0.88},
-                                   {16, 7.30, 1.20, 21.9, 0.81}, {32, 8.17, 1.42, 18.4, 0.87},
-                                   {64, 8.17, 2.37, 16.1, 0.93}, {256, 9.58, 8.76, 16.1, 0.95}},
-                      of_complex[] = {{1, 3.81, 1.76, 139.5, 1},
-                                      {16, 9.56, 2.71, 54.9, 1},
-                                      {32, 11.16, 4.10, 48.2, 1},
-                                      {64, 11.16, 8.06, 44.2, 1},
-                                      {256, 11.16, 31.63, 43.6, 1}};
+static const measured of_real[] = {{1, 3.07, 1.07, 73.2, 0.69},  {8, 4.60, 1.17, 25.9, 0.88},
+                                   {16, 7.24, 1.19, 21.5, 0.83}, {32, 8.19, 1.43, 17.9, 0.90},
+                                   {64, 8.19, 2.40, 15.6, 0.97}, {256, 9.28, 8.86, 15.8, 0.97}},
+                      of_complex[] = {{1, 3.81, 1.79, 144.0, 1},
+                                      {16, 9.61, 2.79, 55.5, 1},
+                                      {32, 11.16, 4.20, 48.8, 1},
+                                      {64, 11.16, 8.19, 44.6, 1},
+                                      {256, 11.16, 32.17, 44.1, 1}};
 
 /* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
 static measured constants_of(const measured *solves, int64_t nrhs) {
