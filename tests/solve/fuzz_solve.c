@@ -6,18 +6,12 @@
  *      fuzz_solve [seconds] [seed] [numbers] [backend]
  *          default 3 seconds; the round that fails names its own seed, which gives it again; numbers: of a factor, at
  *          most; backend: host or cuda alone
- *
- * A solution is right if |b - M x| is at most LIMIT times epsilon times (|M| |x| + |b|), row by row, and, where triangles are
- * ill-conditioned on purpose, in the maximum norm. All columns are looked at at once: a sum of them with random weights is
- * the solution of the same sum of right-hand sides.
  */
-#include "random_factor.h"
+#include "random_check.h"
 
 #include <time.h>
 
 #include "gpusolve_selection.h"
-
-static const double LIMIT = 300;
 
 static double worst[2]; /* seen: row by row, in the norm */
 
@@ -27,67 +21,11 @@ static int64_t random_columns(uint64_t *state) {
     return edges[testing_random_below(state, sizeof edges / sizeof *edges)];
 }
 
-/* ------------------------------------------------------------------------------------------ is it right? --- */
-
-/* The columns' sum with these weights. */
-static random_vector combine(const gpusolve_dense *v, const double *weight) {
-    random_vector sum = random_vector_new(v->rows);
-    for (int64_t j = 0; j < v->cols; j++)
-        for (int64_t i = 0; i < v->rows; i++) {
-            const double complex value = weight[j] * testing_get(v, i, j);
-            sum.value[i] += value;
-            sum.size[i] += fabs(creal(value)) + fabs(cimag(value));
-        }
-    return sum;
-}
-
-/* v = M v, in the order in which right is b = M x: of A that of P b. */
-static void apply(const random_factor *f, gpusolve_system system, random_vector *v) {
-    const int both = system == GPUSOLVE_A || system == GPUSOLVE_LDLt;
-    if (both || system == GPUSOLVE_DLt || system == GPUSOLVE_Lt)
-        random_multiply(f, 1, v);
-    if (both || system == GPUSOLVE_DLt || system == GPUSOLVE_LD || system == GPUSOLVE_D)
-        random_scale(f, v);
-    if (both || system == GPUSOLVE_LD || system == GPUSOLVE_L)
-        random_multiply(f, 0, v);
-}
-
-/* In epsilons: the largest error of a row over what it is made of, or over the least that is not denormal, for down a long
- * chain numbers become that small; of steep factors the largest error over the largest row. */
-static double error_of(const random_factor *f, gpusolve_system system, const gpusolve_dense *b,
-                       const gpusolve_dense *x, const double *weight) {
-    random_vector right = combine(b, weight), left = combine(x, weight);
-    if (system == GPUSOLVE_A)
-        random_permute(f, &left);
-    if (system == GPUSOLVE_Pt) /* P x = b */
-        random_permute(f, &left);
-    if (system == GPUSOLVE_A || system == GPUSOLVE_P)
-        random_permute(f, &right);
-    apply(f, system, &left);
-    const gpusolve_dtype dtype = f->data.dtype;
-    const double least =
-        dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? (double)FLT_MIN : DBL_MIN;
-    double error = 0, size = least, ratio = 0;
-    for (int64_t i = 0; i < f->data.n; i++) {
-        const double complex difference = right.value[i] - left.value[i];
-        const double here = fabs(creal(difference)) + fabs(cimag(difference)),
-                     scale = left.size[i] + right.size[i] + least;
-        error = testing_worse(error, here);
-        size = testing_worse(size, scale);
-        ratio = testing_worse(ratio, here / scale);
-    }
-    random_vector_free(&right);
-    random_vector_free(&left);
-    const double result = (f->steep ? error / size : ratio) / testing_epsilon(dtype);
-    worst[f->steep] = testing_worse(worst[f->steep], result);
-    return result;
-}
-
-static double *random_weights(int64_t columns, uint64_t *state) {
-    double *weight = random_array(columns, sizeof *weight);
-    for (int64_t j = 0; j < columns; j++)
-        weight[j] = testing_random(state);
-    return weight;
+static void check_error(const random_factor *f, gpusolve_system system, const gpusolve_dense *b,
+                        const gpusolve_dense *x, uint64_t *state) {
+    const double error = random_error(f, system, b, x, state);
+    CHECK_BELOW(error, RANDOM_LIMIT);
+    worst[f->steep] = testing_worse(worst[f->steep], error);
 }
 
 static gpusolve_dense random_block(const random_factor *f, int64_t rows, int64_t columns, uint64_t *state) {
@@ -127,10 +65,8 @@ static void try_solve(const random_factor *f, gpusolve_handle *handle, const gpu
             GPUSOLVE_OK);
         CHECK(testing_padding_untouched(&x[k]));
     }
-    double *weight = random_weights(columns, state);
-    CHECK_BELOW(error_of(f, system, &b, &x[0], weight), LIMIT);
+    check_error(f, system, &b, &x[0], state);
     CHECK(testing_same_bits(&x[0], 0, &x[1], 0, columns));
-    free(weight);
     free(b.values);
     free(x[0].values);
     free(x[1].values);
@@ -169,8 +105,8 @@ static void try_selection(const random_factor *f, gpusolve_handle *handle, const
             GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve_selected(handle, factor, all, &b, &x), GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve_selected(handle, factor, some, &b, &part), GPUSOLVE_OK);
-    double *weight = random_weights(columns, state), difference = 0, largest = 0;
-    CHECK_BELOW(error_of(f, system, &full, &x, weight), LIMIT);
+    check_error(f, system, &full, &x, state);
+    double difference = 0, largest = 0;
     for (int64_t j = 0; j < columns; j++)
         for (int64_t k = 0; k < wanted; k++) {
             const double complex right = testing_get(&x, want[k], j);
@@ -179,11 +115,11 @@ static void try_selection(const random_factor *f, gpusolve_handle *handle, const
         }
     CHECK(isfinite(difference) && isfinite(largest));
     if (!f->steep)
-        CHECK_BELOW(difference, largest * LIMIT * testing_epsilon(f->data.dtype) + DBL_MIN);
+        CHECK_BELOW(difference, largest * RANDOM_LIMIT * testing_epsilon(f->data.dtype) + DBL_MIN);
     CHECK(testing_padding_untouched(&x) && testing_padding_untouched(&part));
     gpusolve_selection_destroy(all);
     gpusolve_selection_destroy(some);
-    void *arrays[] = {row, want, b.values, x.values, part.values, full.values, weight};
+    void *arrays[] = {row, want, b.values, x.values, part.values, full.values};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         free(arrays[k]);
 }

@@ -1,5 +1,5 @@
 /*
- * Factors of any shape, that no ordering would make: trees that are chains, stars or forests, wide supernodes beside
+ * Factors of any shape, that no ordering would make: trees that are chains, stars, bushes or forests, wide supernodes beside
  * narrow ones, rows below that are all that a parent has or a single one, columns numbered in postorder or not; with
  * supernodes, or by columns, L L' or L D L'. And products with L, L' and D, against which a solve is checked.
  */
@@ -48,8 +48,8 @@ static inline int64_t random_size(uint64_t *state, int64_t most) {
 
 /* --------------------------------------------------------------------------------------------- the tree --- */
 
-static const char *const random_trees[] = {"random",      "chain",      "star",  "binary",
-                                           "caterpillar", "neighbours", "forest"};
+static const char *const random_trees[] = {"random",      "chain",      "star",   "binary",
+                                           "caterpillar", "neighbours", "forest", "bushes"};
 enum { RANDOM_TREES = sizeof random_trees / sizeof *random_trees };
 
 /* The parent of supernode k, counted from the root on: one of 0 to k - 1, or -1 for a root. */
@@ -67,6 +67,8 @@ static inline int64_t random_parent(int tree, int64_t k, uint64_t *state) {
         return k - 1 - testing_random_below(state, k < 8 ? k : 8);
     case 6:
         return random_coin(state, 8) ? -1 : testing_random_below(state, k);
+    case 7: /* many children each for a few that are a chain */
+        return k < 4 ? k - 1 : testing_random_below(state, 4);
     default:
         return testing_random_below(state, k);
     }
@@ -280,6 +282,15 @@ static inline void random_numbers(random_factor *f, uint64_t *state) {
     free(entries);
 }
 
+/* Room for the numbers. */
+static inline void random_make_room(random_factor *f, gpusolve_dtype dtype) {
+    f->data.dtype = dtype;
+    f->x = random_array(f->data.xsize, testing_bytes(dtype));
+    f->l = random_array(f->numbers, sizeof *f->l);
+    f->d = random_array(f->data.n, sizeof *f->d);
+    f->data.x = f->x;
+}
+
 /* Without numbers yet. */
 static inline random_factor random_factor_new(random_limits most, uint64_t *state) {
     random_factor f = {.data = GPUSOLVE_FACTOR_DATA_INIT};
@@ -289,12 +300,10 @@ static inline random_factor random_factor_new(random_limits most, uint64_t *stat
                           state);
     else
         random_by_supernodes(&f);
-    f.data.dtype = random_coin(state, 2) ? GPUSOLVE_DOUBLE : (gpusolve_dtype)testing_random_below(state, 4);
+    const gpusolve_dtype dtype =
+        random_coin(state, 2) ? GPUSOLVE_DOUBLE : (gpusolve_dtype)testing_random_below(state, 4);
     f.steep = random_coin(state, 5);
-    f.x = random_array(f.data.xsize, testing_bytes(f.data.dtype));
-    f.l = random_array(f.numbers, sizeof *f.l);
-    f.d = random_array(f.data.n, sizeof *f.d);
-    f.data.x = f.x;
+    random_make_room(&f, dtype);
     return f;
 }
 
