@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
         if (threadIdx.x == 0)
             work.lost |= work.task.count > 0 &&
                          !many_reaches(many_counter(work, work.task.wait), work.task.count, v.state);
-        __syncthreads(); /* what the task reads is there, and its lists in shared memory */
+        __syncthreads(); /* what the task reads is there, and backward its list in shared memory */
         return !work.lost;
     };
     /* The first range of a tile waits for what is owed to its rows before it waits for its vectors, which are
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
         if (BACKWARD) {
             if (threadIdx.x == 0)
                 work.there = many_known(work);
-            __syncthreads(); /* it is known what is there, and lists are in shared memory */
+            __syncthreads(); /* it is known what is there */
             return true;
         }
         if (threadIdx.x == 0) {

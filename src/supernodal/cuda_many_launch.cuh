@@ -74,7 +74,8 @@ template <typename Kind> struct many_launcher {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     typedef typename traits<Kind>::real real;
-    /* Complex numbers in single precision have panels of half the size: four take no longer level by level (LESSONS_TYPES.md). */
+    /* Complex numbers in single precision have panels of half the size: four take no longer level by level
+     * (LESSONS_TYPES.md). */
     static const int FEW = !traits<Kind>::is_complex ? GSV_MANY_LEAST / 2
                            : sizeof(real) < 8        ? 4
                                                      : 2,

@@ -21,8 +21,8 @@
  * panel terms q and q + 4 are 2 q and 2 q + 1: a lane has two neighbours from every read (many_sums_of).
  *
  * Synchronisation: barriers forward when the lists are there; before the vectors are read, in ready(); before the
- * products; and, where there is more than one part, or rows come some after the others, before what the next ones write into shared memory, or
- * backward the sums. Traffic: the panel, once a block, from the L2 cache for all but the first; about nr + 2 nc
+ * products; and, where there is more than one part, or rows come some after the others, before what the next ones
+ * write into shared memory, or backward the sums. Traffic: the panel, once a block, from the L2 cache for all but the first; about nr + 2 nc
  * rows of vectors forward, nr + nc backward.
  */
 #ifndef GSV_CUDA_MANY_NARROW_CUH

@@ -48,7 +48,7 @@ enum {
     GSV_MANY_STREAMED = 40 << 20,
     GSV_MANY_PARTS = 2,     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks */
     GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
-    GSV_MANY_LISTED = 1024, /* rows that a task's are owed: so many a block has a list of in shared memory */
+    GSV_MANY_LISTED = 1024, /* terms that a task's rows are owed: a block has room for a list of so many */
     GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
 };
 
@@ -78,9 +78,9 @@ typedef struct gsv_many_task {
      * belong to the parent's parent and what is above it, those of terms `far` and on; own columns, those before
      * term `near`, are there from the beginning. What it waits for are terms near .. far - 1. */
     int32_t owed, owing;
-    /* Of what no product backward is: so many rows that a block lists before it knows the supernode, from row `row` of all
-     * fronts on; of a product, forward, rows of the update vector. Forward they are owed, together, what gather has from
-     * `list` on: so many rows of update vectors, or, if that is more than GSV_MANY_LISTED, more than that. */
+    /* All but products backward: what a block lists before it knows the supernode. These are `listed_rows` rows, from row
+     * `row` of all fronts on; of a product, forward, those of the update vector that it begins with. Forward they are
+     * owed, together, gsv_tiles.gather from `list` on: `listed` terms, GSV_MANY_LISTED + 1 if they are more. */
     uint32_t row;
     union {
         struct {

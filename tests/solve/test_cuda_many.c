@@ -1,10 +1,9 @@
 /*
  * More than 32 right-hand sides on the device, in a workspace made for as many, and of real numbers more than 16, or,
- * forward, 8, of complex ones more than 4: kernels of their own, whose sums have another order. All systems against the operator
- * itself; the same bits for a column wherever it stands, in either order, in blocks of any width above 32, or from 17
- * to 32, 9 to 16, 2 to 8, or complex ones from 5 to 32;
- * where factors are large, above 64, or up to there;
- * capture, refinement, and the order of fewer columns kept.
+ * forward, 8, of complex ones more than 2, in single precision 4: kernels of their own, whose sums have another order.
+ * All systems against the operator itself; the same bits for a column wherever it stands, in either order, in blocks of
+ * any width above 32, or from 17 to 32, 9 to 16, 2 to 8, or complex ones from 3, or 5, to 32; where factors are large,
+ * above 64, or up to there; capture, refinement, and the order of fewer columns kept.
  */
 #include "testing.h"
 

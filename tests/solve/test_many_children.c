@@ -23,13 +23,10 @@ static random_factor make_family(family of, gpusolve_dtype dtype) {
     f.pi = random_array(f.nsuper, sizeof *f.pi);
     f.px = random_array(f.nsuper, sizeof *f.px);
     f.s = random_array((int64_t)(of.children + 2) * (parents + 1), sizeof *f.s);
+    const int32_t columns[] = {1, of.columns, of.root}, below[] = {parents, of.root, 0};
     for (int32_t s = 0; s < of.children + 2; s++) {
-        const int32_t nc = s < of.children    ? 1
-                           : s == of.children ? of.columns
-                                              : of.root,
-                      shared = s < of.children    ? parents
-                               : s == of.children ? of.root
-                                                  : 0;
+        const int generation = s < of.children ? 0 : s - of.children + 1;
+        const int32_t nc = columns[generation], shared = below[generation];
         f.super[s + 1] = f.super[s] + nc;
         f.pi[s + 1] = f.pi[s] + nc + shared;
         f.px[s + 1] = f.px[s] + (nc + shared) * nc;

@@ -1,8 +1,9 @@
 /*
  * The device's tasks for many right-hand sides (many.h), for broad vectors and others, run here as the kernels run
- * them: in the order of many_order.h, where nobody has to wait, and always the list's last one that its counter lets begin, the worst that can happen on a device. Numbers are integers modulo 2^64, so that
- * both sweeps must agree with the plan's own maps to the last bit: every term of every sum once, every partial sum
- * added once, nothing read before it is written, nor after a task has read and discarded it (cuda_many_discard.cuh).
+ * them: in the order of many_order.h, where nobody has to wait, and always the list's last one that its counter lets
+ * begin, the worst that can happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with
+ * the plan's own maps to the last bit: every term of every sum once, every partial sum added once, nothing read before
+ * it is written, nor after a task has read and discarded it (cuda_many_discard.cuh).
  */
 #include "many_reference.h"
 #include "plan_example.h"
