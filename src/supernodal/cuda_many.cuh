@@ -31,7 +31,8 @@
  * later pass, for the rows above its supernode and for those of the passes before. Of a tile that is cut, the
  * block whose range is done last adds the partial sums, so nobody waits for them. A wait that takes about two
  * seconds is given up (gives_up): what the block then writes is NaN. A launch begins when all blocks of the one
- * before have begun, takes its tasks, and waits in wait_for_vectors() for all of it.
+ * before have begun, takes its tasks, and waits in wait_for_vectors() for all of it. A block whose ticket says
+ * that there is nothing left of that one looks at its task's counters while it reads its supernode.
  *
  * Bits. The sums have a fixed order: what the children owe, in the order of gsv_tiles.gather, then sixteen
  * terms after sixteen, range after range (cuda_many_tile.cuh; in branches, and forward in narrow supernodes,
@@ -41,7 +42,7 @@
  *
  * Cost. A tile of 64 columns and sixteen terms are 65536 multiply-adds, 512 cycles of an SM's tensor cores,
  * and 48 KB through its shared memory, 384 cycles. What a task takes besides is latency, one trip after the
- * other: ticket; task; supernode and lists; the counter; children's rows and the first vectors; the results' way
+ * other: ticket; task; supernode, lists and counters; children's rows and the first vectors; the results' way
  * out. So blocks share an SM, and tiles are low: three blocks, or four with 32 columns or 16, two or three of complex
  * numbers.
  *
@@ -78,10 +79,11 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
     T *shared = reinterpret_cast<T *>(memory);
     if (threadIdx.x == 32 && !is_stale(stamp))
         many_ask_for_later<Kind>(tasks, groups);
+    int group = 0; /* thread 0's */
     if (threadIdx.x == 0) {
         const bool stale = is_stale(stamp); /* on its way together with the ticket */
-        const int taken = atomicAdd(ticket, 1), which = many_task_of<Kind>(taken, groups),
-                  group = taken - which * groups;
+        const int taken = atomicAdd(ticket, 1), which = many_task_of<Kind>(taken, groups);
+        group = taken - which * groups;
         work.stale = stale;
         if (!stale) {
             static_assert(sizeof(gsv_many_task) == 64, "four reads");
@@ -89,8 +91,9 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
             for (int k = 0; k < 4; k++)
                 reinterpret_cast<int4 *>(&work.task)[k] = reinterpret_cast<const int4 *>(tasks + which)[k];
             work.counters = counters + group;
-            work.group = group;
             work.lost = 0;
+            work.alone = taken >= many_at_once<shape::THREADS>();
+            work.over = work.owed = 0;
         }
     }
     __syncthreads(); /* the task is there */
@@ -98,17 +101,22 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
         wait_for_vectors();
         return;
     }
-    if (threadIdx.x >= 32)
+    if (threadIdx.x == 0)
+        tile = many_tile_of(plan, work.task, BACKWARD, C * groups, C * group);
+    else if (threadIdx.x >= 32) {
         lists.begin(plan, work.task, threadIdx.x - 32, shape::THREADS - 32);
-    else if (threadIdx.x == 0)
-        tile = many_tile_of(plan, work.task, BACKWARD, C * groups, C * work.group);
-    __syncthreads(); /* the supernode is there */
+        if (work.alone) { /* nothing to wait for: a trip beside those for the supernode and lists */
+            wait_for_vectors();
+            many_look_block(work);
+        }
+    }
+    __syncthreads(); /* the supernode is there, and what the look has found */
     auto ready = [&]() {
         wait_for_vectors();
         if (threadIdx.x == 0)
-            work.lost |= work.task.count > 0 &&
+            work.lost |= work.task.count > 0 && !work.over &&
                          !many_reaches(many_counter(work, work.task.wait), work.task.count, v.state);
-        __syncthreads(); /* what the task reads is there, and backward its list in shared memory */
+        __syncthreads(); /* what the task reads is there, and its lists in shared memory */
         return !work.lost;
     };
     /* The first range of a tile waits for what is owed to its rows before it waits for its vectors, which are
@@ -120,21 +128,22 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
         }
         wait_for_vectors();
         if (BACKWARD) {
-            if (threadIdx.x == 0)
-                work.there = many_known(work);
-            __syncthreads(); /* it is known what is there */
+            if (!work.alone) {
+                many_look_block(work);
+                __syncthreads(); /* it is known what is there */
+            }
             return true;
         }
-        if (threadIdx.x == 0) {
+        if (threadIdx.x == 0 && !work.owed) {
             work.lost = !many_reaches(many_counter(work, work.task.owed), work.task.owing, v.state);
-            work.there = many_has(many_counter(work, work.task.wait), work.task.count);
+            work.over = many_has(many_counter(work, work.task.wait), work.task.count);
         }
         __syncthreads(); /* what is owed is there, and its lists in shared memory */
-        return work.there != 0;
+        return work.over != 0;
     };
     /* Backward: for the rows of the parent, or for those of its parent and what is above it. */
     auto await = [&](bool nearest) {
-        if (work.there >= (nearest ? 2 : 1))
+        if (work.over || (work.owed && !nearest))
             return;
         if (threadIdx.x == 0)
             work.lost |= nearest

@@ -66,16 +66,16 @@ __device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, i
     constexpr unsigned LATER = 128; /* blocks */
     if (blockIdx.x + LATER >= gridDim.x)
         return;
-    const char *task = reinterpret_cast<const char *>(tasks + many_task_of<Kind>(blockIdx.x + LATER, groups));
-    prefetch(task);
-    prefetch(task + sizeof(gsv_many_task) - 1);
+    prefetch(tasks + many_task_of<Kind>(blockIdx.x + LATER, groups)); /* one line of L2 */
 }
 
 /* What a block is at, in its shared memory. */
 struct alignas(16) many_work {
     gsv_many_task task;
     int *counters; /* of the task's right-hand sides */
-    int lost, last, there, stale, group;
+    int lost, last, stale;
+    int alone;      /* the launch before has surely ended */
+    int over, owed; /* `wait` has been reached, and `owed`, as far as is known */
 };
 
 /* Counter k of the task's right-hand sides. */
@@ -110,13 +110,22 @@ __device__ __forceinline__ int many_meet(int *counter) {
     return before;
 }
 
-/* Backward, of what a task waits for: 2 if its parent's rows are there, or else 1 if those above them are. By
- * one thread. */
-__device__ __forceinline__ int many_known(const many_work &work) {
+/* What a task waits for is looked at, by two threads beside each other: it may be there. Known behind a barrier. */
+__device__ __forceinline__ void many_look_block(many_work &work) {
     const gsv_many_task &task = work.task;
-    if (task.count == 0 || many_has(many_counter(work, task.wait), task.count))
-        return 2;
-    return task.owing == 0 || many_has(many_counter(work, task.owed), task.owing);
+    if (threadIdx.x == 32)
+        work.over = task.count == 0 || many_has(many_counter(work, task.wait), task.count);
+    if (threadIdx.x == 64)
+        work.owed = task.owing == 0 || many_has(many_counter(work, task.owed), task.owing);
+}
+
+/* More blocks than the device has room for at a time: who takes a ticket behind so many others begins when a block of
+ * its launch has ended, and so the launch before, for which each block waits. */
+template <int THREADS> __device__ __forceinline__ int many_at_once() {
+    constexpr int MOST = 2048 / THREADS; /* of a multiprocessor */
+    unsigned processors;
+    asm("mov.u32 %0, %%nsmid;" : "=r"(processors));
+    return MOST * int(processors);
 }
 
 } // namespace gsv
