@@ -17,18 +17,18 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
  * So many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a vector's, both in
  * double precision, the vector's of real numbers, at the memory's bandwidth; single: of the panels' times, what they take in
  * single precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its
- * fifteen cases are within 15 %, the worst are 12, 18, 13, 16, 36 and 20 % off; without the cases that groups side by side solve.
- * An H100's constants (h100-cudss.jsonl) are 0.85 to 0.99 of these for levels, 0.79 to 0.96 for panels, and 0.73 to 0.85
- * for vectors, and 0.78 to 0.95 in single precision. Of complex numbers, one and those that are tasks, by --dtype z of
+ * fifteen cases are within 15 %, the worst are 12, 18, 12, 16, 36 and 20 % off; without the cases that groups side by side solve.
+ * An H100's constants (h100-cudss.jsonl) are 0.84 to 1.00 of these for levels, 0.80 to 0.97 for panels, and 0.73 to 0.85
+ * for vectors, and 0.78 to 0.96 in single precision. Of complex numbers, one and those that are tasks, by --dtype z of
  * h200-complex.jsonl: for its seven cases the worst are 7, 12, 11, 16 and 9 % off.
  */
 typedef struct measured {
     int32_t columns;
     double level_us, upper, vectors, single;
 } measured;
-static const measured of_real[] = {{1, 3.07, 1.07, 73.2, 0.69},  {8, 4.60, 1.17, 25.9, 0.88},
-                                   {16, 7.24, 1.19, 21.5, 0.83}, {32, 8.19, 1.43, 17.9, 0.90},
-                                   {64, 8.19, 2.40, 15.6, 0.97}, {256, 9.28, 8.86, 15.8, 0.97}},
+static const measured of_real[] = {{1, 3.06, 1.08, 73.5, 0.69},  {8, 4.60, 1.18, 26.0, 0.88},
+                                   {16, 7.31, 1.17, 21.5, 0.84}, {32, 8.27, 1.42, 17.9, 0.90},
+                                   {64, 8.27, 2.38, 15.5, 0.97}, {256, 9.27, 8.81, 15.8, 0.96}},
                       of_complex[] = {{1, 3.81, 1.79, 144.0, 1},
                                       {16, 9.61, 2.79, 55.5, 1},
                                       {32, 11.16, 4.20, 48.8, 1},
