@@ -61,10 +61,8 @@ __device__ __forceinline__ void many_discard_block(const gsv_device_plan &plan, 
     const T *u = static_cast<const T *>(v.u);
     if (work.lost)
         return; /* somebody may be writing it */
-    if (task.kind == GSV_MANY_PRODUCT) {
-        if (done && task.slots > 0 && tile.node.parts <= 1)
-            many_discard_sums_block<Kind, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
-    }
+    if (task.kind == GSV_MANY_PRODUCT && done && task.slots > 0 && tile.node.parts <= 1)
+        many_discard_sums_block<Kind, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
     if constexpr (!BACKWARD) {
         typedef many_narrow_room<Kind, C, false> room;
         if (task.kind != GSV_MANY_NARROW) {

@@ -63,7 +63,7 @@ template <> struct many_lists<true> {
     }
 };
 
-/* A block's. */
+/* A block's: also where code is out of line and would take an argument for a place in any memory. */
 template <bool BACKWARD> __device__ __forceinline__ many_lists<BACKWARD> &many_block_lists() {
     __shared__ many_lists<BACKWARD> lists;
     return lists;

@@ -22,8 +22,8 @@
  *
  * Synchronisation: barriers forward when the lists are there; before the vectors are read, in ready(); before the
  * products; and, where there is more than one part, or rows come some after the others, before what the next ones
- * write into shared memory, or backward the sums. Traffic: the panel, once a block, from the L2 cache for all but the first; about nr + 2 nc
- * rows of vectors forward, nr + nc backward.
+ * write into shared memory, or backward the sums. Traffic: the panel, once a block, from the L2 cache for all but the
+ * first; about nr + 2 nc rows of vectors forward, nr + nc backward.
  */
 #ifndef GSV_CUDA_MANY_NARROW_CUH
 #define GSV_CUDA_MANY_NARROW_CUH

@@ -283,13 +283,13 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
         for (; task.range < (slots > 1 ? slots : 1); task.range++) {
             task.begin = begin + task.range * each;
             task.end = slots > 1 ? smaller(task.begin + each, end) : end;
-            task.owing = b->backward || (task.range == 0 && is_owed(b, s, first)) ? owing : 0;
-            if (!b->backward) {
+            const bool adds = !b->backward && task.range == 0 && is_owed(b, s, first);
+            task.owing = b->backward || adds ? owing : 0;
+            if (adds)
+                list_rows(b, s, larger(first, gsv_columns(b->plan, s)),
+                          smaller(first + rows, gsv_rows(b->plan, s)), &task);
+            else if (!b->backward)
                 task.listed_rows = task.listed = 0;
-                if (task.range == 0 && is_owed(b, s, first))
-                    list_rows(b, s, larger(first, gsv_columns(b->plan, s)),
-                              smaller(first + rows, gsv_rows(b->plan, s)), &task);
-            }
             append(b, s, task);
             tasks++;
         }

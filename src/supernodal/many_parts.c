@@ -81,9 +81,10 @@ static void add_tile(divider *d, const gsv_many_task *tile, int32_t pass, int32_
         task.begin = begin + task.range * each;
         task.end = smaller(task.begin + each, end);
         if (!d->backward) {
-            task.owing = pass > 0 || assembles || task.range > 0 ? 0 : tile->owing;
-            task.listed_rows = pass > 0 || task.range > 0 ? 0 : tile->listed_rows;
-            task.listed = pass > 0 || task.range > 0 ? 0 : tile->listed;
+            const bool is_first = pass == 0 && task.range == 0;
+            task.owing = is_first && !assembles ? tile->owing : 0;
+            task.listed_rows = is_first ? tile->listed_rows : 0;
+            task.listed = is_first ? tile->listed : 0;
         }
         append(d->schedule, &task);
     }

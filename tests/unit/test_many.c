@@ -12,8 +12,8 @@
 #include "memory.h"
 #include "supernodal/import.h"
 
-static int64_t
-    listed_seen[2]; /* forward tasks with a list, and with one that is too long for shared memory */
+/* Tasks with a list, and with one that is too long for shared memory. */
+static int64_t listed_seen[2];
 
 /* Row or column k of a tile, or nothing. */
 static void finish(run *r, int32_t s, int32_t number, int32_t k, int backward, uint64_t sum) {
