@@ -61,3 +61,34 @@ int gsv_cuda_is_device(const void *pointer) {
     }
     return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
 }
+
+gpusolve_status gsv_cuda_check_pointer(int device, const char *name, const void *pointer, int *where,
+                                       gsv_message *message) {
+    struct cudaPointerAttributes attributes;
+    *where = GSV_PAGEABLE;
+    const cudaError_t error = cudaPointerGetAttributes(&attributes, pointer);
+    if (error == cudaErrorInvalidValue) { /* unknown to CUDA, in the words of some drivers */
+        cudaGetLastError();
+        return GPUSOLVE_OK;
+    }
+    if (error != cudaSuccess)
+        return gsv_cuda_check(error, "cudaPointerGetAttributes", message);
+    switch (attributes.type) {
+    case cudaMemoryTypeHost:
+        *where = GSV_PINNED;
+        break;
+    case cudaMemoryTypeManaged:
+        *where = GSV_MANAGED;
+        break;
+    case cudaMemoryTypeDevice:
+        if (attributes.device != device)
+            return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
+                            "%s: is in the memory of CUDA device %d, the handle's device is %d", name,
+                            attributes.device, device);
+        *where = GSV_ON_DEVICE;
+        break;
+    default:
+        break;
+    }
+    return GPUSOLVE_OK;
+}

@@ -32,6 +32,25 @@ void gsv_cuda_leave(int previous);
 /* Is this pointer one that kernels can use (device or managed memory)? */
 int gsv_cuda_is_device(const void *pointer);
 
+/* Where a caller's memory is. Kernels and cuBLAS get pointers of the last two kinds alone. */
+enum {
+    GSV_PAGEABLE = 0, /* host memory that CUDA does not know */
+    GSV_PINNED = 1,   /* host memory of cudaHostAlloc or cudaHostRegister, mapped or not */
+    GSV_MANAGED = 2,  /* cudaMallocManaged */
+    GSV_ON_DEVICE = 3 /* of this device: cudaMalloc, a memory pool's, mapped by the driver's functions */
+};
+
+/*
+ * Find out where a caller's memory is; one query of the CUDA runtime, allowed while a stream is captured.
+ * Memory of another device than `device` is refused with a sentence that names the argument and both devices.
+ * Peer access does not change that: the caller may disable it again at any time, and the next kernel that
+ * uses the memory then ends the process' CUDA context.
+ * - name: of the argument, for the sentence.
+ * - where: [out] one of the above; GSV_PAGEABLE on failure.
+ */
+gpusolve_status gsv_cuda_check_pointer(int device, const char *name, const void *pointer, int *where,
+                                       gsv_message *message);
+
 #ifdef __cplusplus
 }
 #endif
