@@ -14,9 +14,29 @@ extern "C" {
 /* Translate a CUDA error, clear it, and say which call failed. cudaSuccess gives GPUSOLVE_OK. */
 gpusolve_status gsv_cuda_check(cudaError_t error, const char *call, gsv_message *message);
 
-/* cudaMalloc, counted by the allocation hook; *memory is NULL on failure. bytes == 0 gives NULL and success.
+/*
+ * Everything that the library makes on a device is made by one of these functions. Each asks
+ * gsv_allocation_fails() first, and gsv_live_on_device() counts what it made. On failure the pointer is NULL.
+ * The functions that free accept NULL.
  */
+/* Device memory. bytes == 0 gives NULL and success. */
 gpusolve_status gsv_cuda_malloc(void **memory, int64_t bytes, gsv_message *message);
+void gsv_cuda_free(void *memory);
+/* Pinned host memory; flags as for cudaHostAlloc. bytes == 0 gives NULL and success. */
+gpusolve_status gsv_cuda_pin(void **memory, size_t bytes, unsigned flags, gsv_message *message);
+void gsv_cuda_unpin(void *memory);
+/* A stream that does not wait for the legacy stream; an event without a time. */
+gpusolve_status gsv_cuda_stream(cudaStream_t *stream, gsv_message *message);
+void gsv_cuda_stream_free(cudaStream_t stream);
+gpusolve_status gsv_cuda_event(cudaEvent_t *event, gsv_message *message);
+void gsv_cuda_event_free(cudaEvent_t event);
+/* cudaGraphInstantiate. */
+gpusolve_status gsv_cuda_graph(cudaGraphExec_t *exec, cudaGraph_t graph, gsv_message *message);
+void gsv_cuda_graph_free(cudaGraphExec_t exec);
+/* A cublasHandle_t, which is a pointer to this. */
+struct cublasContext;
+gpusolve_status gsv_cuda_blas(struct cublasContext **blas, gsv_message *message);
+void gsv_cuda_blas_free(struct cublasContext *blas);
 
 /* Fill device memory from pageable host memory, or with zeros. Both have happened when they return, for
  * streams of every kind: cudaMemcpy and cudaMemset may return earlier, and only the legacy stream and those

@@ -6,19 +6,39 @@
 
 enum { ALIGNMENT = 64 };
 
-static _Atomic int64_t countdown; /* allocations until the one that fails; 0: off */
-static _Atomic int64_t live;
+static _Atomic int64_t countdown, thread_countdown; /* until the one that fails; 0: off */
+static _Atomic int64_t live, live_on_device;
 
-void gsv_fail_allocation(int64_t k) {
-    atomic_store(&countdown, k);
+int64_t gsv_fail_allocation(int64_t k) {
+    return atomic_exchange(&countdown, k);
+}
+
+static int fails(_Atomic int64_t *count) {
+    return atomic_load(count) > 0 && atomic_fetch_sub(count, 1) == 1;
 }
 
 int gsv_allocation_fails(void) {
-    return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
+    return fails(&countdown);
+}
+
+int64_t gsv_fail_thread(int64_t k) {
+    return atomic_exchange(&thread_countdown, k);
+}
+
+int gsv_thread_fails(void) {
+    return fails(&thread_countdown);
 }
 
 int64_t gsv_live_allocations(void) {
     return atomic_load(&live);
+}
+
+int64_t gsv_live_on_device(void) {
+    return atomic_load(&live_on_device);
+}
+
+void gsv_count_on_device(int change) {
+    atomic_fetch_add(&live_on_device, change);
 }
 
 void *gsv_malloc(size_t count, size_t size) {

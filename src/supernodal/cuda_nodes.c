@@ -65,7 +65,7 @@ static gpusolve_status make_lists(const gsv_plan *plan, gsv_cuda_factor *device,
         error = gsv_cuda_fill(base + l.start[GATHER], plan->tiles->gather, (size_t)l.size[GATHER]);
     status = gsv_cuda_check(error, "copying lists to the device", message);
     if (status != GPUSOLVE_OK) {
-        cudaFree(memory);
+        gsv_cuda_free(memory);
         return status;
     }
     device->lists = memory;

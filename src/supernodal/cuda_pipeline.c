@@ -4,7 +4,7 @@
 #include "../memory.h"
 
 static void free_room(gsv_pipeline *p) {
-    cudaFree(p->room);
+    gsv_cuda_free(p->room);
     p->room = NULL;
     p->room_bytes = 0;
 }
@@ -18,32 +18,22 @@ void gsv_pipeline_close(gsv_pipeline *p) {
         free_room(p);
 }
 
-static void destroy_event(cudaEvent_t event) {
-    if (event)
-        cudaEventDestroy(event);
-}
-
-static void destroy_stream(cudaStream_t stream) {
-    if (stream)
-        cudaStreamDestroy(stream);
-}
-
 static void pipeline_destroy(gsv_pipeline *p) {
     free_room(p); /* no call is under way */
     for (int k = 0; k < GSV_HOST_LISTS; k++)
-        cudaFreeHost(p->lists[k]);
+        gsv_cuda_unpin(p->lists[k]);
     for (int k = 0; k < GSV_MOST_SLOTS; k++) {
-        destroy_event(p->slots[k].arrived);
-        destroy_event(p->slots[k].done);
-        destroy_event(p->slots[k].narrow);
+        gsv_cuda_event_free(p->slots[k].arrived);
+        gsv_cuda_event_free(p->slots[k].done);
+        gsv_cuda_event_free(p->slots[k].narrow);
     }
     for (int k = 0; k < GSV_BUFFERS; k++)
-        destroy_event(p->copied[k]);
-    cudaFreeHost(p->pinned);
-    destroy_stream(p->transfer);
-    destroy_stream(p->narrow);
+        gsv_cuda_event_free(p->copied[k]);
+    gsv_cuda_unpin(p->pinned);
+    gsv_cuda_stream_free(p->transfer);
+    gsv_cuda_stream_free(p->narrow);
     for (int k = 0; k < GSV_MOST_LANES; k++)
-        destroy_stream(p->lanes[k].stream);
+        gsv_cuda_stream_free(p->lanes[k].stream);
     gsv_free(p);
 }
 
@@ -57,46 +47,31 @@ void gsv_cuda_handle_destroy(gpusolve_handle *handle) {
 }
 
 static gpusolve_status allocate_pinned(char **memory, int64_t bytes, gsv_message *message) {
-    void *found = NULL;
-    *memory = NULL;
-    if (gsv_allocation_fails() || cudaMallocHost(&found, (size_t)bytes) != cudaSuccess) {
-        cudaGetLastError();
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of pinned host memory: %lld bytes",
-                        (long long)bytes);
-    }
+    void *found;
+    const gpusolve_status status = gsv_cuda_pin(&found, (size_t)bytes, cudaHostAllocDefault, message);
     *memory = found;
-    return GPUSOLVE_OK;
-}
-
-static gpusolve_status create_event(cudaEvent_t *event, gsv_message *message) {
-    return gsv_cuda_check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate",
-                          message);
-}
-
-static gpusolve_status create_stream(cudaStream_t *stream, gsv_message *message) {
-    return gsv_cuda_check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreate",
-                          message);
+    return status;
 }
 
 static gpusolve_status fill_pipeline(gsv_pipeline *p, gsv_message *message) {
-    gpusolve_status status = create_stream(&p->transfer, message);
+    gpusolve_status status = gsv_cuda_stream(&p->transfer, message);
     if (status == GPUSOLVE_OK)
-        status = create_stream(&p->narrow, message);
+        status = gsv_cuda_stream(&p->narrow, message);
     for (int k = 0; k < GSV_MOST_LANES && status == GPUSOLVE_OK; k++)
-        status = create_stream(&p->lanes[k].stream, message);
+        status = gsv_cuda_stream(&p->lanes[k].stream, message);
     if (status == GPUSOLVE_OK)
         status = allocate_pinned(&p->pinned, (int64_t)GSV_BUFFERS * GSV_CHUNK_BYTES, message);
     for (int k = 0; k < GSV_BUFFERS && status == GPUSOLVE_OK; k++)
-        status = create_event(&p->copied[k], message);
+        status = gsv_cuda_event(&p->copied[k], message);
     for (int k = 0; k < GSV_HOST_LISTS && status == GPUSOLVE_OK; k++)
         status = allocate_pinned(&p->lists[k], GSV_LIST_BYTES, message);
     for (int k = 0; k < GSV_MOST_SLOTS && status == GPUSOLVE_OK; k++) {
         gsv_batch_slot *slot = &p->slots[k];
-        status = create_event(&slot->arrived, message);
+        status = gsv_cuda_event(&slot->arrived, message);
         if (status == GPUSOLVE_OK)
-            status = create_event(&slot->done, message);
+            status = gsv_cuda_event(&slot->done, message);
         if (status == GPUSOLVE_OK)
-            status = create_event(&slot->narrow, message);
+            status = gsv_cuda_event(&slot->narrow, message);
     }
     return status;
 }

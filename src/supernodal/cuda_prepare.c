@@ -161,18 +161,18 @@ gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *
 }
 
 /* The tasks' place on the device: among the factor's, or, if there are more than it has room for, their own. */
-static cudaError_t put_tasks(gsv_cuda_factor *device, const layout *l, int list,
-                             const gsv_many_schedule *schedule) {
+static gpusolve_status put_tasks(gsv_cuda_factor *device, const layout *l, int list,
+                                 const gsv_many_schedule *schedule, gsv_message *message) {
     const int part = MANY_TASKS + list;
     const int64_t bytes = schedule->tasks * (int64_t)sizeof *schedule->task;
     char *to = (char *)device->memory + l->start[part];
-    cudaFree(device->more_tasks[list]);
+    gsv_cuda_free(device->more_tasks[list]);
     device->more_tasks[list] = NULL;
     device->more_tasks_bytes[list] = 0;
     if (bytes > l->size[part]) {
-        const cudaError_t error = cudaMalloc(&device->more_tasks[list], (size_t)bytes);
-        if (error != cudaSuccess)
-            return error;
+        const gpusolve_status status = gsv_cuda_malloc(&device->more_tasks[list], bytes, message);
+        if (status != GPUSOLVE_OK)
+            return status;
         device->more_tasks_bytes[list] = bytes;
         to = device->more_tasks[list];
     }
@@ -180,7 +180,9 @@ static cudaError_t put_tasks(gsv_cuda_factor *device, const layout *l, int list,
     device->many.task[list] = (const gsv_many_task *)to;
     device->many.run[list] = schedule->run;
     device->many.runs[list] = schedule->runs;
-    return bytes > 0 ? gsv_cuda_fill(to, schedule->task, (size_t)bytes) : cudaSuccess;
+    return bytes > 0 ? gsv_cuda_check(gsv_cuda_fill(to, schedule->task, (size_t)bytes),
+                                      "copying lists to the device", message)
+                     : GPUSOLVE_OK;
 }
 
 cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device) {
@@ -204,11 +206,10 @@ gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_fact
         status = gsv_many_schedule_create(&factor->plan, list, parts, &schedule, message);
         if (status != GPUSOLVE_OK)
             break;
-        const cudaError_t error = put_tasks(device, &l, list, &schedule);
+        status = put_tasks(device, &l, list, &schedule, message);
         if (device->many.run[list] == schedule.run)
             schedule.run = NULL; /* it has gone */
         gsv_many_schedule_free(&schedule);
-        status = gsv_cuda_check(error, "copying lists to the device", message);
     }
     return status;
 }
@@ -464,10 +465,10 @@ void gsv_cuda_release(gpusolve_factor *factor) {
     if (!device)
         return;
     const int previous = gsv_cuda_enter(factor->device);
-    cudaFree(device->memory);
-    cudaFree(device->lists);
+    gsv_cuda_free(device->memory);
+    gsv_cuda_free(device->lists);
     for (int list = 0; list < GSV_MANY_LISTS; list++) {
-        cudaFree(device->more_tasks[list]);
+        gsv_cuda_free(device->more_tasks[list]);
         gsv_free(device->many.run[list]);
     }
     gsv_upload_plan_free(device->upload);

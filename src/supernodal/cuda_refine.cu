@@ -215,9 +215,9 @@ void gsv_cuda_matrix_destroy(gpusolve_matrix *matrix) {
     if (!state)
         return;
     const int previous = gsv_cuda_enter(matrix->device);
-    cudaFree(state->row_ptr);
-    cudaFree(state->columns);
-    cudaFree(state->values);
+    gsv_cuda_free(state->row_ptr);
+    gsv_cuda_free(state->columns);
+    gsv_cuda_free(state->values);
     gsv_free(state);
     matrix->state = nullptr;
     gsv_cuda_leave(previous);
@@ -256,7 +256,7 @@ void gsv_cuda_refine_release(gpusolve_workspace *workspace) {
     gsv::refine_vectors *v = static_cast<gsv::refine_vectors *>(workspace->refine);
     if (!v)
         return;
-    cudaFree(v->memory);
+    gsv_cuda_free(v->memory);
     gsv_free(v);
     workspace->refine = nullptr;
 }

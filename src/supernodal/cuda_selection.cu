@@ -110,7 +110,7 @@ static gpusolve_status copy_panels(gpusolve_handle *handle, const gpusolve_facto
     }
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaDeviceSynchronize(), "copying panels", message);
-    cudaFree(memory);
+    gsv_cuda_free(memory);
     gsv_free(list);
     return status;
 }
@@ -160,7 +160,7 @@ static gpusolve_status allocate(gpusolve_handle *handle, const void *from, size_
 
 static void release(int device, void *memory) {
     const int previous = gsv_cuda_enter(device);
-    cudaFree(memory);
+    gsv_cuda_free(memory);
     gsv_cuda_leave(previous);
 }
 
@@ -220,8 +220,7 @@ static gpusolve_status move(gpusolve_handle *handle, const gsv_row_list *list, i
         error = gsv_cuda_copy_block(to, staged, cudaMemcpyDeviceToHost, stream);
     if (status == GPUSOLVE_OK && error == cudaSuccess && (from_host || to_host))
         error = cudaStreamSynchronize(stream);
-    if (staged)
-        cudaFree(staged);
+    gsv_cuda_free(staged);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(error, "moving rows", message);
     gsv_cuda_leave(previous);

@@ -277,21 +277,23 @@ cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, gsv_cuda_width wide
 }
 
 /* Record one sweep. */
-static cudaError_t record(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
-                          gsv_cuda_workspace *work, gsv_cuda_width wide, int backward, cudaStream_t stream) {
+static gpusolve_status record(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
+                              gsv_cuda_workspace *work, gsv_cuda_width wide, int backward,
+                              cudaStream_t stream, gsv_message *message) {
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (error != cudaSuccess)
-        return error;
+        return gsv_cuda_check(error, "recording the sweeps", message);
     const cudaError_t launched = gsv_cuda_launch_sweep(plan, device, dtype, work, wide, backward, stream);
     error = cudaStreamEndCapture(stream, &graph);
     if (launched != cudaSuccess)
         error = launched;
-    if (error == cudaSuccess)
-        error = cudaGraphInstantiate(gsv_cuda_graph_of(work, wide, backward), graph, 0);
+    gpusolve_status status = gsv_cuda_check(error, "recording the sweeps", message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_graph(gsv_cuda_graph_of(work, wide, backward), graph, message);
     if (graph)
         cudaGraphDestroy(graph);
-    return error;
+    return status;
 }
 
 void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace) {
@@ -301,10 +303,9 @@ void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace) {
     if (state) {
         for (int k = 0; k < GSV_WIDTHS; k++)
             for (int backward = 0; backward < 2; backward++)
-                if (state->sweep[k][backward])
-                    cudaGraphExecDestroy(state->sweep[k][backward]);
-        cudaFree(state->memory);
-        cudaFreeHost(state->report);
+                gsv_cuda_graph_free(state->sweep[k][backward]);
+        gsv_cuda_free(state->memory);
+        gsv_cuda_unpin(state->report);
         gsv_free(state);
         workspace->state = NULL;
     }
@@ -313,11 +314,10 @@ void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace) {
 
 /* The states that a stream's launches find, one for each group, and the word that they may leave. */
 static gpusolve_status make_states(gsv_cuda_workspace *state, char *memory, gsv_message *message) {
-    void *report = NULL;
-    if (gsv_allocation_fails() || cudaHostAlloc(&report, sizeof(int), cudaHostAllocMapped) != cudaSuccess) {
-        cudaGetLastError();
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of pinned host memory: %zu bytes", sizeof(int));
-    }
+    void *report;
+    const gpusolve_status status = gsv_cuda_pin(&report, sizeof(int), cudaHostAllocMapped, message);
+    if (status != GPUSOLVE_OK)
+        return status;
     state->report = report;
     *state->report = 0;
     gsv_stream_state first = {.broken = 0};
@@ -354,8 +354,7 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     gpusolve_status status = gsv_cuda_malloc(&state->memory, l.bytes, &handle->message);
     cudaStream_t stream = NULL;
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate",
-                                &handle->message);
+        status = gsv_cuda_stream(&stream, &handle->message);
     char *base = state->memory;
     state->many = (gsv_many_vectors){.y = base,
                                      .x = base + l.x,
@@ -392,13 +391,11 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
             : beside > 0    ? beside > many || beside <= few || (wide.many.broad && many <= GSV_MANY_BROAD)
                             : k >= classes || (many > 0 && sweeps->classes[k] > few))
             continue;
-        cudaError_t error = record(plan, device, factor->dtype, state, wide, 0, stream);
-        if (error == cudaSuccess)
-            error = record(plan, device, factor->dtype, state, wide, 1, stream);
-        status = gsv_cuda_check(error, "recording the sweeps", &handle->message);
+        status = record(plan, device, factor->dtype, state, wide, 0, stream, &handle->message);
+        if (status == GPUSOLVE_OK)
+            status = record(plan, device, factor->dtype, state, wide, 1, stream, &handle->message);
     }
-    if (stream)
-        cudaStreamDestroy(stream);
+    gsv_cuda_stream_free(stream);
     gsv_cuda_leave(previous);
     if (status != GPUSOLVE_OK)
         gsv_cuda_workspace_destroy(workspace);

@@ -315,7 +315,7 @@ static int start_helper(pool *p, uint32_t index) {
     if (!failed) {
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
         bind(&attributes, (int)index);
-        failed = pthread_create(&h->thread, &attributes, live, h);
+        failed = gsv_thread_fails() || pthread_create(&h->thread, &attributes, live, h);
         pthread_attr_destroy(&attributes);
     }
     if (failed)

@@ -6,12 +6,11 @@
 static void destroy(gpusolve_handle *handle) {
     gsv_cuda_context *context = handle->dense;
     const int previous = gsv_cuda_enter(handle->device);
-    if (context->cublas)
-        cublasDestroy(context->cublas);
-    cudaFree(context->cublas_workspace);
-    cudaFree(context->scratch);
-    cudaFree(context->tile);
-    cudaFree(context->ticket);
+    gsv_cuda_blas_free(context->cublas);
+    gsv_cuda_free(context->cublas_workspace);
+    gsv_cuda_free(context->scratch);
+    gsv_cuda_free(context->tile);
+    gsv_cuda_free(context->ticket);
     gsv_free(context);
     handle->dense = NULL;
     handle->dense_destroy = NULL;
@@ -53,11 +52,8 @@ static gpusolve_status create(gpusolve_handle *handle) {
         status = gsv_cuda_check(
             cudaDeviceGetAttribute(&context->device.clusters, cudaDevAttrClusterLaunch, handle->device),
             "cudaDeviceGetAttribute", message);
-    if (status == GPUSOLVE_OK && cublasCreate(&context->cublas) != CUBLAS_STATUS_SUCCESS) {
-        context->cublas = NULL;
-        cudaGetLastError();
-        status = gsv_fail(message, GPUSOLVE_CUDA_ERROR, "cublasCreate failed");
-    }
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_blas(&context->cublas, message);
     if (status != GPUSOLVE_OK)
         destroy(handle);
     return status;

@@ -18,11 +18,9 @@ static gpusolve_status make(gsv_stage *stage, size_t device_bytes, size_t pinned
         &stage->used[4],   &stage->used[5], &stage->used[6],     &stage->used[7]};
     const int threads = inner->threads > 1 ? inner->threads / 2 : 1; /* for each direction */
     gsv_cuda_context *cuda = NULL;
-    gpusolve_status status = gsv_cuda_check(cudaStreamCreateWithFlags(&stage->compute, cudaStreamNonBlocking),
-                                            "cudaStreamCreateWithFlags", message);
+    gpusolve_status status = gsv_cuda_stream(&stage->compute, message);
     for (size_t k = 0; k < sizeof events / sizeof *events && status == GPUSOLVE_OK; k++)
-        status = gsv_cuda_check(cudaEventCreateWithFlags(events[k], cudaEventDisableTiming),
-                                "cudaEventCreateWithFlags", message);
+        status = gsv_cuda_event(events[k], message);
     const size_t pinned = pinned_bytes ? pinned_bytes / 2 : DEFAULT_PINNED;
     if (status == GPUSOLVE_OK)
         status = gsv_transfer_create(&stage->in, pinned, threads, message);
@@ -66,14 +64,12 @@ void gsv_stage_destroy(gsv_stage *stage) {
                                              stage->finished[1], stage->stored[0], stage->stored[1]};
     memcpy(events + 6, stage->used, sizeof stage->used);
     for (int k = 0; k < 6 + GSV_TILE_RING; k++)
-        if (events[k])
-            cudaEventDestroy(events[k]);
+        gsv_cuda_event_free(events[k]);
     gpusolve_set_stream(stage->inner, NULL); /* inner lives on, its stream does not */
     gsv_transfer_destroy(&stage->in);
     gsv_transfer_destroy(&stage->out);
-    if (stage->compute)
-        cudaStreamDestroy(stage->compute);
-    cudaFree(stage->memory);
+    gsv_cuda_stream_free(stage->compute);
+    gsv_cuda_free(stage->memory);
     gsv_free(stage);
     gsv_cuda_leave(previous);
 }

@@ -203,9 +203,9 @@ static gpusolve_status start_writer(run *r) {
                         "out of host memory for a staged call");
     gpusolve_status status = GPUSOLVE_OK;
     for (int64_t k = 0; k < 2 * r->plan.blocks && status == GPUSOLVE_OK; k++)
-        status = checked(r, cudaEventCreateWithFlags(&r->final[k], cudaEventDisableTiming),
-                         "cudaEventCreateWithFlags");
-    if (status == GPUSOLVE_OK && pthread_create(&r->writer, NULL, write_blocks, r) != 0)
+        status = gsv_cuda_event(&r->final[k], &r->stage->inner->message);
+    if (status == GPUSOLVE_OK &&
+        (gsv_thread_fails() || pthread_create(&r->writer, NULL, write_blocks, r) != 0))
         status = gsv_fail(&r->stage->inner->message, GPUSOLVE_OUT_OF_MEMORY, "cannot start a thread");
     return status;
 }
@@ -409,8 +409,7 @@ gpusolve_status gsv_stage_run(gsv_stage *stage, const gsv_triangular *p, gsv_num
     if (status == GPUSOLVE_OK)
         status = settle(&r, run_all(&r));
     for (int64_t k = 0; r.final && k < 2 * r.plan.blocks; k++)
-        if (r.final[k])
-            cudaEventDestroy(r.final[k]);
+        gsv_cuda_event_free(r.final[k]);
     gsv_free(r.final);
     gsv_free(r.queue);
     gsv_free(r.touched);

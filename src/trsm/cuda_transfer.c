@@ -33,49 +33,30 @@ gpusolve_status gsv_transfer_create(gsv_transfer *t, size_t pinned_bytes, int th
     memset(t, 0, sizeof *t);
     t->threads = threads;
     t->slot_bytes = pinned_bytes / GSV_TRANSFER_SLOTS / 256 * 256;
-    gpusolve_status status = checked(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking),
-                                     "cudaStreamCreateWithFlags", message);
+    gpusolve_status status = gsv_cuda_stream(&t->stream, message);
     if (status == GPUSOLVE_OK)
-        status = checked(cudaStreamCreateWithFlags(&t->beside, cudaStreamNonBlocking),
-                         "cudaStreamCreateWithFlags", message);
+        status = gsv_cuda_stream(&t->beside, message);
     if (status == GPUSOLVE_OK)
-        status = checked(cudaEventCreateWithFlags(&t->forked, cudaEventDisableTiming),
-                         "cudaEventCreateWithFlags", message);
+        status = gsv_cuda_event(&t->forked, message);
     if (status == GPUSOLVE_OK)
-        status = checked(cudaEventCreateWithFlags(&t->joined, cudaEventDisableTiming),
-                         "cudaEventCreateWithFlags", message);
+        status = gsv_cuda_event(&t->joined, message);
     for (int k = 0; k < GSV_TRANSFER_SLOTS && status == GPUSOLVE_OK; k++)
-        status = checked(cudaEventCreateWithFlags(&t->event[k], cudaEventDisableTiming),
-                         "cudaEventCreateWithFlags", message);
-    if (status == GPUSOLVE_OK) {
-        const cudaError_t error = gsv_allocation_fails()
-                                      ? cudaErrorMemoryAllocation
-                                      : cudaHostAlloc((void **)&t->pinned, GSV_TRANSFER_SLOTS * t->slot_bytes,
-                                                      cudaHostAllocDefault);
-        if (error != cudaSuccess) {
-            cudaGetLastError();
-            t->pinned = NULL;
-            status =
-                gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "allocating %zu bytes of pinned host memory: %s",
-                         GSV_TRANSFER_SLOTS * t->slot_bytes, cudaGetErrorString(error));
-        }
-    }
+        status = gsv_cuda_event(&t->event[k], message);
+    void *pinned = NULL;
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_pin(&pinned, GSV_TRANSFER_SLOTS * t->slot_bytes, cudaHostAllocDefault, message);
+    t->pinned = pinned;
     return status;
 }
 
 void gsv_transfer_destroy(gsv_transfer *t) {
-    if (t->stream)
-        cudaStreamDestroy(t->stream);
-    if (t->beside)
-        cudaStreamDestroy(t->beside);
-    if (t->forked)
-        cudaEventDestroy(t->forked);
-    if (t->joined)
-        cudaEventDestroy(t->joined);
+    gsv_cuda_stream_free(t->stream);
+    gsv_cuda_stream_free(t->beside);
+    gsv_cuda_event_free(t->forked);
+    gsv_cuda_event_free(t->joined);
     for (int k = 0; k < GSV_TRANSFER_SLOTS; k++)
-        if (t->event[k])
-            cudaEventDestroy(t->event[k]);
-    cudaFreeHost(t->pinned);
+        gsv_cuda_event_free(t->event[k]);
+    gsv_cuda_unpin(t->pinned);
     memset(t, 0, sizeof *t);
 }
 

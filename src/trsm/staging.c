@@ -47,7 +47,8 @@ gpusolve_status gpusolve_staging_create(gpusolve_handle *handle, const gpusolve_
     gpusolve_status status = gpusolve_create(&made->inner, &inner);
     if (status != GPUSOLVE_OK) {
         gsv_free(made);
-        return gsv_fail(&handle->message, status, "staging could not make a handle of its own");
+        return gsv_fail(&handle->message, status, "staging could not make a handle of its own: %s",
+                        gpusolve_status_message(status));
     }
 #ifdef GPUSOLVE_WITH_CUDA
     if (handle->backend == GPUSOLVE_BACKEND_CUDA)
@@ -105,7 +106,8 @@ static gpusolve_status start(gpusolve_staging *staging) {
 #ifdef GPUSOLVE_WITH_CUDA
     if (staging->stage) {
         staging->done = 0;
-        staging->running = pthread_create(&staging->thread, NULL, carry_out, staging) == 0;
+        staging->running =
+            !gsv_thread_fails() && pthread_create(&staging->thread, NULL, carry_out, staging) == 0;
         return staging->running ? GPUSOLVE_OK
                                 : gsv_fail(&staging->inner->message, GPUSOLVE_OUT_OF_MEMORY,
                                            "cannot start a thread for a staged call");

@@ -28,7 +28,7 @@ static gsv_trsv_launch *const launches[4] = {gsv_trsv_launch_s, gsv_trsv_launch_
 static void destroy(gpusolve_handle *handle) {
     trsv_memory *memory = handle->trsv;
     const int previous = gsv_cuda_enter(handle->device);
-    cudaFree(memory->memory);
+    gsv_cuda_free(memory->memory);
     gsv_cuda_leave(previous);
     gsv_free(memory);
     handle->trsv = NULL;
@@ -36,18 +36,18 @@ static void destroy(gpusolve_handle *handle) {
 }
 
 /* Set the memory up on a stream of its own, so that the handle's may be under capture. */
-static cudaError_t initialise(const trsv_memory *memory) {
+static gpusolve_status initialise(const trsv_memory *memory, gsv_message *message) {
     cudaStream_t stream = NULL;
-    cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    if (error != cudaSuccess)
-        return error;
-    error = cudaMemsetAsync(memory->scratch.state, 0, GSV_TRSV_STATE_BYTES, stream);
+    const gpusolve_status status = gsv_cuda_stream(&stream, message);
+    if (status)
+        return status;
+    cudaError_t error = cudaMemsetAsync(memory->scratch.state, 0, GSV_TRSV_STATE_BYTES, stream);
     if (error == cudaSuccess)
         error = cudaMemsetAsync(memory->scratch.buffers, 0xff, 2 * (size_t)CAPACITY, stream);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(stream);
-    cudaStreamDestroy(stream);
-    return error;
+    gsv_cuda_stream_free(stream);
+    return gsv_cuda_check(error, "setting up TRSV's device memory", message);
 }
 
 static _Atomic int forced_split;
@@ -68,12 +68,12 @@ static gpusolve_status create(gpusolve_handle *handle) {
         memory->scratch.state = memory->memory;
         memory->scratch.buffers = (char *)memory->memory + 256;
         memory->scratch.capacity = CAPACITY;
-        status = gsv_cuda_check(initialise(memory), "setting up TRSV's device memory", &handle->message);
+        status = initialise(memory, &handle->message);
     }
     if (exchanged)
         cudaThreadExchangeStreamCaptureMode(&mode);
     if (status) {
-        cudaFree(memory->memory);
+        gsv_cuda_free(memory->memory);
         gsv_free(memory);
         return status;
     }

@@ -132,9 +132,10 @@ static gpusolve_status prepare_cuda(gpusolve_handle *handle, gpusolve_trsv *prep
         status = gsv_cuda_malloc(&with.w, square * square * number_bytes[p->dtype], message);
     if (!status)
         status = gsv_cuda_malloc(&scratch, (2 * square + blocks) * (int64_t)sizeof(double), message);
-    if (!status && (cublasCreate(&with.cublas) != CUBLAS_STATUS_SUCCESS ||
-                    cublasSetStream(with.cublas, with.stream) != CUBLAS_STATUS_SUCCESS))
-        status = gsv_fail(message, GPUSOLVE_CUDA_ERROR, "preparing TRSV: no cuBLAS handle");
+    if (!status)
+        status = gsv_cuda_blas(&with.cublas, message);
+    if (!status && cublasSetStream(with.cublas, with.stream) != CUBLAS_STATUS_SUCCESS)
+        status = gsv_fail(message, GPUSOLVE_CUDA_ERROR, "preparing TRSV: cuBLAS refused the handle's stream");
     if (!status) {
         with.scratch = scratch;
         with.condition = with.scratch + 2 * square;
@@ -150,13 +151,12 @@ static gpusolve_status prepare_cuda(gpusolve_handle *handle, gpusolve_trsv *prep
     if (!status)
         status = prepare_blocks(&with, prepared, conditions, &refused, message);
     if (status || refused) {
-        cudaFree(prepared->numbers);
+        gsv_cuda_free(prepared->numbers);
         prepared->numbers = NULL;
     }
-    if (with.cublas)
-        cublasDestroy(with.cublas);
-    cudaFree(with.w);
-    cudaFree(scratch);
+    gsv_cuda_blas_free(with.cublas);
+    gsv_cuda_free(with.w);
+    gsv_cuda_free(scratch);
     gsv_free(conditions);
     return status;
 }
@@ -259,8 +259,8 @@ void gpusolve_trsv_destroy(gpusolve_trsv *prepared) {
 #ifdef GPUSOLVE_WITH_CUDA
     if (prepared->backend == GPUSOLVE_BACKEND_CUDA) {
         const int previous = gsv_cuda_enter(prepared->device);
-        cudaFree(prepared->numbers);
-        cudaFree(prepared->vectors);
+        gsv_cuda_free(prepared->numbers);
+        gsv_cuda_free(prepared->vectors);
         gsv_cuda_leave(previous);
     }
 #endif

@@ -1,0 +1,325 @@
+/* The calls of gpusolve.h, gpusolve_selection.h and gpusolve_cholmod.h, one function each: faults.h says how. */
+#ifndef FAULTS_SPARSE_H
+#define FAULTS_SPARSE_H
+
+#include "faults.h"
+
+/* -------------------------------------------------------------------------------------- handle, texts --- */
+
+static gpusolve_status status_name(world *w) {
+    const char *text;
+    FAULTY_VOID(w, text = gpusolve_status_name(GPUSOLVE_OUT_OF_MEMORY));
+    CHECK(strcmp(text, "GPUSOLVE_OUT_OF_MEMORY") == 0);
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status status_message(world *w) {
+    const char *text;
+    FAULTY_VOID(w, text = gpusolve_status_message(GPUSOLVE_OUT_OF_MEMORY));
+    CHECK(strcmp(text, "out of host memory") == 0);
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status version(world *w) {
+    const char *text;
+    FAULTY_VOID(w, text = gpusolve_version());
+    CHECK(text[0] != '\0');
+    return GPUSOLVE_OK;
+}
+
+/* There is no handle to ask: the status says it all. */
+static gpusolve_status create(world *w) {
+    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
+    options.backend = w->backend;
+    gpusolve_handle *handle;
+    const gpusolve_status status = FAULTY(w, gpusolve_create(&handle, &options));
+    CHECK((status == GPUSOLVE_OK) == (handle != NULL));
+    gpusolve_destroy(handle);
+    snprintf(w->said, sizeof w->said, "%s", gpusolve_status_message(status));
+    return status;
+}
+
+/* A handle that has workspaces of its own, and threads. */
+static gpusolve_status destroy(world *w) {
+    gpusolve_handle *handle = testing_handle(w->backend, w->threads);
+    CHECK_STATUS(gpusolve_solve(handle, w->factor, NULL, GPUSOLVE_A, &w->b, &w->x), GPUSOLVE_OK);
+    FAULTY_VOID(w, gpusolve_destroy(handle));
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status last_error(world *w) {
+    const char *text;
+    FAULTY_VOID(w, text = gpusolve_last_error(w->handle));
+    CHECK(text[0] == '\0');
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status report(world *w) {
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_report(w->handle, GPUSOLVE_NOT_SUPPORTED, "a sentence"));
+    CHECK_STATUS(status, GPUSOLVE_NOT_SUPPORTED);
+    CHECK(strcmp(gpusolve_last_error(w->handle), "a sentence") == 0);
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status get_backend(world *w) {
+    gpusolve_backend backend;
+    FAULTY_VOID(w, backend = gpusolve_get_backend(w->handle));
+    CHECK(backend == w->backend);
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status get_device_name(world *w) {
+    const char *text;
+    FAULTY_VOID(w, text = gpusolve_get_device_name(w->handle));
+    CHECK(text[0] != '\0');
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status set_stream(world *w) {
+    return FAULTY(w, gpusolve_set_stream(w->handle, NULL));
+}
+
+/* --------------------------------------------------------------------------------------------- factor --- */
+
+static gpusolve_status factor_create(world *w) {
+    gpusolve_factor *factor;
+    const gpusolve_status status = FAULTY(w, gpusolve_factor_create(w->handle, &w->data, &factor));
+    CHECK((status == GPUSOLVE_OK) == (factor != NULL));
+    if (factor) {
+        CHECK_STATUS(gpusolve_solve(w->handle, factor, NULL, GPUSOLVE_A, &w->b, &w->x), GPUSOLVE_OK);
+        check_x(&w->x, &w->expected);
+    }
+    gpusolve_factor_destroy(factor);
+    return status;
+}
+
+/*
+ * After a refresh: it has the new numbers, or, where it failed, the old ones; or it is unusable, and says so.
+ * Then the old numbers come back.
+ */
+static gpusolve_status check_refreshed(world *w, gpusolve_status status) {
+    gpusolve_handle *handle = testing_handle(w->backend, w->threads);
+    const gpusolve_status solved = gpusolve_solve(handle, w->factor, NULL, GPUSOLVE_A, &w->b, &w->x);
+    if (status == GPUSOLVE_OK || w->backend == GPUSOLVE_BACKEND_HOST)
+        CHECK_STATUS(solved, GPUSOLVE_OK);
+    if (solved == GPUSOLVE_OK)
+        check_x(&w->x, status == GPUSOLVE_OK ? &w->expected_other : &w->expected);
+    else
+        CHECK(strstr(gpusolve_last_error(handle), "refresh") != NULL);
+    CHECK_STATUS(gpusolve_factor_refresh(handle, w->factor, &w->data), GPUSOLVE_OK);
+    gpusolve_destroy(handle);
+    check_factor(w);
+    return status;
+}
+
+static gpusolve_status factor_refresh(world *w) {
+    return check_refreshed(w, FAULTY(w, gpusolve_factor_refresh(w->handle, w->factor, &w->other)));
+}
+
+static gpusolve_status factor_destroy(world *w) {
+    gpusolve_factor *factor;
+    CHECK_STATUS(gpusolve_factor_create(w->handle, &w->data, &factor), GPUSOLVE_OK);
+    FAULTY_VOID(w, gpusolve_factor_destroy(factor));
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status query(world *w) {
+    gpusolve_info info = {.size = sizeof info};
+    return FAULTY(w, gpusolve_query(w->handle, &w->data, 4, &info));
+}
+
+static gpusolve_status factor_info(world *w) {
+    gpusolve_info info = {.size = sizeof info};
+    return FAULTY(w, gpusolve_factor_info(w->handle, w->factor, 4, &info));
+}
+
+static gpusolve_status factor_summary(world *w) {
+    char text[4096];
+    size_t needed;
+    return FAULTY(w, gpusolve_factor_summary(w->handle, w->factor, text, sizeof text, &needed));
+}
+
+static gpusolve_status factor_cost(world *w) {
+    gpusolve_cost cost = {.size = sizeof cost};
+    return FAULTY(w, gpusolve_factor_cost(w->handle, w->factor, 4, 0, &cost));
+}
+
+/* ---------------------------------------------------------------------------------------------- solve --- */
+
+static gpusolve_status workspace_create(world *w) {
+    gpusolve_workspace *workspace;
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_workspace_create(w->handle, w->factor, COLUMNS, &workspace));
+    CHECK((status == GPUSOLVE_OK) == (workspace != NULL));
+    if (workspace) {
+        CHECK_STATUS(gpusolve_solve(w->handle, w->factor, workspace, GPUSOLVE_A, &w->b, &w->x), GPUSOLVE_OK);
+        check_x(&w->x, &w->expected);
+    }
+    gpusolve_workspace_destroy(workspace);
+    return status;
+}
+
+static gpusolve_status workspace_destroy(world *w) {
+    gpusolve_workspace *workspace;
+    CHECK_STATUS(gpusolve_workspace_create(w->handle, w->factor, 4, &workspace), GPUSOLVE_OK);
+    FAULTY_VOID(w, gpusolve_workspace_destroy(workspace));
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status workspace_check(world *w) {
+    return FAULTY(w, gpusolve_workspace_check(w->handle, w->workspace));
+}
+
+/* The handle's own workspace grows from one column to three: on failure the small one is still there. */
+static gpusolve_status solve(world *w) {
+    gpusolve_dense b = w->b, x = w->x;
+    b.cols = x.cols = 1;
+    gpusolve_status status = FAULTY(w, gpusolve_solve(w->handle, w->factor, NULL, GPUSOLVE_A, &b, &x));
+    if (status)
+        return status;
+    status = FAULTY(w, gpusolve_solve(w->handle, w->factor, NULL, GPUSOLVE_A, &w->b, &w->x));
+    if (status) {
+        CHECK_STATUS(gpusolve_solve(w->handle, w->factor, NULL, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+        return status;
+    }
+    check_x(&w->x, &w->expected);
+    return FAULTY(w, gpusolve_solve(w->handle, w->factor, w->workspace, GPUSOLVE_Lt, &w->b, &w->x));
+}
+
+static gpusolve_status matrix_create(world *w) {
+    const gpusolve_matrix_data data = testing_matrix_data(w->a);
+    gpusolve_matrix *matrix;
+    const gpusolve_status status = FAULTY(w, gpusolve_matrix_create(w->handle, &data, &matrix));
+    CHECK((status == GPUSOLVE_OK) == (matrix != NULL));
+    gpusolve_matrix_destroy(matrix);
+    return status;
+}
+
+static gpusolve_status matrix_destroy(world *w) {
+    const gpusolve_matrix_data data = testing_matrix_data(w->a);
+    gpusolve_matrix *matrix;
+    CHECK_STATUS(gpusolve_matrix_create(w->handle, &data, &matrix), GPUSOLVE_OK);
+    FAULTY_VOID(w, gpusolve_matrix_destroy(matrix));
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status refine(world *w) {
+    double error[COLUMNS];
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_refine(w->handle, w->factor, w->matrix, NULL, &w->b, &w->x, NULL, error, NULL));
+    for (int j = 0; j < COLUMNS && status == GPUSOLVE_OK; j++)
+        CHECK_BELOW(error[j], 1e-14);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------- selections --- */
+
+/* With two parts, for the reaches of the two rows differ, and with one. */
+static gpusolve_status selection_create(world *w) {
+    const int64_t rows[] = {0, w->b.rows - 1};
+    gpusolve_selection *selection;
+    gpusolve_status status = FAULTY(
+        w, gpusolve_selection_create(w->handle, w->factor, GPUSOLVE_A, 1, rows, 1, rows + 1, 2, &selection));
+    CHECK((status == GPUSOLVE_OK) == (selection != NULL));
+    gpusolve_selection_destroy(selection);
+    if (status)
+        return status;
+    status = FAULTY(
+        w, gpusolve_selection_create(w->handle, w->factor, GPUSOLVE_L, 2, rows, 1, rows, 2, &selection));
+    CHECK((status == GPUSOLVE_OK) == (selection != NULL));
+    gpusolve_selection_destroy(selection);
+    return status;
+}
+
+static gpusolve_status selection_destroy(world *w) {
+    const int64_t rows[] = {0, w->b.rows - 1};
+    gpusolve_selection *selection;
+    CHECK_STATUS(
+        gpusolve_selection_create(w->handle, w->factor, GPUSOLVE_A, 1, rows, 1, rows + 1, 2, &selection),
+        GPUSOLVE_OK);
+    FAULTY_VOID(w, gpusolve_selection_destroy(selection));
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status selection_get_info(world *w) {
+    gpusolve_selection_info info = {.size = sizeof info};
+    return FAULTY(w, gpusolve_selection_get_info(w->handle, w->selection, &info));
+}
+
+/* Of a factor with new numbers, which the selection copies; where it cannot, it can the next time. */
+static gpusolve_status solve_selected(world *w) {
+    CHECK_STATUS(gpusolve_factor_refresh(w->handle, w->factor, &w->other), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_factor_refresh(w->handle, w->factor, &w->data), GPUSOLVE_OK);
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_solve_selected(w->handle, w->factor, w->selection, &w->b, &w->x));
+    if (status)
+        CHECK_STATUS(gpusolve_solve_selected(w->handle, w->factor, w->selection, &w->b, &w->x), GPUSOLVE_OK);
+    CHECK(testing_near(&w->x, &w->expected));
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------- with CHOLMOD --- */
+
+static gpusolve_status cholmod_import(world *w) {
+    gpusolve_factor *factor;
+    const gpusolve_status status = FAULTY(w, gpusolve_cholmod_import(w->handle, w->l, &factor));
+    CHECK((status == GPUSOLVE_OK) == (factor != NULL));
+    gpusolve_factor_destroy(factor);
+    return status;
+}
+
+static gpusolve_status cholmod_refresh(world *w) {
+    const gpusolve_status status = FAULTY(w, gpusolve_cholmod_refresh(w->handle, w->factor, w->l));
+    if (status) /* the numbers are the same */
+        CHECK_STATUS(gpusolve_cholmod_refresh(w->handle, w->factor, w->l), GPUSOLVE_OK);
+    check_factor(w);
+    return status;
+}
+
+static gpusolve_status cholmod_query(world *w) {
+    gpusolve_info info = {.size = sizeof info};
+    return FAULTY(w, gpusolve_cholmod_query(w->handle, w->l, 4, &info));
+}
+
+static gpusolve_status cholmod_matrix(world *w) {
+    gpusolve_matrix *matrix;
+    const gpusolve_status status = FAULTY(w, gpusolve_cholmod_matrix(w->handle, w->a, &matrix));
+    CHECK((status == GPUSOLVE_OK) == (matrix != NULL));
+    gpusolve_matrix_destroy(matrix);
+    return status;
+}
+
+static gpusolve_status cholmod_dense_view(world *w) {
+    gpusolve_dense view;
+    return FAULTY(w, gpusolve_cholmod_dense_view(w->dense_b, &view));
+}
+
+/* CHOLMOD's own blocks come back too. */
+static gpusolve_status cholmod_solve_status(world *w) {
+    const size_t blocks = w->common->malloc_count;
+    gpusolve_status status = GPUSOLVE_OK;
+    cholmod_dense *x;
+    FAULTY_VOID(w,
+                x = gpusolve_cholmod_solve_status(CHOLMOD_A, w->l, w->dense_b, w->common, &status, w->said));
+    CHECK((status == GPUSOLVE_OK) == (x != NULL) && (status == GPUSOLVE_OK) == (w->said[0] == '\0'));
+    cholmod_free_dense(&x, w->common);
+    CHECK(w->common->malloc_count == blocks);
+    return status;
+}
+
+static gpusolve_status cholmod_solve_once(world *w) {
+    const size_t blocks = w->common->malloc_count;
+    cholmod_dense *x;
+    FAULTY_VOID(w, x = gpusolve_cholmod_solve(CHOLMOD_A, w->l, w->dense_b, w->common));
+    const int memory = w->common->status == CHOLMOD_OUT_OF_MEMORY,
+              device = w->common->status == CHOLMOD_GPU_PROBLEM;
+    CHECK((w->common->status == CHOLMOD_OK) == (x != NULL));
+    CHECK(x || memory || device);
+    cholmod_free_dense(&x, w->common);
+    CHECK(w->common->malloc_count == blocks);
+    snprintf(w->said, sizeof w->said, "memory"); /* it says no more than a status of CHOLMOD's */
+    return memory ? GPUSOLVE_OUT_OF_MEMORY : device ? GPUSOLVE_OUT_OF_DEVICE_MEMORY : GPUSOLVE_OK;
+}
+
+#endif
