@@ -7,8 +7,9 @@
  *
  * Where the reaches are one, or there is one sweep, there is one part. A part is a factor by itself, with a
  * plan of its own and a copy of its panels, so that the executors solve with it as with any other: no sweep
- * knows of selections. Sums run over the same numbers in the same order as in the whole tree, but for those
- * that are exactly zero.
+ * knows of selections. On the host, and on CUDA in the first set of bits (gpusolve_solve), a sum takes the same
+ * numbers in the same order as in the whole tree, but for those that are exactly zero. In the other sets its order
+ * follows from the levels of the tree, which are other ones here.
  */
 #include <string.h>
 
