@@ -6,11 +6,19 @@
  * nothing. A handle serves one thread at a time, and its dense calls are ordered on one stream: what is
  * replayed from two CUDA graphs that were captured with the same handle must not run at the same time.
  *
- *      CUDA   operands and workspace in device memory (gpusolve_trsm_staged and gpusolve_trmm_staged: in host
- *             memory). Calls are asynchronous on the handle's stream,
- *             allocate nothing, copy nothing to or from the host, and can be captured into a CUDA graph. The
- *             first call of a handle is different: it makes what stays with the handle. For TRSV that is 4
- *             MiB of device memory; for the others, the first size query among them, a cuBLAS handle and 68
+ * Operands. What a call writes must not share a byte with the numbers that it reads otherwise, nor with the
+ * workspace. This is decided exactly, for any leading dimensions and increments, and refused with
+ * GPUSOLVE_INVALID_ARGUMENT. Bytes that the call neither reads nor writes do not count: the other triangle
+ * of A, its diagonal if that is unit, and what lies between columns. So A and B may be parts of one array.
+ * A pointer is a multiple of the size of a number in device memory, and of a real number in host memory.
+ *
+ *      CUDA   operands and workspace in memory of the handle's device, or managed (gpusolve_trsm_staged and
+ *             gpusolve_trmm_staged: in host memory). Memory of another device is refused, also if peer access
+ *             to it is enabled: the caller could disable it while the call is under way.
+ *             Calls are asynchronous on the handle's stream, allocate nothing, copy nothing to or from the
+ *             host, and can be captured into a CUDA graph; gpusolve_?potri alone waits for the stream once.
+ *             The first call of a handle is different: it makes what stays with the handle. For TRSV that is
+ *             4 MiB of device memory; for the others, the first size query among them, a cuBLAS handle and 68
  *             MiB, which takes about 0.1 s and cannot be captured.
  *      host   operands in host memory; a call returns when the result is there. Needs a build that found a
  *             CBLAS. Threads are the BLAS's own.
@@ -55,10 +63,9 @@ typedef enum gpusolve_diag { GPUSOLVE_NON_UNIT = 0, GPUSOLVE_UNIT = 1 } gpusolve
  * - lda: >= max(1, n).
  * - x: [in, out, device; host with the host backend] component i at x[i incx] if incx > 0, at x[(i - n + 1)
  * incx] if incx < 0. Must not overlap A.
- * - incx: not 0.
+ * - incx: not 0; -2^31 < incx < 2^31. (n - 1) |incx| may exceed 2^31.
  *
- * Complex numbers are passed as void, laid out as the C types; device pointers are aligned to a number's
- * size.
+ * Complex numbers are passed as void, laid out as the C types.
  *
  * CUDA: asynchronous on the handle's stream, one launch, can be captured into a CUDA graph. The first call
  * with a handle allocates 4 MiB on the device (under capture too), no later one allocates anything. The same
@@ -73,8 +80,9 @@ typedef enum gpusolve_diag { GPUSOLVE_NON_UNIT = 0, GPUSOLVE_UNIT = 1 } gpusolve
  * diagonal entry of zero gives infinities and NaNs, as in the BLAS. A NaN in b spreads to what depends on it,
  * and to the rest of its block.
  *
- * GPUSOLVE_TOO_LARGE: the vector has more than 2 MiB. GPUSOLVE_NOT_SUPPORTED: host backend without a CBLAS,
- * or a device without 160 KB of shared memory a block.
+ * GPUSOLVE_TOO_LARGE: a size beyond 2^31 - 1; A or x ends beyond 64-bit addresses; on the device, the vector
+ * has more than 2 MiB. GPUSOLVE_OUT_OF_MEMORY: on the host, for a copy of x if (n - 1) |incx| exceeds 2^30.
+ * GPUSOLVE_NOT_SUPPORTED: host backend without a CBLAS, or a device without 160 KB of shared memory a block.
  *
  * Source: J. D. Hogg, "A fast dense triangular solve in CUDA", SIAM J. Sci. Comput. 35 (2013), for the roles
  * of the blocks and for inversion off the critical path.
@@ -159,12 +167,14 @@ GPUSOLVE_API gpusolve_status gpusolve_trmm_workspace(gpusolve_handle *handle, gp
  *   B                [in, out] right-hand sides, then X. Must not overlap A
  *   ldb              >= max(1, m)
  *   workspace        [device] scratch, or NULL: the call then makes do with the handle's own, which is
- *                    slower where that is small. Aligned to 256 bytes
+ *                    slower where that is small. Aligned to 256 bytes. Must not overlap A or B, on the host
+ *                    backend neither, which does not use it
  *   workspace_bytes  of it; gpusolve_trsm_workspace says how many are of use, fewer do as well
  * A diagonal entry that is zero gives infinities and NaNs, as in the BLAS; a NaN or an infinity in a column
  * of B may spread over the whole column. The same call on the same device gives the same bits.
- * GPUSOLVE_TOO_LARGE: a size beyond 2^31 - 1. GPUSOLVE_NOT_SUPPORTED: host backend without a CBLAS, or a
- * stream under capture before the handle's first dense call.
+ * GPUSOLVE_TOO_LARGE: a size beyond 2^31 - 1, or a matrix that ends beyond 64-bit addresses.
+ * GPUSOLVE_NOT_SUPPORTED: host backend without a CBLAS, or a stream under capture before the handle's first
+ * dense call.
  *
  * CUDA: the diagonal blocks of 64 are inverted in one launch (but for those too ill-conditioned for it, which
  * are solved with by substitution), and each step is a product. Recursion after Charara, Ltaief, Keyes,
@@ -266,6 +276,7 @@ GPUSOLVE_API const char *gpusolve_staging_last_error(const gpusolve_staging *sta
  *      pageable                                   through the staging object's pinned memory, by half of the
  *                                                 handle's host threads in each direction
  *      on the device (or managed)                 used where it is; A and B may be in different places
+ *      on another device                          refused
  *
  * Asynchronous: arguments are checked, a thread takes over, and A, B must not be touched until
  * gpusolve_staging_wait has returned. Waits for a call of this staging object that is still under way. Not
@@ -297,6 +308,7 @@ GPUSOLVE_API gpusolve_status gpusolve_trmm_staged(gpusolve_staging *staging, gpu
  *   n                >= 0, order of A and rows of B
  *   nrhs             >= 0, columns of B
  *   A, lda, B, ldb, workspace, workspace_bytes, statuses  as in gpusolve_?trsm, with gpusolve_potrs_workspace
+ * As in LAPACK, the diagonal is not checked: a zero gives GPUSOLVE_OK, and infinities and NaNs in B.
  */
 GPUSOLVE_API gpusolve_status gpusolve_potrs_workspace(gpusolve_handle *handle, gpusolve_dtype dtype,
                                                       int64_t n, int64_t nrhs, size_t *bytes);
@@ -317,7 +329,15 @@ GPUSOLVE_API gpusolve_status gpusolve_zpotrs(gpusolve_handle *handle, gpusolve_u
  * The inverse from a dense Cholesky factor, in place: A := inv(L L') with L in A's lower triangle, or inv(U'
  * U) with U in its upper one; the inverse, which is symmetric (Hermitian), takes that triangle's place, and
  * the other one is neither read nor written. n, A, lda, workspace, workspace_bytes, statuses  as above, with
- * gpusolve_potri_workspace 2/3 n^3 flops: W = inv(L), then W' W.
+ * gpusolve_potri_workspace. 2/3 n^3 flops: W = inv(L), then W' W.
+ *
+ * GPUSOLVE_SINGULAR, as in LAPACK: an entry of the diagonal is zero. A is as it was, and the sentence of
+ * gpusolve_last_error says which entry is the first, counted from 1 like LAPACK's info. A NaN is no zero, and
+ * spreads.
+ *
+ * CUDA: to know that, the call waits for what was queued on the stream before it. The inversion itself is
+ * asynchronous. While the stream is being captured the diagonal is not looked at; a zero then gives
+ * infinities and NaNs.
  */
 GPUSOLVE_API gpusolve_status gpusolve_potri_workspace(gpusolve_handle *handle, gpusolve_dtype dtype,
                                                       int64_t n, size_t *bytes);

@@ -118,3 +118,31 @@ int gsv_block_is_addressable(const gsv_bytes_block *block) {
     const unsigned_wide last = block->run - 1 + (block->runs - 1) * (unsigned_wide)block->pitch;
     return last <= room;
 }
+
+/*
+ * A triangle is two triangles of about half its order and the rectangle between them. A triangle whose
+ * enclosing square does not meet the block does not either, so only the squares that do are divided; the
+ * recursion is as deep as n has bits.
+ */
+int gsv_triangle_overlaps(const gsv_bytes_triangle *triangle, const gsv_bytes_block *block) {
+    const uint64_t number = triangle->number, pitch = triangle->pitch, n = triangle->n;
+    const gsv_bytes_block square = {triangle->start, n * number, pitch, n};
+    if (n == 0 || !gsv_blocks_overlap(&square, block))
+        return 0;
+    if (n == 1)
+        return !triangle->unit;
+    const uint64_t half = n / 2, rest = n - half;
+    const char *start = triangle->start;
+    gsv_bytes_block between = {start + half * number, rest * number, pitch, half};
+    if (!triangle->lower)
+        between = (gsv_bytes_block){start + half * pitch, half * number, pitch, rest};
+    if (gsv_blocks_overlap(&between, block))
+        return 1;
+    gsv_bytes_triangle part = *triangle;
+    part.n = half;
+    if (gsv_triangle_overlaps(&part, block))
+        return 1;
+    part.start = start + half * (pitch + number);
+    part.n = rest;
+    return gsv_triangle_overlaps(&part, block);
+}

@@ -28,6 +28,23 @@ typedef struct gsv_bytes_block {
  * O(log(runs)) steps for any pitches, and O(1) for equal ones. */
 int gsv_blocks_overlap(const gsv_bytes_block *a, const gsv_bytes_block *b);
 
+/*
+ * The numbers of a triangle of a column-major matrix of order n: number (i, j) has `number` bytes from
+ * start + i number + j pitch on, and belongs to the triangle if i > j (lower), if i < j (otherwise), or if
+ * i = j unless `unit`. What lies in the other triangle and between the columns does not belong to it.
+ */
+typedef struct gsv_bytes_triangle {
+    const void *start;
+    uint64_t number;
+    uint64_t pitch; /* >= n number */
+    uint64_t n;
+    int lower, unit;
+} gsv_bytes_triangle;
+
+/* 1 if a byte belongs to both, otherwise 0. The whole matrix is addressable. Takes O(log n) steps if the
+ * block meets no square on the diagonal, and at most O(n log n). */
+int gsv_triangle_overlaps(const gsv_bytes_triangle *triangle, const gsv_bytes_block *block);
+
 /* 1 if every byte of the block has an address, otherwise 0. */
 int gsv_block_is_addressable(const gsv_bytes_block *block);
 

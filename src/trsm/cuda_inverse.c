@@ -3,6 +3,7 @@
 
 #include "../device.h"
 #include "cuda_context.h"
+#include "cuda_diagonal.h"
 #include "cuda_leaf.h"
 
 typedef struct inverse_run {
@@ -58,10 +59,38 @@ static gpusolve_status rank_k(void *context, gpusolve_dtype dtype, gpusolve_uplo
                     cublasGetStatusString(status));
 }
 
+/* GPUSOLVE_SINGULAR if there is a zero on the diagonal. Waits for the stream, whose earlier work may have made
+ * A; while it is captured, A is not there yet, and nothing is looked at. The tile is free until the inversion
+ * begins, and holds the answer. */
+static gpusolve_status check_diagonal(const inverse_run *run, const gsv_inverse_problem *p) {
+    const cudaStream_t stream = (cudaStream_t)run->handle->stream;
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    uint64_t place = 0;
+    cudaError_t error = cudaStreamIsCapturing(stream, &capture);
+    if (error == cudaSuccess && capture != cudaStreamCaptureStatusNone)
+        return GPUSOLVE_OK;
+    enum cudaStreamCaptureMode mode =
+        cudaStreamCaptureModeRelaxed; /* this thread may capture another stream */
+    const int exchanged = cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess;
+    if (error == cudaSuccess)
+        error = gsv_cuda_first_zero(p->dtype, p->a, p->lda, p->n, run->cuda->tile, stream);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(&place, run->cuda->tile, sizeof place, cudaMemcpyDeviceToHost, stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(stream);
+    if (exchanged)
+        cudaThreadExchangeStreamCaptureMode(&mode);
+    if (error != cudaSuccess)
+        return gsv_cuda_check(error, "looking at a diagonal", &run->handle->message);
+    return gsv_inverse_judge(run->handle, place == UINT64_MAX ? 0 : (int64_t)place);
+}
+
 gpusolve_status gsv_inverse_cuda(gpusolve_handle *handle, const gsv_inverse_problem *p, void *workspace,
                                  size_t workspace_bytes) {
     inverse_run run = {handle, NULL, workspace, workspace_bytes};
-    const gpusolve_status status = gsv_cuda_context_of(handle, &run.cuda);
+    gpusolve_status status = gsv_cuda_context_of(handle, &run.cuda);
+    if (status == GPUSOLVE_OK)
+        status = check_diagonal(&run, p);
     if (status != GPUSOLVE_OK)
         return status;
     const gsv_inverse_backend backend = {&run,       GSV_CONTEXT_TILE, run.cuda->tile,

@@ -10,14 +10,58 @@ gpusolve_status gsv_dense_invalid(gpusolve_handle *handle, const char *text) {
     return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s", text);
 }
 
-gpusolve_status gsv_dense_check_operand(gpusolve_handle *handle, const char *name, const void *memory) {
+gpusolve_status gsv_dense_check_operand(gpusolve_handle *handle, const char *name, gpusolve_dtype dtype,
+                                        const void *memory, int anywhere) {
     if (!memory)
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
+    const int is_complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    int64_t alignment = gsv_number_bytes(dtype) / (is_complex ? 2 : 1);
 #ifdef GPUSOLVE_WITH_CUDA
-    if (handle->backend == GPUSOLVE_BACKEND_CUDA && !gsv_cuda_is_device(memory))
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not in device memory", name);
+    if (handle->backend == GPUSOLVE_BACKEND_CUDA) {
+        int where = GSV_PAGEABLE;
+        const int previous = gsv_cuda_enter(handle->device);
+        const gpusolve_status status =
+            gsv_cuda_check_pointer(handle->device, name, memory, &where, &handle->message);
+        gsv_cuda_leave(previous);
+        if (status != GPUSOLVE_OK)
+            return status;
+        const int on_device = where == GSV_ON_DEVICE || where == GSV_MANAGED;
+        if (!on_device && !anywhere)
+            return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not in device memory", name);
+        if (on_device)
+            alignment = gsv_number_bytes(dtype);
+    }
+#else
+    (void)anywhere;
 #endif
+    if ((uintptr_t)memory % (uintptr_t)alignment != 0)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %lld bytes", name,
+                        (long long)alignment);
     return GPUSOLVE_OK;
+}
+
+gsv_bytes_block gsv_dense_block(gpusolve_dtype dtype, const void *memory, int64_t rows, int64_t columns,
+                                int64_t ld) {
+    const uint64_t number = (uint64_t)gsv_number_bytes(dtype);
+    return (gsv_bytes_block){memory, (uint64_t)rows * number, (uint64_t)ld * number, (uint64_t)columns};
+}
+
+gsv_bytes_triangle gsv_dense_triangle(gpusolve_dtype dtype, const void *memory, int64_t n, int64_t ld,
+                                      gpusolve_uplo uplo, gpusolve_diag diag) {
+    const uint64_t number = (uint64_t)gsv_number_bytes(dtype);
+    return (gsv_bytes_triangle){.start = memory,
+                                .number = number,
+                                .pitch = (uint64_t)ld * number,
+                                .n = (uint64_t)n,
+                                .lower = uplo == GPUSOLVE_LOWER,
+                                .unit = diag == GPUSOLVE_UNIT};
+}
+
+gpusolve_status gsv_dense_check_apart(gpusolve_handle *handle, const char *name,
+                                      const gsv_bytes_block *operand, const gsv_bytes_triangle *a) {
+    return gsv_triangle_overlaps(a, operand)
+               ? gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: overlaps A", name)
+               : GPUSOLVE_OK;
 }
 
 gpusolve_status gsv_dense_check_size(gpusolve_handle *handle, const char *name, int64_t value,
@@ -29,6 +73,22 @@ gpusolve_status gsv_dense_check_size(gpusolve_handle *handle, const char *name, 
         return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "%s: %lld, more than 2^31 - 1", name,
                         (long long)value);
     return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_dense_check_matrix(gpusolve_handle *handle, gpusolve_dtype dtype,
+                                       const gsv_matrix_argument *matrix) {
+    const int64_t rows = matrix->rows;
+    gpusolve_status status = GPUSOLVE_OK;
+    if (matrix->is_used)
+        status =
+            gsv_dense_check_operand(handle, matrix->name, dtype, matrix->memory, matrix->may_be_anywhere);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, matrix->ld_name, matrix->ld, rows > 1 ? rows : 1);
+    const gsv_bytes_block bytes = gsv_dense_block(dtype, matrix->memory, rows, matrix->columns, matrix->ld);
+    if (status == GPUSOLVE_OK && matrix->is_used && !gsv_block_is_addressable(&bytes))
+        status = gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "%s: %s ends beyond 64-bit addresses",
+                          matrix->ld_name, matrix->name);
+    return status;
 }
 
 gpusolve_status gsv_dense_check_uplo(gpusolve_handle *handle, gpusolve_uplo uplo) {
@@ -50,7 +110,11 @@ gpusolve_status gsv_dense_check_workspace(gpusolve_handle *handle, gsv_workspace
         return GPUSOLVE_OK;
     if ((uintptr_t)workspace.memory % 256 != 0)
         return gsv_dense_invalid(handle, "workspace: is not aligned to 256 bytes");
-    return gsv_dense_check_operand(handle, "workspace", workspace.memory);
+    return gsv_dense_check_operand(handle, "workspace", GPUSOLVE_FLOAT, workspace.memory, 0);
+}
+
+gsv_bytes_block gsv_dense_scratch(gsv_workspace_argument workspace) {
+    return (gsv_bytes_block){workspace.memory, workspace.bytes, 0, 1};
 }
 
 gpusolve_status gsv_dense_check_side(gpusolve_handle *handle, gpusolve_side side) {
@@ -59,46 +123,69 @@ gpusolve_status gsv_dense_check_side(gpusolve_handle *handle, gpusolve_side side
                : gsv_dense_invalid(handle, "side: is no gpusolve_side");
 }
 
-static gpusolve_status check_shape(gpusolve_handle *handle, const gsv_triangular *p, int64_t m, int64_t n) {
-    gpusolve_status status = gsv_dense_check_side(handle, p->side);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_uplo(handle, p->uplo);
-    if (status == GPUSOLVE_OK && p->trans != GPUSOLVE_NO_TRANS && p->trans != GPUSOLVE_TRANS &&
-        p->trans != GPUSOLVE_CONJ_TRANS)
+gpusolve_status gsv_dense_check_shape(gpusolve_handle *handle, gpusolve_uplo uplo, gpusolve_trans trans,
+                                      gpusolve_diag diag) {
+    gpusolve_status status = gsv_dense_check_uplo(handle, uplo);
+    if (status == GPUSOLVE_OK && trans != GPUSOLVE_NO_TRANS && trans != GPUSOLVE_TRANS &&
+        trans != GPUSOLVE_CONJ_TRANS)
         status = gsv_dense_invalid(handle, "trans: is no gpusolve_trans");
-    if (status == GPUSOLVE_OK && p->diag != GPUSOLVE_NON_UNIT && p->diag != GPUSOLVE_UNIT)
+    if (status == GPUSOLVE_OK && diag != GPUSOLVE_NON_UNIT && diag != GPUSOLVE_UNIT)
         status = gsv_dense_invalid(handle, "diag: is no gpusolve_diag");
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "m", m, 0);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "n", n, 0);
     return status;
 }
 
-/* Anywhere: host memory will do as well. */
-static gpusolve_status check_operand(gpusolve_handle *handle, const char *name, const void *memory,
-                                     int anywhere) {
-    return anywhere && memory ? GPUSOLVE_OK : gsv_dense_check_operand(handle, name, memory);
+static int is_zero(gsv_number alpha) {
+    return alpha.re == 0 && alpha.im == 0;
+}
+
+static gsv_bytes_block vectors_of(const gsv_triangular *p) {
+    const int left = p->side == GPUSOLVE_LEFT;
+    return gsv_dense_block(p->dtype, p->b, left ? p->order : p->vectors, left ? p->vectors : p->order,
+                           p->ldb);
+}
+
+gpusolve_status gsv_triangular_check_operands(gpusolve_handle *handle, const gsv_triangular *p, int reads_a,
+                                              int anywhere) {
+    const int left = p->side == GPUSOLVE_LEFT, empty = p->order == 0 || p->vectors == 0;
+    const gsv_matrix_argument a = {"A", "lda", p->a, p->order, p->order, p->lda, reads_a && !empty, anywhere};
+    const gsv_matrix_argument b = {
+        "B",    "ldb",  p->b,    left ? p->order : p->vectors, left ? p->vectors : p->order,
+        p->ldb, !empty, anywhere};
+    const gpusolve_status status = gsv_dense_check_matrix(handle, p->dtype, &a);
+    return status == GPUSOLVE_OK ? gsv_dense_check_matrix(handle, p->dtype, &b) : status;
 }
 
 gpusolve_status gsv_triangular_check(gpusolve_handle *handle, gsv_triangular *p, int64_t m, int64_t n,
                                      const gsv_number *alpha, int anywhere) {
-    gpusolve_status status = check_shape(handle, p, m, n);
+    gpusolve_status status = gsv_dense_check_side(handle, p->side);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_shape(handle, p->uplo, p->trans, p->diag);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "m", m, 0);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_size(handle, "n", n, 0);
     if (status != GPUSOLVE_OK)
         return status;
     if (!alpha)
         return gsv_dense_invalid(handle, "alpha: is NULL");
-    const int empty = m == 0 || n == 0, zero = alpha->re == 0 && alpha->im == 0;
     p->order = p->side == GPUSOLVE_LEFT ? m : n;
     p->vectors = p->side == GPUSOLVE_LEFT ? n : m;
-    if (!empty && !zero)
-        status = check_operand(handle, "A", p->a, anywhere);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "lda", p->lda, p->order > 1 ? p->order : 1);
-    if (status == GPUSOLVE_OK && !empty)
-        status = check_operand(handle, "B", p->b, anywhere);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "ldb", p->ldb, m > 1 ? m : 1);
+    return gsv_triangular_check_operands(handle, p, !is_zero(*alpha), anywhere);
+}
+
+gpusolve_status gsv_triangular_check_apart(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha,
+                                           gsv_workspace_argument workspace) {
+    const gsv_bytes_triangle a = gsv_dense_triangle(p->dtype, p->a, p->order, p->lda, p->uplo, p->diag);
+    const gsv_bytes_block b = vectors_of(p), scratch = gsv_dense_scratch(workspace);
+    gpusolve_status status = GPUSOLVE_OK;
+    if (p->order == 0 || p->vectors == 0)
+        return status;
+    if (!is_zero(alpha))
+        status = gsv_dense_check_apart(handle, "B", &b, &a);
+    if (status == GPUSOLVE_OK && gsv_blocks_overlap(&scratch, &b))
+        status = gsv_dense_invalid(handle, "workspace: overlaps B");
+    if (status == GPUSOLVE_OK && !is_zero(alpha))
+        status = gsv_dense_check_apart(handle, "workspace", &scratch, &a);
     return status;
 }
 

@@ -190,14 +190,41 @@ static gpusolve_status rank_k(void *context, gpusolve_dtype dtype, gpusolve_uplo
     return GPUSOLVE_OK;
 }
 
+static int is_zero(gpusolve_dtype dtype, const void *number) {
+    const float *single = number;
+    const double *twice = number;
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return single[0] == 0;
+    case GPUSOLVE_DOUBLE:
+        return twice[0] == 0;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return single[0] == 0 && single[1] == 0;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        break;
+    }
+    return twice[0] == 0 && twice[1] == 0;
+}
+
+static int64_t first_zero(const gsv_inverse_problem *p) {
+    const char *number = p->a;
+    for (int64_t k = 1; k <= p->n; k++, number += (p->lda + 1) * gsv_number_bytes(p->dtype))
+        if (is_zero(p->dtype, number))
+            return k;
+    return 0;
+}
+
 enum { TILE = 64 };
 
 gpusolve_status gsv_inverse_host(gpusolve_handle *handle, const gsv_inverse_problem *p) {
+    gpusolve_status status = gsv_inverse_judge(handle, first_zero(p));
+    if (status != GPUSOLVE_OK)
+        return status;
     void *tile = gsv_malloc(TILE * TILE, (size_t)gsv_number_bytes(p->dtype));
     if (!tile)
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for an inverse");
     const gsv_inverse_backend backend = {handle, TILE, tile, triangular, copy_triangle, rank_k};
-    const gpusolve_status status = gsv_inverse_run(p, &backend);
+    status = gsv_inverse_run(p, &backend);
     gsv_free(tile);
     return status;
 }

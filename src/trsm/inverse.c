@@ -12,6 +12,8 @@
  */
 #include "potri.h"
 
+#include "../handle.h"
+
 typedef struct inversion {
     const gsv_inverse_problem *p;
     const gsv_inverse_backend *backend;
@@ -104,4 +106,11 @@ gpusolve_status gsv_inverse_run(const gsv_inverse_problem *p, const gsv_inverse_
     const inversion v = {p, backend, p->uplo == GPUSOLVE_LOWER};
     const gpusolve_status status = invert(&v, 0, p->n);
     return status == GPUSOLVE_OK ? square(&v, 0, p->n) : status;
+}
+
+gpusolve_status gsv_inverse_judge(gpusolve_handle *handle, int64_t info) {
+    return info == 0 ? GPUSOLVE_OK
+                     : gsv_fail(&handle->message, GPUSOLVE_SINGULAR,
+                                "A: diagonal entry %lld, counted from 1, is zero, so there is no inverse",
+                                (long long)info);
 }

@@ -14,12 +14,16 @@ static gpusolve_status call(gpusolve_handle *handle, gpusolve_dtype dtype, gpuso
     gpusolve_status status = gsv_dense_check_uplo(handle, uplo);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_size(handle, "n", n, 0);
-    if (status == GPUSOLVE_OK && n > 0)
-        status = gsv_dense_check_operand(handle, "A", A);
     if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "lda", lda, n > 1 ? n : 1);
+        status =
+            gsv_dense_check_matrix(handle, dtype, &(gsv_matrix_argument){"A", "lda", A, n, n, lda, n > 0, 0});
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_workspace(handle, workspace);
+    if (status == GPUSOLVE_OK && n > 0) {
+        const gsv_bytes_triangle a = gsv_dense_triangle(dtype, A, n, lda, uplo, GPUSOLVE_NON_UNIT);
+        const gsv_bytes_block scratch = gsv_dense_scratch(workspace);
+        status = gsv_dense_check_apart(handle, "workspace", &scratch, &a);
+    }
     if (status != GPUSOLVE_OK || n == 0)
         return status;
     const gsv_inverse_problem p = {dtype, uplo, n, A, lda};

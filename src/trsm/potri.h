@@ -42,9 +42,17 @@ typedef struct gsv_inverse_problem {
 /* a, holding L or U, becomes the inverse of L L' or U' U, in the same triangle. n >= 1 */
 gpusolve_status gsv_inverse_run(const gsv_inverse_problem *p, const gsv_inverse_backend *backend);
 
+/*
+ * The whole call: a zero on the diagonal gives GPUSOLVE_SINGULAR with LAPACK's info in the sentence, and a stays
+ * as it is. A NaN is not a zero. The device is asked for the place of a zero, and waited for, unless the
+ * stream is being captured: then nobody looks.
+ */
 gpusolve_status gsv_inverse_host(gpusolve_handle *handle, const gsv_inverse_problem *p);
 gpusolve_status gsv_inverse_cuda(gpusolve_handle *handle, const gsv_inverse_problem *p, void *workspace,
                                  size_t workspace_bytes);
+
+/* info: the place of the first zero on the diagonal, counted from 1; 0: there is none, which is GPUSOLVE_OK */
+gpusolve_status gsv_inverse_judge(gpusolve_handle *handle, int64_t info);
 
 #ifdef __cplusplus
 }

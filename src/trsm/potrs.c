@@ -9,22 +9,11 @@ static gpusolve_status solve(gpusolve_handle *handle, gpusolve_dtype dtype, gpus
                              gsv_workspace_argument workspace) {
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
-    const int empty = n == 0 || nrhs == 0;
     gpusolve_status status = gsv_dense_check_uplo(handle, uplo);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_size(handle, "n", n, 0);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_size(handle, "nrhs", nrhs, 0);
-    if (status == GPUSOLVE_OK && !empty)
-        status = gsv_dense_check_operand(handle, "A", A);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "lda", lda, n > 1 ? n : 1);
-    if (status == GPUSOLVE_OK && !empty)
-        status = gsv_dense_check_operand(handle, "B", B);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_size(handle, "ldb", ldb, n > 1 ? n : 1);
-    if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_workspace(handle, workspace);
     gsv_triangular p = {.operation = GSV_SOLVE,
                         .dtype = dtype,
                         .side = GPUSOLVE_LEFT,
@@ -36,9 +25,15 @@ static gpusolve_status solve(gpusolve_handle *handle, gpusolve_dtype dtype, gpus
                         .lda = lda,
                         .b = B,
                         .ldb = ldb};
+    if (status == GPUSOLVE_OK)
+        status = gsv_triangular_check_operands(handle, &p, 1, 0);
+    if (status == GPUSOLVE_OK)
+        status = gsv_dense_check_workspace(handle, workspace);
+    if (status == GPUSOLVE_OK)
+        status = gsv_triangular_check_apart(handle, &p, (gsv_number){1, 0}, workspace);
     const gpusolve_trans steps[2] = {uplo == GPUSOLVE_LOWER ? GPUSOLVE_NO_TRANS : GPUSOLVE_CONJ_TRANS,
                                      uplo == GPUSOLVE_LOWER ? GPUSOLVE_CONJ_TRANS : GPUSOLVE_NO_TRANS};
-    for (int k = 0; k < 2 && status == GPUSOLVE_OK && !empty; k++) {
+    for (int k = 0; k < 2 && status == GPUSOLVE_OK && n > 0 && nrhs > 0; k++) {
         p.trans = steps[k];
         status = gsv_triangular_dispatch(handle, &p, (gsv_number){1, 0}, workspace);
     }

@@ -130,6 +130,8 @@ static gpusolve_status call(gpusolve_staging *staging, gsv_triangular p, int64_t
             value = gsv_number_at(p.dtype, alpha);
         status = gsv_triangular_check(inner, &p, m, n, alpha ? &value : NULL, 1);
     }
+    if (status == GPUSOLVE_OK)
+        status = gsv_triangular_check_apart(inner, &p, value, (gsv_workspace_argument){NULL, 0});
     if (status != GPUSOLVE_OK || m == 0 || n == 0)
         return status;
     staging->p = p;

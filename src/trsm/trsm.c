@@ -12,6 +12,8 @@ static gpusolve_status call(gpusolve_handle *handle, gsv_triangular *p, int64_t 
     gpusolve_status status = gsv_triangular_check(handle, p, m, n, alpha, 0);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_workspace(handle, workspace);
+    if (status == GPUSOLVE_OK)
+        status = gsv_triangular_check_apart(handle, p, *alpha, workspace);
     return status != GPUSOLVE_OK || m == 0 || n == 0 ? status
                                                      : gsv_triangular_dispatch(handle, p, *alpha, workspace);
 }

@@ -20,9 +20,10 @@ typedef struct gsv_trsv {
     int64_t incx;
 } gsv_trsv;
 
-/* trsv.c: what a caller passed, in the order of declaration: uplo .. lda, then x and incx. */
+/* trsv.c: what a caller passed, in the order of declaration: uplo .. lda, then x and incx. reads_a: the solve
+ * reads A, so that x must not overlap it. */
 gpusolve_status gsv_trsv_check_matrix(gpusolve_handle *handle, const gsv_trsv *p);
-gpusolve_status gsv_trsv_check_vector(gpusolve_handle *handle, const gsv_trsv *p);
+gpusolve_status gsv_trsv_check_vector(gpusolve_handle *handle, const gsv_trsv *p, int reads_a);
 
 /* trsv_blas.c: host pointers, to CBLAS. GPUSOLVE_NOT_SUPPORTED in a build without one. */
 gpusolve_status gsv_trsv_blas(gpusolve_handle *handle, const gsv_trsv *p);

@@ -2,10 +2,17 @@
  * op(A) x = b with host pointers: CBLAS's own trsv. The prototypes are the reference CBLAS's with 32-bit
  * integers; its enumerations are ints. They stand here because cblas.h has no one place or name among the
  * libraries.
+ *
+ * A CBLAS may count from one end of x to the other in 32 bits, and OpenBLAS does so if incx < 0: its pointer is
+ * then 2^32 numbers off. A vector that is longer than that goes through a copy without gaps.
  */
 #include "trsv.h"
 
-#include "../handle.h"
+#include <limits.h>
+#include <string.h>
+
+#include "../memory.h"
+#include "../trsm/dense_checks.h"
 
 #ifdef GPUSOLVE_WITH_CBLAS
 
@@ -20,8 +27,7 @@ extern void cblas_ctrsv(int order, int uplo, int trans, int diag, int n, const v
 extern void cblas_ztrsv(int order, int uplo, int trans, int diag, int n, const void *a, int lda, void *x,
                         int incx);
 
-gpusolve_status gsv_trsv_blas(gpusolve_handle *handle, const gsv_trsv *p) {
-    (void)handle;
+static void solve(const gsv_trsv *p) {
     const int uplo = p->uplo == GPUSOLVE_LOWER ? LOWER : UPPER, trans = NO_TRANS + (int)p->trans;
     const int diag = NON_UNIT + (int)p->diag, n = (int)p->n, lda = (int)p->lda, incx = (int)p->incx;
     switch (p->dtype) {
@@ -38,6 +44,34 @@ gpusolve_status gsv_trsv_blas(gpusolve_handle *handle, const gsv_trsv *p) {
         cblas_ztrsv(COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
         break;
     }
+}
+
+/* From x to `packed` or back; component i is at x[i |incx|], counted from the end if incx < 0. */
+static void copy(const gsv_trsv *p, char *packed, int back) {
+    const size_t number = (size_t)gsv_number_bytes(p->dtype);
+    const size_t step = (size_t)(p->incx < 0 ? -p->incx : p->incx) * number;
+    for (size_t i = 0; i < (size_t)p->n; i++) {
+        char *x = (char *)p->x + i * step;
+        memcpy(back ? x : packed + i * number, back ? packed + i * number : x, number);
+    }
+}
+
+gpusolve_status gsv_trsv_blas(gpusolve_handle *handle, const gsv_trsv *p) {
+    const int64_t step = p->incx < 0 ? -p->incx : p->incx;
+    if ((p->n - 1) * step < INT_MAX / 2) { /* complex numbers may be counted twice */
+        solve(p);
+        return GPUSOLVE_OK;
+    }
+    char *packed = gsv_malloc((size_t)p->n, (size_t)gsv_number_bytes(p->dtype));
+    if (!packed)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for TRSV");
+    gsv_trsv dense = *p;
+    dense.x = packed;
+    dense.incx = p->incx < 0 ? -1 : 1;
+    copy(p, packed, 0);
+    solve(&dense);
+    copy(p, packed, 1);
+    gsv_free(packed);
     return GPUSOLVE_OK;
 }
 

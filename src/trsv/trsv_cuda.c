@@ -85,7 +85,7 @@ static gpusolve_status create(gpusolve_handle *handle) {
 gpusolve_status gsv_trsv_cuda(gpusolve_handle *handle, const gsv_trsv *p) {
     static const int64_t number_bytes[4] = {4, 8, 8, 16};
     if ((p->n + ROUND - 1) / ROUND * ROUND * number_bytes[p->dtype] > CAPACITY)
-        return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "n = %lld: the vector has more than 2 MiB",
+        return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "n: %lld, the vector has more than 2 MiB",
                         (long long)p->n);
     if (!handle->trsv) {
         const gpusolve_status status = create(handle);

@@ -1,10 +1,8 @@
 /* gpusolve_trsv_query, _prepare, _solve, _destroy: many solves with one triangle. See trsv_prepared.cuh. */
 #include "trsv.h"
 
-#include "../handle.h"
 #include "../memory.h"
-
-#include <string.h>
+#include "../trsm/dense_checks.h"
 
 #ifdef GPUSOLVE_WITH_CUDA
 #include <cublas_v2.h>
@@ -31,6 +29,14 @@ static const int64_t number_bytes[4] = {4, 8, 8, 16};
 
 static int64_t vector_bytes(gpusolve_dtype dtype, int64_t n) {
     return (n + GSV_TRSV_SLAB - 1) / GSV_TRSV_SLAB * GSV_TRSV_SLAB * number_bytes[dtype];
+}
+
+/* Bytes of the packed triangle. */
+static gpusolve_status packed_bytes(gpusolve_dtype dtype, int64_t n, int64_t *bytes, gsv_message *message) {
+    return __builtin_mul_overflow(gsv_trsv_packed_numbers(n), number_bytes[dtype], bytes)
+               ? gsv_fail(message, GPUSOLVE_TOO_LARGE,
+                          "n: %lld, the packed triangle exceeds 64-bit addresses", (long long)n)
+               : GPUSOLVE_OK;
 }
 
 /* What a superblock needs while it is inverted. */
@@ -120,12 +126,15 @@ static gpusolve_status prepare_cuda(gpusolve_handle *handle, gpusolve_trsv *prep
     preparation with = {.stream = (cudaStream_t)handle->stream};
     void *scratch = NULL;
     int refused = 0;
+    int64_t packed = 0;
+    gpusolve_status status = packed_bytes(p->dtype, p->n, &packed, message);
+    if (status)
+        return status;
     double *conditions = gsv_malloc((size_t)blocks, sizeof *conditions);
-    gpusolve_status status =
-        conditions ? GPUSOLVE_OK : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for TRSV");
+    if (!conditions)
+        status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for TRSV");
     if (!status)
-        status = gsv_cuda_malloc(&prepared->numbers, gsv_trsv_packed_numbers(p->n) * number_bytes[p->dtype],
-                                 message);
+        status = gsv_cuda_malloc(&prepared->numbers, packed, message);
     if (!status)
         status = gsv_cuda_malloc(&prepared->vectors, 256 + 4 * vector, message);
     if (!status)
@@ -168,20 +177,19 @@ gpusolve_status gpusolve_trsv_query(gpusolve_handle *handle, gpusolve_dtype dtyp
         *bytes = 0;
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
-    if (dtype < GPUSOLVE_FLOAT || dtype > GPUSOLVE_COMPLEX_DOUBLE)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "dtype is no gpusolve_dtype");
-    if (n < 0)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "n = %lld is negative", (long long)n);
-    if (n > INT32_MAX)
-        return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "n = %lld is more than 2^31 - 1", (long long)n);
-    if (!bytes)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "bytes is NULL");
+    gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
+    if (!status)
+        status = gsv_dense_check_size(handle, "n", n, 0);
+    if (!status && !bytes)
+        status = gsv_dense_invalid(handle, "bytes: is NULL");
 #ifdef GPUSOLVE_WITH_CUDA
-    if (handle->backend == GPUSOLVE_BACKEND_CUDA && n > 0)
-        *bytes =
-            (size_t)(gsv_trsv_packed_numbers(n) * number_bytes[dtype] + 256 + 4 * vector_bytes(dtype, n));
+    int64_t packed = 0;
+    if (!status && handle->backend == GPUSOLVE_BACKEND_CUDA && n > 0)
+        status = packed_bytes(dtype, n, &packed, &handle->message);
+    if (!status && packed > 0)
+        *bytes = (size_t)packed + 256 + 4 * (size_t)vector_bytes(dtype, n);
 #endif
-    return GPUSOLVE_OK;
+    return status;
 }
 
 gpusolve_status gpusolve_trsv_prepare(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_uplo uplo,
@@ -191,15 +199,15 @@ gpusolve_status gpusolve_trsv_prepare(gpusolve_handle *handle, gpusolve_dtype dt
         *prepared = NULL;
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
-    if (dtype < GPUSOLVE_FLOAT || dtype > GPUSOLVE_COMPLEX_DOUBLE)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "dtype is no gpusolve_dtype");
     const gsv_trsv call = {
         .dtype = dtype, .uplo = uplo, .trans = trans, .diag = diag, .n = n, .a = A, .lda = lda};
-    gpusolve_status status = gsv_trsv_check_matrix(handle, &call);
+    gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
+    if (!status)
+        status = gsv_trsv_check_matrix(handle, &call);
     if (status)
         return status;
     if (!prepared)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "prepared is NULL");
+        return gsv_dense_invalid(handle, "prepared: is NULL");
     gpusolve_trsv *made = gsv_calloc(1, sizeof *made);
     if (!made)
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for TRSV");
@@ -225,14 +233,18 @@ gpusolve_status gpusolve_trsv_solve(gpusolve_handle *handle, gpusolve_trsv *prep
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
     if (!prepared)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "prepared is NULL");
+        return gsv_dense_invalid(handle, "prepared: is NULL");
     if (prepared->backend != handle->backend || prepared->device != handle->device)
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                        "prepared was made with another backend or device than the handle's");
+                        "prepared: was made with another backend or device than the handle's");
     gsv_trsv call = prepared->call;
     call.x = x;
     call.incx = incx;
-    gpusolve_status status = gsv_trsv_check_vector(handle, &call);
+    int reads_a = 1;
+#ifdef GPUSOLVE_WITH_CUDA
+    reads_a = !prepared->numbers;
+#endif
+    gpusolve_status status = gsv_trsv_check_vector(handle, &call, reads_a);
     if (status || call.n == 0)
         return status;
 #ifdef GPUSOLVE_WITH_CUDA

@@ -34,7 +34,7 @@ static void refuse(gpusolve_handle *handle, int dtype, arguments p, gpusolve_sta
                    const char *name) {
     CHECK_STATUS(call(handle, dtype, &p), expected);
     const char *text = gpusolve_last_error(handle);
-    CHECK(strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ' ');
+    CHECK(strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ':');
 }
 
 static void check_arguments(gpusolve_backend backend, int dtype) {

@@ -60,12 +60,12 @@ static void check_arguments(gpusolve_backend backend) {
     const gpusolve_diag full = GPUSOLVE_NON_UNIT;
     CHECK_STATUS(gpusolve_trsv_query(NULL, GPUSOLVE_DOUBLE, 3, &bytes), GPUSOLVE_INVALID_ARGUMENT);
     CHECK_STATUS(gpusolve_trsv_query(handle, (gpusolve_dtype)9, -1, NULL), GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "dtype ", 6) == 0);
+    CHECK(strncmp(gpusolve_last_error(handle), "dtype:", 6) == 0);
     CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_DOUBLE, -1, NULL), GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "n ", 2) == 0);
+    CHECK(strncmp(gpusolve_last_error(handle), "n:", 2) == 0);
     CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_DOUBLE, (int64_t)1 << 31, &bytes), GPUSOLVE_TOO_LARGE);
     CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_DOUBLE, 3, NULL), GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "bytes ", 6) == 0);
+    CHECK(strncmp(gpusolve_last_error(handle), "bytes:", 6) == 0);
     CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_DOUBLE, 3, &bytes), GPUSOLVE_OK);
     CHECK(on_device ? bytes >= 6 * sizeof(double) : bytes == 0);
 
@@ -73,25 +73,25 @@ static void check_arguments(gpusolve_backend backend) {
                  GPUSOLVE_INVALID_ARGUMENT);
     CHECK_STATUS(gpusolve_trsv_prepare(handle, (gpusolve_dtype)9, low, plain, full, 3, a, 3, &prepared),
                  GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "dtype ", 6) == 0);
+    CHECK(strncmp(gpusolve_last_error(handle), "dtype:", 6) == 0);
     CHECK_STATUS(gpusolve_trsv_prepare(handle, GPUSOLVE_DOUBLE, low, plain, full, 3, a, 2, &prepared),
                  GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "lda ", 4) == 0 && !prepared);
+    CHECK(strncmp(gpusolve_last_error(handle), "lda:", 4) == 0 && !prepared);
     CHECK_STATUS(gpusolve_trsv_prepare(handle, GPUSOLVE_DOUBLE, low, plain, full, 3, a, 3, NULL),
                  GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "prepared ", 9) == 0);
+    CHECK(strncmp(gpusolve_last_error(handle), "prepared:", 9) == 0);
     CHECK_STATUS(gpusolve_trsv_prepare(handle, GPUSOLVE_DOUBLE, low, plain, full, 3, a, 3, &prepared),
                  GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_trsv_solve(NULL, prepared, x, 1), GPUSOLVE_INVALID_ARGUMENT);
     CHECK_STATUS(gpusolve_trsv_solve(handle, NULL, x, 1), GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "prepared ", 9) == 0);
+    CHECK(strncmp(gpusolve_last_error(handle), "prepared:", 9) == 0);
     CHECK_STATUS(gpusolve_trsv_solve(handle, prepared, NULL, 1), GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "x ", 2) == 0);
+    CHECK(strncmp(gpusolve_last_error(handle), "x:", 2) == 0);
     CHECK_STATUS(gpusolve_trsv_solve(handle, prepared, x, 0), GPUSOLVE_INVALID_ARGUMENT);
-    CHECK(strncmp(gpusolve_last_error(handle), "incx ", 5) == 0);
+    CHECK(strncmp(gpusolve_last_error(handle), "incx:", 5) == 0);
     if (on_device) {
         CHECK_STATUS(gpusolve_trsv_solve(other, prepared, x, 1), GPUSOLVE_INVALID_ARGUMENT);
-        CHECK(strncmp(gpusolve_last_error(other), "prepared ", 9) == 0);
+        CHECK(strncmp(gpusolve_last_error(other), "prepared:", 9) == 0);
     }
     CHECK_STATUS(gpusolve_trsv_solve(handle, prepared, x, 1), GPUSOLVE_OK);
     if (on_device)

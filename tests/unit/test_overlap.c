@@ -29,7 +29,8 @@ static int mark(const gsv_bytes_block *block, uint64_t base, unsigned char marks
             const uint64_t offset = (uintptr_t)block->start - base + k * block->pitch + byte;
             if (offset > UINT64_MAX - base) /* behind the last address */
                 continue;
-            REQUIRE(offset < MARKS);
+            if (offset >= MARKS)
+                REQUIRE(!"a case is larger than its marks");
             found |= marks[offset] == other;
             marks[offset] = (unsigned char)(marks[offset] | mine);
         }
@@ -94,6 +95,46 @@ static void check_pairs(void) {
     }
     testing_in("pairs that overlap");
     CHECK(overlapping > PAIR_CASES / 10 && overlapping < PAIR_CASES * 9 / 10);
+}
+
+/* ----------------------------------------------------------------------------- triangles, byte by byte --- */
+
+static int triangle_meets_marks(const gsv_bytes_triangle *t, uint64_t base, const unsigned char *marks) {
+    for (uint64_t j = 0; j < t->n; j++)
+        for (uint64_t i = 0; i < t->n; i++)
+            for (uint64_t byte = 0; byte < t->number; byte++) {
+                const uint64_t offset = (uintptr_t)t->start - base + i * t->number + j * t->pitch + byte;
+                const int belongs = i == j ? !t->unit : (i > j) == t->lower;
+                if (offset >= MARKS)
+                    REQUIRE(!"a triangle is larger than its marks");
+                if (belongs && marks[offset])
+                    return 1;
+            }
+    return 0;
+}
+
+static void check_triangles(void) {
+    const uint64_t base = 1 << 20;
+    uint64_t state = 43;
+    int overlapping = 0;
+    for (int k = 0; k < CASES; k++) {
+        gsv_bytes_triangle t = {NULL,  1 + (uint64_t)testing_random_below(&state, 3),
+                                0,     (uint64_t)testing_random_below(&state, 8),
+                                k & 1, (k >> 1) & 1};
+        t.pitch = t.n * t.number + (uint64_t)testing_random_below(&state, 6);
+        t.start = (const void *)(uintptr_t)(base + (uint64_t)testing_random_below(&state, 150));
+        gsv_bytes_block b = random_block(&state, base);
+        if (k % 3 == 0)
+            b.pitch = t.pitch + (k % 2 ? t.number : 0); /* along the rows, or along the diagonal */
+        unsigned char marks[MARKS] = {0};
+        mark(&b, base, marks, 1, 2);
+        const int expected = triangle_meets_marks(&t, base, marks);
+        testing_in("triangle %d: n %llu", k, (unsigned long long)t.n);
+        CHECK(gsv_triangle_overlaps(&t, &b) == expected);
+        overlapping += expected;
+    }
+    testing_in("triangles that overlap");
+    CHECK(overlapping > CASES / 10 && overlapping < CASES * 9 / 10);
 }
 
 /* ------------------------------------------------------------------------------------ by construction --- */
@@ -181,6 +222,7 @@ static void check_addressable(void) {
 int main(void) {
     check_bytes();
     check_pairs();
+    check_triangles();
     check_constructed();
     check_single();
     check_addressable();
