@@ -1,6 +1,9 @@
 /* Illegal arguments of gpusolve_?trsv one by one, in the order of declaration; n = 0; allocations that fail.
  */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "trsv_cases.h"
+
+#include <sys/mman.h>
 
 #include "src/memory.h"
 
@@ -130,9 +133,63 @@ static void check_allocations(gpusolve_backend backend) {
     gpusolve_destroy(handle);
 }
 
+/*
+ * (n - 1) |incx| beyond 2^31: the numbers of x are gigabytes apart, and only their pages exist. A is all ones,
+ * so that x becomes the differences of the numbers of b, which are squares.
+ */
+static void check_long_strides(void) {
+    static const int64_t strides[] = {INT32_MAX, -INT32_MAX, (int64_t)1 << 30, -((int64_t)1 << 30),
+                                      -715827883 /* 3 of them: 2^31 + 1 */};
+    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_HOST, 1);
+    enum { ORDER = 4 };
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (size_t k = 0; k < sizeof strides / sizeof *strides; k++) {
+            testing_in("dtype %d, incx %lld", dtype, (long long)strides[k]);
+            const size_t number = testing_bytes((gpusolve_dtype)dtype);
+            const int64_t step = strides[k] < 0 ? -strides[k] : strides[k];
+            const size_t bytes = ((ORDER - 1) * (size_t)step + 1) * number;
+            char *x =
+                mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (x == MAP_FAILED)
+                continue; /* a machine that does not overcommit memory */
+            double complex a[ORDER * ORDER];
+            for (int i = 0; i < ORDER * ORDER; i++)
+                testing_store((gpusolve_dtype)dtype, a, i, 1);
+            for (int i = 0; i < ORDER; i++)
+                testing_store((gpusolve_dtype)dtype,
+                              x + (size_t)(strides[k] > 0 ? i : ORDER - 1 - i) * (size_t)step * number, 0,
+                              (i + 1) * (i + 1));
+            const arguments p = {GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, ORDER, a, ORDER, x,
+                                 strides[k]};
+            CHECK_STATUS(call(handle, dtype, &p), GPUSOLVE_OK);
+            for (int i = 0; i < ORDER; i++)
+                CHECK(testing_fetch((gpusolve_dtype)dtype,
+                                    x + (size_t)(strides[k] > 0 ? i : ORDER - 1 - i) * (size_t)step * number,
+                                    0) == 2 * i + 1);
+            munmap(x, bytes);
+        }
+
+    /* x would end beyond the address space, and increments that are no 32-bit numbers */
+    double a[1] = {1};
+    arguments p = {GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_UNIT, INT32_MAX, a, INT32_MAX, a, INT32_MAX};
+    refuse(handle, GPUSOLVE_COMPLEX_DOUBLE, p, GPUSOLVE_TOO_LARGE, "lda");
+    p.n = 1;
+    static const int64_t beyond[] = {INT32_MIN, (int64_t)INT32_MAX + 1, INT64_MIN, INT64_MAX};
+    for (int k = 0; k < 4; k++) {
+        p.incx = beyond[k];
+        refuse(handle, GPUSOLVE_DOUBLE, p, GPUSOLVE_TOO_LARGE, "incx");
+    }
+    p.n = p.lda = 1 << 29; /* A has 2^62 bytes, x more than 2^64 - 2^33 from its start */
+    p.incx = -INT32_MAX;
+    refuse(handle, GPUSOLVE_COMPLEX_DOUBLE, p, GPUSOLVE_TOO_LARGE, "incx");
+    gpusolve_destroy(handle);
+}
+
 int main(void) {
     gpusolve_backend backends[2];
     const int count = testing_backends(backends);
+    if (trsv_is_supported(GPUSOLVE_BACKEND_HOST))
+        check_long_strides();
     for (int k = 0; k < count; k++)
         if (trsv_is_supported(backends[k])) {
             for (int dtype = 0; dtype < 4; dtype++)
