@@ -115,7 +115,8 @@ typedef struct gpusolve_options {
     size_t size;              /* sizeof(gpusolve_options); set by GPUSOLVE_OPTIONS_INIT */
     gpusolve_backend backend; /* default AUTO */
     int device;               /* CUDA device ordinal, or -1: the calling thread's current device (default) */
-    int threads;              /* host threads, at most 1024, or 0: as many as OpenMP takes (default) */
+    int threads;   /* host threads, at most 1024. 0 (default): as many as OMP_NUM_THREADS says, else one
+                               * for each processor. They start with the first call that is worth them */
     void *stream;  /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
     int same_bits; /* CUDA, workspaces that this handle makes: not 0: a column's bits do not depend on how many
                     * columns are solved at a time (gpusolve_solve says what they cost); 0 (default) */

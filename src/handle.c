@@ -5,15 +5,12 @@
  */
 #include "handle.h"
 
-#include <omp.h>
 #include <stdio.h>
 
 #include "memory.h"
+#include "openmp.h"
+#include "pool.h"
 #include "supernodal/executor.h"
-
-enum {
-    MAX_THREADS = 1024
-}; /* OpenMP ends the process when it cannot start a thread: keep typing errors out */
 
 static gpusolve_status check_options(const gpusolve_options *options) {
     if (options->size != sizeof *options)
@@ -23,7 +20,7 @@ static gpusolve_status check_options(const gpusolve_options *options) {
         return GPUSOLVE_INVALID_ARGUMENT;
     if (options->device < -1)
         return GPUSOLVE_INVALID_ARGUMENT;
-    if (options->threads < 0 || options->threads > MAX_THREADS)
+    if (options->threads < 0 || options->threads > GSV_MAX_THREADS)
         return GPUSOLVE_INVALID_ARGUMENT;
     return GPUSOLVE_OK;
 }
@@ -66,9 +63,14 @@ gpusolve_status gpusolve_create(gpusolve_handle **handle, const gpusolve_options
     if (!created)
         return GPUSOLVE_OUT_OF_MEMORY;
     created->same_bits = options->same_bits != 0;
-    created->threads = options->threads ? options->threads : omp_get_max_threads();
+    created->threads = options->threads ? options->threads : gsv_default_threads();
+    if (gsv_pool_create(created->threads, &created->pool)) {
+        gsv_free(created);
+        return GPUSOLVE_OUT_OF_MEMORY;
+    }
     status = options->backend == GPUSOLVE_BACKEND_HOST ? GPUSOLVE_NO_DEVICE : use_cuda(created, options);
     if (status && options->backend == GPUSOLVE_BACKEND_CUDA) {
+        gsv_pool_destroy(created->pool);
         gsv_free(created);
         return status;
     }
@@ -101,6 +103,7 @@ void gpusolve_destroy(gpusolve_handle *handle) {
         handle->trsv_destroy(handle);
     if (handle->dense_destroy)
         handle->dense_destroy(handle);
+    gsv_pool_destroy(handle->pool);
     gsv_free(handle);
 }
 

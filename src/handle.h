@@ -17,9 +17,10 @@ enum {
 struct gpusolve_handle {
     gpusolve_backend backend; /* HOST or CUDA */
     const struct gsv_executor *executor;
-    int device;   /* CUDA ordinal, or -1 on the host */
-    int threads;  /* host threads, >= 1 */
-    void *stream; /* cudaStream_t */
+    int device;            /* CUDA ordinal, or -1 on the host */
+    int threads;           /* host threads, >= 1 */
+    struct gsv_pool *pool; /* these threads; NULL for one */
+    void *stream;          /* cudaStream_t */
     int same_bits;
     char device_name[128];
     void *scratch; /* the executor's, kept from one prepare to the next; NULL at first */

@@ -5,7 +5,6 @@
 #include "../memory.h"
 #include "branch_walk.h"
 
-#include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,11 +328,29 @@ static bool close_gaps(gsv_branches *branches) {
     return true;
 }
 
-gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, int threads,
+enum { BRANCHES = 8 }; /* of a thread at a time */
+
+typedef struct filling {
+    const gsv_plan *plan;
+    const int64_t *panel_ptr;
+    gsv_branches *branches;
+    work *works; /* [threads] */
+} filling;
+
+static void fill_range(void *context, int64_t begin, int64_t end, int member) {
+    const filling *f = context;
+    work *w = &f->works[member];
+    for (int64_t b = begin; b < end; b++) {
+        gsv_branch *branch = &f->branches->branch[b];
+        fill_branch(f->plan, f->panel_ptr, f->branches, branch, w);
+        memcpy(f->branches->lists + branch->lists, w->list, (size_t)w->length * sizeof *w->list);
+    }
+}
+
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, gsv_pool *pool,
                                   gsv_branches *branches, gsv_message *message) {
     const int64_t lists = reserve_lists(plan, branches);
-    if (threads > branches->count)
-        threads = branches->count > 0 ? branches->count : 1;
+    const int threads = gsv_pool_share(pool, branches->count, BRANCHES);
     work *works = gsv_malloc((size_t)threads, sizeof *works);
     branches->lists = gsv_malloc((size_t)lists, sizeof *branches->lists);
     branches->outside_row = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_row);
@@ -344,12 +361,8 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
         gsv_free(works);
         return out_of_memory(message);
     }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
-    for (int32_t b = 0; b < branches->count; b++) {
-        work *w = &works[omp_get_thread_num()];
-        fill_branch(plan, panel_ptr, branches, &branches->branch[b], w);
-        memcpy(branches->lists + branches->branch[b].lists, w->list, (size_t)w->length * sizeof *w->list);
-    }
+    filling f = {plan, panel_ptr, branches, works};
+    gsv_pool_ranges(pool, threads, branches->count, BRANCHES, fill_range, &f);
     gsv_free(works);
     int32_t upper = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)

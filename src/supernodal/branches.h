@@ -159,7 +159,7 @@ typedef struct gsv_branches {
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */
 gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message);
 /* The rest, once panels have their places: panel_ptr [nsuper + 1]. */
-gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, int threads,
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, gsv_pool *pool,
                                   gsv_branches *branches, gsv_message *message);
 void gsv_branches_free(gsv_branches *branches); /* frees the arrays, leaves zeros */
 

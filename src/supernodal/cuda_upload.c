@@ -27,11 +27,13 @@
 #include <stdatomic.h>
 
 #include "../memory.h"
+#include "../pool.h"
 #include "cuda_pipeline.h"
 
 /* --------------------------------------------------------------------------------------------- upload --- */
 
 typedef struct upload {
+    gpusolve_handle *handle;
     gsv_pipeline *p;
     const gpusolve_factor *factor;
     const gsv_cuda_factor *device;
@@ -58,8 +60,9 @@ typedef struct upload {
 } upload;
 
 enum {
-    PIECES = 8, /* of a chunk, each filled by one thread; */
-    SMALL = 16  /* where the first chunk is waited for */
+    PIECES = 8,       /* of a chunk, each filled by one thread; */
+    SMALL = 16,       /* where the first chunk is waited for */
+    NUMBERS = 1 << 15 /* to be copied that are worth waking a thread */
 };
 
 /* Whether no buffer is filled twice. What is waited for is the bus, then: it does not wait for launches, a dozen
@@ -320,7 +323,10 @@ static void fill_piece(const upload *u, const gsv_panel_batch *batch, int64_t pi
 }
 
 /* What each thread does: pieces, until there are none left. After a failure they are only counted. */
-static void run_pieces(upload *u) {
+static void run_pieces(void *context, int member) {
+    upload *u = context;
+    const int previous = gsv_cuda_enter(u->handle->device);
+    (void)member;
     for (int64_t piece; (piece = atomic_fetch_add(&u->taken, 1)) < u->pieces * u->chunks;) {
         const int64_t chunk = piece / u->pieces;
         const gsv_panel_batch *batch = batch_of(u, chunk);
@@ -334,22 +340,18 @@ static void run_pieces(upload *u) {
         if (atomic_fetch_add(&u->filled[chunk], 1) + 1 == u->pieces)
             hand_over(u, batch, chunk);
     }
+    gsv_cuda_leave(previous);
 }
 
-/* All pieces, by all threads. */
-static gpusolve_status run(upload *u, gpusolve_handle *handle) {
-    const int64_t pieces = u->pieces * u->chunks,
-                  threads = handle->threads < pieces ? handle->threads : pieces;
-#pragma omp parallel num_threads((int)threads)
-    {
-        const int previous = gsv_cuda_enter(handle->device);
-        run_pieces(u);
-        gsv_cuda_leave(previous);
-    }
+/* All pieces, by all threads that have something to do. */
+static gpusolve_status run(upload *u) {
+    gsv_pool *pool = u->handle->pool;
+    const int64_t pieces = u->pieces * u->chunks, worth = u->factor->plan.nnz_l / NUMBERS + 1;
+    gsv_pool_run(pool, gsv_pool_share(pool, worth < pieces ? worth : pieces, 1), run_pieces, u);
     if (!u->fault)
         return u->status;
     const gpusolve_status status =
-        gsv_import_check_values(u->data, &u->factor->plan, handle->threads, u->message); /* names it */
+        gsv_import_check_values(u->data, &u->factor->plan, pool, u->message); /* names it */
     return status != GPUSOLVE_OK
                ? status
                : gsv_fail(u->message, GPUSOLVE_NOT_FINITE, "data->x: held a NaN or an infinity, for a time");
@@ -364,7 +366,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     const int on_the_way = data->kind == GPUSOLVE_SUPERNODAL_LL; /* are the numbers checked */
     gsv_pipeline *p;
     gpusolve_status status =
-        on_the_way ? GPUSOLVE_OK : gsv_import_check_values(data, plan, handle->threads, message);
+        on_the_way ? GPUSOLVE_OK : gsv_import_check_values(data, plan, handle->pool, message);
     if (status == GPUSOLVE_OK)
         status = gsv_pipeline_of(handle, &p);
     if (status != GPUSOLVE_OK)
@@ -374,7 +376,8 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     const gsv_upload_plan *way = device->upload;
     const gsv_room room = gsv_upload_room(&way->most, number, plan->l.nsuper);
     const int64_t chunks = way->batches[way->count].chunk;
-    upload u = {.p = p,
+    upload u = {.handle = handle,
+                .p = p,
                 .factor = factor,
                 .device = device,
                 .data = data,
@@ -397,7 +400,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     status = u.claimed ? gsv_pipeline_open(p, &room, factor->dtype, way->most.inverse > 0, message)
                        : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK)
-        status = run(&u, handle);
+        status = run(&u);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
     for (int k = 0; k < room.lanes && status == GPUSOLVE_OK; k++)

@@ -96,9 +96,9 @@ typedef enum gsv_refine_update {
 typedef struct gsv_executor {
     gpusolve_backend backend;
 
-    /* Build the executor's part of the plan (plan->tiles or plan->subtrees) with so many host threads: it is
-     * the same with any number. Reads no numbers, no device. */
-    gpusolve_status (*plan)(gsv_plan *plan, int threads, gsv_message *message);
+    /* Build the executor's part of the plan (plan->tiles or plan->subtrees) on the pool's threads: it is the
+     * same with any number of them. Reads no numbers, no device. */
+    gpusolve_status (*plan)(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
     /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes. */
     void (*bytes)(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
                   int64_t *factor_bytes, int64_t *workspace_bytes);

@@ -5,14 +5,17 @@
  *
  * What can be refused is refused before the backend allocates anything. No arithmetic happens here.
  */
-#include <omp.h>
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #include <stdatomic.h>
+#include <time.h>
 
 #include "../memory.h"
 #include "checks.h"
 
 double gsv_milliseconds(void) {
-    return 1e3 * omp_get_wtime();
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
 /* The import checks the rest of data. */
@@ -24,14 +27,14 @@ static gpusolve_status check_data(const gpusolve_factor_data *data, gsv_message 
 static gpusolve_status make_plan(const gpusolve_handle *handle, const gpusolve_factor_data *data,
                                  gsv_plan *plan, gsv_message *message) {
     gsv_structure structure;
-    gpusolve_status status = gsv_import_structure(data, handle->threads, &structure, message);
+    gpusolve_status status = gsv_import_structure(data, handle->pool, &structure, message);
     if (status)
         return status;
-    status = gsv_plan_create(&structure, handle->threads, plan, message);
+    status = gsv_plan_create(&structure, handle->pool, plan, message);
     if (status)
         return status;
     plan->in_place = data->in_place;
-    status = handle->executor->plan(plan, handle->threads, message);
+    status = handle->executor->plan(plan, handle->pool, message);
     if (status)
         gsv_plan_free(plan);
     return status;
@@ -47,7 +50,7 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
     factor->dtype = data->dtype;
     factor->has_d = gsv_import_has_d(data);
     if (!handle->executor->checks_numbers)
-        status = gsv_import_check_values(data, &factor->plan, handle->threads, &handle->message);
+        status = gsv_import_check_values(data, &factor->plan, handle->pool, &handle->message);
     factor->check_ms = gsv_milliseconds() - planned;
     if (!status)
         status = handle->executor->prepare(handle, factor, data);
@@ -111,13 +114,13 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
     if (!status)
         status = check_data(data, message);
     if (!status)
-        status = gsv_import_is_planned(data, &factor->plan, handle->threads)
+        status = gsv_import_is_planned(data, &factor->plan, handle->pool)
                      ? GPUSOLVE_OK
                      : gsv_import_check_pattern(data, &factor->plan, message);
     if (!status)
         status = check_kind(factor, data, message);
     if (!status && !handle->executor->checks_numbers)
-        status = gsv_import_check_values(data, &factor->plan, handle->threads, message);
+        status = gsv_import_check_values(data, &factor->plan, handle->pool, message);
     if (!status) {
         factor->check_ms = gsv_milliseconds() - start;
         status = handle->executor->refresh(handle, factor, data);

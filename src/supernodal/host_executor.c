@@ -1,5 +1,5 @@
 /*
- * The host executor: gsv_host_executor of executor.h, on the threads of the handle (host_pool.h).
+ * The host executor: gsv_host_executor of executor.h, on the threads of the handle (../pool.h).
  *
  * How a right-hand side travels. Columns are taken 32 at a time (fewer: 16, 8 or 1 side by side, padded
  * with zeros) through one run of the pool, forward and backward. A supernode reads its rows of b, permuted,
@@ -51,8 +51,8 @@
 
 #include "../dense_kernels/panel_host.h"
 #include "../memory.h"
+#include "../pool.h"
 #include "host_pack.h"
-#include "host_pool.h"
 #include "host_refine.h"
 #include "host_selection.h"
 #include "summary.h"
@@ -84,8 +84,8 @@ static size_t real_bytes(gpusolve_dtype dtype) {
 
 /* ------------------------------------------------------------------------------------ plan and factor --- */
 
-static gpusolve_status plan_subtrees(gsv_plan *plan, int threads, gsv_message *message) {
-    (void)threads; /* short, and in one go */
+static gpusolve_status plan_subtrees(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
+    (void)pool; /* short, and in one go */
     const gpusolve_status status = gsv_subtrees_create(plan, &plan->subtrees, message);
     if (status == GPUSOLVE_OK)
         plan->bytes += plan->subtrees->bytes;
@@ -168,6 +168,22 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
     return status;
 }
 
+/* ---------------------------------------------------------------------------------------------- model --- */
+
+/* The cost model: what a solve of so many columns, up to GSV_MAX_COLUMNS, takes on one thread. */
+static double one_thread_us(const gsv_plan *plan, int32_t cols) {
+    const double updates = (double)plan->update_ptr[plan->l.nsuper];
+    return 1e-3 * ((double)plan->nnz_l * (NUMBER_NS + COLUMN_NS * (cols - 1)) +
+                   cols * (ROW_NS * plan->l.n + UPDATE_NS * updates) + SUPERNODE_NS * plan->l.nsuper);
+}
+
+/* Threads that a run of so many columns is worth: one for every GRAIN_US that one thread would take. */
+static int threads_for(const gpusolve_handle *handle, const gsv_plan *plan, int32_t cols) {
+    const int available = gsv_pool_threads(handle->pool);
+    const double grains = one_thread_us(plan, cols) / GRAIN_US;
+    return grains < available - 1 ? 1 + (int)grains : available;
+}
+
 /* ------------------------------------------------------------------------------------------ workspace --- */
 
 static void destroy_state(gsv_host_workspace *state) {
@@ -197,7 +213,8 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
         destroy_state(state);
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
     }
-    gsv_pool_reserve(handle);
+    if (threads_for(handle, plan, state->columns) > 1)
+        gsv_pool_reserve(handle->pool);
     workspace->state = state;
     return GPUSOLVE_OK;
 }
@@ -281,25 +298,11 @@ static void run_on_threads(gpusolve_handle *handle, const gsv_host_sweep *sweep,
     sweeping shared = {sweep, run};
     const int64_t pieces = run->plan->l.n / PIECE + (run->plan->l.n % PIECE != 0);
     if (!(run->steps & GSV_FORWARD))
-        gsv_pool_each(handle, threads, pieces, load_piece, &shared);
+        gsv_pool_each(handle->pool, threads, pieces, load_piece, &shared);
     if (run->steps & (GSV_FORWARD | GSV_BACKWARD))
-        gsv_pool_run(handle, threads, sweep_rows, &shared);
+        gsv_pool_run(handle->pool, threads, sweep_rows, &shared);
     if (!(run->steps & GSV_BACKWARD))
-        gsv_pool_each(handle, threads, pieces, store_piece, &shared);
-}
-
-/* The cost model: what a solve of so many columns, up to GSV_MAX_COLUMNS, takes on one thread. */
-static double one_thread_us(const gsv_plan *plan, int32_t cols) {
-    const double updates = (double)plan->update_ptr[plan->l.nsuper];
-    return 1e-3 * ((double)plan->nnz_l * (NUMBER_NS + COLUMN_NS * (cols - 1)) +
-                   cols * (ROW_NS * plan->l.n + UPDATE_NS * updates) + SUPERNODE_NS * plan->l.nsuper);
-}
-
-/* Threads that a run of so many columns is worth: one for every GRAIN_US that one thread would take. */
-static int threads_for(const gpusolve_handle *handle, const gsv_plan *plan, int32_t cols) {
-    const int available = gsv_pool_threads(handle);
-    const double grains = one_thread_us(plan, cols) / GRAIN_US;
-    return grains < available - 1 ? 1 + (int)grains : available;
+        gsv_pool_each(handle->pool, threads, pieces, store_piece, &shared);
 }
 
 static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -322,7 +325,7 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         .u = state->u,
         .signals = state->signals,
         .steps = steps,
-        .patience = gsv_pool_patience(handle),
+        .patience = gsv_pool_patience(handle->pool),
         .b_row = b->order == GPUSOLVE_COL_MAJOR ? 1 : b->ld,
         .b_col = b->order == GPUSOLVE_COL_MAJOR ? b->ld : 1,
         .x_row = x->order == GPUSOLVE_COL_MAJOR ? 1 : x->ld,
@@ -370,7 +373,7 @@ static void cost(const gpusolve_handle *handle, const gpusolve_factor *factor, g
     gsv_cost_add(cost, "one thread", inside, numbers, factor->dtype);
     gsv_cost_add(cost, "all threads", tree->ntop, plan->nnz_l - numbers, factor->dtype);
 
-    const int threads = gsv_pool_threads(handle);
+    const int threads = gsv_pool_threads(handle->pool);
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s =
             threads * THREAD_BYTES_PER_S < MOST_BYTES_PER_S ? threads * THREAD_BYTES_PER_S : MOST_BYTES_PER_S;
@@ -387,7 +390,6 @@ const gsv_executor gsv_host_executor = {
     .prepare = prepare,
     .refresh = refresh,
     .release = release,
-    .handle_destroy = gsv_pool_destroy,
     .workspace_create = workspace_create,
     .workspace_destroy = workspace_destroy,
     .solve = solve,

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "../dense_kernels/panel_host.h"
+#include "../handle.h"
 #include "../memory.h"
-#include "host_pool.h"
+#include "../pool.h"
 
 #define GSV_REAL float
 #define GSV_LANES 8
@@ -132,7 +133,10 @@ static void pack_in_place(void *context, int64_t item, int member) {
     }
 }
 
-enum { COPIES = 16 }; /* panels that a thread draws together */
+enum {
+    COPIES = 16,      /* panels that a thread draws together */
+    NUMBERS = 1 << 15 /* to be packed that are worth waking a thread */
+};
 
 /* Panels at COPIES places of the order, by way of a copy, those whose size is in (from, to]. */
 static void pack_copies(void *context, int64_t item, int member) {
@@ -153,7 +157,8 @@ static void pack_copies(void *context, int64_t item, int member) {
 gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_data *data, const gsv_plan *plan,
                               const int64_t *start, void *values) {
     enum { LARGE = 1 << 20 }; /* numbers of a panel that only one thread copies at a time */
-    const size_t number = gsv_dtype_bytes(data->dtype), threads = (size_t)gsv_pool_threads(handle);
+    const size_t number = gsv_dtype_bytes(data->dtype),
+                 threads = (size_t)gsv_pool_share(handle->pool, plan->nnz_l, NUMBERS);
     packing p = {.data = data,
                  .plan = plan,
                  .start = start,
@@ -163,8 +168,8 @@ gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_dat
     if (plan->l.nsuper == 0)
         memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);
     if (data->kind == GPUSOLVE_SUPERNODAL_LL && !data->z) {
-        gsv_pool_each(handle, (int)threads, plan->subtrees->ntasks + plan->subtrees->nbackward, pack_in_place,
-                      &p);
+        gsv_pool_each(handle->pool, (int)threads, plan->subtrees->ntasks + plan->subtrees->nbackward,
+                      pack_in_place, &p);
         return GPUSOLVE_OK;
     }
     size_t small = 0, large = 0;
@@ -181,10 +186,10 @@ gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_dat
                         "out of host memory while packing the factor");
     p.copy_bytes = small * number;
     p.to = LARGE;
-    gsv_pool_each(handle, (int)threads, plan->l.nsuper / COPIES + 1, pack_copies, &p);
+    gsv_pool_each(handle->pool, (int)threads, plan->l.nsuper / COPIES + 1, pack_copies, &p);
     p.from = LARGE;
     p.to = SIZE_MAX;
-    gsv_pool_each(handle, 1, plan->l.nsuper / COPIES + 1, pack_copies, &p);
+    gsv_pool_each(handle->pool, 1, plan->l.nsuper / COPIES + 1, pack_copies, &p);
     gsv_free(p.copies);
     return GPUSOLVE_OK;
 }

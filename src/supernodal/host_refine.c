@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "../memory.h"
-#include "host_pool.h"
+#include "../pool.h"
 
 enum {
     WIDTH = 4,            /* columns a residual takes at once */
     ROWS = 512,           /* a thread's share of rows at a time */
-    SERIAL_WORK = 1 << 14 /* below this many multiplications threads cost more than they bring */
+    SERIAL_WORK = 1 << 14 /* multiplications that are worth waking a thread */
 };
 
 typedef struct host_matrix {
@@ -123,7 +123,7 @@ static void copy_numbers(char *to, int64_t to_step, const char *from, int64_t fr
 
 /* Threads for so many multiplications or moved numbers. */
 static int threads_for(const gpusolve_handle *handle, int64_t work) {
-    return work > SERIAL_WORK ? gsv_pool_threads(handle) : 1;
+    return gsv_pool_share(handle->pool, work, SERIAL_WORK);
 }
 
 static int64_t blocks_of(int64_t n) {
@@ -159,8 +159,8 @@ static void copy_rows(void *context, int64_t item, int member) {
 static void copy_block(gpusolve_handle *handle, const gpusolve_workspace *workspace, int vector,
                        const gpusolve_dense *user, int to_user) {
     copying c = {workspace, vector, user, to_user};
-    gsv_pool_each(handle, threads_for(handle, workspace->n * user->cols), blocks_of(workspace->n), copy_rows,
-                  &c);
+    gsv_pool_each(handle->pool, threads_for(handle, workspace->n * user->cols), blocks_of(workspace->n),
+                  copy_rows, &c);
 }
 
 gpusolve_status gsv_host_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
@@ -255,7 +255,7 @@ static void residual_columns(gpusolve_handle *handle, const gpusolve_matrix *mat
         shared->x[j] = column_of(workspace, VECTOR_X, column);
         shared->r[j] = column_of(workspace, VECTOR_R, column);
     }
-    gsv_pool_run(handle, threads_for(handle, matrix->nnz * WIDTH), residual_blocks, shared);
+    gsv_pool_run(handle->pool, threads_for(handle, matrix->nnz * WIDTH), residual_blocks, shared);
 }
 
 gpusolve_status gsv_host_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
@@ -315,6 +315,6 @@ static void update_column(void *context, int64_t j, int member) {
 gpusolve_status gsv_host_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
                                        const unsigned char *mask, gsv_refine_update update) {
     updating u = {workspace, mask, update};
-    gsv_pool_each(handle, threads_for(handle, workspace->n * cols), cols, update_column, &u);
+    gsv_pool_each(handle->pool, threads_for(handle, workspace->n * cols), cols, update_column, &u);
     return GPUSOLVE_OK;
 }

@@ -5,11 +5,11 @@
 #ifndef GSV_HOST_RUN_H
 #define GSV_HOST_RUN_H
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "../dense_kernels/lanes_host.h"
+#include "../spin.h"
 #include "executor.h"
 #include "subtrees.h"
 
@@ -19,7 +19,6 @@ enum {
     GSV_ROWS_AT_ONCE = 8192  /* numbers of b or x, all columns together, that a subtree task moves at once: so
                                 many misses of the cache at a time, and not each in the way of a supernode */
 };
-enum { GSV_SIGNAL_BYTES = 64 }; /* a cache line each */
 
 /* What has happened to a column block of the top, or to a subtree task, in the run whose number it holds. */
 typedef struct gsv_signal {
@@ -66,24 +65,6 @@ extern const gsv_host_sweep *const gsv_host_sweep_s[GSV_ISA_COUNT][GSV_WIDTHS];
 extern const gsv_host_sweep *const gsv_host_sweep_d[GSV_ISA_COUNT][GSV_WIDTHS];
 extern const gsv_host_sweep *const gsv_host_sweep_c[GSV_ISA_COUNT][GSV_WIDTHS];
 extern const gsv_host_sweep *const gsv_host_sweep_z[GSV_ISA_COUNT][GSV_WIDTHS];
-
-/* A little rest between two looks at memory that another thread will write. */
-static inline void gsv_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-/* The same after `spins` looks in vain. From `patience` on the awaited thread may be one that wants this
- * thread's processor. */
-static inline void gsv_give_way(int64_t spins, int64_t patience) {
-    if (spins >= patience && spins % 64 == 0)
-        sched_yield();
-    else
-        gsv_pause();
-}
 
 /* Wait until the signal holds the run's number. The work that sets it is in a running thread's hands
  * (subtrees.h), so the wait ends. */

@@ -8,9 +8,9 @@
 
 #include "../dense_kernels/panel_host.h"
 #include "../memory.h"
+#include "../pool.h"
 #include "host_executor.h"
 #include "host_pack.h"
-#include "host_pool.h"
 
 static size_t real_bytes(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? sizeof(float) : sizeof(double);
@@ -143,15 +143,14 @@ static void move_columns(void *context, int64_t j, int member) {
 }
 
 /* Numbers that are worth another thread. */
-static const double GRAIN = 50000;
+enum { GRAIN = 50000 };
 
 /* A block that is cleared is a selection's own: columns without padding. */
 static gpusolve_status move(gpusolve_handle *handle, const gsv_row_list *list, int clear,
                             const gpusolve_dense *from, const gpusolve_dense *to) {
     moving m = {list, from, to, clear};
-    const int available = gsv_pool_threads(handle);
-    const double grains = (double)(list->count + (clear ? to->rows : 0)) * (double)to->cols / GRAIN;
-    gsv_pool_each(handle, grains < available - 1 ? 1 + (int)grains : available, to->cols, move_columns, &m);
+    const int64_t numbers = (list->count + (clear ? to->rows : 0)) * to->cols;
+    gsv_pool_each(handle->pool, gsv_pool_share(handle->pool, numbers, GRAIN), to->cols, move_columns, &m);
     return GPUSOLVE_OK;
 }
 

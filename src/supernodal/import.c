@@ -20,15 +20,30 @@ int gsv_import_has_d(const gpusolve_factor_data *data) {
 
 /* ------------------------------------------------------------------------------------------ structure --- */
 
-enum { MANY_INDICES = 1 << 16 }; /* from here on several threads copy or compare */
+enum {
+    INDICES = 1 << 16,        /* to be copied or compared are worth waking a thread */
+    INDICES_AT_ONCE = 1 << 13 /* of a thread */
+};
 
-static void copy_indices(int32_t *to, const void *from, gpusolve_itype itype, int64_t count, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static) if (count > MANY_INDICES)
-    for (int64_t k = 0; k < count; k++)
-        to[k] = (int32_t)gsv_index(from, itype, k);
+typedef struct copying {
+    int32_t *to;
+    const void *from;
+    gpusolve_itype itype;
+} copying;
+
+static void copy_range(void *context, int64_t begin, int64_t end, int member) {
+    const copying *c = context;
+    (void)member;
+    for (int64_t k = begin; k < end; k++)
+        c->to[k] = (int32_t)gsv_index(c->from, c->itype, k);
 }
 
-static gpusolve_status supernodal_structure(const gpusolve_factor_data *data, int threads,
+static void copy_indices(int32_t *to, const void *from, gpusolve_itype itype, int64_t count, gsv_pool *pool) {
+    copying c = {to, from, itype};
+    gsv_pool_ranges(pool, gsv_pool_share(pool, count, INDICES), count, INDICES_AT_ONCE, copy_range, &c);
+}
+
+static gpusolve_status supernodal_structure(const gpusolve_factor_data *data, gsv_pool *pool,
                                             gsv_structure *structure, gsv_message *message) {
     structure->nsuper = (int32_t)data->nsuper;
     structure->first_column = gsv_malloc((size_t)data->nsuper + 1, sizeof *structure->first_column);
@@ -36,10 +51,10 @@ static gpusolve_status supernodal_structure(const gpusolve_factor_data *data, in
     structure->rows = gsv_malloc((size_t)data->ssize, sizeof *structure->rows);
     if (!structure->first_column || !structure->row_ptr || !structure->rows)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the factor's row indices");
-    copy_indices(structure->first_column, data->super, data->itype, data->nsuper + 1, threads);
+    copy_indices(structure->first_column, data->super, data->itype, data->nsuper + 1, pool);
     for (int64_t k = 0; k <= data->nsuper; k++)
         structure->row_ptr[k] = gsv_index(data->pi, data->itype, k);
-    copy_indices(structure->rows, data->s, data->itype, data->ssize, threads);
+    copy_indices(structure->rows, data->s, data->itype, data->ssize, pool);
     return GPUSOLVE_OK;
 }
 
@@ -53,32 +68,32 @@ static gpusolve_status empty_structure(gsv_structure *structure, gsv_message *me
     return GPUSOLVE_OK;
 }
 
-static gpusolve_status copy_perm(const gpusolve_factor_data *data, int threads, gsv_structure *structure,
+static gpusolve_status copy_perm(const gpusolve_factor_data *data, gsv_pool *pool, gsv_structure *structure,
                                  gsv_message *message) {
     if (!data->perm || data->n == 0)
         return GPUSOLVE_OK;
     structure->perm = gsv_malloc((size_t)data->n, sizeof *structure->perm);
     if (!structure->perm)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the permutation");
-    copy_indices(structure->perm, data->perm, data->itype, data->n, threads);
+    copy_indices(structure->perm, data->perm, data->itype, data->n, pool);
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, int threads, gsv_structure *structure,
-                                     gsv_message *message) {
+gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_pool *pool,
+                                     gsv_structure *structure, gsv_message *message) {
     memset(structure, 0, sizeof *structure);
-    gpusolve_status status = gsv_check_fields(data, threads, message);
+    gpusolve_status status = gsv_check_fields(data, pool, message);
     if (status)
         return status;
     structure->n = (int32_t)data->n;
     if (data->n == 0)
         status = empty_structure(structure, message);
     else if (gsv_is_supernodal(data))
-        status = supernodal_structure(data, threads, structure, message);
+        status = supernodal_structure(data, pool, structure, message);
     else
         status = gsv_simplicial_structure(data, structure, message);
     if (!status)
-        status = copy_perm(data, threads, structure, message);
+        status = copy_perm(data, pool, structure, message);
     if (status)
         gsv_structure_free(structure);
     return status;
@@ -120,28 +135,41 @@ static gpusolve_status compare_supernodal(const gpusolve_factor_data *data, cons
     return status;
 }
 
-static int same_indices(const void *array, gpusolve_itype itype, const int32_t *planned, int64_t count,
-                        int threads) {
+typedef struct comparison {
+    const void *array;
+    gpusolve_itype itype;
+    const int32_t *planned;
+    _Atomic int different;
+} comparison;
+
+static void compare_range(void *context, int64_t begin, int64_t end, int member) {
+    comparison *c = context;
     int different = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) \
-    reduction(|                                                \
-              : different) if (count > MANY_INDICES)
-    for (int64_t k = 0; k < count; k++)
-        different |= gsv_index(array, itype, k) != planned[k];
-    return !different;
+    (void)member;
+    for (int64_t k = begin; k < end; k++)
+        different |= gsv_index(c->array, c->itype, k) != c->planned[k];
+    if (different)
+        c->different = 1;
 }
 
-int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, int threads) {
+static int same_indices(const void *array, gpusolve_itype itype, const int32_t *planned, int64_t count,
+                        gsv_pool *pool) {
+    comparison c = {array, itype, planned, 0};
+    gsv_pool_ranges(pool, gsv_pool_share(pool, count, INDICES), count, INDICES_AT_ONCE, compare_range, &c);
+    return !c.different;
+}
+
+int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, gsv_pool *pool) {
     const gsv_structure *l = &plan->l;
     if (gsv_check_outline(data, NULL) || data->n == 0 || data->n != l->n || !gsv_is_supernodal(data) ||
         data->nsuper != l->nsuper || data->ssize != l->row_ptr[l->nsuper] || !data->perm != !l->perm ||
-        !same_indices(data->super, data->itype, l->first_column, l->nsuper + (int64_t)1, threads))
+        !same_indices(data->super, data->itype, l->first_column, l->nsuper + (int64_t)1, pool))
         return 0;
     for (int64_t k = 0; k <= l->nsuper; k++)
         if (gsv_index(data->pi, data->itype, k) != l->row_ptr[k])
             return 0;
-    return (!l->perm || same_indices(data->perm, data->itype, l->perm, l->n, threads)) &&
-           same_indices(data->s, data->itype, l->rows, data->ssize, threads) &&
+    return (!l->perm || same_indices(data->perm, data->itype, l->perm, l->n, pool)) &&
+           same_indices(data->s, data->itype, l->rows, data->ssize, pool) &&
            gsv_check_px(data, NULL) == GPUSOLVE_OK;
 }
 
@@ -174,7 +202,7 @@ static gpusolve_status place_column(const gpusolve_factor_data *data, const gsv_
 gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const gsv_plan *plan,
                                          gsv_message *message) {
     const gsv_structure *l = &plan->l;
-    gpusolve_status status = gsv_check_fields(data, 1, message);
+    gpusolve_status status = gsv_check_fields(data, NULL, message);
     if (status)
         return status;
     if (data->n != l->n)

@@ -15,13 +15,13 @@ extern "C" {
 size_t gsv_dtype_bytes(gpusolve_dtype dtype);
 
 /*
- * Check every field but the numbers and make the structure, with so many threads. A simplicial pattern is grouped into supernodes:
+ * Check every field but the numbers and make the structure, on the pool's threads. A simplicial pattern is grouped into supernodes:
  * fundamental ones, then children merged into parents where few explicit zeros result.
  * Statuses: GPUSOLVE_INVALID_ARGUMENT, _INVALID_FACTOR, _NOT_POSITIVE_DEFINITE, _TOO_LARGE, _OUT_OF_MEMORY;
  * the message names the field. Nothing is allocated on failure.
  */
-gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, int threads, gsv_structure *structure,
-                                     gsv_message *message);
+gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_pool *pool,
+                                     gsv_structure *structure, gsv_message *message);
 
 /*
  * Does this data fit the plan? Supernodal: the arrays must be equal. Simplicial: same n and perm, and every
@@ -33,15 +33,15 @@ gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const
 
 /*
  * Are a supernodal factor's arrays, all of them, the planned ones? Then gsv_import_check_pattern would pass,
- * and need not be asked: this takes `threads` threads, and less time. 0 says nothing.
+ * and need not be asked: this runs on the pool's threads and takes less time. 0 says nothing.
  */
-int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, int threads);
+int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, gsv_pool *pool);
 
 /* Check every number that will be read: finite, diagonal of L L' real and not zero (positive), D not zero.
- * GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR, GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Uses `threads`
- * threads. */
-gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
-                                        gsv_message *message);
+ * GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR, GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Runs on the
+ * pool's threads. */
+gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan,
+                                        gsv_pool *pool, gsv_message *message);
 
 /* The same of a supernodal factor's numbers start .. start + count - 1 of x, in one column, whose diagonal is
  * the first of them or not there: whether nothing is wrong. */

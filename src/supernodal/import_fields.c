@@ -4,6 +4,8 @@
  */
 #include "import_fields.h"
 
+#include "../spin.h"
+
 #include "../memory.h"
 
 static gpusolve_status check_scalars(const gpusolve_factor_data *data, gsv_message *message) {
@@ -190,18 +192,31 @@ static gpusolve_status check_rows(const gpusolve_factor_data *data, int64_t k, g
     return GPUSOLVE_OK;
 }
 
-enum { MANY_ROWS = 1 << 16 }; /* from here on several threads check them */
+enum {
+    ROWS = 1 << 15,          /* to be checked are worth waking a thread */
+    SUPERNODES_AT_ONCE = 256 /* of a thread */
+};
 
-/* All supernodes'. The first one at fault is named, whoever meets it. */
-static gpusolve_status check_s(const gpusolve_factor_data *data, int threads, gsv_message *message) {
-    int64_t first = data->nsuper;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 256) \
-    reduction(min                                                    \
-              : first) if (data->ssize > MANY_ROWS)
-    for (int64_t k = 0; k < data->nsuper; k++)
-        if (k < first && check_rows(data, k, NULL) != GPUSOLVE_OK)
-            first = k;
-    return first == data->nsuper ? GPUSOLVE_OK : check_rows(data, first, message);
+typedef struct row_check {
+    const gpusolve_factor_data *data;
+    _Atomic int64_t first; /* the first supernode at fault so far, or nsuper */
+} row_check;
+
+static void check_range(void *context, int64_t begin, int64_t end, int member) {
+    row_check *c = context;
+    (void)member;
+    for (int64_t k = begin; k < end && k < c->first; k++)
+        if (check_rows(c->data, k, NULL) != GPUSOLVE_OK)
+            gsv_lower(&c->first, k);
+}
+
+/* All supernodes'. The first one at fault is named, whichever thread meets it. */
+static gpusolve_status check_s(const gpusolve_factor_data *data, gsv_pool *pool, gsv_message *message) {
+    row_check c = {.data = data};
+    atomic_init(&c.first, data->nsuper);
+    gsv_pool_ranges(pool, gsv_pool_share(pool, data->ssize, ROWS), data->nsuper, SUPERNODES_AT_ONCE,
+                    check_range, &c);
+    return c.first == data->nsuper ? GPUSOLVE_OK : check_rows(data, c.first, message);
 }
 
 /* p and nz: columns in any order (only with nz), inside p[n] <= xsize, no more entries than that in all. */
@@ -242,7 +257,7 @@ gpusolve_status gsv_check_outline(const gpusolve_factor_data *data, gsv_message 
     return status || data->n == 0 ? status : check_pointers(data, message);
 }
 
-gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, int threads, gsv_message *message) {
+gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, gsv_pool *pool, gsv_message *message) {
     gpusolve_status status = check_scalars(data, message);
     if (status || data->n == 0) /* nothing more to look at: with n = 0 the arrays may be NULL */
         return status;
@@ -254,7 +269,7 @@ gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, int threads, 
         return check_p(data, message);
     if (!(status = check_super(data, message)) && !(status = check_pi(data, message)) &&
         !(status = gsv_check_px(data, message)))
-        status = check_s(data, threads, message);
+        status = check_s(data, pool, message);
     return status;
 }
 

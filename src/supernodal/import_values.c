@@ -4,9 +4,15 @@
  */
 #include "import_fields.h"
 
-#include <math.h>
+#include "../spin.h"
 
-enum { BLOCK = 64 }; /* columns a thread takes at a time */
+#include <math.h>
+#include <stdatomic.h>
+
+enum {
+    BLOCK = 256,      /* columns that a thread takes at a time */
+    NUMBERS = 1 << 16 /* that are worth waking a thread */
+};
 
 /* The numbers count from x on: zero if all are finite, else NaN. x - x is 0 or NaN. */
 static float probe_float(const float *x, int64_t count) {
@@ -115,20 +121,29 @@ static int32_t scan_columns(const gpusolve_factor_data *data, const gsv_plan *pl
     return end;
 }
 
-gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan, int threads,
-                                        gsv_message *message) {
+typedef struct scan {
+    const gpusolve_factor_data *data;
+    const gsv_plan *plan;
+    _Atomic int64_t first; /* the first column at fault so far, or n */
+} scan;
+
+static void scan_range(void *context, int64_t begin, int64_t end, int member) {
+    scan *s = context;
+    (void)member;
+    if (begin > atomic_load_explicit(&s->first, memory_order_relaxed))
+        return; /* one before it is at fault */
+    const int32_t j = scan_columns(s->data, s->plan, (int32_t)begin, (int32_t)end);
+    if (j < end)
+        gsv_lower(&s->first, j);
+}
+
+gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan,
+                                        gsv_pool *pool, gsv_message *message) {
     const int32_t n = plan->l.n;
-    const int32_t blocks = n / BLOCK + (n % BLOCK != 0);
-    int32_t first = n; /* the first column at fault */
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(min : first)
-    for (int32_t b = 0; b < blocks; b++) {
-        const int32_t begin = b * BLOCK, end = n - begin < BLOCK ? n : begin + BLOCK;
-        if (begin > first)
-            continue; /* this thread has met one before it */
-        const int32_t j = scan_columns(data, plan, begin, end);
-        if (j < end && j < first)
-            first = j;
-    }
+    scan all = {.data = data, .plan = plan};
+    atomic_init(&all.first, n);
+    gsv_pool_ranges(pool, gsv_pool_share(pool, plan->nnz_l, NUMBERS), n, BLOCK, scan_range, &all);
+    const int32_t first = (int32_t)all.first;
     if (first == n)
         return GPUSOLVE_OK;
     const int32_t s = find_supernode(&plan->l, first);

@@ -7,15 +7,17 @@
 #include "plan.h"
 
 #include "../memory.h"
+#include "../spin.h"
 #include "subtrees.h"
 #include "tiles.h"
 
-#include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
-    MANY_ROWS = 1 << 16, /* of all fronts: from here on several threads plan, */
-    MOST_THREADS = 4     /* so many, for each wants memory for all rows */
+    ROWS = 1 << 15,          /* of all fronts that are worth waking a thread */
+    MOST_THREADS = 4,        /* each needs memory for all rows */
+    SUPERNODES_AT_ONCE = 256 /* of a thread */
 };
 
 void gsv_structure_free(gsv_structure *structure) {
@@ -39,18 +41,31 @@ void gsv_plan_free(gsv_plan *plan) {
     memset(plan, 0, sizeof *plan);
 }
 
-/* parent(s) = the supernode that holds the first row below s; owner[j] = the supernode of column j (scratch).
- */
-static void find_parents(gsv_plan *plan, int threads, int32_t *owner) {
-    const gsv_structure *l = &plan->l;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int32_t s = 0; s < l->nsuper; s++)
-        for (int32_t j = l->first_column[s]; j < l->first_column[s + 1]; j++)
-            owner[j] = s;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int32_t s = 0; s < l->nsuper; s++)
+/* What the pool's threads share while they plan. */
+typedef struct planning {
+    gsv_plan *plan;
+    int32_t *owner;        /* [n] the supernode of each column */
+    int32_t *position;     /* [threads][n] */
+    _Atomic int64_t first; /* the first parent at fault so far, or nsuper */
+} planning;
+
+static void own_columns(void *context, int64_t begin, int64_t end, int member) {
+    const planning *p = context;
+    const int32_t *first_column = p->plan->l.first_column;
+    (void)member;
+    for (int64_t s = begin; s < end; s++)
+        for (int32_t j = first_column[s]; j < first_column[s + 1]; j++)
+            p->owner[j] = (int32_t)s;
+}
+
+/* parent(s) = the supernode that holds the first row below s */
+static void find_parents(void *context, int64_t begin, int64_t end, int member) {
+    const planning *p = context;
+    const gsv_plan *plan = p->plan;
+    (void)member;
+    for (int32_t s = (int32_t)begin; s < end; s++)
         plan->parent[s] = gsv_rows(plan, s) > gsv_columns(plan, s)
-                              ? owner[l->rows[l->row_ptr[s] + gsv_columns(plan, s)]]
+                              ? p->owner[plan->l.rows[plan->l.row_ptr[s] + gsv_columns(plan, s)]]
                               : -1;
 }
 
@@ -107,23 +122,26 @@ static int32_t map_children(const gsv_plan *plan, int32_t p, int32_t *position, 
     return -1;
 }
 
-/* position: [threads][n]. The first parent at fault is named, whoever meets it. */
-static gpusolve_status map_updates(gsv_plan *plan, int threads, int32_t *position, gsv_message *message) {
+static void map_range(void *context, int64_t begin, int64_t end, int member) {
+    planning *p = context;
+    int32_t *position = p->position + (size_t)p->plan->l.n * (size_t)member, row;
+    for (int64_t s = begin; s < end && s < p->first; s++)
+        if (map_children(p->plan, (int32_t)s, position, &row) >= 0)
+            gsv_lower(&p->first, s);
+}
+
+/* The first parent at fault is named, whichever thread meets it. */
+static gpusolve_status map_updates(planning *p, gsv_pool *pool, int threads, gsv_message *message) {
+    const gsv_plan *plan = p->plan;
     const int32_t nsuper = plan->l.nsuper;
-    const size_t n = (size_t)plan->l.n;
-    int32_t first = nsuper, lost = 0;
-#pragma omp parallel num_threads(threads) reduction(min : first)
-    {
-        int32_t *own = position + n * (size_t)omp_get_thread_num(), row;
-        memset(own, 0, n * sizeof *own);
-#pragma omp for schedule(dynamic, 256)
-        for (int32_t p = 0; p < nsuper; p++)
-            if (p < first && map_children(plan, p, own, &row) >= 0)
-                first = p;
-    }
+    int32_t lost = 0;
+    atomic_init(&p->first, nsuper);
+    memset(p->position, 0, (size_t)threads * (size_t)plan->l.n * sizeof *p->position);
+    gsv_pool_ranges(pool, threads, nsuper, SUPERNODES_AT_ONCE, map_range, p);
+    const int32_t first = (int32_t)p->first;
     if (first == nsuper)
         return GPUSOLVE_OK;
-    const int32_t c = map_children(plan, first, position, &lost);
+    const int32_t c = map_children(plan, first, p->position, &lost);
     return gsv_fail(message, GPUSOLVE_INVALID_FACTOR,
                     "row %d of supernode %d is not among the rows of its parent, supernode %d", (int)lost,
                     (int)c, (int)first);
@@ -143,16 +161,15 @@ static void count_sizes(gsv_plan *plan) {
         16 * (nsuper + 1);
 }
 
-gpusolve_status gsv_plan_create(gsv_structure *structure, int threads, gsv_plan *plan, gsv_message *message) {
+gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_pool *pool, gsv_plan *plan,
+                                gsv_message *message) {
     memset(plan, 0, sizeof *plan);
     plan->l = *structure;
     memset(structure, 0, sizeof *structure);
 
     const size_t nsuper = (size_t)plan->l.nsuper, n = (size_t)plan->l.n;
-    if (threads > MOST_THREADS)
-        threads = MOST_THREADS;
-    if (plan->l.row_ptr[nsuper] < MANY_ROWS)
-        threads = 1;
+    const int share = gsv_pool_share(pool, plan->l.row_ptr[nsuper], ROWS);
+    const int threads = share < MOST_THREADS ? share : MOST_THREADS;
     gpusolve_status status = GPUSOLVE_OUT_OF_MEMORY;
     int32_t *scratch = gsv_malloc((size_t)threads * n, sizeof *scratch);
     plan->parent = gsv_malloc(nsuper, sizeof *plan->parent);
@@ -166,9 +183,11 @@ gpusolve_status gsv_plan_create(gsv_structure *structure, int threads, gsv_plan 
     plan->update_map = gsv_malloc((size_t)plan->update_ptr[nsuper], sizeof *plan->update_map);
     if (!plan->update_map)
         goto done;
-    find_parents(plan, threads, scratch);
+    planning p = {.plan = plan, .owner = scratch, .position = scratch};
+    gsv_pool_ranges(pool, threads, plan->l.nsuper, SUPERNODES_AT_ONCE, own_columns, &p);
+    gsv_pool_ranges(pool, threads, plan->l.nsuper, SUPERNODES_AT_ONCE, find_parents, &p);
     find_children_and_levels(plan);
-    status = map_updates(plan, threads, scratch, message);
+    status = map_updates(&p, pool, threads, message);
 
 done:
     gsv_free(scratch);

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "../message.h"
+#include "../pool.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,7 +89,8 @@ static inline int64_t gsv_trapezoid(const gsv_plan *plan, int32_t s) {
  * same with any number of threads.
  * GPUSOLVE_INVALID_FACTOR: rows of a supernode that its parent does not have; the message names them.
  */
-gpusolve_status gsv_plan_create(gsv_structure *structure, int threads, gsv_plan *plan, gsv_message *message);
+gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_pool *pool, gsv_plan *plan,
+                                gsv_message *message);
 void gsv_plan_free(gsv_plan *plan);
 
 #ifdef __cplusplus

@@ -149,10 +149,10 @@ static gpusolve_status make_part(making *m, int p, int32_t count, unsigned steps
     gpusolve_status status =
         gsv_reach_structure(&whole->plan, m->reach[p], to->supernodes, m->shift[p], &structure, message);
     if (!status)
-        status = gsv_plan_create(&structure, m->handle->threads, &factor->plan, message);
+        status = gsv_plan_create(&structure, m->handle->pool, &factor->plan, message);
     factor->plan.in_place = whole->plan.in_place;
     if (!status)
-        status = factor->executor->plan(&factor->plan, m->handle->threads, message);
+        status = factor->executor->plan(&factor->plan, m->handle->pool, message);
     if (!status)
         status = factor->executor->selection->extract(m->handle, whole, to->supernodes, factor);
     if (!status)

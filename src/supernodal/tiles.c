@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY_ROWS = 1 << 16 }; /* of all fronts: from here on several threads plan */
+enum {
+    ROWS = 1 << 14,         /* of all fronts that are worth waking a thread */
+    SUPERNODES_AT_ONCE = 64 /* of a thread */
+};
 
 int64_t gsv_panel_size(int64_t nr, int64_t nc) {
     if (gsv_is_narrow(nr, nc))
@@ -129,8 +132,20 @@ static void invert_front(const gsv_plan *plan, int32_t s, gsv_tiles *tiles) {
     ptr[0] = begin;
 }
 
+typedef struct inversion {
+    const gsv_plan *plan;
+    gsv_tiles *tiles;
+} inversion;
+
+static void invert_fronts(void *context, int64_t begin, int64_t end, int member) {
+    const inversion *i = context;
+    (void)member;
+    for (int64_t s = begin; s < end; s++)
+        invert_front(i->plan, (int32_t)s, i->tiles);
+}
+
 /* The inverse of update_map, front by front. */
-static void invert_updates(const gsv_plan *plan, int threads, gsv_tiles *tiles) {
+static void invert_updates(const gsv_plan *plan, gsv_pool *pool, gsv_tiles *tiles) {
     const int32_t nsuper = plan->l.nsuper;
     uint32_t owed = 0;
     for (int inside = 0; inside < 2; inside++)
@@ -142,9 +157,9 @@ static void invert_updates(const gsv_plan *plan, int threads, gsv_tiles *tiles) 
                 owed += (uint32_t)gsv_updates(plan, plan->child[c]);
         }
     tiles->gather_ptr[plan->l.row_ptr[nsuper]] = owed;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64)
-    for (int32_t s = 0; s < nsuper; s++)
-        invert_front(plan, s, tiles);
+    inversion i = {plan, tiles};
+    gsv_pool_ranges(pool, gsv_pool_share(pool, plan->l.row_ptr[nsuper], ROWS), nsuper, SUPERNODES_AT_ONCE,
+                    invert_fronts, &i);
 }
 
 /* Calls of list_tasks: how a wide supernode is cut. */
@@ -288,57 +303,87 @@ static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_
     return true;
 }
 
-/* What follows from the branches at once; false: out of memory. */
-static bool fill_lists(const gsv_plan *plan, int threads, gsv_tiles *tiles) {
-    const int most = plan->l.row_ptr[plan->l.nsuper] < MANY_ROWS ? 1 : threads < 5 ? threads : 5;
-    bool narrow = false, assemble = false, forward = false, backward = false;
-#pragma omp parallel sections num_threads(most)
-    {
-#pragma omp section
+enum { LISTS = 5 };
+
+typedef struct listing {
+    const gsv_plan *plan;
+    gsv_tiles *tiles;
+    bool filled[LISTS];
+} listing;
+
+/* Lists that know nothing of each other. */
+static void fill_list(void *context, int64_t item, int member) {
+    listing *l = context;
+    const gsv_plan *plan = l->plan;
+    gsv_tiles *tiles = l->tiles;
+    bool filled = true;
+    (void)member;
+    switch (item) {
+    case 0:
         place_updates(plan, tiles);
-#pragma omp section
-        narrow = list_narrow(plan, &tiles->branches, &tiles->tiny, true) &&
+        break;
+    case 1:
+        filled = list_narrow(plan, &tiles->branches, &tiles->tiny, true) &&
                  list_narrow(plan, &tiles->branches, &tiles->small, false);
-#pragma omp section
-        forward =
+        break;
+    case 2:
+        filled =
             list_tasks(plan, &tiles->forward, cut_forward) && sort_tasks(plan, &tiles->forward, cost_forward);
-#pragma omp section
-        backward = list_tasks(plan, &tiles->backward, cut_backward) &&
-                   sort_tasks(plan, &tiles->backward, cost_backward);
-#pragma omp section
-        {
-            assemble = list_tasks(plan, &tiles->assemble, cut_assemble);
-            place_panels(plan, tiles);
-            place_rows(plan, tiles);
-        }
+        break;
+    case 3:
+        filled = list_tasks(plan, &tiles->backward, cut_backward) &&
+                 sort_tasks(plan, &tiles->backward, cost_backward);
+        break;
+    default:
+        filled = list_tasks(plan, &tiles->assemble, cut_assemble);
+        place_panels(plan, tiles);
+        place_rows(plan, tiles);
     }
-    return narrow && assemble && forward && backward;
+    l->filled[item] = filled;
 }
 
-/* The stream, the limbs' lists and the tiles for many right-hand sides, which know nothing of each other. */
-static gpusolve_status make_sweeps(gsv_plan *plan, int threads, gsv_message *message) {
-    gpusolve_status status[3] = {GPUSOLVE_OK, GPUSOLVE_OK, GPUSOLVE_OK};
-    gsv_message messages[3] = {{{0}}};
-    const int most = plan->l.row_ptr[plan->l.nsuper] < MANY_ROWS ? 1 : threads < 3 ? threads : 3;
-#pragma omp parallel sections num_threads(most)
-    {
-#pragma omp section
-        status[0] = gsv_stream_create(plan, &plan->tiles->stream, &messages[0]);
-#pragma omp section
-        status[1] = gsv_many_create(plan, &plan->tiles->many, &messages[1]);
-#pragma omp section
-        status[2] = gsv_limbs_fill(plan, &plan->tiles->limbs, &messages[2]);
-    }
-    for (int k = 0; k < 3; k++)
-        if (status[k] != GPUSOLVE_OK) {
+/* What follows from the branches at once; false: out of memory. */
+static bool fill_lists(const gsv_plan *plan, gsv_pool *pool, gsv_tiles *tiles) {
+    listing l = {.plan = plan, .tiles = tiles};
+    gsv_pool_each(pool, gsv_pool_share(pool, plan->l.row_ptr[plan->l.nsuper], ROWS), LISTS, fill_list, &l);
+    for (int k = 0; k < LISTS; k++)
+        if (!l.filled[k])
+            return false;
+    return true;
+}
+
+enum { SWEEPS = 3 };
+
+typedef struct making {
+    const gsv_plan *plan;
+    gpusolve_status status[SWEEPS];
+    gsv_message message[SWEEPS];
+} making;
+
+static void make_sweep(void *context, int64_t item, int member) {
+    making *m = context;
+    gsv_tiles *tiles = m->plan->tiles;
+    gsv_message *message = &m->message[item];
+    (void)member;
+    m->status[item] = item == 0   ? gsv_stream_create(m->plan, &tiles->stream, message)
+                      : item == 1 ? gsv_many_create(m->plan, &tiles->many, message)
+                                  : gsv_limbs_fill(m->plan, &tiles->limbs, message);
+}
+
+/* The stream, the tiles for many right-hand sides and the limbs' lists, which know nothing of each other. */
+static gpusolve_status make_sweeps(const gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
+    making m = {.plan = plan};
+    gsv_pool_each(pool, gsv_pool_share(pool, plan->l.row_ptr[plan->l.nsuper], ROWS), SWEEPS, make_sweep, &m);
+    for (int k = 0; k < SWEEPS; k++)
+        if (m.status[k] != GPUSOLVE_OK) {
             if (message)
-                *message = messages[k];
-            return status[k];
+                *message = m.message[k];
+            return m.status[k];
         }
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *message) {
+gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
     const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
     if (rows >= UINT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE, "the supernodes have %lld rows, %lld is the limit",
@@ -359,15 +404,15 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *messa
     tiles->gather = gsv_malloc((size_t)updates, sizeof *tiles->gather);
     tiles->update_place = gsv_malloc((size_t)nsuper, sizeof *tiles->update_place);
     if (!tiles->panel_ptr || !tiles->update_place || !tiles->row_place || !tiles->gather_ptr ||
-        !tiles->gather || !fill_lists(plan, threads, tiles)) {
+        !tiles->gather || !fill_lists(plan, pool, tiles)) {
         gsv_tiles_free(tiles);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
-    invert_updates(plan, threads, tiles);
+    invert_updates(plan, pool, tiles);
     plan->tiles = tiles;
-    status = gsv_branches_fill(plan, tiles->panel_ptr, threads, &tiles->branches, message);
+    status = gsv_branches_fill(plan, tiles->panel_ptr, pool, &tiles->branches, message);
     if (status == GPUSOLVE_OK)
-        status = make_sweeps(plan, threads, message);
+        status = make_sweeps(plan, pool, message);
     if (status != GPUSOLVE_OK) {
         plan->tiles = NULL;
         gsv_tiles_free(tiles);

@@ -81,7 +81,7 @@ struct gsv_tiles {
 int64_t gsv_panel_size(int64_t nr, int64_t nc);
 
 /* Builds plan->tiles. GPUSOLVE_TOO_LARGE: the supernodes have 2^32 - 1 rows or more. */
-gpusolve_status gsv_tiles_create(gsv_plan *plan, int threads, gsv_message *message);
+gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
 void gsv_tiles_free(gsv_tiles *tiles); /* NULL is accepted */
 
 /* The fronts' rows at their places: of the upper tree, rows [upper_rows], or of all supernodes. */

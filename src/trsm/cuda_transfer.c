@@ -7,7 +7,7 @@
 #include "../device.h"
 #include "../memory.h"
 
-enum { LEAST_HALVED = 4 << 20 }; /* bytes */
+enum { LEAST_HALVED = 4 << 20, COPIED_AT_ONCE = 1 << 17 }; /* bytes */
 
 static _Atomic int64_t countdown;
 
@@ -31,7 +31,8 @@ static gpusolve_status checked(cudaError_t error, const char *call, gsv_message 
 
 gpusolve_status gsv_transfer_create(gsv_transfer *t, size_t pinned_bytes, int threads, gsv_message *message) {
     memset(t, 0, sizeof *t);
-    t->threads = threads;
+    if (gsv_pool_create(threads, &t->pool))
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for staging");
     t->slot_bytes = pinned_bytes / GSV_TRANSFER_SLOTS / 256 * 256;
     gpusolve_status status = gsv_cuda_stream(&t->stream, message);
     if (status == GPUSOLVE_OK)
@@ -57,6 +58,7 @@ void gsv_transfer_destroy(gsv_transfer *t) {
     for (int k = 0; k < GSV_TRANSFER_SLOTS; k++)
         gsv_cuda_event_free(t->event[k]);
     gsv_cuda_unpin(t->pinned);
+    gsv_pool_destroy(t->pool);
     memset(t, 0, sizeof *t);
 }
 
@@ -96,12 +98,24 @@ static char *at(const gsv_block *block, const piece *p) {
     return (char *)block->memory + p->first * block->pitch + p->skip;
 }
 
-static void copy_columns(int threads, char *to, size_t to_pitch, const char *from, size_t from_pitch,
+typedef struct copying {
+    char *to;
+    const char *from;
+    size_t to_pitch, from_pitch, bytes;
+} copying;
+
+static void copy_range(void *context, int64_t begin, int64_t end, int member) {
+    const copying *c = context;
+    (void)member;
+    for (size_t j = (size_t)begin; j < (size_t)end; j++)
+        memcpy(c->to + j * c->to_pitch, c->from + j * c->from_pitch, c->bytes);
+}
+
+static void copy_columns(gsv_pool *pool, char *to, size_t to_pitch, const char *from, size_t from_pitch,
                          const piece *p) {
-    const int64_t count = (int64_t)p->count;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t j = 0; j < count; j++)
-        memcpy(to + (size_t)j * to_pitch, from + (size_t)j * from_pitch, p->bytes);
+    copying c = {to, from, to_pitch, from_pitch, p->bytes};
+    const int64_t count = (int64_t)p->count, at_once = (int64_t)(COPIED_AT_ONCE / p->bytes) + 1;
+    gsv_pool_ranges(pool, gsv_pool_share(pool, count, at_once), count, at_once, copy_range, &c);
 }
 
 static gpusolve_status copy_async(cudaStream_t stream, void *to, size_t to_pitch, const void *from,
@@ -151,7 +165,7 @@ gpusolve_status gsv_transfer_in(gsv_transfer *t, const gsv_block *host, const gs
         /* an event that was never recorded is complete */
         status = checked(cudaEventSynchronize(t->event[slot]), "cudaEventSynchronize", message);
         if (status == GPUSOLVE_OK) {
-            copy_columns(t->threads, pinned, p.bytes, at(host, &p), host->pitch, &p);
+            copy_columns(t->pool, pinned, p.bytes, at(host, &p), host->pitch, &p);
             status = copy_async(t->stream, at(device, &p), device->pitch, pinned, p.bytes, p.bytes, p.count,
                                 cudaMemcpyHostToDevice, message);
         }
@@ -187,7 +201,7 @@ gpusolve_status gsv_transfer_out(gsv_transfer *t, const gsv_block *device, const
         going = next_piece(host, t->slot_bytes, unpacked ? &going : NULL);
         status = checked(cudaEventSynchronize(t->event[slot]), "cudaEventSynchronize", message);
         if (status == GPUSOLVE_OK)
-            copy_columns(t->threads, at(host, &going), host->pitch, t->pinned + (size_t)slot * t->slot_bytes,
+            copy_columns(t->pool, at(host, &going), host->pitch, t->pinned + (size_t)slot * t->slot_bytes,
                          going.bytes, &going);
         unpacked++;
     }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "../message.h"
+#include "../pool.h"
 
 enum { GSV_TRANSFER_SLOTS = 4 };
 
@@ -18,7 +19,7 @@ enum { GSV_TRANSFER_SLOTS = 4 };
 typedef struct gsv_transfer {
     cudaStream_t stream, beside;
     cudaEvent_t forked, joined;
-    int threads;
+    gsv_pool *pool; /* of its own: both directions copy at the same time */
     char *pinned;
     size_t slot_bytes;
     cudaEvent_t event[GSV_TRANSFER_SLOTS];

@@ -7,7 +7,7 @@ if(count LESS 30)
     message(FATAL_ERROR "only ${count} sources were found")
 endif()
 foreach(source ${sources})
-    execute_process(COMMAND "${CC}" -std=c11 -O1 -fPIC -fopenmp -ffp-contract=fast -Wall -Wextra -Wpedantic -Wshadow
+    execute_process(COMMAND "${CC}" -std=c11 -O1 -fPIC -fopenmp-simd -ffp-contract=fast -Wall -Wextra -Wpedantic -Wshadow
         -Wconversion -Werror "-I${SOURCE}/include" "-I${SOURCE}/src" "-I${SOURCE}/tests" "-I${SOURCE}" -c "${source}"
         -o "${OUTPUT}/object.o" RESULT_VARIABLE failed)
     if(failed)

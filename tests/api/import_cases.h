@@ -9,6 +9,7 @@
 
 #include "gpusolve_cholmod.h"
 #include "memory.h"
+#include "pools.h"
 #include "supernodal/import.h"
 
 /* ------------------------------------------------------------------------------- arrays of any type --- */
@@ -171,11 +172,11 @@ static inline gsv_plan plan_of(const gpusolve_factor_data *data) {
     gsv_structure structure;
     gsv_plan plan;
     gsv_message message = {""};
-    REQUIRE(testing_check(gsv_import_structure(data, 2, &structure, &message) == GPUSOLVE_OK, __FILE__,
-                          __LINE__, "%s", message.text));
+    REQUIRE(testing_check(gsv_import_structure(data, testing_pool(2), &structure, &message) == GPUSOLVE_OK,
+                          __FILE__, __LINE__, "%s", message.text));
     CHECK(structure_is_sound(&structure));
-    REQUIRE(testing_check(gsv_plan_create(&structure, 2, &plan, &message) == GPUSOLVE_OK, __FILE__, __LINE__,
-                          "%s", message.text));
+    REQUIRE(testing_check(gsv_plan_create(&structure, testing_pool(2), &plan, &message) == GPUSOLVE_OK,
+                          __FILE__, __LINE__, "%s", message.text));
     return plan;
 }
 

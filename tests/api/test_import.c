@@ -172,7 +172,7 @@ static void mangle(const mangling *m, gpusolve_factor_kind kind, gpusolve_itype 
     gsv_plan plan = plan_of(&data);
     gsv_message message = {""};
     CHECK_STATUS(gsv_import_check_pattern(&data, &plan, &message), GPUSOLVE_OK);
-    CHECK(gsv_import_is_planned(&data, &plan, 2) == (kind == GPUSOLVE_SUPERNODAL_LL));
+    CHECK(gsv_import_is_planned(&data, &plan, testing_pool(2)) == (kind == GPUSOLVE_SUPERNODAL_LL));
 
     gpusolve_factor_data bad = data;
     if (m->k == SCALAR)
@@ -183,15 +183,15 @@ static void mangle(const mangling *m, gpusolve_factor_kind kind, gpusolve_itype 
         set_index(*array_named(&bad, m->field), itype, m->k, m->value);
 
     gsv_structure structure;
-    CHECK_STATUS(gsv_import_structure(&bad, 2, &structure, &message), m->status);
+    CHECK_STATUS(gsv_import_structure(&bad, testing_pool(2), &structure, &message), m->status);
     testing_check(strstr(message.text, m->says) != NULL, __FILE__, __LINE__, "\"%s\" does not say \"%s\"",
                   message.text, m->says);
     CHECK(!structure.rows && !structure.perm && !structure.first_column && !structure.row_ptr);
     message.text[0] = '\0';
     CHECK_STATUS(gsv_import_check_pattern(&bad, &plan, &message), m->status);
-    CHECK(!gsv_import_is_planned(&bad, &plan, 2));
+    CHECK(!gsv_import_is_planned(&bad, &plan, testing_pool(2)));
     CHECK(strstr(message.text, m->says) != NULL);
-    CHECK_STATUS(gsv_import_structure(&bad, 2, &structure, NULL), m->status);
+    CHECK_STATUS(gsv_import_structure(&bad, testing_pool(2), &structure, NULL), m->status);
     gsv_plan_free(&plan);
     CHECK(gsv_live_allocations() == live);
     free_factor(&data);
@@ -218,10 +218,10 @@ static void test_fields(void) {
     }
     testing_in("fields");
     gsv_structure structure;
-    CHECK_STATUS(gsv_import_structure(NULL, 2, &structure, NULL), GPUSOLVE_INVALID_ARGUMENT);
+    CHECK_STATUS(gsv_import_structure(NULL, testing_pool(2), &structure, NULL), GPUSOLVE_INVALID_ARGUMENT);
     gpusolve_factor_data data = small_factor(GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_INT32, GPUSOLVE_DOUBLE, 0, 0);
     data.z = data.x;
-    CHECK_STATUS(gsv_import_structure(&data, 2, &structure, NULL), GPUSOLVE_INVALID_ARGUMENT);
+    CHECK_STATUS(gsv_import_structure(&data, testing_pool(2), &structure, NULL), GPUSOLVE_INVALID_ARGUMENT);
     data.z = NULL;
     free_factor(&data);
 }
@@ -240,7 +240,7 @@ static void test_overlap(void) {
     data.x = ones;
     gsv_structure structure;
     gsv_message message = {""};
-    CHECK_STATUS(gsv_import_structure(&data, 2, &structure, &message), GPUSOLVE_INVALID_FACTOR);
+    CHECK_STATUS(gsv_import_structure(&data, testing_pool(2), &structure, &message), GPUSOLVE_INVALID_FACTOR);
     CHECK(strstr(message.text, "they overlap") != NULL);
 }
 
@@ -253,7 +253,7 @@ static void test_small(void) {
         gsv_plan plan = plan_of(&data);
         CHECK(plan.l.n == 0 && plan.l.nsuper == 0 && plan.nlevels == 0);
         CHECK_STATUS(gsv_import_check_pattern(&data, &plan, NULL), GPUSOLVE_OK);
-        CHECK_STATUS(gsv_import_check_values(&data, &plan, 2, NULL), GPUSOLVE_OK);
+        CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(2), NULL), GPUSOLVE_OK);
         gsv_plan_free(&plan);
     }
     const int32_t zero_one[2] = {0, 1}, zero = 0;
@@ -267,7 +267,7 @@ static void test_small(void) {
         data.kind = kind;
         gsv_plan plan = plan_of(&data);
         CHECK(plan.l.n == 1 && plan.l.nsuper == 1 && !plan.l.perm);
-        CHECK_STATUS(gsv_import_check_values(&data, &plan, 1, NULL), GPUSOLVE_OK);
+        CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(1), NULL), GPUSOLVE_OK);
         check_panels(&data, &plan);
         gsv_plan_free(&plan);
     }
@@ -284,7 +284,7 @@ static void test_types(void) {
                         small_factor((gpusolve_factor_kind)kind, (gpusolve_itype)itype, (gpusolve_dtype)dtype,
                                      split, itype);
                     gsv_plan plan = plan_of(&data);
-                    CHECK_STATUS(gsv_import_check_values(&data, &plan, 2, NULL), GPUSOLVE_OK);
+                    CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(2), NULL), GPUSOLVE_OK);
                     check_panels(&data, &plan);
                     CHECK(gsv_import_has_d(&data) == (kind == GPUSOLVE_SIMPLICIAL_LDL));
                     if (gsv_import_has_d(&data)) {
@@ -308,13 +308,13 @@ static void test_pattern(void) {
     set_index(data.perm, data.itype, 0, 0);
     set_index(data.perm, data.itype, 1, 2);
     CHECK_STATUS(gsv_import_check_pattern(&data, &plan, &message), GPUSOLVE_PATTERN_MISMATCH);
-    CHECK(!gsv_import_is_planned(&data, &plan, 2));
+    CHECK(!gsv_import_is_planned(&data, &plan, testing_pool(2)));
     CHECK(strstr(message.text, "perm[0] = 0, but 2 was planned") != NULL);
     set_index(data.perm, data.itype, 0, 2);
     set_index(data.perm, data.itype, 1, 0);
     set_index(data.s, data.itype, 5, 4);
     CHECK_STATUS(gsv_import_check_pattern(&data, &plan, &message), GPUSOLVE_PATTERN_MISMATCH);
-    CHECK(!gsv_import_is_planned(&data, &plan, 2));
+    CHECK(!gsv_import_is_planned(&data, &plan, testing_pool(2)));
     CHECK(strstr(message.text, "s[5] = 4, but 3 was planned") != NULL);
 
     /* a simplicial factor fits where all of its entries have a place, whether the places are all taken or not
@@ -366,7 +366,7 @@ static void test_out_of_memory(void) {
             gsv_message message = {""};
             testing_in("kind %d, allocation %d fails", kind, ++k);
             gsv_fail_allocation(k);
-            status = gsv_import_structure(&data, 2, &structure, &message);
+            status = gsv_import_structure(&data, testing_pool(2), &structure, &message);
             gsv_fail_allocation(0);
             CHECK(status == GPUSOLVE_OK || strstr(message.text, "memory"));
             if (!status)
@@ -385,6 +385,6 @@ int main(void) {
     test_types();
     test_pattern();
     test_out_of_memory();
-    CHECK(gsv_live_allocations() == 0);
+    CHECK(gsv_live_allocations() == testing_pool_allocations);
     return testing_done();
 }

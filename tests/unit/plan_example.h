@@ -6,6 +6,7 @@
 
 #include "cholmod_helpers.h"
 #include "memory.h"
+#include "pools.h"
 #include "solve/random_factor.h"
 #include "supernodal/import.h"
 #include "supernodal/tiles.h"
@@ -24,9 +25,9 @@ static inline void plan_example_data(plan_example *e) {
     gsv_structure structure;
     gsv_message message;
     e->live = gsv_live_allocations();
-    REQUIRE(gsv_import_structure(&e->data, 2, &structure, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_plan_create(&structure, 2, &e->plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&e->plan, 2, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_import_structure(&e->data, testing_pool(2), &structure, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&structure, testing_pool(2), &e->plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_tiles_create(&e->plan, testing_pool(2), &message) == GPUSOLVE_OK);
 }
 
 /* Of matrix a, which it owns from now on. */

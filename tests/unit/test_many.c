@@ -318,8 +318,8 @@ static int64_t fewer_seen; /* forward tasks, where vectors are broad */
 static void check_structure(gsv_structure *structure, int64_t slots) {
     gsv_message message;
     gsv_plan plan;
-    REQUIRE(gsv_plan_create(structure, 2, &plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&plan, 2, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(structure, testing_pool(2), &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_tiles_create(&plan, testing_pool(2), &message) == GPUSOLVE_OK);
     check_plan(&plan);
     const gsv_many_list *usual = plan.tiles->many.list, *broad = usual + gsv_many_list_of(0, 1);
     for (int k = 0; k < GSV_MANY_LISTS; k++)
@@ -337,7 +337,7 @@ static void check_matrix(const char *spec, int64_t slots, cholmod_common *common
     const gpusolve_factor_data data = testing_factor_data(l);
     gsv_structure structure;
     gsv_message message;
-    REQUIRE(gsv_import_structure(&data, 2, &structure, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_import_structure(&data, testing_pool(2), &structure, &message) == GPUSOLVE_OK);
     check_structure(&structure, slots);
     cholmod_free_factor(&l, common);
     cholmod_free_sparse(&a, common);

@@ -330,9 +330,9 @@ static void check_threads(const gsv_plan *plan, const gpusolve_factor_data *data
         gsv_structure structure;
         gsv_plan other;
         gsv_message message;
-        REQUIRE(gsv_import_structure(data, counts[k], &structure, &message) == GPUSOLVE_OK);
-        REQUIRE(gsv_plan_create(&structure, counts[k], &other, &message) == GPUSOLVE_OK);
-        REQUIRE(gsv_tiles_create(&other, counts[k], &message) == GPUSOLVE_OK);
+        REQUIRE(gsv_import_structure(data, testing_pool(counts[k]), &structure, &message) == GPUSOLVE_OK);
+        REQUIRE(gsv_plan_create(&structure, testing_pool(counts[k]), &other, &message) == GPUSOLVE_OK);
+        REQUIRE(gsv_tiles_create(&other, testing_pool(counts[k]), &message) == GPUSOLVE_OK);
         const gsv_tiles *a = plan->tiles, *b = other.tiles;
         CHECK(same(a->gather_ptr, b->gather_ptr, plan->l.row_ptr[plan->l.nsuper] + 1, sizeof *a->gather_ptr));
         CHECK(same(a->row_place, b->row_place, plan->l.nsuper, sizeof *a->row_place));
@@ -383,7 +383,7 @@ static void check_containment(void) {
     memcpy(structure.rows, (int32_t[]){0, 1, 2, 1, 2}, 5 * sizeof(int32_t));
     gsv_plan plan;
     gsv_message message = {""};
-    CHECK_STATUS(gsv_plan_create(&structure, 2, &plan, &message), GPUSOLVE_INVALID_FACTOR);
+    CHECK_STATUS(gsv_plan_create(&structure, testing_pool(2), &plan, &message), GPUSOLVE_INVALID_FACTOR);
     CHECK(strstr(message.text, "row 2 of supernode 0") != NULL);
     CHECK(structure.rows == NULL && gsv_live_allocations() == live);
 }

@@ -8,6 +8,7 @@
 
 #include "cholmod_helpers.h"
 #include "memory.h"
+#include "pools.h"
 #include "supernodal/import.h"
 #include "supernodal/reach.h"
 
@@ -54,7 +55,7 @@ static void check_structure(const gsv_plan *plan, const uint8_t *reach, int32_t 
     }
     CHECK(l.n == columns);
     gsv_plan part;
-    REQUIRE(gsv_plan_create(&l, 2, &part, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&l, testing_pool(2), &part, &message) == GPUSOLVE_OK);
     for (int32_t k = 0; k < marked; k++) {
         const int32_t parent = plan->parent[supernodes[k]];
         CHECK(parent < 0 ? part.parent[k] < 0 : supernodes[part.parent[k]] == parent);
@@ -88,8 +89,8 @@ static void check_matrix(const char *spec, cholmod_common *common) {
     gsv_structure structure;
     gsv_plan plan;
     gsv_message message = {{0}};
-    REQUIRE(gsv_import_structure(&data, 2, &structure, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_plan_create(&structure, 2, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_import_structure(&data, testing_pool(2), &structure, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&structure, testing_pool(2), &plan, &message) == GPUSOLVE_OK);
     const int32_t n = plan.l.n;
     int32_t *rows = malloc((size_t)n * sizeof *rows);
     uint64_t state = 7;
@@ -122,6 +123,6 @@ int main(void) {
     check_matrix("grid3d:9", &common);
     check_matrix("arrow:400,5,3", &common);
     cholmod_finish(&common);
-    CHECK(gsv_live_allocations() == 0);
+    CHECK(gsv_live_allocations() == testing_pool_allocations);
     return testing_done();
 }

@@ -7,6 +7,7 @@
 
 #include "dense_kernels/panel_host.h"
 #include "memory.h"
+#include "pools.h"
 #include "supernodal/subtrees.h"
 
 typedef enum tree_shape { DIAGONAL, CHAIN, STAR, BINARY, RANDOM, FOREST } tree_shape;
@@ -72,7 +73,7 @@ static gsv_plan make_plan(tree_shape shape, int32_t nsuper, int32_t widest, uint
     gsv_free(count);
     gsv_plan plan;
     gsv_message message;
-    REQUIRE(gsv_plan_create(&l, 2, &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&l, testing_pool(2), &plan, &message) == GPUSOLVE_OK);
     return plan;
 }
 

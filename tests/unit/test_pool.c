@@ -1,12 +1,14 @@
 /*
  * A handle's threads on the host: every item is done once and seen by the caller, by members with numbers of
  * their own, run after run, while the helpers look out and while they sleep; with several handles at a time,
- * inside an OpenMP region, without memory, and in a process that was forked off.
+ * inside an OpenMP region, without memory or threads, and in a process that was forked off.
  */
 #define _DEFAULT_SOURCE /* usleep */
 #include "testing.h"
 
+#ifdef GPUSOLVE_TEST_OPENMP
 #include <omp.h>
+#endif
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -14,7 +16,7 @@
 
 #include "handle.h"
 #include "memory.h"
-#include "supernodal/host_pool.h"
+#include "pool.h"
 
 /* ThreadSanitizer forbids threads in forked processes, and does not see OpenMP's barriers. */
 #ifdef __SANITIZE_THREAD__
@@ -51,7 +53,7 @@ static int all_done_once(const tally *t, int64_t count) {
 
 static int try_each(gpusolve_handle *handle, int threads, int64_t count) {
     tally t = {.threads = threads};
-    gsv_pool_each(handle, threads, count, count_item, &t);
+    gsv_pool_each(handle->pool, threads, count, count_item, &t);
     return all_done_once(&t, count);
 }
 
@@ -86,7 +88,7 @@ static void check_helpers_come(void) {
     testing_in("helpers");
     for (int repeat = 0; repeat < 5; repeat++) {
         _Atomic int come = 0;
-        gsv_pool_run(handle, 3, meet, &come);
+        gsv_pool_run(handle->pool, 3, meet, &come);
         CHECK(come == 3);
         usleep((unsigned)repeat * 1000);
     }
@@ -104,7 +106,7 @@ static void *many_runs(void *argument) {
         return NULL;
     }
     for (int repeat = 0; repeat < 300; repeat++)
-        *failures += !try_each(handle, gsv_pool_threads(handle), 50);
+        *failures += !try_each(handle, gsv_pool_threads(handle->pool), 50);
     gpusolve_destroy(handle);
     return NULL;
 }
@@ -124,37 +126,113 @@ static void check_several_handles(void) {
 
 /* OpenMP's rule: a parallel region inside another one has one thread, unless nesting is allowed. */
 static void check_inside_region(void) {
+#ifdef GPUSOLVE_TEST_OPENMP
     gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_HOST, 3);
     int inside = 0, nested = 0, right = 0;
     testing_in("inside a parallel region");
-    CHECK(gsv_pool_threads(handle) == 3);
+    CHECK(gsv_pool_threads(handle->pool) == 3);
     omp_set_max_active_levels(1);
 #pragma omp parallel num_threads(2)
 #pragma omp single
     {
-        inside = gsv_pool_threads(handle);
+        inside = gsv_pool_threads(handle->pool);
         right = try_each(handle, inside, MOST_ITEMS);
         omp_set_max_active_levels(2);
-        nested = gsv_pool_threads(handle);
+        nested = gsv_pool_threads(handle->pool);
     }
     omp_set_max_active_levels(1);
     CHECK(inside == 1 && right && nested == 3);
     gpusolve_destroy(handle);
+#endif
 }
 
-/* No memory for the helpers: the caller does the work, and they come when there is some. */
+/* No memory for the pool: there is no handle. No thread to be had: the others do the work, down to the caller
+ * alone. */
 static void check_without_memory(void) {
     const int64_t live = gsv_live_allocations();
-    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_HOST, 3);
-    testing_in("without memory");
-    gsv_fail_allocation(1);
-    CHECK(try_each(handle, 3, MOST_ITEMS));
-    gsv_fail_allocation(0);
-    CHECK(handle->scratch == NULL);
-    CHECK(try_each(handle, 3, MOST_ITEMS));
-    CHECK(handle->scratch != NULL);
+    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
+    options.backend = GPUSOLVE_BACKEND_HOST;
+    options.threads = 3;
+    gpusolve_handle *handle;
+    for (int k = 1; k <= 3; k++) {
+        testing_in("allocation %d fails", k);
+        gsv_fail_allocation(k);
+        CHECK_STATUS(gpusolve_create(&handle, &options), GPUSOLVE_OUT_OF_MEMORY);
+        gsv_fail_allocation(0);
+        CHECK(handle == NULL && gsv_live_allocations() == live);
+    }
+    for (int k = 1; k <= 3; k++) {
+        testing_in("thread %d fails", k);
+        REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
+        gsv_fail_thread(k);
+        CHECK(try_each(handle, 3, MOST_ITEMS));
+        gsv_fail_thread(0);
+        CHECK(try_each(handle, 3, MOST_ITEMS));
+        gpusolve_destroy(handle);
+        CHECK(gsv_live_allocations() == live);
+    }
+}
+
+/* Of small work no thread is worth waking, and none is started. */
+static void check_share(void) {
+    gsv_pool *pool;
+    testing_in("share");
+    REQUIRE(gsv_pool_create(4, &pool) == 0);
+    CHECK(gsv_pool_share(NULL, 1000, 1) == 1);
+    CHECK(gsv_pool_share(pool, 0, 10) == 1 && gsv_pool_share(pool, 19, 10) == 1);
+    CHECK(gsv_pool_share(pool, 20, 10) == 2 && gsv_pool_share(pool, 1000, 10) == 4);
+    CHECK(gsv_pool_share(pool, INT64_MAX, 1) == 4);
+    gsv_pool_be_eager(pool);
+    CHECK(gsv_pool_share(pool, 0, 10) == 1 && gsv_pool_share(pool, 3, 10) == 3);
+    gsv_pool_destroy(pool);
+    REQUIRE(gsv_pool_create(1, &pool) == 0);
+    CHECK(pool == NULL);
+}
+
+static int default_threads_with(const char *number, const char *limit) {
+    fflush(stdout);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        if (limit)
+            setenv("OMP_THREAD_LIMIT", limit, 1);
+        else
+            unsetenv("OMP_THREAD_LIMIT");
+        if (number)
+            setenv("OMP_NUM_THREADS", number, 1);
+        else
+            unsetenv("OMP_NUM_THREADS");
+        execl("/proc/self/exe", "test_pool", "threads", (char *)NULL);
+        _exit(255);
+    }
+    int status;
+    REQUIRE(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* As the second program of default_threads_with: the threads of a handle by default, 254 for 1024. */
+static int print_default_threads(void) {
+    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
+    options.backend = GPUSOLVE_BACKEND_HOST;
+    gpusolve_handle *handle;
+    if (gpusolve_create(&handle, &options))
+        return 255;
+    const int threads = handle->threads;
     gpusolve_destroy(handle);
-    CHECK(gsv_live_allocations() == live);
+    return threads == 1024 ? 254 : threads;
+}
+
+static void check_default_threads(void) {
+    testing_in("default threads");
+    const int all = default_threads_with(NULL, NULL);
+    CHECK(all >= 1 && all <= 254);
+    CHECK(default_threads_with("3", NULL) == 3);
+    CHECK(default_threads_with("5,2", NULL) == 5);
+    CHECK(default_threads_with("1025", NULL) == 254);
+    CHECK(default_threads_with("7", "4") == 4);
+    CHECK(default_threads_with("2", "4") == 2);
+    CHECK(default_threads_with("many", NULL) == all);
+    CHECK(default_threads_with("0", NULL) == all);
 }
 
 /* A child process has none of its parent's helpers: it starts its own, and both can end their handles. */
@@ -171,7 +249,7 @@ static void check_fork(void) {
                 right = right && try_each(handle, 3, repeat);
             if (use) {
                 _Atomic int come = 0;
-                gsv_pool_run(handle, 3, meet, &come);
+                gsv_pool_run(handle->pool, 3, meet, &come);
                 right = right && come == 3;
             }
             gpusolve_destroy(handle);
@@ -185,13 +263,17 @@ static void check_fork(void) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "threads") == 0)
+        return print_default_threads();
+    check_share();
     check_items();
     check_helpers_come();
     check_several_handles();
     check_without_memory();
     if (!SANITIZED) {
-        check_fork(); /* before any team of OpenMP's: those do not survive a fork */
+        check_default_threads();
+        check_fork();
         check_inside_region();
     }
     CHECK(gsv_live_allocations() == 0);

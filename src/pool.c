@@ -1,5 +1,5 @@
 /*
- * A team of threads that does not wait for its members.
+ * A pool of threads that does not wait for its members.
  *
  * Why not an OpenMP region for every solve: a region ends, and the next one begins, when all of its threads
  * have arrived, and GNU's threads spin for each other without giving their processor away. A solve of 50 us
@@ -31,21 +31,21 @@
  * the other. Waking a thread costs microseconds, so the caller wakes two and everyone who enters wakes two
  * more. A helper that comes too late, to a processor that another member stands on, sleeps at once.
  *
- * The caller's waits end: helpers inside are running threads, and all their waits end (host_executor.c).
+ * The caller's waits end: helpers inside are running threads, and all their waits end (supernodal/host_executor.c).
  *
  * The price: the caller's program may have OpenMP threads of its own, and these spin for milliseconds after a
  * parallel region on the processors that the helpers want. Measured with a region before every solve on 16
  * threads of 16 processors (wathen100, 1 column): median 279 us, one in ten above 1.1 ms, where a region of
  * OpenMP for the solve, too, took 161; with OMP_WAIT_POLICY=passive 171 and 177; on 2 threads 719 and 752.
  *
- * Helpers hold no signal handlers' work (all signals are blocked), stand where OMP_PROC_BIND wants threads to
- * stand, if it is set, and are started anew in a process that was forked off.
+ * Helpers block all signals and stand where OMP_PROC_BIND wants threads to stand, if it is set. They start with
+ * the first run that is worth them, and anew in a process that was forked off. Where none can be started the
+ * caller does the work.
  */
 #define _GNU_SOURCE /* pthread_attr_setaffinity_np */
-#include "host_pool.h"
+#include "pool.h"
 
 #include <errno.h>
-#include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -54,8 +54,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../memory.h"
-#include "host_run.h"
+#include "memory.h"
+#include "openmp.h"
+#include "spin.h"
 
 enum {
     SPIN_US = 1000,    /* a helper looks out for the next run so long before it sleeps */
@@ -70,7 +71,7 @@ enum {
 typedef struct helper {
     _Alignas(GSV_SIGNAL_BYTES) _Atomic int asleep; /* or about to be: whoever takes the 1 away posts `wake` */
     sem_t wake;
-    struct pool *pool;
+    gsv_pool *pool;
     uint32_t index;
     uint32_t seated; /* the last run in which it looked for a processor */
     pthread_t thread;
@@ -80,18 +81,20 @@ typedef struct seat {
     _Alignas(GSV_SIGNAL_BYTES) _Atomic uint32_t run; /* the last run with a member on this processor */
 } seat;
 
-typedef struct pool {
+struct gsv_pool {
     _Alignas(GSV_SIGNAL_BYTES) _Atomic uint64_t door; /* run << 32 | asked for << 16 | inside */
     _Alignas(GSV_SIGNAL_BYTES) _Atomic uint32_t next; /* helper to look at when sleepers are woken */
     gsv_pool_work *work; /* this and the context: written while nobody is inside; NULL: go home */
     void *context;
+    int threads; /* the caller's included */
+    int eager;   /* gsv_pool_be_eager */
     int crowded; /* more threads than processors */
     uint32_t seats;
     seat *seat; /* [seats] by processor */
     pid_t process;
     uint32_t helpers; /* that were started */
     helper helper[];
-} pool;
+};
 
 static const uint64_t one_run = (uint64_t)1 << 32, one_asked = 1 << 16, all_asked = 0xffff0000u;
 
@@ -116,7 +119,7 @@ static double now_us(void) {
 /* ------------------------------------------------------------------------------------------- a helper --- */
 
 /* Wake some of those who sleep and are asked for. */
-static void wake_some(pool *p, uint32_t helpers) {
+static void wake_some(gsv_pool *p, uint32_t helpers) {
     helpers = helpers < p->helpers ? helpers : p->helpers;
     for (int woken = 0; woken < WAKES;) {
         if (atomic_load_explicit(&p->next, memory_order_relaxed) >= helpers)
@@ -133,20 +136,20 @@ static void wake_some(pool *p, uint32_t helpers) {
 }
 
 /* The processor that the calling thread stands on, or -1 where that is of no interest. */
-static int standing_on(const pool *p) {
+static int standing_on(const gsv_pool *p) {
     const int processor = p->crowded ? -1 : sched_getcpu();
     return processor < 0 || (uint32_t)processor >= p->seats ? -1 : processor;
 }
 
 /* Whether the seat of a processor is free in this run; then it is taken. */
-static int take_seat(pool *p, uint32_t processor, uint32_t run) {
+static int take_seat(gsv_pool *p, uint32_t processor, uint32_t run) {
     _Atomic uint32_t *taken = &p->seat[processor].run;
     return atomic_load_explicit(taken, memory_order_relaxed) != run &&
            atomic_exchange_explicit(taken, run, memory_order_relaxed) != run;
 }
 
 /* Move the calling thread to a processor that nobody has claimed in this run. 0, or -1 if there is none. */
-static int move_away(pool *p, const helper *me, uint32_t from, uint32_t run) {
+static int move_away(gsv_pool *p, const helper *me, uint32_t from, uint32_t run) {
 #ifdef __linux__
     cpu_set_t allowed, one;
     if (sched_getaffinity(0, sizeof allowed, &allowed))
@@ -228,7 +231,7 @@ static void sleep_here(helper *me, uint32_t seen) {
 
 /* Look out for a run that wants this helper, for a while. */
 static void look_out(const helper *me, uint32_t seen) {
-    const pool *p = me->pool;
+    const gsv_pool *p = me->pool;
     const double end = now_us() + SPIN_US;
     uint64_t door;
     do {
@@ -243,7 +246,7 @@ static void look_out(const helper *me, uint32_t seen) {
 
 static void *live(void *argument) {
     helper *me = argument;
-    pool *p = me->pool;
+    gsv_pool *p = me->pool;
     uint32_t seen = 0;
     for (;;) {
         uint64_t door = atomic_load_explicit(&p->door, memory_order_acquire);
@@ -280,89 +283,89 @@ static void *live(void *argument) {
 /* Where OpenMP binds its threads, the caller stands on one place and would hand it on to all it starts. */
 static void bind(pthread_attr_t *attributes, int index) {
 #ifdef __linux__
-    const int places = omp_get_num_places(), mine = omp_get_place_num();
-    if (omp_get_proc_bind() == omp_proc_bind_false || places < 1)
-        return;
-    const int place = ((mine < 0 ? 0 : mine) + 1 + index) % places, count = omp_get_place_num_procs(place);
-    int *procs = gsv_malloc((size_t)(count > 0 ? count : 1), sizeof *procs);
+    int processors[CPU_SETSIZE];
+    const int count = gsv_place_of_thread(index, CPU_SETSIZE, processors);
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (procs && count > 0) {
-        omp_get_place_proc_ids(place, procs);
-        for (int i = 0; i < count; i++)
-            if (procs[i] >= 0 && procs[i] < CPU_SETSIZE)
-                CPU_SET((size_t)procs[i], &set);
-        pthread_attr_setaffinity_np(attributes, sizeof set,
-                                    &set); /* refused: it stands where the caller does */
-    }
-    gsv_free(procs);
+    for (int i = 0; i < count; i++)
+        if (processors[i] >= 0 && processors[i] < CPU_SETSIZE)
+            CPU_SET((size_t)processors[i], &set);
+    if (CPU_COUNT(&set) > 0)
+        pthread_attr_setaffinity_np(attributes, sizeof set, &set);
 #else
     (void)attributes;
     (void)index;
 #endif
 }
 
-static int start_helper(pool *p, uint32_t index) {
-    helper *h = &p->helper[index];
+/* A thread on its place; where the system refuses the place, on the caller's. */
+static int create_thread(helper *h, int bound) {
     pthread_attr_t attributes;
+    int failed = gsv_thread_fails() ? EAGAIN : pthread_attr_init(&attributes);
+    if (failed)
+        return failed;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (bound)
+        bind(&attributes, (int)h->index);
+    failed = pthread_create(&h->thread, &attributes, live, h);
+    pthread_attr_destroy(&attributes);
+    return failed == EINVAL && bound ? create_thread(h, 0) : failed;
+}
+
+static int start_helper(gsv_pool *p, uint32_t index) {
+    helper *h = &p->helper[index];
     h->pool = p;
     h->index = index;
     h->seated = 0;
     atomic_store(&h->asleep, 0);
     if (sem_init(&h->wake, 0, 0))
         return -1;
-    int failed = pthread_attr_init(&attributes);
-    if (!failed) {
-        pthread_attr_setstacksize(&attributes, STACK_BYTES);
-        bind(&attributes, (int)index);
-        failed = gsv_thread_fails() || pthread_create(&h->thread, &attributes, live, h);
-        pthread_attr_destroy(&attributes);
-    }
+    const int failed = create_thread(h, 1);
     if (failed)
         sem_destroy(&h->wake);
     return failed;
 }
 
-static void start_helpers(pool *p, int threads) {
+static void start_helpers(gsv_pool *p) {
     sigset_t all, before;
     p->process = getpid();
-    p->crowded = threads > omp_get_num_procs();
+    p->crowded = p->threads > gsv_processors();
     for (uint32_t i = 0; i < p->seats; i++)
         atomic_store_explicit(&p->seat[i].run, 0, memory_order_relaxed);
     p->helpers = 0;
     atomic_store(&p->door, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (p->helpers < (uint32_t)threads - 1 && !start_helper(p, p->helpers))
+    while (p->helpers < (uint32_t)p->threads - 1 && !start_helper(p, p->helpers))
         p->helpers++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static pool *create(int threads) {
+int gsv_pool_create(int threads, gsv_pool **pool) {
     const long processors = sysconf(_SC_NPROCESSORS_CONF);
-    pool *p = gsv_calloc(1, sizeof *p + (size_t)(threads - 1) * sizeof p->helper[0]);
+    *pool = NULL;
+    if (threads <= 1)
+        return 0;
+    gsv_pool *p = gsv_calloc(1, sizeof *p + (size_t)(threads - 1) * sizeof p->helper[0]);
     if (!p)
-        return NULL;
+        return -1;
+    p->threads = threads;
     p->seats = processors > 0 && processors < 1 << 16 ? (uint32_t)processors : 0;
     p->seat = gsv_calloc(p->seats, sizeof *p->seat);
     if (!p->seat) {
         gsv_free(p);
-        return NULL;
+        return -1;
     }
-    return p;
+    *pool = p;
+    return 0;
 }
 
-void gsv_pool_reserve(gpusolve_handle *handle) {
-    pool *p = handle->scratch;
-    if (handle->threads == 1 || (p && p->process == getpid()))
-        return;
-    if (!p)
-        p = handle->scratch = create(handle->threads);
-    if (p)
-        start_helpers(p, handle->threads);
+void gsv_pool_reserve(gsv_pool *p) {
+    if (p && p->process != getpid()) /* none were started, or in the process that this one was forked from */
+        start_helpers(p);
 }
 
-static void open_door(pool *p, uint32_t helpers, gsv_pool_work *work, void *context) {
+static void open_door(gsv_pool *p, uint32_t helpers, gsv_pool_work *work, void *context) {
     const uint64_t door = atomic_load_explicit(&p->door, memory_order_relaxed);
     const int processor = standing_on(p);
     if (processor >= 0)
@@ -374,10 +377,10 @@ static void open_door(pool *p, uint32_t helpers, gsv_pool_work *work, void *cont
     wake_some(p, helpers);
 }
 
-void gsv_pool_destroy(gpusolve_handle *handle) {
-    pool *p = handle->scratch;
-    handle->scratch = NULL;
-    if (p && p->process == getpid()) { /* in a child process there is none to send home */
+void gsv_pool_destroy(gsv_pool *p) {
+    if (!p)
+        return;
+    if (p->process == getpid()) { /* in a child process there is none to send home */
         open_door(p, EVERYONE, NULL, NULL);
         for (uint32_t i = 0; i < p->helpers; i++) {
             if (atomic_exchange(&p->helper[i].asleep, 0))
@@ -386,26 +389,36 @@ void gsv_pool_destroy(gpusolve_handle *handle) {
             sem_destroy(&p->helper[i].wake);
         }
     }
-    if (p)
-        gsv_free(p->seat);
+    gsv_free(p->seat);
     gsv_free(p);
 }
 
 /* ----------------------------------------------------------------------------------------------- runs --- */
 
-int gsv_pool_threads(const gpusolve_handle *handle) {
-    return omp_in_parallel() && omp_get_active_level() >= omp_get_max_active_levels() ? 1 : handle->threads;
+int gsv_pool_threads(const gsv_pool *p) {
+    return !p || gsv_in_full_region() ? 1 : p->threads;
 }
 
-int64_t gsv_pool_patience(const gpusolve_handle *handle) {
-    const pool *p = handle->scratch;
+int gsv_pool_share(const gsv_pool *p, int64_t work, int64_t grain) {
+    const int64_t worth = p && p->eager ? work : work / grain;
+    if (!p || worth <= 1)
+        return 1;
+    const int threads = gsv_pool_threads(p);
+    return worth < threads ? (int)worth : threads;
+}
+
+void gsv_pool_be_eager(gsv_pool *p) {
+    if (p)
+        p->eager = 1;
+}
+
+int64_t gsv_pool_patience(const gsv_pool *p) {
     return p && p->crowded ? IMPATIENT : PATIENT;
 }
 
-void gsv_pool_run(gpusolve_handle *handle, int threads, gsv_pool_work *work, void *context) {
+void gsv_pool_run(gsv_pool *p, int threads, gsv_pool_work *work, void *context) {
     if (threads > 1)
-        gsv_pool_reserve(handle);
-    pool *p = handle->scratch;
+        gsv_pool_reserve(p);
     const uint32_t helpers = !p || threads <= 1               ? 0
                              : p->helpers < (uint32_t)threads ? p->helpers
                                                               : (uint32_t)threads - 1;
@@ -417,24 +430,43 @@ void gsv_pool_run(gpusolve_handle *handle, int threads, gsv_pool_work *work, voi
     work(context, 0);
     atomic_fetch_and_explicit(&p->door, ~all_asked, memory_order_relaxed);
     for (int64_t spins = 0; inside(atomic_load_explicit(&p->door, memory_order_acquire)) > 0; spins++)
-        gsv_give_way(spins, gsv_pool_patience(handle));
+        gsv_give_way(spins, gsv_pool_patience(p));
+}
+
+typedef struct ranges {
+    _Atomic int64_t next;
+    int64_t count, block;
+    gsv_pool_range *range;
+    void *context;
+} ranges;
+
+static void draw_ranges(void *context, int member) {
+    ranges *all = context;
+    for (int64_t i;
+         (i = atomic_fetch_add_explicit(&all->next, all->block, memory_order_relaxed)) < all->count;)
+        all->range(all->context, i, all->count - i < all->block ? all->count : i + all->block, member);
+}
+
+void gsv_pool_ranges(gsv_pool *p, int threads, int64_t count, int64_t block, gsv_pool_range *range,
+                     void *context) {
+    ranges all = {.count = count, .block = block, .range = range, .context = context};
+    const int64_t blocks = count / block + (count % block != 0);
+    atomic_init(&all.next, 0);
+    gsv_pool_run(p, threads < blocks ? threads : (int)blocks, draw_ranges, &all);
 }
 
 typedef struct items {
-    _Atomic int64_t next;
-    int64_t count;
     gsv_pool_item *item;
     void *context;
 } items;
 
-static void draw_items(void *context, int member) {
-    items *all = context;
-    for (int64_t i; (i = atomic_fetch_add_explicit(&all->next, 1, memory_order_relaxed)) < all->count;)
+static void do_items(void *context, int64_t begin, int64_t end, int member) {
+    const items *all = context;
+    for (int64_t i = begin; i < end; i++)
         all->item(all->context, i, member);
 }
 
-void gsv_pool_each(gpusolve_handle *handle, int threads, int64_t count, gsv_pool_item *item, void *context) {
-    items all = {.count = count, .item = item, .context = context};
-    atomic_init(&all.next, 0);
-    gsv_pool_run(handle, threads < count ? threads : (int)count, draw_items, &all);
+void gsv_pool_each(gsv_pool *p, int threads, int64_t count, gsv_pool_item *item, void *context) {
+    items all = {item, context};
+    gsv_pool_ranges(p, threads, count, 1, do_items, &all);
 }
