@@ -2,7 +2,10 @@
  * What a factor costs before its first solve: gpusolve_factor_create and gpusolve_factor_refresh, beside what
  * they cannot do without, the transfer of the factor and the flops of its inversion.
  *
- *      gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] [--nrhs 1,8,32] [--relax LIST] MATRIX ...
+ *      gpusolve-prepare-bench [--backend host|cuda] [--threads T] [--repeat R] [--busy N] [--json FILE]
+ *                             [--nrhs 1,8,32] [--relax LIST] MATRIX ...
+ *
+ * With --busy N processes that only spin run beside it: what an import costs on a busy machine.
  *
  * CHOLMOD orders with METIS and gives the supernodes; the numbers are made up, for they cost nothing and the
  * time does not depend on them: L(j, j) = 1, and rows below it that are small in sum. So L' 1 and b = L (L'
@@ -12,13 +15,17 @@
  *      flops = sum over supernodes of nc^3 / 3 + (nr - nc) nc^2    for W = inv(L1) and M = L2 W
  *      target = 2 bytes / 55 GB/s + flops / (57.5 / 2 Tflop/s)     bytes: of the stored lower trapezoids
  */
+#define _DEFAULT_SOURCE /* kill */
 #include <cholmod.h>
 #include <getopt.h>
 #include <math.h>
 #include <omp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "gpusolve.h"
 #include "bench/measure.h"
@@ -29,8 +36,11 @@
 
 static const double TRANSFER = 55e9, DGEMM = 57.5e12;
 
+enum { MOST_BUSY = 1024 };
+
 typedef struct options {
-    int threads, repeat;
+    gpusolve_backend backend;
+    int threads, repeat, busy;
     const char *nrhs;
     bench_relax relax;
     FILE *json;
@@ -158,6 +168,7 @@ static int run(const char *spec, const options *o) {
     gpusolve_options handle_options = GPUSOLVE_OPTIONS_INIT;
     gpusolve_handle *handle = NULL;
     gpusolve_factor *factor = NULL;
+    handle_options.backend = o->backend;
     handle_options.threads = o->threads;
     bench_relax_name(&o->relax, spec, name, sizeof name);
     gpusolve_info info = {.size = sizeof info};
@@ -199,9 +210,9 @@ static int run(const char *spec, const options *o) {
                           refresh = bench_summarise(refreshes, o->repeat);
         const double transfer = 1e3 * bytes / TRANSFER, flops = 1e3 * e.flops / (DGEMM / 2),
                      target = 2 * transfer + flops;
-        printf("%-18s %8.1f MB %8.2f Gflop  transfer %7.2f ms, flops %6.2f, target %7.2f | create %8.2f "
-               "(first %8.2f, plan %7.2f) "
-               "refresh %8.2f  refresh / target %.2f  memory %.4f\n",
+        printf("%-18s %8.1f MB %8.2f Gflop  transfer %7.2f ms, flops %6.2f, target %7.2f | create %8.3f "
+               "(first %8.3f, plan %7.3f) "
+               "refresh %8.3f  refresh / target %.2f  memory %.4f\n",
                name, 1e-6 * bytes, 1e-9 * e.flops, transfer, flops, target, 1e-3 * create.median,
                1e-3 * first, plan, 1e-3 * refresh.median, 1e-3 * refresh.median / target,
                (double)info.factor_bytes / (double)info.stored_bytes);
@@ -212,17 +223,17 @@ static int run(const char *spec, const options *o) {
         if (o->json)
             fprintf(o->json,
                     "{\"git\": \"%s\", \"operation\": \"prepare\", \"matrix\": \"%s\", \"device\": \"%s\", "
-                    "\"threads\": %d, "
+                    "\"threads\": %d, \"busy\": %d, "
                     "\"n\": %lld, \"stored_bytes\": %.0f, \"flops\": %.6g, \"transfer_ms\": "
                     "%.6g, \"flops_ms\": %.6g, "
                     "\"target_ms\": %.6g, \"first_create_ms\": %.6g, \"create_ms\": %.6g, \"plan_ms\": %.6g, "
                     "\"refresh_ms\": %.6g, "
                     "\"refresh_ms_min\": %.6g, \"spread\": %.6g, \"factor_bytes\": %lld, \"prepare_bytes\": "
                     "%lld, \"error\": %.6g}\n",
-                    BENCH_REVISION, name, gpusolve_get_device_name(handle), o->threads, (long long)e.data.n,
-                    bytes, e.flops, transfer, flops, target, 1e-3 * first, 1e-3 * create.median, plan,
-                    1e-3 * refresh.median, 1e-3 * refresh.least, refresh.spread, (long long)info.factor_bytes,
-                    (long long)info.prepare_bytes, error);
+                    BENCH_REVISION, name, gpusolve_get_device_name(handle), o->threads, o->busy,
+                    (long long)e.data.n, bytes, e.flops, transfer, flops, target, 1e-3 * first,
+                    1e-3 * create.median, plan, 1e-3 * refresh.median, 1e-3 * refresh.least, refresh.spread,
+                    (long long)info.factor_bytes, (long long)info.prepare_bytes, error);
     }
     if (!status && o->nrhs)
         status = prepare_time_solves(name, handle, factor, e.data.n, e.b, 8.0 * (double)e.numbers, o->nrhs,
@@ -240,15 +251,54 @@ static int run(const char *spec, const options *o) {
     return status;
 }
 
+/* Processes that spin until they are told to end, or their parent has. 0 on success. */
+static int start_busy(int count, pid_t *busy) {
+    const pid_t parent = getpid();
+    for (int k = 0; k < count; k++) {
+        busy[k] = fork();
+        if (busy[k] == 0)
+            while (getppid() == parent)
+                for (volatile int spin = 0; spin < 1 << 20; spin++) {
+                }
+        if (busy[k] == 0)
+            _exit(0);
+        if (busy[k] < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void end_busy(int count, const pid_t *busy) {
+    for (int k = 0; k < count; k++)
+        if (busy[k] > 0) {
+            kill(busy[k], SIGKILL);
+            waitpid(busy[k], NULL, 0);
+        }
+}
+
+static int backend_of(const char *name, gpusolve_backend *backend) {
+    *backend = strcmp(name, "host") == 0 ? GPUSOLVE_BACKEND_HOST : GPUSOLVE_BACKEND_CUDA;
+    return *backend == GPUSOLVE_BACKEND_CUDA && strcmp(name, "cuda") != 0;
+}
+
 int main(int argc, char **argv) {
     static const struct option names[] = {
+        {"backend", required_argument, NULL, 'd'}, {"busy", required_argument, NULL, 'b'},
         {"threads", required_argument, NULL, 't'}, {"repeat", required_argument, NULL, 'r'},
         {"json", required_argument, NULL, 'j'},    {"nrhs", required_argument, NULL, 'n'},
         {"relax", required_argument, NULL, 'x'},   {0}};
-    options o = {.threads = 0, .repeat = 5};
+    options o = {.backend = GPUSOLVE_BACKEND_AUTO, .threads = 0, .repeat = 5};
+    static pid_t busy[MOST_BUSY];
     int status = 0;
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (c) {
+        case 'd':
+            status |= backend_of(optarg, &o.backend);
+            break;
+        case 'b':
+            o.busy = atoi(optarg);
+            status |= o.busy < 0 || o.busy > MOST_BUSY;
+            break;
         case 't':
             o.threads = atoi(optarg);
             break;
@@ -269,12 +319,16 @@ int main(int argc, char **argv) {
             status = 1;
         }
     if (status || o.repeat < 1 || o.threads < 0 || optind == argc) {
-        fprintf(stderr, "usage: gpusolve-prepare-bench [--threads T] [--repeat R] [--json FILE] [--nrhs "
-                        "1,8,32] [--relax 4,16,48,0.8,0.1,0.05] MATRIX ...\n");
+        fprintf(stderr,
+                "usage: gpusolve-prepare-bench [--backend host|cuda] [--threads T] [--repeat R] [--busy N] "
+                "[--json FILE] [--nrhs 1,8,32] [--relax 4,16,48,0.8,0.1,0.05] MATRIX ...\n");
         return 2;
     }
-    for (int k = optind; k < argc; k++)
+    const int busy_failed = start_busy(o.busy, busy);
+    status = busy_failed;
+    for (int k = optind; k < argc && !busy_failed; k++)
         status |= run(argv[k], &o);
+    end_busy(o.busy, busy);
     if (o.json)
         fclose(o.json);
     return status;
