@@ -292,6 +292,15 @@ static int read_text(market_file *file, const char *group, gsm_report *report) {
     return status;
 }
 
+/* Before anything is allocated that grows with the order: a short file cannot ask for much. */
+static int check_count(const market_file *file, gsm_report *report) {
+    return file->lower.count >= file->n
+               ? GSM_SUCCESS
+               : gsm_fail(report, GSM_UNSUPPORTED,
+                          "%s: %" PRId64 " entries in the lower triangle of order %" PRId64 ": singular",
+                          file->text.path, file->lower.count, file->n);
+}
+
 /* Sorts one triangle and refuses entries given twice. */
 static int order_triangle(market_file *file, triplets *list, gsm_report *report) {
     if (list->sorted) {
@@ -339,11 +348,6 @@ static int check_symmetry(const market_file *file, gsm_report *report) {
 /* Moves the lower triangle into matrix. */
 static int compress(market_file *file, gsm_matrix *matrix, gsm_report *report) {
     triplets *list = &file->lower;
-    if (list->count < file->n) {
-        return gsm_fail(report, GSM_UNSUPPORTED,
-                        "%s: %" PRId64 " entries in the lower triangle of order %" PRId64 ": singular",
-                        file->text.path, list->count, file->n);
-    }
     int64_t *colptr = calloc((size_t)file->n + 1, sizeof *colptr);
     void *rows = list->row, *values = list->value;
     bool enough = colptr != NULL && resize(&rows, list->count, sizeof *list->row);
@@ -375,6 +379,7 @@ int gsm_read_market(const char *path, const char *group, gsm_matrix *matrix, gsm
     market_file file = {.lower.sorted = true, .upper.sorted = true};
     int status = gsm_text_open(&file.text, path, report);
     status = status == GSM_SUCCESS ? read_text(&file, group, report) : status;
+    status = status == GSM_SUCCESS ? check_count(&file, report) : status;
     status = status == GSM_SUCCESS ? order_triangle(&file, &file.lower, report) : status;
     status = status == GSM_SUCCESS ? order_triangle(&file, &file.upper, report) : status;
     status = status == GSM_SUCCESS && file.is_general ? check_symmetry(&file, report) : status;

@@ -159,6 +159,8 @@ static const bad_file bad_files[] = {
     {REAL "3 3 5\n1 1 1\n2 2 1\n3 3 1\n2 1 1\n1 2 1\n", GSM_BAD_FILE,
      "(2, 1) is given twice, or in both triangles"},
     {REAL "3 3 2\n1 1 1\n2 2 1\n", GSM_UNSUPPORTED, "singular"},
+    {REAL "2147483647 2147483647 2\n2 1 1\n1 1 1\n", GSM_UNSUPPORTED,
+     "singular"}, /* no 16 GB for the order */
     {INTEGER "1 1 1\n1 1 1.5\n", GSM_BAD_FILE, ":3:"},
     {INTEGER "1 1 1\n1 1 9007199254740993\n", GSM_BAD_FILE, ":3:"},
     {GENERAL "2 2 4\n1 1 2\n2 1 1\n1 2 1.0000000000000002\n2 2 2\n", GSM_UNSUPPORTED,
