@@ -237,7 +237,8 @@ typedef struct gpusolve_staging gpusolve_staging;
 typedef struct gpusolve_staging_options {
     size_t size;         /* sizeof(gpusolve_staging_options); set by GPUSOLVE_STAGING_OPTIONS_INIT */
     size_t device_bytes; /* of device memory for operands; 0: three quarters of what is free (default) */
-    size_t pinned_bytes; /* of pinned host memory, for pageable operands; 0: 512 MiB (default) */
+    size_t pinned_bytes; /* of pinned host memory, for pageable operands, 32 KiB at least; 0: 512 MiB
+                          * (default) */
 } gpusolve_staging_options;
 
 #define GPUSOLVE_STAGING_OPTIONS_INIT \

@@ -33,7 +33,8 @@ static gpusolve_status make(gsv_stage *stage, size_t device_bytes, size_t pinned
     size_t available = 0, total = 0;
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo", message);
-    stage->bytes = (int64_t)((device_bytes ? device_bytes : available / 4 * 3) / 256 * 256);
+    const size_t wanted = device_bytes ? device_bytes : available / 4 * 3;
+    stage->bytes = wanted < INT64_MAX ? (int64_t)wanted / 256 * 256 : INT64_MAX;
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc((void **)&stage->memory, stage->bytes, message);
     return status;

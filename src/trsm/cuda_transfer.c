@@ -7,7 +7,7 @@
 #include "../device.h"
 #include "../memory.h"
 
-enum { LEAST_HALVED = 4 << 20, COPIED_AT_ONCE = 1 << 17 }; /* bytes */
+enum { LEAST_HALVED = 4 << 20, COPIED_AT_ONCE = 1 << 17, LEAST_SLOT = 4096 }; /* bytes */
 
 static _Atomic int64_t countdown;
 
@@ -34,6 +34,7 @@ gpusolve_status gsv_transfer_create(gsv_transfer *t, size_t pinned_bytes, int th
     if (gsv_pool_create(threads, &t->pool))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for staging");
     t->slot_bytes = pinned_bytes / GSV_TRANSFER_SLOTS / 256 * 256;
+    t->slot_bytes = t->slot_bytes > LEAST_SLOT ? t->slot_bytes : LEAST_SLOT;
     gpusolve_status status = gsv_cuda_stream(&t->stream, message);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_stream(&t->beside, message);

@@ -179,6 +179,22 @@ static void check_create(gpusolve_handle *handle) {
     options.size++;
     CHECK_STATUS(gpusolve_staging_create(handle, &options, NULL), GPUSOLVE_INVALID_ARGUMENT);
     CHECK(strncmp(gpusolve_last_error(handle), "staging:", 8) == 0);
+
+    /* as little pinned memory as can be, and more of the device's than there is */
+    const triangular_case c = {
+        .dtype = GPUSOLVE_DOUBLE, .uplo = GPUSOLVE_LOWER, .m = 900, .n = 5, .alpha = 1};
+    options.pinned_bytes = 1;
+    options.device_bytes = 8 << 20;
+    REQUIRE(gpusolve_staging_create(handle, &options, &staging) == GPUSOLVE_OK);
+    staged_check(staging, &c, STAGED_PAGEABLE, STAGED_PAGEABLE);
+    gpusolve_staging_destroy(staging);
+    testing_in("all the memory that a number can name");
+    options.device_bytes = SIZE_MAX;
+    const gpusolve_status expected =
+        gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA ? GPUSOLVE_OUT_OF_DEVICE_MEMORY : GPUSOLVE_OK;
+    CHECK_STATUS(gpusolve_staging_create(handle, &options, &staging), expected);
+    CHECK((staging == NULL) == (expected != GPUSOLVE_OK));
+    gpusolve_staging_destroy(staging);
 }
 
 int main(void) {

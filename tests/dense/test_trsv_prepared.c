@@ -64,6 +64,10 @@ static void check_arguments(gpusolve_backend backend) {
     CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_DOUBLE, -1, NULL), GPUSOLVE_INVALID_ARGUMENT);
     CHECK(strncmp(gpusolve_last_error(handle), "n:", 2) == 0);
     CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_DOUBLE, (int64_t)1 << 31, &bytes), GPUSOLVE_TOO_LARGE);
+    /* 2^61 numbers */
+    CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_FLOAT, INT32_MAX, &bytes),
+                 on_device ? GPUSOLVE_TOO_LARGE : GPUSOLVE_OK);
+    CHECK(bytes == 0);
     CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_DOUBLE, 3, NULL), GPUSOLVE_INVALID_ARGUMENT);
     CHECK(strncmp(gpusolve_last_error(handle), "bytes:", 6) == 0);
     CHECK_STATUS(gpusolve_trsv_query(handle, GPUSOLVE_DOUBLE, 3, &bytes), GPUSOLVE_OK);
