@@ -19,6 +19,10 @@ int device_fill(void *device, int byte, size_t bytes);
 /* Waits for the default stream's work, then copies to the host. 0 on success. */
 int device_read(void *host, const void *device, size_t bytes);
 void device_delete(void *device);
+/* A stream that does not wait for the default one; NULL on failure. device_wait: 0 on success. */
+void *device_stream(void);
+int device_wait(void *stream);
+void device_stream_delete(void *stream);
 
 #ifdef __cplusplus
 }
@@ -41,6 +45,19 @@ static inline int device_read(void *host, const void *device, size_t bytes) {
 
 static inline void device_delete(void *device) {
     (void)device;
+}
+
+static inline void *device_stream(void) {
+    return NULL;
+}
+
+static inline int device_wait(void *stream) {
+    (void)stream;
+    return -1;
+}
+
+static inline void device_stream_delete(void *stream) {
+    (void)stream;
 }
 
 #endif

@@ -32,3 +32,17 @@ int device_read(void *host, const void *device, size_t bytes) {
 void device_delete(void *device) {
     cudaFree(device);
 }
+
+void *device_stream(void) {
+    cudaStream_t stream = NULL;
+    return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess ? stream : NULL;
+}
+
+int device_wait(void *stream) {
+    return cudaStreamSynchronize(stream) != cudaSuccess;
+}
+
+void device_stream_delete(void *stream) {
+    if (stream)
+        cudaStreamDestroy(stream);
+}
