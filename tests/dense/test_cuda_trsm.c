@@ -1,7 +1,8 @@
 /*
  * What the dense calls promise on the device beside the answer: they can be captured and replayed on new
  * numbers, they allocate nothing, they write nothing beyond the workspace, the first call of a handle is
- * refused while its stream is captured, and no allocation that fails leaves anything behind. With
+ * refused while its stream is captured, and no allocation that fails leaves anything behind. POTRI sees a zero
+ * on the diagonal that the stream has yet to write. With
  * GPUSOLVE_TEST_FEW in the environment: a selection, for compute-sanitizer.
  */
 #include "testing.h"
@@ -134,6 +135,76 @@ static void check_nan(const triangular_case *c) {
     free(a.values);
     free(clean.values);
     free(b.values);
+}
+
+/*
+ * POTRI looks at the diagonal that the stream's earlier work leaves: here a copy from pinned memory, queued
+ * behind a slow one, that has a zero, or mends it. While the stream is captured it cannot look, and is captured.
+ */
+static void check_potri(void) {
+    enum { ORDER = 150, ZERO = 77, MEBIBYTES = 64 };
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    const size_t bytes = ORDER * ORDER * sizeof(double), slow = (size_t)MEBIBYTES << 20;
+    double *host = NULL, *right = malloc(bytes), *got = malloc(bytes);
+    void *busy = NULL, *ballast = NULL, *device = NULL;
+    REQUIRE(right && got && cudaHostAlloc((void **)&host, bytes, cudaHostAllocDefault) == cudaSuccess);
+    REQUIRE(cudaMalloc(&busy, slow) == cudaSuccess &&
+            cudaHostAlloc(&ballast, slow, cudaHostAllocDefault) == cudaSuccess);
+    REQUIRE(cudaMalloc(&device, bytes) == cudaSuccess);
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    gpusolve_handle *handle = handle_on(stream);
+    for (int k = 0; k < ORDER * ORDER; k++)
+        host[k] = k % (ORDER + 1) == 0 ? 2 : 1.0 / ORDER;
+    for (int zero = 1; zero >= 0; zero--) {
+        testing_in("potri of what is still on its way, %s", zero ? "with a zero" : "without one");
+        memset(got, 0, bytes);
+        REQUIRE(device_write(device, zero ? host : got, bytes) == 0);
+        host[ZERO * (ORDER + 1)] = zero ? -0.0 : 2;
+        CHECK(cudaMemcpyAsync(busy, ballast, slow, cudaMemcpyHostToDevice, stream) == cudaSuccess);
+        CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream) == cudaSuccess);
+        CHECK_STATUS(gpusolve_dpotri(handle, GPUSOLVE_UPPER, ORDER, device, ORDER, NULL, 0),
+                     zero ? GPUSOLVE_SINGULAR : GPUSOLVE_OK);
+        CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+        REQUIRE(device_read(zero ? got : right, device, bytes) == 0);
+        CHECK(!zero || strstr(gpusolve_last_error(handle), "entry 78,") != NULL);
+        CHECK(!zero || memcmp(got, host, bytes) == 0);
+    }
+    for (int global = 0; global < 2; global++) {
+        testing_in("potri captured, mode %d", global);
+        REQUIRE(cudaStreamBeginCapture(stream, global ? cudaStreamCaptureModeGlobal
+                                                      : cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+        CHECK_STATUS(gpusolve_dpotri(handle, GPUSOLVE_UPPER, ORDER, device, ORDER, NULL, 0), GPUSOLVE_OK);
+        REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+        REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+        REQUIRE(device_write(device, host, bytes) == 0);
+        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
+        REQUIRE(device_read(got, device, bytes) == 0);
+        CHECK(memcmp(got, right, bytes) == 0);
+        cudaGraphExecDestroy(exec);
+        cudaGraphDestroy(graph);
+    }
+    testing_in("potri while the thread captures another stream");
+    cudaStream_t other = NULL;
+    REQUIRE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) == cudaSuccess);
+    REQUIRE(device_write(device, host, bytes) == 0);
+    REQUIRE(cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    CHECK_STATUS(gpusolve_dpotri(handle, GPUSOLVE_UPPER, ORDER, device, ORDER, NULL, 0), GPUSOLVE_OK);
+    CHECK(cudaStreamEndCapture(other, &graph) == cudaSuccess);
+    CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+    REQUIRE(device_read(got, device, bytes) == 0);
+    CHECK(memcmp(got, right, bytes) == 0);
+    cudaGraphDestroy(graph);
+    gpusolve_destroy(handle);
+    cudaStreamDestroy(other);
+    cudaStreamDestroy(stream);
+    cudaFree(device);
+    cudaFree(busy);
+    cudaFreeHost(ballast);
+    cudaFreeHost(host);
+    free(right);
+    free(got);
 }
 
 static void check_first_call(void) {
@@ -292,6 +363,7 @@ int main(void) {
     check_choices(brief);
     check_products(brief);
     check_first_call();
+    check_potri();
     if (!brief)
         check_allocation();
     return testing_done();
