@@ -173,7 +173,7 @@ int gsv_upload_check(const gsv_upload_plan *way, const gsv_plan *plan, const gpu
         const int64_t count = r.left < end - begin ? r.left : end - begin;
         const int64_t start =
             gsv_index(data->px, data->itype, r.s) + r.k * (int64_t)gsv_rows(plan, r.s) + r.k;
-        good &= gsv_import_check_run(data, start + r.first, count, r.first == 0);
+        good &= gsv_import_check_run(data, start, r.first, count);
         begin += count;
         if (begin == end)
             return good;

@@ -37,15 +37,15 @@ gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const
  */
 int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, gsv_pool *pool);
 
-/* Check every number that will be read: finite, diagonal of L L' real and not zero (positive), D not zero.
- * GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR, GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Runs on the
- * pool's threads. */
+/* Check every number that will be read: finite; the diagonal of L L' real, positive, and large enough for finite
+ * quotients with its column; D real and not zero. GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR,
+ * GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Runs on the pool's threads. */
 gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan,
                                         gsv_pool *pool, gsv_message *message);
 
-/* The same of a supernodal factor's numbers start .. start + count - 1 of x, in one column, whose diagonal is
- * the first of them or not there: whether nothing is wrong. */
-int gsv_import_check_run(const gpusolve_factor_data *data, int64_t start, int64_t count, int diagonal);
+/* Whether nothing is wrong with a piece of a column: `count` numbers from `first` behind the diagonal, which is number
+ * `diagonal` of x. */
+int gsv_import_check_run(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count);
 
 /*
  * Copy panel s, nr x nc, column-major with leading dimension nr, complex numbers interleaved, zeros above the

@@ -14,85 +14,93 @@ enum {
     NUMBERS = 1 << 16 /* that are worth waking a thread */
 };
 
-/* The numbers count from x on: zero if all are finite, else NaN. x - x is 0 or NaN. */
-static float probe_float(const float *x, int64_t count) {
+/* The numbers count from x on, each times r: zero if all are finite, else NaN. 0 times an infinity is NaN. */
+static float probe_float(const float *x, int64_t count, float r) {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t k = 0; k < count; k++)
-        sum += x[k] - x[k];
+        sum += x[k] * r * 0;
     return sum;
 }
 
-static double probe_double(const double *x, int64_t count) {
+static double probe_double(const double *x, int64_t count, double r) {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t k = 0; k < count; k++)
-        sum += x[k] - x[k];
+        sum += x[k] * r * 0;
     return sum;
 }
 
-static int all_finite(const void *x, int single, int64_t start, int64_t count) {
-    return single ? probe_float((const float *)x + start, count) == 0
-                  : probe_double((const double *)x + start, count) == 0;
+static int all_finite(const void *x, int single, int64_t start, int64_t count, double r) {
+    return single ? probe_float((const float *)x + start, count, (float)r) == 0
+                  : probe_double((const double *)x + start, count, r) == 0;
 }
 
 static double real_at(const void *x, int single, int64_t k) {
     return single ? (double)((const float *)x)[k] : ((const double *)x)[k];
 }
 
-typedef struct column_state {
-    int finite;
-    double re, im; /* the diagonal */
-} column_state;
+typedef struct diagonal_entry {
+    double re, im;
+} diagonal_entry;
 
-static column_state look_at_column(const gpusolve_factor_data *data, gsv_column_range column) {
+static diagonal_entry diagonal_of(const gpusolve_factor_data *data, int64_t at) {
     const int single = gsv_is_single(data->dtype);
-    column_state state = {1, 0, 0};
-    if (data->z) {
-        state.finite = all_finite(data->x, single, column.start, column.count) &&
-                       all_finite(data->z, single, column.start, column.count);
-        state.im = real_at(data->z, single, column.start);
-        state.re = real_at(data->x, single, column.start);
-        return state;
-    }
-    const int64_t width = gsv_is_complex(data->dtype) ? 2 : 1;
-    state.finite = all_finite(data->x, single, width * column.start, width * column.count);
-    state.re = real_at(data->x, single, width * column.start);
-    if (width == 2)
-        state.im = real_at(data->x, single, width * column.start + 1);
-    return state;
+    if (data->z)
+        return (diagonal_entry){real_at(data->x, single, at), real_at(data->z, single, at)};
+    if (!gsv_is_complex(data->dtype))
+        return (diagonal_entry){real_at(data->x, single, at), 0};
+    return (diagonal_entry){real_at(data->x, single, 2 * at), real_at(data->x, single, 2 * at + 1)};
 }
 
-static int is_good(column_state state, int has_d) {
-    return state.finite && state.im == 0 && (has_d ? state.re != 0 : state.re > 0);
-}
-
-int gsv_import_check_run(const gpusolve_factor_data *data, int64_t start, int64_t count, int diagonal) {
+/* Whether the numbers start .. start + count - 1 are finite, and still are when they are multiplied by r. */
+static int run_is_finite(const gpusolve_factor_data *data, int64_t start, int64_t count, double r) {
     const int single = gsv_is_single(data->dtype);
     const int64_t width = gsv_is_complex(data->dtype) && !data->z ? 2 : 1;
-    const int finite = all_finite(data->x, single, width * start, width * count) &&
-                       (!data->z || all_finite(data->z, single, start, count));
-    if (!diagonal)
-        return finite;
-    const double im = data->z ? real_at(data->z, single, start)
-                              : (width == 2 ? real_at(data->x, single, 2 * start + 1) : 0);
-    return is_good((column_state){finite, real_at(data->x, single, width * start), im}, 0);
+    return all_finite(data->x, single, width * start, width * count, r) &&
+           (!data->z || all_finite(data->z, single, start, count, r));
 }
 
-static gpusolve_status name_fault(column_state state, int has_d, int32_t j, gsv_message *message) {
-    const char *name = has_d ? "D" : "L";
-    if (!state.finite)
+/*
+ * The backends multiply by 1 / L(j,j), and by the rest of column j over L(j,j). What they multiply by must be
+ * finite. In L D L' that diagonal is 1, and D is divided by. This is 1 / L(j,j) in the factor's precision.
+ */
+static double reciprocal(const gpusolve_factor_data *data, diagonal_entry d) {
+    if (gsv_import_has_d(data))
+        return 1;
+    return gsv_is_single(data->dtype) ? (double)(1 / (float)d.re) : 1 / d.re;
+}
+
+static int diagonal_is_good(const gpusolve_factor_data *data, diagonal_entry d) {
+    return d.im == 0 && (gsv_import_has_d(data) ? d.re != 0 : d.re > 0) && isfinite(reciprocal(data, d));
+}
+
+int gsv_import_check_run(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count) {
+    const diagonal_entry d = diagonal_of(data, diagonal);
+    return diagonal_is_good(data, d) && run_is_finite(data, diagonal + first, count, reciprocal(data, d));
+}
+
+static gpusolve_status name_fault(const gpusolve_factor_data *data, gsv_column_range column, int32_t j,
+                                  gsv_message *message) {
+    const char *name = gsv_import_has_d(data) ? "D" : "L";
+    const diagonal_entry d = diagonal_of(data, column.start);
+    if (!run_is_finite(data, column.start, column.count, 1))
         return gsv_fail(message, GPUSOLVE_NOT_FINITE, "column %d of L (x) holds a NaN or an infinity",
                         (int)j);
-    if (state.im != 0)
+    if (d.im != 0)
         return gsv_fail(message, GPUSOLVE_INVALID_FACTOR,
-                        "the diagonal entry %s(%d,%d) = %g %+gi (x) is not real", name, (int)j, (int)j,
-                        state.re, state.im);
-    if (state.re == 0)
+                        "the diagonal entry %s(%d,%d) = %g %+gi (x) is not real", name, (int)j, (int)j, d.re,
+                        d.im);
+    if (d.re == 0)
         return gsv_fail(message, GPUSOLVE_SINGULAR, "the diagonal entry %s(%d,%d) (x) is zero", name, (int)j,
                         (int)j);
-    return gsv_fail(message, GPUSOLVE_NOT_POSITIVE_DEFINITE,
-                    "the diagonal entry L(%d,%d) = %g (x) is negative", (int)j, (int)j, state.re);
+    if (d.re < 0)
+        return gsv_fail(message, GPUSOLVE_NOT_POSITIVE_DEFINITE,
+                        "the diagonal entry L(%d,%d) = %g (x) is negative", (int)j, (int)j, d.re);
+    return gsv_fail(
+        message, GPUSOLVE_SINGULAR, "the diagonal entry L(%d,%d) = %g (x) is so small that %s overflows",
+        (int)j, (int)j, d.re,
+        isfinite(reciprocal(data, d)) ? "the rest of its column divided by it" : "its reciprocal");
 }
 
 /* The supernode of column j. */
@@ -115,7 +123,8 @@ static int32_t scan_columns(const gpusolve_factor_data *data, const gsv_plan *pl
     for (int32_t j = begin; j < end; j++) {
         while (plan->l.first_column[s + 1] <= j)
             s++;
-        if (!is_good(look_at_column(data, gsv_stored_column(data, plan, s, j)), gsv_import_has_d(data)))
+        const gsv_column_range column = gsv_stored_column(data, plan, s, j);
+        if (!gsv_import_check_run(data, column.start, 0, column.count))
             return j;
     }
     return end;
@@ -147,6 +156,5 @@ gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const 
     if (first == n)
         return GPUSOLVE_OK;
     const int32_t s = find_supernode(&plan->l, first);
-    return name_fault(look_at_column(data, gsv_stored_column(data, plan, s, first)), gsv_import_has_d(data),
-                      first, message);
+    return name_fault(data, gsv_stored_column(data, plan, s, first), first, message);
 }

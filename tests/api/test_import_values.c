@@ -55,6 +55,45 @@ static void test_bad_numbers(gpusolve_factor_kind kind, gpusolve_dtype dtype, in
     free_factor(&data);
 }
 
+/* A diagonal entry whose reciprocal overflows, and one by which its column cannot be divided. D is divided by, so that
+ * any D is good. The smallest good entries are good. */
+static void test_small_diagonals(gpusolve_factor_kind kind, gpusolve_dtype dtype, int split) {
+    gpusolve_factor_data data = small_factor(kind, GPUSOLVE_INT32, dtype, split, 0);
+    gsv_plan plan = plan_of(&data);
+    const int single = dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT;
+    const int has_d = kind == GPUSOLVE_SIMPLICIAL_LDL,
+              *columns = has_d || kind ? simplicial_column_of : column_of;
+    const double least = single ? (double)FLT_MIN : DBL_MIN, most = single ? (double)FLT_MAX : DBL_MAX;
+    for (int k = 0; k < data.xsize; k++) {
+        testing_in("diagonal %d, kind %d, dtype %d, split %d", k, (int)kind, (int)dtype, split);
+        const double complex good = get_number(&data, k);
+        if (!(creal(good) >= 2)) /* not a diagonal entry, or above one */
+            continue;
+        const gpusolve_status too_small = has_d ? GPUSOLVE_OK : GPUSOLVE_SINGULAR;
+        set_number(&data, k, least / 8);
+        expect_values(&data, &plan, too_small, columns[k]);
+        set_number(&data, k, has_d ? -least / 8 : good);
+        expect_values(&data, &plan, GPUSOLVE_OK, columns[k]);
+        set_number(&data, k, 8 * least); /* the other numbers of small_factor are up to 16 */
+        expect_values(&data, &plan, GPUSOLVE_OK, columns[k]);
+        if (k + 1 < data.xsize && columns[k + 1] == columns[k]) {
+            const double complex below = get_number(&data, k + 1);
+            set_number(&data, k, 4 * least);
+            set_number(&data, k + 1, most);
+            expect_values(&data, &plan, too_small, columns[k]);
+            if (testing_is_complex(dtype)) {
+                set_number(&data, k + 1, CMPLX(0, -most));
+                expect_values(&data, &plan, too_small, columns[k]);
+            }
+            set_number(&data, k + 1, below);
+        }
+        set_number(&data, k, good);
+        expect_values(&data, &plan, GPUSOLVE_OK, columns[k]);
+    }
+    gsv_plan_free(&plan);
+    free_factor(&data);
+}
+
 /* Many columns at fault, many threads: the first is named, every time. */
 static void test_first_fault(void) {
     enum { MANY = 5000 };
@@ -85,8 +124,10 @@ static void test_first_fault(void) {
 int main(void) {
     for (int kind = 0; kind < 3; kind++)
         for (int dtype = 0; dtype < 4; dtype++)
-            for (int split = 0; split <= testing_is_complex((gpusolve_dtype)dtype); split++)
+            for (int split = 0; split <= testing_is_complex((gpusolve_dtype)dtype); split++) {
                 test_bad_numbers((gpusolve_factor_kind)kind, (gpusolve_dtype)dtype, split);
+                test_small_diagonals((gpusolve_factor_kind)kind, (gpusolve_dtype)dtype, split);
+            }
     test_first_fault();
     CHECK(gsv_live_allocations() == testing_pool_allocations);
     return testing_done();
