@@ -47,7 +47,7 @@ GPUSOLVE_CHOLMOD_ASSERT(sizeof(SuiteSparse_long) == 8);
 GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_INT == 0 && CHOLMOD_LONG == 2);
 GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_PATTERN == 0 && CHOLMOD_REAL == 1 && CHOLMOD_COMPLEX == 2 &&
                         CHOLMOD_ZOMPLEX == 3);
-GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_DOUBLE == 0);
+GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_DOUBLE == 0 && CHOLMOD_NATURAL == 0);
 #if CHOLMOD_MAIN_VERSION >= 5 /* the first with numbers in single precision */
 GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_SINGLE == 4);
 #endif
@@ -65,7 +65,8 @@ GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, z) == 72 && offsetof(cholmod_fa
 GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, nsuper) == 104 && offsetof(cholmod_factor, ssize) == 112);
 GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, xsize) == 120 && offsetof(cholmod_factor, super) == 144);
 GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, pi) == 152 && offsetof(cholmod_factor, px) == 160);
-GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, s) == 168 && offsetof(cholmod_factor, is_ll) == 180);
+GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, s) == 168 && offsetof(cholmod_factor, ordering) == 176);
+GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, is_ll) == 180);
 GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, is_super) == 184 && offsetof(cholmod_factor, itype) == 192);
 GPUSOLVE_CHOLMOD_ASSERT(offsetof(cholmod_factor, xtype) == 196 && offsetof(cholmod_factor, dtype) == 200);
 GPUSOLVE_CHOLMOD_ASSERT(GPUSOLVE_CHOLMOD_SIZE(cholmod_factor, n) == 8);
@@ -154,7 +155,7 @@ static inline gpusolve_status gpusolve_cholmod_describe_(const cholmod_factor *L
     }
     data->n = gpusolve_cholmod_size_(L->n);
     data->minor = gpusolve_cholmod_size_(L->minor);
-    data->perm = L->Perm;
+    data->perm = L->ordering == CHOLMOD_NATURAL ? NULL : L->Perm; /* as cholmod_solve takes it */
     data->x = L->x;
     data->z = L->xtype == CHOLMOD_ZOMPLEX ? L->z : NULL;
     if (L->is_super) {
@@ -181,7 +182,7 @@ static inline gpusolve_status gpusolve_cholmod_describe_(const cholmod_factor *L
 /*
  * gpusolve_factor_create of a cholmod_factor: supernodal L L', or simplicial L L' or L D L', packed or not,
  * its columns in any order; real, complex or zomplex; of either itype; double, and single where CHOLMOD has
- * it.
+ * it. If L->ordering is CHOLMOD_NATURAL, P is the identity and L->Perm is not read, as in cholmod_solve.
  *   L       [in, host] numeric; unchanged, not needed afterwards
  *   factor  [out, host] the new factor; NULL on failure
  *

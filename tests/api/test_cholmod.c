@@ -94,8 +94,9 @@ static cholmod_dense *permute_back(cholmod_factor *l, cholmod_dense *b, cholmod_
     REQUIRE(x != NULL);
     for (size_t j = 0; j < b->ncol; j++)
         for (size_t i = 0; i < b->nrow; i++) {
-            const size_t row =
-                is_wide(common) ? (size_t)((SuiteSparse_long *)l->Perm)[i] : (size_t)((int *)l->Perm)[i];
+            const size_t row = l->ordering == CHOLMOD_NATURAL ? i
+                               : is_wide(common)              ? (size_t)((SuiteSparse_long *)l->Perm)[i]
+                                                              : (size_t)((int *)l->Perm)[i];
             const double complex value = dense_at(b, i + j * b->d);
             const size_t at = row + j * x->d;
             ((double *)x->x)[x->xtype == CHOLMOD_COMPLEX ? 2 * at : at] = creal(value);
@@ -164,6 +165,23 @@ static void test_against_cholmod(cholmod_common *narrow, cholmod_common *wide) {
             cholmod_l_free_sparse(&w, wide);
             cholmod_free_sparse(&a, narrow);
         }
+}
+
+/* CHOLMOD does not read L->Perm if the ordering is CHOLMOD_NATURAL. */
+static void test_natural(cholmod_common *narrow, cholmod_common *wide) {
+    for (int super = 0; super <= 1; super++) {
+        cholmod_sparse *a = grid_matrix(9, 8, 1, CHOLMOD_REAL, narrow), *w = widen(a, wide);
+        cholmod_factor *l = factorize(a, super, narrow), *lw = factorize_wide(w, super, wide);
+        for (int ordering = CHOLMOD_NATURAL; ordering <= CHOLMOD_GIVEN; ordering++) {
+            l->ordering = lw->ordering = ordering;
+            compare_solves(l, CHOLMOD_REAL, 2, 0, narrow);
+            compare_solves(lw, CHOLMOD_REAL, 2, 0, wide);
+        }
+        cholmod_free_factor(&l, narrow);
+        cholmod_l_free_factor(&lw, wide);
+        cholmod_free_sparse(&a, narrow);
+        cholmod_l_free_sparse(&w, wide);
+    }
 }
 
 /* A fault of the one-call form: NULL, both statuses, the handler told, nothing left behind. */
@@ -476,6 +494,7 @@ int main(void) {
     REQUIRE(cholmod_start(&narrow) && cholmod_l_start(&wide));
     narrow.print = wide.print = 0;
     test_against_cholmod(&narrow, &wide);
+    test_natural(&narrow, &wide);
     test_refusals(&narrow);
     gpusolve_backend backends[2];
     const int count = testing_backends(backends);

@@ -6,6 +6,7 @@ int main(void) {
     check_solve(CHOLMOD_INT, CHOLMOD_DOUBLE);
     check_solve(CHOLMOD_LONG, CHOLMOD_DOUBLE);
     check_zomplex(CHOLMOD_DOUBLE);
+    check_natural();
 
     testing_in("CHOLMOD 4, single");
     cholmod_common common = {.itype = CHOLMOD_INT};

@@ -8,6 +8,7 @@ int main(void) {
     check_solve(CHOLMOD_INT, CHOLMOD_SINGLE);
     check_solve(CHOLMOD_LONG, CHOLMOD_SINGLE);
     check_zomplex(CHOLMOD_DOUBLE);
+    check_natural();
     check_zomplex(CHOLMOD_SINGLE);
 
     testing_in("CHOLMOD 5, a factor and a right-hand side of two precisions");

@@ -37,6 +37,7 @@ static cholmod_factor small_factor(int itype, int dtype) {
     l.px = is_wide ? (void *)wide_ends[2] : (void *)narrow_ends[2];
     l.s = is_wide ? (void *)wide_rows : (void *)narrow_rows;
     l.x = dtype == CHOLMOD_DOUBLE ? (void *)doubles : (void *)floats;
+    l.ordering = CHOLMOD_GIVEN;
     l.is_ll = l.is_super = l.is_monotonic = 1;
     l.itype = itype;
     l.xtype = CHOLMOD_REAL;
@@ -103,6 +104,43 @@ static void check_solve(int itype, int dtype) {
     gpusolve_matrix_destroy(matrix);
     gpusolve_destroy(handle);
     CHECK(common.malloc_count == 0);
+}
+
+/* L->Perm swaps the two rows, and is not read if the ordering is CHOLMOD_NATURAL: then the solution is that of
+ * check_solve. Otherwise it is that of [10 2; 2 4] x = [8; 22]. */
+static void check_natural(void) {
+    testing_in("CHOLMOD %d, ordering NATURAL", CHOLMOD_MAIN_VERSION);
+    int32_t swap[] = {1, 0};
+    const double permuted[] = {-1.0 / 3, 17.0 / 3};
+    for (int ordering = CHOLMOD_NATURAL; ordering <= CHOLMOD_GIVEN; ordering++) {
+        cholmod_common common = {.itype = CHOLMOD_INT};
+        cholmod_factor l = small_factor(CHOLMOD_INT, CHOLMOD_DOUBLE);
+        l.Perm = swap;
+        l.ordering = ordering;
+        cholmod_dense b = small_dense(CHOLMOD_DOUBLE);
+        cholmod_dense *x = gpusolve_cholmod_solve(CHOLMOD_A, &l, &b, &common);
+        const double *expected = ordering == CHOLMOD_NATURAL ? (const double[]){1, 2} : permuted;
+        if (CHECK(x != NULL))
+            CHECK_BELOW(fabs(entry(x, 0) - expected[0]) + fabs(entry(x, 1) - expected[1]), 1e-14);
+        mock_free_dense(&x, &common);
+        x = gpusolve_cholmod_solve(CHOLMOD_P, &l, &b, &common);
+        if (CHECK(x != NULL))
+            CHECK(entry(x, 0) == (ordering == CHOLMOD_NATURAL ? 8 : 22));
+        mock_free_dense(&x, &common);
+
+        gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_HOST, 1);
+        gpusolve_factor *factor = NULL;
+        gpusolve_info info = {.size = sizeof info};
+        CHECK_STATUS(gpusolve_cholmod_import(handle, &l, &factor), GPUSOLVE_OK);
+        l.Perm = ordering == CHOLMOD_NATURAL ? NULL : swap; /* never read, or the same */
+        CHECK_STATUS(gpusolve_cholmod_refresh(handle, factor, &l), GPUSOLVE_OK);
+        CHECK_STATUS(gpusolve_cholmod_query(handle, &l, 1, &info), GPUSOLVE_OK);
+        l.ordering = !ordering;
+        l.Perm = swap;
+        CHECK_STATUS(gpusolve_cholmod_refresh(handle, factor, &l), GPUSOLVE_PATTERN_MISMATCH);
+        gpusolve_factor_destroy(factor);
+        gpusolve_destroy(handle);
+    }
 }
 
 /* A complex factor with a zomplex right-hand side: packed on the way in, unpacked on the way out. */
