@@ -363,6 +363,11 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
 /* Reading, GB/s of 1, 2, 4, 8 and 16 threads of a 16-core Xeon: 14, 27, 41, 88, 105. */
 static const double THREAD_BYTES_PER_S = 13e9, MOST_BYTES_PER_S = 105e9;
 
+/* What a run of so many columns, up to GSV_MAX_COLUMNS, takes on the handle's threads. */
+static double run_us(const gpusolve_handle *handle, const gsv_plan *plan, int32_t cols) {
+    return cols == 0 ? 0 : one_thread_us(plan, cols) / threads_for(handle, plan, cols);
+}
+
 static void cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
     const gsv_plan *plan = &factor->plan;
     const gsv_subtrees *tree = plan->subtrees;
@@ -377,10 +382,8 @@ static void cost(const gpusolve_handle *handle, const gpusolve_factor *factor, g
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s =
             threads * THREAD_BYTES_PER_S < MOST_BYTES_PER_S ? threads * THREAD_BYTES_PER_S : MOST_BYTES_PER_S;
-    for (int64_t left = cost->nrhs; left > 0; left -= GSV_MAX_COLUMNS) {
-        const int32_t cols = left < GSV_MAX_COLUMNS ? (int32_t)left : GSV_MAX_COLUMNS;
-        cost->predicted_us += one_thread_us(plan, cols) / threads_for(handle, plan, cols);
-    }
+    cost->predicted_us = (double)(cost->nrhs / GSV_MAX_COLUMNS) * run_us(handle, plan, GSV_MAX_COLUMNS) +
+                         run_us(handle, plan, (int32_t)(cost->nrhs % GSV_MAX_COLUMNS));
 }
 
 const gsv_executor gsv_host_executor = {

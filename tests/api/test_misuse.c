@@ -163,6 +163,17 @@ static void check_cost(misuse_world *w) {
     REFUSED(gpusolve_factor_cost(w->handle, w->factor, INT64_MAX, 0, &cost), GPUSOLVE_TOO_LARGE, "nrhs");
     CHECK(cost.tiers == 0 && cost.bytes == 0);
     CHECK_STATUS(gpusolve_factor_cost(w->handle, w->factor, 1, 0, &cost), GPUSOLVE_OK);
+    /* as many columns as 64-bit counts hold: no loop over them, and finite times that grow like them */
+    double before = 0;
+    for (int64_t nrhs = 1; nrhs <= (int64_t)1 << 44; nrhs *= 2) {
+        CHECK_STATUS(gpusolve_factor_cost(w->handle, w->factor, nrhs, 0, &cost), GPUSOLVE_OK);
+        CHECK((nrhs < 1024 || cost.predicted_us >= 1.9 * before) && cost.wall_us > 0 &&
+              isfinite(cost.predicted_us) && isfinite(cost.wall_us) && cost.flops > 0 &&
+              cost.vector_bytes > 0);
+        before = cost.predicted_us;
+    }
+    REFUSED(gpusolve_factor_cost(w->handle, w->factor, (int64_t)1 << 62, 0, &cost), GPUSOLVE_TOO_LARGE,
+            "nrhs");
 }
 
 static void check_workspace_calls(misuse_world *w) {
