@@ -1,6 +1,9 @@
 /* The checks that stand between a caller's arguments and the executors, which take everything on trust. */
 #include "checks.h"
 
+#include "../overlap.h"
+#include "import_fields.h"
+
 gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor) {
     if (!factor)
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL");
@@ -54,12 +57,40 @@ static int64_t run_count(const gpusolve_dense *dense) {
     return dense->order == GPUSOLVE_COL_MAJOR ? dense->cols : dense->rows;
 }
 
+/* Bytes of a real number, or of a real or imaginary part. */
+static size_t real_bytes(gpusolve_dtype dtype) {
+    return gsv_is_single(dtype) ? sizeof(float) : sizeof(double);
+}
+
+/* Whether a factor of this dtype solves with such a block: of its own type, or complex ones with a real factor. */
+static int goes_with(gpusolve_dtype factor, gpusolve_dtype block) {
+    return block == factor || (factor == GPUSOLVE_FLOAT && block == GPUSOLVE_COMPLEX_FLOAT) ||
+           (factor == GPUSOLVE_DOUBLE && block == GPUSOLVE_COMPLEX_DOUBLE);
+}
+
+static gpusolve_status check_values(gpusolve_handle *handle, const char *name, const gpusolve_dense *dense,
+                                    gpusolve_dtype factor, int *on_device) {
+    const gsv_executor *executor = handle->executor;
+    const size_t real = real_bytes(factor);
+    *on_device = 0;
+    if (dense->rows == 0 || dense->cols == 0)
+        return GPUSOLVE_OK;
+    if (!dense->values)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
+    if ((uintptr_t)dense->values % real)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %zu bytes", name,
+                        real);
+    return executor->check_memory
+               ? executor->check_memory(handle, name, dense->values, gsv_dtype_bytes(factor), on_device)
+               : GPUSOLVE_OK;
+}
+
 /* `rows` are what the block must have; `whose` says in the message what they are. */
 static gpusolve_status check_dense(gsv_message *message, const char *name, const gpusolve_dense *dense,
                                    gpusolve_dtype dtype, int64_t rows, const char *whose) {
     if (!dense)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
-    if (dense->dtype != dtype)
+    if (!goes_with(dtype, dense->dtype))
         return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "%s->dtype: is %d, the factor's is %d", name,
                         (int)dense->dtype, (int)dtype);
     if (dense->order != GPUSOLVE_COL_MAJOR && dense->order != GPUSOLVE_ROW_MAJOR)
@@ -78,18 +109,13 @@ static gpusolve_status check_dense(gsv_message *message, const char *name, const
     if (__builtin_mul_overflow(dense->ld, run_count(dense), &bytes) ||
         __builtin_mul_overflow(bytes, (int64_t)gsv_dtype_bytes(dense->dtype), &bytes))
         return gsv_fail(message, GPUSOLVE_TOO_LARGE, "%s->ld: the block exceeds 64-bit addresses", name);
-    if (!dense->values && dense->rows > 0 && dense->cols > 0)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->values: is NULL", name);
     return GPUSOLVE_OK;
 }
 
-/* The block is one contiguous range of memory, so that a shared byte is a shared number. */
-static int is_plain(const gpusolve_dense *dense) {
-    return dense->ld == run_length(dense) || run_count(dense) == 1;
-}
-
-static uintptr_t bytes_of(const gpusolve_dense *dense) {
-    return (uintptr_t)dense->rows * (uintptr_t)dense->cols * gsv_dtype_bytes(dense->dtype);
+static gsv_bytes_block bytes_of(const gpusolve_dense *dense) {
+    const uint64_t number = gsv_dtype_bytes(dense->dtype);
+    return (gsv_bytes_block){dense->values, (uint64_t)run_length(dense) * number,
+                             (uint64_t)dense->ld * number, (uint64_t)run_count(dense)};
 }
 
 static gpusolve_status check_aliasing(gsv_message *message, const gpusolve_dense *b,
@@ -102,41 +128,84 @@ static gpusolve_status check_aliasing(gsv_message *message, const gpusolve_dense
                             "x->values: is b->values, but with another order or leading dimension");
         return GPUSOLVE_OK;
     }
-    uintptr_t b0 = (uintptr_t)b->values, x0 = (uintptr_t)x->values;
-    if (is_plain(b) && is_plain(x) && (b0 < x0 ? x0 - b0 < bytes_of(b) : b0 - x0 < bytes_of(x)))
+    const gsv_bytes_block of_b = bytes_of(b), of_x = bytes_of(x);
+    if (gsv_blocks_overlap(&of_b, &of_x))
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x->values: overlaps b without being b");
     return GPUSOLVE_OK;
 }
 
 static gpusolve_status check_blocks(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t b_rows,
                                     int64_t x_rows, const char *whose, const gpusolve_dense *b,
-                                    const gpusolve_dense *x) {
-    gpusolve_status status = check_dense(&handle->message, "b", b, dtype, b_rows, whose);
+                                    const gpusolve_dense *x, gsv_view *view) {
+    gsv_message *message = &handle->message;
+    int b_on_device = 0, x_on_device = 0;
+    gpusolve_status status = check_dense(message, "b", b, dtype, b_rows, whose);
     if (!status)
-        status = check_dense(&handle->message, "x", x, dtype, x_rows, whose);
+        status = check_values(handle, "b->values", b, dtype, &b_on_device);
+    if (!status)
+        status = check_dense(message, "x", x, dtype, x_rows, whose);
+    if (!status && x->dtype != b->dtype)
+        status = gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "x->dtype: is %d, b->dtype is %d", (int)x->dtype,
+                          (int)b->dtype);
     if (!status && x->cols != b->cols)
-        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "x->cols: is %lld, b has %lld",
+        status = gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x->cols: is %lld, b has %lld",
                           (long long)x->cols, (long long)b->cols);
-    return status ? status : check_aliasing(&handle->message, b, x);
+    if (!status)
+        status = check_values(handle, "x->values", x, dtype, &x_on_device);
+    if (status)
+        return status;
+    const int on_host = handle->executor->check_memory && !(b_on_device && x_on_device);
+    *view = b->dtype == dtype                                                  ? GSV_AS_IT_IS
+            : b->order == GPUSOLVE_ROW_MAJOR && x->order == GPUSOLVE_ROW_MAJOR ? GSV_PAIRS
+            : b->cols == 1 || on_host                                          ? GSV_COLUMN_PAIRS
+                                                                               : GSV_PARTS;
+    return check_aliasing(message, b, x);
 }
 
 gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                   const gpusolve_dense *b, const gpusolve_dense *x) {
+                                   const gpusolve_dense *b, const gpusolve_dense *x, gsv_view *view) {
     const int64_t n = factor->plan.l.n;
-    return check_blocks(handle, factor->dtype, n, n, "the factor's order", b, x);
+    return check_blocks(handle, factor->dtype, n, n, "the factor's order", b, x, view);
 }
 
 gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,
-                                   int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x) {
-    return check_blocks(handle, factor->dtype, b_rows, x_rows, "the selection's count", b, x);
+                                   int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x,
+                                   gsv_view *view) {
+    return check_blocks(handle, factor->dtype, b_rows, x_rows, "the selection's count", b, x, view);
+}
+
+/* -------------------------------------------------------------------------------------------- columns --- */
+
+int64_t gsv_view_pieces(gsv_view view, const gpusolve_dense *dense) {
+    return view == GSV_PARTS ? 2 : view == GSV_COLUMN_PAIRS ? dense->cols : 1;
+}
+
+gpusolve_dense gsv_view_piece(gsv_view view, const gpusolve_dense *dense, int64_t piece) {
+    gpusolve_dense real = *dense;
+    const int64_t part = (int64_t)real_bytes(dense->dtype);
+    if (view == GSV_AS_IT_IS)
+        return real;
+    real.dtype = gsv_is_single(dense->dtype) ? GPUSOLVE_FLOAT : GPUSOLVE_DOUBLE;
+    if (view == GSV_PARTS) {
+        real.order = (gpusolve_order)(dense->order + GSV_EVERY_OTHER);
+        real.values = (char *)dense->values + piece * part;
+        return real;
+    }
+    /* the two numbers of an entry become neighbours in a row */
+    real.order = GPUSOLVE_ROW_MAJOR;
+    real.cols = view == GSV_PAIRS ? 2 * dense->cols : 2;
+    real.ld = dense->order == GPUSOLVE_ROW_MAJOR ? 2 * dense->ld : 2;
+    if (dense->values)
+        real.values = (char *)dense->values + piece * gsv_column_stride(dense) * 2 * part;
+    return real;
 }
 
 gpusolve_dense gsv_dense_columns(const gpusolve_dense *dense, int64_t first, int64_t cols) {
-    int64_t stride = dense->order == GPUSOLVE_COL_MAJOR ? dense->ld : 1;
     gpusolve_dense part = *dense;
     part.cols = cols;
     /* an empty block may have no values at all */
     if (dense->values)
-        part.values = (char *)dense->values + first * stride * (int64_t)gsv_dtype_bytes(dense->dtype);
+        part.values =
+            (char *)dense->values + first * gsv_column_stride(dense) * (int64_t)gsv_dtype_bytes(dense->dtype);
     return part;
 }

@@ -23,13 +23,30 @@ gpusolve_status gsv_check_workspace(gpusolve_handle *handle, const gpusolve_fact
 gpusolve_status gsv_check_max_nrhs(const gsv_plan *plan, gpusolve_dtype dtype, int64_t first,
                                    int64_t max_nrhs, gsv_message *message);
 
-/* b and x are dense blocks of the factor's dtype and order, of one width, and do not overlap by halves. */
+/* How blocks become ones of the factor's type. Complex ones, with a real factor, are real blocks with twice as many
+ * columns, in one piece or in several. */
+typedef enum gsv_view {
+    GSV_AS_IT_IS,
+    GSV_PAIRS,       /* by rows: one piece, whose columns are real and imaginary parts by turns */
+    GSV_PARTS,       /* two pieces: all real parts, all imaginary parts */
+    GSV_COLUMN_PAIRS /* a piece for each column, with its real and its imaginary part */
+} gsv_view;
+
+/*
+ * b and x are dense blocks of one width and one type, which goes with the factor's; their memory can be used, and x is b or
+ * shares no byte with it. *view is how to look at them both.
+ */
 gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                   const gpusolve_dense *b, const gpusolve_dense *x);
+                                   const gpusolve_dense *b, const gpusolve_dense *x, gsv_view *view);
 
 /* The same of blocks that have so many rows. */
 gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,
-                                   int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x);
+                                   int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x,
+                                   gsv_view *view);
+
+/* The pieces of a block, which has columns, and one of them. Piece k of b goes with piece k of x. */
+int64_t gsv_view_pieces(gsv_view view, const gpusolve_dense *dense);
+gpusolve_dense gsv_view_piece(gsv_view view, const gpusolve_dense *dense, int64_t piece);
 
 /* The steps of a system, 0 if there is no such system. */
 unsigned gsv_steps_of(gpusolve_system system);

@@ -210,8 +210,8 @@ static cudaError_t solve_columns(const solve_call *call, gsv_cuda_width wide, co
 
 static gpusolve_dense columns_of(const gpusolve_dense *dense, int64_t first, int64_t count) {
     gpusolve_dense view = *dense;
-    const int64_t step = dense->order == GPUSOLVE_ROW_MAJOR ? 1 : dense->ld;
-    view.values = (char *)dense->values + first * step * (int64_t)gsv_dtype_bytes(dense->dtype);
+    view.values =
+        (char *)dense->values + first * gsv_column_stride(dense) * (int64_t)gsv_dtype_bytes(dense->dtype);
     view.cols = count;
     return view;
 }
@@ -300,6 +300,7 @@ const gsv_executor gsv_cuda_executor = {
     .workspace_create = gsv_cuda_workspace_create,
     .workspace_destroy = gsv_cuda_workspace_destroy,
     .workspace_check = gsv_cuda_workspace_check,
+    .check_memory = gsv_cuda_check_memory,
     .solve = gsv_cuda_solve,
     .matrix_create = gsv_cuda_matrix_create,
     .matrix_destroy = gsv_cuda_matrix_destroy,

@@ -6,9 +6,22 @@
 #include <string.h>
 
 gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense) {
-    const int row_major = dense->order == GPUSOLVE_ROW_MAJOR;
-    return (gsv_device_dense){dense->values, row_major ? dense->ld : 1, row_major ? 1 : dense->ld,
+    return (gsv_device_dense){dense->values, gsv_row_stride(dense), gsv_column_stride(dense),
                               (int32_t)dense->cols};
+}
+
+gpusolve_status gsv_cuda_check_memory(gpusolve_handle *handle, const char *name, const void *values,
+                                      size_t number, int *on_device) {
+    int where = GSV_PAGEABLE;
+    const int previous = gsv_cuda_enter(handle->device);
+    const gpusolve_status status =
+        gsv_cuda_check_pointer(handle->device, name, values, &where, &handle->message);
+    gsv_cuda_leave(previous);
+    *on_device = status == GPUSOLVE_OK && (where == GSV_MANAGED || where == GSV_ON_DEVICE);
+    if (*on_device && (uintptr_t)values % number) /* kernels read whole numbers */
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                        "%s: is in device memory and not aligned to %zu bytes", name, number);
+    return status;
 }
 
 gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values) {

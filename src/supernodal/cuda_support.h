@@ -58,6 +58,10 @@ typedef struct gsv_cuda_workspace {
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
 
+/* gsv_executor's check_memory. */
+gpusolve_status gsv_cuda_check_memory(gpusolve_handle *handle, const char *name, const void *values,
+                                      size_t number, int *on_device);
+
 /* A user's block with its strides, and the same block without padding, at `values`. */
 gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense);
 gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values);

@@ -63,6 +63,21 @@ struct gpusolve_matrix {
     void *state;     /* the executor's copy: all entries by rows, ascending columns */
 };
 
+/* Added to a block's order, inside the library alone: the block is every other number of one in that order, the real or the
+ * imaginary parts of a complex block. ld counts pairs. */
+enum { GSV_EVERY_OTHER = 2 };
+
+/* Numbers between the entries of a column, and between those of a row. */
+static inline int64_t gsv_row_stride(const gpusolve_dense *dense) {
+    const int each = (int)dense->order & GSV_EVERY_OTHER ? 2 : 1;
+    return each * ((int)dense->order & GPUSOLVE_ROW_MAJOR ? dense->ld : 1);
+}
+
+static inline int64_t gsv_column_stride(const gpusolve_dense *dense) {
+    const int each = (int)dense->order & GSV_EVERY_OTHER ? 2 : 1;
+    return each * ((int)dense->order & GPUSOLVE_ROW_MAJOR ? 1 : dense->ld);
+}
+
 /* Rows of one block that become rows of another: row from[k] (-1: zeros; NULL: k) becomes row to[k] (NULL:
  * k).
  */
@@ -126,7 +141,13 @@ typedef struct gsv_executor {
      * none ever does. */
     gpusolve_status (*workspace_check)(gpusolve_handle *handle, gpusolve_workspace *workspace);
 
-    /* Run the steps on 1 <= b->cols <= workspace->max_nrhs columns; x may be b. */
+    /* Whether the handle's backend can use a caller's memory, which holds numbers of so many bytes; `name` is the argument's.
+     * on_device: kernels read and write it. NULL: all memory is the host's. */
+    gpusolve_status (*check_memory)(gpusolve_handle *handle, const char *name, const void *values,
+                                    size_t number, int *on_device);
+
+    /* Run the steps on 1 <= b->cols <= workspace->max_nrhs columns; x may be b. Every other number of
+     * a block only where check_memory has said that both are on the device, or is NULL. */
     gpusolve_status (*solve)(gpusolve_handle *handle, const gpusolve_factor *factor,
                              gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                              const gpusolve_dense *x);

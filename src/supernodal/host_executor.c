@@ -326,10 +326,10 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         .signals = state->signals,
         .steps = steps,
         .patience = gsv_pool_patience(handle->pool),
-        .b_row = b->order == GPUSOLVE_COL_MAJOR ? 1 : b->ld,
-        .b_col = b->order == GPUSOLVE_COL_MAJOR ? b->ld : 1,
-        .x_row = x->order == GPUSOLVE_COL_MAJOR ? 1 : x->ld,
-        .x_col = x->order == GPUSOLVE_COL_MAJOR ? x->ld : 1,
+        .b_row = gsv_row_stride(b),
+        .b_col = gsv_column_stride(b),
+        .x_row = gsv_row_stride(x),
+        .x_col = gsv_column_stride(x),
     };
     for (int64_t first = 0; first < b->cols; first += run.cols) {
         const int64_t left = b->cols - first;

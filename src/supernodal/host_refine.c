@@ -142,8 +142,8 @@ static void copy_rows(void *context, int64_t item, int member) {
     const copying *c = context;
     const gpusolve_dense *user = c->user;
     const int64_t bytes = (int64_t)gsv_dtype_bytes(c->workspace->dtype);
-    const int64_t row_step = bytes * (user->order == GPUSOLVE_COL_MAJOR ? 1 : user->ld);
-    const int64_t column_step = bytes * (user->order == GPUSOLVE_COL_MAJOR ? user->ld : 1);
+    const int64_t row_step = bytes * gsv_row_stride(user);
+    const int64_t column_step = bytes * gsv_column_stride(user);
     const int64_t n = c->workspace->n, begin = item * ROWS, count = n - begin < ROWS ? n - begin : ROWS;
     (void)member;
     for (int64_t j = 0; j < user->cols; j++) {

@@ -95,15 +95,6 @@ static void release(int device, void *memory) {
     gsv_free(memory);
 }
 
-/* Strides of a block, in bytes. */
-static size_t row_stride(const gpusolve_dense *dense) {
-    return (dense->order == GPUSOLVE_COL_MAJOR ? 1 : (size_t)dense->ld) * gsv_dtype_bytes(dense->dtype);
-}
-
-static size_t column_stride(const gpusolve_dense *dense) {
-    return (dense->order == GPUSOLVE_COL_MAJOR ? (size_t)dense->ld : 1) * gsv_dtype_bytes(dense->dtype);
-}
-
 /* One column; `number` is a constant wherever this is called. */
 static inline void move_column(const gsv_row_list *list, const char *from, size_t from_row, char *to,
                                size_t to_row, size_t number) {
@@ -125,15 +116,16 @@ typedef struct moving {
 static void move_columns(void *context, int64_t j, int member) {
     const moving *m = context;
     const gsv_row_list *list = m->list;
-    const size_t number = gsv_dtype_bytes(m->to->dtype), from_row = row_stride(m->from);
-    const size_t to_row = row_stride(m->to);
-    char *to = (char *)m->to->values + (size_t)j * column_stride(m->to);
+    const size_t number = gsv_dtype_bytes(m->to->dtype);
+    const size_t from_row = (size_t)gsv_row_stride(m->from) * number;
+    const size_t to_row = (size_t)gsv_row_stride(m->to) * number;
+    char *to = (char *)m->to->values + (size_t)(j * gsv_column_stride(m->to)) * number;
     (void)member;
     if (m->clear)
         memset(to, 0, (size_t)m->to->rows * number);
     if (list->count == 0)
         return;
-    const char *from = (const char *)m->from->values + (size_t)j * column_stride(m->from);
+    const char *from = (const char *)m->from->values + (size_t)(j * gsv_column_stride(m->from)) * number;
     if (number == 4)
         move_column(list, from, from_row, to, to_row, 4);
     else if (number == 8)

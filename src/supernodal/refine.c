@@ -189,13 +189,17 @@ static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *fac
                              const gpusolve_matrix *matrix, const gpusolve_workspace *workspace,
                              const gpusolve_dense *b, const gpusolve_dense *x,
                              const gpusolve_refine_options *options) {
+    gsv_view view = GSV_AS_IT_IS;
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
         status = check_matrix(handle, factor, matrix);
     if (!status)
         status = gsv_check_workspace(handle, factor, workspace);
     if (!status)
-        status = gsv_check_operands(handle, factor, b, x);
+        status = gsv_check_operands(handle, factor, b, x, &view);
+    if (!status && view != GSV_AS_IT_IS)
+        status =
+            gsv_fail(&handle->message, GPUSOLVE_TYPE_MISMATCH, "b->dtype: is complex, the factor is real");
     if (!status && b->values == x->values && b->rows > 0 && b->cols > 0)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "x->values: must not be b->values");
     return status ? status : check_options(options, &handle->message);

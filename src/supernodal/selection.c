@@ -405,11 +405,26 @@ static gpusolve_status solve_columns(gpusolve_handle *handle, const gpusolve_sel
     return status ? status : executor->selection->move(handle, &selection->out, 0, &from, x);
 }
 
+/* Blocks of the factor's type. */
+static gpusolve_status solve_blocks(gpusolve_handle *handle, const gpusolve_selection *selection,
+                                    const gpusolve_dense *b, const gpusolve_dense *x) {
+    gpusolve_status status = GPUSOLVE_OK;
+    for (int64_t first = 0; !status && first < b->cols; first += selection->max_nrhs) {
+        const int64_t left = b->cols - first;
+        const int64_t cols = left < selection->max_nrhs ? left : selection->max_nrhs;
+        const gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
+        const gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
+        status = solve_columns(handle, selection, &b_block, &x_block);
+    }
+    return status;
+}
+
 gpusolve_status gpusolve_solve_selected(gpusolve_handle *handle, const gpusolve_factor *factor,
                                         gpusolve_selection *selection, const gpusolve_dense *b,
                                         const gpusolve_dense *x) {
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
+    gsv_view view = GSV_AS_IT_IS;
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
         status = check_selection(handle, selection);
@@ -417,15 +432,14 @@ gpusolve_status gpusolve_solve_selected(gpusolve_handle *handle, const gpusolve_
         status =
             gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "selection: was made for another factor");
     if (!status)
-        status = gsv_check_selected(handle, factor, selection->b_count, selection->x_count, b, x);
+        status = gsv_check_selected(handle, factor, selection->b_count, selection->x_count, b, x, &view);
     if (!status && selection->refreshes != factor->refreshes)
         status = copy_numbers(handle, factor, selection);
-    for (int64_t first = 0; !status && x->rows > 0 && first < b->cols; first += selection->max_nrhs) {
-        const int64_t left = b->cols - first;
-        const int64_t cols = left < selection->max_nrhs ? left : selection->max_nrhs;
-        const gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
-        const gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
-        status = solve_columns(handle, selection, &b_block, &x_block);
+    if (status || x->rows == 0 || x->cols == 0)
+        return status;
+    for (int64_t k = 0; !status && k < gsv_view_pieces(view, b); k++) {
+        const gpusolve_dense from = gsv_view_piece(view, b, k), to = gsv_view_piece(view, x, k);
+        status = solve_blocks(handle, selection, &from, &to);
     }
     return status;
 }

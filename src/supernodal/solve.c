@@ -26,11 +26,27 @@ unsigned gsv_steps_of(gpusolve_system system) {
     return (unsigned)system < sizeof table / sizeof table[0] ? table[system] : 0;
 }
 
+/* b and x have the factor's type. */
+static gpusolve_status solve_columns(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                                     const gpusolve_dense *x) {
+    gpusolve_status status = GPUSOLVE_OK;
+    for (int64_t first = 0; !status && first < b->cols; first += workspace->max_nrhs) {
+        const int64_t left = b->cols - first;
+        const int64_t cols = left < workspace->max_nrhs ? left : workspace->max_nrhs;
+        const gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
+        const gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
+        status = handle->executor->solve(handle, factor, workspace, steps, &b_block, &x_block);
+    }
+    return status;
+}
+
 gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, gpusolve_system system, const gpusolve_dense *b,
                                const gpusolve_dense *x) {
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
+    gsv_view view = GSV_AS_IT_IS;
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
         status = gsv_check_workspace(handle, factor, workspace);
@@ -38,18 +54,15 @@ gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *f
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "system: %d is no gpusolve_system",
                           (int)system);
     if (!status)
-        status = gsv_check_operands(handle, factor, b, x);
+        status = gsv_check_operands(handle, factor, b, x, &view);
     if (status || b->rows == 0 || b->cols == 0)
         return status;
 
     if (!workspace)
-        status = gsv_own_workspace(handle, factor, b->cols, &workspace);
-    for (int64_t first = 0; !status && first < b->cols; first += workspace->max_nrhs) {
-        int64_t left = b->cols - first;
-        int64_t cols = left < workspace->max_nrhs ? left : workspace->max_nrhs;
-        gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
-        gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
-        status = handle->executor->solve(handle, factor, workspace, gsv_steps_of(system), &b_block, &x_block);
+        status = gsv_own_workspace(handle, factor, gsv_view_piece(view, b, 0).cols, &workspace);
+    for (int64_t k = 0; !status && k < gsv_view_pieces(view, b); k++) {
+        const gpusolve_dense from = gsv_view_piece(view, b, k), to = gsv_view_piece(view, x, k);
+        status = solve_columns(handle, factor, workspace, gsv_steps_of(system), &from, &to);
     }
     return status;
 }
