@@ -1,7 +1,6 @@
 /* The checks that stand between a caller's arguments and the executors, which take everything on trust. */
 #include "checks.h"
 
-#include "../overlap.h"
 #include "import_fields.h"
 
 gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor) {
@@ -112,7 +111,7 @@ static gpusolve_status check_dense(gsv_message *message, const char *name, const
     return GPUSOLVE_OK;
 }
 
-static gsv_bytes_block bytes_of(const gpusolve_dense *dense) {
+gsv_bytes_block gsv_dense_bytes(const gpusolve_dense *dense) {
     const uint64_t number = gsv_dtype_bytes(dense->dtype);
     return (gsv_bytes_block){dense->values, (uint64_t)run_length(dense) * number,
                              (uint64_t)dense->ld * number, (uint64_t)run_count(dense)};
@@ -128,7 +127,7 @@ static gpusolve_status check_aliasing(gsv_message *message, const gpusolve_dense
                             "x->values: is b->values, but with another order or leading dimension");
         return GPUSOLVE_OK;
     }
-    const gsv_bytes_block of_b = bytes_of(b), of_x = bytes_of(x);
+    const gsv_bytes_block of_b = gsv_dense_bytes(b), of_x = gsv_dense_bytes(x);
     if (gsv_blocks_overlap(&of_b, &of_x))
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x->values: overlaps b without being b");
     return GPUSOLVE_OK;

@@ -3,6 +3,7 @@
 #ifndef GSV_CHECKS_H
 #define GSV_CHECKS_H
 
+#include "../overlap.h"
 #include "executor.h"
 
 #ifdef __cplusplus
@@ -47,6 +48,9 @@ gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_facto
 /* The pieces of a block, which has columns, and one of them. Piece k of b goes with piece k of x. */
 int64_t gsv_view_pieces(gsv_view view, const gpusolve_dense *dense);
 gpusolve_dense gsv_view_piece(gsv_view view, const gpusolve_dense *dense, int64_t piece);
+
+/* The bytes of a block's numbers, without its padding. */
+gsv_bytes_block gsv_dense_bytes(const gpusolve_dense *dense);
 
 /* The steps of a system, 0 if there is no such system. */
 unsigned gsv_steps_of(gpusolve_system system);

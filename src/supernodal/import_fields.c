@@ -42,22 +42,32 @@ static gpusolve_status check_scalars(const gpusolve_factor_data *data, gsv_messa
 
 static gpusolve_status check_pointers(const gpusolve_factor_data *data, gsv_message *message) {
     const int super = gsv_is_supernodal(data);
+    const size_t index = data->itype == GPUSOLVE_INT32 ? sizeof(int32_t) : sizeof(int64_t);
+    const size_t real = gsv_is_single(data->dtype) ? sizeof(float) : sizeof(double);
     const struct {
         const char *name;
         const void *array;
-        int needed;
+        int needed, read;
+        size_t alignment;
     } arrays[] = {
-        {"super", data->super, super},
-        {"pi", data->pi, super},
-        {"px", data->px, super},
-        {"s", data->s, super},
-        {"p", data->p, !super},
-        {"i", data->i, !super},
-        {"x", data->x, 1},
+        {"perm", data->perm, 0, 1, index},
+        {"super", data->super, super, super, index},
+        {"pi", data->pi, super, super, index},
+        {"px", data->px, super, super, index},
+        {"s", data->s, super, super, index},
+        {"p", data->p, !super, !super, index},
+        {"i", data->i, !super, !super, index},
+        {"nz", data->nz, 0, !super, index},
+        {"x", data->x, 1, 1, real},
+        {"z", data->z, 0, 1, real},
     };
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
         if (arrays[k].needed && !arrays[k].array)
             return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->%s: is NULL", arrays[k].name);
+        if (arrays[k].read && (uintptr_t)arrays[k].array % arrays[k].alignment)
+            return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->%s: is not aligned to %zu bytes",
+                            arrays[k].name, arrays[k].alignment);
+    }
     if (data->z && !gsv_is_complex(data->dtype))
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->z: must be NULL for a real factor");
     if (data->in_place != 0 && data->in_place != 1)

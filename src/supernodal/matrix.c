@@ -97,6 +97,28 @@ static gpusolve_status check_fields(const gpusolve_matrix_data *data, gsv_messag
     return GPUSOLVE_OK;
 }
 
+static gpusolve_status check_aligned(const char *name, const void *array, size_t bytes,
+                                     gsv_message *message) {
+    if ((uintptr_t)array % bytes)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->%s: is not aligned to %zu bytes", name,
+                        bytes);
+    return GPUSOLVE_OK;
+}
+
+/* NULL is aligned. */
+static gpusolve_status check_alignment(const gpusolve_matrix_data *data, gsv_message *message) {
+    const size_t index = data->itype == GPUSOLVE_INT32 ? sizeof(int32_t) : sizeof(int64_t);
+    const size_t real = is_single(data->dtype) ? sizeof(float) : sizeof(double);
+    gpusolve_status status = check_aligned("ptr", data->ptr, index, message);
+    if (!status)
+        status = check_aligned("nz", data->nz, index, message);
+    if (!status)
+        status = check_aligned("index", data->index, index, message);
+    if (!status)
+        status = check_aligned("x", data->x, real, message);
+    return status ? status : check_aligned("z", data->z, real, message);
+}
+
 /* Where lines start and how long they are. Before any entry is read: a start that is wrong leads anywhere. */
 static gpusolve_status check_lines(const gpusolve_matrix_data *data, gsv_message *message) {
     const int64_t limit = INT64_MAX / 64; /* no sum or byte count below overflows */
@@ -300,6 +322,8 @@ gpusolve_status gpusolve_matrix_create(gpusolve_handle *handle, const gpusolve_m
     if (!handle)
         return GPUSOLVE_INVALID_ARGUMENT;
     gpusolve_status status = check_fields(data, &handle->message);
+    if (!status)
+        status = check_alignment(data, &handle->message);
     if (!status)
         status = check_lines(data, &handle->message);
     for (int64_t line = 0; !status && line < data->n; line++)

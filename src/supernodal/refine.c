@@ -8,7 +8,7 @@
  * A column ends when its error is at or below the tolerance, when a step gains less than min_gain, or when a
  * step makes it worse; that step is then taken back. A column that has ended is not written again: the
  * columns still under way share sweeps with it and no more. Residuals are in the factor's precision; this
- * file sees their norms alone.
+ * file sees their norms alone. The real and the imaginary parts of a complex b with a real A are columns of their own.
  */
 #include <math.h>
 #include <string.h>
@@ -32,7 +32,14 @@ typedef struct refinement { /* of a block of columns */
     column_state *columns; /* [max_nrhs] */
     double *norms;         /* [3 max_nrhs] of residual, x, b */
     unsigned char *mask;   /* [max_nrhs] */
+    gsv_view view;
+    int64_t piece; /* of the view, the one under way */
 } refinement;
+
+typedef struct results { /* the caller's arrays, or NULL */
+    double *backward_error;
+    int *steps;
+} results;
 
 static gpusolve_status check_matrix(gpusolve_handle *handle, const gpusolve_factor *factor,
                                     const gpusolve_matrix *matrix) {
@@ -164,8 +171,29 @@ static gpusolve_status refine_block(refinement *block, const gpusolve_dense *b, 
     return status ? status : executor->refine_store(handle, block->workspace, x);
 }
 
+/* What is known of column j of the piece. Of a complex column that is the worse of its two parts, the real one being known
+ * first. */
+static void report(const refinement *block, int64_t j, const column_state *column, const results *to) {
+    int64_t at = j;
+    int second = 0;
+    if (block->view == GSV_PAIRS) {
+        at = j / 2;
+        second = j % 2 == 1;
+    } else if (block->view == GSV_COLUMN_PAIRS) {
+        at = block->piece;
+        second = j == 1;
+    } else if (block->view == GSV_PARTS) {
+        second = block->piece == 1;
+    }
+    if (to->backward_error && !(second && to->backward_error[at] >= column->error) &&
+        !(second && isnan(to->backward_error[at])))
+        to->backward_error[at] = column->error;
+    if (to->steps && !(second && to->steps[at] >= column->steps))
+        to->steps[at] = column->steps;
+}
+
 static gpusolve_status refine_columns(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x,
-                                      double *backward_error, int *steps) {
+                                      const results *to) {
     int64_t max_nrhs = block->workspace->max_nrhs;
     for (int64_t first = 0; first < b->cols; first += max_nrhs) {
         int64_t left = b->cols - first;
@@ -175,34 +203,66 @@ static gpusolve_status refine_columns(refinement *block, const gpusolve_dense *b
         gpusolve_status status = refine_block(block, &b_block, &x_block);
         if (status)
             return status;
-        for (int64_t j = 0; j < block->cols; j++) {
-            if (backward_error)
-                backward_error[first + j] = block->columns[j].error;
-            if (steps)
-                steps[first + j] = block->columns[j].steps;
-        }
+        for (int64_t j = 0; j < block->cols; j++)
+            report(block, first + j, &block->columns[j], to);
     }
     return GPUSOLVE_OK;
+}
+
+static gpusolve_status refine_pieces(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x,
+                                     const results *to) {
+    gpusolve_status status = GPUSOLVE_OK;
+    for (block->piece = 0; !status && block->piece < gsv_view_pieces(block->view, b); block->piece++) {
+        const gpusolve_dense from = gsv_view_piece(block->view, b, block->piece);
+        const gpusolve_dense into = gsv_view_piece(block->view, x, block->piece);
+        status = refine_columns(block, &from, &into, to);
+    }
+    return status;
+}
+
+/* An array of `count` results: aligned, and apart from b, x and the `before` arrays in others. */
+static gpusolve_status check_result(const char *name, const void *array, int64_t count, size_t each,
+                                    const gsv_bytes_block *others, int before, gsv_message *message) {
+    const gsv_bytes_block bytes = {array, (uint64_t)count * each, 0, 1};
+    if (!array || count == 0)
+        return GPUSOLVE_OK;
+    if ((uintptr_t)array % each)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %zu bytes", name, each);
+    for (int k = 0; k < before; k++)
+        if (gsv_blocks_overlap(&bytes, &others[k]))
+            return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s: overlaps %s", name,
+                            k == 0   ? "b"
+                            : k == 1 ? "x"
+                                     : "backward_error");
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status check_results(const gpusolve_dense *b, const gpusolve_dense *x, const results *to,
+                                     gsv_message *message) {
+    const uint64_t errors = to->backward_error ? (uint64_t)b->cols * sizeof *to->backward_error : 0;
+    const gsv_bytes_block others[] = {
+        gsv_dense_bytes(b), gsv_dense_bytes(x), {to->backward_error, errors, 0, 1}};
+    const gpusolve_status status = check_result("backward_error", to->backward_error, b->cols,
+                                                sizeof *to->backward_error, others, 2, message);
+    return status ? status : check_result("steps", to->steps, b->cols, sizeof *to->steps, others, 3, message);
 }
 
 static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *factor,
                              const gpusolve_matrix *matrix, const gpusolve_workspace *workspace,
                              const gpusolve_dense *b, const gpusolve_dense *x,
-                             const gpusolve_refine_options *options) {
-    gsv_view view = GSV_AS_IT_IS;
+                             const gpusolve_refine_options *options, const results *to, gsv_view *view) {
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
         status = check_matrix(handle, factor, matrix);
     if (!status)
         status = gsv_check_workspace(handle, factor, workspace);
     if (!status)
-        status = gsv_check_operands(handle, factor, b, x, &view);
-    if (!status && view != GSV_AS_IT_IS)
-        status =
-            gsv_fail(&handle->message, GPUSOLVE_TYPE_MISMATCH, "b->dtype: is complex, the factor is real");
+        status = gsv_check_operands(handle, factor, b, x, view);
     if (!status && b->values == x->values && b->rows > 0 && b->cols > 0)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "x->values: must not be b->values");
-    return status ? status : check_options(options, &handle->message);
+    if (!status)
+        status = check_options(options, &handle->message);
+    return status ? status : check_results(b, x, to, &handle->message);
 }
 
 gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -214,7 +274,9 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
         return GPUSOLVE_INVALID_ARGUMENT;
     if (!options)
         options = &defaults;
-    gpusolve_status status = check(handle, factor, matrix, workspace, b, x, options);
+    const results to = {backward_error, steps};
+    gsv_view view = GSV_AS_IT_IS;
+    gpusolve_status status = check(handle, factor, matrix, workspace, b, x, options, &to, &view);
     if (status)
         return status;
     if (b->rows == 0 || b->cols == 0) {
@@ -225,20 +287,25 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
         return GPUSOLVE_OK;
     }
 
+    const int64_t cols = gsv_view_piece(view, b, 0).cols;
     if (!workspace)
-        status = gsv_own_workspace(handle, factor, b->cols, &workspace);
+        status = gsv_own_workspace(handle, factor, cols, &workspace);
     if (!status && !workspace->refine)
         status = handle->executor->refine_reserve(handle, workspace);
     if (status)
         return status;
-    size_t width = (size_t)(b->cols < workspace->max_nrhs ? b->cols : workspace->max_nrhs);
-    refinement block = {
-        .handle = handle, .factor = factor, .matrix = matrix, .workspace = workspace, .options = options};
+    size_t width = (size_t)(cols < workspace->max_nrhs ? cols : workspace->max_nrhs);
+    refinement block = {.handle = handle,
+                        .factor = factor,
+                        .matrix = matrix,
+                        .workspace = workspace,
+                        .options = options,
+                        .view = view};
     block.columns = gsv_malloc(width, sizeof *block.columns);
     block.norms = gsv_malloc(3 * width, sizeof *block.norms);
     block.mask = gsv_malloc(width, sizeof *block.mask);
     if (block.columns && block.norms && block.mask) {
-        status = refine_columns(&block, b, x, backward_error, steps);
+        status = refine_pieces(&block, b, x, &to);
         if (!status && handle->executor->workspace_check)
             status = handle->executor->workspace_check(handle, workspace);
     }
