@@ -338,10 +338,19 @@ static inline int gpusolve_cholmod_convert_(int xtype, cholmod_dense *X, cholmod
                                          : cholmod_dense_xtype(xtype + X->dtype, X, Common);
 }
 
-/* B itself, or a complex copy of a zomplex B; NULL when out of memory. */
-static inline cholmod_dense *gpusolve_cholmod_packed_(cholmod_dense *B, cholmod_common *Common) {
+/* The xtype of cholmod_solve's X. */
+static inline int gpusolve_cholmod_xtype_(int sys, const cholmod_factor *L, const cholmod_dense *B,
+                                          const cholmod_common *Common) {
+    if (B->xtype == CHOLMOD_REAL && (L->xtype == CHOLMOD_REAL || sys == CHOLMOD_P || sys == CHOLMOD_Pt))
+        return CHOLMOD_REAL;
+    return Common->prefer_zomplex ? CHOLMOD_ZOMPLEX : CHOLMOD_COMPLEX;
+}
+
+/* B itself, or a complex copy of a B that is zomplex, or real with a complex L; NULL when out of memory. */
+static inline cholmod_dense *gpusolve_cholmod_packed_(const cholmod_factor *L, cholmod_dense *B,
+                                                      cholmod_common *Common) {
     cholmod_dense *copy;
-    if (B->xtype != CHOLMOD_ZOMPLEX)
+    if (B->xtype == CHOLMOD_COMPLEX || (B->xtype == CHOLMOD_REAL && L->xtype == CHOLMOD_REAL))
         return B;
     copy = Common->itype == CHOLMOD_LONG ? cholmod_l_copy_dense(B, Common) : cholmod_copy_dense(B, Common);
     if (copy && !gpusolve_cholmod_convert_(CHOLMOD_COMPLEX, copy, Common))
@@ -385,11 +394,9 @@ static inline gpusolve_status gpusolve_cholmod_check_(gpusolve_handle *handle, i
     status = gpusolve_cholmod_dtype_(B->xtype, B->dtype, B->z, &dtype, &text);
     if (status != GPUSOLVE_OK)
         return gpusolve_report(handle, status, text);
-    if (dtype != data.dtype)
-        return gpusolve_report(
-            handle, GPUSOLVE_TYPE_MISMATCH,
-            "B: must be real with a real L, complex or zomplex with a complex or zomplex L, and "
-            "of L's precision");
+    if ((dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT) !=
+        (data.dtype == GPUSOLVE_FLOAT || data.dtype == GPUSOLVE_COMPLEX_FLOAT))
+        return gpusolve_report(handle, GPUSOLVE_TYPE_MISMATCH, "B: must be of L's precision");
     if (B->nrow != L->n || B->d < B->nrow || (!B->x && B->nrow > 0 && B->ncol > 0))
         return gpusolve_report(handle, GPUSOLVE_INVALID_ARGUMENT,
                                "B: must have L->n rows, a leading dimension d >= nrow, and numbers");
@@ -410,13 +417,13 @@ static inline cholmod_dense *gpusolve_cholmod_solve_status(int sys, cholmod_fact
     if (result == GPUSOLVE_OK)
         result = gpusolve_cholmod_check_(handle, sys, L, B, Common);
     if (result == GPUSOLVE_OK) {
-        packed = gpusolve_cholmod_packed_(B, Common);
+        packed = gpusolve_cholmod_packed_(L, B, Common);
         X = packed ? gpusolve_cholmod_allocate_(packed, packed->xtype, Common) : NULL;
         result = X ? gpusolve_cholmod_run_(handle, sys, L, packed, X)
                    : gpusolve_report(handle, GPUSOLVE_OUT_OF_MEMORY, "Common: no memory for a dense matrix");
     }
-    if (result == GPUSOLVE_OK && X->xtype == CHOLMOD_COMPLEX && Common->prefer_zomplex &&
-        !gpusolve_cholmod_convert_(CHOLMOD_ZOMPLEX, X, Common))
+    if (result == GPUSOLVE_OK && X->xtype != gpusolve_cholmod_xtype_(sys, L, B, Common) &&
+        !gpusolve_cholmod_convert_(gpusolve_cholmod_xtype_(sys, L, B, Common), X, Common))
         result = gpusolve_report(handle, GPUSOLVE_OUT_OF_MEMORY, "Common: no memory for a dense matrix");
     if (packed && packed != B)
         gpusolve_cholmod_free_(&packed, Common);
@@ -446,13 +453,13 @@ static inline cholmod_dense *gpusolve_cholmod_solve_status(int sys, cholmod_fact
  * nothing, so it never answers from old numbers; who solves more than once imports once.
  *   sys     CHOLMOD_A .. CHOLMOD_Pt
  *   L       [in, host] as in gpusolve_cholmod_import
- *   B       [in, host] n x nrhs, any leading dimension: real with a real L; complex or zomplex with a complex
- *           or zomplex L. Unlike cholmod_solve, which mixes them, real with complex is refused
- *   Common  [in, out] its itype must be L's. Allocates X and, for a zomplex B, a copy of it
+ *   B       [in, host] n x nrhs, any leading dimension, of L's precision; real, complex or zomplex, whatever L is
+ *   Common  [in, out] its itype must be L's. Allocates X and, for a B that is zomplex, or real with a complex L, a copy
+ *           of it
  *
  * Returns X, to be freed with cholmod_free_dense (cholmod_l_free_dense for
- * CHOLMOD_LONG), of B's precision: real, or complex, or zomplex where Common->prefer_zomplex says so, like
- * cholmod_solve's. Runs on the default backend. On failure returns NULL, sets Common->status
+ * CHOLMOD_LONG), of B's precision: real if L and B are, or if B is and sys is CHOLMOD_P or CHOLMOD_Pt;
+ * otherwise complex, or zomplex where Common->prefer_zomplex says so. That is cholmod_solve's choice. Runs on the default backend. On failure returns NULL, sets Common->status
  * (CHOLMOD_INVALID, _OUT_OF_MEMORY, _TOO_LARGE, _NOT_POSDEF, _GPU_PROBLEM) and calls Common->error_handler,
  * if there is one, with the sentence that explains it. Prints nothing.
  */

@@ -7,6 +7,7 @@ int main(void) {
     check_solve(CHOLMOD_LONG, CHOLMOD_DOUBLE);
     check_zomplex(CHOLMOD_DOUBLE);
     check_natural();
+    check_mixed(CHOLMOD_DOUBLE);
 
     testing_in("CHOLMOD 4, single");
     cholmod_common common = {.itype = CHOLMOD_INT};

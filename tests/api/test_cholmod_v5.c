@@ -9,6 +9,8 @@ int main(void) {
     check_solve(CHOLMOD_LONG, CHOLMOD_SINGLE);
     check_zomplex(CHOLMOD_DOUBLE);
     check_natural();
+    check_mixed(CHOLMOD_DOUBLE);
+    check_mixed(CHOLMOD_SINGLE);
     check_zomplex(CHOLMOD_SINGLE);
 
     testing_in("CHOLMOD 5, a factor and a right-hand side of two precisions");

@@ -169,4 +169,37 @@ static void check_zomplex(int dtype) {
     CHECK(common.malloc_count == 0);
 }
 
+/* A real factor with a complex and with a zomplex right-hand side, and a complex factor with a real one. */
+static void check_mixed(int dtype) {
+    testing_in("CHOLMOD %d, real and complex, dtype %d", CHOLMOD_MAIN_VERSION, dtype);
+    double both[] = {8, 4, 22, 10}, im[] = {4, 10}, complex_l[] = {2, 0, 1, 0, 0, 0, 3, 0};
+    float both_single[] = {8, 4, 22, 10}, im_single[] = {4, 10},
+          complex_l_single[] = {2, 0, 1, 0, 0, 0, 3, 0};
+    const int is_double = dtype == CHOLMOD_DOUBLE;
+    for (int form = 0; form < 3; form++) {
+        cholmod_common common = {.itype = CHOLMOD_INT, .dtype = dtype};
+        cholmod_factor l = small_factor(CHOLMOD_INT, dtype);
+        cholmod_dense b = small_dense(dtype);
+        b.xtype = form == 0 ? CHOLMOD_COMPLEX : form == 1 ? CHOLMOD_ZOMPLEX : CHOLMOD_REAL;
+        if (form == 0)
+            b.x = is_double ? (void *)both : (void *)both_single;
+        if (form == 1)
+            b.z = is_double ? (void *)im : (void *)im_single;
+        if (form == 2) {
+            l.xtype = CHOLMOD_COMPLEX;
+            l.x = is_double ? (void *)complex_l : (void *)complex_l_single;
+        }
+        cholmod_dense *x = gpusolve_cholmod_solve(CHOLMOD_A, &l, &b, &common);
+        if (CHECK(x != NULL) && CHECK(x->xtype == CHOLMOD_COMPLEX && x->dtype == dtype)) {
+            /* [4 2; 2 10] x = [8 + 4i; 22 + 10i] */
+            const double imaginary = form < 2;
+            CHECK_BELOW(fabs(entry(x, 0) - 1) + fabs(entry(x, 2) - 2), 1e-5);
+            CHECK_BELOW(fabs(entry(x, 1) - imaginary * 20 / 36) + fabs(entry(x, 3) - imaginary * 32 / 36),
+                        1e-5);
+        }
+        mock_free_dense(&x, &common);
+        CHECK(common.malloc_count == 0);
+    }
+}
+
 #endif

@@ -103,15 +103,19 @@ static inline cholmod_dense *mock_allocate_dense(size_t nrow, size_t ncol, size_
     return x;
 }
 
-/* What every test of this header asks for: from complex to zomplex and back, in the precision x has. */
+/* From any xtype to complex or zomplex, in the precision x has. */
 static inline int mock_dense_xtype(int to_xdtype, cholmod_dense *x, cholmod_common *common) {
     cholmod_dense *y = mock_allocate_dense(x->nrow, x->ncol, x->d, to_xdtype, common), swap;
     if (!y || y->dtype != x->dtype)
         return 0;
     const size_t bytes = x->dtype == CHOLMOD_DOUBLE ? sizeof(double) : sizeof(float);
+    const int is_complex = x->xtype == CHOLMOD_COMPLEX;
+    const double zero = 0; /* of either precision */
     for (size_t k = 0; k < x->nzmax; k++) {
-        const char *re = (const char *)x->x + (x->z ? k : 2 * k) * bytes;
-        const char *im = x->z ? (const char *)x->z + k * bytes : re + bytes;
+        const char *re = (const char *)x->x + (is_complex ? 2 * k : k) * bytes;
+        const char *im = is_complex ? re + bytes
+                         : x->z     ? (const char *)x->z + k * bytes
+                                    : (const char *)&zero;
         char *to = (char *)y->x + (y->z ? k : 2 * k) * bytes;
         memcpy(to, re, bytes);
         memcpy(y->z ? (char *)y->z + k * bytes : to + bytes, im, bytes);
