@@ -45,7 +45,7 @@ extern "C" {
     X(GPUSOLVE_INVALID_ARGUMENT, 1, "an argument is invalid")                                      \
     X(GPUSOLVE_INVALID_FACTOR, 2, "the factor's arrays do not describe a Cholesky factor")         \
     X(GPUSOLVE_NOT_POSITIVE_DEFINITE, 3, "the factorisation stopped early: not positive definite") \
-    X(GPUSOLVE_SINGULAR, 4, "a diagonal entry of the factor is zero")                              \
+    X(GPUSOLVE_SINGULAR, 4, "a diagonal entry of the factor is zero, or too small to divide by")   \
     X(GPUSOLVE_NOT_FINITE, 5, "the factor holds a NaN or an infinity")                             \
     X(GPUSOLVE_PATTERN_MISMATCH, 6, "the pattern differs from the one that was planned")           \
     X(GPUSOLVE_TYPE_MISMATCH, 7, "the operands' types do not go together")                         \
@@ -223,6 +223,9 @@ typedef struct gpusolve_factor_data {
  * Immutable once created: any number of threads, each with a handle of the same backend and device, may solve
  * with it at once. A simplicial factor is turned into supernodes.
  *
+ * GPUSOLVE_SINGULAR: a diagonal entry is zero; or, of L L', so small that its reciprocal, or a number of its column divided
+ * by it, overflows (a reciprocal: below 5.6e-309, in single precision 2.9e-39). D of L D L' may be as small as numbers are.
+ *
  * data->in_place = 1, for a host whose memory is too short for a second copy of L: the host backend copies no
  * values and reads x where it is, in every solve, with the same bits. x must stay, unchanged, until the
  * factor is destroyed or refreshed; all other arrays are copied. Solves take two to three times as long with
@@ -339,7 +342,8 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const
 
 /* A dense block of right-hand sides or solutions: entry (i, j) is values[i + j ld] (column-major) or
  * values[i ld + j] (row-major). [host] or, with the CUDA backend, [host or device]: which of the two is
- * detected. */
+ * detected. values is a multiple of the size of a real number (of a part, if complex); in device memory, with a complex
+ * factor, of the size of a complex number. Memory of another device than the handle's is refused. */
 typedef struct gpusolve_dense {
     gpusolve_dtype dtype;
     gpusolve_order order;
@@ -380,8 +384,10 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  *              which the first call with this factor creates (later calls allocate nothing unless
  *              nrhs has grown)
  *   system     which system
- *   b          [in] n x nrhs, the factor's dtype; nrhs = 0 is a quick return
- *   x          [out] n x nrhs; may be b itself (same values, order and ld), else must not overlap it
+ *   b          [in] n x nrhs, the factor's dtype, or complex of its precision if the factor is real; nrhs = 0 is a
+ *              quick return
+ *   x          [out] n x nrhs, b's dtype; may be b itself (same values, order and ld), else must not share a byte
+ *              with it. Columns or rows of one in the padding of the other are fine
  *
  * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there are up to six
  * sets of bits, for the sake of speed, by how many columns are solved at a time: as many as the workspace is for (if they
@@ -398,6 +404,9 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * options.same_bits all columns have the first: 2 to 32 may take up to twice as long then (in single precision, and complex
  * ones, up to five times), and more than 32 four times and longer.
  *
+ * A real factor takes complex columns as real ones, two for each: the real parts and the imaginary parts. On CUDA, blocks in
+ * host memory of which one is column-major are solved two real columns at a time, which takes longer.
+ *
  * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
  * substitution would not reach, for products with blocks of numbers take their zeros along.
  *
@@ -405,7 +414,8 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * nothing, copies nothing to or from the host, and can be captured into a CUDA graph (with a workspace of its
  * own). With b or x in host memory the operands are staged through the workspace and the call returns when x
  * is there. Host: the call returns when x is there.
- * GPUSOLVE_TYPE_MISMATCH: dtype of b or x is not the factor's (a real b with a complex factor, say).
+ * GPUSOLVE_TYPE_MISMATCH: dtype of b does not go with the factor's (a real b with a complex factor, say), or dtype of x is
+ * not b's.
  * GPUSOLVE_TIMED_OUT (CUDA): on the device every wait of one thread block for another ends, after about two
  * seconds at the latest, with NaNs in x. A call that returns when x is there reports it itself. Of an
  * asynchronous call the next one with this workspace that can know reports it (a solve, which has then not
@@ -467,10 +477,13 @@ typedef struct gpusolve_refine_options {
  *   matrix          [in] the A that was factorised, of the factor's dtype and order, on the handle's
  *                   backend
  *   workspace       [in] as in gpusolve_solve; NULL: the handle's own
- *   b, x            [in] [in,out] as in gpusolve_solve, but x must not be b
+ *   b, x            [in] [in,out] as in gpusolve_solve, but x must not be b. A real matrix and factor take complex
+ *                   ones: real and imaginary parts are refined as columns of their own
  *   options         [in, host] NULL for the defaults
- *   backward_error  [out, host] nrhs numbers, or NULL. NaN where b, x or the factor led to one
- *   steps           [out, host] nrhs counts of the corrections kept, or NULL
+ *   backward_error  [out, host] nrhs numbers, or NULL. NaN where b, x or the factor led to one; of a complex column with
+ *                   a real factor the larger one of its parts'
+ *   steps           [out, host] nrhs counts of the corrections kept, or NULL; of its parts likewise
+ *                   b, x, backward_error and steps must not share a byte
  *
  * Blocks until x is there, on either backend (the stopping test is made on the host). Vectors are allocated
  * in the call's workspace on first use.
