@@ -82,8 +82,8 @@ static lattice lattice_of(const gsv_bytes_block *block) {
         return (lattice){0, 0, 1, 0};
     /* A run that starts inside and ends outside holds the last byte there is. So two runs that share a byte
      * outside share that one, too, and only the starts have to be inside. */
-    if (l.pitch > 0 && l.runs - 1 > ((wide)UINT64_MAX - l.start) / l.pitch)
-        l.runs = ((wide)UINT64_MAX - l.start) / l.pitch + 1;
+    if ((unsigned_wide)(block->runs - 1) * block->pitch > UINT64_MAX - start)
+        l.runs = (UINT64_MAX - start) / block->pitch + 1;
     if (l.runs == 1 || l.pitch <= l.run) { /* one long run */
         l.run += (l.runs - 1) * l.pitch;
         l.pitch = l.runs = 1;
@@ -93,7 +93,9 @@ static lattice lattice_of(const gsv_bytes_block *block) {
 
 int gsv_blocks_overlap(const gsv_bytes_block *first_block, const gsv_bytes_block *second_block) {
     const lattice a = lattice_of(first_block), b = lattice_of(second_block);
-    if (a.runs == 0 || b.runs == 0)
+    const wide a_end = a.start + (a.runs - 1) * a.pitch + a.run;
+    const wide b_end = b.start + (b.runs - 1) * b.pitch + b.run;
+    if (a.runs == 0 || b.runs == 0 || a_end <= b.start || b_end <= a.start) /* the usual case */
         return 0;
     const wide d = a.start - b.start, low = -d - (a.run - 1), high = -d + (b.run - 1);
     wide first = -floor_quotient(-low, a.pitch); /* low / a.pitch, rounded up */
