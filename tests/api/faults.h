@@ -36,6 +36,7 @@ typedef struct dense_operands {
 typedef struct world {
     gpusolve_backend backend;
     fault fault;
+    int only_kind;           /* only calls that depend on the kind of the factor */
     int64_t k;               /* the one that fails; 0: none */
     int reached;             /* it did */
     int64_t failures;        /* that were made so far */
