@@ -216,36 +216,37 @@ gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_fact
 
 /* --------------------------------------------------------------------------------------------- values --- */
 
+/* By way of memory on the host, as large as D. */
 static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_factor *device,
-                              const gpusolve_factor_data *data, gsv_message *message) {
+                              const gpusolve_factor_data *data, void *memory, gsv_message *message) {
     if (!factor->has_d)
         return GPUSOLVE_OK;
     const layout l = make_layout(&factor->plan, factor->dtype, 1);
-    void *d = gsv_malloc((size_t)l.size[D], 1);
-    if (!d)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    gsv_import_d(data, d);
-    const cudaError_t error = gsv_cuda_fill((void *)device->plan.d, d, (size_t)l.size[D]);
-    gsv_free(d);
-    return gsv_cuda_check(error, "copying D to the device", message);
+    gsv_import_d(data, memory);
+    return gsv_cuda_check(gsv_cuda_fill((void *)device->plan.d, memory, (size_t)l.size[D]),
+                          "copying D to the device", message);
 }
 
-/* All panels and D, as gsv_cuda_upload says. */
+/* All panels and D, as gsv_cuda_upload says. Memory is asked for before the first number changes. */
 static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *factor, gsv_cuda_factor *device,
                                    const gpusolve_factor_data *data, int *touched) {
     if (factor->plan.l.n == 0)
         return GPUSOLVE_OK;
     const double start = gsv_milliseconds();
+    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
     int32_t *parts = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *parts);
-    if (!parts)
-        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    gpusolve_status status = gsv_cuda_upload(handle, factor, device, data, parts, touched);
+    void *d = factor->has_d ? gsv_malloc((size_t)l.size[D], 1) : NULL;
+    gpusolve_status status =
+        parts && (d || !factor->has_d)
+            ? gsv_cuda_upload(handle, factor, device, data, parts, touched)
+            : gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK)
-        status = copy_d(factor, device, data, &handle->message);
+        status = copy_d(factor, device, data, d, &handle->message);
     const double filled = gsv_milliseconds();
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_place_nodes(factor, device, parts, &handle->message);
     gsv_free(parts);
+    gsv_free(d);
     device->values_ms = filled - start;
     device->form_ms = gsv_milliseconds() - filled;
     return status;
