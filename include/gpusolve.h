@@ -237,10 +237,9 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, con
 
 /*
  * Take new values on the old pattern: the plan and the memory stay. Blocks. Must not run while another thread
- * solves with the factor; on CUDA it waits for the device first. On GPUSOLVE_PATTERN_MISMATCH,
- * GPUSOLVE_NOT_FINITE and other faults of the data the factor is as before. So it is where memory is short, but on
- * CUDA with new triangles that are inverted otherwise than the old ones: then, as after a fault of the device, it may
- * be unusable, and solves with it say so. data->in_place is as it was when the factor was created; with 1 the
+ * solves with the factor; on CUDA it waits for the device first. After any failure the factor is as before, but
+ * on CUDA after a fault of the device, or out of memory for triangles that are inverted otherwise than before:
+ * then it may be unusable, and solves say so. data->in_place is as when the factor was created; with 1 the
  * factor reads data->x from now on, which may be the old array with new numbers, written while nobody solved.
  * CUDA: a graph with solves that was captured before solves with the new values; but where the new triangles
  * are so ill-conditioned, or no longer, that gpusolve_factor_summary says that other ones are inverted in parts,
