@@ -1,11 +1,22 @@
-# A CBLAS for the dense calls on the host: OpenBLAS, or whatever has the reference interface. Sets GPUSOLVE_CBLAS_LIBRARY;
-# without one those calls say that they are not supported.
+# A CBLAS for the dense calls on the host: OpenBLAS, or whatever has the reference interface. The library does not link
+# it, but opens it with dlopen when a dense call first needs it (src/cblas.h). Sets GPUSOLVE_CBLAS_LIBRARY and
+# GPUSOLVE_CBLAS_NAME, the shared library's SONAME; without them those calls say that they are not supported.
 set(GPUSOLVE_CBLAS AUTO CACHE STRING "A CBLAS for dense calls on the host: ON, OFF, or AUTO (where one is found)")
 set_property(CACHE GPUSOLVE_CBLAS PROPERTY STRINGS AUTO ON OFF)
 if(NOT GPUSOLVE_CBLAS STREQUAL "OFF")
-    find_library(GPUSOLVE_CBLAS_LIBRARY NAMES openblas cblas)
+    find_library(GPUSOLVE_CBLAS_LIBRARY NAMES libopenblas.so libcblas.so)
     mark_as_advanced(GPUSOLVE_CBLAS_LIBRARY)
     if(NOT GPUSOLVE_CBLAS_LIBRARY AND GPUSOLVE_CBLAS STREQUAL "ON")
-        message(FATAL_ERROR "GPUSOLVE_CBLAS=ON, but no CBLAS was found")
+        message(FATAL_ERROR "GPUSOLVE_CBLAS=ON, but no shared CBLAS was found")
+    endif()
+endif()
+if(GPUSOLVE_CBLAS_LIBRARY)
+    file(REAL_PATH "${GPUSOLVE_CBLAS_LIBRARY}" GPUSOLVE_CBLAS_PATH)
+    get_filename_component(GPUSOLVE_CBLAS_NAME "${GPUSOLVE_CBLAS_PATH}" NAME)
+    if(CMAKE_OBJDUMP)
+        execute_process(COMMAND "${CMAKE_OBJDUMP}" -p "${GPUSOLVE_CBLAS_PATH}" OUTPUT_VARIABLE headers ERROR_QUIET)
+        if(headers MATCHES "SONAME +([^ \n]+)")
+            set(GPUSOLVE_CBLAS_NAME "${CMAKE_MATCH_1}")
+        endif()
     endif()
 endif()

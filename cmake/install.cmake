@@ -21,10 +21,7 @@ install(FILES "${PROJECT_BINARY_DIR}/gpusolveConfig.cmake" "${PROJECT_BINARY_DIR
 # gpusolve.pc finds its prefix from where it lies, so an installed tree can be moved.
 file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
-set(pc_private_libraries -pthread -lm)
-if(GPUSOLVE_CBLAS_LIBRARY)
-    list(APPEND pc_private_libraries "${GPUSOLVE_CBLAS_LIBRARY}")
-endif()
+set(pc_private_libraries -pthread -ldl -lm)
 if(GPUSOLVE_WITH_CUDA)
     list(APPEND pc_private_libraries "-L${CUDAToolkit_LIBRARY_DIR}" -lcublas -lcudart_static -lstdc++ -ldl -lrt -lpthread)
 endif()

@@ -21,7 +21,8 @@
  *             4 MiB of device memory; for the others, the first size query among them, a cuBLAS handle and 68
  *             MiB, which takes about 0.1 s and cannot be captured.
  *      host   operands in host memory; a call returns when the result is there. Needs a build that found a
- *             CBLAS. Threads are the BLAS's own.
+ *             CBLAS, which the first call opens; it is not opened before. Threads are the BLAS's own. Where
+ *             none can be started a call gives GPUSOLVE_OUT_OF_MEMORY if the CBLAS is not open yet.
  */
 #ifndef GPUSOLVE_DENSE_H
 #define GPUSOLVE_DENSE_H

@@ -1,8 +1,5 @@
 /*
  * The host backend of triangular.h: the recursion over a CBLAS, whose own TRSM and TRMM are the leaves.
- *
- * The prototypes are the reference CBLAS's with 32-bit integers; its enumerations are ints. They stand here
- * because cblas.h has no one place or name among the libraries.
  */
 #include "triangular.h"
 
@@ -10,43 +7,9 @@
 
 #include <string.h>
 
+#include "../cblas.h"
 #include "../memory.h"
 #include "potri.h"
-
-#ifdef GPUSOLVE_WITH_CBLAS
-
-enum {
-    COL_MAJOR = 102,
-    NO_TRANS = 111,
-    TRANS,
-    CONJ_TRANS,
-    UPPER = 121,
-    LOWER = 122,
-    NON_UNIT = 131,
-    LEFT = 141
-};
-
-#define DECLARE(letter, type, scalar)                                                                      \
-    extern void cblas_##letter##gemm(int order, int transa, int transb, int m, int n, int k, scalar alpha, \
-                                     const type *a, int lda, const type *b, int ldb, scalar beta, type *c, \
-                                     int ldc);                                                             \
-    extern void cblas_##letter##trsm(int order, int side, int uplo, int trans, int diag, int m, int n,     \
-                                     scalar alpha, const type *a, int lda, type *b, int ldb);              \
-    extern void cblas_##letter##trmm(int order, int side, int uplo, int trans, int diag, int m, int n,     \
-                                     scalar alpha, const type *a, int lda, type *b, int ldb)
-
-extern void cblas_ssyrk(int order, int uplo, int trans, int n, int k, float alpha, const float *a, int lda,
-                        float beta, float *c, int ldc);
-extern void cblas_dsyrk(int order, int uplo, int trans, int n, int k, double alpha, const double *a, int lda,
-                        double beta, double *c, int ldc);
-extern void cblas_cherk(int order, int uplo, int trans, int n, int k, float alpha, const void *a, int lda,
-                        float beta, void *c, int ldc);
-extern void cblas_zherk(int order, int uplo, int trans, int n, int k, double alpha, const void *a, int lda,
-                        double beta, void *c, int ldc);
-DECLARE(s, float, float);
-DECLARE(d, double, double);
-DECLARE(c, void, const void *);
-DECLARE(z, void, const void *);
 
 static const char *offset(const gsv_triangular *p, const void *base, int64_t numbers) {
     return (const char *)base + numbers * gsv_number_bytes(p->dtype);
@@ -54,9 +17,9 @@ static const char *offset(const gsv_triangular *p, const void *base, int64_t num
 
 static gpusolve_status multiply(void *context, const gsv_triangular *p, int64_t to, int64_t to_size,
                                 int64_t from, int64_t from_size, gsv_number alpha, gsv_number beta) {
-    (void)context;
+    const gsv_cblas *blas = context;
     const int left = p->side == GPUSOLVE_LEFT;
-    const int trans = NO_TRANS + (int)p->trans, lda = (int)p->lda, ldb = (int)p->ldb;
+    const int trans = GSV_NO_TRANS + (int)p->trans, lda = (int)p->lda, ldb = (int)p->ldb;
     const void *a = offset(p, p->a, gsv_place_in_a(p, to, from));
     const void *b = offset(p, p->b, gsv_place_in_b(p, from));
     void *c = (char *)offset(p, p->b, gsv_place_in_b(p, to));
@@ -64,21 +27,21 @@ static gpusolve_status multiply(void *context, const gsv_triangular *p, int64_t 
     const int m = (int)(left ? to_size : p->vectors), n = (int)(left ? p->vectors : to_size);
     const int k = (int)from_size;
     const void *first = left ? a : b, *second = left ? b : a;
-    const int ta = left ? trans : NO_TRANS, tb = left ? NO_TRANS : trans;
+    const int ta = left ? trans : GSV_NO_TRANS, tb = left ? GSV_NO_TRANS : trans;
     const int ld1 = left ? lda : ldb, ld2 = left ? ldb : lda;
     const float alpha_c[2] = {(float)alpha.re, (float)alpha.im}, beta_c[2] = {(float)beta.re, (float)beta.im};
     switch (p->dtype) {
     case GPUSOLVE_FLOAT:
-        cblas_sgemm(COL_MAJOR, ta, tb, m, n, k, alpha_c[0], first, ld1, second, ld2, beta_c[0], c, ldb);
+        blas->sgemm(GSV_COL_MAJOR, ta, tb, m, n, k, alpha_c[0], first, ld1, second, ld2, beta_c[0], c, ldb);
         break;
     case GPUSOLVE_DOUBLE:
-        cblas_dgemm(COL_MAJOR, ta, tb, m, n, k, alpha.re, first, ld1, second, ld2, beta.re, c, ldb);
+        blas->dgemm(GSV_COL_MAJOR, ta, tb, m, n, k, alpha.re, first, ld1, second, ld2, beta.re, c, ldb);
         break;
     case GPUSOLVE_COMPLEX_FLOAT:
-        cblas_cgemm(COL_MAJOR, ta, tb, m, n, k, alpha_c, first, ld1, second, ld2, beta_c, c, ldb);
+        blas->cgemm(GSV_COL_MAJOR, ta, tb, m, n, k, alpha_c, first, ld1, second, ld2, beta_c, c, ldb);
         break;
     case GPUSOLVE_COMPLEX_DOUBLE:
-        cblas_zgemm(COL_MAJOR, ta, tb, m, n, k, &alpha, first, ld1, second, ld2, &beta, c, ldb);
+        blas->zgemm(GSV_COL_MAJOR, ta, tb, m, n, k, &alpha, first, ld1, second, ld2, &beta, c, ldb);
         break;
     }
     return GPUSOLVE_OK;
@@ -86,9 +49,9 @@ static gpusolve_status multiply(void *context, const gsv_triangular *p, int64_t 
 
 static gpusolve_status leaf(void *context, const gsv_triangular *p, int64_t start, int64_t size,
                             gsv_number alpha) {
-    (void)context;
-    const int side = LEFT + (int)p->side, uplo = p->uplo == GPUSOLVE_LOWER ? LOWER : UPPER;
-    const int trans = NO_TRANS + (int)p->trans, diag = NON_UNIT + (int)p->diag;
+    const gsv_cblas *blas = context;
+    const int side = GSV_LEFT + (int)p->side, uplo = p->uplo == GPUSOLVE_LOWER ? GSV_LOWER : GSV_UPPER;
+    const int trans = GSV_NO_TRANS + (int)p->trans, diag = GSV_NON_UNIT + (int)p->diag;
     const int m = (int)(p->side == GPUSOLVE_LEFT ? size : p->vectors);
     const int n = (int)(p->side == GPUSOLVE_LEFT ? p->vectors : size);
     const int lda = (int)p->lda, ldb = (int)p->ldb, solve = p->operation == GSV_SOLVE;
@@ -97,19 +60,20 @@ static gpusolve_status leaf(void *context, const gsv_triangular *p, int64_t star
     const float alpha_c[2] = {(float)alpha.re, (float)alpha.im};
     switch (p->dtype) {
     case GPUSOLVE_FLOAT:
-        (solve ? cblas_strsm : cblas_strmm)(COL_MAJOR, side, uplo, trans, diag, m, n, alpha_c[0], a, lda, b,
-                                            ldb);
+        (solve ? blas->strsm : blas->strmm)(GSV_COL_MAJOR, side, uplo, trans, diag, m, n, alpha_c[0], a, lda,
+                                            b, ldb);
         break;
     case GPUSOLVE_DOUBLE:
-        (solve ? cblas_dtrsm : cblas_dtrmm)(COL_MAJOR, side, uplo, trans, diag, m, n, alpha.re, a, lda, b,
+        (solve ? blas->dtrsm : blas->dtrmm)(GSV_COL_MAJOR, side, uplo, trans, diag, m, n, alpha.re, a, lda, b,
                                             ldb);
         break;
     case GPUSOLVE_COMPLEX_FLOAT:
-        (solve ? cblas_ctrsm : cblas_ctrmm)(COL_MAJOR, side, uplo, trans, diag, m, n, alpha_c, a, lda, b,
+        (solve ? blas->ctrsm : blas->ctrmm)(GSV_COL_MAJOR, side, uplo, trans, diag, m, n, alpha_c, a, lda, b,
                                             ldb);
         break;
     case GPUSOLVE_COMPLEX_DOUBLE:
-        (solve ? cblas_ztrsm : cblas_ztrmm)(COL_MAJOR, side, uplo, trans, diag, m, n, &alpha, a, lda, b, ldb);
+        (solve ? blas->ztrsm : blas->ztrmm)(GSV_COL_MAJOR, side, uplo, trans, diag, m, n, &alpha, a, lda, b,
+                                            ldb);
         break;
     }
     return GPUSOLVE_OK;
@@ -127,7 +91,10 @@ static int64_t stop_for(const gsv_triangular *p) {
 }
 
 gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha) {
-    (void)handle;
+    const gsv_cblas *blas;
+    const gpusolve_status status = gsv_cblas_open(&blas, &handle->message);
+    if (status != GPUSOLVE_OK)
+        return status;
     if (alpha.re == 0 && alpha.im == 0) {
         const int left = p->side == GPUSOLVE_LEFT;
         const int64_t m = left ? p->order : p->vectors, n = left ? p->vectors : p->order;
@@ -135,7 +102,7 @@ gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangula
             memset((char *)offset(p, p->b, j * p->ldb), 0, (size_t)(m * gsv_number_bytes(p->dtype)));
         return GPUSOLVE_OK;
     }
-    const gsv_triangular_backend backend = {NULL, stop_for(p), multiply, leaf};
+    const gsv_triangular_backend backend = {(void *)blas, stop_for(p), multiply, leaf};
     return gsv_triangular_run(p, alpha, &backend);
 }
 
@@ -169,22 +136,26 @@ static gpusolve_status copy_triangle(void *context, gpusolve_dtype dtype, gpusol
 
 static gpusolve_status rank_k(void *context, gpusolve_dtype dtype, gpusolve_uplo uplo, int trans, int64_t n,
                               int64_t k, const void *a, int64_t lda, double beta, void *c, int64_t ldc) {
-    (void)context;
-    const int fill = uplo == GPUSOLVE_LOWER ? LOWER : UPPER;
-    const int real = trans ? TRANS : NO_TRANS, op = trans ? CONJ_TRANS : NO_TRANS;
+    const gsv_cblas *blas;
+    gpusolve_handle *handle = context;
+    const gpusolve_status status = gsv_cblas_open(&blas, &handle->message); /* long open */
+    if (status != GPUSOLVE_OK)
+        return status;
+    const int fill = uplo == GPUSOLVE_LOWER ? GSV_LOWER : GSV_UPPER;
+    const int real = trans ? GSV_TRANS : GSV_NO_TRANS, op = trans ? GSV_CONJ_TRANS : GSV_NO_TRANS;
     const int order = (int)n, depth = (int)k, ld_a = (int)lda, ld_c = (int)ldc;
     switch (dtype) {
     case GPUSOLVE_FLOAT:
-        cblas_ssyrk(COL_MAJOR, fill, real, order, depth, 1, a, ld_a, (float)beta, c, ld_c);
+        blas->ssyrk(GSV_COL_MAJOR, fill, real, order, depth, 1, a, ld_a, (float)beta, c, ld_c);
         break;
     case GPUSOLVE_DOUBLE:
-        cblas_dsyrk(COL_MAJOR, fill, real, order, depth, 1, a, ld_a, beta, c, ld_c);
+        blas->dsyrk(GSV_COL_MAJOR, fill, real, order, depth, 1, a, ld_a, beta, c, ld_c);
         break;
     case GPUSOLVE_COMPLEX_FLOAT:
-        cblas_cherk(COL_MAJOR, fill, op, order, depth, 1, a, ld_a, (float)beta, c, ld_c);
+        blas->cherk(GSV_COL_MAJOR, fill, op, order, depth, 1, a, ld_a, (float)beta, c, ld_c);
         break;
     case GPUSOLVE_COMPLEX_DOUBLE:
-        cblas_zherk(COL_MAJOR, fill, op, order, depth, 1, a, ld_a, beta, c, ld_c);
+        blas->zherk(GSV_COL_MAJOR, fill, op, order, depth, 1, a, ld_a, beta, c, ld_c);
         break;
     }
     return GPUSOLVE_OK;
@@ -217,7 +188,10 @@ static int64_t first_zero(const gsv_inverse_problem *p) {
 enum { TILE = 64 };
 
 gpusolve_status gsv_inverse_host(gpusolve_handle *handle, const gsv_inverse_problem *p) {
-    gpusolve_status status = gsv_inverse_judge(handle, first_zero(p));
+    const gsv_cblas *blas;
+    gpusolve_status status = gsv_cblas_open(&blas, &handle->message); /* before A changes */
+    if (status == GPUSOLVE_OK)
+        status = gsv_inverse_judge(handle, first_zero(p));
     if (status != GPUSOLVE_OK)
         return status;
     void *tile = gsv_malloc(TILE * TILE, (size_t)gsv_number_bytes(p->dtype));
@@ -228,20 +202,3 @@ gpusolve_status gsv_inverse_host(gpusolve_handle *handle, const gsv_inverse_prob
     gsv_free(tile);
     return status;
 }
-
-#else
-
-gpusolve_status gsv_inverse_host(gpusolve_handle *handle, const gsv_inverse_problem *p) {
-    (void)p;
-    return gsv_fail(&handle->message, GPUSOLVE_NOT_SUPPORTED,
-                    "dense calls on the host need a library that was built with a CBLAS");
-}
-
-gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha) {
-    (void)p;
-    (void)alpha;
-    return gsv_fail(&handle->message, GPUSOLVE_NOT_SUPPORTED,
-                    "dense calls on the host need a library that was built with a CBLAS");
-}
-
-#endif

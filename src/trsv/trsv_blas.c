@@ -1,7 +1,5 @@
 /*
- * op(A) x = b with host pointers: CBLAS's own trsv. The prototypes are the reference CBLAS's with 32-bit
- * integers; its enumerations are ints. They stand here because cblas.h has no one place or name among the
- * libraries.
+ * op(A) x = b with host pointers: CBLAS's own trsv.
  *
  * A CBLAS may count from one end of x to the other in 32 bits, and OpenBLAS does so if incx < 0: its pointer is
  * then 2^32 numbers off. A vector that is longer than that goes through a copy without gaps.
@@ -11,37 +9,25 @@
 #include <limits.h>
 #include <string.h>
 
+#include "../cblas.h"
 #include "../memory.h"
 #include "../trsm/dense_checks.h"
 
-#ifdef GPUSOLVE_WITH_CBLAS
-
-enum { COL_MAJOR = 102, NO_TRANS = 111, UPPER = 121, LOWER = 122, NON_UNIT = 131 };
-
-extern void cblas_strsv(int order, int uplo, int trans, int diag, int n, const float *a, int lda, float *x,
-                        int incx);
-extern void cblas_dtrsv(int order, int uplo, int trans, int diag, int n, const double *a, int lda, double *x,
-                        int incx);
-extern void cblas_ctrsv(int order, int uplo, int trans, int diag, int n, const void *a, int lda, void *x,
-                        int incx);
-extern void cblas_ztrsv(int order, int uplo, int trans, int diag, int n, const void *a, int lda, void *x,
-                        int incx);
-
-static void solve(const gsv_trsv *p) {
-    const int uplo = p->uplo == GPUSOLVE_LOWER ? LOWER : UPPER, trans = NO_TRANS + (int)p->trans;
-    const int diag = NON_UNIT + (int)p->diag, n = (int)p->n, lda = (int)p->lda, incx = (int)p->incx;
+static void solve(const gsv_cblas *blas, const gsv_trsv *p) {
+    const int uplo = p->uplo == GPUSOLVE_LOWER ? GSV_LOWER : GSV_UPPER, trans = GSV_NO_TRANS + (int)p->trans;
+    const int diag = GSV_NON_UNIT + (int)p->diag, n = (int)p->n, lda = (int)p->lda, incx = (int)p->incx;
     switch (p->dtype) {
     case GPUSOLVE_FLOAT:
-        cblas_strsv(COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
+        blas->strsv(GSV_COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
         break;
     case GPUSOLVE_DOUBLE:
-        cblas_dtrsv(COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
+        blas->dtrsv(GSV_COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
         break;
     case GPUSOLVE_COMPLEX_FLOAT:
-        cblas_ctrsv(COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
+        blas->ctrsv(GSV_COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
         break;
     case GPUSOLVE_COMPLEX_DOUBLE:
-        cblas_ztrsv(COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
+        blas->ztrsv(GSV_COL_MAJOR, uplo, trans, diag, n, p->a, lda, p->x, incx);
         break;
     }
 }
@@ -57,9 +43,13 @@ static void copy(const gsv_trsv *p, char *packed, int back) {
 }
 
 gpusolve_status gsv_trsv_blas(gpusolve_handle *handle, const gsv_trsv *p) {
+    const gsv_cblas *blas;
+    const gpusolve_status status = gsv_cblas_open(&blas, &handle->message);
+    if (status != GPUSOLVE_OK)
+        return status;
     const int64_t step = p->incx < 0 ? -p->incx : p->incx;
     if ((p->n - 1) * step < INT_MAX / 2) { /* complex numbers may be counted twice */
-        solve(p);
+        solve(blas, p);
         return GPUSOLVE_OK;
     }
     char *packed = gsv_malloc((size_t)p->n, (size_t)gsv_number_bytes(p->dtype));
@@ -69,18 +59,8 @@ gpusolve_status gsv_trsv_blas(gpusolve_handle *handle, const gsv_trsv *p) {
     dense.x = packed;
     dense.incx = p->incx < 0 ? -1 : 1;
     copy(p, packed, 0);
-    solve(&dense);
+    solve(blas, &dense);
     copy(p, packed, 1);
     gsv_free(packed);
     return GPUSOLVE_OK;
 }
-
-#else
-
-gpusolve_status gsv_trsv_blas(gpusolve_handle *handle, const gsv_trsv *p) {
-    (void)p;
-    return gsv_fail(&handle->message, GPUSOLVE_NOT_SUPPORTED,
-                    "dense calls on the host: this build has no CBLAS");
-}
-
-#endif
