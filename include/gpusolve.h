@@ -205,12 +205,13 @@ typedef struct gpusolve_factor_data {
     const void *x; /* [xsize] numbers of dtype; with z: the real parts alone */
     const void *z; /* NULL, or the imaginary parts [xsize] of a split-complex (zomplex) factor */
     int in_place; /* 0 (default): x is copied. 1: x is borrowed for as long as the factor lives (see below) */
+    int allow_fill; /* 1: fill up an incomplete simplicial factor, however much that takes; 0 (default) (see below) */
 } gpusolve_factor_data;
 
 /* clang-format off */
 #define GPUSOLVE_FACTOR_DATA_INIT                                                                            \
     {sizeof(gpusolve_factor_data), GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE, GPUSOLVE_INT32, 0, 0, NULL,      \
-     0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0}
+     0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0}
 /* clang-format on */
 
 /*
@@ -225,6 +226,12 @@ typedef struct gpusolve_factor_data {
  *
  * GPUSOLVE_SINGULAR: a diagonal entry is zero; or, of L L', so small that its reciprocal, or a number of its column divided
  * by it, overflows (a reciprocal: below 5.6e-309, in single precision 2.9e-39). D of L D L' may be as small as numbers are.
+ *
+ * A simplicial factor is completed: a row of a column is also one of its parent, the column of the first row below the
+ * diagonal, as in every Cholesky factor. What was not given is stored as zeros, which leave the solution as it is. Of a
+ * factor that cholmod_factorize has made that is nothing or little. An incomplete factor (of an incomplete Cholesky
+ * factorisation, say) would take as much memory and time as a complete one: if the entries become more than 4 times those
+ * that were given, GPUSOLVE_INVALID_FACTOR, which takes no longer than reading it, unless data->allow_fill is 1.
  *
  * data->in_place = 1, for a host whose memory is too short for a second copy of L: the host backend copies no
  * values and reads x where it is, in every solve, with the same bits. x must stay, unchanged, until the

@@ -73,6 +73,9 @@ static gpusolve_status check_pointers(const gpusolve_factor_data *data, gsv_mess
     if (data->in_place != 0 && data->in_place != 1)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->in_place: is %d, not 0 or 1",
                         data->in_place);
+    if (data->allow_fill != 0 && data->allow_fill != 1)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->allow_fill: is %d, not 0 or 1",
+                        data->allow_fill);
     if (data->in_place && (!super || data->z))
         return gsv_fail(message, GPUSOLVE_NOT_SUPPORTED,
                         "data->in_place: only a supernodal factor without z can be read in place");

@@ -4,7 +4,9 @@
  *   Closing.  A column's parent is the first row below its diagonal. In a Cholesky factor the rows of a
  * column, itself apart, are contained in the rows of its parent; a factor from which zeros were dropped may
  * have lost some of them. Columns are visited in ascending order, children before parents, and each takes in
- * the rows that its children have and it has not. Those places hold explicit zeros. Chains.  A column whose
+ * the rows that its children have and it has not. Those places hold explicit zeros. An incomplete factor would fill up
+ * so: unless data->allow_fill is set, it is refused at the column at which there are MOST_FILL times as many entries as
+ * were given, before more of them are made. Chains.  A column whose
  * rows are those of the column before, less that column itself, belongs to the same supernode and shares the
  * storage of its rows. So memory is needed for one list of rows a supernode, not one a column. No explicit
  * zero arises here. Relaxing.  A supernode is merged with the one right behind it, where its parent is, when
@@ -22,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_FILL = 4 };
+
 /* The columns that have been visited: rows of j are list[start[j]] .. list[start[j] + count[j] - 1], j first.
  */
 typedef struct columns {
@@ -32,6 +36,7 @@ typedef struct columns {
     int32_t *stamp;           /* stamp[i] == j: row i is known to be in column j */
     int32_t *list;
     int64_t used, capacity;
+    int64_t given, closed; /* entries: of all columns as they came, and of the visited ones as they are */
 } columns;
 
 /* A run of adjacent columns with the same rows below it. */
@@ -147,6 +152,12 @@ static gpusolve_status visit_column(columns *c, const gpusolve_factor_data *data
         c->used -= c->count[j];
         c->start[j] = c->start[j - 1] + 1;
     }
+    c->closed += c->count[j];
+    if (!data->allow_fill && c->closed > MOST_FILL * c->given)
+        return gsv_fail(message, GPUSOLVE_INVALID_FACTOR,
+                        "data->i: the factor is incomplete: %lld entries are given, and its columns up to %d "
+                        "have %lld when they are filled up (data->allow_fill allows it)",
+                        (long long)c->given, (int)j, (long long)c->closed);
     if (c->count[j] > 1) {
         const int32_t parent = c->list[c->start[j] + 1];
         c->sibling[j] = c->child[parent];
@@ -244,6 +255,8 @@ gpusolve_status gsv_simplicial_structure(const gpusolve_factor_data *data, gsv_s
                                          gsv_message *message) {
     columns c;
     gpusolve_status status = columns_create(&c, structure->n) ? GPUSOLVE_OK : no_memory(message);
+    for (int32_t j = 0; j < c.n && !status; j++)
+        c.given += gsv_simplicial_column(data, j).count;
     for (int32_t j = 0; j < c.n && !status; j++)
         status = visit_column(&c, data, j, message);
     supernode *nodes = NULL;

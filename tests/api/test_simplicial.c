@@ -189,6 +189,7 @@ static pattern random_pattern(int32_t n, int64_t sparsity, uint64_t *state) {
     a.data.p = a.p;
     a.data.i = a.i;
     a.data.x = a.x;
+    a.data.allow_fill = 1;
     return a;
 }
 
@@ -247,19 +248,42 @@ static void check_against_closed(const pattern *a) {
     free(closed);
 }
 
+/* Without allow_fill: refused exactly if the closed pattern has more than 4 times the entries. */
+static int check_fill(const pattern *a) {
+    unsigned char *closed = malloc((size_t)a->n * (size_t)a->n);
+    REQUIRE(closed != NULL);
+    const int too_many = close_pattern(a, closed) > 4 * (int64_t)a->p[a->n];
+    gpusolve_factor_data data = a->data;
+    gsv_structure structure;
+    gsv_message message = {""};
+    data.allow_fill = 0;
+    const gpusolve_status status = gsv_import_structure(&data, testing_pool(2), &structure, &message);
+    CHECK_STATUS(status, too_many ? GPUSOLVE_INVALID_FACTOR : GPUSOLVE_OK);
+    if (status == GPUSOLVE_OK)
+        gsv_structure_free(&structure);
+    else
+        CHECK(strstr(message.text, "data->i: the factor is incomplete") != NULL);
+    free(closed);
+    return too_many;
+}
+
 static void test_random_patterns(void) {
     uint64_t state = 88172645463325252u;
+    int refused = 0;
     for (int trial = 0; trial < 400; trial++) {
         pattern a = random_pattern((int32_t)(1 + testing_random_below(&state, 60)),
                                    2 + testing_random_below(&state, 40), &state);
         testing_in("random pattern %d, n %d, %d entries", trial, a.n, a.p[a.n]);
         check_against_closed(&a);
+        refused += check_fill(&a);
         check_conversion(&a.data);
         gpusolve_factor_data wide = copy_factor(&a.data, GPUSOLVE_INT64, GPUSOLVE_COMPLEX_DOUBLE, 1);
         check_conversion(&wide);
         free_factor(&wide);
         free_pattern(&a);
     }
+    testing_in("random patterns");
+    CHECK(refused > 0 && refused < 400);
 }
 
 /* An arrow that points up: one column with all rows, the others with none, closes to a full triangle. */
@@ -283,12 +307,68 @@ static void test_shapes(void) {
         a.data.xsize = count;
         testing_in("shape %d", shape);
         check_against_closed(&a);
+        CHECK(check_fill(&a) == (shape == 2));
         const int64_t stored = check_conversion(&a.data);
         if (shape == 0)
             CHECK(stored == ORDER); /* diagonal: a forest of ORDER roots */
         if (shape == 2)
             CHECK(stored == ORDER * (ORDER + 1) / 2);
         free_pattern(&a);
+    }
+}
+
+/* L of an incomplete factorisation without fill: that of a grid in its natural order has 3 entries a column, and complete
+ * ones have `side` and more. */
+static void test_incomplete(void) {
+    for (int32_t side = 2; side <= 1024; side *= 2) {
+        const int32_t n = side * side;
+        int32_t *p = malloc(((size_t)n + 1) * sizeof *p), *i = malloc(3 * (size_t)n * sizeof *i), count = 0;
+        double *x = malloc(3 * (size_t)n * sizeof *x);
+        REQUIRE(p && i && x);
+        for (int32_t j = 0; j < n; j++) {
+            p[j] = count;
+            const int32_t rows[] = {j, j % side + 1 < side ? j + 1 : n, j + side};
+            for (int k = 0; k < 3; k++)
+                if (rows[k] < n) {
+                    i[count] = rows[k];
+                    x[count++] = k == 0 ? 2 : -0.5;
+                }
+        }
+        p[n] = count;
+        gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
+        data.kind = GPUSOLVE_SIMPLICIAL_LL;
+        data.n = data.minor = n;
+        data.xsize = count;
+        data.p = p;
+        data.i = i;
+        data.x = x;
+        testing_in("incomplete factor of a grid of %d", (int)side);
+        gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_HOST, 2);
+        gpusolve_info info = {.size = sizeof info};
+        gpusolve_factor *factor = NULL;
+        const int64_t live = gsv_live_allocations();
+        if (side >= 16) {
+            char given[32];
+            snprintf(given, sizeof given, "%d entries are given", (int)count);
+            CHECK_REFUSED(handle, gpusolve_query(handle, &data, 1, &info), GPUSOLVE_INVALID_FACTOR, given);
+            CHECK_REFUSED(handle, gpusolve_factor_create(handle, &data, &factor), GPUSOLVE_INVALID_FACTOR,
+                          "data->allow_fill");
+            CHECK(factor == NULL && gsv_live_allocations() == live);
+            data.allow_fill = 1;
+        }
+        if (side <= 64) {
+            CHECK_STATUS(gpusolve_query(handle, &data, 1, &info), GPUSOLVE_OK);
+            CHECK_STATUS(gpusolve_factor_create(handle, &data, &factor), GPUSOLVE_OK);
+            CHECK(info.nnz_l > (side >= 16 ? 4 * count : count));
+        }
+        data.allow_fill = 2;
+        CHECK_REFUSED(handle, gpusolve_query(handle, &data, 1, &info), GPUSOLVE_INVALID_ARGUMENT,
+                      "data->allow_fill");
+        gpusolve_factor_destroy(factor);
+        gpusolve_destroy(handle);
+        free(p);
+        free(i);
+        free(x);
     }
 }
 
@@ -301,6 +381,7 @@ int main(void) {
     test_updated(&common);
     test_random_patterns();
     test_shapes();
+    test_incomplete();
     cholmod_finish(&common);
     CHECK(common.malloc_count == 0);
     CHECK(gsv_live_allocations() == testing_pool_allocations);
