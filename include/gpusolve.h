@@ -231,7 +231,7 @@ typedef struct gpusolve_factor_data {
  * diagonal, as in every Cholesky factor. What was not given is stored as zeros, which leave the solution as it is. Of a
  * factor that cholmod_factorize has made that is nothing or little. An incomplete factor (of an incomplete Cholesky
  * factorisation, say) would take as much memory and time as a complete one: if the entries become more than 4 times those
- * that were given, GPUSOLVE_INVALID_FACTOR, which takes no longer than reading it, unless data->allow_fill is 1.
+ * that were given, GPUSOLVE_INVALID_FACTOR, before more of them are counted or stored, unless data->allow_fill is 1.
  *
  * data->in_place = 1, for a host whose memory is too short for a second copy of L: the host backend copies no
  * values and reads x where it is, in every solve, with the same bits. x must stay, unchanged, until the
