@@ -56,7 +56,8 @@ extern "C" {
     X(GPUSOLVE_NO_DEVICE, 12, "no usable CUDA device")                                             \
     X(GPUSOLVE_CUDA_ERROR, 13, "a CUDA call failed")                                               \
     X(GPUSOLVE_INTERNAL_ERROR, 14, "internal error")                                               \
-    X(GPUSOLVE_TIMED_OUT, 15, "a solve gave up waiting on the device: its x has NaNs")
+    X(GPUSOLVE_TIMED_OUT, 15, "a solve gave up waiting on the device: its x has NaNs")             \
+    X(GPUSOLVE_BUSY, 16, "the handle is in use by another thread")
 
 typedef enum gpusolve_status {
 #define GPUSOLVE_STATUS_ENUM(name, value, message) name = value,
@@ -132,6 +133,9 @@ typedef struct gpusolve_options {
  *   options  [in, host]  NULL for the defaults
  * GPUSOLVE_NO_DEVICE: backend CUDA was asked for and there is no usable device or no CUDA in this build.
  * Without a handle there is no last error: the status says it all.
+ * GPUSOLVE_BUSY: any call that finds another thread inside a call with the same handle returns this and does
+ * nothing else; the last error is not changed. In a forked child a handle stays busy if another thread was inside
+ * a call with it at the time of the fork. gpusolve_destroy and the functions that return no status do not check.
  */
 GPUSOLVE_API gpusolve_status gpusolve_create(gpusolve_handle **handle, const gpusolve_options *options);
 

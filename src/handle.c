@@ -82,6 +82,24 @@ gpusolve_status gpusolve_create(gpusolve_handle **handle, const gpusolve_options
     return GPUSOLVE_OK;
 }
 
+gsv_turn gsv_turn_take(gpusolve_handle *handle) {
+    static _Thread_local char here; /* each thread has one, at another address */
+    const uintptr_t me = (uintptr_t)&here;
+    uintptr_t nobody = 0;
+    if (!handle)
+        return (gsv_turn){NULL, GPUSOLVE_INVALID_ARGUMENT};
+    if (__atomic_load_n(&handle->user, __ATOMIC_RELAXED) == me)
+        return (gsv_turn){NULL, GPUSOLVE_OK}; /* an outer call has the turn */
+    if (__atomic_compare_exchange_n(&handle->user, &nobody, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return (gsv_turn){handle, GPUSOLVE_OK};
+    return (gsv_turn){NULL, GPUSOLVE_BUSY};
+}
+
+void gsv_turn_end(gsv_turn *turn) {
+    if (turn->handle)
+        __atomic_store_n(&turn->handle->user, 0, __ATOMIC_RELEASE);
+}
+
 void gsv_handle_wait(const gpusolve_handle *handle) {
 #ifdef GPUSOLVE_WITH_CUDA
     if (handle->backend == GPUSOLVE_BACKEND_CUDA)
@@ -120,8 +138,7 @@ const char *gpusolve_get_device_name(const gpusolve_handle *handle) {
 }
 
 gpusolve_status gpusolve_set_stream(gpusolve_handle *handle, void *stream) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     if (handle->backend == GPUSOLVE_BACKEND_CUDA)
         handle->stream = stream;
     return GPUSOLVE_OK;

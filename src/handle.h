@@ -2,6 +2,8 @@
 #ifndef GSV_HANDLE_H
 #define GSV_HANDLE_H
 
+#include <stdint.h>
+
 #include "message.h"
 
 #ifdef __cplusplus
@@ -30,7 +32,25 @@ struct gpusolve_handle {
     void (*dense_destroy)(struct gpusolve_handle *handle); /* NULL where dense is */
     gsv_message message;
     gpusolve_workspace *own[GSV_OWN_WORKSPACES]; /* most recently used first */
+    uintptr_t user; /* the thread inside a public call, as gsv_turn_take names it; 0: none. Atomic */
 };
+
+/* A public call's turn with the handle. */
+typedef struct gsv_turn {
+    gpusolve_handle *handle; /* to be given back at the end, or NULL */
+    gpusolve_status status;
+} gsv_turn;
+
+/* GPUSOLVE_BUSY if another thread is inside a call with the handle, GPUSOLVE_INVALID_ARGUMENT if it is NULL. The library
+ * itself calls public functions inside public ones: a thread that is inside comes in once more. */
+gsv_turn gsv_turn_take(gpusolve_handle *handle);
+void gsv_turn_end(gsv_turn *turn);
+
+/* First in every public function that has a handle and returns a status: the turn ends when the function returns. */
+#define GSV_ENTER(handle)                                                                  \
+    __attribute__((cleanup(gsv_turn_end))) gsv_turn gsv_turn_here = gsv_turn_take(handle); \
+    if (gsv_turn_here.status != GPUSOLVE_OK)                                               \
+    return gsv_turn_here.status
 
 /* Return when nothing that was queued on the handle's stream runs any more; at once on the host. */
 void gsv_handle_wait(const gpusolve_handle *handle);

@@ -2,8 +2,7 @@
 #include "handle.h"
 
 gpusolve_status gpusolve_report(gpusolve_handle *handle, gpusolve_status status, const char *text) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     if (status == GPUSOLVE_OK)
         return status;
     return gsv_fail(&handle->message, status, "%s", text ? text : gpusolve_status_message(status));

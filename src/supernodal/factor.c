@@ -66,8 +66,7 @@ gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_f
     static _Atomic uint64_t last_id;
     if (factor)
         *factor = NULL;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = check_data(data, &handle->message);
     if (status)
         return status;
@@ -106,8 +105,7 @@ static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_
 
 gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                         const gpusolve_factor_data *data) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gsv_message *message = &handle->message;
     const double start = gsv_milliseconds();
     gpusolve_status status = gsv_check_factor_owner(handle, factor);
@@ -170,8 +168,7 @@ static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusol
 
 gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data, int64_t max_nrhs,
                                gpusolve_info *info) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = check_data(data, &handle->message);
     if (!status && max_nrhs < 0)
         status =
@@ -197,8 +194,7 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
 
 gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t max_nrhs,
                                      gpusolve_info *info) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = gsv_check_factor_owner(handle, factor);
     if (!status)
         status = gsv_check_max_nrhs(&factor->plan, factor->dtype, 0, max_nrhs, &handle->message);

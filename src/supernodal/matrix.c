@@ -319,8 +319,7 @@ gpusolve_status gpusolve_matrix_create(gpusolve_handle *handle, const gpusolve_m
                                        gpusolve_matrix **matrix) {
     if (matrix)
         *matrix = NULL;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = check_fields(data, &handle->message);
     if (!status)
         status = check_alignment(data, &handle->message);

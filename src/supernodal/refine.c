@@ -270,8 +270,7 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
                                 const gpusolve_dense *b, const gpusolve_dense *x,
                                 const gpusolve_refine_options *options, double *backward_error, int *steps) {
     static const gpusolve_refine_options defaults = GPUSOLVE_REFINE_OPTIONS_INIT;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     if (!options)
         options = &defaults;
     const results to = {backward_error, steps};

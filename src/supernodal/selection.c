@@ -284,8 +284,7 @@ gpusolve_status gpusolve_selection_create(gpusolve_handle *handle, const gpusolv
                                           gpusolve_selection **selection) {
     if (selection)
         *selection = NULL;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status =
         check_arguments(handle, factor, system, b_count, b_rows, x_count, x_rows, max_nrhs, selection);
     if (status)
@@ -360,8 +359,7 @@ static gpusolve_status check_selection(gpusolve_handle *handle, const gpusolve_s
 
 gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle, const gpusolve_selection *selection,
                                             gpusolve_selection_info *info) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = check_selection(handle, selection);
     if (status)
         return status;
@@ -425,8 +423,7 @@ static gpusolve_status solve_blocks(gpusolve_handle *handle, const gpusolve_sele
 gpusolve_status gpusolve_solve_selected(gpusolve_handle *handle, const gpusolve_factor *factor,
                                         gpusolve_selection *selection, const gpusolve_dense *b,
                                         const gpusolve_dense *x) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gsv_view view = GSV_AS_IT_IS;
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)

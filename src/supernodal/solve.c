@@ -44,8 +44,7 @@ static gpusolve_status solve_columns(gpusolve_handle *handle, const gpusolve_fac
 gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, gpusolve_system system, const gpusolve_dense *b,
                                const gpusolve_dense *x) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gsv_view view = GSV_AS_IT_IS;
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)

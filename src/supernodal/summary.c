@@ -100,8 +100,7 @@ static void add_levels(const gsv_plan *plan, gsv_text *text) {
 
 gpusolve_status gpusolve_factor_summary(gpusolve_handle *handle, const gpusolve_factor *factor, char *text,
                                         size_t bytes, size_t *needed) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = gsv_check_factor_owner(handle, factor);
     if (status)
         return status;

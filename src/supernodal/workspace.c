@@ -13,8 +13,7 @@ gpusolve_status gpusolve_workspace_create(gpusolve_handle *handle, const gpusolv
                                           int64_t max_nrhs, gpusolve_workspace **workspace) {
     if (workspace)
         *workspace = NULL;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
         status = gsv_check_max_nrhs(&factor->plan, factor->dtype, 1, max_nrhs, &handle->message);
@@ -49,8 +48,7 @@ void gpusolve_workspace_destroy(gpusolve_workspace *workspace) {
 }
 
 gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     if (workspace && (workspace->executor != handle->executor || workspace->device != handle->device))
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                         "workspace: is of another backend or device than the handle");

@@ -224,8 +224,7 @@ gpusolve_status gsv_triangular_query(gpusolve_handle *handle, gsv_triangular p, 
                                      int64_t m, int64_t n, size_t *bytes) {
     if (bytes)
         *bytes = 0;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = gsv_dense_check_dtype(handle, p.dtype);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_side(handle, p.side);

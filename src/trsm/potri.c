@@ -9,8 +9,7 @@
 
 static gpusolve_status call(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_uplo uplo, int64_t n,
                             void *A, int64_t lda, gsv_workspace_argument workspace) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = gsv_dense_check_uplo(handle, uplo);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_size(handle, "n", n, 0);

@@ -7,8 +7,7 @@
 static gpusolve_status solve(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_uplo uplo, int64_t n,
                              int64_t nrhs, const void *A, int64_t lda, void *B, int64_t ldb,
                              gsv_workspace_argument workspace) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = gsv_dense_check_uplo(handle, uplo);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_size(handle, "n", n, 0);

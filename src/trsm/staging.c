@@ -29,8 +29,7 @@ gpusolve_status gpusolve_staging_create(gpusolve_handle *handle, const gpusolve_
     static const gpusolve_staging_options defaults = GPUSOLVE_STAGING_OPTIONS_INIT;
     if (staging)
         *staging = NULL;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     if (!options)
         options = &defaults;
     if (options->size != sizeof *options)

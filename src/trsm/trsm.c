@@ -7,8 +7,7 @@
 /* p: order and vectors are still to be filled in. alpha: NULL where the caller's was. */
 static gpusolve_status call(gpusolve_handle *handle, gsv_triangular *p, int64_t m, int64_t n,
                             const gsv_number *alpha, gsv_workspace_argument workspace) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = gsv_triangular_check(handle, p, m, n, alpha, 0);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_workspace(handle, workspace);

@@ -40,8 +40,7 @@ gpusolve_status gsv_trsv_check_vector(gpusolve_handle *handle, const gsv_trsv *p
 static gpusolve_status solve(gpusolve_handle *handle, gpusolve_dtype dtype, gpusolve_uplo uplo,
                              gpusolve_trans trans, gpusolve_diag diag, int64_t n, const void *A, int64_t lda,
                              void *x, int64_t incx) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     const gsv_trsv p = {dtype, uplo, trans, diag, n, A, lda, x, incx};
     gpusolve_status status = gsv_trsv_check_matrix(handle, &p);
     if (!status)

@@ -175,8 +175,7 @@ static gpusolve_status prepare_cuda(gpusolve_handle *handle, gpusolve_trsv *prep
 gpusolve_status gpusolve_trsv_query(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t n, size_t *bytes) {
     if (bytes)
         *bytes = 0;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
     if (!status)
         status = gsv_dense_check_size(handle, "n", n, 0);
@@ -197,8 +196,7 @@ gpusolve_status gpusolve_trsv_prepare(gpusolve_handle *handle, gpusolve_dtype dt
                                       int64_t lda, gpusolve_trsv **prepared) {
     if (prepared)
         *prepared = NULL;
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     const gsv_trsv call = {
         .dtype = dtype, .uplo = uplo, .trans = trans, .diag = diag, .n = n, .a = A, .lda = lda};
     gpusolve_status status = gsv_dense_check_dtype(handle, dtype);
@@ -230,8 +228,7 @@ gpusolve_status gpusolve_trsv_prepare(gpusolve_handle *handle, gpusolve_dtype dt
 }
 
 gpusolve_status gpusolve_trsv_solve(gpusolve_handle *handle, gpusolve_trsv *prepared, void *x, int64_t incx) {
-    if (!handle)
-        return GPUSOLVE_INVALID_ARGUMENT;
+    GSV_ENTER(handle);
     if (!prepared)
         return gsv_dense_invalid(handle, "prepared: is NULL");
     if (prepared->backend != handle->backend || prepared->device != handle->device)
