@@ -5,7 +5,8 @@
  * with the same numbers and after one that was refused.
  *
  *      byte 0  kind (2 bits), dtype (2), itype, imaginary parts of their own, perm, nz
- *      byte 1  in place, minor differs from n, a change of an index before the last refresh (6 bits: which)
+ *      byte 1  in place, minor differs from n, which index changes before the last refresh (6 bits; the last of
+ *              them also allows any fill)
  *      n, nsuper or p's last, ssize, xsize, then the arrays: fuzz_index and fuzz_number a number
  */
 #include "bytes.h"
@@ -84,6 +85,7 @@ static gpusolve_factor_data make_data(fuzz_bytes *from, shape *has, int *change)
     data.dtype = (gpusolve_dtype)(first >> 2 & 3);
     data.itype = (gpusolve_itype)(first >> 4 & 1);
     data.in_place = second & 1;
+    data.allow_fill = second >> 7;
     *change = second >> 2;
     data.n = make_size(from, MOST_ROWS, 1, &rows);
     data.nsuper = make_size(from, MOST_ROWS, 0, &supernodes);
