@@ -10,13 +10,15 @@
  *
  * Who does what. The plan cuts the tree into subtrees, which one thread each walks with vectors that stay in
  * its cache, and a top, whose supernodes are cut into column blocks of 64 and row tiles of 128 for all
- * threads. Threads draw tickets, first all forward ones, then all backward ones (subtrees.h).
+ * threads, or, where they are too small for that, strung to paths for one thread each. Threads draw tickets,
+ * first all forward ones, then all backward ones (subtrees.h).
  *
  * Synchronisation. There is no barrier inside the run. A step waits for what it reads, by spinning on a
  * signal (an acquire load) that the work which writes it raises when it is done (a release store):
  * - forward, column block j: all children's update vectors; then column blocks 0 .. j - 1, one by one.
  * - forward, row tile: the same with all column blocks; a supernode's last tile to be done raises `done`.
- * - backward, column block j: the parent's first block, the last of the parent to be solved (a root: its own
+ * - forward, path: at each supernode, the update vectors of its children that are not on the path.
+ * - backward, column block j, or path: the parent's first block, the last of the parent to be solved (a root: its own
  *   last block's forward solve); then the column blocks to the right, one by one.
  * - backward, subtree: the parent of each of its roots (a root of the forest: its own task's `done`).
  *
@@ -56,13 +58,6 @@
 #include "host_refine.h"
 #include "host_selection.h"
 #include "summary.h"
-
-/* What one thread needs, both sweeps together: for a number of L with one column, and for each column more;
- * for a row of the right-hand side and column; for a row of an update vector and column; for a supernode.
- * Measured on a Zen 4 (2.6 GHz): 5-point grids, 7-point grids, shells and elasticity of 10 to 44 million
- * numbers within a fifth, with one column and with 32. And the work that is worth another thread. */
-static const double NUMBER_NS = 0.55, COLUMN_NS = 0.075, ROW_NS = 4, UPDATE_NS = 1.5, SUPERNODE_NS = 30,
-                    GRAIN_US = 25;
 
 /* Ask for huge pages, where the system gives them to those who ask: a sweep reads far more memory than the
  * processor has small pages' addresses at hand for. Memory that was not touched yet. NULL is accepted. */
@@ -170,18 +165,14 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
 
 /* ---------------------------------------------------------------------------------------------- model --- */
 
-/* The cost model: what a solve of so many columns, up to GSV_MAX_COLUMNS, takes on one thread. */
-static double one_thread_us(const gsv_plan *plan, int32_t cols) {
-    const double updates = (double)plan->update_ptr[plan->l.nsuper];
-    return 1e-3 * ((double)plan->nnz_l * (NUMBER_NS + COLUMN_NS * (cols - 1)) +
-                   cols * (ROW_NS * plan->l.n + UPDATE_NS * updates) + SUPERNODE_NS * plan->l.nsuper);
-}
-
-/* Threads that a run of so many columns is worth: one for every GRAIN_US that one thread would take. */
-static int threads_for(const gpusolve_handle *handle, const gsv_plan *plan, int32_t cols) {
+/* Whether some solve of up to so many columns would use more than one thread. */
+static int wants_threads(const gpusolve_handle *handle, const gsv_plan *plan, int32_t columns) {
     const int available = gsv_pool_threads(handle->pool);
-    const double grains = one_thread_us(plan, cols) / GRAIN_US;
-    return grains < available - 1 ? 1 + (int)grains : available;
+    for (int sweeps = GSV_SWEEP_UP; sweeps <= GSV_BOTH_SWEEPS; sweeps++)
+        if (gsv_subtrees_threads(plan->subtrees, (gsv_sweeps)sweeps, 1, available) > 1 ||
+            gsv_subtrees_threads(plan->subtrees, (gsv_sweeps)sweeps, columns, available) > 1)
+            return 1;
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------ workspace --- */
@@ -213,7 +204,7 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
         destroy_state(state);
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
     }
-    if (threads_for(handle, plan, state->columns) > 1)
+    if (wants_threads(handle, plan, state->columns))
         gsv_pool_reserve(handle->pool);
     workspace->state = state;
     return GPUSOLVE_OK;
@@ -293,16 +284,26 @@ static void store_piece(void *context, int64_t piece, int member) {
     shared->sweep->store(shared->run, begin, n - begin < PIECE ? n : begin + PIECE);
 }
 
-static void run_on_threads(gpusolve_handle *handle, const gsv_host_sweep *sweep, gsv_host_run *run,
-                           int threads) {
+enum { MOVED = 12500 }; /* numbers moved between b or x and y that are worth waking a thread */
+
+static gsv_sweeps sweeps_of(unsigned steps) {
+    return (gsv_sweeps)((steps & GSV_FORWARD ? GSV_SWEEP_UP : 0) |
+                        (steps & GSV_BACKWARD ? GSV_SWEEP_DOWN : 0));
+}
+
+static void run_on_threads(gpusolve_handle *handle, const gsv_host_sweep *sweep, gsv_host_run *run) {
     sweeping shared = {sweep, run};
+    const gsv_sweeps sweeps = sweeps_of(run->steps);
     const int64_t pieces = run->plan->l.n / PIECE + (run->plan->l.n % PIECE != 0);
+    const int available = gsv_pool_threads(handle->pool);
+    const int movers = gsv_pool_share(handle->pool, (int64_t)run->plan->l.n * run->cols, MOVED);
     if (!(run->steps & GSV_FORWARD))
-        gsv_pool_each(handle->pool, threads, pieces, load_piece, &shared);
-    if (run->steps & (GSV_FORWARD | GSV_BACKWARD))
-        gsv_pool_run(handle->pool, threads, sweep_rows, &shared);
+        gsv_pool_each(handle->pool, movers, pieces, load_piece, &shared);
+    if (sweeps)
+        gsv_pool_run(handle->pool, gsv_subtrees_threads(run->tree, sweeps, run->cols, available), sweep_rows,
+                     &shared);
     if (!(run->steps & GSV_BACKWARD))
-        gsv_pool_each(handle->pool, threads, pieces, store_piece, &shared);
+        gsv_pool_each(handle->pool, movers, pieces, store_piece, &shared);
 }
 
 static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -343,29 +344,45 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         run.number = state->runs;
         atomic_store_explicit(&run.forward_ticket, 0, memory_order_relaxed);
         atomic_store_explicit(&run.backward_ticket, 0, memory_order_relaxed);
-        run_on_threads(handle, sweep_for(factor->dtype, prepared->isa, gsv_width_index(run.cols)), &run,
-                       threads_for(handle, plan, run.cols));
+        run_on_threads(handle, sweep_for(factor->dtype, prepared->isa, gsv_width_index(run.cols)), &run);
     }
     return GPUSOLVE_OK;
 }
 
+/* What one thread takes, and the threads that a solve gets out of so many. */
+static void add_threads(const gsv_subtrees *tree, gsv_text *text) {
+    static const int32_t columns[] = {1, 8, GSV_MAX_COLUMNS};
+    static const int available[] = {2, 4, 8, 16, 32, 64};
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+        const int32_t cols = columns[k];
+        gsv_text_add(text, "%d column%s: one thread should take %.0f us;", (int)cols, cols > 1 ? "s" : "",
+                     gsv_subtrees_us(tree, GSV_BOTH_SWEEPS, cols, 1));
+        for (size_t i = 0; i < sizeof available / sizeof *available; i++)
+            gsv_text_add(text, "%s%d of %d", i ? ", " : " threads ",
+                         gsv_subtrees_threads(tree, GSV_BOTH_SWEEPS, cols, available[i]), available[i]);
+        gsv_text_add(text, "\n");
+    }
+}
+
 static void summary(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_subtrees *tree = factor->plan.subtrees;
-    gsv_text_add(text, "%d pieces of the forest for one thread each, %d supernodes for all in %lld blocks\n",
-                 (int)tree->ntasks, (int)tree->ntop, (long long)tree->nbackward);
+    gsv_text_add(text,
+                 "%d pieces of the forest for one thread each, %d supernodes above them in %lld pieces "
+                 "forward, %lld backward\n",
+                 (int)tree->ntasks, (int)tree->ntop, (long long)tree->nforward, (long long)tree->nbackward);
     if (factor->plan.in_place)
         gsv_text_add(text, "L is read where the caller has it\n");
-    gsv_text_add(text, "one thread should take %.0f us for 1 column, %.0f us for %d\n",
-                 one_thread_us(&factor->plan, 1), one_thread_us(&factor->plan, GSV_MAX_COLUMNS),
-                 (int)GSV_MAX_COLUMNS);
+    add_threads(tree, text);
 }
 
 /* Reading, GB/s of 1, 2, 4, 8 and 16 threads of a 16-core Xeon: 14, 27, 41, 88, 105. */
 static const double THREAD_BYTES_PER_S = 13e9, MOST_BYTES_PER_S = 105e9;
 
-/* What a run of so many columns, up to GSV_MAX_COLUMNS, takes on the handle's threads. */
-static double run_us(const gpusolve_handle *handle, const gsv_plan *plan, int32_t cols) {
-    return cols == 0 ? 0 : one_thread_us(plan, cols) / threads_for(handle, plan, cols);
+/* What a run of so many columns, up to GSV_MAX_COLUMNS, takes with so many threads to be had. */
+static double run_us(const gsv_subtrees *tree, int32_t cols, int available) {
+    return cols == 0 ? 0
+                     : gsv_subtrees_us(tree, GSV_BOTH_SWEEPS, cols,
+                                       gsv_subtrees_threads(tree, GSV_BOTH_SWEEPS, cols, available));
 }
 
 static void cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
@@ -382,8 +399,8 @@ static void cost(const gpusolve_handle *handle, const gpusolve_factor *factor, g
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s =
             threads * THREAD_BYTES_PER_S < MOST_BYTES_PER_S ? threads * THREAD_BYTES_PER_S : MOST_BYTES_PER_S;
-    cost->predicted_us = (double)(cost->nrhs / GSV_MAX_COLUMNS) * run_us(handle, plan, GSV_MAX_COLUMNS) +
-                         run_us(handle, plan, (int32_t)(cost->nrhs % GSV_MAX_COLUMNS));
+    cost->predicted_us = (double)(cost->nrhs / GSV_MAX_COLUMNS) * run_us(tree, GSV_MAX_COLUMNS, threads) +
+                         run_us(tree, (int32_t)(cost->nrhs % GSV_MAX_COLUMNS), threads);
 }
 
 const gsv_executor gsv_host_executor = {

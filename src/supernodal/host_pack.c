@@ -113,20 +113,33 @@ static const void *panel_in_place(const packing *p, int32_t s) {
     return (const char *)p->data->x + (size_t)panel_start(p->data, s) * gsv_dtype_bytes(p->data->dtype);
 }
 
-/* A task's panels, or a block of the top, read where they are: many threads touch memory first. */
+enum { TOGETHER = 64 }; /* panels that a thread draws together where they are read in place */
+
+static int64_t items_in_place(const gsv_plan *plan) {
+    return plan->l.nsuper / TOGETHER + 1 + plan->subtrees->nbackward;
+}
+
+/* Panels at TOGETHER places of the order, but for those of the top that are in blocks; or such a block. They
+ * are read where they are: many threads touch memory first. */
 static void pack_in_place(void *context, int64_t item, int member) {
     const packing *p = context;
     const gsv_subtrees *tree = p->plan->subtrees;
+    const int32_t nsuper = p->plan->l.nsuper;
+    const int64_t step_of = item - (nsuper / TOGETHER + 1);
     (void)member;
-    if (item < tree->ntasks) {
-        const int32_t task = tree->heaviest[item];
-        for (int32_t i = tree->task_ptr[task]; i < tree->task_ptr[task + 1]; i++) {
+    if (step_of < 0) {
+        const int32_t begin = (int32_t)item * TOGETHER;
+        for (int32_t i = begin; i < nsuper && i < begin + TOGETHER; i++) {
             const int32_t s = tree->order[i];
+            if (gsv_in_blocks(tree, GSV_DOWN, s))
+                continue;
             pack_blocks(p, s, panel_in_place(p, s), 0, gsv_block_count(gsv_columns(p->plan, s)));
             clear_behind(p, s);
         }
     } else {
-        const gsv_step step = tree->backward[item - tree->ntasks];
+        const gsv_step step = tree->backward[step_of];
+        if (step.part == GSV_WHOLE_PATH)
+            return;
         pack_blocks(p, step.s, panel_in_place(p, step.s), step.part, step.part + 1);
         if (step.part == 0)
             clear_behind(p, step.s);
@@ -168,8 +181,7 @@ gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_dat
     if (plan->l.nsuper == 0)
         memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);
     if (data->kind == GPUSOLVE_SUPERNODAL_LL && !data->z) {
-        gsv_pool_each(handle->pool, (int)threads, plan->subtrees->ntasks + plan->subtrees->nbackward,
-                      pack_in_place, &p);
+        gsv_pool_each(handle->pool, (int)threads, items_in_place(plan), pack_in_place, &p);
         return GPUSOLVE_OK;
     }
     size_t small = 0, large = 0;

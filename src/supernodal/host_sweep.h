@@ -313,8 +313,34 @@ static void GSV_FN(forward_task)(const gsv_host_run *run, int32_t task) {
     gsv_raise(&run->signals[tree->top_blocks + task].done, run->number);
 }
 
-/* One column block of a supernode of the top, or one row tile of its update vector. */
+/* A path from supernode s up: each waits for its children that are not on the path. */
+static void GSV_FN(forward_path)(const gsv_host_run *run, int32_t s) {
+    const gsv_plan *plan = run->plan;
+    const int32_t *column = plan->l.first_column, *inner = run->tree->path_child[GSV_UP];
+    for (;;) {
+        gsv_signal *signals = run->signals + run->tree->signal[s];
+        const int32_t parent = plan->parent[s];
+        for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++)
+            if (plan->child[k] != inner[s])
+                gsv_wait(run, &run->signals[run->tree->signal[plan->child[k]]].done);
+        GSV_FN(load_y)(run, column[s], column[s + 1]);
+        GSV_FN(forward_supernode)(run, s);
+        if (parent < 0)
+            gsv_raise(&signals[gsv_block_count(column[s + 1] - column[s]) - 1].forward, run->number);
+        if (parent < 0 || inner[parent] != s) {
+            gsv_raise(&signals->done, run->number);
+            return;
+        }
+        s = parent;
+    }
+}
+
+/* One column block of a supernode of the top, or one row tile of its update vector; or a path. */
 static void GSV_FN(forward_step)(const gsv_host_run *run, gsv_step step) {
+    if (step.part == GSV_WHOLE_PATH) {
+        GSV_FN(forward_path)(run, step.s);
+        return;
+    }
     const gsv_plan *plan = run->plan;
     const int32_t s = step.s;
     const GSV_FN(front) f = GSV_FN(front_of)(run, s);
@@ -387,15 +413,6 @@ GSV_INLINE void GSV_FN(wait_above)(const gsv_host_run *run, int32_t s) {
                           : &run->signals[signal].done);
 }
 
-static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step) {
-    const GSV_FN(front) f = GSV_FN(front_of)(run, step.s);
-    const int32_t begin = f.first + step.part * GSV_BLOCK;
-    GSV_FN(wait_above)(run, step.s);
-    GSV_FN(backward_block)(run, step.s, &f, step.part, 1);
-    GSV_FN(store_y)(run, begin, begin + gsv_block_width(f.nc, step.part));
-    gsv_raise(&run->signals[run->tree->signal[step.s] + step.part].backward, run->number);
-}
-
 GSV_INLINE void GSV_FN(backward_supernode)(const gsv_host_run *run, int32_t s, const GSV_FN(front) * f) {
 #ifdef GSV_LEAF_ROWS
     if (f->nc == 1 && f->m < GSV_LEAF_ROWS) {
@@ -407,6 +424,32 @@ GSV_INLINE void GSV_FN(backward_supernode)(const gsv_host_run *run, int32_t s, c
 #endif
     for (int32_t j = gsv_block_count(f->nc) - 1; j >= 0; j--)
         GSV_FN(backward_block)(run, s, f, j, 0);
+}
+
+/* A path from supernode s down. */
+static void GSV_FN(backward_path)(const gsv_host_run *run, int32_t s) {
+    const int32_t *children = run->plan->child_ptr, *inner = run->tree->path_child[GSV_DOWN];
+    GSV_FN(wait_above)(run, s);
+    for (; s >= 0; s = inner[s]) {
+        const GSV_FN(front) f = GSV_FN(front_of)(run, s);
+        GSV_FN(backward_supernode)(run, s, &f);
+        GSV_FN(store_y)(run, f.first, f.first + f.nc);
+        if (inner[s] < 0 || children[s + 1] - children[s] > 1) /* someone may be waiting */
+            gsv_raise(&run->signals[run->tree->signal[s]].backward, run->number);
+    }
+}
+
+static void GSV_FN(backward_step)(const gsv_host_run *run, gsv_step step) {
+    if (step.part == GSV_WHOLE_PATH) {
+        GSV_FN(backward_path)(run, step.s);
+        return;
+    }
+    const GSV_FN(front) f = GSV_FN(front_of)(run, step.s);
+    const int32_t begin = f.first + step.part * GSV_BLOCK;
+    GSV_FN(wait_above)(run, step.s);
+    GSV_FN(backward_block)(run, step.s, &f, step.part, 1);
+    GSV_FN(store_y)(run, begin, begin + gsv_block_width(f.nc, step.part));
+    gsv_raise(&run->signals[run->tree->signal[step.s] + step.part].backward, run->number);
 }
 
 static void GSV_FN(backward_task)(const gsv_host_run *run, int32_t task) {

@@ -1,7 +1,8 @@
 /*
  * The host executor's part of the plan as an object: every supernode is in exactly one task or in the top,
  * every piece of the top is listed once, work comes after all that it waits for, and no update vector is
- * overwritten before its parent has read it. On trees of many shapes, postordered or not.
+ * overwritten before its parent has read it. On trees of many shapes, postordered or not. And how many threads
+ * a solve gets on trees that threads can share wholly, in part or not at all.
  */
 #include "testing.h"
 
@@ -9,10 +10,11 @@
 #include "memory.h"
 #include "pools.h"
 #include "supernodal/subtrees.h"
+#include "tree_shapes.h"
 
-typedef enum tree_shape { DIAGONAL, CHAIN, STAR, BINARY, RANDOM, FOREST } tree_shape;
+typedef enum random_shape { DIAGONAL, CHAIN, STAR, BINARY, RANDOM, FOREST } random_shape;
 
-static int32_t parent_of(tree_shape shape, int32_t s, int32_t nsuper, uint64_t *state) {
+static int32_t parent_of(random_shape shape, int32_t s, int32_t nsuper, uint64_t *state) {
     const int32_t left = nsuper - 1 - s; /* supernodes after s */
     if (left == 0 || shape == DIAGONAL)
         return -1;
@@ -35,7 +37,7 @@ static int32_t parent_of(tree_shape shape, int32_t s, int32_t nsuper, uint64_t *
 }
 
 /* Supernodes of 1 .. widest columns; the rows below are a random part of the parent's front. */
-static gsv_plan make_plan(tree_shape shape, int32_t nsuper, int32_t widest, uint64_t *state) {
+static gsv_plan make_plan(random_shape shape, int32_t nsuper, int32_t widest, uint64_t *state) {
     gsv_structure l = {0};
     int32_t *parent = gsv_malloc((size_t)nsuper, sizeof *parent);
     int32_t **rows = gsv_calloc((size_t)nsuper, sizeof *rows),
@@ -121,21 +123,86 @@ static void check_tasks_listed_once(const gsv_subtrees *t, const int32_t *task, 
     free(seen);
 }
 
-/* Forward: supernodes in the order of the top, blocks and then tiles, each once. Backward: the blocks in
- * reverse. */
-static void check_steps(const gsv_plan *plan, const gsv_subtrees *t) {
-    int64_t at = 0, back = t->nbackward;
-    for (int32_t i = t->task_ptr[t->ntasks]; i < plan->l.nsuper; i++) {
-        const int32_t s = t->order[i], blocks = gsv_block_count(gsv_columns(plan, s));
-        const int32_t m = gsv_rows(plan, s) - gsv_columns(plan, s);
-        for (int32_t part = 0; part < blocks + (m + GSV_ROW_TILE - 1) / GSV_ROW_TILE; part++, at++)
-            CHECK(at < t->nforward && t->forward[at].s == s && t->forward[at].part == part);
-        for (int32_t part = 0; part < blocks; part++) {
-            back--;
-            CHECK(back >= 0 && t->backward[back].s == s && t->backward[back].part == part);
+/* What is done of a supernode: forward, column blocks, row tiles and all of it; backward, column blocks from
+ * the last one on. */
+typedef struct progress {
+    int32_t blocks, tiles, back;
+    int done;
+} progress;
+
+static void check_children_done(const gsv_plan *plan, const gsv_subtrees *t, const progress *at, int32_t s,
+                                int32_t but) {
+    for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
+        const int32_t c = plan->child[k];
+        CHECK(c == but || t->signal[c] >= t->top_blocks || at[c].done);
+    }
+}
+
+static void walk_forward(const gsv_plan *plan, const gsv_subtrees *t, progress *at) {
+    for (int64_t k = 0; k < t->nforward; k++) {
+        const gsv_step step = t->forward[k];
+        int32_t s = step.s;
+        const int32_t blocks = gsv_block_count(gsv_columns(plan, s));
+        const int32_t tiles = (int32_t)((gsv_updates(plan, s) + GSV_ROW_TILE - 1) / GSV_ROW_TILE);
+        CHECK(t->signal[s] < t->top_blocks && !at[s].done);
+        if (step.part != GSV_WHOLE_PATH) { /* a supernode's pieces in their order */
+            CHECK(gsv_in_blocks(t, GSV_UP, s) && step.part == at[s].blocks + at[s].tiles);
+            check_children_done(plan, t, at, s, -1);
+            at[s].blocks += step.part < blocks;
+            at[s].tiles += step.part >= blocks;
+            at[s].done = at[s].blocks == blocks && at[s].tiles == tiles;
+            continue;
+        }
+        const int32_t *path_child = t->path_child[GSV_UP];
+        CHECK(path_child[s] == -1);
+        for (int32_t below = -1; s >= 0; below = s, s = plan->parent[s]) {
+            if (below >= 0 && path_child[s] != below)
+                break;
+            CHECK(!at[s].done && !gsv_in_blocks(t, GSV_UP, s));
+            check_children_done(plan, t, at, s, below);
+            at[s].blocks = gsv_block_count(gsv_columns(plan, s));
+            at[s].done = 1;
         }
     }
-    CHECK(at == t->nforward && back == 0);
+}
+
+static void walk_backward(const gsv_plan *plan, const gsv_subtrees *t, progress *at) {
+    const int32_t *path_child = t->path_child[GSV_DOWN];
+    for (int64_t k = 0; k < t->nbackward; k++) {
+        const gsv_step step = t->backward[k];
+        int32_t s = step.s;
+        const int32_t parent = plan->parent[s];
+        CHECK(t->signal[s] < t->top_blocks);
+        CHECK(parent < 0 || at[parent].back == gsv_block_count(gsv_columns(plan, parent)));
+        if (step.part != GSV_WHOLE_PATH) {
+            CHECK(gsv_in_blocks(t, GSV_DOWN, s) &&
+                  step.part == gsv_block_count(gsv_columns(plan, s)) - 1 - at[s].back);
+            at[s].back++;
+            continue;
+        }
+        CHECK(parent < 0 || path_child[parent] != s);
+        for (; s >= 0; s = path_child[s]) {
+            CHECK(at[s].back == 0 && !gsv_in_blocks(t, GSV_DOWN, s));
+            CHECK(path_child[s] < 0 || plan->parent[path_child[s]] == s);
+            at[s].back = gsv_block_count(gsv_columns(plan, s));
+        }
+    }
+}
+
+/* Go through the steps one by one: each comes after all that it waits for, and all of the top is done once. */
+static void check_steps(const gsv_plan *plan, const gsv_subtrees *t) {
+    progress *at = calloc((size_t)plan->l.nsuper + 1, sizeof *at);
+    REQUIRE(at);
+    walk_forward(plan, t, at);
+    walk_backward(plan, t, at);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int in_top = t->signal[s] < t->top_blocks;
+        CHECK(at[s].done == in_top);
+        CHECK(at[s].back == (in_top ? gsv_block_count(gsv_columns(plan, s)) : 0));
+        for (int way = GSV_UP; way <= GSV_DOWN; way++)
+            CHECK(in_top || t->path_child[way][s] == GSV_NO_PATH);
+    }
+    free(at);
 }
 
 static void process(const gsv_plan *plan, const gsv_subtrees *t, int32_t s, int32_t *owner) {
@@ -174,7 +241,7 @@ static void check_update_vectors(const gsv_plan *plan, const gsv_subtrees *t) {
     free(owner);
 }
 
-static void check_plan(tree_shape shape, int32_t nsuper, int32_t widest, uint64_t *state) {
+static void check_plan(random_shape shape, int32_t nsuper, int32_t widest, uint64_t *state) {
     testing_in("shape %d, %d supernodes, widest %d", (int)shape, (int)nsuper, (int)widest);
     gsv_plan plan = make_plan(shape, nsuper, widest, state);
     gsv_message message;
@@ -184,8 +251,123 @@ static void check_plan(tree_shape shape, int32_t nsuper, int32_t widest, uint64_
     check_tasks_listed_once(plan.subtrees, task, nsuper);
     check_steps(&plan, plan.subtrees);
     check_update_vectors(&plan, plan.subtrees);
-    if (plan.nnz_l > 1000000 && shape != DIAGONAL)
+    if (plan.nnz_l > 1000000 && shape != DIAGONAL && shape != CHAIN)
         CHECK(plan.subtrees->ntop > 0);
+    free(task);
+    gsv_plan_free(&plan);
+}
+
+/* ------------------------------------------------------------------------------------- the threads --- */
+
+static gsv_plan plan_of(const tree_shape *shape) {
+    tree t = tree_of(shape);
+    gpusolve_factor_data data = tree_factor(&t);
+    gsv_structure l = {.n = (int32_t)data.n, .nsuper = t.count};
+    const int32_t *pi = data.pi;
+    l.first_column = gsv_malloc((size_t)t.count + 1, sizeof *l.first_column);
+    l.row_ptr = gsv_malloc((size_t)t.count + 1, sizeof *l.row_ptr);
+    l.rows = gsv_malloc((size_t)data.ssize, sizeof *l.rows);
+    REQUIRE(l.first_column && l.row_ptr && l.rows);
+    memcpy(l.first_column, data.super, ((size_t)t.count + 1) * sizeof *l.first_column);
+    memcpy(l.rows, data.s, (size_t)data.ssize * sizeof *l.rows);
+    for (int32_t s = 0; s <= t.count; s++)
+        l.row_ptr[s] = pi[s];
+    tree_factor_free(&data);
+    tree_free(&t);
+    gsv_plan plan;
+    gsv_message message;
+    REQUIRE(gsv_plan_create(&l, testing_pool(2), &plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_subtrees_create(&plan, &plan.subtrees, &message) == GPUSOLVE_OK);
+    return plan;
+}
+
+/* The numbers of threads that a solve with 1, 8 and 32 columns may get out of 2, 4 and 16: from .. to. */
+typedef struct expectation {
+    const char *shape;
+    int from[3][3], to[3][3];
+} expectation;
+
+#define ALWAYS(a, b, c)         \
+    {                           \
+        {a, b, c}, {a, b, c}, { \
+            a, b, c             \
+        }                       \
+    }
+
+static const expectation expectations[] = {
+    /* One supernode above the other, and none that two threads could share. */
+    {"chain-1x1", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
+    {"chain-4x4", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
+    {"band-10", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
+    {"band-40", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
+    {"band-150", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
+    {"comb-back", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
+    /* Rows for a few threads to share. */
+    {"band-600", ALWAYS(1, 2, 2), ALWAYS(2, 4, 8)},
+    {"wide-300", ALWAYS(2, 3, 4), ALWAYS(2, 4, 8)},
+    {"wide-1000", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
+    {"dense-2000", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
+    /* As many as there are chains. */
+    {"two-chains", ALWAYS(2, 2, 2), ALWAYS(2, 2, 2)},
+    {"two-bands", ALWAYS(2, 2, 2), ALWAYS(2, 2, 2)},
+    /* All there are. */
+    {"forest-64", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
+    {"forest-100000", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
+    {"star-wide", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
+    {"comb-teeth", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
+    {"binary-thin", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
+    {"binary-equal", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
+    /* Too little work with one column, enough with many. */
+    {"dense-64", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
+    {"dense-300", {{1, 1, 1}, {1, 1, 1}, {2, 2, 2}}, {{1, 1, 1}, {2, 2, 2}, {2, 4, 4}}},
+    {"binary-small", {{1, 1, 1}, {2, 2, 2}, {2, 4, 4}}, {{1, 1, 1}, {2, 2, 2}, {2, 4, 5}}},
+    {"star-small", {{1, 1, 1}, {1, 1, 1}, {2, 2, 2}}, {{1, 1, 1}, {2, 2, 2}, {2, 4, 4}}},
+};
+
+static const int32_t columns[] = {1, 8, 32};
+static const int available[] = {2, 4, 16};
+
+static void check_expected(const gsv_subtrees *t, const expectation *e) {
+    for (int c = 0; c < 3; c++)
+        for (int a = 0; a < 3; a++) {
+            const int threads = gsv_subtrees_threads(t, GSV_BOTH_SWEEPS, columns[c], available[a]);
+            testing_in("%s, %d columns, %d of %d threads", e->shape, (int)columns[c], threads, available[a]);
+            CHECK(threads >= e->from[c][a] && threads <= e->to[c][a]);
+        }
+}
+
+/* What holds for every tree and every number of threads. */
+static void check_times(const gsv_subtrees *t) {
+    for (int32_t cols = 1; cols <= 32; cols = cols == 1 ? 8 : cols + 8)
+        for (int sweeps = GSV_SWEEP_UP; sweeps <= GSV_BOTH_SWEEPS; sweeps++) {
+            const double one = gsv_subtrees_us(t, (gsv_sweeps)sweeps, cols, 1);
+            CHECK(one > 0 && one < 1e9);
+            CHECK(gsv_subtrees_threads(t, (gsv_sweeps)sweeps, cols, 1) == 1);
+            for (int p = 2; p <= 1024; p += p < 8 ? 1 : p / 2) {
+                const int threads = gsv_subtrees_threads(t, (gsv_sweeps)sweeps, cols, p);
+                const double us = gsv_subtrees_us(t, (gsv_sweeps)sweeps, cols, threads);
+                CHECK(threads >= 1 && threads <= p);
+                CHECK(threads == 1 || us <= 0.9 * one * 1.04);
+                /* nothing is gained from nothing; but a way down may begin where the way up ends early */
+                CHECK(sweeps == GSV_SWEEP_DOWN || us * threads >= 0.999 * one);
+                CHECK(threads <= 1 + one / 25);
+            }
+        }
+}
+
+static void check_shape(const tree_shape *shape) {
+    testing_in("%s", shape->name);
+    gsv_plan plan = plan_of(shape);
+    const gsv_subtrees *t = plan.subtrees;
+    int32_t *task = malloc(2 * (size_t)(plan.l.nsuper + 1) * sizeof *task);
+    REQUIRE(task);
+    check_order(&plan, t, task, task + plan.l.nsuper);
+    check_steps(&plan, t);
+    check_update_vectors(&plan, t);
+    check_times(t);
+    for (size_t k = 0; k < sizeof expectations / sizeof *expectations; k++)
+        if (!strcmp(expectations[k].shape, shape->name))
+            check_expected(t, &expectations[k]);
     free(task);
     gsv_plan_free(&plan);
 }
@@ -219,14 +401,16 @@ int main(void) {
     check_plan(DIAGONAL, 0, 1, &state);
     for (int shape = DIAGONAL; shape <= FOREST; shape++)
         for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-            check_plan((tree_shape)shape, sizes[k], 1, &state);
-            check_plan((tree_shape)shape, sizes[k], 30, &state);
+            check_plan((random_shape)shape, sizes[k], 1, &state);
+            check_plan((random_shape)shape, sizes[k], 30, &state);
             if (sizes[k] <= 100)
-                check_plan((tree_shape)shape, sizes[k], 300, &state);
+                check_plan((random_shape)shape, sizes[k], 300, &state);
         }
     check_plan(DIAGONAL, 300000, 1, &state);
     check_plan(RANDOM, 20000, 4, &state);
     check_plan(FOREST, 5000, 40, &state);
+    for (size_t k = 0; k < sizeof tree_shapes / sizeof *tree_shapes; k++)
+        check_shape(&tree_shapes[k]);
     check_allocation_failures(&state);
     return testing_done();
 }
