@@ -1,5 +1,6 @@
 #include "selection.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,30 +64,43 @@ static int same_number(gpusolve_dtype dtype, const char *a, const char *b) {
     return 1;
 }
 
+static double complex number_at(gpusolve_dtype dtype, const char *values, int64_t at) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return ((const float *)values)[at];
+    case GPUSOLVE_DOUBLE:
+        return ((const double *)values)[at];
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return ((const float complex *)values)[at];
+    default:
+        return ((const double complex *)values)[at];
+    }
+}
+
 /* To rounding, each column held against its largest number. A NaN is not close to anything. */
 static int is_close(const selected_case *c) {
-    const double *x = (const double *)c->host_x, *whole = (const double *)c->host_whole;
+    const gpusolve_dtype dtype = c->x.dtype;
+    const double tolerance = dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? 1e-3 : 1e-10;
 
     for (int64_t j = 0; j < c->x.cols; j++) {
         double largest = 0, difference = 0;
 
         for (int64_t k = 0; k < c->x.rows; k++) {
-            const double expected = whole[j * c->whole.ld + c->row[k]];
-            const double off = fabs(x[j * c->x.ld + k] - expected);
+            const double complex expected = number_at(dtype, c->host_whole, j * c->whole.ld + c->row[k]);
+            const double off = cabs(number_at(dtype, c->host_x, j * c->x.ld + k) - expected);
 
-            largest = fmax(largest, fabs(expected));
+            largest = fmax(largest, cabs(expected));
             difference = off > difference || isnan(off) ? off : difference;
         }
-        if (!(difference <= 1e-10 * largest))
+        if (!(difference <= tolerance * largest))
             return 0;
     }
     return 1;
 }
 
 static int compare(const selected_case *c, size_t number) {
-    /* gpusolve_selection.h says when they are the same to rounding alone */
-    if (gpusolve_get_backend(c->handle) == GPUSOLVE_BACKEND_CUDA && c->x.dtype == GPUSOLVE_DOUBLE &&
-        c->x.cols > 4 && c->x.cols <= 16)
+    /* gpusolve_selection.h: on a device several columns may be the same to rounding alone */
+    if (gpusolve_get_backend(c->handle) == GPUSOLVE_BACKEND_CUDA && c->x.cols > 1)
         return is_close(c);
     for (int64_t j = 0; j < c->x.cols; j++)
         for (int64_t k = 0; k < c->x.rows; k++)
