@@ -83,6 +83,14 @@ static inline int testing_done(void) {
     return testing_failures > 0 || testing_checks == 0;
 }
 
+/*
+ * How often the library allocates, on the host or on a device, from the first call to the second, in this process.
+ *
+ *      testing_count_allocations();  gpusolve_solve(...);  CHECK(testing_allocations() == 0);
+ */
+#define testing_count_allocations() ((void)gsv_fail_allocation(INT64_MAX))
+#define testing_allocations() (INT64_MAX - gsv_fail_allocation(0)) /* wants memory.h */
+
 /* ------------------------------------------------------------------------------------------- backends --- */
 
 /* HOST, and CUDA where there is a device. */

@@ -11,6 +11,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "memory.h"
 #include "trsv/trsv_launch.h"
 
 enum { STREAMS = 4 };
@@ -107,12 +108,11 @@ static void check_capture(gpusolve_dtype dtype, gpusolve_trans trans, int64_t n)
     CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess);
     CHECK(same_bits(&d, stream));
 
-    size_t before = 0, after = 0, total = 0;
-    CHECK(cudaMemGetInfo(&before, &total) == cudaSuccess);
+    testing_count_allocations();
     for (int round = 0; round < rounds; round++)
         CHECK_STATUS(solve_on(handle, &d, stream), GPUSOLVE_OK);
+    CHECK(testing_allocations() == 0);
     CHECK(same_bits(&d, stream));
-    CHECK(cudaMemGetInfo(&after, &total) == cudaSuccess && after == before);
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);
     gpusolve_destroy(handle);

@@ -8,15 +8,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include "memory.h"
 #include "supernodal/stream.h"
 
 enum { COLUMNS = 9, MANY = 40, STREAMS = 4 };
-
-static size_t free_memory(void) {
-    size_t available = 0, total = 0;
-    REQUIRE(cudaDeviceSynchronize() == cudaSuccess && cudaMemGetInfo(&available, &total) == cudaSuccess);
-    return available;
-}
 
 static void check_capture(const char *spec) {
     testing_in("%s", spec);
@@ -62,11 +57,12 @@ static void check_capture(const char *spec) {
     CHECK(testing_same_bits(&x, 0, &expected, 0, COLUMNS));
 
     /* no solve allocates */
-    const size_t before = free_memory();
+    testing_count_allocations();
     for (int round = 0; round < 20; round++)
         CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_A, &device_b, &device_x),
                      GPUSOLVE_OK);
-    CHECK(free_memory() == before);
+    CHECK(testing_allocations() == 0);
+    CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
 
     cudaGraphExecDestroy(exec);
     cudaGraphDestroy(graph);

@@ -10,6 +10,7 @@
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
 #include "gpusolve_selection.h"
+#include "memory.h"
 
 enum { COLUMNS = 9, B_ROWS = 3, X_ROWS = 5 };
 
@@ -76,12 +77,6 @@ static void replay(selection_world *w) {
             CHECK(cabs(testing_get(&w->x, k, j) - testing_get(&w->expected, k, j)) <= w->tolerance);
 }
 
-static size_t free_memory(void) {
-    size_t available = 0, total = 0;
-    REQUIRE(cudaDeviceSynchronize() == cudaSuccess && cudaMemGetInfo(&available, &total) == cudaSuccess);
-    return available;
-}
-
 static void check_matrix(const char *spec, int one_reach, int same_bits, cholmod_common *common) {
     testing_in("%s, %s, same bits %d", spec, one_reach ? "one reach" : "two reaches", same_bits);
     cholmod_sparse *a = testing_load(spec, common);
@@ -121,11 +116,12 @@ static void check_matrix(const char *spec, int one_reach, int same_bits, cholmod
     solve_whole(w);
     replay(w);
 
-    const size_t before = free_memory();
+    testing_count_allocations();
     for (int round = 0; round < 20; round++)
         CHECK_STATUS(gpusolve_solve_selected(w->handle, w->factor, w->selection, &w->device_b, &w->device_x),
                      GPUSOLVE_OK);
-    CHECK(free_memory() == before);
+    CHECK(testing_allocations() == 0);
+    CHECK(cudaStreamSynchronize(w->stream) == cudaSuccess);
 
     cudaGraphExecDestroy(w->exec);
     gpusolve_selection_destroy(w->selection);
