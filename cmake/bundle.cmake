@@ -7,7 +7,7 @@ add_custom_target(bundle
     COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${PROJECT_BINARY_DIR}/gpusolve-bundle"
         "-DPROGRAMS=$<TARGET_FILE:gpusolve-tests>;$<TARGET_FILE:gpusolve-bench>"
         "-DSCRIPT=${PROJECT_SOURCE_DIR}/cmake/run-gpu-tests" "-DMATRICES=${GPUSOLVE_BUNDLE_MATRICES}"
-        "-DSTRIP=${CMAKE_STRIP}" -P "${PROJECT_SOURCE_DIR}/cmake/make_bundle.cmake"
+        "-DSTRIP=${CMAKE_STRIP}" "-DSOURCE=${PROJECT_SOURCE_DIR}" -P "${PROJECT_SOURCE_DIR}/cmake/make_bundle.cmake"
     DEPENDS gpusolve-tests gpusolve-bench
     VERBATIM)
 # So that the programs find lib/ beside them, and what its libraries need too.

@@ -1,6 +1,14 @@
-# Run by the target "bundle", with FOLDER, PROGRAMS, SCRIPT, MATRICES and STRIP.
+# Run by the target "bundle", with FOLDER, PROGRAMS, SCRIPT, MATRICES, STRIP and SOURCE.
 file(REMOVE_RECURSE "${FOLDER}" "${FOLDER}.tar.gz")
 file(COPY ${PROGRAMS} "${SCRIPT}" DESTINATION "${FOLDER}")
+# What run-gpu-tests writes into its record.
+execute_process(COMMAND git -C "${SOURCE}" describe --always --dirty --abbrev=12
+    OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+    set(revision "no revision")
+endif()
+file(WRITE "${FOLDER}/revision" "${revision}\n")
+
 if(MATRICES)
     file(COPY ${MATRICES} DESTINATION "${FOLDER}/matrices")
 endif()

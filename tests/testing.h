@@ -93,15 +93,22 @@ static inline int testing_done(void) {
 
 /* ------------------------------------------------------------------------------------------- backends --- */
 
-/* HOST, and CUDA where there is a device. */
+/* HOST, and CUDA where there is a device. There must be one if GPUSOLVE_TEST_DEVICE is in the environment, so that no
+ * test passes, or is skipped, for the lack of it. */
 static inline int testing_backends(gpusolve_backend list[2]) {
     int count = 0;
     list[count++] = GPUSOLVE_BACKEND_HOST;
     gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
     options.backend = GPUSOLVE_BACKEND_CUDA;
     gpusolve_handle *handle;
-    if (gpusolve_create(&handle, &options) == GPUSOLVE_OK)
+    const gpusolve_status status = gpusolve_create(&handle, &options);
+    if (status == GPUSOLVE_OK)
         list[count++] = GPUSOLVE_BACKEND_CUDA;
+    else if (getenv("GPUSOLVE_TEST_DEVICE")) {
+        printf("FAILED: GPUSOLVE_TEST_DEVICE wants a CUDA device, but gpusolve_create gave %s\n",
+               gpusolve_status_name(status));
+        exit(1);
+    }
     gpusolve_destroy(handle);
     return count;
 }

@@ -190,8 +190,10 @@ static void check_order(gpusolve_handle *handle) {
 
 int main(void) {
     gpusolve_backend backends[2];
-    if (testing_backends(backends) < 2)
+    if (testing_backends(backends) < 2) {
+        printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
+    }
     gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 2);
     check_limits(handle);
     check_places(handle);

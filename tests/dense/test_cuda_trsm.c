@@ -325,8 +325,10 @@ static void check_products(int brief) {
 int main(void) {
     const int brief = getenv("GPUSOLVE_TEST_FEW") != NULL;
     gpusolve_backend backends[2];
-    if (testing_backends(backends) < 2)
+    if (testing_backends(backends) < 2) {
+        printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
+    }
     for (int multiply = 0; multiply < 2; multiply++)
         for (int dtype = brief; dtype < (brief ? 2 : 4); dtype++) {
             triangular_case c = {.multiply = multiply,

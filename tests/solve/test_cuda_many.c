@@ -414,7 +414,7 @@ int main(void) {
     gpusolve_backend backends[2];
     cholmod_common common;
     if (testing_backends(backends) < 2) {
-        printf("no CUDA device\n");
+        printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
     }
     cholmod_start(&common);

@@ -139,8 +139,10 @@ static void check_matrix(const char *spec, int one_reach, int same_bits, cholmod
 
 int main(void) {
     gpusolve_backend backends[2];
-    if (testing_backends(backends) < 2)
+    if (testing_backends(backends) < 2) {
+        printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
+    }
     cholmod_common common;
     cholmod_start(&common);
     for (int way = 0; way < 4; way++) {
