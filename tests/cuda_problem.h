@@ -30,18 +30,26 @@ static inline gpusolve_factor *import_rounded(gpusolve_handle *handle, const cho
     return factor;
 }
 
+/* Import L in this precision, again if it was before: into a plan as the tests' variables want it now. */
+static inline void import_as(problem *p, gpusolve_dtype dtype) {
+    gpusolve_factor_destroy(p->factor);
+    p->factor = NULL;
+    p->dtype = dtype;
+    if (dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT)
+        p->factor = import_rounded(p->handle, p->l);
+    else
+        REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
+}
+
 static inline void open_kind(problem *p, const char *spec, gpusolve_factor_kind kind, gpusolve_dtype dtype) {
     cholmod_start(&p->common);
-    p->dtype = dtype;
     p->a = testing_load(spec, &p->common);
     REQUIRE(p->a);
     p->l = testing_factorize(p->a, kind, &p->common);
     REQUIRE(p->l);
     p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
-    if (dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT)
-        p->factor = import_rounded(p->handle, p->l);
-    else
-        REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
+    p->factor = NULL;
+    import_as(p, dtype);
     p->n = (int64_t)p->l->n;
 }
 
@@ -55,6 +63,27 @@ static inline void close_problem(problem *p) {
     cholmod_free_factor(&p->l, &p->common);
     cholmod_free_sparse(&p->a, &p->common);
     cholmod_finish(&p->common);
+}
+
+/*
+ * A workspace for so many columns of the problem's factor, made when it is first asked for: making one records a graph for each
+ * width, which takes far longer than a solve. forget_workspaces() before the factor is another.
+ */
+enum { MOST_KEPT = 300 };
+static gpusolve_workspace *kept_workspaces[MOST_KEPT + 1];
+
+static inline gpusolve_workspace *workspace_for(const problem *p, int64_t max_nrhs) {
+    gpusolve_workspace **kept = &kept_workspaces[max_nrhs];
+    if (!*kept)
+        REQUIRE(gpusolve_workspace_create(p->handle, p->factor, max_nrhs, kept) == GPUSOLVE_OK);
+    return *kept;
+}
+
+static inline void forget_workspaces(void) {
+    for (int k = 0; k <= MOST_KEPT; k++) {
+        gpusolve_workspace_destroy(kept_workspaces[k]);
+        kept_workspaces[k] = NULL;
+    }
 }
 
 /* So many columns of its numbers. */

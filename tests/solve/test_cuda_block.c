@@ -20,8 +20,7 @@ static const gpusolve_system systems[] = {GPUSOLVE_A, GPUSOLVE_L, GPUSOLVE_Lt, G
 static void check_bits(const problem *p, gpusolve_system system, const gpusolve_dense *b,
                        const gpusolve_dense *expected, int64_t first, int64_t cols, int64_t max_nrhs,
                        gpusolve_order order) {
-    gpusolve_workspace *workspace = NULL;
-    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, max_nrhs, &workspace) == GPUSOLVE_OK);
+    gpusolve_workspace *workspace = workspace_for(p, max_nrhs);
     const gpusolve_dense from = testing_block(p->dtype, order, p->n, cols, 1);
     const gpusolve_dense to = testing_block(p->dtype, order, p->n, cols, 2);
     for (int64_t j = 0; j < cols; j++)
@@ -32,38 +31,41 @@ static void check_bits(const problem *p, gpusolve_system system, const gpusolve_
     CHECK_STATUS(gpusolve_workspace_check(p->handle, workspace), GPUSOLVE_OK);
     free(from.values);
     free(to.values);
-    gpusolve_workspace_destroy(workspace);
 }
 
-/* Runs of so many columns, FEW or WIDEST. */
-static void check_system(const problem *p, gpusolve_system system, int64_t widest) {
-    const gpusolve_dense b = new_block(p, COLUMNS);
+/* Runs of so many columns, FEW or WIDEST. ones: the answers of one column at a time. */
+static void check_widest(const problem *p, gpusolve_system system, int64_t widest, const gpusolve_dense *b,
+                         const gpusolve_dense *ones) {
     const gpusolve_dense x = new_block(p, COLUMNS);
-    const gpusolve_dense one = new_block(p, 1);
-    gpusolve_workspace *workspace = NULL;
-    testing_fill(&b, 31);
-    REQUIRE(gpusolve_workspace_create(p->handle, p->factor, widest, &workspace) == GPUSOLVE_OK);
-    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, system, &b, &x), GPUSOLVE_OK);
-    gpusolve_workspace_destroy(workspace);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace_for(p, widest), system, b, &x), GPUSOLVE_OK);
     for (int64_t j = 0; j < COLUMNS; j++) {
-        const gpusolve_dense column = columns_of(&b, j, 1);
         double difference = 0, largest = 0;
-        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, system, &column, &one), GPUSOLVE_OK);
         for (int64_t i = 0; i < p->n; i++) {
-            const double ours = creal(testing_get(&x, i, j)), theirs = creal(testing_get(&one, i, 0));
+            const double ours = creal(testing_get(&x, i, j)), theirs = creal(testing_get(ones, i, j));
             difference = testing_worse(difference, fabs(ours - theirs));
             largest = fmax(largest, fabs(theirs));
         }
         CHECK_BELOW(difference / largest, 45000 * testing_epsilon(p->dtype));
     }
     for (int64_t cols = widest > FEW ? FEW + 1 : 2; cols <= widest; cols++)
-        check_bits(p, system, &b, &x, COLUMNS - cols, cols, cols, GPUSOLVE_ROW_MAJOR);
-    check_bits(p, system, &b, &x, 3, widest, widest, GPUSOLVE_COL_MAJOR);
-    check_bits(p, system, &b, &x, 4, widest - 1, 32, GPUSOLVE_COL_MAJOR);
-    check_bits(p, system, &b, &x, 0, 32, widest, GPUSOLVE_COL_MAJOR); /* four runs, or two */
-    free(b.values);
+        check_bits(p, system, b, &x, COLUMNS - cols, cols, cols, GPUSOLVE_ROW_MAJOR);
+    check_bits(p, system, b, &x, 3, widest, widest, GPUSOLVE_COL_MAJOR);
+    check_bits(p, system, b, &x, 4, widest - 1, 32, GPUSOLVE_COL_MAJOR);
+    check_bits(p, system, b, &x, 0, 32, widest, GPUSOLVE_COL_MAJOR); /* four runs, or two */
     free(x.values);
-    free(one.values);
+}
+
+static void check_system(const problem *p, gpusolve_system system) {
+    const gpusolve_dense b = new_block(p, COLUMNS), ones = new_block(p, COLUMNS);
+    testing_fill(&b, 31);
+    for (int64_t j = 0; j < COLUMNS; j++) {
+        const gpusolve_dense from = columns_of(&b, j, 1), to = columns_of(&ones, j, 1);
+        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, system, &from, &to), GPUSOLVE_OK);
+    }
+    check_widest(p, system, FEW, &b, &ones);
+    check_widest(p, system, WIDEST, &b, &ones);
+    free(b.values);
+    free(ones.values);
 }
 
 static void check_capture(const problem *p, int64_t cols) {
@@ -135,7 +137,9 @@ static void check_condition(gpusolve_dtype dtype, int n, int below, double growt
             px[3] = {0, all * n, all * n + below * below},
             *rows = malloc((size_t)(all + below) * sizeof *rows);
     float *rounded = malloc((size_t)all * (size_t)all * sizeof *rounded);
-    REQUIRE(l && rows && rounded);
+    double *solution = malloc((size_t)all * sizeof *solution);
+    long double *sums = malloc((size_t)all * sizeof *sums);
+    REQUIRE(l && rows && rounded && solution && sums);
     for (int j = 0; j < all; j++) {
         rows[j] = j;
         for (int i = j; i < all; i++)
@@ -184,20 +188,22 @@ static void check_condition(gpusolve_dtype dtype, int n, int below, double growt
                 CHECK(testing_same_bits(&x, 0, &again, 0, cols));
             }
             for (int64_t j = 0; j < cols; j++) {
-                double residual = 0, norm_x = 0;
+                double norm_x = 0;
                 for (int i = 0; i < all; i++) {
-                    long double sum = creal(testing_get(&b, i, j));
-                    for (int k = 0; k < all; k++) {
-                        const int row = transposed ? k : i, column = transposed ? i : k;
-                        if (row >= column)
-                            sum -= (long double)
-                                       l[column < n ? row + (int64_t)column * all
-                                                    : px[1] + (row - n) + (int64_t)(column - n) * below] *
-                                   creal(testing_get(&x, k, j));
-                    }
-                    residual = testing_worse(residual, fabs((double)sum));
-                    norm_x = fmax(norm_x, fabs(creal(testing_get(&x, i, j))));
+                    solution[i] = creal(testing_get(&x, i, j));
+                    norm_x = fmax(norm_x, fabs(solution[i]));
+                    sums[i] = creal(testing_get(&b, i, j));
                 }
+                for (int column = 0; column < all; column++) {
+                    const double *of_column =
+                        l + (column < n ? (int64_t)column * all : px[1] - n + (int64_t)(column - n) * below);
+                    for (int row = column; row < all; row++)
+                        sums[transposed ? column : row] -=
+                            (long double)of_column[row] * solution[transposed ? row : column];
+                }
+                double residual = 0;
+                for (int i = 0; i < all; i++)
+                    residual = testing_worse(residual, fabs((double)sums[i]));
                 CHECK_BELOW(residual / ((1 + n * g) * norm_x + 2), 30 * testing_epsilon(dtype));
             }
         }
@@ -210,6 +216,8 @@ static void check_condition(gpusolve_dtype dtype, int n, int below, double growt
     free(l);
     free(rounded);
     free(rows);
+    free(solution);
+    free(sums);
 }
 
 /* Pieces whose front the next one copies: in elasticity3d:18. */
@@ -260,11 +268,60 @@ static int64_t count_collisions(const gsv_limbs *limbs) {
     return count;
 }
 
+/* What was seen of the plans: that the cases below are all there. */
+static int by_teams[2]; /* trees whose branches are walked forward by teams, [1], or not */
+static int64_t kept, wide[KINDS], limbs[KINDS], collisions;
+
+/* The factor that is there, with limbs of this kind. thorough: lost tasks and NaNs, too. */
+static void check_kind(problem *p, const char *spec, int kind, int thorough) {
+    gsv_tiles *tiles = p->factor->plan.tiles;
+    gsv_sweep_form *form = &((gsv_cuda_factor *)p->factor->prepared)->form;
+    limbs[kind] += tiles->limbs.count;
+    CHECK(form->level_by_level_above || form->block_columns == 16);
+    if (kind == LARGE_LIMBS) {
+        collisions += count_collisions(&tiles->limbs);
+        use_few_blocks(form);
+    }
+    by_teams[tiles->branches.team_forward]++;
+    kept += count_kept(&tiles->stream.block_forward);
+    wide[kind] += count_wide(&tiles->stream.block_forward);
+    tiles->many.streams_back = kind != NO_LIMBS;
+    for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
+        testing_in("%s, type %d, system %d, %s", spec, (int)p->dtype, (int)systems[s], names[kind]);
+        check_system(p, systems[s]);
+    }
+    static const int64_t widths[] = {8, 16, COLUMNS};
+    check_same_bits(p, widths, sizeof widths / sizeof *widths, COLUMNS);
+    check_capture(p, 7);
+    check_capture(p, 16);
+    if (thorough && !form->level_by_level_above) {
+        check_lost_task(p, 8, 0);
+        check_lost_task(p, kind == NO_LIMBS ? 8 : 16, 1); /* of a stream */
+        check_nans(p);
+    }
+}
+
+/* With limbs of each kind, in double precision and, of every other one, in single. */
+static void check_matrix(const char *spec, int single, int thorough) {
+    problem p = {0};
+    choose_limbs(NO_LIMBS);
+    open_problem(&p, spec);
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int precision = 0; precision <= single; precision++) {
+            choose_limbs(kind);
+            import_as(&p, precision ? GPUSOLVE_FLOAT : GPUSOLVE_DOUBLE);
+            check_kind(&p, spec, kind, thorough);
+            forget_workspaces();
+        }
+    close_problem(&p);
+}
+
+/* With GPUSOLVE_TEST_FEW in the environment: two small factors, and one triangle. */
 int main(void) {
     static const char *const specs[] = {"grid2d:60",  "elasticity3d:8",  "arrow:300,20,7", "grid2d:200",
                                         "grid2d:300", "elasticity3d:18", "grid3d:14",      "grid3d:26"};
-    int by_teams[2] = {0}; /* trees whose branches are walked forward by teams, [1], or not */
-    int64_t kept = 0, wide[KINDS] = {0}, limbs[KINDS] = {0}, collisions = 0;
+    const size_t count = sizeof specs / sizeof *specs;
+    const int few = getenv("GPUSOLVE_TEST_FEW") != NULL;
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
         printf("skipped: no CUDA device\n");
@@ -273,43 +330,15 @@ int main(void) {
     gsv_stream_block_least = gsv_stream_block_together_tasks = 0;
     gsv_stream_side = 1;     /* nine and more are not solved by eights, */
     gsv_cuda_ones_limit = 1; /* nor two and more one by one */
-    const size_t count = sizeof specs / sizeof *specs;
-    for (size_t k = 0; k < 2 * KINDS * count; k++) {
-        const char *spec = specs[k % count];
-        const int kind = (int)(k / count % KINDS);
-        const gpusolve_dtype dtype = k < KINDS * count ? GPUSOLVE_DOUBLE : GPUSOLVE_FLOAT;
-        problem p = {0};
-        if (dtype == GPUSOLVE_FLOAT && k % 2 == 0)
-            continue; /* half of them */
-        choose_limbs(kind);
-        open_kind(&p, spec, GPUSOLVE_SUPERNODAL_LL, dtype);
-        limbs[kind] += p.factor->plan.tiles->limbs.count;
-        gsv_sweep_form *form = &((gsv_cuda_factor *)p.factor->prepared)->form;
-        CHECK(form->level_by_level_above || form->block_columns == 16);
-        if (kind == LARGE_LIMBS) {
-            collisions += count_collisions(&p.factor->plan.tiles->limbs);
-            use_few_blocks(form);
-        }
-        by_teams[p.factor->plan.tiles->branches.team_forward]++;
-        kept += count_kept(&p.factor->plan.tiles->stream.block_forward);
-        wide[kind] += count_wide(&p.factor->plan.tiles->stream.block_forward);
-        p.factor->plan.tiles->many.streams_back = kind != NO_LIMBS;
-        for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
-            testing_in("%s, type %d, system %d, %s", spec, (int)dtype, (int)systems[s], names[kind]);
-            check_system(&p, systems[s], FEW);
-            check_system(&p, systems[s], WIDEST);
-        }
-        static const int64_t widths[] = {8, 16, COLUMNS};
-        check_same_bits(&p, widths, sizeof widths / sizeof *widths, COLUMNS);
-        check_capture(&p, 7);
-        check_capture(&p, 16);
-        if (k % count + 1 == count && !form->level_by_level_above) {
-            check_lost_task(&p, 8, 0);
-            check_lost_task(&p, kind == NO_LIMBS ? 8 : 16, 1); /* of a stream */
-            check_nans(&p);
-        }
-        close_problem(&p);
+    if (few) {
+        check_matrix("elasticity3d:8", 1, 0);
+        check_matrix("grid3d:14", 0, 1);
+        choose_limbs(LIMBS);
+        check_condition(GPUSOLVE_DOUBLE, 500, 40, 2e3, 2);
+        return testing_done();
     }
+    for (size_t k = 0; k < count; k++)
+        check_matrix(specs[k], k % 2 == 1, k + 1 == count);
     CHECK(by_teams[0] > 0 && by_teams[1] > 0 && kept > 0);
     CHECK(wide[NO_LIMBS] > 0 && wide[LIMBS] == 0 && wide[LARGE_LIMBS] > 0);
     CHECK(limbs[NO_LIMBS] == 0 && limbs[LIMBS] > limbs[LARGE_LIMBS] && limbs[LARGE_LIMBS] > 0);

@@ -29,16 +29,14 @@ static gpusolve_workspace *new_workspace(const problem *p, int64_t max_nrhs) {
 /* All columns of b, a group at a time. */
 static void solve_by_group(const problem *p, gpusolve_system system, const gpusolve_dense *b,
                            const gpusolve_dense *x) {
-    gpusolve_workspace *workspace = new_workspace(p, width);
-    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace, system, b, x), GPUSOLVE_OK);
-    gpusolve_workspace_destroy(workspace);
+    CHECK_STATUS(gpusolve_solve(p->handle, p->factor, workspace_for(p, width), system, b, x), GPUSOLVE_OK);
 }
 
 /* Columns first .. first + cols - 1 in a workspace for max_nrhs, or the handle's own: 0. */
 static void check_columns(const problem *p, gpusolve_system system, const gpusolve_dense *b,
                           const gpusolve_dense *expected, int64_t first, int64_t cols, int64_t max_nrhs,
                           gpusolve_order order, int on_device) {
-    gpusolve_workspace *workspace = max_nrhs > 0 ? new_workspace(p, max_nrhs) : NULL;
+    gpusolve_workspace *workspace = max_nrhs > 0 ? workspace_for(p, max_nrhs) : NULL;
     const gpusolve_dense from = testing_block(p->dtype, order, p->n, cols, 1);
     const gpusolve_dense to = testing_block(p->dtype, order, p->n, cols, 2);
     for (int64_t j = 0; j < cols; j++)
@@ -51,7 +49,6 @@ static void check_columns(const problem *p, gpusolve_system system, const gpusol
                (int)(first + cols - 1), (int)max_nrhs, (int)order, on_device);
     free(from.values);
     free(to.values);
-    gpusolve_workspace_destroy(workspace);
 }
 
 static void check_system(const problem *p, gpusolve_system system) {
@@ -172,6 +169,7 @@ static void check_three(const char *spec) {
     free(b.values);
     free(x.values);
     free(expected.values);
+    forget_workspaces();
     close_problem(&p);
 }
 
@@ -223,6 +221,7 @@ static void check_eights(void) {
             check_lost_task(&p, 24, 2, 1);
             check_nan(&p, 40, 33);
         }
+        forget_workspaces();
         close_problem(&p);
     }
     CHECK(by_teams[0] > 0 && by_teams[1] > 0);
@@ -272,6 +271,7 @@ static void check_ones(void) {
             check_lost_task(&p, 5, 2, 1);
             check_nan(&p, 6, 4);
         }
+        forget_workspaces();
         close_problem(&p);
     }
 }
