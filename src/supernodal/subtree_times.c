@@ -15,8 +15,9 @@
 static const double NUMBER_NS = 0.275, COLUMN_NS = 0.0375, ROW_NS = 2, UPDATE_NS = 0.75, SUPERNODE_NS = 15,
                     CHILD_NS = 5;
 
-/* A number of an L so small, in numbers, that it stays in a processor's own cache. */
-static const double CACHED_NS = 0.125, CACHED = 1 << 17;
+/* A number of an L so small, in numbers, that it stays in a processor's own cache, and what part of the above
+ * its rows take. */
+static const double CACHED_NS = 0.125, CACHED = 1 << 17, CACHED_ROWS = 0.5;
 
 /*
  * A signal between two threads, with the first line of what it announces. A number of a vector that another
@@ -24,27 +25,29 @@ static const double CACHED_NS = 0.125, CACHED = 1 << 17;
  * Measured on two processors of an EPYC (Zen 3) that share no cache: chains whose supernodes are handed over
  * one by one, and bands of 300 columns and more with 1, 8 and 32 right-hand sides.
  */
-static const double HANDOVER_NS = 200, FRESH_NS = 2, STORED_NS = 0.5, TICKET_NS = 30;
+static const double HANDOVER_NS = 200, FRESH_NS = 3, STORED_NS = 0.5, TICKET_NS = 30;
 
 /* Work on one thread that is worth another one: it may have to be woken. And what a run of several threads
- * takes besides, if they are awake. */
-static const double GRAIN_NS = 25000, START_NS = 4000;
+ * takes besides, even if they are awake (two processors of an EPYC, solves of 20 to 200 us). */
+static const double GRAIN_NS = 25000, START_NS = 10000;
 
 /* More threads must save so much, or they are left alone. Among numbers of threads that are as good but for
  * so little, the smallest is taken. */
-static const double LEAST_GAIN = 0.1, CLOSE = 0.03;
+static const double LEAST_GAIN = 0.15, CLOSE = 0.03;
 
 /* ------------------------------------------------------------------------------- what pieces cost --- */
 
-/* Rates for so many columns side by side, with so many threads, by that for a number and one column. */
+/* Rates for so many columns side by side, with so many threads. */
 typedef struct rates {
     double number, row, update, fresh, stored;
 } rates;
 
-static rates rates_for(double number, int cols, int threads) {
+static rates rates_for(int cached, int cols, int threads) {
+    const double number = cached ? CACHED_NS : NUMBER_NS, rows = cached ? CACHED_ROWS * cols : cols;
     const double remote = cols * (1 - 1.0 / threads);
-    return (rates){number + COLUMN_NS * (cols - 1), ROW_NS * cols, UPDATE_NS * cols, FRESH_NS * remote,
-                   STORED_NS * remote};
+    const double far = (cached ? FRESH_NS : STORED_NS) * remote; /* b and x are the caller's cache's, too */
+    return (rates){number + COLUMN_NS * (cols - 1), ROW_NS * rows + (cached ? far : 0), UPDATE_NS * rows,
+                   FRESH_NS * remote, far};
 }
 
 /* A supernode's sizes. */
@@ -118,7 +121,7 @@ static double in_turn(double time, piece p) {
 
 gsv_supernode_ns gsv_supernode_time(const gsv_plan *plan, int32_t s) {
     const front f = front_of(plan, s);
-    const rates alone = rates_for(NUMBER_NS, 1, 1), r = rates_for(NUMBER_NS, 1, 2);
+    const rates alone = rates_for(0, 1, 1), r = rates_for(0, 1, 2);
     gsv_supernode_ns ns = {{whole_forward(&f, &alone), whole_backward(&f, &alone)}, {0, 0}};
     for (int32_t j = 0; j < f.blocks; j++)
         ns.shared[GSV_UP] = in_turn(ns.shared[GSV_UP], forward_block(&f, &r, j));
@@ -149,6 +152,7 @@ typedef struct simulation {
     const gsv_subtrees *t;
     rates r;
     double *task[2];               /* [ntasks] costs of the tasks, forward and backward */
+    double *outside;               /* [ntasks] rows of the top that its roots read backward */
     int32_t *above_ptr, *above;    /* of each task: the parents of its roots, each once */
     event *arrived, *solved, *end; /* [nsuper] last child's update vector; the last block; backward */
     event *done;                   /* [ntasks] forward */
@@ -282,7 +286,7 @@ static double sweep(simulation *m, double *forward) {
         double time = later(me.free, seen(m->done[task], me.number));
         for (int32_t i = m->above_ptr[task]; i < m->above_ptr[task + 1]; i++)
             time = later(time, seen(m->end[m->above[i]], me.number));
-        occupy(m, time + m->task[1][task]);
+        occupy(m, time + m->task[1][task] + m->r.stored * m->outside[task]);
     }
     return all_done(m);
 }
@@ -305,10 +309,13 @@ static void list_above(simulation *m) {
     int32_t count = 0;
     for (int32_t k = 0; k < t->ntasks; k++) {
         m->above_ptr[k] = count;
+        m->outside[k] = 0;
         for (int32_t i = t->task_ptr[k]; i < t->task_ptr[k + 1]; i++) {
-            const int32_t parent = m->plan->parent[t->order[i]];
-            if (parent >= 0 && t->signal[parent] < t->top_blocks &&
-                (count == m->above_ptr[k] || m->above[count - 1] != parent))
+            const int32_t s = t->order[i], parent = m->plan->parent[s];
+            if (parent < 0 || t->signal[parent] >= t->top_blocks)
+                continue;
+            m->outside[k] += (double)gsv_updates(m->plan, s);
+            if (count == m->above_ptr[k] || m->above[count - 1] != parent)
                 m->above[count++] = parent;
         }
     }
@@ -324,14 +331,14 @@ static void no_faster(gsv_subtrees *t, int width, int k) {
 
 static void time_width(simulation *m, gsv_subtrees *t, int width) {
     const int cols = width == 0 ? 1 : GSV_MAX_COLUMNS;
-    const double number = (double)m->plan->nnz_l <= CACHED ? CACHED_NS : NUMBER_NS;
+    const int cached = (double)m->plan->nnz_l <= CACHED;
     int stalled = 0;
-    m->r = rates_for(number, cols, 1);
-    add_up(m);
     for (int k = 0; k < GSV_TIMED; k++) {
         double forward;
         m->threads = 1 << k;
-        m->r = rates_for(number, cols, m->threads);
+        m->r = rates_for(cached, cols, m->threads);
+        if (k == 0 || cached)
+            add_up(m);
         const double both = sweep(m, &forward);
         t->ns[width][k][0] = forward;
         t->ns[width][k][1] = both - forward;
@@ -348,7 +355,7 @@ static void time_width(simulation *m, gsv_subtrees *t, int width) {
 int gsv_subtrees_time(const gsv_plan *plan, gsv_subtrees *t) {
     const size_t nsuper = (size_t)plan->l.nsuper, ntasks = (size_t)t->ntasks;
     simulation m = {.plan = plan, .t = t};
-    double *task = gsv_malloc(2 * ntasks, sizeof *task);
+    double *task = gsv_malloc(3 * ntasks, sizeof *task);
     event *events = gsv_malloc(3 * nsuper + ntasks, sizeof *events);
     m.above_ptr = gsv_malloc(ntasks + 1, sizeof *m.above_ptr);
     m.above = gsv_malloc(nsuper, sizeof *m.above);
@@ -357,6 +364,7 @@ int gsv_subtrees_time(const gsv_plan *plan, gsv_subtrees *t) {
     if (!failed) {
         m.task[0] = task;
         m.task[1] = task + ntasks;
+        m.outside = task + 2 * ntasks;
         m.arrived = events;
         m.solved = events + nsuper;
         m.end = events + 2 * nsuper;

@@ -70,7 +70,7 @@ static inline int gsv_in_blocks(const gsv_subtrees *subtrees, gsv_way way, int32
 /* What sweeps over so many columns, up to GSV_MAX_COLUMNS, should take with so many threads. */
 double gsv_subtrees_us(const gsv_subtrees *subtrees, gsv_sweeps sweeps, int32_t cols, int threads);
 
-/* The threads that they should have: 1 where more would not be faster by a tenth. */
+/* The threads that they should have: 1 where more would not be faster by 15 %. */
 int gsv_subtrees_threads(const gsv_subtrees *subtrees, gsv_sweeps sweeps, int32_t cols, int available);
 
 #endif

@@ -303,7 +303,7 @@ static const expectation expectations[] = {
     {"band-150", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
     {"comb-back", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
     /* Rows for a few threads to share. */
-    {"band-600", ALWAYS(1, 2, 2), ALWAYS(2, 4, 8)},
+    {"band-600", ALWAYS(1, 1, 2), ALWAYS(2, 4, 8)},
     {"wide-300", ALWAYS(2, 3, 4), ALWAYS(2, 4, 8)},
     {"wide-1000", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
     {"dense-2000", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
@@ -317,11 +317,11 @@ static const expectation expectations[] = {
     {"comb-teeth", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
     {"binary-thin", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
     {"binary-equal", ALWAYS(2, 4, 16), ALWAYS(2, 4, 16)},
-    /* Too little work with one column, enough with many. */
+    /* Too little work: all of it is in one cache. With 32 columns four threads may be worth their while. */
     {"dense-64", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
-    {"dense-300", {{1, 1, 1}, {1, 1, 1}, {2, 2, 2}}, {{1, 1, 1}, {2, 2, 2}, {2, 4, 4}}},
-    {"binary-small", {{1, 1, 1}, {2, 2, 2}, {2, 4, 4}}, {{1, 1, 1}, {2, 2, 2}, {2, 4, 5}}},
-    {"star-small", {{1, 1, 1}, {1, 1, 1}, {2, 2, 2}}, {{1, 1, 1}, {2, 2, 2}, {2, 4, 4}}},
+    {"dense-300", ALWAYS(1, 1, 1), {{1, 1, 1}, {1, 1, 1}, {2, 4, 4}}},
+    {"binary-small", ALWAYS(1, 1, 1), {{1, 1, 1}, {1, 1, 1}, {2, 4, 5}}},
+    {"star-small", ALWAYS(1, 1, 1), ALWAYS(1, 1, 1)},
 };
 
 static const int32_t columns[] = {1, 8, 32};
@@ -347,7 +347,7 @@ static void check_times(const gsv_subtrees *t) {
                 const int threads = gsv_subtrees_threads(t, (gsv_sweeps)sweeps, cols, p);
                 const double us = gsv_subtrees_us(t, (gsv_sweeps)sweeps, cols, threads);
                 CHECK(threads >= 1 && threads <= p);
-                CHECK(threads == 1 || us <= 0.9 * one * 1.04);
+                CHECK(threads == 1 || us <= 0.85 * 1.03 * one * 1.001);
                 /* nothing is gained from nothing; but a way down may begin where the way up ends early */
                 CHECK(sweeps == GSV_SWEEP_DOWN || us * threads >= 0.999 * one);
                 CHECK(threads <= 1 + one / 25);
