@@ -29,7 +29,8 @@ if(SANITIZE)
 endif()
 
 if(WAY STREQUAL "cmake")
-    run("${CMAKE_COMMAND}" -S "${project}" -B "${folder}/build" -DCMAKE_PREFIX_PATH=${prefix}
+    run("${CMAKE_COMMAND}" -S "${project}" -B "${folder}/build" -G "${GENERATOR}"
+        "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" -DCMAKE_PREFIX_PATH=${prefix}
         -DEXAMPLE=${folder}/example.c -DCMAKE_MODULE_PATH=${SOURCE}/cmake -DCMAKE_C_COMPILER=${CC}
         "-DCMAKE_C_FLAGS=${sanitize}" "-DCMAKE_CXX_FLAGS=${sanitize}")
     run("${CMAKE_COMMAND}" --build "${folder}/build")
