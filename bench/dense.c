@@ -35,7 +35,7 @@ static int solve_gpusolve(void *context) {
     const gpusolve_dense b = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, c->n, c->nrhs, c->n, c->b};
     const gpusolve_dense x = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, c->n, c->nrhs, c->n, c->x};
 
-    return gpusolve_solve(c->handle, c->factor, c->workspace, GPUSOLVE_A, &b, &x);
+    return (int)gpusolve_solve(c->handle, c->factor, c->workspace, GPUSOLVE_A, &b, &x);
 }
 
 /* op(T) \ x, T the lower triangle at l. */
@@ -112,7 +112,7 @@ static int import(dense_case *c) {
         data.px = px32;
         data.s = s;
         data.x = c->l;
-        status = gpusolve_factor_create(c->handle, &data, &c->factor);
+        status = (int)gpusolve_factor_create(c->handle, &data, &c->factor);
     }
     free(s);
     return status;

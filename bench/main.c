@@ -51,14 +51,15 @@ static int call_solve(void *context) {
     bench_case *c = context;
     gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
 
-    return gpusolve_solve(c->handle, c->factor, c->workspace, GPUSOLVE_A, &b, &x);
+    return (int)gpusolve_solve(c->handle, c->factor, c->workspace, GPUSOLVE_A, &b, &x);
 }
 
 static int call_refine(void *context) {
     bench_case *c = context;
     gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
 
-    return gpusolve_refine(c->handle, c->factor, c->matrix, c->workspace, &b, &x, NULL, c->errors, c->steps);
+    return (int)gpusolve_refine(c->handle, c->factor, c->matrix, c->workspace, &b, &x, NULL, c->errors,
+                                c->steps);
 }
 
 static int complain(const bench_case *c, const char *what) {

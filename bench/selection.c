@@ -21,7 +21,7 @@ typedef struct selected_case {
 static int call(void *context) {
     selected_case *c = context;
 
-    return gpusolve_solve_selected(c->handle, c->factor, c->selection, &c->b, &c->x);
+    return (int)gpusolve_solve_selected(c->handle, c->factor, c->selection, &c->b, &c->x);
 }
 
 static size_t bytes_of(const gpusolve_dense *dense, size_t number) {

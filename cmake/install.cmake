@@ -16,9 +16,9 @@ configure_package_config_file(cmake/gpusolveConfig.cmake.in "${PROJECT_BINARY_DI
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/gpusolveConfigVersion.cmake"
     COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/gpusolveConfig.cmake" "${PROJECT_BINARY_DIR}/gpusolveConfigVersion.cmake"
-    DESTINATION "${package_dir}")
+    cmake/FindCHOLMOD.cmake DESTINATION "${package_dir}")
 
-# gpusolve.pc finds its prefix from where it lies, so an installed tree can be moved.
+# The .pc files find their prefix from where they lie, so an installed tree can be moved.
 file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 set(pc_private_libraries -pthread -ldl -lm)
@@ -26,5 +26,7 @@ if(GPUSOLVE_WITH_CUDA)
     list(APPEND pc_private_libraries "-L${CUDAToolkit_LIBRARY_DIR}" -lcublas -lcudart_static -lstdc++ -ldl -lrt -lpthread)
 endif()
 list(JOIN pc_private_libraries " " pc_private_libraries)
-configure_file(cmake/gpusolve.pc.in "${PROJECT_BINARY_DIR}/gpusolve.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/gpusolve.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(pc gpusolve.pc gpusolve-shared.pc)
+    configure_file(cmake/${pc}.in "${PROJECT_BINARY_DIR}/${pc}" @ONLY)
+endforeach()
+install(FILES "${PROJECT_BINARY_DIR}/gpusolve.pc" "${PROJECT_BINARY_DIR}/gpusolve-shared.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

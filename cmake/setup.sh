@@ -1,12 +1,18 @@
 # Sourced by tests/run, bench/demo and .ci/run: sees to the packages, configures and builds. Needs bash.
-#   gpusolve_packages                          install what is missing, or say what is
+#   gpusolve_packages [PACKAGE...]             install what is missing, these too, or say what is
 #   gpusolve_configure FOLDER [OPTION...]      with these CMake options; quiet unless it fails
-#   gpusolve_build FOLDER [TARGET]
+#   gpusolve_build FOLDER [TARGET...]
+# gpusolve_root is the source tree; gpusolve_build_dir is where to build: $GPUSOLVE_BUILD_DIR, else build/ in the source tree.
 
 gpusolve_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+gpusolve_build_dir=${GPUSOLVE_BUILD_DIR:-$gpusolve_root/build}
+case $gpusolve_build_dir in
+/*) ;;
+*) gpusolve_build_dir=$PWD/$gpusolve_build_dir ;;
+esac
 
 gpusolve_packages() {
-    local wanted="gcc g++ cmake ninja-build pkg-config python3 libsuitesparse-dev libmetis-dev libopenblas-dev zlib1g-dev"
+    local wanted="gcc g++ cmake ninja-build pkg-config python3 libsuitesparse-dev libmetis-dev libopenblas-dev zlib1g-dev $*"
     local package missing=
     if ! command -v dpkg-query >/dev/null; then
         echo "setup: not a Debian system, so packages are not looked after; needed are what Debian calls: $wanted" >&2
@@ -33,11 +39,17 @@ gpusolve_packages() {
 gpusolve_configure() {
     local folder=$1 generator= log
     shift
+    if ! mkdir -p "$folder" 2>/dev/null || [ ! -w "$folder" ]; then
+        echo "setup: cannot write to $folder; name another folder to build in: GPUSOLVE_BUILD_DIR=FOLDER" >&2
+        return 1
+    fi
     [ -f "$folder/CMakeCache.txt" ] || { command -v ninja >/dev/null && generator=-GNinja; }
     log=$(cmake -S "$gpusolve_root" -B "$folder" $generator "$@" 2>&1) || { echo "$log"; return 1; }
     grep 'CUDA backend' <<<"$log" || true # a configured folder may have nothing to say
 }
 
 gpusolve_build() {
-    cmake --build "$1" --parallel "$(nproc)" ${2:+--target "$2"}
+    local folder=$1
+    shift
+    cmake --build "$folder" --parallel "$(nproc)" ${1:+--target "$@"}
 }

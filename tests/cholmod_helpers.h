@@ -4,8 +4,8 @@
 #define GPUSOLVE_CHOLMOD_HELPERS_H
 
 #include <cholmod.h>
-#include <complex.h>
 
+#include "complex_number.h"
 #include "gpusolve.h"
 #include "matrices/matrix.h"
 

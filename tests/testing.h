@@ -7,7 +7,6 @@
 #ifndef GPUSOLVE_TESTING_H
 #define GPUSOLVE_TESTING_H
 
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -16,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "complex_number.h"
 #include "device.h"
 #include "gpusolve.h"
 

@@ -8,6 +8,7 @@
  * alternate, so that both meet the same machine; a sample is as many calls as take 5 ms. Results are compared
  * before; the program fails if they differ by more than rounding.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <cblas.h>
 #include <float.h>
 #include <math.h>
@@ -125,7 +126,8 @@ static double sample(gpusolve_handle *handle, const problem *p, int is_own, int 
 }
 
 static int measure(gpusolve_handle *handle, const problem *p, int runs, FILE *json) {
-    const double error = difference(handle, p), wrong = !(error < 30);
+    const double error = difference(handle, p);
+    const int wrong = !(error < 30);
     const double once = sample(handle, p, 0, 1);
     const int calls = once < 5e3 ? (int)(5e3 / once) + 1 : 1;
     double mine[MOST_RUNS], theirs[MOST_RUNS];

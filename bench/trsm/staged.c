@@ -11,6 +11,7 @@
  * gpusolve_dtrsm, and the operation's flops at the rate of DGEMM, n = 8192. The result is checked on a few
  * columns: op(A) X against B (or X against op(A) B) by cuBLAS; the program fails if it is wrong.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <float.h>

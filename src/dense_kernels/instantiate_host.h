@@ -29,9 +29,10 @@
 #ifndef __SANITIZE_ADDRESS__ /* which takes minutes to compile with everything unrolled */
 #pragma GCC optimize("O3")
 #endif
-#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between inlined functions only; reported at \
-                                            the end of the file, so not restored */
 #endif
+/* Vectors are passed between inlined functions only. The compilers report them at the end of the file, so the
+ * warning is not restored. */
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 #define GSV_ISA base
 #define GSV_VECTOR_BYTES 16

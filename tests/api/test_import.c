@@ -25,7 +25,7 @@ static void set_scalar(gpusolve_factor_data *data, const char *field, int64_t va
     else if (!strcmp(field, "xsize"))
         data->xsize = value;
     else
-        REQUIRE(!"a field of that name");
+        REQUIRE(0 && "no field of that name");
 }
 
 static const void **array_named(gpusolve_factor_data *data, const char *field) {

@@ -1,59 +1,108 @@
-# Install the build and build the programs of project/ against it, shared and static, with find_package (WAY=cmake) or
-# with pkg-config, and run them. README.md's example is one of the programs.
+cmake_minimum_required(VERSION 3.25)
+# Install the build, build programs against it, shared and static, with find_package (WAY=cmake) or with pkg-config, and run
+# them: those of project/ and cpp_only/, and README.md's example by the lines that README.md prints.
 set(folder "${BUILD}/consumer-${WAY}")
 set(prefix "${folder}/prefix")
-set(project "${CMAKE_CURRENT_LIST_DIR}/project")
+set(example "${SOURCE}/examples/cholmod")
 file(REMOVE_RECURSE "${folder}")
 file(MAKE_DIRECTORY "${folder}")
 
+# run(COMMAND...): fails with the command's output if the command does; else leaves the output in the variable output.
 function(run)
-    execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE result)
+    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${folder}" OUTPUT_VARIABLE output ERROR_VARIABLE output
+        RESULT_VARIABLE result)
     if(NOT result EQUAL 0)
         list(JOIN ARGN " " command)
         message(FATAL_ERROR "${command}\n${output}")
+    endif()
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# Whether a program needs the shared library; the one of the prefix.
+function(check_link program kind)
+    run("${READELF}" -d "${program}")
+    string(REGEX MATCH "NEEDED[^\n]*libgpusolve" shared "${output}")
+    if(kind STREQUAL "shared" AND NOT shared)
+        message(FATAL_ERROR "${program} does not need libgpusolve.so\n${output}")
+    elseif(kind STREQUAL "static" AND shared)
+        message(FATAL_ERROR "${program} needs libgpusolve.so, and should have the archive\n${output}")
+    endif()
+endfunction()
+
+# The example solves, and says why it cannot.
+function(check_example program)
+    execute_process(COMMAND "${program}" INPUT_FILE "${example}/grid.mtx" OUTPUT_VARIABLE output ERROR_VARIABLE error
+        RESULT_VARIABLE result)
+    # The corners of a 4 x 4 grid, whose x is 5/6.
+    if(NOT result EQUAL 0 OR NOT output MATCHES "^%%MatrixMarket[^\n]*\n(%[^\n]*\n)*16 1\n0?\\.8333333")
+        message(FATAL_ERROR "${program}: ${result}\n${output}${error}")
+    endif()
+    file(WRITE "${folder}/singular.mtx" "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 1\n2 2 1\n")
+    execute_process(COMMAND "${program}" INPUT_FILE "${folder}/singular.mtx" OUTPUT_VARIABLE output
+        ERROR_VARIABLE error RESULT_VARIABLE result)
+    if(result EQUAL 0 OR NOT error MATCHES "not positive definite")
+        message(FATAL_ERROR "${program} of a singular matrix: ${result}\n${output}${error}")
     endif()
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
 
-# The lines between ```c and ``` that follow the words "A dozen lines".
+# README.md prints the example's files as they are.
 file(READ "${SOURCE}/README.md" readme)
-if(NOT readme MATCHES "A dozen lines.*\n```c\n([^`]*)```")
-    message(FATAL_ERROR "README.md has lost its example")
-endif()
-set(EXAMPLE "${CMAKE_MATCH_1}")
-configure_file("${project}/example.c.in" "${folder}/example.c" @ONLY)
+foreach(file solve.c:c CMakeLists.txt:cmake)
+    string(REPLACE ":" ";" file "${file}")
+    list(POP_BACK file language)
+    file(READ "${example}/${file}" text)
+    string(FIND "${readme}" "\n```${language}\n${text}```\n" place)
+    if(place EQUAL -1)
+        message(FATAL_ERROR "README.md does not print examples/cholmod/${file} as it is")
+    endif()
+endforeach()
 
 if(SANITIZE)
     set(sanitize "-fsanitize=${SANITIZE}")
 endif()
 
 if(WAY STREQUAL "cmake")
-    run("${CMAKE_COMMAND}" -S "${project}" -B "${folder}/build" -G "${GENERATOR}"
-        "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" -DCMAKE_PREFIX_PATH=${prefix}
-        -DEXAMPLE=${folder}/example.c -DCMAKE_MODULE_PATH=${SOURCE}/cmake -DCMAKE_C_COMPILER=${CC}
-        "-DCMAKE_C_FLAGS=${sanitize}" "-DCMAKE_CXX_FLAGS=${sanitize}")
-    run("${CMAKE_COMMAND}" --build "${folder}/build")
-    foreach(program c_shared c_static cpp_shared cpp_static example)
-        run("${folder}/build/${program}")
+    function(build source)
+        get_filename_component(name "${source}" NAME)
+        run("${CMAKE_COMMAND}" -S "${source}" -B "${folder}/${name}" -G "${GENERATOR}"
+            "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}"
+            "-DCMAKE_C_FLAGS=${sanitize}" "-DCMAKE_CXX_FLAGS=${sanitize}")
+        run("${CMAKE_COMMAND}" --build "${folder}/${name}")
+    endfunction()
+    build("${CMAKE_CURRENT_LIST_DIR}/project")
+    build("${CMAKE_CURRENT_LIST_DIR}/cpp_only")
+    build("${example}")
+    foreach(program project/c_shared project/c_static project/cpp_shared project/cpp_static cpp_only/cpp_only_shared
+            cpp_only/cpp_only_static)
+        string(REGEX MATCH "[a-z]+$" kind "${program}")
+        check_link("${folder}/${program}" "${kind}")
+        run("${folder}/${program}")
     endforeach()
+    check_example("${folder}/cholmod/solve")
     return()
 endif()
 
+# README.md's lines that begin with "cc ", in this order: shared, static. They run in the source's root, so they do here.
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
-function(pkg_config variable)
-    execute_process(COMMAND pkg-config ${ARGN} gpusolve OUTPUT_VARIABLE output OUTPUT_STRIP_TRAILING_WHITESPACE
-        COMMAND_ERROR_IS_FATAL ANY)
-    separate_arguments(output UNIX_COMMAND "${output}")
-    set(${variable} "${output}" PARENT_SCOPE)
-endfunction()
-
-pkg_config(cflags --cflags)
-pkg_config(shared --libs)
-pkg_config(static --libs --static)
-list(TRANSFORM static REPLACE "^-lgpusolve$" "-l:libgpusolve.a")
-run("${CC}" ${sanitize} ${cflags} "${project}/solve.c" -o "${folder}/shared" ${shared})
-run("${CC}" ${sanitize} ${cflags} "${project}/solve.c" -o "${folder}/static" ${static})
 set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:$ENV{LD_LIBRARY_PATH}")
-run("${folder}/shared")
-run("${folder}/static")
+string(REGEX MATCHALL "\ncc [^\n]*" lines "${readme}")
+list(LENGTH lines count)
+if(NOT count EQUAL 2)
+    message(FATAL_ERROR "README.md has ${count} lines that begin with \"cc \", not 2")
+endif()
+file(CREATE_LINK "${SOURCE}/examples" "${folder}/examples" SYMBOLIC)
+file(MAKE_DIRECTORY "${folder}/build-example")
+# The build's compiler and sanitizers under the name cc.
+file(WRITE "${folder}/bin/cc" "#!/bin/sh\nexec '${CC}' ${sanitize} \"$@\"\n")
+file(CHMOD "${folder}/bin/cc" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+set(ENV{PATH} "${folder}/bin:$ENV{PATH}")
+foreach(kind shared static)
+    list(POP_FRONT lines line)
+    string(STRIP "${line}" line)
+    file(REMOVE "${folder}/build-example/solve")
+    run(sh -c "eval \"${line}\"") # a path with a space is quoted by pkg-config
+    check_link("${folder}/build-example/solve" "${kind}")
+    check_example("${folder}/build-example/solve")
+endforeach()

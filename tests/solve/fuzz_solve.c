@@ -7,6 +7,7 @@
  *          default 3 seconds; the round that fails names its own seed, which gives it again; numbers: of a factor, at
  *          most; backend: host or cuda alone
  */
+#define _POSIX_C_SOURCE 200809L
 #include "random_check.h"
 
 #include <time.h>
