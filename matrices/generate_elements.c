@@ -86,7 +86,7 @@ static void gather_block(const mesh *m, const int64_t p[3], const int64_t q[3], 
 /* The columns of node p: the blocks of p itself and of its neighbours of greater number. */
 static void assemble_node(const mesh *m, const int64_t p[3], gsm_builder *builder) {
     double block[14][MOST_DOFS * MOST_DOFS];
-    int64_t number[14];
+    int64_t number[14] = {0};
     int count = 0;
     memset(block, 0, sizeof block);
     for (int64_t dz = 0; dz <= 1; dz++) {

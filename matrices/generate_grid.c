@@ -15,7 +15,7 @@ static int build_grid(int64_t side, const stencil *s, gsm_matrix *matrix, gsm_re
     double value[27];
     int count = 0;
     /* The offsets of the lower triangle, by ascending node number. */
-    for (int64_t dz = 0; dz <= (s->dimensions == 3); dz++) {
+    for (int64_t dz = 0; dz <= (s->dimensions == 3 ? 1 : 0); dz++) {
         for (int64_t dy = dz > 0 ? -1 : 0; dy <= 1; dy++) {
             for (int64_t dx = dz > 0 || dy > 0 ? -1 : 0; dx <= 1; dx++) {
                 double c = s->coefficient[(dx != 0) + (dy != 0) + (dz != 0)];
