@@ -18,6 +18,10 @@ typedef struct gsv_message {
 gpusolve_status gsv_fail(gsv_message *message, gpusolve_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* An object that a call needs is NULL, perhaps because the call that should have made it failed: the sentence that the handle
+ * had before, the cause, is kept in the new one. Returns GPUSOLVE_INVALID_ARGUMENT. */
+gpusolve_status gsv_fail_missing(gsv_message *message, const char *name);
+
 #ifdef __cplusplus
 }
 #endif

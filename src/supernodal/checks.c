@@ -5,7 +5,7 @@
 
 gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor) {
     if (!factor)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL");
+        return gsv_fail_missing(&handle->message, "factor");
     if (factor->executor != handle->executor || factor->device != handle->device)
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                         "factor: belongs to another backend or device than the handle");

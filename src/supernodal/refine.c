@@ -45,7 +45,7 @@ static gpusolve_status check_matrix(gpusolve_handle *handle, const gpusolve_fact
                                     const gpusolve_matrix *matrix) {
     gsv_message *message = &handle->message;
     if (!matrix)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "matrix: is NULL");
+        return gsv_fail_missing(message, "matrix");
     if (matrix->executor != handle->executor || matrix->device != handle->device)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
                         "matrix: belongs to another backend or device than the handle");

@@ -350,7 +350,7 @@ void gpusolve_selection_destroy(gpusolve_selection *selection) {
 
 static gpusolve_status check_selection(gpusolve_handle *handle, const gpusolve_selection *selection) {
     if (!selection)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "selection: is NULL");
+        return gsv_fail_missing(&handle->message, "selection");
     if (selection->executor != handle->executor || selection->device != handle->device)
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                         "selection: belongs to another backend or device than the handle");

@@ -205,6 +205,42 @@ static void test_report(gpusolve_handle *handle) {
     CHECK_STATUS(gpusolve_report(NULL, GPUSOLVE_TOO_LARGE, "x"), GPUSOLVE_INVALID_ARGUMENT);
 }
 
+/* A program that looks at the last call's status alone learns why the factor is NULL. */
+static void test_cause(gpusolve_handle *handle, cholmod_common *common) {
+    testing_in("the cause of a factor that is NULL");
+    cholmod_sparse *a = cholmod_speye(3, 3, CHOLMOD_REAL, common);
+    cholmod_dense *b = cholmod_ones(3, 1, CHOLMOD_REAL, common);
+    REQUIRE(a && b);
+    a->stype = -1;
+    ((double *)a->x)[1] = -1;
+    common->supernodal = CHOLMOD_SUPERNODAL;
+    cholmod_factor *l = cholmod_analyze(a, common);
+    REQUIRE(l != NULL);
+    cholmod_factorize(a, l, common);
+    common->supernodal = CHOLMOD_AUTO;
+    gpusolve_factor *factor;
+    gpusolve_dense view;
+    CHECK_STATUS(gpusolve_cholmod_dense_view(b, &view), GPUSOLVE_OK);
+    for (int times = 0; times < 3; times++) { /* the cause stays, however often the call is made */
+        if (times == 0)
+            expect_import(handle, l, GPUSOLVE_NOT_POSITIVE_DEFINITE, "not positive definite");
+        factor = NULL;
+        CHECK_REFUSED(handle, gpusolve_solve(handle, factor, NULL, GPUSOLVE_A, &view, &view),
+                      GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL; the call that failed before said: ");
+        CHECK(strstr(gpusolve_last_error(handle), "not positive definite") != NULL);
+    }
+    gpusolve_handle *other = testing_handle(GPUSOLVE_BACKEND_HOST, 1);
+    for (int times = 0; times < 2; times++) { /* no cause, no words of one */
+        CHECK_REFUSED(other, gpusolve_solve(other, factor, NULL, GPUSOLVE_A, &view, &view),
+                      GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL");
+        CHECK(!strcmp(gpusolve_last_error(other), "factor: is NULL"));
+    }
+    gpusolve_destroy(other);
+    cholmod_free_factor(&l, common);
+    cholmod_free_dense(&b, common);
+    cholmod_free_sparse(&a, common);
+}
+
 int main(void) {
     cholmod_common narrow;
     REQUIRE(cholmod_start(&narrow));
@@ -219,6 +255,7 @@ int main(void) {
         test_matrix(handle, &narrow);
         test_bad_operands(handle, &narrow);
         test_report(handle);
+        test_cause(handle, &narrow);
         gpusolve_destroy(handle);
     }
     testing_in("all");
