@@ -202,7 +202,8 @@ static int default_threads_with(const char *number, const char *limit) {
             setenv("OMP_NUM_THREADS", number, 1);
         else
             unsetenv("OMP_NUM_THREADS");
-        execl("/proc/self/exe", "test_pool", "threads", (char *)NULL);
+        /* a name more than needed: gpusolve-tests wants it, and the program of this test alone does not mind */
+        execl("/proc/self/exe", "test_pool", "test_pool", "threads", (char *)NULL);
         _exit(255);
     }
     int status;
@@ -264,7 +265,7 @@ static void check_fork(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "threads") == 0)
+    if (argc > 1 && strcmp(argv[argc - 1], "threads") == 0)
         return print_default_threads();
     check_share();
     check_items();
