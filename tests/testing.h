@@ -69,6 +69,11 @@ static inline int testing_check_says(const gpusolve_handle *handle, const char *
     return testing_check(strstr(error, word) != NULL, file, line, "\"%s\" is missing in: %s", word, error);
 }
 
+/* Is a selection of the cases enough, for a quick run or for compute-sanitizer? */
+static inline int testing_few(void) {
+    return getenv("GPUSOLVE_TEST_FEW") != NULL;
+}
+
 /* What the test cannot go on without. */
 #define REQUIRE(condition)        \
     do {                          \

@@ -22,6 +22,7 @@ PROGRAMS = {
     "aborts": "kill -ABRT $$",
     "skips": 'echo "skipped: no CUDA device"; exit 77',
     "wants_two": 'echo "skipped: wants 2 devices"; exit 77',
+    "leaves_out": 'echo "left out: memory of another device"; echo "1 checks, 0 failed"',
     "hangs": "sleep 1000",
     "tells": 'echo "$GPUSOLVE_TEST_DEVICE,$GPUSOLVE_TEST_FEW,$OMP_NUM_THREADS,$OPENBLAS_NUM_THREADS"; echo "1 checks, 0 failed"',
 }
@@ -107,6 +108,13 @@ class RunGpuTests(unittest.TestCase):
         self.assertIn("SKIPPED: wants 2 devices", output)
         self.machine(2)
         self.assertEqual(self.run_script()[0], 1)
+
+    def test_left_out(self):
+        self.bundle(["passes", "leaves_out"])
+        status, output = self.run_script("--record", str(self.record))
+        self.assertEqual(status, 0, output)
+        self.assertIn("passed, but left out: memory of another device", output)
+        self.assertEqual(json.loads(self.record.read_text())["left_out"], ["leaves_out"])
 
     def test_all_skipped(self):
         self.bundle(["wants_two"])

@@ -387,7 +387,7 @@ int main(void) {
         }
         check_dense_kinds(dense, kinds);
     } else {
-        printf("one device: no memory of another one\n");
+        printf("left out: memory of another device, of which there is none\n");
     }
     print_cost();
     staging_of(NULL);

@@ -235,7 +235,7 @@ static inline void case_some_variants(gpusolve_handle *handle, const triangular_
 }
 
 static inline void case_variants(gpusolve_handle *handle, triangular_case c, int with_workspace) {
-    case_some_variants(handle, &c, with_workspace, 1);
+    case_some_variants(handle, &c, with_workspace, testing_few() ? 5 : 1);
 }
 
 #endif

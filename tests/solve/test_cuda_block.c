@@ -321,7 +321,6 @@ int main(void) {
     static const char *const specs[] = {"grid2d:60",  "elasticity3d:8",  "arrow:300,20,7", "grid2d:200",
                                         "grid2d:300", "elasticity3d:18", "grid3d:14",      "grid3d:26"};
     const size_t count = sizeof specs / sizeof *specs;
-    const int few = getenv("GPUSOLVE_TEST_FEW") != NULL;
     gpusolve_backend backends[2];
     if (testing_backends(backends) < 2) {
         printf("skipped: no CUDA device\n");
@@ -330,7 +329,7 @@ int main(void) {
     gsv_stream_block_least = gsv_stream_block_together_tasks = 0;
     gsv_stream_side = 1;     /* nine and more are not solved by eights, */
     gsv_cuda_ones_limit = 1; /* nor two and more one by one */
-    if (few) {
+    if (testing_few()) {
         check_matrix("elasticity3d:8", 1, 0);
         check_matrix("grid3d:14", 0, 1);
         choose_limbs(LIMBS);
