@@ -344,7 +344,7 @@ typedef struct gpusolve_cost {
  * measured time. Reads the plan alone, runs nothing.
  *   nrhs         >= 0
  *   bytes_per_s  of the memory, as the caller has measured it; 0: what was measured on one NVIDIA H200, or
- *                on the host on a Xeon with so many threads
+ *                on the host on a Xeon with the same number of threads
  *   cost         [in: size; out: the rest]
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -494,7 +494,7 @@ typedef struct gpusolve_refine_options {
  *   options         [in, host] NULL for the defaults
  *   backward_error  [out, host] nrhs numbers, or NULL. NaN where b, x or the factor led to one; of a complex column with
  *                   a real factor the larger one of its parts'
- *   steps           [out, host] nrhs counts of the corrections kept, or NULL; of its parts likewise
+ *   steps           [out, host] nrhs counts of the corrections kept, or NULL; the larger count of the two parts
  *                   b, x, backward_error and steps must not share a byte
  *
  * Blocks until x is there, on either backend (the stopping test is made on the host). Vectors are allocated

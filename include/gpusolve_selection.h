@@ -60,7 +60,7 @@ GPUSOLVE_API gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle
  *   b          [in] b_count x nrhs: row k is row b_rows[k] of b; the factor's dtype, or complex as in gpusolve_solve
  *   x          [out] x_count x nrhs: row k is row x_rows[k] of x; may be b itself (same values, order and ld), else
  *              must not share a byte with it
- * Host: the numbers are those of gpusolve_solve, bit for bit but for the sign of zeros. CUDA: likewise where
+ * Host: the numbers are those of gpusolve_solve, bit for bit but for the sign of zeros. CUDA: the same if
  * both calls give a column the first of the sets of bits that gpusolve_solve lists. They do for one column; for
  * up to 8 columns of a small factor, if gpusolve_solve solves these side by side; and for any number of columns
  * if the selection and the workspace were made by handles with options.same_bits. In the other sets the order of

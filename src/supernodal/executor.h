@@ -141,7 +141,8 @@ typedef struct gsv_executor {
      * none ever does. */
     gpusolve_status (*workspace_check)(gpusolve_handle *handle, gpusolve_workspace *workspace);
 
-    /* Whether the handle's backend can use a caller's memory, which holds numbers of so many bytes; `name` is the argument's.
+    /* Whether the handle's backend can use a caller's memory, which holds numbers of `number` bytes; `name` is the
+     * argument's.
      * on_device: kernels read and write it. NULL: all memory is the host's. */
     gpusolve_status (*check_memory)(gpusolve_handle *handle, const char *name, const void *values,
                                     size_t number, int *on_device);

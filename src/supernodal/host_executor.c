@@ -165,7 +165,7 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
 
 /* ---------------------------------------------------------------------------------------------- model --- */
 
-/* Whether some solve of up to so many columns would use more than one thread. */
+/* Whether a solve of at most `columns` columns would use more than one thread. */
 static int wants_threads(const gpusolve_handle *handle, const gsv_plan *plan, int32_t columns) {
     const int available = gsv_pool_threads(handle->pool);
     for (int sweeps = GSV_SWEEP_UP; sweeps <= GSV_BOTH_SWEEPS; sweeps++)
@@ -349,7 +349,7 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
     return GPUSOLVE_OK;
 }
 
-/* What one thread takes, and the threads that a solve gets out of so many. */
+/* The time of one thread, and the threads that a solve gets if `threads` are available. */
 static void add_threads(const gsv_subtrees *tree, gsv_text *text) {
     static const int32_t columns[] = {1, 8, GSV_MAX_COLUMNS};
     static const int available[] = {2, 4, 8, 16, 32, 64};
@@ -378,7 +378,7 @@ static void summary(const gpusolve_factor *factor, gsv_text *text) {
 /* Reading, GB/s of 1, 2, 4, 8 and 16 threads of a 16-core Xeon: 14, 27, 41, 88, 105. */
 static const double THREAD_BYTES_PER_S = 13e9, MOST_BYTES_PER_S = 105e9;
 
-/* What a run of so many columns, up to GSV_MAX_COLUMNS, takes with so many threads to be had. */
+/* The time of a run of at most GSV_MAX_COLUMNS columns if `threads` threads are available. */
 static double run_us(const gsv_subtrees *tree, int32_t cols, int available) {
     return cols == 0 ? 0
                      : gsv_subtrees_us(tree, GSV_BOTH_SWEEPS, cols,

@@ -1,4 +1,4 @@
-/* The times of a solve with so many threads; see subtree_times.h. */
+/* The time of a solve by its number of threads; see subtree_times.h. */
 #include "subtree_times.h"
 
 #include "../dense_kernels/lanes_host.h"
@@ -37,7 +37,7 @@ static const double LEAST_GAIN = 0.15, CLOSE = 0.03;
 
 /* ------------------------------------------------------------------------------- what pieces cost --- */
 
-/* Rates for so many columns side by side, with so many threads. */
+/* Rates for a number of columns side by side and a number of threads. */
 typedef struct rates {
     double number, row, update, fresh, stored;
 } rates;
@@ -88,7 +88,7 @@ static double assembly(const front *f, const rates *r) {
            TICKET_NS;
 }
 
-/* The product of so many rows with a column block that another thread may have solved. */
+/* The product of `rows` rows with a column block that another thread may have solved. */
 static double product(const rates *r, double rows, double columns) {
     return r->number * rows * columns + r->fresh * columns;
 }

@@ -1,5 +1,5 @@
 /*
- * What the pieces of subtrees.h cost on the host, and the time of both sweeps with so many threads.
+ * What the pieces of subtrees.h cost on the host, and the time of both sweeps by the number of threads.
  *
  * The time is found by going through the tickets as the threads would: the thread that is free first draws
  * the next one, waits for what the piece reads, and is busy for as long as the piece costs. A wait for
