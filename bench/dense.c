@@ -147,7 +147,7 @@ static int run(dense_case *c, int repeat) {
     const double flops =
         2.0 * c->nrhs * ((double)c->nc * (c->nc + 1) + 2.0 * c->nc * c->m + (double)c->m * (c->m + 1));
     double *other = malloc(count * sizeof *other), far;
-    bench_times ours, blas;
+    bench_times ours = {0}, blas = {0};
     int status = !other || solve_gpusolve(c);
 
     if (!status) {

@@ -87,7 +87,7 @@ static inline tree tree_comb(int32_t teeth, int32_t length, int32_t columns, int
  * `growth` from level to level. */
 static inline int32_t tree_grow(tree *t, int32_t at, int32_t level, int32_t arity, double columns,
                                 double below, double growth) {
-    int32_t first = at, child[64];
+    int32_t first = at, child[64] = {0};
     for (int32_t k = 0; level > 0 && k < arity; k++)
         child[k] = first = tree_grow(t, first, level - 1, arity, columns, below, growth);
     tree_set(t, first, (int32_t)(columns * pow(growth, level)), (int32_t)(below * pow(growth, level)), -1);

@@ -130,7 +130,7 @@ static int measure(gpusolve_handle *handle, const problem *p, int runs, FILE *js
     const int wrong = !(error < 30);
     const double once = sample(handle, p, 0, 1);
     const int calls = once < 5e3 ? (int)(5e3 / once) + 1 : 1;
-    double mine[MOST_RUNS], theirs[MOST_RUNS];
+    double mine[MOST_RUNS] = {0}, theirs[MOST_RUNS] = {0};
     for (int k = -1; k < runs; k++) {
         const int first = k % 2 != 0; /* who begins alternates too */
         double us[2];

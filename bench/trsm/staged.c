@@ -301,7 +301,7 @@ int main(int argc, char **argv) {
         TRY(cudaDeviceSynchronize()); /* the copy may end after its call, and staging does not wait for it */
     }
     const double one = 1;
-    double samples[MOST_RUNS], issued = 0, error = NAN;
+    double samples[MOST_RUNS] = {0}, issued = 0, error = NAN;
     for (int k = -1; k < o.runs; k++) {
         const double begin = seconds();
         TRY((strcmp(o.operation, "trmm") == 0 ? gpusolve_trmm_staged : gpusolve_trsm_staged)(
