@@ -37,8 +37,9 @@ gpusolve_status gsv_cuda_malloc(void **memory, int64_t bytes, gsv_message *messa
 }
 
 void gsv_cuda_free(void *memory) {
-    if (memory)
-        gsv_count_on_device(-1);
+    if (!memory) /* no call at all, for cudaFree spoils a capture even so */
+        return;
+    gsv_count_on_device(-1);
     cudaFree(memory);
 }
 
@@ -58,8 +59,9 @@ gpusolve_status gsv_cuda_pin(void **memory, size_t bytes, unsigned flags, gsv_me
 }
 
 void gsv_cuda_unpin(void *memory) {
-    if (memory)
-        gsv_count_on_device(-1);
+    if (!memory)
+        return;
+    gsv_count_on_device(-1);
     cudaFreeHost(memory);
 }
 

@@ -3,6 +3,7 @@
  * the panels.
  */
 #include "../memory.h"
+#include "../recording.h"
 #include "cuda_support.h"
 #include "many_order.h"
 
@@ -452,7 +453,7 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
     const int previous = gsv_cuda_enter(handle->device);
     int touched = 0;
     gpusolve_status status =
-        gsv_cuda_check(cudaDeviceSynchronize(), "waiting for the solves before a refresh", &handle->message);
+        gsv_cuda_synchronize_device("waiting for the solves before a refresh", &handle->message);
     ((gsv_cuda_factor *)factor->prepared)->plan_ms = 0;
     if (status == GPUSOLVE_OK)
         status = fill_values(handle, factor, factor->prepared, data, &touched);

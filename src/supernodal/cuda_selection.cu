@@ -8,6 +8,7 @@
  * second dimension, column.
  */
 #include "../memory.h"
+#include "../recording.h"
 #include "cuda_support.h"
 
 namespace gsv {
@@ -108,8 +109,8 @@ static gpusolve_status copy_panels(gpusolve_handle *handle, const gpusolve_facto
         copy_pieces<<<unsigned(count), BLOCK>>>(static_cast<const piece *>(memory));
         status = gsv_cuda_check(cudaGetLastError(), "copying panels", message);
     }
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaDeviceSynchronize(), "copying panels", message);
+    if (status == GPUSOLVE_OK) /* the launch is on the legacy stream */
+        status = gsv_cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "copying panels", message);
     gsv_cuda_free(memory);
     gsv_free(list);
     return status;
@@ -136,7 +137,7 @@ static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *w
     const int previous = gsv_cuda_enter(handle->device);
     gpusolve_status status = GPUSOLVE_OK;
     if (part->prepared) /* solves with the numbers that it had */
-        status = gsv_cuda_check(cudaDeviceSynchronize(), "waiting for earlier solves", &handle->message);
+        status = gsv_cuda_synchronize_device("waiting for earlier solves", &handle->message);
     else
         status = gsv_cuda_prepare(handle, part, nullptr);
     if (status == GPUSOLVE_OK)

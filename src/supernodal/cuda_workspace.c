@@ -2,6 +2,7 @@
 #include "cuda_workspace.h"
 
 #include "../memory.h"
+#include "../recording.h"
 #include "import_fields.h"
 
 /* --------------------------------------------------------------------------------------------- widths --- */
@@ -281,11 +282,14 @@ static gpusolve_status record(const gsv_plan *plan, const gsv_cuda_factor *devic
                               gsv_cuda_workspace *work, gsv_cuda_width wide, int backward,
                               cudaStream_t stream, gsv_message *message) {
     cudaGraph_t graph = NULL;
+    cudaError_t launched = cudaSuccess;
+    gsv_cuda_recording_begins();
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-    if (error != cudaSuccess)
-        return gsv_cuda_check(error, "recording the sweeps", message);
-    const cudaError_t launched = gsv_cuda_launch_sweep(plan, device, dtype, work, wide, backward, stream);
-    error = cudaStreamEndCapture(stream, &graph);
+    if (error == cudaSuccess) {
+        launched = gsv_cuda_launch_sweep(plan, device, dtype, work, wide, backward, stream);
+        error = cudaStreamEndCapture(stream, &graph);
+    }
+    gsv_cuda_recording_ends();
     if (launched != cudaSuccess)
         error = launched;
     gpusolve_status status = gsv_cuda_check(error, "recording the sweeps", message);

@@ -40,9 +40,7 @@ static gpusolve_status create(gpusolve_handle *handle) {
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&context->ticket, GSV_CONTEXT_TICKET, message);
     if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaMemset(context->ticket, 0, GSV_CONTEXT_TICKET), "cudaMemset", message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", message);
+        status = gsv_cuda_check(gsv_cuda_clear(context->ticket, GSV_CONTEXT_TICKET), "cudaMemset", message);
     if (status == GPUSOLVE_OK)
         status =
             gsv_cuda_check(cudaDeviceGetAttribute(&context->device.shared_bytes,

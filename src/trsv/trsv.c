@@ -7,6 +7,7 @@
 
 #ifdef GPUSOLVE_WITH_CUDA
 #include "../device.h"
+#include "trsv_cuda.h"
 #endif
 
 gpusolve_status gsv_trsv_check_matrix(gpusolve_handle *handle, const gsv_trsv *p) {
@@ -43,6 +44,10 @@ static gpusolve_status solve(gpusolve_handle *handle, gpusolve_dtype dtype, gpus
     GSV_ENTER(handle);
     const gsv_trsv p = {dtype, uplo, trans, diag, n, A, lda, x, incx};
     gpusolve_status status = gsv_trsv_check_matrix(handle, &p);
+#ifdef GPUSOLVE_WITH_CUDA
+    if (!status && handle->backend == GPUSOLVE_BACKEND_CUDA)
+        status = gsv_trsv_cuda_check(handle, &p);
+#endif
     if (!status)
         status = gsv_trsv_check_vector(handle, &p, 1);
     if (status || n == 0)

@@ -5,6 +5,7 @@
 
 #include "../handle.h"
 #include "../memory.h"
+#include "trsv_cuda.h"
 #include "../device.h"
 
 enum {
@@ -82,11 +83,15 @@ static gpusolve_status create(gpusolve_handle *handle) {
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_trsv_cuda(gpusolve_handle *handle, const gsv_trsv *p) {
+gpusolve_status gsv_trsv_cuda_check(gpusolve_handle *handle, const gsv_trsv *p) {
     static const int64_t number_bytes[4] = {4, 8, 8, 16};
     if ((p->n + ROUND - 1) / ROUND * ROUND * number_bytes[p->dtype] > CAPACITY)
         return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "n: %lld, the vector has more than 2 MiB",
                         (long long)p->n);
+    return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_trsv_cuda(gpusolve_handle *handle, const gsv_trsv *p) {
     if (!handle->trsv) {
         const gpusolve_status status = create(handle);
         if (status)

@@ -152,7 +152,7 @@ static void check_allocations(gpusolve_handle *handle) {
         status = gpusolve_staging_wait(staging);
         gsv_fail_allocation(0);
         done = status == GPUSOLVE_OK;
-        CHECK(done || status == GPUSOLVE_OUT_OF_MEMORY);
+        CHECK(done || status == GPUSOLVE_OUT_OF_MEMORY || status == GPUSOLVE_OUT_OF_DEVICE_MEMORY);
         CHECK(done || gpusolve_staging_last_error(staging)[0] != '\0');
         staged_check(staging, &c, STAGED_PAGEABLE, STAGED_PAGEABLE);
         gpusolve_staging_destroy(staging);
