@@ -63,8 +63,8 @@ void make_plan(int nr, int nc, gsv_plan *plan) {
         structure.rows[i] = i;
     for (int i = nc; i < nr; i++)
         structure.rows[nr + i - nc] = i;
-    TRY(gsv_plan_create(&structure, 1, plan, &message));
-    TRY(gsv_tiles_create(plan, 1, &message));
+    TRY(gsv_plan_create(&structure, nullptr, plan, &message));
+    TRY(gsv_tiles_create(plan, nullptr, &message));
 }
 
 void report(const char *kernel, const char *sweep, int nr, int nc, int columns, double us) {
