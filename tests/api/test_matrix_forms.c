@@ -149,7 +149,8 @@ static double complex *dense_of(const cholmod_sparse *a) {
 }
 
 static void check_forms(const expectation *expected, const double complex *dense, const char *about) {
-    for (int bits = 0; bits < 1 << 7; bits++)
+    const int step = testing_few() ? 3 : 1; /* 3: every pair of bits has all its four values */
+    for (int bits = 0; bits < 1 << 7; bits += step)
         for (int triangle = 0; triangle < 3; triangle++) {
             matrix_form form = {(gpusolve_format)(bits & 1),
                                 (gpusolve_triangle)triangle,

@@ -50,16 +50,18 @@ static void check_columns(const bits_case *bits, gpusolve_handle *handle, const 
 
 static void check_widths(const bits_case *bits, gpusolve_handle *handle, const gpusolve_factor *factor) {
     static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32};
+    const int few = testing_few();
     for (int on_device = 0; on_device <= (bits->backend == GPUSOLVE_BACKEND_CUDA); on_device++) {
-        for (int64_t j = 0; j < COLUMNS; j++)
+        for (int64_t j = 0; j < COLUMNS; j += few ? 9 : 1)
             check_columns(bits, handle, factor, 0, j, 1, GPUSOLVE_COL_MAJOR, on_device);
-        for (size_t w = 0; w < sizeof widths / sizeof widths[0] && widths[w] <= bits->widest; w++) {
+        for (size_t w = 0; w < sizeof widths / sizeof widths[0] && widths[w] <= bits->widest;
+             w += few ? 2 : 1) {
             check_columns(bits, handle, factor, widths[w], 0, COLUMNS, GPUSOLVE_COL_MAJOR, on_device);
             check_columns(bits, handle, factor, widths[w], 0, COLUMNS, GPUSOLVE_ROW_MAJOR, on_device);
             check_columns(bits, handle, factor, 32, COLUMNS - widths[w], widths[w], GPUSOLVE_ROW_MAJOR,
                           on_device);
         }
-        for (int repeat = 0; repeat < 5; repeat++)
+        for (int repeat = 0; repeat < (few ? 2 : 5); repeat++)
             check_columns(bits, handle, factor, 0, 0, COLUMNS, GPUSOLVE_COL_MAJOR, on_device);
     }
 }
@@ -72,7 +74,7 @@ static void check_same_bits(const bits_case *bits, const gpusolve_factor *factor
     options.same_bits = 1;
     gpusolve_handle *handle;
     REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
-    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w += testing_few() ? 2 : 1) {
         check_columns(bits, handle, factor, COLUMNS, 0, widths[w], GPUSOLVE_COL_MAJOR, 0);
         check_columns(bits, handle, factor, widths[w], 0, COLUMNS, GPUSOLVE_ROW_MAJOR, 0);
     }

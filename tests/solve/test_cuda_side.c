@@ -88,7 +88,10 @@ static void check_capture(const problem *p, int64_t cols) {
     free(expected.values);
 }
 
-/* The counter from which the blocks of one group take tasks starts one higher: task 0 is never taken. */
+/*
+ * The counter from which the blocks of one group take tasks starts one higher: task 0 is never taken. The device polls for more
+ * than a second until the wait is given up, and slows down the programs beside this one: a quick run loses four tasks.
+ */
 static void check_lost_task(const problem *p, int64_t cols, int64_t group, int backward) {
     testing_in("a lost task of group %d, %s", (int)group, backward ? "backward" : "forward");
     const gpusolve_dense b = new_block(p, cols), x = new_block(p, cols), expected = new_block(p, cols);
@@ -217,8 +220,10 @@ static void check_eights(void) {
         static const int64_t widths[] = {2, EIGHT * GSV_SIDE};
         check_same_bits(&p, widths, sizeof widths / sizeof *widths, most);
         if (s->kind == GPUSOLVE_SUPERNODAL_LL && k / 2 > 1) {
-            check_lost_task(&p, 24, 0, 0);
-            check_lost_task(&p, 24, 2, 1);
+            if (!testing_few() || k == 6)
+                check_lost_task(&p, 24, 0, 0);
+            if (!testing_few() || k == 13)
+                check_lost_task(&p, 24, 2, 1);
             check_nan(&p, 40, 33);
         }
         forget_workspaces();
@@ -267,8 +272,10 @@ static void check_ones(void) {
         static const int64_t widths[] = {2, GSV_ONES};
         check_same_bits(&p, widths, sizeof widths / sizeof *widths, most);
         if (s->kind == GPUSOLVE_SUPERNODAL_LL && k > 0) {
-            check_lost_task(&p, 3, 0, 0);
-            check_lost_task(&p, 5, 2, 1);
+            if (!testing_few() || k == 4)
+                check_lost_task(&p, 3, 0, 0);
+            if (!testing_few() || k == 5)
+                check_lost_task(&p, 5, 2, 1);
             check_nan(&p, 6, 4);
         }
         forget_workspaces();
