@@ -1,4 +1,4 @@
-/* Finite element stiffness matrices on regular meshes: 3D elasticity and a shell.
+/* Finite element stiffness matrices on regular meshes: 3D elasticity with hexahedra or tetrahedra, and a shell.
  *
  * Element matrices are integrated numerically, then rounded to multiples of 2^-44. Their entries stay below
  * 2^6, so every sum of an assembly is exact: the matrix is exactly symmetric and the same on every machine.
@@ -54,6 +54,7 @@ typedef struct mesh {
     int64_t nodes[3], first[3], last[3];
     int span[3]; /* 1 or 2 */
     int dofs;
+    bool simplices;        /* elements are cut along their diagonal: see assemble_node */
     const double *element; /* [24 x 24], column-major */
     int64_t stride;        /* elements e_x have the matrix element + stride (e_x - first_x) */
 } mesh;
@@ -83,7 +84,9 @@ static void gather_block(const mesh *m, const int64_t p[3], const int64_t q[3], 
     }
 }
 
-/* The columns of node p: the blocks of p itself and of its neighbours of greater number. */
+/* The columns of node p: the blocks of p itself and of its neighbours of greater number. Where elements are cut
+ * into simplices along the diagonal (1, 1, 1), two nodes of an element share a simplex only if no coordinate of the one
+ * is greater while another is smaller. */
 static void assemble_node(const mesh *m, const int64_t p[3], gsm_builder *builder) {
     double block[14][MOST_DOFS * MOST_DOFS];
     int64_t number[14] = {0};
@@ -93,7 +96,7 @@ static void assemble_node(const mesh *m, const int64_t p[3], gsm_builder *builde
         for (int64_t dy = dz > 0 ? -1 : 0; dy <= 1; dy++) {
             for (int64_t dx = dz > 0 || dy > 0 ? -1 : 0; dx <= 1; dx++) {
                 int64_t q[3] = {p[0] + dx, p[1] + dy, p[2] + dz};
-                bool inside = true;
+                bool inside = !(m->simplices && (dx < 0 || dy < 0));
                 for (int a = 0; a < 3; a++) {
                     inside = inside && q[a] >= 0 && q[a] < m->nodes[a];
                 }
@@ -132,17 +135,33 @@ static int assemble(const mesh *m, gsm_matrix *matrix, gsm_report *report) {
 
 /* ------------------------------------------------------------------------------------- elasticity --- */
 
-/* The trilinear hexahedron of side 1, 2 x 2 x 2 Gauss points. Unknowns of node (lx, ly, lz), number lx + 2 ly
- * + 4 lz: ux, uy, uz. */
-static void hexahedron(double *k) {
+/* Hooke's law for the strains xx, yy, zz, xy, yz, zx: d [6 x 6]. */
+static void elastic_material(double *d) {
     const double lambda = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), mu = 0.5 / (1.0 + poisson);
-    double d[36] = {0};
+    memset(d, 0, 36 * sizeof *d);
     for (int r = 0; r < 3; r++) {
         for (int c = 0; c < 3; c++) {
             d[6 * r + c] = lambda + (r == c ? 2.0 * mu : 0.0);
         }
         d[6 * (r + 3) + r + 3] = mu;
     }
+}
+
+/* The columns of B [6 x 24] for a node with this gradient of its shape function; at: its first unknown, row 0. */
+static void put_strains(double *at, const double g[3]) {
+    at[0] = g[0];                                                       /* strain xx */
+    at[ELEMENT_ORDER + 1] = g[1];                                       /* yy */
+    at[2 * ELEMENT_ORDER + 2] = g[2];                                   /* zz */
+    at[3 * ELEMENT_ORDER] = g[1], at[3 * ELEMENT_ORDER + 1] = g[0];     /* xy */
+    at[4 * ELEMENT_ORDER + 1] = g[2], at[4 * ELEMENT_ORDER + 2] = g[1]; /* yz */
+    at[5 * ELEMENT_ORDER] = g[2], at[5 * ELEMENT_ORDER + 2] = g[0];     /* zx */
+}
+
+/* The trilinear hexahedron of side 1, 2 x 2 x 2 Gauss points. Unknowns of node (lx, ly, lz), number lx + 2 ly
+ * + 4 lz: ux, uy, uz. */
+static void hexahedron(double *k) {
+    double d[36];
+    elastic_material(d);
     memset(k, 0, ELEMENT_SIZE * sizeof *k);
     for (int g = 0; g < 8; g++) {
         double b[6 * ELEMENT_ORDER] = {0};
@@ -154,28 +173,65 @@ static void hexahedron(double *k) {
                 shape[a] = far ? at : 1.0 - at;
                 slope[a] = far ? 1.0 : -1.0;
             }
-            double gx = slope[0] * shape[1] * shape[2], gy = shape[0] * slope[1] * shape[2],
-                   gz = shape[0] * shape[1] * slope[2];
-            double *at = b + 3 * node;
-            at[0] = gx;                                                     /* strain xx */
-            at[ELEMENT_ORDER + 1] = gy;                                     /* yy */
-            at[2 * ELEMENT_ORDER + 2] = gz;                                 /* zz */
-            at[3 * ELEMENT_ORDER] = gy, at[3 * ELEMENT_ORDER + 1] = gx;     /* xy */
-            at[4 * ELEMENT_ORDER + 1] = gz, at[4 * ELEMENT_ORDER + 2] = gy; /* yz */
-            at[5 * ELEMENT_ORDER] = gz, at[5 * ELEMENT_ORDER + 2] = gx;     /* zx */
+            const double gradient[3] = {slope[0] * shape[1] * shape[2], shape[0] * slope[1] * shape[2],
+                                        shape[0] * shape[1] * slope[2]};
+            put_strains(b + 3 * node, gradient);
         }
         add_energy(k, 6, b, d, 0.125); /* the Jacobian of [-1, 1]^3 to [0, 1]^3 */
     }
     make_exact(k);
 }
 
-/* N x (N - 1) x (N - 1) elements; the plane of nodes x = -1 is clamped, all others are free. */
+/* The cube of side 1 cut into six linear tetrahedra (Freudenthal), one for each order (a, b, c) of the axes: its
+ * nodes are 0, e_a, e_a + e_b and (1, 1, 1), and its shape functions 1 - x_a, x_a - x_b, x_b - x_c and x_c. */
+static void six_tetrahedra(double *k) {
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    double d[36];
+    elastic_material(d);
+    memset(k, 0, ELEMENT_SIZE * sizeof *k);
+    for (int t = 0; t < 6; t++) {
+        double b[6 * ELEMENT_ORDER] = {0};
+        int node = 0;
+        for (int vertex = 0; vertex < 4; vertex++) {
+            double gradient[3] = {0, 0, 0};
+            if (vertex > 0) {
+                node |= 1 << orders[t][vertex - 1];
+                gradient[orders[t][vertex - 1]] = 1.0;
+            }
+            if (vertex < 3) {
+                gradient[orders[t][vertex]] = -1.0;
+            }
+            put_strains(b + 3 * node, gradient);
+        }
+        add_energy(k, 6, b, d, 1.0 / 6.0); /* the volume */
+    }
+    make_exact(k);
+}
+
+/* NX x (NY - 1) x (NZ - 1) elements; the plane of nodes x = -1 is clamped, all others are free. */
+static int build_elasticity(const int64_t *sides, const double *element, bool simplices, gsm_matrix *matrix,
+                            gsm_report *report) {
+    mesh m = {{sides[0], sides[1], sides[2]},
+              {-1, 0, 0},
+              {sides[0] - 2, sides[1] - 2, sides[2] - 2},
+              {2, 2, 2},
+              3,
+              simplices,
+              element,
+              0};
+    return assemble(&m, matrix, report);
+}
+
 int gsm_build_elasticity3d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report) {
     double k[ELEMENT_SIZE];
-    int64_t side = argument[0];
     hexahedron(k);
-    mesh m = {{side, side, side}, {-1, 0, 0}, {side - 2, side - 2, side - 2}, {2, 2, 2}, 3, k, 0};
-    return assemble(&m, matrix, report);
+    return build_elasticity(argument, k, false, matrix, report);
+}
+
+int gsm_build_tetelasticity3d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report) {
+    double k[ELEMENT_SIZE];
+    six_tetrahedra(k);
+    return build_elasticity(argument, k, true, matrix, report);
 }
 
 /* ------------------------------------------------------------------------------------------ shell --- */
@@ -283,7 +339,8 @@ int gsm_build_shell(const int64_t *argument, gsm_matrix *matrix, gsm_report *rep
                      elements + ELEMENT_SIZE * e);
         make_exact(elements + ELEMENT_SIZE * e);
     }
-    mesh m = {{side, side, 1}, {-1, -1, 0}, {side - 1, side - 1, 0}, {2, 2, 1}, 6, elements, ELEMENT_SIZE};
+    mesh m = {{side, side, 1}, {-1, -1, 0}, {side - 1, side - 1, 0}, {2, 2, 1}, 6, false,
+              elements,        ELEMENT_SIZE};
     int status = assemble(&m, matrix, report);
     free(elements);
     return status;

@@ -55,15 +55,28 @@ int gsm_builder_finish(gsm_builder *builder, gsm_matrix *matrix, gsm_report *rep
  * the table in generate.c. */
 int gsm_build_grid2d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_grid2d9(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
+int gsm_build_trigrid2d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_grid3d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_grid3d27(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
+int gsm_build_tetgrid3d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_elasticity3d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
+int gsm_build_tetelasticity3d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_shell(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_rgg2d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
+int gsm_build_rgg3d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
+int gsm_build_random(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
+int gsm_build_powerlaw(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_arrow(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_diag(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_tridiag(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_forest(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
+
+enum { GSM_MOST_DECADES = 7, GSM_STEPS = 30 };
+
+/* Give the edges of a real matrix other conductances (generate_contrast.c); spec is for messages. Refused: an entry
+ * off the diagonal is positive, or a row's sum negative. */
+int gsm_set_contrast(const char *spec, int decades, gsm_matrix *matrix, gsm_report *report);
+int gsm_set_step(const char *spec, int step, gsm_matrix *matrix, gsm_report *report);
 
 /* splitmix64 (Steele, Lea and Flood, 2014): a bijective mix of 64 bits, the same on every machine. */
 static inline uint64_t gsm_mix(uint64_t x) {

@@ -55,6 +55,8 @@ typedef enum gsm_status {
  *                   PATH.mtx, PATH.mtx.gz   that file
  *                   NAME, GROUP/NAME        NAME.mtx or NAME.mtx.gz on the search path (below)
  *                   KIND:ARGUMENTS          a generator: see gsm_generators
+ *                   contrast:E:KIND:ARGUMENTS, sequence:K:KIND:ARGUMENTS
+ *                                           the same with other conductances
  *                   KIND:ARGUMENTS@c        its complex Hermitian variant D A conj(D), where D is diagonal
  *                                           with entries of modulus 1
  * out [out]       the matrix, to be released with gsm_free; all zero on failure. What it held before is

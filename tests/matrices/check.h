@@ -1,5 +1,5 @@
 /* What the tests of this folder share: CHECK counts and prints failures; structure_is_valid looks at every
- * field of a matrix. */
+ * field of a matrix, load and multiply do what they say. */
 #ifndef GPUSOLVE_TESTS_MATRICES_CHECK_H
 #define GPUSOLVE_TESTS_MATRICES_CHECK_H
 
@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static int failures;
 
@@ -47,6 +48,28 @@ static inline bool structure_is_valid(const gsm_matrix *a) {
         }
     }
     return true;
+}
+
+/* gsm_load, which must succeed. */
+static inline bool load(const char *spec, gsm_matrix *a) {
+    char message[300];
+    int status = gsm_load(spec, a, message, sizeof message);
+    CHECK(status == GSM_SUCCESS && message[0] == '\0', "%s: %s", spec, message);
+    return status == GSM_SUCCESS;
+}
+
+/* y = A x for a real A. */
+static inline void multiply(const gsm_matrix *a, const double *x, double *y) {
+    memset(y, 0, (size_t)a->n * sizeof *y);
+    for (int64_t j = 0; j < a->n; j++) {
+        for (int64_t p = a->colptr[j]; p < a->colptr[j + 1]; p++) {
+            int64_t i = a->rowidx[p];
+            y[i] += a->values[p] * x[j];
+            if (i != j) {
+                y[j] += a->values[p] * x[i];
+            }
+        }
+    }
 }
 
 /* The last line of a test: says how it went and returns the exit status. */

@@ -75,9 +75,22 @@ static uint64_t fingerprint_of(const char *spec) {
 }
 
 int main(void) {
-    static const char *const generators[] = {"grid2d:4",   "grid3d27:3", "elasticity3d:3", "shell:3",
-                                             "rgg2d:60",   "diag:5",     "tridiag:100",    "arrow:40,3,2",
-                                             "forest:300", "shell:2@c"};
+    static const char *const generators[] = {"grid2d:4",
+                                             "grid3d27:3",
+                                             "elasticity3d:3",
+                                             "shell:3",
+                                             "rgg2d:60",
+                                             "diag:5",
+                                             "tridiag:100",
+                                             "arrow:40,3,2",
+                                             "forest:300",
+                                             "shell:2@c",
+                                             "rgg3d:60",
+                                             "random:60,3",
+                                             "powerlaw:60,2",
+                                             "contrast:3:grid2d:4",
+                                             "sequence:9:grid2d:4@c",
+                                             "tetelasticity3d:3"};
     for (size_t g = 0; g < sizeof generators / sizeof generators[0]; g++) {
         exhaust(generators[g], fingerprint_of(generators[g]));
     }
