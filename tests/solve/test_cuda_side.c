@@ -206,6 +206,8 @@ static void check_eights(void) {
     for (size_t k = 0; k < 2 * sizeof subjects / sizeof *subjects; k++) {
         const subject *s = &subjects[k / 2];
         problem p;
+        if (testing_few() && k % 2 != k / 2 % 2) /* a quick run: each with limbs or without, in turn */
+            continue;
         gsv_limb_most = k % 2 ? GSV_LIMB_MOST : 0;
         open_kind(&p, s->spec, s->kind, s->dtype);
         const gsv_tiles *tiles = p.factor->plan.tiles;
@@ -220,17 +222,17 @@ static void check_eights(void) {
         static const int64_t widths[] = {2, EIGHT * GSV_SIDE};
         check_same_bits(&p, widths, sizeof widths / sizeof *widths, most);
         if (s->kind == GPUSOLVE_SUPERNODAL_LL && k / 2 > 1) {
-            if (!testing_few() || k == 6)
+            if (!testing_few() || k == 7)
                 check_lost_task(&p, 24, 0, 0);
-            if (!testing_few() || k == 13)
+            if (!testing_few() || k == 12)
                 check_lost_task(&p, 24, 2, 1);
             check_nan(&p, 40, 33);
         }
         forget_workspaces();
         close_problem(&p);
     }
-    CHECK(by_teams[0] > 0 && by_teams[1] > 0);
-    CHECK(limbs[0] > 0 && limbs[1] > 0);
+    CHECK(testing_few() || (by_teams[0] > 0 && by_teams[1] > 0));
+    CHECK(testing_few() || (limbs[0] > 0 && limbs[1] > 0));
     check_three("grid3d:14");
     gsv_cuda_ones_limit = GSV_ONES;
 }
