@@ -239,11 +239,13 @@ static int same_bits(const gpusolve_factor_data *data, const block *x, const blo
     return 1;
 }
 
-static void check_solves(const gpusolve_factor_data *data, const gpusolve_factor *factor, block *b) {
+/* Three of the nine systems, by the input: more inputs a second, and each system among them. */
+static void check_solves(const gpusolve_factor_data *data, const gpusolve_factor *factor, int change,
+                         block *b) {
     static double complex l[MOST_ROWS][MOST_ROWS], d[MOST_ROWS];
     block x, y;
     expand(data, l, d);
-    for (int system = GPUSOLVE_A; system <= GPUSOLVE_Pt; system++) {
+    for (int system = change % 3; system <= GPUSOLVE_Pt; system += 3) {
         solve(data, factor, (gpusolve_system)system, b, &x, COLUMNS);
         solve(data, factor, (gpusolve_system)system, b, &y, 1);
         FUZZ_CHECK(same_bits(data, &x, &y, 1));
@@ -320,7 +322,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (status == GPUSOLVE_OK) {
         FUZZ_CHECK(queried == GPUSOLVE_OK && data.n <= MOST_ROWS);
         make_right_sides(&data, &b);
-        check_solves(&data, factor, &b);
+        check_solves(&data, factor, change, &b);
         check_refreshes(&data, &has, factor, change, &b);
     } else {
         FUZZ_CHECK(gpusolve_last_error(handle)[0]);
