@@ -11,7 +11,7 @@ typedef struct bench_device {
     int is_cuda;
     void *stream; /* to solve on; NULL on the host */
     char driver[64];
-    double bandwidth; /* read-only stream, measured, bytes/s */
+    double bandwidth; /* read-only stream, bytes/s */
     void *(*allocate)(size_t bytes);
     void (*release)(void *memory);
     int (*upload)(void *to, const void *from, size_t bytes);   /* from the host; 0 on success */
@@ -25,12 +25,14 @@ typedef struct bench_device {
                      bench_times *times);
     /* Wait, and take back errors that a peer has left behind, lest they be laid at another's door. */
     void (*recover)(void);
+    /* Bytes of the device's memory that are taken, by whomever; -1: not known. */
+    int64_t (*taken)(void);
     void (*close)(struct bench_device *device);
 } bench_device;
 
-/* The handle's. 0, or -1 with the reason printed to stderr. Opening measures the bandwidth. */
-int bench_device_open(bench_device *device, const gpusolve_handle *handle, int threads);
-int bench_device_open_host(bench_device *device, int threads);
-int bench_device_open_cuda(bench_device *device);
+/* The handle's. 0, or -1 with the reason printed to stderr. Opening measures the bandwidth, unless it is given: not 0. */
+int bench_device_open(bench_device *device, const gpusolve_handle *handle, int threads, double bandwidth);
+int bench_device_open_host(bench_device *device, int threads, double bandwidth);
+int bench_device_open_cuda(bench_device *device, double bandwidth);
 
 #endif

@@ -156,6 +156,12 @@ static int time_peer(const bench_device *device, bench_call *call, void *context
     return status;
 }
 
+static int64_t taken(void) {
+    size_t available = 0, all = 0;
+
+    return cudaMemGetInfo(&available, &all) == cudaSuccess ? (int64_t)(all - available) : -1;
+}
+
 static void close_device(bench_device *device) {
     cudaStreamDestroy(device->stream);
 }
@@ -215,7 +221,7 @@ static void name_driver(char *text, unsigned bytes) {
         dlclose(nvml);
 }
 
-int bench_device_open_cuda(bench_device *device) {
+int bench_device_open_cuda(bench_device *device, double bandwidth) {
     cudaStream_t stream = NULL;
 
     *device = (bench_device){.is_cuda = 1,
@@ -226,9 +232,10 @@ int bench_device_open_cuda(bench_device *device) {
                              .time = time_calls,
                              .time_peer = time_peer,
                              .recover = recover,
+                             .taken = taken,
                              .close = close_device};
     if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess ||
-        !((device->bandwidth = measure_bandwidth(stream)) > 0)) {
+        !((device->bandwidth = bandwidth > 0 ? bandwidth : measure_bandwidth(stream)) > 0)) {
         fprintf(stderr, "gpusolve-bench: CUDA failed: %s\n", cudaGetErrorString(cudaGetLastError()));
         if (stream)
             cudaStreamDestroy(stream);

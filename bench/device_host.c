@@ -81,12 +81,16 @@ static int time_calls(const bench_device *device, bench_call *call, void *contex
 
 static void recover(void) {}
 
+static int64_t taken(void) {
+    return -1;
+}
+
 static void close_device(bench_device *device) {
     (void)device;
 }
 
-int bench_device_open_host(bench_device *device, int threads) {
-    *device = (bench_device){.bandwidth = measure_bandwidth(threads),
+int bench_device_open_host(bench_device *device, int threads, double bandwidth) {
+    *device = (bench_device){.bandwidth = bandwidth > 0 ? bandwidth : measure_bandwidth(threads),
                              .allocate = malloc,
                              .release = free,
                              .upload = copy,
@@ -94,6 +98,7 @@ int bench_device_open_host(bench_device *device, int threads) {
                              .time = time_calls,
                              .time_peer = time_calls,
                              .recover = recover,
+                             .taken = taken,
                              .close = close_device};
     if (!(device->bandwidth > 0)) {
         fprintf(stderr, "gpusolve-bench: no memory to measure the bandwidth with\n");
@@ -102,11 +107,11 @@ int bench_device_open_host(bench_device *device, int threads) {
     return 0;
 }
 
-int bench_device_open(bench_device *device, const gpusolve_handle *handle, int threads) {
+int bench_device_open(bench_device *device, const gpusolve_handle *handle, int threads, double bandwidth) {
 #ifdef GPUSOLVE_WITH_CUDA
     if (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA)
-        return bench_device_open_cuda(device);
+        return bench_device_open_cuda(device, bandwidth);
 #endif
     (void)handle;
-    return bench_device_open_host(device, threads);
+    return bench_device_open_host(device, threads, bandwidth);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "gate.h"
 #include "list.h"
 #include "options.h"
 #include "peers.h"
@@ -30,6 +31,8 @@ typedef struct bench_case {
     gpusolve_factor *factor;
     gpusolve_matrix *matrix;
     gpusolve_workspace *workspace;
+    double created_ms; /* --prepare */
+    int64_t factor_taken;
     int64_t nrhs;
     size_t bytes;
     void *host_b, *host_x, *device_b, *device_x;
@@ -71,24 +74,26 @@ static int complain(const bench_case *c, const char *what) {
     return -1;
 }
 
-/* The error of the solution that the backend has just left in device_x. */
-static int check(const bench_device *device, bench_case *c, double *error) {
-    if (device->download(c->host_x, c->device_x, c->bytes))
-        return complain(c, "copying the solution");
+/* The error of the solution in host_x. */
+static int check(bench_case *c, double *error) {
     *error = bench_problem_error(c->problem, c->nrhs, c->host_b, c->host_x);
     return *error < 0 ? complain(c, "allocating memory") : 0;
 }
 
+/* The answer of the first solve is in host_x then, to be checked when the device is no longer held. */
 static int measure_solve(const bench_device *device, int repeat, bench_case *c, bench_record *record) {
-    if (call_solve(c) || check(device, c, &record->error))
+    if (call_solve(c))
         return complain(c, "solving");
+    if (device->download(c->host_x, c->device_x, c->bytes))
+        return complain(c, "copying the solution");
     if (device->time(device, call_solve, c, repeat, &record->solve))
         return complain(c, "timing the solve");
     return 0;
 }
 
 static int measure_refine(const bench_device *device, int repeat, bench_case *c, bench_record *record) {
-    if (call_refine(c) || check(device, c, &record->refine_error))
+    if (call_refine(c) || device->download(c->host_x, c->device_x, c->bytes) ||
+        check(c, &record->refine_error))
         return complain(c, "refining");
     for (int64_t j = 0; j < c->nrhs; j++)
         if (c->steps[j] > record->refine_steps)
@@ -109,32 +114,54 @@ static int is_right(const bench_record *record) {
 }
 
 static void release_case(const bench_device *device, bench_case *c) {
+    bench_gate_share();
     gpusolve_workspace_destroy(c->workspace);
     device->release(c->device_b);
     device->release(c->device_x);
+    bench_gate_leave();
     free(c->host_b);
     free(c->host_x);
     free(c->errors);
     free(c->steps);
 }
 
-static int prepare_case(const bench_device *device, bench_case *c) {
+static int make_right_sides(bench_case *c) {
     c->bytes = (size_t)(c->problem->n * c->nrhs) * bench_problem_number_bytes(c->problem);
     c->host_b = malloc(c->bytes + 1);
     c->host_x = malloc(c->bytes + 1);
-    c->device_b = device->allocate(c->bytes + 1);
-    c->device_x = device->allocate(c->bytes + 1);
     c->errors = calloc((size_t)c->nrhs, sizeof *c->errors);
     c->steps = calloc((size_t)c->nrhs, sizeof *c->steps);
-    if (!c->host_b || !c->host_x || !c->device_b || !c->device_x || !c->errors || !c->steps)
+    if (!c->host_b || !c->host_x || !c->errors || !c->steps ||
+        bench_problem_right_side(c->problem, c->nrhs, c->host_b))
         return complain(c, "allocating memory");
-    if (bench_problem_right_side(c->problem, c->nrhs, c->host_b))
+    return 0;
+}
+
+static int prepare_case(const bench_device *device, bench_case *c, bench_record *record) {
+    int64_t before;
+
+    c->device_b = device->allocate(c->bytes + 1);
+    c->device_x = device->allocate(c->bytes + 1);
+    if (!c->device_b || !c->device_x)
         return complain(c, "allocating memory");
     if (device->upload(c->device_b, c->host_b, c->bytes))
         return complain(c, "copying the right-hand sides");
+    before = device->taken();
     if (gpusolve_workspace_create(c->handle, c->factor, c->nrhs, &c->workspace))
         return complain(c, "making a workspace");
+    record->workspace_taken = before < 0 ? -1 : device->taken() - before;
     return 0;
+}
+
+/* What is done on the device with gpusolve, the device being this process's alone. */
+static int measure_alone(const bench_options *options, const bench_device *device, bench_case *c,
+                         bench_record *record, gpusolve_info *info, gpusolve_cost *cost) {
+    if (prepare_case(device, c, record))
+        return -1;
+    if (gpusolve_factor_info(c->handle, c->factor, c->nrhs, info) ||
+        gpusolve_factor_cost(c->handle, c->factor, c->nrhs, device->bandwidth, cost))
+        return complain(c, "asking about the factor");
+    return measure_solve(device, options->repeat, c, record);
 }
 
 /* One number of right-hand sides: 0 if all is right. */
@@ -145,18 +172,22 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .device_name = gpusolve_get_device_name(c->handle),
                            .threads = threads,
                            .nrhs = c->nrhs,
+                           .created_ms = c->created_ms,
+                           .factor_taken = c->factor_taken,
                            .selection = {.rows = options->select},
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
     gpusolve_cost cost = {.size = sizeof cost};
-    int status = prepare_case(device, c);
+    int status = make_right_sides(c);
 
     bench_report_progress(c->problem->name, "solving");
-    if (!status && (gpusolve_factor_info(c->handle, c->factor, c->nrhs, &info) ||
-                    gpusolve_factor_cost(c->handle, c->factor, c->nrhs, device->bandwidth, &cost)))
-        status = complain(c, "asking about the factor");
+    if (!status) {
+        bench_gate_alone();
+        status = measure_alone(options, device, c, &record, &info, &cost);
+        bench_gate_leave();
+    }
     if (!status)
-        status = measure_solve(device, options->repeat, c, &record);
+        status = check(c, &record.error);
     if (!status && options->refine)
         status = measure_refine(device, options->repeat, c, &record);
     if (!status) {
@@ -192,25 +223,48 @@ static void print_summary(const bench_case *c) {
         fputs(text, stdout);
 }
 
+/* Makes the factor; with --prepare once more, when the library has its threads and its pinned memory, and times that. */
+static int make_factor(const bench_options *options, const bench_device *device, bench_case *c) {
+    gpusolve_factor_data data = bench_problem_factor(c->problem);
+    int64_t before;
+    double begin;
+
+    data.in_place = options->in_place;
+    if (gpusolve_factor_create(c->handle, &data, &c->factor))
+        return complain(c, "importing the factor");
+    if (!options->prepare)
+        return 0;
+    gpusolve_factor_destroy(c->factor);
+    c->factor = NULL;
+    before = device->taken();
+    begin = bench_now_us();
+    if (gpusolve_factor_create(c->handle, &data, &c->factor))
+        return complain(c, "importing the factor once more");
+    c->created_ms = 1e-3 * (bench_now_us() - begin);
+    c->factor_taken = before < 0 ? -1 : device->taken() - before;
+    return 0;
+}
+
 static int run_matrix(const bench_options *options, const bench_device *device, gpusolve_handle *handle,
                       int threads, const char *spec, FILE *json) {
     bench_problem problem;
     bench_peers peers;
     bench_case base = {.handle = handle, .problem = &problem, .nrhs = options->nrhs[0], .peers = &peers};
-    gpusolve_factor_data factor_data;
     int failures = 0;
 
     bench_report_progress(spec, "factorising");
     if (bench_problem_create(spec, options->dtype, &options->relax, &problem))
         return 1;
+    bench_gate_share();
     bench_peers_open(options->peers, &problem, device, threads, &peers);
+    bench_gate_leave();
+    for (int i = 0; i < BENCH_PEERS; i++)
+        peers.peer[i].untimed = options->untimed >> i & 1;
     bench_report_progress(spec, "preparing");
-    factor_data = bench_problem_factor(&problem);
-    factor_data.in_place = options->in_place;
-    if (gpusolve_factor_create(handle, &factor_data, &base.factor)) {
-        complain(&base, "importing the factor");
-        failures++;
-    } else if (options->refine) {
+    bench_gate_alone();
+    failures += make_factor(options, device, &base) != 0;
+    bench_gate_leave();
+    if (!failures && options->refine) {
         gpusolve_matrix_data matrix_data = bench_problem_matrix(&problem);
 
         if (gpusolve_matrix_create(handle, &matrix_data, &base.matrix)) {
@@ -226,9 +280,11 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
         one.nrhs = options->nrhs[i];
         failures += run_case(options, device, &one, threads, json);
     }
+    bench_gate_share(); /* memory is given back */
     gpusolve_matrix_destroy(base.matrix);
     gpusolve_factor_destroy(base.factor);
     bench_peers_close(&peers);
+    bench_gate_leave();
     bench_problem_destroy(&problem);
     return failures;
 }
@@ -237,7 +293,13 @@ static int run_all(const bench_options *options, gpusolve_handle *handle, int th
     bench_device device;
     int failures = 0;
 
-    if (bench_device_open(&device, handle, threads))
+    if (options->bandwidth > 0)
+        bench_gate_share();
+    else
+        bench_gate_alone();
+    failures = bench_device_open(&device, handle, threads, options->bandwidth) != 0;
+    bench_gate_leave();
+    if (failures)
         return 1;
     if (gpusolve_set_stream(handle, device.stream))
         failures++;
@@ -274,13 +336,21 @@ int main(int argc, char **argv) {
     }
     if (!options.threads)
         options.threads = omp_get_max_threads();
-    omp_set_num_threads(options.threads);
+    if (!options.blas_threads)
+        options.blas_threads = options.threads;
+    omp_set_num_threads(options.blas_threads); /* CHOLMOD's */
     if (openblas_set_num_threads)
-        openblas_set_num_threads(options.threads);
+        openblas_set_num_threads(options.blas_threads);
+    if (bench_gate_open(options.gate)) {
+        perror(options.gate);
+        return 1;
+    }
 
     create.backend = options.backend;
     create.threads = options.threads;
+    bench_gate_share();
     status = gpusolve_create(&handle, &create);
+    bench_gate_leave();
     if (status) {
         fprintf(stderr, "gpusolve-bench: %s\n", gpusolve_status_message(status));
         return 1;

@@ -10,28 +10,35 @@
 #include "peers.h"
 
 void bench_options_usage(void) {
-    fputs("usage: gpusolve-bench [options] MATRIX...\n"
-          "Factorise with CHOLMOD, solve with gpusolve, check every answer, then time it.\n"
-          "MATRIX is a file, the name of a matrix on the search path, or a generator such as grid2d:1000 "
-          "(--list).\n"
-          "  --backend auto|cuda|host  where to solve (auto)\n"
-          "  --threads N               host threads, for gpusolve and its peers alike (all)\n"
-          "  --nrhs 1,8,32             numbers of right-hand sides (1)\n"
-          "  --in-place                host: leave L in CHOLMOD's memory\n"
-          "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
-          "is complex)\n"
-          "  --refine                  also time iterative refinement\n"
-          "  --peers cholmod,cudss     also time other solvers: cholmod, pardiso, "
-          "pardiso:one-level,\n"
-          "                            cusparse, cudss, cudss:fp32, cudss:deterministic, cudss:refine2\n"
-          "  --explain                 also say what the plan is made of, and what a solve should take\n"
-          "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
-          "  --repeat N                timed samples, after a warm-up (15)\n"
-          "  --relax 4,16,48,0.8,0.1,0.05  CHOLMOD's nrelax and zrelax: how readily it merges supernodes "
-          "(these)\n"
-          "  --json FILE               append one JSON record a line\n"
-          "  --list                    list matrices and generators\n",
-          stderr);
+    fputs(
+        "usage: gpusolve-bench [options] MATRIX...\n"
+        "Factorise with CHOLMOD, solve with gpusolve, check every answer, then time it.\n"
+        "MATRIX is a file, the name of a matrix on the search path, or a generator such as grid2d:1000 "
+        "(--list).\n"
+        "  --backend auto|cuda|host  where to solve (auto)\n"
+        "  --threads N               host threads, for gpusolve and its peers alike (all)\n"
+        "  --nrhs 1,8,32             numbers of right-hand sides (1)\n"
+        "  --in-place                host: leave L in CHOLMOD's memory\n"
+        "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
+        "is complex)\n"
+        "  --refine                  also time iterative refinement\n"
+        "  --peers cholmod,cudss     also time other solvers: cholmod, pardiso, "
+        "pardiso:one-level,\n"
+        "                            cusparse, cudss, cudss:fp32, cudss:deterministic, cudss:refine2\n"
+        "  --untimed cholmod         check these peers' answers, too, without timing them\n"
+        "  --prepare                 make the factor twice: how long the second took, and what device "
+        "memory\n"
+        "  --bandwidth GB/S          of the memory, known: it is not measured\n"
+        "  --blas-threads N          threads of CHOLMOD's BLAS (as --threads)\n"
+        "  --gate FILE               of several runs on one device with the same FILE, one at a time times\n"
+        "  --explain                 also say what the plan is made of, and what a solve should take\n"
+        "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
+        "  --repeat N                timed samples, after a warm-up (15)\n"
+        "  --relax 4,16,48,0.8,0.1,0.05  CHOLMOD's nrelax and zrelax: how readily it merges supernodes "
+        "(these)\n"
+        "  --json FILE               append one JSON record a line\n"
+        "  --list                    list matrices and generators\n",
+        stderr);
 }
 
 /* The integer that text is, if it lies in [least, most] and ends with one of the characters in ends. */
@@ -102,6 +109,11 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         REPEAT,
         RELAX,
         JSON,
+        UNTIMED,
+        PREPARE,
+        BANDWIDTH,
+        BLAS_THREADS,
+        GATE,
         LIST,
         HELP
     };
@@ -117,6 +129,11 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"repeat", required_argument, NULL, REPEAT},
                                           {"relax", required_argument, NULL, RELAX},
                                           {"json", required_argument, NULL, JSON},
+                                          {"untimed", required_argument, NULL, UNTIMED},
+                                          {"prepare", no_argument, NULL, PREPARE},
+                                          {"bandwidth", required_argument, NULL, BANDWIDTH},
+                                          {"blas-threads", required_argument, NULL, BLAS_THREADS},
+                                          {"gate", required_argument, NULL, GATE},
                                           {"list", no_argument, NULL, LIST},
                                           {"help", no_argument, NULL, HELP},
                                           {NULL, 0, NULL, 0}};
@@ -172,6 +189,23 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         case JSON:
             options->json = optarg;
             break;
+        case UNTIMED:
+            bad = parse_words(optarg, bench_peer_names, &options->untimed);
+            break;
+        case PREPARE:
+            options->prepare = 1;
+            break;
+        case BANDWIDTH:
+            bad = parse_integer(optarg, 1, 1000000, "", &value, &rest);
+            options->bandwidth = 1e9 * (double)value;
+            break;
+        case BLAS_THREADS:
+            bad = parse_integer(optarg, 1, 4096, "", &value, &rest);
+            options->blas_threads = (int)value;
+            break;
+        case GATE:
+            options->gate = optarg;
+            break;
         case LIST:
             options->list = 1;
             break;
@@ -186,6 +220,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             return -1;
         }
     }
+    options->peers |= options->untimed;
     options->matrices = argv + optind;
     options->matrix_count = argc - optind;
     if (!options->matrix_count && !options->list && !options->help) {

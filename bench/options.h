@@ -16,8 +16,13 @@ typedef struct bench_options {
     int dtype; /* a gpusolve_dtype, or -1: double, real or complex as the matrix is */
     int refine;
     int explain;
-    int64_t select; /* rows of b and x to solve for as well, or 0 */
-    unsigned peers; /* a bit for each of peers.h */
+    int64_t select;   /* rows of b and x to solve for as well, or 0 */
+    unsigned peers;   /* a bit for each of peers.h */
+    unsigned untimed; /* of those, the ones whose answers are checked alone */
+    int blas_threads; /* CHOLMOD's; 0: as many as threads */
+    int prepare;      /* make the factor twice */
+    double bandwidth; /* bytes/s, known; 0: to be measured */
+    const char *gate; /* NULL: none */
     int repeat;
     bench_relax relax;
     int list;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gate.h"
 #include "solver.h"
 
 /* In the order of peers.h. */
@@ -96,16 +97,19 @@ static double error_of(bench_problem *problem, int64_t nrhs, const operands *o) 
 /* Few samples of a solve that takes so long. */
 enum { SLOW_US = 100000, SLOW_REPEAT = 3 };
 
-/* Bind, solve, check and time one peer. 0, or -1 with the reason in peer->refused. */
-static int measure(bench_peers *peers, int i, int64_t nrhs, const operands *o, int repeat) {
+/* Bind, solve and time one peer, then check its answer. 0, or -1 with the reason in peer->refused. */
+static int measure_one(bench_peers *peers, int i, int64_t nrhs, const operands *o, int repeat) {
     const bench_solver *solver = kinds[i].solver;
     const bench_device *device = peers->device;
     bench_peer *peer = &peers->peer[i];
     bench_solver_facts facts = {0};
     double begin;
-    int status = solver->bind(peer->state, nrhs, solver->on_device ? o->device_b : o->host_b,
-                              solver->on_device ? o->device_x : o->host_x, &facts);
+    int status;
 
+    if (solver->on_device)
+        bench_gate_alone();
+    status = solver->bind(peer->state, nrhs, solver->on_device ? o->device_b : o->host_b,
+                          solver->on_device ? o->device_x : o->host_x, &facts);
     if (!status) { /* an answer of an earlier peer must not pass for this one's */
         for (size_t k = 0; k < o->bytes / sizeof(double); k++)
             ((double *)o->host_x)[k] = NAN;
@@ -119,17 +123,19 @@ static int measure(bench_peers *peers, int i, int64_t nrhs, const operands *o, i
         status = bench_solver_explain(&facts, "copying its solution failed");
     if (bench_now_us() - begin > SLOW_US && repeat > SLOW_REPEAT)
         repeat = SLOW_REPEAT;
-    if (!status && (peer->error = error_of(peers->problem, nrhs, o)) < 0)
-        status = bench_solver_explain(&facts, "out of memory for checking its solution");
-    if (!status) {
+    if (!status && !peer->untimed) {
         status = solver->on_device
                      ? device->time_peer(device, solver->solve, peer->state, repeat, &peer->solve)
                      : bench_time_blocking(solver->solve, peer->state, repeat, &peer->solve);
         if (status)
             bench_solver_explain(&facts, "timing its solve failed: status %d", status);
     }
-    if (solver->on_device)
+    if (solver->on_device) {
         device->recover();
+        bench_gate_leave();
+    }
+    if (!status && (peer->error = error_of(peers->problem, nrhs, o)) < 0)
+        status = bench_solver_explain(&facts, "out of memory for checking its solution");
     snprintf(peer->refused, sizeof peer->refused, "%s", status ? facts.why : "");
     return status ? -1 : 0;
 }
@@ -148,7 +154,7 @@ static int allocate(const bench_peers *peers, int64_t nrhs, int on_device, opera
 }
 
 static const char *measure_all(bench_peers *peers, int64_t nrhs, const void *b, int repeat, operands *o) {
-    int present = 0, on_device = 0;
+    int present = 0, on_device = 0, failed;
 
     for (int i = 0; i < BENCH_PEERS; i++)
         if (peers->peer[i].state) {
@@ -157,15 +163,25 @@ static const char *measure_all(bench_peers *peers, int64_t nrhs, const void *b, 
         }
     if (!present)
         return NULL;
-    if (allocate(peers, nrhs, on_device, o))
+    if (on_device)
+        bench_gate_share();
+    failed = allocate(peers, nrhs, on_device, o);
+    if (on_device)
+        bench_gate_leave();
+    if (failed)
         return "allocating memory for the peers";
     for (size_t k = 0; k < o->bytes / sizeof(double); k++)
         ((double *)o->host_b)[k] =
             peers->problem->single_factor ? (double)((const float *)b)[k] : ((const double *)b)[k];
-    if (on_device && peers->device->upload(o->device_b, o->host_b, o->bytes))
+    if (on_device) {
+        bench_gate_share();
+        failed = peers->device->upload(o->device_b, o->host_b, o->bytes);
+        bench_gate_leave();
+    }
+    if (failed)
         return "copying right-hand sides for the peers";
     for (int i = 0; i < BENCH_PEERS; i++)
-        if (peers->peer[i].state && measure(peers, i, nrhs, o, repeat) && i == BENCH_CHOLMOD)
+        if (peers->peer[i].state && measure_one(peers, i, nrhs, o, repeat) && i == BENCH_CHOLMOD)
             return "cholmod"; /* what answers are measured by */
     return NULL;
 }
@@ -176,9 +192,12 @@ const char *bench_peers_measure(bench_peers *peers, int64_t nrhs, const void *b,
 
     free(o.host_b);
     free(o.host_x);
+    if (o.device_b || o.device_x)
+        bench_gate_share();
     if (o.device_b)
         peers->device->release(o.device_b);
     if (o.device_x)
         peers->device->release(o.device_x);
+    bench_gate_leave();
     return failed;
 }

@@ -22,7 +22,8 @@ typedef struct bench_peer {
     const char *name;
     char absent[160];    /* why it is not there, or "" */
     char refused[160];   /* why it does not solve for the present number of right-hand sides, or "" */
-    bench_times solve;   /* measured if it neither is absent nor refuses */
+    int untimed;         /* its answers are checked alone */
+    bench_times solve;   /* measured if it neither is absent nor refuses, unless it is untimed */
     double error;        /* backward error of its answer */
     double factorise_ms; /* its ordering, analysis and factorisation */
     int64_t nnz_l;       /* numbers in its factor */
@@ -44,7 +45,7 @@ void bench_peers_open(unsigned wanted, bench_problem *problem, const bench_devic
 void bench_peers_close(bench_peers *peers);
 
 /* Check and time them on the right-hand sides that gpusolve gets, n x nrhs numbers of the problem's dtype. A
- * peer may refuse. Returns NULL, or what failed. */
+ * peer may refuse. A peer on the device is alone there meanwhile (gate.h). Returns NULL, or what failed. */
 const char *bench_peers_measure(bench_peers *peers, int64_t nrhs, const void *b, int repeat);
 
 #endif

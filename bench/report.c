@@ -56,8 +56,8 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
 
         if (!(options->peers >> i & 1))
             continue;
-        if (peer->absent[0] || peer->refused[0])
-            printf(" %11s %8s", peer->absent[0] ? "absent" : "refuses", "-");
+        if (peer->absent[0] || peer->refused[0] || peer->untimed)
+            printf(" %11s %8s", peer->absent[0] ? "absent" : peer->refused[0] ? "refuses" : "untimed", "-");
         else
             printf(" %11.4f %8.2f", 1e-3 * peer->solve.median, peer->solve.median / record->solve.median);
     }
@@ -135,11 +135,13 @@ static void put_peers(FILE *file, const bench_record *record) {
             put_string(file, "refused", peer->refused);
         } else {
             put_string(file, "dtype", record->problem->matrix->xtype == CHOLMOD_COMPLEX ? "z" : "d");
-            put_number(file, "solve_us", peer->solve.median);
-            put_number(file, "solve_us_min", peer->solve.least);
-            put_number(file, "spread", peer->solve.spread);
-            put_number(file, "stream_us", peer->solve.stream);
-            put_number(file, "graph_us", peer->solve.graph);
+            if (!peer->untimed) {
+                put_number(file, "solve_us", peer->solve.median);
+                put_number(file, "solve_us_min", peer->solve.least);
+                put_number(file, "spread", peer->solve.spread);
+                put_number(file, "stream_us", peer->solve.stream);
+                put_number(file, "graph_us", peer->solve.graph);
+            }
             put_number(file, "factorise_ms", peer->factorise_ms);
             put_integer(file, "nnz_l", peer->nnz_l);
             put_number(file, "backward_error", peer->error);
@@ -185,6 +187,11 @@ void bench_report_json(FILE *file, const bench_record *record) {
     put_integer(file, "factor_bytes", info->factor_bytes);
     put_integer(file, "prepare_bytes", info->prepare_bytes);
     put_integer(file, "workspace_bytes", info->workspace_bytes);
+    if (record->created_ms > 0) {
+        put_number(file, "create_ms", record->created_ms);
+        put_integer(file, "factor_taken", record->factor_taken);
+        put_integer(file, "workspace_taken", record->workspace_taken);
+    }
     put_number(file, "solve_us", record->solve.median);
     put_number(file, "solve_us_min", record->solve.least);
     put_number(file, "spread", record->solve.spread);

@@ -18,6 +18,9 @@ typedef struct bench_record {
     const char *device_name;
     int threads;
     int64_t nrhs;
+    double created_ms;    /* --prepare: what making the factor once more took; else 0 */
+    int64_t factor_taken; /* device memory that went away meanwhile, in the driver's pieces; -1: not known */
+    int64_t workspace_taken;
     bench_times solve;
     double error;
     int refined; /* --refine: what follows was measured */

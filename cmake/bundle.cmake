@@ -1,12 +1,13 @@
 # The target "bundle": gpusolve-bundle/ and gpusolve-bundle.tar.gz in the build folder, with the test programs,
-# gpusolve-bench and the libraries they need, for GPU machines without SuiteSparse. It needs there: glibc and the CUDA
+# gpusolve-bench with bench/all, and the libraries they need, for GPU machines without SuiteSparse. It needs there: glibc and the CUDA
 # toolkit's cuBLAS.
 set(GPUSOLVE_BUNDLE_MATRICES "" CACHE STRING "Matrix files that the bundle takes along")
 
 add_custom_target(bundle
     COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${PROJECT_BINARY_DIR}/gpusolve-bundle"
         "-DPROGRAMS=$<TARGET_FILE:gpusolve-tests>;$<TARGET_FILE:gpusolve-bench>"
-        "-DSCRIPT=${PROJECT_SOURCE_DIR}/cmake/run-gpu-tests" "-DMATRICES=${GPUSOLVE_BUNDLE_MATRICES}"
+        "-DSCRIPTS=${PROJECT_SOURCE_DIR}/cmake/run-gpu-tests;${PROJECT_SOURCE_DIR}/bench/all;${PROJECT_SOURCE_DIR}/bench/all.list"
+        "-DMATRICES=${GPUSOLVE_BUNDLE_MATRICES}"
         "-DSTRIP=${CMAKE_STRIP}" "-DSOURCE=${PROJECT_SOURCE_DIR}" -P "${PROJECT_SOURCE_DIR}/cmake/make_bundle.cmake"
     DEPENDS gpusolve-tests gpusolve-bench
     VERBATIM)

@@ -1,6 +1,6 @@
-# Run by the target "bundle", with FOLDER, PROGRAMS, SCRIPT, MATRICES, STRIP and SOURCE.
+# Run by the target "bundle", with FOLDER, PROGRAMS, SCRIPTS, MATRICES, STRIP and SOURCE.
 file(REMOVE_RECURSE "${FOLDER}" "${FOLDER}.tar.gz")
-file(COPY ${PROGRAMS} "${SCRIPT}" DESTINATION "${FOLDER}")
+file(COPY ${PROGRAMS} ${SCRIPTS} DESTINATION "${FOLDER}")
 # What run-gpu-tests writes into its record.
 execute_process(COMMAND git -C "${SOURCE}" describe --always --dirty --abbrev=12
     OUTPUT_VARIABLE revision OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)

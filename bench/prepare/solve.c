@@ -77,7 +77,7 @@ int prepare_time_solves(const char *spec, gpusolve_handle *handle, const gpusolv
     bench_device device;
     const gpusolve_dense block = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, 1, n, NULL};
     solve s = {handle, factor, NULL, GPUSOLVE_A, block, block};
-    if (bench_device_open(&device, handle, threads))
+    if (bench_device_open(&device, handle, threads, 0))
         return -1;
     int status = gpusolve_set_stream(handle, device.stream) != GPUSOLVE_OK;
     for (const char *at = list; !status && *at;) {

@@ -1,11 +1,16 @@
 /* The benchmark's peers: found or not, failing or not, their answers checked, and all of it in the record. And its
  * --relax. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* flock, mkstemp */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "bench/gate.h"
 #include "bench/peers.h"
 #include "bench/report.h"
 #include "testing.h"
@@ -159,7 +164,13 @@ static void test_solves(const char *spec, int dtype) {
             CHECK(peer->solve.median > 0 && isnan(peer->solve.graph));
         }
     }
+    peers.peer[BENCH_CHOLMOD].untimed = 1;
+    peers.peer[BENCH_CHOLMOD].error = -1;
+    CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
+    CHECK(peers.peer[BENCH_CHOLMOD].error >= 0);
+    CHECK_BELOW(peers.peer[BENCH_CHOLMOD].error, 30 * DBL_EPSILON);
     write_record(&peers, text, sizeof text);
+    CHECK(strncmp(strstr(text, "\"cholmod\": {") + 26, "\"factorise_ms\"", 14) == 0); /* no times */
     CHECK(strstr(text, "\"graph_us\": null") != NULL);
     CHECK(strstr(text, "\"absent\"") == NULL && strstr(text, "\"refused\"") == NULL);
     bench_peers_close(&peers);
@@ -203,15 +214,52 @@ static void test_relax(void) {
     CHECK(supernodes[2] < supernodes[0] && numbers[2] > numbers[0]);
 }
 
+/* Whether another process could take the lock at once. */
+static int could(const char *path, int operation) {
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0) {
+        int file = open(path, O_RDWR);
+
+        _exit(file >= 0 && flock(file, operation | LOCK_NB) == 0);
+    }
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_gate(void) {
+    char path[] = "/tmp/test_peers_gate.XXXXXX";
+    int file = mkstemp(path);
+
+    REQUIRE(file >= 0);
+    bench_gate_alone(); /* without a file nothing happens */
+    CHECK(could(path, LOCK_EX));
+    CHECK(bench_gate_open("/nowhere/at/all") == -1);
+    REQUIRE(bench_gate_open(path) == 0);
+    CHECK(could(path, LOCK_EX));
+    bench_gate_share();
+    CHECK(could(path, LOCK_SH) && !could(path, LOCK_EX));
+    bench_gate_alone();
+    CHECK(!could(path, LOCK_SH) && !could(path, LOCK_EX));
+    bench_gate_share();
+    CHECK(could(path, LOCK_SH) && !could(path, LOCK_EX));
+    bench_gate_leave();
+    CHECK(could(path, LOCK_EX));
+    close(file);
+    unlink(path);
+}
+
 int main(void) {
     void *mock = dlopen(CUDSS_MOCK, RTLD_NOW | RTLD_LOCAL);
 
-    REQUIRE(mock != NULL && bench_device_open_host(&device, 1) == 0);
+    REQUIRE(mock != NULL && bench_device_open_host(&device, 1, 0) == 0);
     *(void **)&mock_live = dlsym(mock, "cudss_mock_live");
     REQUIRE(mock_live != NULL);
     test_absent();
     test_refuses();
     test_relax();
+    test_gate();
     test_solves("grid2d:20", -1);
     test_solves("grid2d:20", GPUSOLVE_FLOAT);
     test_solves("grid3d:6@c", -1);

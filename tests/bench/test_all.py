@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""bench/all, with solves on the host and with records made up here: test_all.py BENCH-FOLDER GPUSOLVE-BENCH"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = sys.argv.pop(2)
+BENCH = Path(sys.argv.pop(1))
+sys.dont_write_bytecode = True
+
+GOOD = "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 4\n2 2 5\n3 3 6\n2 1 1\n3 2 -2\n"
+INDEFINITE = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 2 1\n2 1 3\n"
+
+
+def record(matrix, nrhs, us, cudss_us, classes, error=2e-16, ok=True):
+    peers = {"cudss": {"solve_us": cudss_us} if cudss_us else {"refused": "it does"}, "cholmod": {"backward_error": 1e-16}}
+    return {"git": "0123", "operation": "solve", "matrix": matrix, "nrhs": nrhs, "solve_us": us, "wall_us": 10.0, "dtype": "d", "device": "a device",
+            "driver": "1", "backend": "cuda", "threads": 1, "backward_error": error, "peers": peers, "ok": ok, "classes": classes}
+
+
+class All(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.temporary.name)
+        self.record = self.folder / "record.jsonl"
+        matrices = self.folder / "matrices"
+        matrices.mkdir()
+        (matrices / "all_good.mtx").write_text(GOOD)
+        (matrices / "all_other.mtx").write_text(GOOD)
+        (matrices / "all_indefinite.mtx").write_text(INDEFINITE)
+        self.list = self.folder / "list"
+        self.list.write_text("# a comment\n2D,large grid2d:9\ncontrast,2D contrast:3:grid2d:8\n"
+                             "collection,ill-conditioned all_good\ncollection all_nowhere\ncollection *\nskip all_indefinite not definite\n")
+        self.environment = dict(os.environ, GPUSOLVE_MATRICES=str(matrices))
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def all(self, *arguments):
+        return subprocess.run([sys.executable, BENCH / "all", *map(str, arguments)], capture_output=True, text=True, env=self.environment)
+
+    def measure(self, *arguments):
+        return self.all(self.record, "--program", PROGRAM, "--list", self.list, "--backend", "host", "--jobs", 2, "--threads", 1, "--repeat", 1, *arguments)
+
+    def lines(self, operation="solve"):
+        return [r for r in map(json.loads, self.record.read_text().splitlines()) if r["operation"] == operation]
+
+    def test_measure_and_go_on(self):
+        only = ["--only", "grid2d|all_"]
+        done = self.measure("--columns", "1,3", *only)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("not on the search path, left out: all_nowhere", done.stdout)
+        solves = self.lines()
+        self.assertEqual(sorted((r["matrix"], r["nrhs"]) for r in solves),
+                         sorted((m, n) for m in ("grid2d:9", "contrast:3:grid2d:8", "all_good", "all_other") for n in (1, 3)))
+        for r in solves:
+            self.assertTrue(r["ok"] and r["create_ms"] > 0 and r["factor_bytes"] > 0)
+            self.assertLess(r["backward_error"], 1e-15)
+            self.assertLess(r["peers"]["cholmod"]["backward_error"], 1e-15)
+            self.assertNotIn("solve_us", r["peers"]["cholmod"])
+        self.assertEqual({r["matrix"]: r["classes"] for r in solves}["all_good"], ["collection", "ill-conditioned"])
+        summaries = {(s["class"], s["nrhs"]): s for s in self.lines("summary")}
+        self.assertEqual(sorted(summaries), sorted((c, n) for c in ("2D", "all", "collection", "contrast", "ill-conditioned", "large") for n in (1, 3)))
+        self.assertEqual(summaries["all", 3]["matrices"], 4)
+        # again: nothing is left to do; other columns: those alone; and the old lines stay as they were
+        self.assertIn(": 0 matrices,", self.measure("--columns", "3", *only).stdout)
+        done = self.measure("--columns", "1,2", *only)
+        self.assertIn(": 4 matrices,", done.stdout)
+        self.assertEqual(self.lines()[:8], solves)
+        self.assertEqual([r["nrhs"] for r in self.lines()[8:]], [2] * 4)
+
+    def test_fails(self):
+        self.list.write_text("collection all_indefinite\n2D grid2d:5\n")
+        done = self.measure("--columns", "1")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("FAILED: all_indefinite: gpusolve-bench: all_indefinite is not positive definite", done.stdout)
+        self.assertEqual([r["matrix"] for r in self.lines()], ["grid2d:5"])
+
+    def test_out_of_time(self):
+        done = self.measure("--columns", "1", "--minutes", "0", "--only", "grid2d:9")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn("not measured yet: grid2d:9;", done.stdout)
+        self.assertEqual(self.measure("--columns", "1", "--only", "grid2d:9").returncode, 0)
+
+    def test_of_another_device(self):
+        self.record.write_text(json.dumps(record("grid2d:9", 1, 1.0, 2.0, ["2D"])) + "\n")
+        done = self.measure("--columns", "1", "--only", "grid2d:9")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("another file, please", done.stderr)
+        self.assertEqual(len(self.lines()), 1)
+
+    def test_refused(self):
+        self.assertEqual(self.all().returncode, 2)
+        self.assertEqual(self.all(self.record, "--summary", self.record).returncode, 2)
+        self.assertEqual(self.all("--summary", self.folder / "none").returncode, 2)
+        self.assertEqual(self.measure("--only", "(").returncode, 2)
+        self.assertEqual(self.measure("--only", "nothing has this name").returncode, 2)
+        self.assertEqual(self.measure("--columns", "0").returncode, 2)
+        self.list.write_text("3D,round grid3d:4\n")
+        self.assertIn("list:1: the classes are", self.measure().stderr)
+        self.assertEqual(self.all(self.record, "--program", self.folder / "none", "--backend", "host").returncode, 2)
+
+    def write(self, records, name="record.jsonl"):
+        path = self.folder / name
+        path.write_text("".join(json.dumps(r) + "\n" for r in records))
+        return path
+
+    def test_summary_and_headline(self):
+        records = [record("a", 1, 10.0, 40.0, ["collection"]), record("b", 1, 10.0, 90.0, ["collection", "ill-conditioned"], error=5e-15, ok=False),
+                   record("c:1", 1, 10.0, 5.0, ["contrast"]), record("a", 32, 10.0, None, ["collection"])]
+        path = self.write(records)
+        with path.open("a") as file:
+            file.write('{"operation": "solve", "matr')  # cut off
+        done = self.all("--summary", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {tuple(line.split()[:2]): line.split()[2:] for line in done.stdout.splitlines()}
+        self.assertEqual(rows["collection", "1"], ["2", "6.00", "4.00", "a", "0", "22.5"])
+        self.assertEqual(rows["all", "1"], ["3", "%.2f" % 18 ** (1 / 3), "0.50", "c:1", "1", "22.5"])
+        self.assertEqual(rows["collection", "32"][0:4], ["1", "-", "-", "-"])
+        self.assertIn("WRONG: b, 1 columns: backward error 5e-15", done.stdout)
+        self.assertIn("no cuDSS: a, 32 columns: it does", done.stdout)
+        done = self.all("--headline", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("- 2 real matrices: 6.0 times faster in the geometric mean, 4.00 at least;", done.stdout)
+        self.assertIn("- all 3 matrices: 2.6 times, least 0.50 (c:1, 1 right-hand sides).", done.stdout)
+        self.assertIn("| contrast | 1 | 0.5 | 0.50 |", done.stdout)
+
+    def test_compare(self):
+        old = self.write([record("a", 1, 10.0, 40.0, ["2D"]), record("b", 1, 10.0, 90.0, ["2D"]), record("c", 1, 10.0, 90.0, ["2D"])], "old")
+        new = self.write([record("a", 1, 20.0, 42.0, ["2D"]), record("b", 1, 5.0, 90.0, ["2D"])], "new")
+        done = self.all("--compare", old, new)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split() for line in done.stdout.splitlines()[1:3]],
+                         [["a", "1", "10.0", "20.0", "2.000", "1.050"], ["b", "1", "10.0", "5.0", "0.500", "1.000"]])
+        self.assertIn("nrhs 1: geometric mean 1.000, worst 2.000 (a), best 0.500 (b), 2 matrices", done.stdout)
+        self.assertEqual(self.all("--compare", old, self.write([], "empty")).returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
