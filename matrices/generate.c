@@ -36,7 +36,7 @@ static const generator generators[] = {
     {"shell", 1, {1, 0, 0}, ALL_GIVEN, 2, 6, gsm_build_shell},
     {"rgg2d", 2, {1, 0, 0}, USUAL_DEGREE, 1, 1, gsm_build_rgg2d},
     {"rgg3d", 2, {1, 0, 0}, USUAL_DEGREE, 1, 1, gsm_build_rgg3d},
-    {"random", 2, {1, 0, 0}, ALL_GIVEN, 1, 1, gsm_build_random},
+    {"randomgraph", 2, {1, 0, 0}, ALL_GIVEN, 1, 1, gsm_build_random},
     {"powerlaw", 2, {1, 1, 0}, ALL_GIVEN, 1, 1, gsm_build_powerlaw},
     {"arrow", 3, {1, 0, 0}, ALL_GIVEN, 1, 1, gsm_build_arrow},
     {"diag", 1, {0, 0, 0}, ALL_GIVEN, 1, 1, gsm_build_diag},
@@ -63,7 +63,7 @@ const char *gsm_generators(void) {
            "D, "
            "plus 1/64 I; n = N\n"
            "rgg3d:N,D           the same in a cube; n = N\n"
-           "random:N,D          Laplacian of a random graph of mean degree D, plus 1/64 I; n = N\n"
+           "randomgraph:N,D     Laplacian of a random graph of mean degree D, plus 1/64 I; n = N\n"
            "powerlaw:N,M        Laplacian of a graph whose nodes join M others, popular ones more often, "
            "plus "
            "1/64 I; n = N\n"

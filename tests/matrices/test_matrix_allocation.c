@@ -86,7 +86,7 @@ int main(void) {
                                              "forest:300",
                                              "shell:2@c",
                                              "rgg3d:60",
-                                             "random:60,3",
+                                             "randomgraph:60,3",
                                              "powerlaw:60,2",
                                              "contrast:3:grid2d:4",
                                              "sequence:9:grid2d:4@c",

@@ -89,7 +89,7 @@ static void test_degrees(void) {
     static const struct {
         const char *spec;
         int64_t least, most;
-    } cases[] = {{"powerlaw:20000,3", 250, 2000}, {"random:20000,6", 14, 30}};
+    } cases[] = {{"powerlaw:20000,3", 250, 2000}, {"randomgraph:20000,6", 14, 30}};
     for (size_t c = 0; c < 2; c++) {
         gsm_matrix a;
         if (!load(cases[c].spec, &a)) {
@@ -192,7 +192,7 @@ static void test_graphs(void) {
     check_graph("rgg2d:20000", 11.6, 12.1); /* 12, less what the border cuts off */
     check_graph("rgg3d:20000", 10.4, 11.6);
     check_graph("rgg3d:20000,40", 32.0, 38.0);
-    check_graph("random:20000,3", 2.9, 3.1);
+    check_graph("randomgraph:20000,3", 2.9, 3.1);
     check_graph("powerlaw:20000,2", 3.5, 4.0); /* an edge drawn twice is one */
     if (load("arrow:500,7,5", &a)) {
         CHECK(dominance(&a) == 1.0, "dominance %g", dominance(&a));
