@@ -1,0 +1,465 @@
+/*
+ * Which way a block of right-hand sides crosses the tree on a device, of some thirty factors, for each number type, with
+ * what a device may be: compared with decisions.txt. No device is wanted. The library's own gsv_cuda_workspace_create and
+ * gsv_cuda_solve run, with kernels that only say that they were launched: launchers are tables of functions.
+ *
+ *      test_decisions [--update] FILE      --update writes FILE anew: a change of way is to be seen in its diff
+ *
+ * Two things are copied here, because they stand in CUDA code: which classes and widths there are (GSV_DEFINE_SWEEP,
+ * GSV_DEFINE_MANY), and `streams`, in which cases the upper tree is a stream (walks_stream in cuda_launch.cuh).
+ *
+ * A line for each factor, mode and types that go the same ways, with ranges of columns and their way:
+ *      one          one right-hand side: the sweeps load and store
+ *      3 x one      one after the other;   onesx3    side by side
+ *      stream8x4    four groups of eight side by side, the upper tree is a stream
+ *      levels8      level by level, branches are walked;  all-levels8    these, too, level by level
+ *      tasks16      as tasks;   tasks256b    by the lists for broad vectors
+ *      a/b          forward a, backward b
+ * Modes: streams (sm_90 or later), same-bits (as that, with gpusolve_options.same_bits), no-streams (sm_80),
+ * kept (as sm_90; a triangle in no branch is kept for substitution), kept-below (one in a branch).
+ */
+#include <cholmod.h>
+
+#include "cholmod_helpers.h"
+#include "no_device.h"
+#include "solve/random_factor.h"
+#include "supernodal/cuda_workspace.h"
+#include "supernodal/import.h"
+#include "testing.h"
+
+/* ---------------------------------------------------------------------------- what is launched, in words --- */
+
+enum { FORWARD, BACKWARD, WAY = 64, WAYS = 64, LINE = 4096 };
+
+static char launched[WAYS][2][WAY];
+static int runs; /* of which the last one's forward sweep, at least, has been launched */
+static int recording;
+
+static void note(int backward, const char *format, ...) {
+    va_list arguments;
+    if (!recording)
+        return;
+    if (!backward) {
+        REQUIRE(runs < WAYS);
+        launched[runs][BACKWARD][0] = 0;
+        runs++;
+    }
+    va_start(arguments, format);
+    vsnprintf(launched[runs - 1][backward], WAY, format, arguments);
+    va_end(arguments);
+}
+
+/* As walks_stream in cuda_launch.cuh. */
+static int streams(int tensor_cores, int has_one, const gsv_sweep_form *form, int nr, int backward) {
+    const int k = nr == 1 ? 0 : nr == 4 ? 1 : nr == 8 ? 2 : nr == 16 ? 3 : 4;
+    const int has = nr == 1 ? has_one : tensor_cores && nr >= 8 && nr <= (backward ? GSV_BLOCK_COLUMNS : 8);
+    return has && !form->level_by_level && !form->level_by_level_above &&
+           (nr == 1 || nr <= form->block_columns) && form->stream_blocks[k][backward] > 0;
+}
+
+static cudaError_t sweep(int tensor_cores, int has_one, const gsv_sweep_form *form,
+                         const gsv_device_vectors *vectors, int nr, int backward) {
+    char groups[16] = "";
+    if (vectors->groups > 1)
+        snprintf(groups, sizeof groups, "x%d", vectors->groups);
+    note(backward, "%s%d%s",
+         streams(tensor_cores, has_one, form, nr, backward) ? "stream"
+         : form->level_by_level                             ? "all-levels"
+                                                            : "levels",
+         nr, groups);
+    return cudaSuccess;
+}
+
+static cudaError_t from(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+                        const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense dense,
+                        cudaStream_t stream) {
+    (void)plan, (void)device, (void)form, (void)perm, (void)dense, (void)stream;
+    note(FORWARD, vectors->groups > 1 ? "onesx%d" : "one", vectors->groups);
+    return cudaSuccess;
+}
+
+static cudaError_t to(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+                      const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense dense,
+                      cudaStream_t stream) {
+    (void)plan, (void)device, (void)form, (void)perm, (void)dense, (void)stream;
+    note(BACKWARD, vectors->groups > 1 ? "onesx%d" : "one", vectors->groups);
+    return cudaSuccess;
+}
+
+static cudaError_t load(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
+                        const int32_t *inverse, gsv_device_dense b, void *into,
+                        const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+    (void)plan, (void)form, (void)perm, (void)inverse, (void)b, (void)into, (void)vectors, (void)nr,
+        (void)stream;
+    return cudaSuccess;
+}
+
+static cudaError_t store(int32_t n, const int32_t *inverse, const void *x, gsv_device_dense into, int nr,
+                         int groups, cudaStream_t stream) {
+    (void)n, (void)inverse, (void)x, (void)into, (void)nr, (void)groups, (void)stream;
+    return cudaSuccess;
+}
+
+#define SWEEPS(name, widest, blocks_from, tensor_cores, has_one)                                             \
+    static cudaError_t name##_forward(const gsv_plan *plan, const gsv_device_plan *device,                   \
+                                      const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr, \
+                                      cudaStream_t stream) {                                                 \
+        (void)plan, (void)device, (void)stream;                                                              \
+        return sweep(tensor_cores, has_one, form, vectors, nr, FORWARD);                                     \
+    }                                                                                                        \
+    static cudaError_t name##_backward(const gsv_plan *plan, const gsv_device_plan *device,                  \
+                                       const gsv_sweep_form *form, const gsv_device_vectors *vectors,        \
+                                       int nr, cudaStream_t stream) {                                        \
+        (void)plan, (void)device, (void)stream;                                                              \
+        return sweep(tensor_cores, has_one, form, vectors, nr, BACKWARD);                                    \
+    }                                                                                                        \
+    const gsv_sweep_functions name = {.classes = {1, 4, 8, 16, widest},                                      \
+                                      .block_class = blocks_from,                                            \
+                                      .forward = name##_forward,                                             \
+                                      .backward = name##_backward,                                           \
+                                      .forward_from = from,                                                  \
+                                      .backward_to = to,                                                     \
+                                      .load = load,                                                          \
+                                      .store = store}
+
+SWEEPS(gsv_sweep_s, 32, 8, 0, 1);
+SWEEPS(gsv_sweep_d, 32, 8, 1, 1);
+SWEEPS(gsv_sweep_c, 0, 0, 0, 1);
+SWEEPS(gsv_sweep_z, 0, 0, 0, 1);
+SWEEPS(gsv_sweep_m, 32, 8, 1, 0);
+
+static cudaError_t many_forward(const gsv_plan *plan, const gsv_device_plan *device,
+                                const gsv_device_many *many, const gsv_many_vectors *vectors,
+                                gsv_many_width width, cudaStream_t stream) {
+    (void)plan, (void)device, (void)many, (void)vectors, (void)stream;
+    note(FORWARD, "tasks%d%s", width.columns, width.broad ? "b" : "");
+    return cudaSuccess;
+}
+
+static cudaError_t many_backward(const gsv_plan *plan, const gsv_device_plan *device,
+                                 const gsv_device_many *many, const gsv_many_vectors *vectors,
+                                 gsv_many_width width, cudaStream_t stream) {
+    (void)plan, (void)device, (void)many, (void)vectors, (void)stream;
+    note(BACKWARD, "tasks%d%s", width.columns, width.broad ? "b" : "");
+    return cudaSuccess;
+}
+
+static cudaError_t many_clear(const gsv_plan *plan, const gsv_many_vectors *vectors, cudaStream_t stream) {
+    (void)plan, (void)vectors, (void)stream;
+    return cudaSuccess;
+}
+
+static cudaError_t many_load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense b, void *into,
+                             int columns, const gsv_many_vectors *vectors, cudaStream_t stream) {
+    (void)plan, (void)inverse, (void)b, (void)into, (void)columns, (void)vectors, (void)stream;
+    return cudaSuccess;
+}
+
+static cudaError_t many_store(const gsv_plan *plan, const int32_t *inverse, const void *x,
+                              gsv_device_dense into, int columns, const gsv_many_vectors *vectors,
+                              gsv_stamp stamp, cudaStream_t stream) {
+    (void)plan, (void)inverse, (void)x, (void)into, (void)columns, (void)vectors, (void)stamp, (void)stream;
+    return cudaSuccess;
+}
+
+#define MANY(few_columns, is_real)                                                               \
+    {                                                                                            \
+        .few = few_columns, .slim = is_real, .forward = many_forward, .backward = many_backward, \
+        .clear = many_clear, .load = many_load, .store = many_store                              \
+    }
+
+const gsv_many_functions gsv_many_m = MANY(GSV_MANY_LEAST / 2, 1), gsv_many_d = MANY(GSV_MANY_LEAST / 2, 1),
+                         gsv_many_c = MANY(4, 0), gsv_many_z = MANY(2, 0);
+
+const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
+    const gsv_sweep_functions *const all[] = {&gsv_sweep_s, &gsv_sweep_d, &gsv_sweep_c, &gsv_sweep_z};
+    return all[dtype];
+}
+
+const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype) {
+    const gsv_many_functions *const all[] = {&gsv_many_m, &gsv_many_d, &gsv_many_c, &gsv_many_z};
+    return all[dtype];
+}
+
+/* ------------------------------------------------------------------------------------------ the decisions --- */
+
+enum { STREAMS, SAME_BITS, NO_STREAMS, KEPT, KEPT_BELOW, MODES };
+static const char *const modes[MODES] = {"streams", "same-bits", "no-streams", "kept", "kept-below"};
+
+/* As gsv_cuda_prepare and gsv_cuda_place_nodes leave it: on an H200, where all triangles are well-conditioned, or on a
+ * device like an A100, or with one triangle that is kept. */
+static gsv_cuda_factor prepared_of(const gsv_plan *plan, gpusolve_dtype dtype, int mode, uint8_t *passes) {
+    static const int real[GSV_CLASSES][2] = {{396, 396}, {0, 0}, {264, 396}, {0, 264}}, one[2] = {396, 396};
+    gsv_cuda_factor device = {.many_fits = 1,
+                              .form = {.block_columns = plan->tiles->stream.block_columns,
+                                       .side = plan->tiles->stream.side,
+                                       .passes = passes}};
+    if (mode != NO_STREAMS)
+        memcpy(device.form.stream_blocks, real, testing_is_complex(dtype) ? sizeof one : sizeof real);
+    device.form.substitute = mode == KEPT || mode == KEPT_BELOW;
+    device.form.level_by_level_above = mode == NO_STREAMS || mode == KEPT || mode == KEPT_BELOW;
+    device.form.level_by_level = mode == KEPT_BELOW && plan->tiles->branches.count > 0;
+    return device;
+}
+
+/* The way that a solve of so many columns takes, into text. */
+static void way_of(gpusolve_factor *factor, int mode, int64_t columns, char *text, size_t bytes) {
+    static double numbers[2];
+    gpusolve_handle handle = {.same_bits = mode == SAME_BITS};
+    gpusolve_workspace workspace = {.dtype = factor->dtype, .n = factor->plan.l.n, .max_nrhs = columns};
+    const gpusolve_dense b = {factor->dtype, GPUSOLVE_COL_MAJOR, factor->plan.l.n,
+                              columns,       factor->plan.l.n,   numbers};
+    size_t length = 0;
+    recording = 0;
+    REQUIRE(gsv_cuda_workspace_create(&handle, factor, &workspace) == GPUSOLVE_OK);
+    recording = 1;
+    runs = 0;
+    REQUIRE(gsv_cuda_solve(&handle, factor, &workspace, GSV_FORWARD | GSV_BACKWARD, &b, &b) == GPUSOLVE_OK);
+    gsv_cuda_workspace_destroy(&workspace);
+    text[0] = 0;
+    for (int k = 0, next = 0; k < runs; k = next) {
+        const char *forward = launched[k][FORWARD], *backward = launched[k][BACKWARD];
+        for (next = k + 1; next < runs && !memcmp(launched[next], launched[k], sizeof launched[k]); next++)
+            ;
+        if (next - k > 1)
+            length += (size_t)snprintf(text + length, bytes - length, "%s%d x ", k ? " + " : "", next - k);
+        else if (k)
+            length += (size_t)snprintf(text + length, bytes - length, " + ");
+        length +=
+            (size_t)snprintf(text + length, bytes - length, "%s%s%s", forward,
+                             strcmp(forward, backward) ? "/" : "", strcmp(forward, backward) ? backward : "");
+        REQUIRE(length < bytes);
+    }
+}
+
+/* The ranges of columns of a way each, into text. */
+static void ways_of(gpusolve_factor *factor, int mode, char *text, size_t bytes) {
+    static const int64_t columns[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,   15,  16,  17,  24,
+                                      31, 32, 33, 40, 48, 64, 65, 96, 128, 129, 256, 257, 320};
+    enum { COUNT = sizeof columns / sizeof *columns, TEXT = 256 };
+    static char ways[COUNT][TEXT];
+    uint8_t *passes = calloc((size_t)factor->plan.nlevels + 1, 1);
+    REQUIRE(passes);
+    memset(passes, 1, (size_t)factor->plan.nlevels);
+    gsv_cuda_factor device = prepared_of(&factor->plan, factor->dtype, mode, passes);
+    factor->prepared = &device;
+    for (int k = 0; k < COUNT; k++)
+        way_of(factor, mode, columns[k], ways[k], TEXT);
+    size_t length = 0;
+    for (int k = 0, next = 0; k < COUNT; k = next) {
+        for (next = k + 1; next < COUNT && !strcmp(ways[next], ways[k]); next++)
+            ;
+        length += (size_t)snprintf(text + length, bytes - length, "%s%d", k ? "; " : "", (int)columns[k]);
+        if (next - k > 1)
+            length += (size_t)snprintf(text + length, bytes - length, "-%d", (int)columns[next - 1]);
+        length += (size_t)snprintf(text + length, bytes - length, " %s", ways[k]);
+        REQUIRE(length < bytes);
+    }
+    free(passes);
+}
+
+/* What the plan says, which follows from the pattern, and then the ways. */
+static void print_factor(FILE *file, const char *name, const gpusolve_factor_data *data) {
+    gsv_structure structure;
+    gsv_message message;
+    gpusolve_factor factor = {.id = 1};
+    REQUIRE(gsv_import_structure(data, NULL, &structure, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_plan_create(&structure, NULL, &factor.plan, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_tiles_create(&factor.plan, NULL, &message) == GPUSOLVE_OK);
+    const gsv_tiles *tiles = factor.plan.tiles;
+    fprintf(file,
+            "%s: n %d, %d supernodes, %d levels, %d branches%s, %d limbs, stream of %lld, blocks of %d, side "
+            "%d, tasks%s%s\n",
+            name, (int)factor.plan.l.n, (int)factor.plan.l.nsuper, (int)factor.plan.nlevels,
+            (int)tiles->branches.count, tiles->branches.team_forward ? " by teams" : "",
+            (int)tiles->limbs.count, (long long)tiles->stream.supernodes, (int)tiles->stream.block_columns,
+            (int)tiles->stream.side, tiles->many.is_short ? " short" : "",
+            tiles->many.streams_back ? " streamed back" : "");
+    for (int mode = 0; mode < MODES; mode++) {
+        static char ways[4][LINE];
+        for (int dtype = GPUSOLVE_FLOAT; dtype <= GPUSOLVE_COMPLEX_DOUBLE; dtype++) {
+            factor.dtype = (gpusolve_dtype)dtype;
+            ways_of(&factor, mode, ways[dtype], LINE);
+        }
+        for (int dtype = 0, next = 0; dtype < 4;
+             dtype = next) { /* types that go the same ways share a line */
+            for (next = dtype + 1; next < 4 && !strcmp(ways[next], ways[dtype]); next++)
+                ;
+            fprintf(file, "  %-10s %-4.*s  %s\n", modes[mode], next - dtype, &"sdcz"[dtype], ways[dtype]);
+        }
+    }
+    gsv_plan_free(&factor.plan);
+}
+
+/* ------------------------------------------------------------------------------------------- the factors --- */
+
+typedef struct box {
+    int from[3], to[3]; /* nodes from .. to - 1 */
+} box;
+
+/* Nodes of a box that are numbered next, x fastest, with all of their unknowns. */
+static void take_box(const int sides[3], box b, int unknowns, int *perm, int *next) {
+    for (int z = b.from[2]; z < b.to[2]; z++)
+        for (int y = b.from[1]; y < b.to[1]; y++)
+            for (int x = b.from[0]; x < b.to[0]; x++)
+                for (int u = 0; u < unknowns; u++)
+                    perm[(*next)++] = u + unknowns * (x + sides[0] * (y + sides[1] * z));
+}
+
+/* Geometric nested dissection, so that no library's ordering matters: the halves of the box, and then the plane between
+ * them. */
+static void dissect(const int sides[3], box b, int unknowns, int *perm, int *next) {
+    int axis = 0;
+    for (int a = 1; a < 3; a++)
+        if (b.to[a] - b.from[a] > b.to[axis] - b.from[axis])
+            axis = a;
+    if (b.to[axis] - b.from[axis] <= 2) {
+        take_box(sides, b, unknowns, perm, next);
+        return;
+    }
+    const int middle = (b.from[axis] + b.to[axis]) / 2;
+    box low = b, high = b, plane = b;
+    low.to[axis] = plane.from[axis] = middle;
+    high.from[axis] = plane.to[axis] = middle + 1;
+    dissect(sides, low, unknowns, perm, next);
+    dissect(sides, high, unknowns, perm, next);
+    take_box(sides, plane, unknowns, perm, next);
+}
+
+/* The pattern of CHOLMOD's factor: nothing is factorised. sides: of the grid's nodes; zeros: ordered by AMD. */
+static void print_matrix(FILE *file, const char *spec, const int sides[3], cholmod_common *common) {
+    cholmod_sparse *a = testing_load(spec, common);
+    REQUIRE(a);
+    int *perm = malloc((a->nrow + 1) * sizeof *perm), next = 0;
+    REQUIRE(perm);
+    if (sides[0] > 0) {
+        const box whole = {{0, 0, 0}, {sides[0], sides[1], sides[2]}};
+        dissect(sides, whole, (int)a->nrow / (sides[0] * sides[1] * sides[2]), perm, &next);
+        REQUIRE(next == (int)a->nrow);
+    }
+    common->method[0].ordering = sides[0] > 0 ? CHOLMOD_GIVEN : CHOLMOD_AMD;
+    cholmod_factor *l = cholmod_analyze_p(a, sides[0] > 0 ? perm : NULL, NULL, 0, common);
+    REQUIRE(l && l->is_super);
+    static double none; /* numbers are not read */
+    const gpusolve_factor_data data = {.size = sizeof data,
+                                       .kind = GPUSOLVE_SUPERNODAL_LL,
+                                       .dtype = GPUSOLVE_DOUBLE,
+                                       .itype = GPUSOLVE_INT32,
+                                       .n = (int64_t)l->n,
+                                       .minor = (int64_t)l->n,
+                                       .perm = l->Perm,
+                                       .x = &none,
+                                       .nsuper = (int64_t)l->nsuper,
+                                       .ssize = (int64_t)l->ssize,
+                                       .xsize = (int64_t)l->xsize,
+                                       .super = l->super,
+                                       .pi = l->pi,
+                                       .px = l->px,
+                                       .s = l->s};
+    print_factor(file, spec, &data);
+    free(perm);
+    cholmod_free_factor(&l, common);
+    cholmod_free_sparse(&a, common);
+}
+
+static void print_random(FILE *file, uint64_t seed) {
+    const random_limits most = {300000, 8000, 6000};
+    uint64_t state = random_start(seed);
+    char name[32];
+    random_factor f = random_factor_new(most, &state);
+    snprintf(name, sizeof name, "random factor %d", (int)seed);
+    if (f.data.kind == GPUSOLVE_SUPERNODAL_LL)
+        print_factor(file, name, &f.data);
+    random_factor_free(&f);
+}
+
+static void print_all(FILE *file) {
+    static const struct {
+        const char *spec;
+        int sides[3];
+    } matrices[] = {
+        {"grid2d:20", {20, 20, 1}},
+        {"grid2d:60", {60, 60, 1}},
+        {"grid2d:150", {150, 150, 1}},
+        {"grid2d:300", {300, 300, 1}},
+        {"grid2d:40,600", {40, 600, 1}},
+        {"grid2d9:100", {100, 100, 1}},
+        {"trigrid2d:100", {100, 100, 1}},
+        {"grid3d:8", {8, 8, 8}},
+        {"grid3d:12", {12, 12, 12}},
+        {"grid3d:20", {20, 20, 20}},
+        {"grid3d:25", {25, 25, 25}},
+        {"grid3d:40", {40, 40, 40}},
+        {"grid3d:54", {54, 54, 54}},
+        {"grid3d:80,16,5", {80, 16, 5}},
+        {"grid3d27:14", {14, 14, 14}},
+        {"tetgrid3d:16", {16, 16, 16}},
+        {"elasticity3d:8", {8, 8, 8}},
+        {"elasticity3d:14", {14, 14, 14}},
+        {"elasticity3d:60,6,4", {60, 6, 4}},
+        {"tetelasticity3d:9", {9, 9, 9}},
+        {"shell:12", {12, 12, 1}},
+        {"shell:50", {50, 50, 1}},
+        {"rgg2d:5000", {0}},
+        {"rgg3d:3000", {0}},
+        {"randomgraph:2000,3", {0}},
+        {"powerlaw:3000,2", {0}},
+        {"arrow:5000,16,8", {0}},
+        {"arrow:600,599,0", {0}},
+        {"tridiag:2000", {2000, 1, 1}},
+        {"forest:5000", {0}},
+        {"diag:50", {0}},
+    };
+    cholmod_common common;
+    cholmod_start(&common);
+    common.supernodal = CHOLMOD_SUPERNODAL;
+    common.nmethods = 1;
+    common.postorder = 1;
+    for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++)
+        print_matrix(file, matrices[k].spec, matrices[k].sides, &common);
+    cholmod_finish(&common);
+    for (uint64_t seed = 1; seed <= 8; seed++)
+        print_random(file, seed);
+}
+
+/* --------------------------------------------------------------------------------------------- comparing --- */
+
+/* Line by line: the first ones that differ, below the name of their factor. */
+static void compare(FILE *now, FILE *golden) {
+    static char new_line[LINE], old_line[LINE], name[LINE];
+    int differences = 0;
+    rewind(now);
+    for (;;) {
+        char *next = fgets(new_line, LINE, now), *old = fgets(old_line, LINE, golden);
+        if (!next && !old)
+            break;
+        if (next && new_line[0] != ' ')
+            memcpy(name, new_line, LINE);
+        const int same = next && old && !strcmp(new_line, old_line);
+        if (!same && differences++ < 10)
+            printf("%s  was: %s  now: %s", name, old ? old_line : "nothing\n", next ? new_line : "nothing\n");
+        CHECK(same);
+    }
+    if (differences > 0)
+        printf("%d lines differ. If that is meant, test_decisions --update FILE writes them anew.\n",
+               differences);
+}
+
+int main(int argc, char **argv) {
+    const int update = argc == 3 && !strcmp(argv[1], "--update");
+    if (argc != 2 + update) {
+        fprintf(stderr, "usage: test_decisions [--update] FILE\n");
+        return 2;
+    }
+    FILE *now = update ? fopen(argv[2], "w") : tmpfile();
+    REQUIRE(now);
+    print_all(now);
+    if (!update) {
+        FILE *golden = fopen(argv[1], "r");
+        REQUIRE(golden);
+        compare(now, golden);
+        fclose(golden);
+    }
+    CHECK(fclose(now) == 0);
+    return testing_done();
+}
