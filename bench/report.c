@@ -191,6 +191,7 @@ void bench_report_json(FILE *file, const bench_record *record) {
         put_number(file, "create_ms", record->created_ms);
         put_integer(file, "factor_taken", record->factor_taken);
         put_integer(file, "workspace_taken", record->workspace_taken);
+        put_integer(file, "not_whole", record->not_whole);
     }
     put_number(file, "solve_us", record->solve.median);
     put_number(file, "solve_us_min", record->solve.least);

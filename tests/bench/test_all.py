@@ -45,7 +45,8 @@ class All(unittest.TestCase):
         return subprocess.run([sys.executable, BENCH / "all", *map(str, arguments)], capture_output=True, text=True, env=self.environment)
 
     def measure(self, *arguments):
-        return self.all(self.record, "--program", PROGRAM, "--list", self.list, "--backend", "host", "--jobs", 2, "--threads", 1, "--repeat", 1, *arguments)
+        return self.all(self.record, "--program", PROGRAM, "--list", self.list, "--backend", "host", "--jobs", 2, "--threads", 1, "--repeat", 1,
+                        "--bandwidth", 10, *arguments)
 
     def lines(self, operation="solve"):
         return [r for r in map(json.loads, self.record.read_text().splitlines()) if r["operation"] == operation]
