@@ -390,6 +390,7 @@ int main(int argc, char **argv) {
         perror(options.json);
         failures++;
     }
+    bench_gate_share(); /* until the process has ended, and with it what it has on the device */
     gpusolve_destroy(handle);
     return failures != 0;
 }
