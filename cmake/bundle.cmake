@@ -6,7 +6,7 @@ set(GPUSOLVE_BUNDLE_MATRICES "" CACHE STRING "Matrix files that the bundle takes
 add_custom_target(bundle
     COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${PROJECT_BINARY_DIR}/gpusolve-bundle"
         "-DPROGRAMS=$<TARGET_FILE:gpusolve-tests>;$<TARGET_FILE:gpusolve-bench>"
-        "-DSCRIPTS=${PROJECT_SOURCE_DIR}/cmake/run-gpu-tests;${PROJECT_SOURCE_DIR}/bench/all;${PROJECT_SOURCE_DIR}/bench/all.list"
+        "-DSCRIPTS=${PROJECT_SOURCE_DIR}/cmake/run-gpu-tests;${PROJECT_SOURCE_DIR}/bench/all;${PROJECT_SOURCE_DIR}/bench/all.list;${PROJECT_SOURCE_DIR}/bench/fifteen.list"
         "-DMATRICES=${GPUSOLVE_BUNDLE_MATRICES}"
         "-DSTRIP=${CMAKE_STRIP}" "-DSOURCE=${PROJECT_SOURCE_DIR}" -P "${PROJECT_SOURCE_DIR}/cmake/make_bundle.cmake"
     DEPENDS gpusolve-tests gpusolve-bench
