@@ -288,8 +288,8 @@ static void check_refreshes(gpusolve_factor_data *data, const shape *has, gpusol
         const int64_t place = change / 8 % has->count[which];
         const void *array = *array_of(data, which);
         const int64_t old = get_index(data, array, place);
-        const uint64_t one =
-            change & 1 ? 1 : UINT64_MAX; /* a place that nobody reads may hold the least integer */
+        /* A place that nobody reads may hold the least integer. */
+        const uint64_t one = change & 1 ? 1 : UINT64_MAX;
         set_index(data, array, place, (int64_t)((uint64_t)old + one));
         const gpusolve_status status = gpusolve_factor_refresh(handle, factor, data);
         FUZZ_CHECK(status != GPUSOLVE_OUT_OF_MEMORY && status != GPUSOLVE_INTERNAL_ERROR);
