@@ -249,12 +249,15 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, con
 /*
  * Take new values on the old pattern: the plan and the memory stay. Blocks. Must not run while another thread
  * solves with the factor; on CUDA it waits for the device first. After any failure the factor is as before, but
- * on CUDA after a fault of the device, or out of memory for triangles that are inverted otherwise than before:
- * then it may be unusable, and solves say so. data->in_place is as when the factor was created; with 1 the
+ * on CUDA after a fault of the device, or out of memory while supernodes are split: then it may be unusable, and
+ * solves say so. data->in_place is as when the factor was created; with 1 the
  * factor reads data->x from now on, which may be the old array with new numbers, written while nobody solved.
- * CUDA: a graph with solves that was captured before solves with the new values; but where the new triangles
- * are so ill-conditioned, or no longer, that gpusolve_factor_summary says that other ones are inverted in parts,
- * or kept for substitution, than before, what it stores may be NaN: capture it again.
+ *
+ * CUDA: where new triangles are so ill-conditioned that more supernodes must be split (gpusolve_info.plans), the factor
+ * is planned again, and each workspace lays itself out anew in its next call, which must not be inside a capture
+ * (GPUSOLVE_INVALID_ARGUMENT). Supernodes are never joined again, and are split the finer the more often this has
+ * happened. A graph with solves that was captured before solves with the new values; but after the factor
+ * was planned again it stores NaN: capture it again. The memory that it uses is kept until factor and workspace are destroyed.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                                      const gpusolve_factor_data *data);
@@ -275,9 +278,7 @@ typedef struct gpusolve_info {
     int64_t widest_supernode; /* columns */
     int64_t update_rows;      /* rows below the diagonal blocks, all supernodes together */
     int64_t factor_bytes;    /* memory of the factor on the backend: device bytes for CUDA, host bytes for the
-                                host. On CUDA a triangle low in the tree that is too ill-conditioned to be
-                                inverted makes more lists necessary, as large as L's pattern, of which
-                                gpusolve_factor_info knows and gpusolve_query cannot */
+                                host. A query knows no values, and so not what splitting changes */
     int64_t prepare_bytes;   /* more memory on the backend that gpusolve_factor_create and _refresh want while
                                 they run: on CUDA buffers for the values under way, which the handle
                                 keeps if they are no more than 64 MB */
@@ -286,6 +287,16 @@ typedef struct gpusolve_info {
     int64_t max_nrhs;        /* the columns that workspace_bytes is for */
     double plan_ms;          /* time that planning took */
     double prepare_ms;       /* time that copying and preparing the values took; 0 in a query */
+    /* CUDA inverts the diagonal triangles. Supernodes whose triangles are too ill-conditioned for that are split into
+     * narrower ones, slices, when the values are known; all fields above are of the factor as it is then. All 0 in
+     * a query. */
+    int64_t split_supernodes;  /* of the given factor, that were split */
+    int64_t split_slices;      /* what they have become, counted in `supernodes` */
+    int64_t split_levels;      /* levels more for it */
+    int64_t split_update_rows; /* update rows more */
+    double split_ms;           /* of prepare_ms: until it was known where to split, and planning again */
+    int64_t
+        plans; /* how often the factor was planned: once, and once more when values asked for more slices */
 } gpusolve_info;
 
 /*

@@ -12,12 +12,19 @@ gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_f
     return GPUSOLVE_OK;
 }
 
+static gpusolve_status fail_broken_off(gpusolve_handle *handle) {
+    return gsv_fail(&handle->message, GPUSOLVE_INVALID_FACTOR,
+                    "factor: a refresh broke off half-way; refresh it again before solving with it");
+}
+
+gpusolve_status gsv_check_factor_prepared(gpusolve_handle *handle, const gpusolve_factor *factor) {
+    const gpusolve_status status = gsv_check_factor_owner(handle, factor);
+    return status || factor->prepared ? status : fail_broken_off(handle);
+}
+
 gpusolve_status gsv_check_factor(gpusolve_handle *handle, const gpusolve_factor *factor) {
-    gpusolve_status status = gsv_check_factor_owner(handle, factor);
-    if (!status && factor->unusable)
-        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_FACTOR,
-                          "factor: a refresh broke off half-way; refresh it again before solving with it");
-    return status;
+    const gpusolve_status status = gsv_check_factor_prepared(handle, factor);
+    return status || !factor->unusable ? status : fail_broken_off(handle);
 }
 
 gpusolve_status gsv_check_workspace(gpusolve_handle *handle, const gpusolve_factor *factor,

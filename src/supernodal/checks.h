@@ -13,6 +13,9 @@ extern "C" {
 /* The factor is there and of the handle's backend and device. */
 gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor);
 
+/* The same, and it has memory on the backend: no refresh has lost it. */
+gpusolve_status gsv_check_factor_prepared(gpusolve_handle *handle, const gpusolve_factor *factor);
+
 /* The same, and no refresh has left it unusable. */
 gpusolve_status gsv_check_factor(gpusolve_handle *handle, const gpusolve_factor *factor);
 

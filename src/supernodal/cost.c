@@ -33,7 +33,7 @@ static int64_t flops_per_number(gpusolve_dtype dtype) {
 gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t nrhs,
                                      double bytes_per_s, gpusolve_cost *cost) {
     GSV_ENTER(handle);
-    gpusolve_status status = gsv_check_factor_owner(handle, factor);
+    gpusolve_status status = gsv_check_factor_prepared(handle, factor);
     if (!status && nrhs < 0)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "nrhs: is %lld", (long long)nrhs);
     if (!status)

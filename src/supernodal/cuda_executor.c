@@ -216,26 +216,51 @@ static gpusolve_dense columns_of(const gpusolve_dense *dense, int64_t first, int
     return view;
 }
 
+/* The factor may have been planned again. */
+static gpusolve_status prepare_workspace(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                         gpusolve_workspace *workspace, int capturing) {
+    gsv_cuda_workspace *work = workspace->state;
+    if (work->plans != factor->plans && capturing)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                        "workspace: a refresh has planned the factor again; solve with it once outside of a "
+                        "capture first");
+    if (work->plans != factor->plans)
+        return gsv_cuda_workspace_renew(handle, factor, workspace);
+    if (capturing) {
+        work->captured = 1;
+        gsv_mark_captured(factor);
+    }
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status is_capturing(gpusolve_handle *handle, int *capturing) {
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    const gpusolve_status status =
+        gsv_cuda_check(cudaStreamIsCapturing((cudaStream_t)handle->stream, &capture), "cudaStreamIsCapturing",
+                       &handle->message);
+    *capturing = capture != cudaStreamCaptureStatusNone;
+    return status;
+}
+
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x) {
     const int previous = gsv_cuda_enter(handle->device);
     solve_call call = {.factor = factor,
                        .device = factor->prepared,
-                       .work = workspace->state,
                        .sweeps = gsv_cuda_sweeps(factor->dtype),
                        .many = gsv_cuda_many(factor->dtype),
                        .stream = (cudaStream_t)handle->stream,
                        .steps = steps,
                        .b_on_device = gsv_cuda_is_device(b->values),
                        .x_on_device = gsv_cuda_is_device(x->values)};
-    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    gpusolve_status status = gsv_cuda_check(cudaStreamIsCapturing(call.stream, &capture),
-                                            "cudaStreamIsCapturing", &handle->message);
-    call.capturing = capture != cudaStreamCaptureStatusNone;
+    gpusolve_status status = is_capturing(handle, &call.capturing);
     const int on_device = call.b_on_device && call.x_on_device;
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_workspace_check(handle, workspace);
+    if (status == GPUSOLVE_OK)
+        status = prepare_workspace(handle, factor, workspace, call.capturing);
+    call.work = workspace->state;
     if (status == GPUSOLVE_OK && call.capturing && !on_device)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "%s is in host memory: a solve that is captured wants device memory",
@@ -296,6 +321,7 @@ const gsv_executor gsv_cuda_executor = {
     .prepare = gsv_cuda_prepare,
     .refresh = gsv_cuda_refresh,
     .release = gsv_cuda_release,
+    .is_capturing = is_capturing,
     .handle_destroy = gsv_cuda_handle_destroy,
     .workspace_create = gsv_cuda_workspace_create,
     .workspace_destroy = gsv_cuda_workspace_destroy,

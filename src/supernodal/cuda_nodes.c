@@ -236,6 +236,8 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
             device->form.changes++;
         }
         factor->more_bytes = device->lists_bytes;
+        for (const gsv_cuda_factor *old = device->retired; old; old = old->retired)
+            factor->more_bytes += old->bytes;
         for (int list = 0; list < GSV_MANY_LISTS; list++)
             factor->more_bytes += device->more_tasks_bytes[list];
     } else {

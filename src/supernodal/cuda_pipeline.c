@@ -97,7 +97,7 @@ static int64_t round_up(int64_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper) {
+gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper, int32_t n) {
     gsv_room l = {.raw = round_up(most->raw * number),
                   .inverse = round_up(most->inverse * number),
                   .sums = round_up(most->sums * (int64_t)sizeof(double))};
@@ -107,15 +107,16 @@ gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t n
     l.lanes = l.inverse > 2 * GSV_BATCH_BYTES ? 1 : l.slots < GSV_MOST_LANES ? l.slots : GSV_MOST_LANES;
     l.lists = l.slots * l.raw;
     l.lane = l.lists + l.slots * round_up(GSV_LIST_BYTES);
-    l.parts = l.lane + l.lanes * (l.inverse + l.sums);
-    l.bytes = l.parts + nsuper * (int64_t)sizeof(int32_t);
+    l.trusted = l.lane + l.lanes * (l.inverse + l.sums);
+    l.cut = l.trusted + nsuper * (int64_t)sizeof(int32_t);
+    l.bytes = l.cut + n;
     return l;
 }
 
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_upload_sizes most = gsv_upload_most(plan, number);
-    return gsv_upload_room(&most, number, plan->l.nsuper).bytes;
+    return gsv_upload_room(&most, number, plan->l.nsuper, plan->l.n).bytes;
 }
 
 gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
@@ -136,7 +137,8 @@ gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_d
         p->lanes[k].inverse = base + l->lane + k * l->inverse;
         p->lanes[k].sums = (double *)(base + l->lane + l->lanes * l->inverse + k * l->sums);
     }
-    p->parts = (int32_t *)(base + l->parts);
+    p->trusted = (int32_t *)(base + l->trusted);
+    p->cut = (uint8_t *)(base + l->cut);
     return wide ? gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message)
                 : GPUSOLVE_OK;
 }

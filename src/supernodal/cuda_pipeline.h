@@ -58,18 +58,20 @@ typedef struct gsv_pipeline {
     gsv_batch_counts counts[GSV_MOST_SLOTS + 1];
     void *room; /* [device] one allocation, which the slots' and lanes' memory is in; NULL: none */
     int64_t room_bytes;
-    int32_t *parts; /* [device] [nsuper] gsv_node.parts, of one call, in that room too */
+    /* [device] of one call, in that room too: gsv_wide_panel.trusted [nsuper], and .cut [n] */
+    int32_t *trusted;
+    uint8_t *cut;
 } gsv_pipeline;
 
 /* Where things are in a pipeline's room, in bytes. */
 typedef struct gsv_room {
     int slots, lanes;
     int64_t raw, inverse, sums; /* of one slot, of one lane; the first slot's begins at 0 */
-    int64_t lists, lane, parts,
-        bytes; /* where all slots' lists begin, the lanes' memory, parts, and its end */
+    int64_t lists, lane, trusted, cut,
+        bytes; /* where all slots' lists begin, the lanes' memory, what is said of triangles, and its end */
 } gsv_room;
 
-gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper);
+gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper, int32_t n);
 /* The handle's pipeline, made if it is not there. */
 gpusolve_status gsv_pipeline_of(gpusolve_handle *handle, gsv_pipeline **found);
 /* Room for one factor, with wide panels or without. To be closed whatever the status. */

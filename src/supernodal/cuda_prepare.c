@@ -230,23 +230,24 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
 
 /* All panels and D, as gsv_cuda_upload says. Memory is asked for before the first number changes. */
 static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *factor, gsv_cuda_factor *device,
-                                   const gpusolve_factor_data *data, int *touched) {
+                                   const gpusolve_factor_data *data, gsv_cuts *cuts, int *touched) {
     if (factor->plan.l.n == 0)
         return GPUSOLVE_OK;
     const double start = gsv_milliseconds();
     const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
-    int32_t *parts = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *parts);
+    int32_t *trusted = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *trusted);
     void *d = factor->has_d ? gsv_malloc((size_t)l.size[D], 1) : NULL;
     gpusolve_status status =
-        parts && (d || !factor->has_d)
-            ? gsv_cuda_upload(handle, factor, device, data, parts, touched)
+        trusted && (d || !factor->has_d)
+            ? gsv_cuda_upload(handle, factor, device, data, factor->finer, trusted, cuts, touched)
             : gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    if (status == GPUSOLVE_OK)
+    const int whole = status == GPUSOLVE_OK && !cuts->at;
+    if (whole)
         status = copy_d(factor, device, data, d, &handle->message);
     const double filled = gsv_milliseconds();
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_place_nodes(factor, device, parts, &handle->message);
-    gsv_free(parts);
+    if (whole && status == GPUSOLVE_OK)
+        status = gsv_cuda_place_nodes(factor, device, trusted, &handle->message);
+    gsv_free(trusted);
     gsv_free(d);
     device->values_ms = filled - start;
     device->form_ms = gsv_milliseconds() - filled;
@@ -411,18 +412,60 @@ static cudaError_t ask_device(const gpusolve_factor *factor, gsv_sweep_form *for
     return error;
 }
 
+static void free_one(gsv_cuda_factor *device) {
+    gsv_cuda_free(device->memory);
+    gsv_cuda_free(device->lists);
+    for (int list = 0; list < GSV_MANY_LISTS; list++) {
+        gsv_cuda_free(device->more_tasks[list]);
+        gsv_free(device->many.run[list]);
+    }
+    gsv_upload_plan_free(device->upload);
+    gsv_free(device->parts);
+    gsv_free(device->in_parts);
+    gsv_free(device->form.passes);
+    gsv_free(device);
+}
+
+/* A graph that was captured with the factor reads its memory: until the end, and finds by the stamps that it is older
+ * than what the factor has become, so that it stores NaN. Without one, nobody does. */
+static gpusolve_status retire(gpusolve_factor *factor, gsv_cuda_factor **retired, gsv_message *message) {
+    gsv_cuda_factor *old = factor->prepared;
+    factor->prepared = NULL;
+    *retired = old;
+    if (!old)
+        return GPUSOLVE_OK;
+    if (!factor->captured) {
+        *retired = old->retired;
+        free_one(old);
+        return GPUSOLVE_OK;
+    }
+    gsv_stamp *stamps[] = {&old->form.stamp, &old->many.stamp};
+    cudaError_t error = cudaSuccess;
+    for (int k = 0; k < 2 && error == cudaSuccess; k++)
+        if (stamps[k]->at) {
+            stamps[k]->value++;
+            error = gsv_cuda_fill((void *)stamps[k]->at, &stamps[k]->value, sizeof stamps[k]->value);
+        }
+    return gsv_cuda_check(error, "retiring an earlier plan's memory", message);
+}
+
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data) {
+                                 const gpusolve_factor_data *data, gsv_cuts *cuts) {
     const int previous = gsv_cuda_enter(handle->device);
     const double start = gsv_milliseconds();
     gsv_message *message = &handle->message;
-    gpusolve_status status = GPUSOLVE_OK;
+    gsv_cuda_factor *retired = NULL;
+    gpusolve_status status = retire(factor, &retired, message);
     gsv_cuda_factor *device = gsv_calloc(1, sizeof *device);
-    if (!device)
+    if (device)
+        device->retired = retired;
+    else if (status == GPUSOLVE_OK)
         status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     const int64_t bytes = gsv_cuda_factor_bytes(&factor->plan, factor->dtype, factor->has_d);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&device->memory, bytes, message);
+    if (status == GPUSOLVE_OK)
+        device->bytes = bytes;
     if (status == GPUSOLVE_OK) /* branches are copied with the gaps between panels */
         status = gsv_cuda_check(gsv_cuda_clear(device->memory, (size_t)bytes), "cudaMemset", message);
     if (status == GPUSOLVE_OK)
@@ -440,7 +483,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     if (device)
         device->plan_ms = gsv_milliseconds() - start;
     if (status == GPUSOLVE_OK && data)
-        status = fill_values(handle, factor, device, data, NULL);
+        status = fill_values(handle, factor, device, data, cuts, NULL);
     factor->prepared = device;
     if (status != GPUSOLVE_OK)
         gsv_cuda_release(factor);
@@ -449,14 +492,14 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
 }
 
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data) {
+                                 const gpusolve_factor_data *data, gsv_cuts *cuts) {
     const int previous = gsv_cuda_enter(handle->device);
     int touched = 0;
     gpusolve_status status =
         gsv_cuda_synchronize_device("waiting for the solves before a refresh", &handle->message);
     ((gsv_cuda_factor *)factor->prepared)->plan_ms = 0;
     if (status == GPUSOLVE_OK)
-        status = fill_values(handle, factor, factor->prepared, data, &touched);
+        status = fill_values(handle, factor, factor->prepared, data, cuts, &touched);
     factor->unusable = status != GPUSOLVE_OK && (touched || factor->unusable);
     gsv_cuda_leave(previous);
     return status;
@@ -467,17 +510,11 @@ void gsv_cuda_release(gpusolve_factor *factor) {
     if (!device)
         return;
     const int previous = gsv_cuda_enter(factor->device);
-    gsv_cuda_free(device->memory);
-    gsv_cuda_free(device->lists);
-    for (int list = 0; list < GSV_MANY_LISTS; list++) {
-        gsv_cuda_free(device->more_tasks[list]);
-        gsv_free(device->many.run[list]);
+    while (device) {
+        gsv_cuda_factor *retired = device->retired;
+        free_one(device);
+        device = retired;
     }
-    gsv_upload_plan_free(device->upload);
-    gsv_free(device->parts);
-    gsv_free(device->in_parts);
-    gsv_free(device->form.passes);
-    gsv_free(device);
     factor->prepared = NULL;
     gsv_cuda_leave(previous);
 }

@@ -16,6 +16,8 @@ extern "C" {
 
 /* factor->prepared: one allocation on the device, divided, and sometimes another. */
 typedef struct gsv_cuda_factor {
+    struct gsv_cuda_factor *retired; /* of earlier plans, kept for graphs that were captured; or NULL */
+    int64_t bytes;                   /* of memory */
     gsv_device_plan plan;
     void *memory;
     gsv_node *upper[2]; /* [device] tiny and small nodes in no branch */
@@ -52,6 +54,9 @@ typedef struct gsv_cuda_workspace {
     int *report;                          /* [host, mapped] gsv_stream_state.report */
     int64_t changes;                      /* gsv_sweep_form.changes when the graphs were recorded */
     int same_bits;                        /* gpusolve_options.same_bits of the handle that made it */
+    int64_t plans;                        /* gpusolve_factor.plans when it was laid out */
+    int captured;                         /* some graph has a solve with it */
+    struct gsv_cuda_workspace *retired;   /* of earlier plans, kept for such graphs; or NULL */
     int side;                             /* groups of right-hand sides that it has room for */
     int ones;                             /* right-hand sides that it has room for as groups of one */
     gsv_many_vectors many, slim;          /* slim: for GSV_MANY_SLIM; they leave z alone */
@@ -88,21 +93,22 @@ gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_fact
 /* The rows of the upper tree's fronts, or of all, to the device; cudaErrorMemoryAllocation: on the host. */
 cudaError_t gsv_cuda_put_rows(const gsv_plan *plan, int all, void *to);
 
-/* cuda_prepare.c. With data NULL the values are left to the caller, who calls gsv_cuda_place_nodes when they
+/* cuda_prepare.c. With data and cuts NULL the values are left to the caller, who calls gsv_cuda_place_nodes when they
  * are there. */
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data);
+                                 const gpusolve_factor_data *data, gsv_cuts *cuts);
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data);
+                                 const gpusolve_factor_data *data, gsv_cuts *cuts);
 void gsv_cuda_release(gpusolve_factor *factor);
 
-/* cuda_upload.c: fill all panels; parts [nsuper] [host] says how their triangles are inverted. Numbers that are no good
- * are refused. Unless touched is NULL, no number on the device changes before all are known to be good, and then
+/* cuda_upload.c: fill all panels; trusted [nsuper] [host] says which triangles are inverted, as in gsv_wide_panel, and, if
+ * some are not, cuts->at where their supernodes must be cut, by gsv_wide_batch.finer: then the panels on the device are no
+ * factor. Numbers that are no good are refused. Unless touched is NULL, no number on the device changes before all are known to be good, and then
  * *touched is set; else what there is on the device is no factor if this fails. */
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                gsv_cuda_factor *device, const gpusolve_factor_data *data, int32_t *parts,
-                                int *touched);
+                                gsv_cuda_factor *device, const gpusolve_factor_data *data, double finer,
+                                int32_t *trusted, gsv_cuts *cuts, int *touched);
 /* Device memory that an upload uses, in bytes. It is given back. */
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);

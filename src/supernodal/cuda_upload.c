@@ -40,6 +40,7 @@ typedef struct upload {
     const gpusolve_factor_data *data;
     const gsv_upload_plan *way;
     int slots, lanes, pieces; /* pieces: of a chunk */
+    double finer;             /* gsv_wide_batch.finer */
     int64_t number, chunks;
     _Atomic int64_t taken, passed; /* pieces, chunks */
     _Atomic int64_t listed;        /* batches */
@@ -142,6 +143,7 @@ static void list_panels(upload *u, int64_t index) {
     gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
     const gsv_lane *lane = &u->p->lanes[index % u->lanes];
     char *lists = u->p->lists[index % GSV_HOST_LISTS];
+    int32_t *const trusted = u->p->trusted;
     wait_for(u, &u->listed, index);            /* in order, so that the count says which are there */
     if (index >= GSV_HOST_LISTS && !u->failed) /* the lists that were there have been copied */
         cudaEventSynchronize(u->p->slots[(index - GSV_HOST_LISTS) % u->slots].arrived);
@@ -158,16 +160,18 @@ static void list_panels(upload *u, int64_t index) {
                           .raw = slot->raw,
                           .packed = (void *)u->device->plan.panels,
                           .inverse = lane->inverse,
-                          .sums = lane->sums};
+                          .sums = lane->sums,
+                          .finer = u->finer};
     for (int32_t s = batch->first; s < batch->last; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         const int64_t from = u->way->start[s] - batch->begin, to = plan->tiles->panel_ptr[s];
+        uint8_t *const cut = u->p->cut + plan->l.first_column[s];
         if (gsv_is_narrow(nr, nc)) {
-            *narrow++ = (gsv_narrow_panel){from, to, u->p->parts + s, nr, nc};
+            *narrow++ = (gsv_narrow_panel){from, to, trusted + s, cut, nr, nc};
         } else {
-            *wide++ = (gsv_wide_panel){from, to, inverse, sums, u->p->parts + s, nr, nc};
+            *wide++ = (gsv_wide_panel){from, to, inverse, sums, trusted + s, cut, nr, nc};
             inverse += gsv_wide_inverse(nc);
-            sums += GSV_DIVISIONS * (3 * (int64_t)nc);
+            sums += GSV_WIDE_SUMS * (int64_t)nc;
         }
     }
     b->k = b->sums + sums;
@@ -203,7 +207,7 @@ static cudaError_t invert_narrow(const upload *u, const gsv_batch_slot *slot, in
     cudaError_t error = cudaStreamWaitEvent(stream, slot->arrived, 0);
     if (error == cudaSuccess)
         error = gsv_invert_narrow(u->factor->dtype, (const gsv_narrow_panel *)slot->lists, count, slot->raw,
-                                  (void *)u->device->plan.panels, stream);
+                                  (void *)u->device->plan.panels, u->finer, stream);
     return error;
 }
 
@@ -357,9 +361,27 @@ static gpusolve_status run(upload *u) {
                : gsv_fail(u->message, GPUSOLVE_NOT_FINITE, "data->x: held a NaN or an infinity, for a time");
 }
 
+/* Which triangles are not trusted, and where they must be cut. */
+static gpusolve_status read_cuts(const gsv_pipeline *p, const gsv_plan *plan, int32_t *trusted,
+                                 gsv_cuts *cuts, gsv_message *message) {
+    /* to pageable memory: it is there when the call returns */
+    cudaError_t error =
+        cudaMemcpy(trusted, p->trusted, (size_t)plan->l.nsuper * sizeof *trusted, cudaMemcpyDeviceToHost);
+    int good = 1;
+    for (int32_t s = 0; s < plan->l.nsuper && error == cudaSuccess; s++)
+        good &= trusted[s] != 0;
+    if (!good) {
+        cuts->at = gsv_malloc((size_t)plan->l.n, sizeof *cuts->at);
+        if (!cuts->at)
+            return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+        error = cudaMemcpy(cuts->at, p->cut, (size_t)plan->l.n, cudaMemcpyDeviceToHost);
+    }
+    return gsv_cuda_check(error, "reading which triangles are inverted", message);
+}
+
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                gsv_cuda_factor *device, const gpusolve_factor_data *data, int32_t *parts,
-                                int *touched) {
+                                gsv_cuda_factor *device, const gpusolve_factor_data *data, double finer,
+                                int32_t *trusted, gsv_cuts *cuts, int *touched) {
     const gsv_plan *plan = &factor->plan;
     gsv_message *message = &handle->message;
     const int64_t number = (int64_t)gsv_dtype_bytes(factor->dtype);
@@ -374,7 +396,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     if (!device->upload && !(device->upload = gsv_upload_plan_create(plan, number)))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     const gsv_upload_plan *way = device->upload;
-    const gsv_room room = gsv_upload_room(&way->most, number, plan->l.nsuper);
+    const gsv_room room = gsv_upload_room(&way->most, number, plan->l.nsuper, plan->l.n);
     const int64_t chunks = way->batches[way->count].chunk;
     upload u = {.handle = handle,
                 .p = p,
@@ -385,6 +407,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                 .slots = room.slots,
                 .lanes = room.lanes,
                 .number = number,
+                .finer = finer,
                 .chunks = chunks,
                 .message = message,
                 .status = GPUSOLVE_OK,
@@ -399,16 +422,17 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
         u.filled = u.claimed + pieces;
     status = u.claimed ? gsv_pipeline_open(p, &room, factor->dtype, way->most.inverse > 0, message)
                        : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    if (status == GPUSOLVE_OK) /* what all kernels wait for comes behind it on this stream */
+        status = gsv_cuda_check(cudaMemsetAsync(p->cut, 0, (size_t)plan->l.n, p->transfer),
+                                "preparing the panels", message);
     if (status == GPUSOLVE_OK)
         status = run(&u);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
     for (int k = 0; k < room.lanes && status == GPUSOLVE_OK; k++)
         status = gsv_cuda_check(cudaStreamSynchronize(p->lanes[k].stream), "preparing the panels", message);
-    if (status == GPUSOLVE_OK) /* to pageable memory: it is there when the call returns */
-        status = gsv_cuda_check(
-            cudaMemcpy(parts, p->parts, (size_t)plan->l.nsuper * sizeof *parts, cudaMemcpyDeviceToHost),
-            "reading how the triangles are inverted", message);
+    if (status == GPUSOLVE_OK)
+        status = read_cuts(p, plan, trusted, cuts, message);
     gsv_pipeline_close(p);
     gsv_free((void *)u.claimed);
     return status;

@@ -42,7 +42,7 @@ static int32_t cut_batches(const gsv_plan *plan, int64_t number, gsv_panel_batch
             wide += is_wide;
             size.raw += raw;
             size.inverse += inverse;
-            size.sums += is_wide ? GSV_DIVISIONS * (3 * nc + 1) : 0;
+            size.sums += is_wide ? GSV_WIDE_SUMS * nc + 1 : 0;
         }
         if (batches)
             batches[count] = (gsv_panel_batch){first, last, wide, end - size.raw, end, chunk};
@@ -171,9 +171,8 @@ int gsv_upload_check(const gsv_upload_plan *way, const gsv_plan *plan, const gpu
     int good = 1;
     for (run r = find_run(way, plan, batch, begin);; next_run(plan, &r)) {
         const int64_t count = r.left < end - begin ? r.left : end - begin;
-        const int64_t start =
-            gsv_index(data->px, data->itype, r.s) + r.k * (int64_t)gsv_rows(plan, r.s) + r.k;
-        good &= gsv_import_check_run(data, start, r.first, count);
+        const gsv_column_range column = gsv_stored_column(data, plan, r.s, plan->l.first_column[r.s] + r.k);
+        good &= gsv_import_check_run(data, column.start, r.first, count);
         begin += count;
         if (begin == end)
             return good;

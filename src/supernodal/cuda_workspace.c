@@ -300,19 +300,24 @@ static gpusolve_status record(const gsv_plan *plan, const gsv_cuda_factor *devic
     return status;
 }
 
-void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace) {
-    const int previous = gsv_cuda_enter(workspace->device);
-    gsv_cuda_refine_release(workspace);
-    gsv_cuda_workspace *state = workspace->state;
-    if (state) {
+static void free_states(gsv_cuda_workspace *state) {
+    while (state) {
+        gsv_cuda_workspace *retired = state->retired;
         for (int k = 0; k < GSV_WIDTHS; k++)
             for (int backward = 0; backward < 2; backward++)
                 gsv_cuda_graph_free(state->sweep[k][backward]);
         gsv_cuda_free(state->memory);
         gsv_cuda_unpin(state->report);
         gsv_free(state);
-        workspace->state = NULL;
+        state = retired;
     }
+}
+
+void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace) {
+    const int previous = gsv_cuda_enter(workspace->device);
+    gsv_cuda_refine_release(workspace);
+    free_states(workspace->state);
+    workspace->state = NULL;
     gsv_cuda_leave(previous);
 }
 
@@ -350,6 +355,7 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     if (!state)
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory");
     workspace->state = state;
+    state->plans = factor->plans;
 
     const int previous = gsv_cuda_enter(handle->device);
     const workspace_layout l = make_workspace_layout(plan, factor->dtype, workspace->max_nrhs);
@@ -400,8 +406,31 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
             status = record(plan, device, factor->dtype, state, wide, 1, stream, &handle->message);
     }
     gsv_cuda_stream_free(stream);
+    if (status != GPUSOLVE_OK) {
+        free_states(state);
+        workspace->state = NULL;
+    }
     gsv_cuda_leave(previous);
-    if (status != GPUSOLVE_OK)
-        gsv_cuda_workspace_destroy(workspace);
+    return status;
+}
+
+gpusolve_status gsv_cuda_workspace_renew(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                         gpusolve_workspace *workspace) {
+    gsv_cuda_workspace *old = workspace->state;
+    const gpusolve_status status = gsv_cuda_workspace_create(handle, factor, workspace);
+    gsv_cuda_workspace *renewed = workspace->state;
+    if (status != GPUSOLVE_OK) {
+        workspace->state = old;
+        return status;
+    }
+    if (old->captured) {
+        renewed->retired = old;
+        return status;
+    }
+    renewed->retired = old->retired;
+    old->retired = NULL;
+    const int previous = gsv_cuda_enter(handle->device);
+    free_states(old);
+    gsv_cuda_leave(previous);
     return status;
 }

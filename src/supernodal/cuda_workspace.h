@@ -60,6 +60,10 @@ void gsv_cuda_count_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
 gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
                                           gpusolve_workspace *workspace);
 void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace);
+/* Lay a workspace of an earlier plan of the factor out anew; what it has is kept if some graph has a solve with it. On
+ * failure it is as before. */
+gpusolve_status gsv_cuda_workspace_renew(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                         gpusolve_workspace *workspace);
 gpusolve_status gsv_cuda_workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace);
 
 #ifdef __cplusplus

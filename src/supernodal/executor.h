@@ -9,6 +9,7 @@
 #include "../handle.h"
 #include "import.h"
 #include "plan.h"
+#include "split.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,14 @@ enum {
 
 double gsv_milliseconds(void); /* a clock (factor.c) */
 
+/* What splitting supernodes (split.h) has come to. */
+typedef struct gsv_split_report {
+    int64_t supernodes, slices; /* of the caller's factor, and what they have become */
+    int32_t levels;             /* more than before: each is a hand-over in either sweep */
+    int64_t updates;            /* rows handed from children to parents, more than before */
+    double ms;                  /* of the last time: until it was known where to cut, and planning again */
+} gsv_split_report;
+
 struct gpusolve_factor {
     const struct gsv_executor *executor;
     int device;
@@ -35,12 +44,22 @@ struct gpusolve_factor {
     int has_d;
     int unusable; /* a refresh broke off half-way */
     gsv_plan plan;
-    void *prepared;     /* the executor's: values (and index maps) where the backend wants them */
+    int64_t plans; /* how often it was planned: workspaces and selections are of one plan */
+    gsv_split_report split;
+    double finer; /* for the next cuts: gsv_wide_batch.finer (../trsm/cuda_panel_inverse.h) */
+    int captured; /* some graph has a solve with it; set with gsv_mark_captured() */
+    /* the executor's: values (and index maps) where the backend wants them; NULL: a refresh has lost them */
+    void *prepared;
     int64_t more_bytes; /* memory on the backend that the numbers made necessary, beside what `bytes` says */
     double plan_ms, prepare_ms;
     double check_ms; /* of the last preparation: its data's pattern, and numbers unless the executor does */
     uint64_t refreshes; /* how often the values have changed */
 };
+
+/* Several solves may do so at once. */
+static inline void gsv_mark_captured(const gpusolve_factor *factor) {
+    __atomic_store_n((int *)&factor->captured, 1, __ATOMIC_RELAXED);
+}
 
 struct gpusolve_workspace {
     const struct gsv_executor *executor;
@@ -121,13 +140,18 @@ typedef struct gsv_executor {
     int64_t (*prepare_bytes)(const gsv_plan *plan, gpusolve_dtype dtype);
     /* prepare and refresh check the numbers (gsv_import_check_values), before they touch a value. */
     int checks_numbers;
-    /* Allocate and fill factor->prepared (NULL on failure) from checked data; returns when it is ready. */
+    /* Allocate and fill factor->prepared from checked data; returns when it is ready. What was there before, of an
+     * earlier plan, is released, or kept for the graphs that were captured with it until the factor is; after a
+     * failure there is nothing. GPUSOLVE_OK with cuts->at set: supernodes must be cut so, and nobody can solve before
+     * the factor is planned and prepared again. cuts is empty before. */
     gpusolve_status (*prepare)(gpusolve_handle *handle, gpusolve_factor *factor,
-                               const gpusolve_factor_data *data);
-    /* New values into the same memory. On failure sets factor->unusable if values were touched. */
+                               const gpusolve_factor_data *data, gsv_cuts *cuts);
+    /* New values into the same memory; cuts likewise. On failure sets factor->unusable if values were touched. */
     gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor,
-                               const gpusolve_factor_data *data);
+                               const gpusolve_factor_data *data, gsv_cuts *cuts);
     void (*release)(gpusolve_factor *factor); /* frees factor->prepared, NULL accepted */
+    /* Is the handle's stream being captured into a graph? NULL: it never is. */
+    gpusolve_status (*is_capturing)(gpusolve_handle *handle, int *capturing);
     /* Free handle->scratch; NULL where the executor keeps nothing with a handle. */
     void (*handle_destroy)(gpusolve_handle *handle);
 

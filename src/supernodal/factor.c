@@ -2,6 +2,9 @@
  * gpusolve_factor_create, _refresh, _destroy, _info and gpusolve_query: a factor's life.
  *
  *      data --import--> structure --plan--> plan --prepare--> values where the backend wants them
+ *                            ^                                 |
+ *                            +----------- cuts (split.h) ------+    once, on CUDA, for a factor with triangles that
+ *                                                                   cannot be inverted
  *
  * What can be refused is refused before the backend allocates anything. No arithmetic happens here.
  */
@@ -40,24 +43,86 @@ static gpusolve_status make_plan(const gpusolve_handle *handle, const gpusolve_f
     return status;
 }
 
+/* The plan becomes one in which supernodes are cut so. On failure it is as before. */
+static gpusolve_status split_plan(const gpusolve_handle *handle, gpusolve_factor *factor,
+                                  const gsv_cuts *cuts, gsv_message *message) {
+    const double start = gsv_milliseconds();
+    const gsv_plan *old = &factor->plan;
+    gsv_split_report *report = &factor->split;
+    gsv_structure structure;
+    gsv_plan plan;
+    gpusolve_status status = gsv_structure_split(&old->l, cuts->at, &structure, message);
+    if (!status)
+        status = gsv_plan_create(&structure, handle->pool, &plan, message);
+    if (status)
+        return status;
+    plan.in_place = old->in_place;
+    status = handle->executor->plan(&plan, handle->pool, message);
+    if (status) {
+        gsv_plan_free(&plan);
+        return status;
+    }
+    report->levels += plan.nlevels - old->nlevels;
+    report->updates += plan.update_ptr[plan.l.nsuper] - old->update_ptr[old->l.nsuper];
+    report->supernodes = report->slices = 0;
+    for (int32_t k = 0; k < plan.l.nwhole; k++) {
+        const int32_t slices = plan.l.slice_ptr[k + 1] - plan.l.slice_ptr[k];
+        report->supernodes += slices > 1;
+        report->slices += slices > 1 ? slices : 0;
+    }
+    report->ms += gsv_milliseconds() - start;
+    gsv_plan_free(&factor->plan);
+    factor->plan = plan;
+    factor->plans++;
+    return GPUSOLVE_OK;
+}
+
+/* Prepare, and as long as there are triangles that cannot be inverted (split.h), cut their supernodes and begin anew:
+ * once, for the cuts are a little finer than they need be. `cuts`: those that are known before. */
+static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
+                               const gpusolve_factor_data *data, gsv_cuts *cuts) {
+    gpusolve_status status = GPUSOLVE_OK;
+    do {
+        const double start = gsv_milliseconds();
+        if (cuts->at) {
+            status = split_plan(handle, factor, cuts, &handle->message);
+            gsv_cuts_free(cuts);
+        }
+        if (!status)
+            status = handle->executor->prepare(handle, factor, data, cuts);
+        if (cuts->at)
+            factor->split.ms = gsv_milliseconds() - start;
+    } while (!status && cuts->at);
+    return status;
+}
+
+enum { REFRESHED_FINER = 4, MOST_FINER = 64 };
+static const double FINER = 1.02;
+
 static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                    const gpusolve_factor_data *data) {
     double start = gsv_milliseconds();
+    gsv_cuts cuts = {0};
     gpusolve_status status = make_plan(handle, data, &factor->plan, &handle->message);
     if (status)
         return status;
     double planned = gsv_milliseconds();
     factor->dtype = data->dtype;
     factor->has_d = gsv_import_has_d(data);
+    factor->plans = 1;
+    factor->finer = FINER;
     if (!handle->executor->checks_numbers)
         status = gsv_import_check_values(data, &factor->plan, handle->pool, &handle->message);
     factor->check_ms = gsv_milliseconds() - planned;
     if (!status)
-        status = handle->executor->prepare(handle, factor, data);
+        status = prepare(handle, factor, data, &cuts);
     factor->plan_ms = planned - start;
     factor->prepare_ms = gsv_milliseconds() - planned;
-    if (status)
+    factor->finer = REFRESHED_FINER;
+    if (status) {
+        handle->executor->release(factor);
         gsv_plan_free(&factor->plan);
+    }
     return status;
 }
 
@@ -103,6 +168,22 @@ static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_
     return GPUSOLVE_OK;
 }
 
+/* Into the memory there is, or, where the new triangles cannot be inverted as the factor is split, or an earlier call has
+ * lost the memory, into new memory. */
+static gpusolve_status new_values(gpusolve_handle *handle, gpusolve_factor *factor,
+                                  const gpusolve_factor_data *data) {
+    gsv_cuts cuts = {0};
+    const gpusolve_status status =
+        factor->prepared ? handle->executor->refresh(handle, factor, data, &cuts) : GPUSOLVE_OK;
+    if (status || (factor->prepared && !cuts.at))
+        return status;
+    factor->unusable = 1; /* unless this ends well */
+    factor->split.ms = 0;
+    if (cuts.at && factor->finer < MOST_FINER)
+        factor->finer *= REFRESHED_FINER;
+    return prepare(handle, factor, data, &cuts);
+}
+
 gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                         const gpusolve_factor_data *data) {
     GSV_ENTER(handle);
@@ -121,7 +202,7 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
         status = gsv_import_check_values(data, &factor->plan, handle->pool, message);
     if (!status) {
         factor->check_ms = gsv_milliseconds() - start;
-        status = handle->executor->refresh(handle, factor, data);
+        status = new_values(handle, factor, data);
     }
     if (!status) {
         factor->unusable = 0;
@@ -164,6 +245,9 @@ static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusol
     info->max_nrhs = max_nrhs;
     info->plan_ms = 0;
     info->prepare_ms = 0;
+    info->split_supernodes = info->split_slices = info->split_levels = info->split_update_rows = 0;
+    info->split_ms = 0;
+    info->plans = 0;
 }
 
 gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data, int64_t max_nrhs,
@@ -195,7 +279,7 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
 gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t max_nrhs,
                                      gpusolve_info *info) {
     GSV_ENTER(handle);
-    gpusolve_status status = gsv_check_factor_owner(handle, factor);
+    gpusolve_status status = gsv_check_factor_prepared(handle, factor);
     if (!status)
         status = gsv_check_max_nrhs(&factor->plan, factor->dtype, 0, max_nrhs, &handle->message);
     if (!status)
@@ -206,5 +290,11 @@ gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_fac
     info->factor_bytes += factor->more_bytes;
     info->plan_ms = factor->plan_ms;
     info->prepare_ms = factor->prepare_ms;
+    info->split_supernodes = factor->split.supernodes;
+    info->split_slices = factor->split.slices;
+    info->split_levels = factor->split.levels;
+    info->split_update_rows = factor->split.updates;
+    info->split_ms = factor->split.ms;
+    info->plans = factor->plans;
     return GPUSOLVE_OK;
 }

@@ -180,7 +180,8 @@ gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_dat
                  .total = gsv_host_pack_layout(plan, data->dtype, NULL)};
     if (plan->l.nsuper == 0)
         memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);
-    if (data->kind == GPUSOLVE_SUPERNODAL_LL && !data->z) {
+    /* a slice's columns are as far apart as those of its whole panel: it is copied, like a simplicial panel */
+    if (data->kind == GPUSOLVE_SUPERNODAL_LL && !data->z && !plan->l.slice_ptr) {
         gsv_pool_each(handle->pool, (int)threads, items_in_place(plan), pack_in_place, &p);
         return GPUSOLVE_OK;
     }

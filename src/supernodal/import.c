@@ -21,8 +21,9 @@ int gsv_import_has_d(const gpusolve_factor_data *data) {
 /* ------------------------------------------------------------------------------------------ structure --- */
 
 enum {
-    INDICES = 1 << 16,        /* to be copied or compared are worth waking a thread */
-    INDICES_AT_ONCE = 1 << 13 /* of a thread */
+    INDICES = 1 << 16,         /* to be copied or compared are worth waking a thread */
+    INDICES_AT_ONCE = 1 << 13, /* of a thread */
+    SUPERNODES_AT_ONCE = 256
 };
 
 typedef struct copying {
@@ -109,6 +110,12 @@ static gpusolve_status compare(const char *name, int64_t k, int64_t got, int64_t
                     (long long)k, (long long)got, (long long)planned);
 }
 
+/* Rows of the caller's supernode k: those of its first slice. */
+static int64_t planned_rows(const gsv_structure *l, int32_t k) {
+    const int32_t first = gsv_first_slice(l, k);
+    return l->row_ptr[first + 1] - l->row_ptr[first];
+}
+
 static gpusolve_status compare_perm(const gpusolve_factor_data *data, const gsv_structure *l,
                                     gsv_message *message) {
     gpusolve_status status = GPUSOLVE_OK;
@@ -121,55 +128,94 @@ static gpusolve_status compare_perm(const gpusolve_factor_data *data, const gsv_
 
 static gpusolve_status compare_supernodal(const gpusolve_factor_data *data, const gsv_structure *l,
                                           gsv_message *message) {
-    if (data->nsuper != l->nsuper)
+    const int32_t nwhole = gsv_nwhole(l);
+    if (data->nsuper != nwhole)
         return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH,
                         "data->nsuper: is %lld, but %d supernodes were planned", (long long)data->nsuper,
-                        (int)l->nsuper);
+                        (int)nwhole);
     gpusolve_status status = GPUSOLVE_OK;
-    for (int64_t k = 0; k <= l->nsuper && !status; k++)
-        status = compare("super", k, gsv_index(data->super, data->itype, k), l->first_column[k], message);
-    for (int64_t k = 0; k <= l->nsuper && !status; k++)
-        status = compare("pi", k, gsv_index(data->pi, data->itype, k), l->row_ptr[k], message);
-    for (int64_t k = 0; !status && k < l->row_ptr[l->nsuper]; k++)
-        status = compare("s", k, gsv_index(data->s, data->itype, k), l->rows[k], message);
+    for (int32_t k = 0; k <= nwhole && !status; k++)
+        status = compare("super", k, gsv_index(data->super, data->itype, k),
+                         l->first_column[gsv_first_slice(l, k)], message);
+    int64_t start = 0;
+    for (int32_t k = 0; k <= nwhole && !status; k++) {
+        status = compare("pi", k, gsv_index(data->pi, data->itype, k), start, message);
+        start += k < nwhole ? planned_rows(l, k) : 0;
+    }
+    for (int32_t k = 0; k < nwhole && !status; k++) {
+        const int64_t at = gsv_index(data->pi, data->itype, k), count = planned_rows(l, k);
+        const int32_t *rows = l->rows + l->row_ptr[gsv_first_slice(l, k)];
+        for (int64_t i = 0; i < count && !status; i++)
+            status = compare("s", at + i, gsv_index(data->s, data->itype, at + i), rows[i], message);
+    }
     return status;
 }
 
+/* An index array beside what was planned, which is one array, or the rows of the caller's supernodes. */
 typedef struct comparison {
+    const gpusolve_factor_data *data;
+    const gsv_structure *l;
     const void *array;
-    gpusolve_itype itype;
     const int32_t *planned;
     _Atomic int different;
 } comparison;
 
+static int differ(const void *array, gpusolve_itype itype, int64_t from, const int32_t *planned,
+                  int64_t count) {
+    int different = 0;
+    for (int64_t k = 0; k < count; k++)
+        different |= gsv_index(array, itype, from + k) != planned[k];
+    return different;
+}
+
 static void compare_range(void *context, int64_t begin, int64_t end, int member) {
     comparison *c = context;
-    int different = 0;
     (void)member;
-    for (int64_t k = begin; k < end; k++)
-        different |= gsv_index(c->array, c->itype, k) != c->planned[k];
-    if (different)
+    if (differ(c->array, c->data->itype, begin, c->planned + begin, end - begin))
         c->different = 1;
 }
 
-static int same_indices(const void *array, gpusolve_itype itype, const int32_t *planned, int64_t count,
-                        gsv_pool *pool) {
-    comparison c = {array, itype, planned, 0};
-    gsv_pool_ranges(pool, gsv_pool_share(pool, count, INDICES), count, INDICES_AT_ONCE, compare_range, &c);
+static void compare_supernodes(void *context, int64_t begin, int64_t end, int member) {
+    comparison *c = context;
+    const gsv_structure *l = c->l;
+    (void)member;
+    for (int32_t k = (int32_t)begin; k < end; k++) {
+        const int32_t first = gsv_first_slice(l, k);
+        const int64_t at = gsv_index(c->data->pi, c->data->itype, k);
+        if (gsv_index(c->data->super, c->data->itype, k + 1) != l->first_column[gsv_first_slice(l, k + 1)] ||
+            differ(c->data->s, c->data->itype, at, l->rows + l->row_ptr[first], planned_rows(l, k)))
+            c->different = 1;
+    }
+}
+
+/* super and s; pi is the planned one. */
+static int same_supernodes(const gpusolve_factor_data *data, const gsv_structure *l, gsv_pool *pool) {
+    comparison c = {.data = data, .l = l};
+    gsv_pool_ranges(pool, gsv_pool_share(pool, data->ssize, INDICES), gsv_nwhole(l), SUPERNODES_AT_ONCE,
+                    compare_supernodes, &c);
+    return !c.different && gsv_index(data->super, data->itype, 0) == 0;
+}
+
+static int same_perm(const gpusolve_factor_data *data, const gsv_structure *l, gsv_pool *pool) {
+    comparison c = {.data = data, .l = l, .array = data->perm, .planned = l->perm};
+    if (l->perm)
+        gsv_pool_ranges(pool, gsv_pool_share(pool, l->n, INDICES), l->n, INDICES_AT_ONCE, compare_range, &c);
     return !c.different;
 }
 
 int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, gsv_pool *pool) {
     const gsv_structure *l = &plan->l;
+    const int32_t nwhole = gsv_nwhole(l);
     if (gsv_check_outline(data, NULL) || data->n == 0 || data->n != l->n || !gsv_is_supernodal(data) ||
-        data->nsuper != l->nsuper || data->ssize != l->row_ptr[l->nsuper] || !data->perm != !l->perm ||
-        !same_indices(data->super, data->itype, l->first_column, l->nsuper + (int64_t)1, pool))
+        data->nsuper != nwhole || !data->perm != !l->perm)
         return 0;
-    for (int64_t k = 0; k <= l->nsuper; k++)
-        if (gsv_index(data->pi, data->itype, k) != l->row_ptr[k])
+    int64_t start = 0;
+    for (int32_t k = 0; k <= nwhole; k++) {
+        if (gsv_index(data->pi, data->itype, k) != start)
             return 0;
-    return (!l->perm || same_indices(data->perm, data->itype, l->perm, l->n, pool)) &&
-           same_indices(data->s, data->itype, l->rows, data->ssize, pool) &&
+        start += k < nwhole ? planned_rows(l, k) : 0;
+    }
+    return data->ssize == start && same_perm(data, l, pool) && same_supernodes(data, l, pool) &&
            gsv_check_px(data, NULL) == GPUSOLVE_OK;
 }
 

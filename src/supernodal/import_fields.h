@@ -42,8 +42,9 @@ static inline gsv_column_range gsv_stored_column(const gpusolve_factor_data *dat
                                                  int32_t s, int32_t j) {
     if (!gsv_is_supernodal(data))
         return gsv_simplicial_column(data, j);
-    const int64_t k = j - plan->l.first_column[s], nr = gsv_rows(plan, s);
-    const gsv_column_range column = {gsv_index(data->px, data->itype, s) + k * nr + k, nr - k};
+    const int32_t whole = gsv_whole(&plan->l, s), first = gsv_first_slice(&plan->l, whole);
+    const int64_t k = j - plan->l.first_column[first], nr = gsv_rows(plan, first);
+    const gsv_column_range column = {gsv_index(data->px, data->itype, whole) + k * nr + k, nr - k};
     return column;
 }
 

@@ -25,6 +25,8 @@ void gsv_structure_free(gsv_structure *structure) {
     gsv_free(structure->row_ptr);
     gsv_free(structure->rows);
     gsv_free(structure->perm);
+    gsv_free(structure->slice_ptr);
+    gsv_free(structure->whole);
     memset(structure, 0, sizeof *structure);
 }
 
@@ -156,9 +158,9 @@ static void count_sizes(gsv_plan *plan) {
             plan->widest = (int32_t)nc;
     }
     const int64_t n = plan->l.n, nsuper = plan->l.nsuper;
-    plan->bytes =
-        4 * ((plan->l.perm ? n : 0) + plan->l.row_ptr[nsuper] + 5 * nsuper + 2 + plan->update_ptr[nsuper]) +
-        16 * (nsuper + 1);
+    plan->bytes = 4 * ((plan->l.perm ? n : 0) + (plan->l.slice_ptr ? plan->l.nwhole + 1 + nsuper : 0) +
+                       plan->l.row_ptr[nsuper] + 5 * nsuper + 2 + plan->update_ptr[nsuper]) +
+                  16 * (nsuper + 1);
 }
 
 gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_pool *pool, gsv_plan *plan,

@@ -38,9 +38,25 @@ typedef struct gsv_structure {
     int64_t *row_ptr;      /* [nsuper + 1] its rows: rows[row_ptr[s]] .. rows[row_ptr[s + 1] - 1] */
     int32_t *rows;         /* [row_ptr[nsuper]] strictly ascending in a supernode, own columns first */
     int32_t *perm;         /* [n] row i of P A P' is row perm[i] of A; NULL: the identity */
+    /* Of a structure in which supernodes were split (split.h); NULL, 0: none was. */
+    int32_t nwhole; /* supernodes of the caller's factor */
+    int32_t
+        *slice_ptr; /* [nwhole + 1] its supernode k is supernodes slice_ptr[k] .. slice_ptr[k + 1] - 1 here */
+    int32_t *whole; /* [nsuper] the caller's supernode that each is, or is a slice of */
 } gsv_structure;
 
 void gsv_structure_free(gsv_structure *structure); /* frees the arrays, leaves zeros */
+
+/* Supernodes of the caller's factor, the one that s is or is a slice of, and the first slice of the k-th. */
+static inline int32_t gsv_nwhole(const gsv_structure *l) {
+    return l->slice_ptr ? l->nwhole : l->nsuper;
+}
+static inline int32_t gsv_whole(const gsv_structure *l, int32_t s) {
+    return l->slice_ptr ? l->whole[s] : s;
+}
+static inline int32_t gsv_first_slice(const gsv_structure *l, int32_t k) {
+    return l->slice_ptr ? l->slice_ptr[k] : k;
+}
 
 typedef struct gsv_tiles gsv_tiles; /* the device's tasks, branches and streams, and its storage: tiles.h */
 typedef struct gsv_subtrees gsv_subtrees; /* the tree dealt out to threads: subtrees.h */

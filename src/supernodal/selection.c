@@ -30,12 +30,17 @@ typedef struct part {
 struct gpusolve_selection {
     const gsv_executor *executor;
     int device;
-    uint64_t factor_id, refreshes; /* of the factor when the numbers were copied */
+    uint64_t factor_id, refreshes; /* of the factor when the numbers were copied, */
+    int64_t plans;                 /* and when the parts were made */
+    unsigned steps;
     int64_t b_count, x_count, max_nrhs;
-    int parts; /* 1 or 2 */
+    int32_t *b_rows, *x_rows; /* in L's order */
+    int parts;                /* 1 or 2 */
     part part[2];
     gsv_row_list in, between, out;
     gpusolve_selection_info info;
+    int captured;                /* some graph has a solve with it */
+    gpusolve_selection *retired; /* as it was of earlier plans, kept for graphs that were captured; or NULL */
 };
 
 /* While a selection is made. */
@@ -43,10 +48,9 @@ typedef struct making {
     gpusolve_handle *handle;
     const gpusolve_factor *factor;
     gpusolve_selection *made;
-    int32_t *b_rows, *x_rows; /* in L's order */
-    uint8_t *reach[2];        /* [nsuper] of each part */
-    int32_t *shift[2];        /* [nsuper] gsv_reach_structure */
-    int32_t *scratch;         /* [n] */
+    uint8_t *reach[2]; /* [nsuper] of each part */
+    int32_t *shift[2]; /* [nsuper] gsv_reach_structure */
+    int32_t *scratch;  /* [n] */
 } making;
 
 static gpusolve_status no_memory(const making *m) {
@@ -110,18 +114,19 @@ static int32_t *in_order_of_l(const making *m, int permuted, int64_t count, cons
     return list;
 }
 
-static gpusolve_status read_rows(making *m, unsigned steps, const int64_t *b_rows, const int64_t *x_rows) {
+static gpusolve_status read_rows(making *m, const int64_t *b_rows, const int64_t *x_rows) {
     const gsv_structure *l = &m->factor->plan.l;
+    gpusolve_selection *made = m->made;
     const int permuted = l->perm != NULL;
     for (int32_t i = 0; permuted && i < l->n; i++)
         m->scratch[l->perm[i]] = i;
-    m->b_rows = in_order_of_l(m, permuted && (steps & GSV_PERMUTE_IN), m->made->b_count, b_rows);
-    m->x_rows = in_order_of_l(m, permuted && (steps & GSV_PERMUTE_OUT), m->made->x_count, x_rows);
-    if (!m->b_rows || !m->x_rows)
+    made->b_rows = in_order_of_l(m, permuted && (made->steps & GSV_PERMUTE_IN), made->b_count, b_rows);
+    made->x_rows = in_order_of_l(m, permuted && (made->steps & GSV_PERMUTE_OUT), made->x_count, x_rows);
+    if (!made->b_rows || !made->x_rows)
         return no_memory(m);
     memset(m->scratch, 0, (size_t)l->n * sizeof *m->scratch);
-    for (int64_t k = 0; k < m->made->b_count; k++)
-        if (m->scratch[m->b_rows[k]]++)
+    for (int64_t k = 0; k < made->b_count; k++)
+        if (m->scratch[made->b_rows[k]]++)
             return gsv_fail(&m->handle->message, GPUSOLVE_INVALID_ARGUMENT,
                             "b_rows[%lld]: is %lld, which was there before", (long long)k,
                             (long long)(b_rows ? b_rows[k] : k));
@@ -191,7 +196,8 @@ static void describe_part(gpusolve_selection *selection, int p) {
     selection->info.memory_bytes += factor_bytes + workspace_bytes + number * plan->l.n * selection->max_nrhs;
 }
 
-static gpusolve_status make_parts(making *m, unsigned steps) {
+static gpusolve_status make_parts(making *m) {
+    const unsigned steps = m->made->steps;
     const gsv_plan *plan = &m->factor->plan;
     const size_t nsuper = (size_t)plan->l.nsuper;
     const unsigned sweeps = steps & (GSV_FORWARD | GSV_SCALE | GSV_BACKWARD);
@@ -201,11 +207,11 @@ static gpusolve_status make_parts(making *m, unsigned steps) {
     if (!m->reach[0] || !m->reach[1])
         return no_memory(m);
     if (steps & GSV_FORWARD)
-        count[0] = gsv_reach_mark(plan, m->made->b_count, m->b_rows, m->reach[0]);
+        count[0] = gsv_reach_mark(plan, m->made->b_count, m->made->b_rows, m->reach[0]);
     else
-        count[0] = gsv_reach_mark(plan, m->made->x_count, m->x_rows, m->reach[0]);
+        count[0] = gsv_reach_mark(plan, m->made->x_count, m->made->x_rows, m->reach[0]);
     if ((steps & GSV_FORWARD) && (steps & GSV_BACKWARD))
-        count[1] = gsv_reach_mark(plan, m->made->x_count, m->x_rows, m->reach[1]);
+        count[1] = gsv_reach_mark(plan, m->made->x_count, m->made->x_rows, m->reach[1]);
     const int one =
         !((steps & GSV_FORWARD) && (steps & GSV_BACKWARD)) || memcmp(m->reach[0], m->reach[1], nsuper) == 0;
     m->made->parts = one ? 1 : 2;
@@ -252,7 +258,7 @@ static gpusolve_status make_lists(making *m) {
     gpusolve_status status = from && to ? GPUSOLVE_OK : no_memory(m);
     int64_t count = 0;
     for (int64_t k = 0; !status && k < made->b_count; k++) {
-        to[count] = place_in(m, 0, m->b_rows[k]);
+        to[count] = place_in(m, 0, made->b_rows[k]);
         from[count] = (int32_t)k;
         count += to[count] >= 0;
     }
@@ -268,11 +274,26 @@ static gpusolve_status make_lists(making *m) {
     if (!status && made->parts == 2)
         status = upload_list(m, count, from, to, &made->between);
     for (int64_t k = 0; !status && k < made->x_count; k++)
-        from[k] = place_in(m, made->parts - 1, m->x_rows[k]);
+        from[k] = place_in(m, made->parts - 1, made->x_rows[k]);
     if (!status)
         status = upload_list(m, made->x_count, from, NULL, &made->out);
     gsv_free(from);
     gsv_free(to);
+    return status;
+}
+
+/* Parts and lists, for the rows there are. */
+static gpusolve_status fill_selection(making *m) {
+    m->made->refreshes = m->factor->refreshes;
+    m->made->plans = m->factor->plans;
+    m->made->info = (gpusolve_selection_info){.size = sizeof m->made->info};
+    gpusolve_status status = make_parts(m);
+    if (!status)
+        status = make_lists(m);
+    for (int p = 0; p < 2; p++) {
+        gsv_free(m->reach[p]);
+        gsv_free(m->shift[p]);
+    }
     return status;
 }
 
@@ -290,36 +311,22 @@ gpusolve_status gpusolve_selection_create(gpusolve_handle *handle, const gpusolv
     if (status)
         return status;
 
-    const unsigned steps = gsv_steps_of(system);
-    making m = {.handle = handle, .factor = factor};
-    m.made = gsv_calloc(1, sizeof *m.made);
-    m.scratch = gsv_malloc((size_t)factor->plan.l.n, sizeof *m.scratch);
-    if (!m.made || !m.scratch) {
-        gsv_free(m.made);
-        gsv_free(m.scratch);
+    making m = {.handle = handle, .factor = factor, .made = gsv_calloc(1, sizeof *m.made)};
+    if (!m.made)
         return no_memory(&m);
-    }
     m.made->executor = factor->executor;
     m.made->device = factor->device;
     m.made->factor_id = factor->id;
-    m.made->refreshes = factor->refreshes;
+    m.made->steps = gsv_steps_of(system);
     m.made->b_count = b_count;
     m.made->x_count = x_count;
     /* wider blocks, of a part with few rows, would mean more memory, and little less time */
     m.made->max_nrhs = max_nrhs < GSV_MANY_LEAST ? max_nrhs : GSV_MANY_LEAST;
-    m.made->info.size = sizeof m.made->info;
-    status = read_rows(&m, steps, b_rows, x_rows);
-    if (!status)
-        status = make_parts(&m, steps);
-    if (!status)
-        status = make_lists(&m);
+    m.scratch = gsv_malloc((size_t)factor->plan.l.n, sizeof *m.scratch);
+    status = m.scratch ? read_rows(&m, b_rows, x_rows) : no_memory(&m);
     gsv_free(m.scratch);
-    gsv_free(m.b_rows);
-    gsv_free(m.x_rows);
-    for (int p = 0; p < 2; p++) {
-        gsv_free(m.reach[p]);
-        gsv_free(m.shift[p]);
-    }
+    if (!status)
+        status = fill_selection(&m);
     if (status)
         gpusolve_selection_destroy(m.made);
     else
@@ -332,9 +339,8 @@ static void free_list(const gpusolve_selection *selection, const gsv_row_list *l
     selection->executor->selection->release(selection->device, list->to);
 }
 
-void gpusolve_selection_destroy(gpusolve_selection *selection) {
-    if (!selection)
-        return;
+/* Parts and lists. */
+static void empty_selection(gpusolve_selection *selection) {
     for (int p = 0; p < 2; p++) {
         part *of = &selection->part[p];
         selection->executor->selection->release(selection->device, of->y.values);
@@ -345,7 +351,17 @@ void gpusolve_selection_destroy(gpusolve_selection *selection) {
     free_list(selection, &selection->in);
     free_list(selection, &selection->between);
     free_list(selection, &selection->out);
-    gsv_free(selection);
+}
+
+void gpusolve_selection_destroy(gpusolve_selection *selection) {
+    while (selection) {
+        gpusolve_selection *retired = selection->retired;
+        empty_selection(selection);
+        gsv_free(selection->b_rows);
+        gsv_free(selection->x_rows);
+        gsv_free(selection);
+        selection = retired;
+    }
 }
 
 static gpusolve_status check_selection(gpusolve_handle *handle, const gpusolve_selection *selection) {
@@ -371,13 +387,56 @@ gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle, const gpuso
     *info = selection->info;
     for (int p = 0; p < selection->parts; p++)
         info->memory_bytes += selection->part[p].factor->more_bytes;
+    for (const gpusolve_selection *old = selection->retired; old; old = old->retired)
+        info->memory_bytes += old->info.memory_bytes;
     return GPUSOLVE_OK;
 }
 
-/* The numbers of a factor that was refreshed. */
-static gpusolve_status copy_numbers(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                    gpusolve_selection *selection) {
+/* Parts and lists anew, for a factor that was planned again; on failure as they were. */
+static gpusolve_status make_again(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                  gpusolve_selection *selection) {
+    making m = {.handle = handle, .factor = factor, .made = gsv_malloc(1, sizeof *m.made)};
+    if (!m.made)
+        return no_memory(&m);
+    *m.made = *selection;
+    memset(m.made->part, 0, sizeof m.made->part);
+    m.made->in = m.made->between = m.made->out = (gsv_row_list){0};
+    const gpusolve_status status = fill_selection(&m);
+    if (status) {
+        empty_selection(m.made);
+        gsv_free(m.made);
+        return status;
+    }
+    const gpusolve_selection old = *selection;
+    *selection = *m.made;
+    selection->captured = 0;
+    *m.made = old;
+    if (m.made->captured) {
+        m.made->b_rows = m.made->x_rows = NULL; /* they have gone */
+        selection->retired = m.made;
+    } else {
+        empty_selection(m.made);
+        gsv_free(m.made);
+    }
+    return status;
+}
+
+/* The numbers of a factor that was refreshed, and the structure of one that was planned again. */
+static gpusolve_status follow_factor(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     gpusolve_selection *selection) {
+    int capturing = 0;
     gpusolve_status status = GPUSOLVE_OK;
+    if (selection->executor->is_capturing)
+        status = selection->executor->is_capturing(handle, &capturing);
+    selection->captured |= capturing;
+    if (status || selection->refreshes == factor->refreshes)
+        return status;
+    if (capturing)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                        "selection: the factor was refreshed; solve with the selection once outside of a "
+                        "capture first");
+    if (selection->plans != factor->plans)
+        return make_again(handle, factor, selection);
     for (int p = 0; p < selection->parts && !status; p++)
         status = selection->executor->selection->extract(handle, factor, selection->part[p].supernodes,
                                                          selection->part[p].factor);
@@ -433,10 +492,9 @@ gpusolve_status gpusolve_solve_selected(gpusolve_handle *handle, const gpusolve_
             gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "selection: was made for another factor");
     if (!status)
         status = gsv_check_selected(handle, factor, selection->b_count, selection->x_count, b, x, &view);
-    if (!status && selection->refreshes != factor->refreshes)
-        status = copy_numbers(handle, factor, selection);
     if (status || x->rows == 0 || x->cols == 0)
         return status;
+    status = follow_factor(handle, factor, selection);
     for (int64_t k = 0; !status && k < gsv_view_pieces(view, b); k++) {
         const gpusolve_dense from = gsv_view_piece(view, b, k), to = gsv_view_piece(view, x, k);
         status = solve_blocks(handle, selection, &from, &to);

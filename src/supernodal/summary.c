@@ -101,7 +101,7 @@ static void add_levels(const gsv_plan *plan, gsv_text *text) {
 gpusolve_status gpusolve_factor_summary(gpusolve_handle *handle, const gpusolve_factor *factor, char *text,
                                         size_t bytes, size_t *needed) {
     GSV_ENTER(handle);
-    gpusolve_status status = gsv_check_factor_owner(handle, factor);
+    gpusolve_status status = gsv_check_factor_prepared(handle, factor);
     if (status)
         return status;
     if (!text && bytes > 0)

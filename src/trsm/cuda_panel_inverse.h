@@ -4,11 +4,9 @@
  * Raw panels are trapezoids packed by columns, without gaps (panel_layout.h, narrow panels): entry (i, j), i
  * >= j, of a panel with nr rows stands at j nr - j (j - 1) / 2 + i - j. Nothing above the diagonal travels.
  *
- * Selective: where the triangle is too ill-conditioned for its inverse to be trusted, a wide panel is
- * inverted in 2, 4, ... GSV_MOST_PARTS column blocks, each with the panel [W; -M] of its own triangle and all
- * rows below, as if it were a supernode and the next block its parent: the fewest blocks that can all be
- * trusted. Where there are none, and always where a narrow triangle cannot, the panel stays [L1; -L2], to be
- * solved with by substitution (cuda_substitute.cuh).
+ * Selective: where a triangle is too ill-conditioned for its inverse to be trusted, its panel is left out, and cuts
+ * are found instead: columns before which its supernode must be split, so that every triangle that results can
+ * be trusted (../supernodal/split.h). The next call has panels that are split so.
  *
  * The rule. Multiplying by W = inv(L1) instead of substituting leaves a residual of up to about eps |L1| |W|
  * |b| (Higham, Accuracy and Stability of Numerical Algorithms, 14.2). With rows scaled to sums of one, L =
@@ -17,10 +15,15 @@
  *      k = max(norm(|L| |W E|, inf), norm(|L|' |W E|', inf))
  *
  * computed from the numbers themselves, no estimate. A triangle is trusted if k <= GSV_INVERSION_LIMIT, which
- * no NaN is; one of GSV_LARGE_COLUMNS or more, whose parts would wait for each other for long, if k <=
- * GSV_LARGE_LIMIT, and so are parts, if all but the last have as many columns. The inverses of the diagonal blocks are the diagonal
- * blocks of the inverse, so one inverse gives the k of every division. With k <= GSV_WELL_LIMIT a triangle is
- * well-conditioned: the order in which sums with its inverse are added up matters little.
+ * no NaN is; one of GSV_LARGE_COLUMNS or more, whose slices would wait for each other for long, if k <=
+ * GSV_LARGE_LIMIT. With k <= GSV_WELL_LIMIT a triangle is well-conditioned: the order in which sums with its
+ * inverse are added up matters little.
+ *
+ * Cuts. The inverse of a diagonal block is the diagonal block of the inverse, so one inverse gives the k of every
+ * block. From the first column on, each slice is as wide as the rule allows, so there are as few as possible, for
+ * each waits for the one before it. The rule for slices divides the limits by `finer`: a little above one, so that
+ * a slice passes when it is computed by itself; more for a factor whose numbers grow worse with each refresh, so
+ * that it is not planned again with each. One column has k = 1.
  */
 #ifndef GSV_CUDA_PANEL_INVERSE_H
 #define GSV_CUDA_PANEL_INVERSE_H
@@ -43,9 +46,9 @@ enum {
     GSV_INVERSION_LIMIT = 150,
     GSV_LARGE_LIMIT = 225,
     GSV_LARGE_COLUMNS = 576,
-    GSV_WELL_LIMIT = 40,   /* one chain of terms loses up to 7 times what substitution does
+    GSV_WELL_LIMIT = 40, /* one chain of terms loses up to 7 times what substitution does
                             * (gpusolve-orders-bench) */
-    GSV_DIVISIONS = 5,     /* into 1, 2, 4, 8, GSV_MOST_PARTS column blocks */
+    GSV_WIDE_SUMS = 4, /* numbers for each column of a wide triangle that k and the cuts are computed with */
     GSV_INVERT_TILE = 64,  /* rows and columns of the tiles that W and M are computed in */
     GSV_INVERT_LEVELS = 26 /* doublings from one tile to the widest triangle, at most */
 };
@@ -61,21 +64,23 @@ enum {
 };
 
 /* One narrow panel of a batch: raw at `from`, the result at `to`, in numbers; it is packed in the same way.
- * *parts [device] becomes 1, or 0 where the panel is kept as [L1; -L2]. */
+ * *trusted [device] becomes 1, or 0: the panel is not written, and of cut [device] [nc], zeros before, the columns that
+ * slices must begin with become 1. */
 typedef struct gsv_narrow_panel {
     int64_t from, to;
-    int32_t *parts;
+    int32_t *trusted;
+    uint8_t *cut;
     int32_t nr, nc;
 } gsv_narrow_panel;
 
-/* One wide panel; its result is packed in tiles (panel_layout.h). *parts becomes the number of column blocks,
- * GSV_WELL_CONDITIONED more if the triangle is that; or 0 for a panel that is kept: [L1; -L2], L1 negated but
- * for its diagonal. */
+/* One wide panel; its result is packed in tiles (panel_layout.h). Likewise; *trusted becomes 1, or
+ * 1 + GSV_WELL_CONDITIONED if the triangle is that, or 0. */
 typedef struct gsv_wide_panel {
     int64_t from, to; /* numbers */
     int64_t inverse;  /* its room in `inverse`: gsv_wide_inverse(nc) numbers */
-    int64_t sums;     /* its room in `sums`: GSV_DIVISIONS * 3 * nc */
-    int32_t *parts;
+    int64_t sums;     /* its room in `sums`: GSV_WIDE_SUMS * nc */
+    int32_t *trusted;
+    uint8_t *cut;
     int32_t nr, nc;
 } gsv_wide_panel;
 
@@ -88,8 +93,9 @@ typedef struct gsv_wide_batch {
     const void *raw; /* [device], like the following */
     void *packed;    /* all panels */
     void *inverse;   /* numbers */
-    double *sums;    /* numbers of type double, of all panels, and then GSV_DIVISIONS for each panel */
+    double *sums;    /* numbers of type double, of all panels, and then one for each panel */
     double *k;       /* those */
+    double finer;    /* as said above */
 } gsv_wide_batch;
 
 /* Room for the inverse of a triangle of nc columns: whole tiles. */
@@ -114,9 +120,9 @@ void gsv_wide_plan(const gsv_wide_panel *panels, int32_t *starts, gsv_wide_batch
 
 /* All narrow panels of a batch, one or two warps each. batch, raw, panels: [device]. */
 cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batch, int64_t count,
-                              const void *raw, void *panels, cudaStream_t stream);
+                              const void *raw, void *panels, double finer, cudaStream_t stream);
 
-/* All wide panels of a batch, in two steps. W and k of their triangles, in 4 + 2 levels launches: `packed` is
+/* All wide panels of a batch, in two steps. W and k of their triangles, and cuts, in 5 + 2 levels launches: `packed` is
  * left as it is. */
 cudaError_t gsv_invert_triangles(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream);
 /* Then the panels, in one launch. */
@@ -129,7 +135,7 @@ cudaError_t gsv_invert_reserve(gpusolve_dtype dtype);
 typedef struct gsv_invert_functions {
     cudaError_t (*reserve)(void);
     cudaError_t (*narrow)(const gsv_narrow_panel *batch, int64_t count, const void *raw, void *panels,
-                          cudaStream_t stream);
+                          double finer, cudaStream_t stream);
     cudaError_t (*triangles)(const gsv_wide_batch *batch, cudaStream_t stream);
     cudaError_t (*write)(const gsv_wide_batch *batch, cudaStream_t stream);
 } gsv_invert_functions;

@@ -64,6 +64,20 @@ template <typename T> __device__ double condition_warp(const T *l1, const T *w, 
     return __all_sync(~0u, finite) ? max_warp(by_rows > by_columns ? by_rows : by_columns) : double(INFINITY);
 }
 
+/* The columns before which a triangle that is not trusted must be cut, as l1 and w above: a warp. Each slice grows as
+ * long as its k is at most `limit`. */
+template <typename T>
+__device__ void cut_warp(const T *l1, const T *w, int nc, double limit, double *shared, uint8_t *cut) {
+    for (int first = 0, end; first < nc; first = end) {
+        const T *own_l1 = l1 + first * (NARROW_L1 + 1), *own_w = w + first * (NARROW_W + 1);
+        end = first + 1;
+        while (end < nc && condition_warp(own_l1, own_w, end + 1 - first, shared) <= limit)
+            end++;
+        if (end < nc && threadIdx.x % 32 == 0)
+            cut[end] = 1;
+    }
+}
+
 /* One row: w holds the right-hand side, and then the solution. */
 template <typename T> __device__ __forceinline__ void solve_row(T *w, const T *l1, int nc) {
     for (int k0 = (nc - 1) / NARROW_GROUP * NARROW_GROUP; k0 >= 0; k0 -= NARROW_GROUP) {
@@ -99,12 +113,13 @@ template <typename T> struct narrow_shape {
 /* Shared: L1 by rows, and for each warp 32 rows. Warp v has rows 32 v, ..., 32 v + 31 and every WARPS-th 32 behind. */
 template <typename T>
 __global__ void __launch_bounds__(narrow_shape<T>::THREADS)
-    invert_narrow_kernel(const gsv_narrow_panel *batch, const T *__restrict__ raw, T *__restrict__ panels) {
+    invert_narrow_kernel(const gsv_narrow_panel *batch, const T *__restrict__ raw, T *__restrict__ panels,
+                         double finer) {
     enum { THREADS = narrow_shape<T>::THREADS };
     __shared__ T l1[GSV_NARROW_COLUMNS * NARROW_L1];
     __shared__ T work[THREADS * NARROW_W];
     __shared__ double sums[64];
-    __shared__ int kept;
+    __shared__ int is_trusted;
     const gsv_narrow_panel p = batch[blockIdx.x];
     const T *from = raw + p.from;
     T *to = panels + p.to;
@@ -113,9 +128,8 @@ __global__ void __launch_bounds__(narrow_shape<T>::THREADS)
         if (e % p.nc >= e / p.nc)
             l1[e % p.nc * NARROW_L1 + e / p.nc] = from[gsv_narrow_column(p.nr, e / p.nc) + e % p.nc];
     __syncthreads(); /* l1 is complete */
-    bool keep = false;
     for (int i = threadIdx.x; i - int(threadIdx.x) < p.nr; i += THREADS) {
-        if (i < p.nr && !keep) {
+        if (i < p.nr) {
 #pragma unroll 8
             for (int k = 0; k < p.nc; k++)
                 w[k] = i >= p.nc ? negate(from[gsv_narrow_column(p.nr, k) + i]) : make<T>(i == k ? 1 : 0);
@@ -124,33 +138,33 @@ __global__ void __launch_bounds__(narrow_shape<T>::THREADS)
         if (i < THREADS) { /* the first rows */
             __syncwarp();  /* which have W */
             if (threadIdx.x < 32) {
-                keep = !(condition_warp(l1, work, p.nc, sums) <= GSV_INVERSION_LIMIT);
+                const bool trusted = condition_warp(l1, work, p.nc, sums) <= GSV_INVERSION_LIMIT;
+                if (!trusted)
+                    cut_warp(l1, work, p.nc, GSV_INVERSION_LIMIT / finer, sums, p.cut);
                 if (threadIdx.x == 0) {
-                    kept = keep;
-                    *p.parts = !keep;
+                    is_trusted = trusted;
+                    *p.trusted = trusted;
                 }
             }
-            __syncthreads(); /* kept is known */
-            keep = kept;
+            __syncthreads(); /* is_trusted is known */
+            if (!is_trusted)
+                return;
         }
         const int last = i < p.nc ? i : p.nc - 1; /* W is lower triangular */
         if (i < p.nr)
             for (int k = 0; k <= last; k++)
-                to[gsv_narrow_column(p.nr, k) + i] = !keep ? w[k]
-                                                     : i < p.nc
-                                                         ? l1[i * NARROW_L1 + k]
-                                                         : negate(from[gsv_narrow_column(p.nr, k) + i]);
+                to[gsv_narrow_column(p.nr, k) + i] = w[k];
         __syncwarp(); /* the rows may go */
     }
 }
 
 template <typename T>
 cudaError_t invert_narrow(const gsv_narrow_panel *batch, int64_t count, const void *raw, void *panels,
-                          cudaStream_t stream) {
+                          double finer, cudaStream_t stream) {
     if (count == 0)
         return cudaSuccess;
     invert_narrow_kernel<T><<<unsigned(count), narrow_shape<T>::THREADS, 0, stream>>>(
-        batch, static_cast<const T *>(raw), static_cast<T *>(panels));
+        batch, static_cast<const T *>(raw), static_cast<T *>(panels), finer);
     return cudaGetLastError();
 }
 

@@ -4,16 +4,16 @@
  *      diagonal    tiles of W on the diagonal: 64 x 64, a block of threads each
  *      double      from inverses W11, W22 of h columns to those of 2 h, two launches: T = L21 W11, and then
  *                  W21 = -W22 T, a block a tile of 64 x 64; h = 64, 128, ...
- *      condition   k of the triangle and of its divisions, three launches
- *      result      M, tile by tile, and everything into its place
+ *      condition   k of the triangle, three launches
+ *      cut         where a triangle that is not trusted must be cut (panel_cut.cuh)
+ *      result      M, tile by tile, and everything into its place, unless the triangle must be cut
  *
  * A launch serves all panels of the batch, large and small ones together: a block finds its panel by the
  * prefix sums of their numbers of tiles. W stands in a square of whole tiles, with the identity beyond the
  * triangle's order; T, in the square's upper half, which nothing else uses, transposed.
  *
  * Every product is with an inverse, so each is as good as the rule that trusts the inverse (Higham, 14.2): M
- * = L2 W leaves u = f2 - L2 x1 a residual of eps |L2| |W| |f1|. What stays out of W of a division's block has
- * no part in it: W's entries of a diagonal block are sums over entries of this block alone.
+ * = L2 W leaves u = f2 - L2 x1 a residual of eps |L2| |W| |f1|.
  *
  * Cost: nc^3 / 3 + (nr - nc) nc^2 flops and what tiles on the diagonal waste; W read and written once a
  * level.
@@ -21,60 +21,10 @@
 #ifndef GSV_PANEL_WIDE_CUH
 #define GSV_PANEL_WIDE_CUH
 
-#include "../dense_kernels/async_copy.cuh"
+#include "panel_cut.cuh"
 #include "panel_narrow.cuh"
-#include "panel_product.cuh"
 
 namespace gsv {
-
-/* Start of column j of a raw panel, less j. */
-__device__ __forceinline__ int64_t raw_column(int64_t nr, int64_t j) {
-    return j * nr - j * (j - 1) / 2 - j;
-}
-
-/* The panel that block blockIdx.x of a launch works on, and the block's number there. */
-struct own_panel {
-    gsv_wide_panel p;
-    int32_t index, block;
-    /* By halves of thirty-two: each lane looks at one of the places that are left. */
-    __device__ __forceinline__ own_panel(const gsv_wide_panel *panels, const int32_t *starts, int32_t count) {
-        const int32_t wanted = int32_t(blockIdx.x), lane = threadIdx.x % 32;
-        int32_t first = 0, end = count; /* starts[first] <= wanted < starts[end] */
-        while (end - first > 1) {
-            const int32_t step = (end - first + 31) / 32, at = first + lane * step;
-            const bool below = at < end && starts[at] <= wanted;
-            const int32_t last = 31 - __clz(int(__ballot_sync(~0u, below)));
-            const int32_t next = first + last * step;
-            end = min(next + step, end);
-            first = next;
-        }
-        index = first;
-        block = wanted - starts[first];
-        p = panels[first];
-    }
-};
-
-template <typename T> struct panel_view {
-    const T *raw;
-    T *inverse;
-    int64_t nr, nc, order;
-    __device__ __forceinline__ panel_view(const gsv_wide_panel &p, const void *raw_numbers, void *inverses)
-        : raw(static_cast<const T *>(raw_numbers) + p.from), inverse(static_cast<T *>(inverses) + p.inverse),
-          nr(p.nr), nc(p.nc), order(gsv_wide_order(p.nc)) {}
-    __device__ __forceinline__ const T *l(int64_t i, int64_t j) const {
-        return raw + raw_column(nr, j) + i;
-    }
-    __device__ __forceinline__ T *w(int64_t i, int64_t j) const {
-        return inverse + i + j * order;
-    }
-    /* Rows of them, for product_block. */
-    __device__ __forceinline__ raw_row<T> l_row(int64_t i, int64_t j) const {
-        return {l(i, j), 2 * nr - 2 * j - 3};
-    }
-    __device__ __forceinline__ dense_row<T> w_row(int64_t i, int64_t j) const {
-        return {w(i, j), 2 * order};
-    }
-};
 
 /* W of the diagonal tiles, as in cuda_invert.cuh, and k = 0. */
 template <typename T>
@@ -87,8 +37,8 @@ __global__ void __launch_bounds__(LEAF_THREADS)
     const own_panel own(batch.panels, batch.starts, batch.count);
     const panel_view<T> panel(own.p, batch.raw, batch.inverse);
     const int64_t first = int64_t(own.block) * 64;
-    if (own.block == 0 && threadIdx.x < GSV_DIVISIONS)
-        batch.k[int64_t(own.index) * GSV_DIVISIONS + threadIdx.x] = 0; /* for condition_kernel */
+    if (own.block == 0 && threadIdx.x == 0)
+        batch.k[own.index] = 0; /* for condition_kernel */
     for (int e = threadIdx.x; e < 64 * 64; e += LEAF_THREADS) {
         const int i = e % 64, j = e / 64;
         const bool inside = i >= j && first + i < panel.nc;
@@ -161,22 +111,9 @@ __device__ __forceinline__ void raise(double *to, double value) {
               __double_as_longlong(value) & 0x7fffffffffffffffull);
 }
 
-/* The column block that column or row i is in, for division number v: its first column, and its end. */
-struct division {
-    int32_t width, nc;
-    __device__ division(int32_t nc, int v) : width(gsv_part_columns(nc, 1 << v)), nc(nc) {}
-    __device__ int32_t first(int32_t i) const {
-        return i / width * width;
-    }
-    __device__ int32_t end(int32_t i) const {
-        return min(first(i) + width, nc);
-    }
-};
-
 /*
- * k of each panel's triangle, or the largest of its diagonal blocks', for each division: a layer of blocks
- * (blockIdx.y) for each. Three launches: step 0 gives e, step 1 gives t = |W E| 1 and t2 = |W E|' 1, step 2
- * raises k[v], zero before. Of a panel's blocks the first have 32 rows each, warp w the columns w, w + 8,
+ * k of each panel's triangle. Three launches: step 0 gives e, step 1 gives t = |W E| 1 and t2 = |W E|' 1, step 2
+ * raises k, zero before. Of a panel's blocks the first have 32 rows each, warp w the columns w, w + 8,
  * ...; the others 8 columns, a warp each.
  */
 template <typename T>
@@ -188,9 +125,7 @@ __global__ void __launch_bounds__(CONDITION_THREADS)
     const panel_view<T> panel(own.p, batch.raw, batch.inverse);
     const int32_t nc = own.p.nc, row_blocks = (nc + 31) / 32, lane = threadIdx.x % 32,
                   warp = threadIdx.x / 32;
-    const division blocks(nc, blockIdx.y);
-    double *e = batch.sums + own.p.sums + 3 * int64_t(nc) * blockIdx.y, *t = e + nc, *t2 = t + nc;
-    double *k = batch.k + int64_t(own.index) * GSV_DIVISIONS + blockIdx.y;
+    double *e = batch.sums + own.p.sums, *t = e + nc, *t2 = t + nc, *k = batch.k + own.index;
     auto entry = [&](int32_t i, int32_t j) {
         return double(magnitude1(step == 1 ? *panel.w(i, j) : *panel.l(i, j)));
     };
@@ -199,8 +134,7 @@ __global__ void __launch_bounds__(CONDITION_THREADS)
         const int32_t j = (own.block - row_blocks) * 8 + warp;
         if (step == 0 || j >= nc)
             return;
-        const int32_t end = blocks.end(j);
-        for (int32_t i = j + lane; i < end; i += 32)
+        for (int32_t i = j + lane; i < nc; i += 32)
             sum += entry(i, j) * (step == 1 ? 1 : t2[i] / e[i]);
         for (int other = 16; other; other /= 2)
             sum += __shfl_xor_sync(~0u, sum, other);
@@ -214,7 +148,7 @@ __global__ void __launch_bounds__(CONDITION_THREADS)
     }
     const int32_t i = own.block * 32 + lane;
     if (i < nc)
-        for (int32_t j = blocks.first(i) + warp; j <= i; j += 8)
+        for (int32_t j = warp; j <= i; j += 8)
             sum += entry(i, j) * (step == 0 ? 1 : step == 1 ? e[j] : t[j]);
     sums[warp][lane] = sum;
     __syncthreads(); /* sums is complete */
@@ -230,31 +164,7 @@ __global__ void __launch_bounds__(CONDITION_THREADS)
         raise(k, sum / e[i]);
 }
 
-/* The fewest column blocks that can all be trusted, or 0. */
-__device__ __forceinline__ int32_t trusted_parts(const double *k, int32_t nc) {
-    for (int v = 0; v < GSV_DIVISIONS; v++) {
-        const int32_t columns = min(gsv_part_columns(nc, 1 << v), nc);
-        if (k[v] <= (columns >= GSV_LARGE_COLUMNS ? GSV_LARGE_LIMIT : GSV_INVERSION_LIMIT))
-            return 1 << v;
-    }
-    return 0;
-}
-
 /* --------------------------------------------------------------------------------------------- result --- */
-
-/* Entry (i, j) of a triangle that is inverted in parts: of its column block's inverse, or, below that, minus
- * the sum over m of L(i, m) W(m, j), m in the column block. One thread; rare, and not fast. */
-template <typename T>
-__device__ T entry_in_parts(const panel_view<T> &panel, int64_t i, int64_t j, int32_t parts) {
-    const int64_t width = gsv_part_columns(int32_t(panel.nc), parts),
-                  end = min((j / width + 1) * width, panel.nc);
-    if (i < end)
-        return *panel.w(i, j);
-    T sum = make<T>(0);
-    for (int64_t m = j; m < end; m++)
-        sum = multiply_add(sum, *panel.l(i, m), *panel.w(m, j));
-    return negate(sum);
-}
 
 /* A tile of 64 x 64 of a panel's result: rows of W are copied, rows of -M computed; zeros above the diagonal
  * and below the last row. */
@@ -269,10 +179,12 @@ __global__ void __launch_bounds__(PRODUCT_THREADS, product_shape<T>::BLOCKS)
     const int32_t i0 = own.block / tiles * 64, j0 = own.block % tiles * 64;
     if (j0 >= i0 + 64)
         return;
-    const double *k = batch.k + int64_t(own.index) * GSV_DIVISIONS;
-    const int32_t parts = trusted_parts(k, nc);
+    const double k = batch.k[own.index];
+    const bool trusted = is_trusted(k, nc, 1);
     if (own.block == 0 && threadIdx.x == 0)
-        *own.p.parts = parts + (k[0] <= GSV_WELL_LIMIT ? GSV_WELL_CONDITIONED : 0);
+        *own.p.trusted = !trusted ? 0 : k <= GSV_WELL_LIMIT ? 1 + GSV_WELL_CONDITIONED : 1;
+    if (!trusted)
+        return;
     T *packed = static_cast<T *>(batch.packed) + own.p.to;
     const int32_t rows = (nr + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
     auto store = [&](int32_t i, int32_t j, T value) {
@@ -280,19 +192,10 @@ __global__ void __launch_bounds__(PRODUCT_THREADS, product_shape<T>::BLOCKS)
             packed[gsv_block_row_start(nc, i / GSV_TILE) + GSV_TILE * int64_t(j) + i % GSV_TILE] =
                 i >= j && i < nr ? value : make<T>(0);
     };
-    if (parts != 1 || i0 + 64 <= nc) {
+    if (i0 + 64 <= nc) {
         for (int e = threadIdx.x; e < 64 * 64; e += PRODUCT_THREADS) {
             const int32_t i = i0 + e % 64, j = j0 + e / 64;
-            T value = make<T>(0);
-            if (i >= j && i < nr && j < nc) {
-                if (parts == 1)
-                    value = *panel.w(i, j);
-                else if (parts > 1)
-                    value = entry_in_parts(panel, i, j, parts);
-                else
-                    value = i == j ? *panel.l(i, j) : negate(*panel.l(i, j));
-            }
-            store(i, j, value);
+            store(i, j, i >= j && i < nr && j < nc ? *panel.w(i, j) : make<T>(0));
         }
         return;
     }
@@ -345,8 +248,9 @@ template <typename T> cudaError_t invert_triangles(const gsv_wide_batch *batch, 
         double_kernel<T, true><<<blocks, PRODUCT_THREADS, bytes, stream>>>(*batch, level);
     }
     for (int step = 0; step < 3; step++)
-        condition_kernel<T><<<dim3(unsigned(batch->blocks[GSV_INVERT_CONDITION]), GSV_DIVISIONS),
-                              CONDITION_THREADS, 0, stream>>>(*batch, step);
+        condition_kernel<T>
+            <<<unsigned(batch->blocks[GSV_INVERT_CONDITION]), CONDITION_THREADS, 0, stream>>>(*batch, step);
+    cut_kernel<T><<<unsigned(batch->count), CUT_THREADS, 0, stream>>>(*batch);
     return cudaGetLastError();
 }
 

@@ -1,14 +1,14 @@
 /*
  * Panels [L1; L2] to [W; -M] on the device, all precisions: batches of narrow and of wide panels, around the
- * sizes at which tiles, block rows and doublings end, and triangles that are inverted in parts or kept.
+ * sizes at which tiles, block rows and doublings end, and triangles that must be split.
  *
- * What is checked is the definition, row by row: with the column block first .. end - 1 that column k is in
- * (all columns, if the triangle is inverted whole), a row r of the result has
+ * What is checked is the definition, row by row: a row r of the result has
  *
- *      sum over m, k <= m < end, of r(m) L(m, k) = 1 for i = k, 0 for other rows i < end, -L(i, k) below
+ *      sum over m >= k of r(m) L(m, k) = 1 for i = k, 0 for other rows i < nc, -L(i, k) below
  *
- * up to a multiple of the rounding errors of its terms. A panel that is kept is there to the last bit; what
- * stands above the diagonal and below the last row of a tile is zero.
+ * up to a multiple of the rounding errors of its terms. What stands above the diagonal and below the last row of a tile
+ * is zero. Of a triangle that must be split each slice keeps the limit, and could not be much wider; and the slices,
+ * as panels by themselves, are all inverted.
  */
 #include "testing.h"
 
@@ -22,9 +22,12 @@ typedef struct panel {
     int nr, nc;
     double growth; /* 1: random and well-conditioned; else inv(L1) grows so much */
     int64_t from, to;
-    int32_t parts; /* of the result, */
-    int32_t well_conditioned;
-    double k; /* of a wide one that is inverted whole */
+    int64_t column;                    /* of its first column among all panels' */
+    int32_t trusted, well_conditioned; /* of the result, */
+    double k;                          /* of a wide one that is inverted */
+    const void *source; /* NULL, or where its numbers are: a slice of a panel of source_nr rows, */
+    int64_t source_from;
+    int source_nr, source_first; /* from this column on */
 } panel;
 
 static int64_t trapezoid(const panel *p) {
@@ -46,7 +49,20 @@ static int64_t packed_place(const panel *p, int64_t i, int64_t j) {
     return p->to + gsv_block_row_start(p->nc, i / GSV_TILE) + GSV_TILE * j + i % GSV_TILE;
 }
 
+static void fill_slice(const panel *p, gpusolve_dtype dtype, void *raw) {
+    const panel whole = {.nr = p->source_nr, .from = p->source_from};
+    const int first = p->source_first;
+    for (int j = 0; j < p->nc; j++)
+        for (int i = j; i < p->nr; i++)
+            testing_store(dtype, raw, raw_place(p, i, j),
+                          testing_fetch(dtype, p->source, raw_place(&whole, first + i, first + j)));
+}
+
 static void fill_panel(const panel *p, gpusolve_dtype dtype, void *raw, uint64_t *seed) {
+    if (p->source) {
+        fill_slice(p, dtype, raw);
+        return;
+    }
     const double g = pow(p->growth, 1.0 / p->nc) - 1;
     for (int j = 0; j < p->nc; j++)
         for (int i = j; i < p->nr; i++) {
@@ -60,27 +76,14 @@ static void fill_panel(const panel *p, gpusolve_dtype dtype, void *raw, uint64_t
         }
 }
 
-static void check_kept(const panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
-    int same = 1;
-    for (int j = 0; j < p->nc; j++)
-        for (int i = j; i < p->nr; i++) {
-            const double complex l = testing_fetch(dtype, raw, raw_place(p, i, j));
-            const int positive = i == j || (gsv_is_narrow(p->nr, p->nc) && i < p->nc);
-            same = same && testing_fetch(dtype, packed, packed_place(p, i, j)) == (positive ? l : -l);
-        }
-    CHECK(same);
-}
-
-/* One row of a result that is not kept: the worst error over what is allowed; NaN if any is. */
+/* One row of a result: the worst error over what is allowed; NaN if any is. */
 static double row_error(const panel *p, gpusolve_dtype dtype, double epsilon, const void *raw,
                         const void *packed, int i) {
-    const int width = gsv_is_narrow(p->nr, p->nc) ? p->nc : gsv_part_columns(p->nc, p->parts);
     double worst = 0;
     for (int k = 0; k < p->nc && k <= i; k++) {
-        const int block_end = (k / width + 1) * width, end = block_end < p->nc ? block_end : p->nc;
-        double complex sum = i >= end ? testing_fetch(dtype, raw, raw_place(p, i, k)) : i == k ? -1 : 0;
+        double complex sum = i >= p->nc ? testing_fetch(dtype, raw, raw_place(p, i, k)) : i == k ? -1 : 0;
         double size = cabs(sum);
-        for (int m = k; m < end && m <= i; m++) {
+        for (int m = k; m < p->nc && m <= i; m++) {
             const double complex term = testing_fetch(dtype, packed, packed_place(p, i, m)) *
                                         testing_fetch(dtype, raw, raw_place(p, m, k));
             sum += term;
@@ -102,20 +105,22 @@ static void check_zeros(const panel *p, gpusolve_dtype dtype, const void *packed
     CHECK(zeros);
 }
 
-/* k of cuda_panel_inverse.h, of a triangle inverted whole. */
-static double condition(const panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
-    const int nc = p->nc;
-    double *scale = calloc((size_t)nc, sizeof *scale), *sums = calloc((size_t)nc, sizeof *sums);
-    double *column_sums = calloc((size_t)nc, sizeof *column_sums);
-    double *rows = calloc((size_t)nc, sizeof *rows), k = 0;
+static double size_of(double complex z) {
+    return fabs(creal(z)) + fabs(cimag(z));
+}
+
+/* k of cuda_panel_inverse.h, of the diagonal block of n rows and columns of a triangle with inverse w; l and w are
+ * sizes of entries, by columns, ld apart. */
+static double condition(const double *l, const double *w, int ld, int n) {
+    double *scale = calloc((size_t)n, sizeof *scale), *sums = calloc((size_t)n, sizeof *sums);
+    double *column_sums = calloc((size_t)n, sizeof *column_sums);
+    double *rows = calloc((size_t)n, sizeof *rows), k = 0;
     REQUIRE(scale && sums && column_sums && rows);
     for (int sweep = 0; sweep < 3; sweep++)
-        for (int j = 0; j < nc; j++) {
+        for (int j = 0; j < n; j++) {
             double column = 0;
-            for (int i = j; i < nc; i++) {
-                const double complex z = sweep == 1 ? testing_fetch(dtype, packed, packed_place(p, i, j))
-                                                    : testing_fetch(dtype, raw, raw_place(p, i, j));
-                const double size = fabs(creal(z)) + fabs(cimag(z));
+            for (int i = j; i < n; i++) {
+                const double size = (sweep == 1 ? w : l)[(size_t)i + (size_t)j * (size_t)ld];
                 if (sweep == 0)
                     scale[i] += size;
                 else if (sweep == 1)
@@ -127,7 +132,7 @@ static double condition(const panel *p, gpusolve_dtype dtype, const void *raw, c
             }
             k = testing_worse(k, column);
         }
-    for (int i = 0; i < nc; i++)
+    for (int i = 0; i < n; i++)
         k = testing_worse(k, rows[i]);
     free(scale);
     free(sums);
@@ -136,48 +141,127 @@ static double condition(const panel *p, gpusolve_dtype dtype, const void *raw, c
     return k;
 }
 
-static void check_panel(panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
+/* Sizes of the entries of a triangle and of its inverse, by columns: 2 nc nc numbers. */
+static double *triangle_sizes(const panel *p, gpusolve_dtype dtype, const void *raw) {
+    const size_t nc = (size_t)p->nc;
+    double *sizes = calloc(2 * nc * nc, sizeof *sizes);
+    double complex *w = calloc(nc, sizeof *w);
+    REQUIRE(sizes && w);
+    for (int j = 0; j < p->nc; j++) {
+        memset(w, 0, nc * sizeof *w);
+        w[j] = 1;
+        for (int m = j; m < p->nc; m++) {
+            w[m] /= testing_fetch(dtype, raw, raw_place(p, m, m));
+            for (int i = m + 1; i < p->nc; i++)
+                w[i] -= testing_fetch(dtype, raw, raw_place(p, i, m)) * w[m];
+            sizes[nc * nc + (size_t)m + (size_t)j * nc] = size_of(w[m]);
+            sizes[(size_t)m + (size_t)j * nc] = size_of(testing_fetch(dtype, raw, raw_place(p, m, j)));
+        }
+    }
+    free(w);
+    return sizes;
+}
+
+static double limit_of(int columns) {
+    return columns >= GSV_LARGE_COLUMNS ? GSV_LARGE_LIMIT : GSV_INVERSION_LIMIT;
+}
+
+static void check_trusted(panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
     const int single = dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT;
     const double epsilon = single ? FLT_EPSILON : DBL_EPSILON;
     const int step = p->nc > 200 ? 7 : 1; /* not every row of a large one */
-    testing_in("dtype %d, %d x %d, growth %g, %d parts", (int)dtype, p->nr, p->nc, p->growth, (int)p->parts);
     if (!gsv_is_narrow(p->nr, p->nc))
         check_zeros(p, dtype, packed);
-    if (p->parts == 0) {
-        check_kept(p, dtype, raw, packed);
-        return;
-    }
     double worst = 0;
     for (int i = 0; i < p->nr; i += step) {
         const double error = row_error(p, dtype, epsilon, raw, packed, i);
         worst = testing_worse(worst, error);
     }
     CHECK_BELOW(worst, 30);
-    if (gsv_is_narrow(p->nr, p->nc) || p->parts > 1) {
+    if (gsv_is_narrow(p->nr, p->nc)) {
         CHECK(!p->well_conditioned);
         return;
     }
-    p->k = condition(p, dtype, raw, packed);
-    const int limit = p->well_conditioned          ? GSV_WELL_LIMIT
-                      : p->nc >= GSV_LARGE_COLUMNS ? GSV_LARGE_LIMIT
-                                                   : GSV_INVERSION_LIMIT;
-    CHECK_BELOW(p->k, 1.001 * limit);
+    double *sizes = triangle_sizes(p, dtype, raw);
+    p->k = condition(sizes, sizes + (size_t)p->nc * (size_t)p->nc, p->nc, p->nc);
+    CHECK_BELOW(p->k, 1.001 * (p->well_conditioned ? GSV_WELL_LIMIT : limit_of(p->nc)));
     CHECK(p->well_conditioned || p->k > 0.999 * GSV_WELL_LIMIT);
+    free(sizes);
 }
 
-/* All panels as one batch, twice, with the same bits. */
-static void check_batch(gpusolve_dtype dtype, panel *panels, int count) {
+/* Each slice of the cuts is good, and one that is a little wider is not. Returns the number of slices. */
+static int check_cuts(const panel *p, gpusolve_dtype dtype, const void *raw, const unsigned char *cut,
+                      double finer) {
+    const size_t nc = (size_t)p->nc;
+    double *sizes = triangle_sizes(p, dtype, raw);
+    int slices = 0, good = CHECK(cut[0] == 0);
+    for (int first = 0, end; first < p->nc; first = end) {
+        const size_t at = (size_t)first * (nc + 1);
+        for (end = first + 1; end < p->nc && !cut[end];)
+            end++;
+        slices++;
+        if (!(condition(sizes + at, sizes + nc * nc + at, p->nc, end - first) * finer <=
+              1.001 * limit_of(end - first)))
+            good = 0;
+        const int more = gsv_is_narrow(p->nr, p->nc) || end - first < 32 ? 1 : (end - first) / 16 + 1;
+        int could = end < p->nc; /* be wider */
+        for (int wider = end + 1; could && wider <= end + more && wider <= p->nc; wider++)
+            could = condition(sizes + at, sizes + nc * nc + at, p->nc, wider - first) * finer <=
+                    0.999 * limit_of(wider - first);
+        if (could)
+            good = 0;
+    }
+    CHECK(good);
+    CHECK(slices > 1);
+    free(sizes);
+    return slices;
+}
+
+/* The slices of a panel, as panels. */
+static int list_slices(const panel *p, const void *raw, const unsigned char *cut, panel *slices) {
+    int count = 0;
+    for (int j = 0; j < p->nc; j++) {
+        if (j > 0 && !cut[j]) {
+            slices[count - 1].nc++;
+            continue;
+        }
+        slices[count++] = (panel){.nc = 1,
+                                  .nr = p->nr - j,
+                                  .growth = p->growth,
+                                  .source = raw,
+                                  .source_from = p->from,
+                                  .source_nr = p->nr,
+                                  .source_first = j};
+    }
+    return count;
+}
+
+typedef struct results {
+    int trusted, well, ill, beyond, split; /* panels; beyond the limit of small ones; that must be split */
+    int narrow_split;
+} results;
+
+/* All panels as one batch, twice, with the same bits; and then, unless they are slices, the slices of those that must be
+ * split. */
+static void check_batch(gpusolve_dtype dtype, panel *panels, int count, double finer, results *found) {
     const size_t number = testing_bytes(dtype);
-    int64_t raw_numbers = 0, packed_numbers = 0, inverse = 0, sums = 0;
+    int64_t raw_numbers = 0, packed_numbers = 0, inverse = 0, sums = 0, columns = 0;
     gsv_narrow_panel *narrow = calloc((size_t)count, sizeof *narrow);
     gsv_wide_panel *wide = calloc((size_t)count, sizeof *wide);
     int32_t *starts = calloc((size_t)GSV_INVERT_STAGES * ((size_t)count + 1), sizeof *starts);
-    int32_t *parts = calloc((size_t)count, sizeof *parts);
-    gsv_wide_batch batch = {0};
-    int narrows = 0;
-    REQUIRE(narrow && wide && starts && parts);
-    int32_t *device_parts = device_new(parts, (size_t)count * sizeof *parts);
-    REQUIRE(device_parts);
+    int32_t *trusted = calloc((size_t)count, sizeof *trusted);
+    gsv_wide_batch batch = {.finer = finer};
+    int narrows = 0, slices = 0;
+    REQUIRE(narrow && wide && starts && trusted);
+    for (int k = 0; k < count; k++) {
+        panels[k].column = columns;
+        columns += panels[k].nc;
+    }
+    unsigned char *cut = calloc((size_t)columns, 1);
+    REQUIRE(cut);
+    int32_t *device_trusted = device_new(trusted, (size_t)count * sizeof *trusted);
+    unsigned char *device_cut = device_new(cut, (size_t)columns);
+    REQUIRE(device_trusted && device_cut);
     for (int k = 0; k < count; k++) {
         panel *p = &panels[k];
         p->from = raw_numbers;
@@ -185,17 +269,18 @@ static void check_batch(gpusolve_dtype dtype, panel *panels, int count) {
         raw_numbers += trapezoid(p);
         packed_numbers = p->to + packed_size(p);
         if (gsv_is_narrow(p->nr, p->nc)) {
-            narrow[narrows++] = (gsv_narrow_panel){p->from, p->to, device_parts + k, p->nr, p->nc};
+            narrow[narrows++] =
+                (gsv_narrow_panel){p->from, p->to, device_trusted + k, device_cut + p->column, p->nr, p->nc};
         } else {
-            wide[batch.count++] =
-                (gsv_wide_panel){p->from, p->to, inverse, sums, device_parts + k, p->nr, p->nc};
+            wide[batch.count++] = (gsv_wide_panel){
+                p->from, p->to, inverse, sums, device_trusted + k, device_cut + p->column, p->nr, p->nc};
             inverse += gsv_wide_inverse(p->nc);
-            sums += GSV_DIVISIONS * 3 * (int64_t)p->nc;
+            sums += GSV_WIDE_SUMS * (int64_t)p->nc;
         }
     }
     const size_t raw_bytes = (size_t)raw_numbers * number, packed_bytes = (size_t)packed_numbers * number;
     const size_t inverse_bytes = (size_t)inverse * number;
-    const size_t sums_bytes = (size_t)(sums + GSV_DIVISIONS * (int64_t)batch.count) * sizeof(double);
+    const size_t sums_bytes = (size_t)(sums + batch.count) * sizeof(double);
     char *raw = malloc(raw_bytes), *packed = malloc(packed_bytes), *again = malloc(packed_bytes);
     char *rubbish = malloc(inverse_bytes + sums_bytes + packed_bytes);
     REQUIRE(raw && packed && again && rubbish);
@@ -221,25 +306,51 @@ static void check_batch(gpusolve_dtype dtype, panel *panels, int count) {
             batch.sums);
     CHECK(gsv_invert_reserve(dtype) == cudaSuccess);
     for (int round = 0; round < 2; round++) {
-        CHECK(gsv_invert_narrow(dtype, device_narrow, narrows, device_raw, device_packed, NULL) ==
+        CHECK(gsv_invert_narrow(dtype, device_narrow, narrows, device_raw, device_packed, finer, NULL) ==
               cudaSuccess);
         CHECK(gsv_invert_triangles(dtype, &batch, NULL) == cudaSuccess);
         CHECK(gsv_write_wide(dtype, &batch, NULL) == cudaSuccess);
         CHECK(device_read(round == 0 ? packed : again, device_packed, packed_bytes) == 0);
     }
-    CHECK(device_read(parts, device_parts, (size_t)count * sizeof *parts) == 0);
+    CHECK(device_read(trusted, device_trusted, (size_t)count * sizeof *trusted) == 0);
+    CHECK(device_read(cut, device_cut, (size_t)columns) == 0);
+    panel *split = calloc((size_t)columns, sizeof *split);
+    REQUIRE(split);
     for (int k = 0; k < count; k++) {
-        panels[k].parts = gsv_parts_of(parts[k]);
-        panels[k].well_conditioned = parts[k] != panels[k].parts;
-        check_panel(&panels[k], dtype, raw, packed);
-        const size_t at = (size_t)panels[k].to * number, bytes = (size_t)packed_size(&panels[k]) * number;
+        panel *p = &panels[k];
+        const unsigned char *own_cut = cut + p->column;
+        testing_in("dtype %d, %d x %d, growth %g, slice %d, trusted %d", (int)dtype, p->nr, p->nc, p->growth,
+                   p->source != NULL, (int)trusted[k]);
+        p->trusted = trusted[k] != 0;
+        p->well_conditioned = trusted[k] > 1;
+        CHECK(trusted[k] == 0 || trusted[k] == 1 || trusted[k] == 1 + GSV_WELL_CONDITIONED);
+        if (!p->trusted) {
+            CHECK(!p->source);
+            check_cuts(p, dtype, raw, own_cut, finer);
+            slices += list_slices(p, raw, own_cut, split + slices);
+            found->split++;
+            found->narrow_split += gsv_is_narrow(p->nr, p->nc);
+            continue;
+        }
+        check_trusted(p, dtype, raw, packed);
+        const size_t at = (size_t)p->to * number, bytes = (size_t)packed_size(p) * number;
         CHECK(memcmp(packed + at, again + at, bytes) == 0);
+        for (int j = 0; j < p->nc; j++)
+            CHECK(own_cut[j] == 0);
+        found->trusted++;
+        found->well += p->well_conditioned;
+        found->ill += !p->well_conditioned && !gsv_is_narrow(p->nr, p->nc);
+        found->beyond += p->k > GSV_INVERSION_LIMIT;
     }
-    void *const device[] = {device_narrow, device_wide,   device_starts, device_raw,
-                            device_packed, batch.inverse, batch.sums,    device_parts};
+    void *const device[] = {device_narrow, device_wide, device_starts,  device_raw, device_packed,
+                            batch.inverse, batch.sums,  device_trusted, device_cut};
     for (size_t k = 0; k < sizeof device / sizeof *device; k++)
         device_delete(device[k]);
-    void *const host[] = {narrow, wide, starts, parts, raw, packed, again, rubbish};
+    results of_slices = {0};
+    if (slices > 0)
+        check_batch(dtype, split, slices, finer, &of_slices);
+    CHECK(of_slices.split == 0 && of_slices.trusted == slices);
+    void *const host[] = {narrow, wide, starts, trusted, cut, split, raw, packed, again, rubbish};
     for (size_t k = 0; k < sizeof host / sizeof *host; k++)
         free(host[k]);
 }
@@ -253,23 +364,16 @@ static void check_dtype(gpusolve_dtype dtype, int few) {
     static const double growths[] = {1, 10, 90, 1e3, 1e4, 1e6, 1e12, 1e30};
     const int count = few ? 16 : (int)(sizeof sizes / sizeof *sizes);
     panel panels[sizeof sizes / sizeof *sizes];
-    int seen[GSV_MOST_PARTS + 1] = {0}, well[2] = {0}, beyond = 0;
+    results found = {0};
     for (size_t g = 0; g < sizeof growths / sizeof *growths; g++) {
         for (int k = 0; k < count; k++)
             panels[k] = (panel){.nc = sizes[k][0], .nr = sizes[k][1], .growth = k % 3 == 2 ? 1 : growths[g]};
-        check_batch(dtype, panels, count);
+        check_batch(dtype, panels, count, g % 2 ? 4 : 1.02, &found);
         for (int k = 0; k < count; k++)
-            if (CHECK(panels[k].parts >= 0 && panels[k].parts <= GSV_MOST_PARTS)) {
-                seen[panels[k].parts]++;
-                well[panels[k].well_conditioned] += panels[k].parts == 1;
-                beyond += panels[k].k > GSV_INVERSION_LIMIT;
-                CHECK(panels[k].growth != 1 || panels[k].parts == 1);
-            }
+            CHECK(panels[k].growth != 1 || panels[k].trusted);
     }
-    CHECK(well[0] > 0 && well[1] > 0 && (few || beyond > 0));
-    CHECK(seen[0] > 0 && seen[1] > 0 && seen[2] + seen[4] + seen[8] + seen[GSV_MOST_PARTS] > 0);
-    for (int parts = 3; parts < GSV_MOST_PARTS; parts++)
-        CHECK(parts == 4 || parts == 8 || seen[parts] == 0);
+    CHECK(found.well > 0 && found.ill > 0 && (few || found.beyond > 0));
+    CHECK(found.narrow_split > 0 && found.split > found.narrow_split);
 }
 
 int main(void) {

@@ -27,7 +27,7 @@ static void check_batch(const gsv_plan *plan, const gsv_upload_plan *way, int64_
         if (!gsv_is_narrow(nr, nc)) {
             wide++;
             inverse += gsv_wide_inverse(nc);
-            sums += GSV_DIVISIONS * (3 * nc + 1);
+            sums += GSV_WIDE_SUMS * nc + 1;
         }
     }
     CHECK(b->wide == wide && b->end - b->begin == raw);

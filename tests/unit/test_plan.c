@@ -376,7 +376,11 @@ static void check_matrix(const char *spec, cholmod_common *common) {
 static void check_containment(void) {
     testing_in("rows that the parent lacks");
     const int64_t live = gsv_live_allocations();
-    gsv_structure structure = {3, 3, gsv_malloc(4, 4), gsv_malloc(4, 8), gsv_malloc(5, 4), NULL};
+    gsv_structure structure = {.n = 3,
+                               .nsuper = 3,
+                               .first_column = gsv_malloc(4, 4),
+                               .row_ptr = gsv_malloc(4, 8),
+                               .rows = gsv_malloc(5, 4)};
     REQUIRE(structure.first_column && structure.row_ptr && structure.rows);
     memcpy(structure.first_column, (int32_t[]){0, 1, 2, 3}, 4 * sizeof(int32_t));
     memcpy(structure.row_ptr, (int64_t[]){0, 3, 4, 5}, 4 * sizeof(int64_t));
