@@ -249,6 +249,12 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
         "prepared: %.2f ms pattern compared, %.2f plan copied, %.2f numbers checked, moved and inverted, "
         "%.2f nodes placed\n",
         factor->check_ms, device->plan_ms, device->values_ms, device->form_ms);
-    gsv_text_add(text, "inverted in parts: %lld supernodes; kept for substitution: %lld\n",
-                 (long long)device->divided, (long long)device->substituted);
+    const gsv_split_report *split = &factor->split;
+    if (split->supernodes > 0)
+        gsv_text_add(text,
+                     "split: %lld ill-conditioned supernodes, into %lld, for %d levels and %lld update rows "
+                     "more; planned "
+                     "%lld times, the last time for it in %.2f ms\n",
+                     (long long)split->supernodes, (long long)split->slices, (int)split->levels,
+                     (long long)split->updates, (long long)factor->plans, split->ms);
 }

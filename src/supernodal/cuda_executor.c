@@ -321,6 +321,7 @@ const gsv_executor gsv_cuda_executor = {
     .prepare = gsv_cuda_prepare,
     .refresh = gsv_cuda_refresh,
     .release = gsv_cuda_release,
+    .expire = gsv_cuda_expire,
     .is_capturing = is_capturing,
     .handle_destroy = gsv_cuda_handle_destroy,
     .workspace_create = gsv_cuda_workspace_create,

@@ -426,27 +426,31 @@ static void free_one(gsv_cuda_factor *device) {
     gsv_free(device);
 }
 
-/* A graph that was captured with the factor reads its memory: until the end, and finds by the stamps that it is older
- * than what the factor has become, so that it stores NaN. Without one, nobody does. */
-static gpusolve_status retire(gpusolve_factor *factor, gsv_cuda_factor **retired, gsv_message *message) {
-    gsv_cuda_factor *old = factor->prepared;
-    factor->prepared = NULL;
-    *retired = old;
-    if (!old)
-        return GPUSOLVE_OK;
-    if (!factor->captured) {
-        *retired = old->retired;
-        free_one(old);
-        return GPUSOLVE_OK;
-    }
-    gsv_stamp *stamps[] = {&old->form.stamp, &old->many.stamp};
+gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message) {
+    gsv_cuda_factor *device = factor->prepared;
+    gsv_stamp *stamps[] = {&device->form.stamp, &device->many.stamp};
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < 2 && error == cudaSuccess; k++)
         if (stamps[k]->at) {
             stamps[k]->value++;
             error = gsv_cuda_fill((void *)stamps[k]->at, &stamps[k]->value, sizeof stamps[k]->value);
         }
-    return gsv_cuda_check(error, "retiring an earlier plan's memory", message);
+    return gsv_cuda_check(error, "telling graphs that their factor is another", message);
+}
+
+/* What there is of an earlier plan. A graph that was captured with it reads its memory, to the end, and stores NaN. */
+static gpusolve_status retire(gpusolve_factor *factor, gsv_cuda_factor **retired, gsv_message *message) {
+    gsv_cuda_factor *old = factor->prepared;
+    gpusolve_status status = GPUSOLVE_OK;
+    *retired = old;
+    if (old && factor->captured)
+        status = gsv_cuda_expire(factor, message);
+    if (old && !factor->captured) {
+        *retired = old->retired;
+        free_one(old);
+    }
+    factor->prepared = NULL;
+    return status;
 }
 
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,

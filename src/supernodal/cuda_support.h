@@ -101,6 +101,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data, gsv_cuts *cuts);
 void gsv_cuda_release(gpusolve_factor *factor);
+gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message);
 
 /* cuda_upload.c: fill all panels; trusted [nsuper] [host] says which triangles are inverted, as in gsv_wide_panel, and, if
  * some are not, cuts->at where their supernodes must be cut, by gsv_wide_batch.finer: then the panels on the device are no

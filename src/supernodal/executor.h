@@ -150,6 +150,8 @@ typedef struct gsv_executor {
     gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data, gsv_cuts *cuts);
     void (*release)(gpusolve_factor *factor); /* frees factor->prepared, NULL accepted */
+    /* From now on a graph that was captured with the factor stores NaN. NULL: there are none. */
+    gpusolve_status (*expire)(gpusolve_factor *factor, gsv_message *message);
     /* Is the handle's stream being captured into a graph? NULL: it never is. */
     gpusolve_status (*is_capturing)(gpusolve_handle *handle, int *capturing);
     /* Free handle->scratch; NULL where the executor keeps nothing with a handle. */

@@ -401,7 +401,9 @@ static gpusolve_status make_again(gpusolve_handle *handle, const gpusolve_factor
     *m.made = *selection;
     memset(m.made->part, 0, sizeof m.made->part);
     m.made->in = m.made->between = m.made->out = (gsv_row_list){0};
-    const gpusolve_status status = fill_selection(&m);
+    gpusolve_status status = fill_selection(&m);
+    for (int p = 0; selection->captured && p < selection->parts && !status; p++)
+        status = selection->executor->expire(selection->part[p].factor, &handle->message);
     if (status) {
         empty_selection(m.made);
         gsv_free(m.made);

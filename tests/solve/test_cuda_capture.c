@@ -9,7 +9,6 @@
 #include <cuda_runtime_api.h>
 
 #include "memory.h"
-#include "supernodal/stream.h"
 
 enum { COLUMNS = 9, MANY = 40, STREAMS = 4 };
 
@@ -76,15 +75,32 @@ static void check_capture(const char *spec) {
     free(expected.values);
 }
 
+/* Capture one solve of L x = b; the status that it had. */
+static gpusolve_status capture(problem *p, gpusolve_workspace *workspace, const gpusolve_dense *b,
+                               const gpusolve_dense *x, cudaStream_t stream, cudaGraphExec_t *exec) {
+    cudaGraph_t graph = NULL;
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+    const gpusolve_status status = gpusolve_solve(p->handle, p->factor, workspace, GPUSOLVE_L, b, x);
+    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+    REQUIRE(cudaGraphInstantiate(exec, graph, 0) == cudaSuccess);
+    cudaGraphDestroy(graph);
+    return status;
+}
+
+/* Launch it: x on the host. */
+static void replay(cudaGraphExec_t exec, cudaStream_t stream, const gpusolve_dense *device_x,
+                   const gpusolve_dense *x) {
+    CHECK(device_fill(device_x->values, 0, testing_block_bytes(x)) == 0);
+    CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(device_read(x->values, device_x->values, testing_block_bytes(x)) == 0);
+}
+
 /*
- * Numbers with which the widest triangle cannot be inverted whole, in the place of ones with which it can: a
+ * Numbers with which the widest triangle must be split, if `split`, in the place of ones with which it can be inverted: a
  * graph that was captured before must not give a wrong answer, and a workspace from before must give the
- * right one. growth: of that inverse; divided, kept: supernodes that come of it, and where there are none, or none is
- * kept and the upper tree is a stream, the graph's answer is right.
+ * right one, once it has been laid out anew. growth: of that inverse.
  */
-static void check_refresh(const char *spec, double growth, int divided, int kept, int64_t columns,
-                          int is_stream) {
-    const int is_right = kept == 0 && (divided == 0 || is_stream);
+static void check_refresh(const char *spec, double growth, int split, int64_t columns) {
     testing_in("refresh of %s, growth %g, %lld columns", spec, growth, (long long)columns);
     problem p = {0};
     open_problem(&p, spec);
@@ -95,61 +111,71 @@ static void check_refresh(const char *spec, double growth, int divided, int kept
             widest = s;
     const int nc = super[widest + 1] - super[widest], nr = pi[widest + 1] - pi[widest];
     double *panel = (double *)p.l->x + px[widest];
+    double *before = malloc((size_t)nc * (size_t)nr * sizeof *before);
+    REQUIRE(before);
+    memcpy(before, panel, (size_t)nc * (size_t)nr * sizeof *before);
 
     const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, columns, 0);
     const gpusolve_dense x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, columns, 0);
     const gpusolve_dense expected = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, p.n, columns, 0);
     testing_fill(&b, 7);
     const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
-    gpusolve_workspace *workspace = NULL;
+    gpusolve_workspace *workspace = NULL, *other = NULL;
     cudaStream_t stream = NULL;
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t exec = NULL;
+    cudaGraphExec_t old = NULL, refused = NULL, new = NULL;
+    gpusolve_info info = {.size = sizeof info};
     REQUIRE(gpusolve_workspace_create(p.handle, p.factor, columns, &workspace) == GPUSOLVE_OK);
     REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
     CHECK_STATUS(gpusolve_set_stream(p.handle, stream), GPUSOLVE_OK);
-    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
-    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_L, &device_b, &device_x),
-                 GPUSOLVE_OK);
-    REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
-    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+    CHECK_STATUS(capture(&p, workspace, &device_b, &device_x, stream, &old), GPUSOLVE_OK);
 
     for (int j = 0; j < nc; j++)
         for (int i = j + 1; i < nc; i++)
             panel[i + (int64_t)j * nr] = -(pow(growth, 1.0 / nc) - 1) * panel[i + (int64_t)i * nr];
     CHECK_STATUS(gpusolve_cholmod_refresh(p.handle, p.factor, p.l), GPUSOLVE_OK);
-    char text[8192], summary[128];
-    CHECK_STATUS(gpusolve_factor_summary(p.handle, p.factor, text, sizeof text, NULL), GPUSOLVE_OK);
-    snprintf(summary, sizeof summary, "inverted in parts: %d supernodes; kept for substitution: %d\n",
-             divided, kept);
-    CHECK(strstr(text, summary) != NULL);
-    CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
-    CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
-    for (int64_t j = 0; j < columns; j++)
-        for (int32_t i = super[widest]; i < super[widest + 1]; i++)
-            CHECK(isnan(((double *)x.values)[j * p.n + i]) == !is_right);
+    CHECK_STATUS(gpusolve_factor_info(p.handle, p.factor, columns, &info), GPUSOLVE_OK);
+    CHECK(info.plans == 1 + split && info.split_supernodes == split);
+    CHECK(info.split_slices >= 2 * split &&
+          info.supernodes == (int64_t)p.l->nsuper + info.split_slices - split);
+    replay(old, stream, &device_x, &x);
+    CHECK(count_nans(&x) == (split ? p.n * columns : 0));
+
+    /* inside a capture nothing can be laid out anew */
+    CHECK_STATUS(capture(&p, workspace, &device_b, &device_x, stream, &refused),
+                 split ? GPUSOLVE_INVALID_ARGUMENT : GPUSOLVE_OK);
+    CHECK(!split || strstr(gpusolve_last_error(p.handle), "planned the factor again") != NULL);
 
     /* L x = b with the numbers there are now, by the workspace from before and by one from now */
     CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_L, &b, &x), GPUSOLVE_OK);
-    gpusolve_workspace_destroy(workspace);
-    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, columns, &workspace) == GPUSOLVE_OK);
-    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, workspace, GPUSOLVE_L, &b, &expected), GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(p.handle, p.factor, columns, &other) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, other, GPUSOLVE_L, &b, &expected), GPUSOLVE_OK);
     CHECK(testing_same_bits(&x, 0, &expected, 0, columns));
-    for (int64_t k = 0; k < p.n * columns; k++)
-        CHECK(isfinite(((double *)x.values)[k]));
-    if (is_right) {
-        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
-        CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
-        CHECK(testing_same_bits(&x, 0, &expected, 0, columns));
-    }
+    CHECK(count_nans(&x) == 0);
+    replay(old, stream, &device_x, &x);
+    CHECK(split ? count_nans(&x) == p.n * columns : testing_same_bits(&x, 0, &expected, 0, columns));
+    CHECK_STATUS(capture(&p, workspace, &device_b, &device_x, stream, &new), GPUSOLVE_OK);
+    replay(new, stream, &device_x, &x);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, columns));
 
-    cudaGraphExecDestroy(exec);
-    cudaGraphDestroy(graph);
+    /* the old numbers: what was split stays so */
+    memcpy(panel, before, (size_t)nc * (size_t)nr * sizeof *before);
+    CHECK_STATUS(gpusolve_cholmod_refresh(p.handle, p.factor, p.l), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_factor_info(p.handle, p.factor, columns, &info), GPUSOLVE_OK);
+    CHECK(info.plans == 1 + split);
+    CHECK_STATUS(gpusolve_solve(p.handle, p.factor, other, GPUSOLVE_L, &b, &expected), GPUSOLVE_OK);
+    replay(new, stream, &device_x, &x);
+    CHECK(testing_same_bits(&x, 0, &expected, 0, columns));
+
+    cudaGraphExecDestroy(old);
+    cudaGraphExecDestroy(refused);
+    cudaGraphExecDestroy(new);
     gpusolve_workspace_destroy(workspace);
+    gpusolve_workspace_destroy(other);
     close_problem(&p);
     cudaStreamDestroy(stream);
     device_delete(device_b.values);
     device_delete(device_x.values);
+    free(before);
     free(b.values);
     free(x.values);
     free(expected.values);
@@ -234,7 +260,7 @@ static void check_summary(const char *spec) {
         CHECK(sscanf(line, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld", &tiny, &small,
                      &wide) == 3);
     CHECK(tiny + small + wide == (long long)p.l->nsuper && wide > 0);
-    CHECK(strstr(text, "inverted in parts: 0 supernodes; kept for substitution: 0\n") != NULL);
+    CHECK(strstr(text, "split: ") == NULL);
     close_problem(&p);
 }
 
@@ -247,23 +273,13 @@ int main(void) {
     check_capture("grid2d:60");
     check_capture("grid3d:14");
     check_summary("grid3d:14");
-    const int64_t least = gsv_stream_block_least;
-    gsv_stream_block_least = INT64_MAX; /* level by level, up to sixteen */
-    for (int64_t columns = COLUMNS; columns <= MANY; columns += MANY - COLUMNS) {
-        check_refresh("grid3d:14", 30, 0, 0, columns, 0); /* well-conditioned no longer, but whole */
-        check_refresh("grid3d:14", 1e4, 1, 0, columns, 0);
-        check_refresh("grid3d:14", 1e60, 0, 1, columns, 0);
-    }
-    gsv_stream_block_least = least;
-    for (
-        int k = 0; k < 4;
-        k++) { /* the upper tree as a stream of each kind; more than eight are tasks forward, or two groups */
-        static const int64_t columns[] = {1, 5, 9, 9};
-        const char *spec = columns[k] > 8 ? "grid3d:14" : "grid3d:26";
-        gsv_stream_side = k == 2 ? 1 : GSV_SIDE;
-        check_refresh(spec, 30, 0, 0, columns[k], 1);
-        check_refresh(spec, 1e4, 1, 0, columns[k], k != 2);
-        check_refresh(spec, 1e60, 0, 1, columns[k], 1);
+    /* one column, a block, groups side by side, tasks */
+    static const int64_t columns[] = {1, 5, COLUMNS, MANY};
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+        const char *spec = columns[k] >= COLUMNS ? "grid3d:14" : "grid3d:26";
+        check_refresh(spec, 30, 0, columns[k]); /* well-conditioned no longer, but whole */
+        check_refresh(spec, 1e4, 1, columns[k]);
+        check_refresh(spec, 1e60, 1, columns[k]);
     }
     check_two_factors("grid2d:120", "grid2d:12");
     check_streams("grid3d:14");
