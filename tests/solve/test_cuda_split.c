@@ -169,6 +169,53 @@ static void check_memory(void) {
     random_factor_free(&f);
 }
 
+/* An interior-point run: thirty refreshes, ever worse numbers, a few plans. */
+static void check_sequence(const char *grid) {
+    cholmod_common common;
+    cholmod_start(&common);
+    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 2);
+    gpusolve_factor *factor = NULL;
+    gpusolve_info info = {.size = sizeof info};
+    for (int step = 0; step < 30; step++) {
+        char spec[64];
+        snprintf(spec, sizeof spec, "sequence:%d:%s", step, grid);
+        testing_in("%s", spec);
+        cholmod_sparse *a = testing_load(spec, &common);
+        REQUIRE(a);
+        cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, &common);
+        REQUIRE(l);
+        if (!factor)
+            REQUIRE(gpusolve_cholmod_import(handle, l, &factor) == GPUSOLVE_OK);
+        else
+            CHECK_STATUS(gpusolve_cholmod_refresh(handle, factor, l), GPUSOLVE_OK);
+        const int64_t n = (int64_t)l->n;
+        const gpusolve_dense b = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, 1, 0),
+                             x = testing_block(GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, n, 1, 0);
+        double complex *right = malloc((size_t)n * sizeof *right), *left = malloc((size_t)n * sizeof *left);
+        REQUIRE(right && left);
+        testing_fill(&b, (uint64_t)step);
+        CHECK_STATUS(gpusolve_solve(handle, factor, NULL, GPUSOLVE_A, &b, &x), GPUSOLVE_OK);
+        for (int64_t i = 0; i < n; i++) {
+            right[i] = testing_get(&b, i, 0);
+            left[i] = testing_get(&x, i, 0);
+        }
+        CHECK_BELOW(testing_backward_error(a, testing_sparse_norm(a), left, right), 1e-14);
+        free(right);
+        free(left);
+        free(b.values);
+        free(x.values);
+        cholmod_free_factor(&l, &common);
+        cholmod_free_sparse(&a, &common);
+    }
+    CHECK_STATUS(gpusolve_factor_info(handle, factor, 1, &info), GPUSOLVE_OK);
+    printf("%s: %d plans, %d supernodes split into %d\n", grid, (int)info.plans, (int)info.split_supernodes,
+           (int)info.split_slices);
+    CHECK(info.plans <= 6);
+    gpusolve_factor_destroy(factor);
+    gpusolve_destroy(handle);
+    cholmod_finish(&common);
+}
+
 /* ------------------------------------------------------------------------------------------ selections --- */
 
 static void check_selection(void) {
@@ -337,6 +384,8 @@ int main(void) {
     }
     for (uint64_t seed = 1; seed <= (few ? 6 : 24); seed++)
         check_refreshes(7 * seed);
+    check_sequence("grid2d:60");
+    check_sequence(few ? "grid3d:12" : "grid3d:18");
     check_memory();
     check_selection();
     check_faults(few);
