@@ -107,8 +107,8 @@ gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t n
     l.lanes = l.inverse > 2 * GSV_BATCH_BYTES ? 1 : l.slots < GSV_MOST_LANES ? l.slots : GSV_MOST_LANES;
     l.lists = l.slots * l.raw;
     l.lane = l.lists + l.slots * round_up(GSV_LIST_BYTES);
-    l.trusted = l.lane + l.lanes * (l.inverse + l.sums);
-    l.cut = l.trusted + nsuper * (int64_t)sizeof(int32_t);
+    l.k = l.lane + l.lanes * (l.inverse + l.sums);
+    l.cut = l.k + nsuper * (int64_t)sizeof(float);
     l.bytes = l.cut + n;
     return l;
 }
@@ -137,7 +137,7 @@ gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_d
         p->lanes[k].inverse = base + l->lane + k * l->inverse;
         p->lanes[k].sums = (double *)(base + l->lane + l->lanes * l->inverse + k * l->sums);
     }
-    p->trusted = (int32_t *)(base + l->trusted);
+    p->k = (float *)(base + l->k);
     p->cut = (uint8_t *)(base + l->cut);
     return wide ? gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message)
                 : GPUSOLVE_OK;

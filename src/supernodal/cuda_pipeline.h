@@ -58,8 +58,8 @@ typedef struct gsv_pipeline {
     gsv_batch_counts counts[GSV_MOST_SLOTS + 1];
     void *room; /* [device] one allocation, which the slots' and lanes' memory is in; NULL: none */
     int64_t room_bytes;
-    /* [device] of one call, in that room too: gsv_wide_panel.trusted [nsuper], and .cut [n] */
-    int32_t *trusted;
+    /* [device] of one call, in that room too: gsv_wide_panel.k [nsuper], and .cut [n] */
+    float *k;
     uint8_t *cut;
 } gsv_pipeline;
 
@@ -67,7 +67,7 @@ typedef struct gsv_pipeline {
 typedef struct gsv_room {
     int slots, lanes;
     int64_t raw, inverse, sums; /* of one slot, of one lane; the first slot's begins at 0 */
-    int64_t lists, lane, trusted, cut,
+    int64_t lists, lane, k, cut,
         bytes; /* where all slots' lists begin, the lanes' memory, what is said of triangles, and its end */
 } gsv_room;
 

@@ -4,9 +4,11 @@
  */
 #include "../memory.h"
 #include "../recording.h"
+#include "../trsm/cuda_panel_inverse.h"
 #include "cuda_support.h"
 #include "many_order.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Panels of so many times the L2 cache of an H200 pass as fast, for one right-hand side, if they are like everything
@@ -228,6 +230,52 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
                           "copying D to the device", message);
 }
 
+/*
+ * How much finer than it need be a supernode is cut when a refresh has made that necessary. A sequence of refreshes, of an
+ * interior-point method say, makes triangles worse step by step. So what a triangle's k has grown by since the last values
+ * is taken to go on for STEPS refreshes more, within limits. A jump says nothing of what is to come.
+ */
+static float finer_than_needed(float now, float before) {
+    enum { STEPS = 5 };
+    static const double MOST = 16, JUMP = 4;
+    const double growth = fabs((double)now) / (double)before;
+    if (!(growth <= JUMP))
+        return (float)GSV_FINER;
+    const double finer = pow(growth, STEPS);
+    return (float)(finer < GSV_FINER ? GSV_FINER : finer > MOST ? MOST : finer);
+}
+
+/* The cuts for the values of a refresh, k [nsuper], and for those to come: sent again, for the device finds them. */
+static gpusolve_status find_cuts_ahead(gpusolve_handle *handle, gpusolve_factor *factor,
+                                       gsv_cuda_factor *device, const gpusolve_factor_data *data, float *k,
+                                       gsv_cuts *cuts, int *touched) {
+    const size_t nsuper = (size_t)factor->plan.l.nsuper;
+    float *finer = gsv_malloc(nsuper, sizeof *finer);
+    if (!finer)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    for (size_t s = 0; s < nsuper; s++)
+        finer[s] = finer_than_needed(k[s], device->k[s]);
+    gsv_cuts_free(cuts);
+    const gpusolve_status status = gsv_cuda_upload(handle, factor, device, data, finer, k, cuts, touched);
+    gsv_free(finer);
+    return status;
+}
+
+/* D and what follows from the triangles, which are all inverted. */
+static gpusolve_status place_values(gpusolve_factor *factor, gsv_cuda_factor *device,
+                                    const gpusolve_factor_data *data, const float *k, int32_t *parts, void *d,
+                                    gsv_message *message) {
+    const gsv_plan *plan = &factor->plan;
+    gpusolve_status status = copy_d(factor, device, data, d, message);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int wide = !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s));
+        parts[s] = wide && k[s] <= GSV_WELL_LIMIT ? 1 + GSV_WELL_CONDITIONED : 1;
+    }
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_place_nodes(factor, device, parts, message);
+    return status;
+}
+
 /* All panels and D, as gsv_cuda_upload says. Memory is asked for before the first number changes. */
 static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *factor, gsv_cuda_factor *device,
                                    const gpusolve_factor_data *data, gsv_cuts *cuts, int *touched) {
@@ -235,19 +283,26 @@ static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *fac
         return GPUSOLVE_OK;
     const double start = gsv_milliseconds();
     const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
-    int32_t *trusted = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *trusted);
+    const size_t nsuper = (size_t)factor->plan.l.nsuper;
+    float *k = gsv_malloc(nsuper, sizeof *k);
+    int32_t *parts = gsv_malloc(nsuper, sizeof *parts);
     void *d = factor->has_d ? gsv_malloc((size_t)l.size[D], 1) : NULL;
     gpusolve_status status =
-        trusted && (d || !factor->has_d)
-            ? gsv_cuda_upload(handle, factor, device, data, factor->finer, trusted, cuts, touched)
+        k && parts && (d || !factor->has_d)
+            ? gsv_cuda_upload(handle, factor, device, data, NULL, k, cuts, touched)
             : gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    const int whole = status == GPUSOLVE_OK && !cuts->at;
-    if (whole)
-        status = copy_d(factor, device, data, d, &handle->message);
+    if (status == GPUSOLVE_OK && cuts->at && device->k)
+        status = find_cuts_ahead(handle, factor, device, data, k, cuts, touched);
     const double filled = gsv_milliseconds();
-    if (whole && status == GPUSOLVE_OK)
-        status = gsv_cuda_place_nodes(factor, device, trusted, &handle->message);
-    gsv_free(trusted);
+    if (status == GPUSOLVE_OK && !cuts->at)
+        status = place_values(factor, device, data, k, parts, d, &handle->message);
+    if (status == GPUSOLVE_OK && !cuts->at) {
+        gsv_free(device->k);
+        device->k = k;
+    } else {
+        gsv_free(k);
+    }
+    gsv_free(parts);
     gsv_free(d);
     device->values_ms = filled - start;
     device->form_ms = gsv_milliseconds() - filled;
@@ -421,20 +476,21 @@ static void free_one(gsv_cuda_factor *device) {
     }
     gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);
+    gsv_free(device->k);
     gsv_free(device->in_parts);
     gsv_free(device->form.passes);
     gsv_free(device);
 }
 
+/* Every number that a sweep multiplies by becomes NaN, and so does every number that it computes. D and the panels stand at
+ * the end of the factor's memory. */
 gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message) {
-    gsv_cuda_factor *device = factor->prepared;
-    gsv_stamp *stamps[] = {&device->form.stamp, &device->many.stamp};
-    cudaError_t error = cudaSuccess;
-    for (int k = 0; k < 2 && error == cudaSuccess; k++)
-        if (stamps[k]->at) {
-            stamps[k]->value++;
-            error = gsv_cuda_fill((void *)stamps[k]->at, &stamps[k]->value, sizeof stamps[k]->value);
-        }
+    const gsv_cuda_factor *device = factor->prepared;
+    char *first = (char *)(device->plan.d ? device->plan.d : device->plan.panels);
+    const int64_t bytes = (char *)device->memory + device->bytes - first;
+    cudaError_t error = bytes > 0 ? cudaMemset(first, 0xff, (size_t)bytes) : cudaSuccess;
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(cudaStreamLegacy);
     return gsv_cuda_check(error, "telling graphs that their factor is another", message);
 }
 

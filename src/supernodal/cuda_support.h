@@ -28,6 +28,7 @@ typedef struct gsv_cuda_factor {
     int many_fits;                /* the device can run the kernels for many right-hand sides */
     int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
     int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_wide_panel.parts */
+    float *k;                     /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
     int placed;                   /* the nodes on the device say so */
     uint8_t *in_parts; /* [nsuper] so many parts, if a triangle of block rows is inverted in parts; 0 */
     int lists_are_old; /* the streams on the device are for others */
@@ -103,13 +104,15 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
 void gsv_cuda_release(gpusolve_factor *factor);
 gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message);
 
-/* cuda_upload.c: fill all panels; trusted [nsuper] [host] says which triangles are inverted, as in gsv_wide_panel, and, if
- * some are not, cuts->at where their supernodes must be cut, by gsv_wide_batch.finer: then the panels on the device are no
- * factor. Numbers that are no good are refused. Unless touched is NULL, no number on the device changes before all are known to be good, and then
- * *touched is set; else what there is on the device is no factor if this fails. */
+/* cuda_upload.c: fill all panels. k [nsuper] [host] says how well-conditioned the triangles are, and which are inverted, as
+ * in gsv_wide_panel; if some are not, cuts->at says where their supernodes must be cut: then the panels on the device are
+ * no factor. finer: NULL, or [nsuper] of each supernode: gsv_wide_panel.finer, and supernodes are cut that would not be
+ * trusted so, too. Numbers that are no good are refused. Unless touched is NULL, no number on the device changes
+ * before all are known to be good, and then *touched is set; else what there is on the device is no factor if this
+ * fails. */
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                gsv_cuda_factor *device, const gpusolve_factor_data *data, double finer,
-                                int32_t *trusted, gsv_cuts *cuts, int *touched);
+                                gsv_cuda_factor *device, const gpusolve_factor_data *data, const float *finer,
+                                float *k, gsv_cuts *cuts, int *touched);
 /* Device memory that an upload uses, in bytes. It is given back. */
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);

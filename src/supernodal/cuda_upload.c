@@ -40,7 +40,7 @@ typedef struct upload {
     const gpusolve_factor_data *data;
     const gsv_upload_plan *way;
     int slots, lanes, pieces; /* pieces: of a chunk */
-    double finer;             /* gsv_wide_batch.finer */
+    const float *finer;       /* [nsuper] of slices, and an eager search for cuts; or NULL */
     int64_t number, chunks;
     _Atomic int64_t taken, passed; /* pieces, chunks */
     _Atomic int64_t listed;        /* batches */
@@ -143,7 +143,7 @@ static void list_panels(upload *u, int64_t index) {
     gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
     const gsv_lane *lane = &u->p->lanes[index % u->lanes];
     char *lists = u->p->lists[index % GSV_HOST_LISTS];
-    int32_t *const trusted = u->p->trusted;
+    float *const k = u->p->k;
     wait_for(u, &u->listed, index);            /* in order, so that the count says which are there */
     if (index >= GSV_HOST_LISTS && !u->failed) /* the lists that were there have been copied */
         cudaEventSynchronize(u->p->slots[(index - GSV_HOST_LISTS) % u->slots].arrived);
@@ -161,15 +161,16 @@ static void list_panels(upload *u, int64_t index) {
                           .packed = (void *)u->device->plan.panels,
                           .inverse = lane->inverse,
                           .sums = lane->sums,
-                          .finer = u->finer};
+                          .eager = u->finer != NULL};
     for (int32_t s = batch->first; s < batch->last; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         const int64_t from = u->way->start[s] - batch->begin, to = plan->tiles->panel_ptr[s];
         uint8_t *const cut = u->p->cut + plan->l.first_column[s];
+        const float finer = u->finer ? u->finer[s] : (float)GSV_FINER;
         if (gsv_is_narrow(nr, nc)) {
-            *narrow++ = (gsv_narrow_panel){from, to, trusted + s, cut, nr, nc};
+            *narrow++ = (gsv_narrow_panel){from, to, k + s, cut, nr, nc, finer};
         } else {
-            *wide++ = (gsv_wide_panel){from, to, inverse, sums, trusted + s, cut, nr, nc};
+            *wide++ = (gsv_wide_panel){from, to, inverse, sums, k + s, cut, nr, nc, finer};
             inverse += gsv_wide_inverse(nc);
             sums += GSV_WIDE_SUMS * (int64_t)nc;
         }
@@ -207,7 +208,7 @@ static cudaError_t invert_narrow(const upload *u, const gsv_batch_slot *slot, in
     cudaError_t error = cudaStreamWaitEvent(stream, slot->arrived, 0);
     if (error == cudaSuccess)
         error = gsv_invert_narrow(u->factor->dtype, (const gsv_narrow_panel *)slot->lists, count, slot->raw,
-                                  (void *)u->device->plan.panels, u->finer, stream);
+                                  (void *)u->device->plan.panels, u->finer != NULL, stream);
     return error;
 }
 
@@ -361,16 +362,15 @@ static gpusolve_status run(upload *u) {
                : gsv_fail(u->message, GPUSOLVE_NOT_FINITE, "data->x: held a NaN or an infinity, for a time");
 }
 
-/* Which triangles are not trusted, and where they must be cut. */
-static gpusolve_status read_cuts(const gsv_pipeline *p, const gsv_plan *plan, int32_t *trusted,
-                                 gsv_cuts *cuts, gsv_message *message) {
+/* How well-conditioned the triangles are, and where they must be cut. */
+static gpusolve_status read_cuts(const gsv_pipeline *p, const gsv_plan *plan, float *k, gsv_cuts *cuts,
+                                 gsv_message *message) {
     /* to pageable memory: it is there when the call returns */
-    cudaError_t error =
-        cudaMemcpy(trusted, p->trusted, (size_t)plan->l.nsuper * sizeof *trusted, cudaMemcpyDeviceToHost);
-    int good = 1;
+    cudaError_t error = cudaMemcpy(k, p->k, (size_t)plan->l.nsuper * sizeof *k, cudaMemcpyDeviceToHost);
+    int trusted = 1;
     for (int32_t s = 0; s < plan->l.nsuper && error == cudaSuccess; s++)
-        good &= trusted[s] != 0;
-    if (!good) {
+        trusted &= k[s] > 0;
+    if (!trusted) {
         cuts->at = gsv_malloc((size_t)plan->l.n, sizeof *cuts->at);
         if (!cuts->at)
             return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
@@ -380,8 +380,8 @@ static gpusolve_status read_cuts(const gsv_pipeline *p, const gsv_plan *plan, in
 }
 
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                gsv_cuda_factor *device, const gpusolve_factor_data *data, double finer,
-                                int32_t *trusted, gsv_cuts *cuts, int *touched) {
+                                gsv_cuda_factor *device, const gpusolve_factor_data *data, const float *finer,
+                                float *k, gsv_cuts *cuts, int *touched) {
     const gsv_plan *plan = &factor->plan;
     gsv_message *message = &handle->message;
     const int64_t number = (int64_t)gsv_dtype_bytes(factor->dtype);
@@ -429,10 +429,10 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
         status = run(&u);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
-    for (int k = 0; k < room.lanes && status == GPUSOLVE_OK; k++)
-        status = gsv_cuda_check(cudaStreamSynchronize(p->lanes[k].stream), "preparing the panels", message);
+    for (int lane = 0; lane < room.lanes && status == GPUSOLVE_OK; lane++)
+        status = gsv_cuda_check(cudaStreamSynchronize(p->lanes[lane].stream), "preparing the panels", message);
     if (status == GPUSOLVE_OK)
-        status = read_cuts(p, plan, trusted, cuts, message);
+        status = read_cuts(p, plan, k, cuts, message);
     gsv_pipeline_close(p);
     gsv_free((void *)u.claimed);
     return status;

@@ -46,7 +46,6 @@ struct gpusolve_factor {
     gsv_plan plan;
     int64_t plans; /* how often it was planned: workspaces and selections are of one plan */
     gsv_split_report split;
-    double finer; /* for the next cuts: gsv_wide_batch.finer (../trsm/cuda_panel_inverse.h) */
     int captured; /* some graph has a solve with it; set with gsv_mark_captured() */
     /* the executor's: values (and index maps) where the backend wants them; NULL: a refresh has lost them */
     void *prepared;

@@ -96,9 +96,6 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
     return status;
 }
 
-enum { REFRESHED_FINER = 4, MOST_FINER = 64 };
-static const double FINER = 1.02;
-
 static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                    const gpusolve_factor_data *data) {
     double start = gsv_milliseconds();
@@ -110,7 +107,6 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
     factor->dtype = data->dtype;
     factor->has_d = gsv_import_has_d(data);
     factor->plans = 1;
-    factor->finer = FINER;
     if (!handle->executor->checks_numbers)
         status = gsv_import_check_values(data, &factor->plan, handle->pool, &handle->message);
     factor->check_ms = gsv_milliseconds() - planned;
@@ -118,7 +114,6 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
         status = prepare(handle, factor, data, &cuts);
     factor->plan_ms = planned - start;
     factor->prepare_ms = gsv_milliseconds() - planned;
-    factor->finer = REFRESHED_FINER;
     if (status) {
         handle->executor->release(factor);
         gsv_plan_free(&factor->plan);
@@ -179,8 +174,6 @@ static gpusolve_status new_values(gpusolve_handle *handle, gpusolve_factor *fact
         return status;
     factor->unusable = 1; /* unless this ends well */
     factor->split.ms = 0;
-    if (cuts.at && factor->finer < MOST_FINER)
-        factor->finer *= REFRESHED_FINER;
     return prepare(handle, factor, data, &cuts);
 }
 

@@ -49,8 +49,8 @@ cudaError_t gsv_invert_reserve(gpusolve_dtype dtype) {
 }
 
 cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batch, int64_t count,
-                              const void *raw, void *panels, double finer, cudaStream_t stream) {
-    return functions_of(dtype)->narrow(batch, count, raw, panels, finer, stream);
+                              const void *raw, void *panels, int eager, cudaStream_t stream) {
+    return functions_of(dtype)->narrow(batch, count, raw, panels, eager, stream);
 }
 
 cudaError_t gsv_invert_triangles(gpusolve_dtype dtype, const gsv_wide_batch *batch, cudaStream_t stream) {

@@ -21,9 +21,8 @@
  *
  * Cuts. The inverse of a diagonal block is the diagonal block of the inverse, so one inverse gives the k of every
  * block. From the first column on, each slice is as wide as the rule allows, so there are as few as possible, for
- * each waits for the one before it. The rule for slices divides the limits by `finer`: a little above one, so that
- * a slice passes when it is computed by itself; more for a factor whose numbers grow worse with each refresh, so
- * that it is not planned again with each. One column has k = 1.
+ * each waits for the one before it. The rule for slices divides the limits by `finer`, GSV_FINER or more: what two
+ * slices lose may add up, and numbers may get worse with the next refresh. One column has k = 1.
  */
 #ifndef GSV_CUDA_PANEL_INVERSE_H
 #define GSV_CUDA_PANEL_INVERSE_H
@@ -63,25 +62,29 @@ enum {
     GSV_INVERT_STAGES = GSV_INVERT_DOUBLE + GSV_INVERT_LEVELS
 };
 
+#define GSV_FINER 1.6
+
 /* One narrow panel of a batch: raw at `from`, the result at `to`, in numbers; it is packed in the same way.
- * *trusted [device] becomes 1, or 0: the panel is not written, and of cut [device] [nc], zeros before, the columns that
- * slices must begin with become 1. */
+ * *k [device] becomes k, or -k where the triangle is not trusted: then the panel is not written, and of cut [device]
+ * [nc], zeros before, the columns that slices must begin with become 1. They do, too, if the triangle is trusted, but
+ * would not be if it were a slice, and the batch is `eager`. */
 typedef struct gsv_narrow_panel {
     int64_t from, to;
-    int32_t *trusted;
+    float *k;
     uint8_t *cut;
     int32_t nr, nc;
+    float finer;
 } gsv_narrow_panel;
 
-/* One wide panel; its result is packed in tiles (panel_layout.h). Likewise; *trusted becomes 1, or
- * 1 + GSV_WELL_CONDITIONED if the triangle is that, or 0. */
+/* One wide panel; its result is packed in tiles (panel_layout.h). Likewise. */
 typedef struct gsv_wide_panel {
     int64_t from, to; /* numbers */
     int64_t inverse;  /* its room in `inverse`: gsv_wide_inverse(nc) numbers */
     int64_t sums;     /* its room in `sums`: GSV_WIDE_SUMS * nc */
-    int32_t *trusted;
+    float *k;
     uint8_t *cut;
     int32_t nr, nc;
+    float finer;
 } gsv_wide_panel;
 
 /* The wide panels of a batch. starts says which blocks of a launch are whose: prefix sums. */
@@ -95,7 +98,7 @@ typedef struct gsv_wide_batch {
     void *inverse;   /* numbers */
     double *sums;    /* numbers of type double, of all panels, and then one for each panel */
     double *k;       /* those */
-    double finer;    /* as said above */
+    int eager;
 } gsv_wide_batch;
 
 /* Room for the inverse of a triangle of nc columns: whole tiles. */
@@ -120,7 +123,7 @@ void gsv_wide_plan(const gsv_wide_panel *panels, int32_t *starts, gsv_wide_batch
 
 /* All narrow panels of a batch, one or two warps each. batch, raw, panels: [device]. */
 cudaError_t gsv_invert_narrow(gpusolve_dtype dtype, const gsv_narrow_panel *batch, int64_t count,
-                              const void *raw, void *panels, double finer, cudaStream_t stream);
+                              const void *raw, void *panels, int eager, cudaStream_t stream);
 
 /* All wide panels of a batch, in two steps. W and k of their triangles, and cuts, in 5 + 2 levels launches: `packed` is
  * left as it is. */
@@ -135,7 +138,7 @@ cudaError_t gsv_invert_reserve(gpusolve_dtype dtype);
 typedef struct gsv_invert_functions {
     cudaError_t (*reserve)(void);
     cudaError_t (*narrow)(const gsv_narrow_panel *batch, int64_t count, const void *raw, void *panels,
-                          double finer, cudaStream_t stream);
+                          int eager, cudaStream_t stream);
     cudaError_t (*triangles)(const gsv_wide_batch *batch, cudaStream_t stream);
     cudaError_t (*write)(const gsv_wide_batch *batch, cudaStream_t stream);
 } gsv_invert_functions;

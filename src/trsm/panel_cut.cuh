@@ -11,7 +11,7 @@
  * depends on b, too, and is computed for each b that is tried. A slice grows by doubling, and then its end is found by
  * bisection, to within a sixteenth of its width, which costs at most as many slices more in a hundred.
  *
- * Mapping: a block of threads for each panel of the batch, which ends at once where the triangle is trusted. Rows: a
+ * Mapping: a block of threads for each panel of the batch, which ends at once where no cut is wanted. Rows: a
  * lane each, thirty-two at a time, whose columns the warps share. Columns: a warp each. All sums have one order, so cuts
  * do not depend on timing. Synchronisation: barriers of the block. W and L come from L2 or memory, a few times each.
  */
@@ -136,7 +136,7 @@ template <typename T>
 __global__ void __launch_bounds__(CUT_THREADS) cut_kernel(const __grid_constant__ gsv_wide_batch batch) {
     __shared__ double partial[2][CUT_WARPS][33];
     const gsv_wide_panel p = batch.panels[blockIdx.x];
-    if (is_trusted(batch.k[blockIdx.x], p.nc, 1))
+    if (is_trusted(batch.k[blockIdx.x], p.nc, batch.eager ? p.finer : 1))
         return;
     double *sums = batch.sums + p.sums;
     slice_search<T> search{panel_view<T>(p, batch.raw, batch.inverse),
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(CUT_THREADS) cut_kernel(const __grid_constant_
                            sums + 2 * int64_t(p.nc),
                            sums + 3 * int64_t(p.nc),
                            partial,
-                           batch.finer,
+                           p.finer,
                            0,
                            0};
     while (search.first < p.nc) {

@@ -114,7 +114,7 @@ template <typename T> struct narrow_shape {
 template <typename T>
 __global__ void __launch_bounds__(narrow_shape<T>::THREADS)
     invert_narrow_kernel(const gsv_narrow_panel *batch, const T *__restrict__ raw, T *__restrict__ panels,
-                         double finer) {
+                         int eager) {
     enum { THREADS = narrow_shape<T>::THREADS };
     __shared__ T l1[GSV_NARROW_COLUMNS * NARROW_L1];
     __shared__ T work[THREADS * NARROW_W];
@@ -138,12 +138,13 @@ __global__ void __launch_bounds__(narrow_shape<T>::THREADS)
         if (i < THREADS) { /* the first rows */
             __syncwarp();  /* which have W */
             if (threadIdx.x < 32) {
-                const bool trusted = condition_warp(l1, work, p.nc, sums) <= GSV_INVERSION_LIMIT;
-                if (!trusted)
-                    cut_warp(l1, work, p.nc, GSV_INVERSION_LIMIT / finer, sums, p.cut);
+                const double k = condition_warp(l1, work, p.nc, sums), slice = GSV_INVERSION_LIMIT / p.finer;
+                const bool trusted = k <= GSV_INVERSION_LIMIT;
+                if (!trusted || (eager && !(k <= slice)))
+                    cut_warp(l1, work, p.nc, slice, sums, p.cut);
                 if (threadIdx.x == 0) {
                     is_trusted = trusted;
-                    *p.trusted = trusted;
+                    *p.k = float(trusted ? k : -k);
                 }
             }
             __syncthreads(); /* is_trusted is known */
@@ -160,11 +161,11 @@ __global__ void __launch_bounds__(narrow_shape<T>::THREADS)
 
 template <typename T>
 cudaError_t invert_narrow(const gsv_narrow_panel *batch, int64_t count, const void *raw, void *panels,
-                          double finer, cudaStream_t stream) {
+                          int eager, cudaStream_t stream) {
     if (count == 0)
         return cudaSuccess;
     invert_narrow_kernel<T><<<unsigned(count), narrow_shape<T>::THREADS, 0, stream>>>(
-        batch, static_cast<const T *>(raw), static_cast<T *>(panels), finer);
+        batch, static_cast<const T *>(raw), static_cast<T *>(panels), eager);
     return cudaGetLastError();
 }
 

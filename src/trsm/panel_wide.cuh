@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(PRODUCT_THREADS, product_shape<T>::BLOCKS)
     const double k = batch.k[own.index];
     const bool trusted = is_trusted(k, nc, 1);
     if (own.block == 0 && threadIdx.x == 0)
-        *own.p.trusted = !trusted ? 0 : k <= GSV_WELL_LIMIT ? 1 + GSV_WELL_CONDITIONED : 1;
+        *own.p.k = float(trusted ? k : -k);
     if (!trusted)
         return;
     T *packed = static_cast<T *>(batch.packed) + own.p.to;

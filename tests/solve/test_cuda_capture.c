@@ -139,6 +139,7 @@ static void check_refresh(const char *spec, double growth, int split, int64_t co
           info.supernodes == (int64_t)p.l->nsuper + info.split_slices - split);
     replay(old, stream, &device_x, &x);
     CHECK(count_nans(&x) == (split ? p.n * columns : 0));
+    CHECK_STATUS(gpusolve_workspace_check(p.handle, workspace), GPUSOLVE_OK);
 
     /* inside a capture nothing can be laid out anew */
     CHECK_STATUS(capture(&p, workspace, &device_b, &device_x, stream, &refused),

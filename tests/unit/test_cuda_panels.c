@@ -22,9 +22,9 @@ typedef struct panel {
     int nr, nc;
     double growth; /* 1: random and well-conditioned; else inv(L1) grows so much */
     int64_t from, to;
-    int64_t column;                    /* of its first column among all panels' */
-    int32_t trusted, well_conditioned; /* of the result, */
-    double k;                          /* of a wide one that is inverted */
+    int64_t column;     /* of its first column among all panels' */
+    int trusted;        /* the result says so, */
+    double k;           /* and this */
     const void *source; /* NULL, or where its numbers are: a slice of a panel of source_nr rows, */
     int64_t source_from;
     int source_nr, source_first; /* from this column on */
@@ -166,7 +166,7 @@ static double limit_of(int columns) {
     return columns >= GSV_LARGE_COLUMNS ? GSV_LARGE_LIMIT : GSV_INVERSION_LIMIT;
 }
 
-static void check_trusted(panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
+static void check_trusted(const panel *p, gpusolve_dtype dtype, const void *raw, const void *packed) {
     const int single = dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT;
     const double epsilon = single ? FLT_EPSILON : DBL_EPSILON;
     const int step = p->nc > 200 ? 7 : 1; /* not every row of a large one */
@@ -178,14 +178,10 @@ static void check_trusted(panel *p, gpusolve_dtype dtype, const void *raw, const
         worst = testing_worse(worst, error);
     }
     CHECK_BELOW(worst, 30);
-    if (gsv_is_narrow(p->nr, p->nc)) {
-        CHECK(!p->well_conditioned);
-        return;
-    }
     double *sizes = triangle_sizes(p, dtype, raw);
-    p->k = condition(sizes, sizes + (size_t)p->nc * (size_t)p->nc, p->nc, p->nc);
-    CHECK_BELOW(p->k, 1.001 * (p->well_conditioned ? GSV_WELL_LIMIT : limit_of(p->nc)));
-    CHECK(p->well_conditioned || p->k > 0.999 * GSV_WELL_LIMIT);
+    const double k = condition(sizes, sizes + (size_t)p->nc * (size_t)p->nc, p->nc, p->nc);
+    CHECK_BELOW(k, 1.001 * limit_of(p->nc));
+    CHECK_BELOW(fabs(p->k - k), 1e-3 * k);
     free(sizes);
 }
 
@@ -237,31 +233,32 @@ static int list_slices(const panel *p, const void *raw, const unsigned char *cut
 }
 
 typedef struct results {
-    int trusted, well, ill, beyond, split; /* panels; beyond the limit of small ones; that must be split */
-    int narrow_split;
+    int trusted, well, ill, beyond, split; /* panels; beyond the limit of small ones; that must be split, */
+    int narrow_split, ahead;               /* narrow ones; that need not be, yet */
 } results;
 
 /* All panels as one batch, twice, with the same bits; and then, unless they are slices, the slices of those that must be
  * split. */
-static void check_batch(gpusolve_dtype dtype, panel *panels, int count, double finer, results *found) {
+static void check_batch(gpusolve_dtype dtype, panel *panels, int count, double finer, int eager,
+                        results *found) {
     const size_t number = testing_bytes(dtype);
     int64_t raw_numbers = 0, packed_numbers = 0, inverse = 0, sums = 0, columns = 0;
     gsv_narrow_panel *narrow = calloc((size_t)count, sizeof *narrow);
     gsv_wide_panel *wide = calloc((size_t)count, sizeof *wide);
     int32_t *starts = calloc((size_t)GSV_INVERT_STAGES * ((size_t)count + 1), sizeof *starts);
-    int32_t *trusted = calloc((size_t)count, sizeof *trusted);
-    gsv_wide_batch batch = {.finer = finer};
+    float *k_of = calloc((size_t)count, sizeof *k_of);
+    gsv_wide_batch batch = {.eager = eager};
     int narrows = 0, slices = 0;
-    REQUIRE(narrow && wide && starts && trusted);
+    REQUIRE(narrow && wide && starts && k_of);
     for (int k = 0; k < count; k++) {
         panels[k].column = columns;
         columns += panels[k].nc;
     }
     unsigned char *cut = calloc((size_t)columns, 1);
     REQUIRE(cut);
-    int32_t *device_trusted = device_new(trusted, (size_t)count * sizeof *trusted);
+    float *device_k = device_new(k_of, (size_t)count * sizeof *k_of);
     unsigned char *device_cut = device_new(cut, (size_t)columns);
-    REQUIRE(device_trusted && device_cut);
+    REQUIRE(device_k && device_cut);
     for (int k = 0; k < count; k++) {
         panel *p = &panels[k];
         p->from = raw_numbers;
@@ -269,11 +266,12 @@ static void check_batch(gpusolve_dtype dtype, panel *panels, int count, double f
         raw_numbers += trapezoid(p);
         packed_numbers = p->to + packed_size(p);
         if (gsv_is_narrow(p->nr, p->nc)) {
-            narrow[narrows++] =
-                (gsv_narrow_panel){p->from, p->to, device_trusted + k, device_cut + p->column, p->nr, p->nc};
+            narrow[narrows++] = (gsv_narrow_panel){p->from, p->to, device_k + k, device_cut + p->column,
+                                                   p->nr,   p->nc, (float)finer};
         } else {
-            wide[batch.count++] = (gsv_wide_panel){
-                p->from, p->to, inverse, sums, device_trusted + k, device_cut + p->column, p->nr, p->nc};
+            wide[batch.count++] =
+                (gsv_wide_panel){p->from, p->to, inverse,     sums, device_k + k, device_cut + p->column,
+                                 p->nr,   p->nc, (float)finer};
             inverse += gsv_wide_inverse(p->nc);
             sums += GSV_WIDE_SUMS * (int64_t)p->nc;
         }
@@ -306,51 +304,54 @@ static void check_batch(gpusolve_dtype dtype, panel *panels, int count, double f
             batch.sums);
     CHECK(gsv_invert_reserve(dtype) == cudaSuccess);
     for (int round = 0; round < 2; round++) {
-        CHECK(gsv_invert_narrow(dtype, device_narrow, narrows, device_raw, device_packed, finer, NULL) ==
+        CHECK(gsv_invert_narrow(dtype, device_narrow, narrows, device_raw, device_packed, eager, NULL) ==
               cudaSuccess);
         CHECK(gsv_invert_triangles(dtype, &batch, NULL) == cudaSuccess);
         CHECK(gsv_write_wide(dtype, &batch, NULL) == cudaSuccess);
         CHECK(device_read(round == 0 ? packed : again, device_packed, packed_bytes) == 0);
     }
-    CHECK(device_read(trusted, device_trusted, (size_t)count * sizeof *trusted) == 0);
+    CHECK(device_read(k_of, device_k, (size_t)count * sizeof *k_of) == 0);
     CHECK(device_read(cut, device_cut, (size_t)columns) == 0);
     panel *split = calloc((size_t)columns, sizeof *split);
     REQUIRE(split);
     for (int k = 0; k < count; k++) {
         panel *p = &panels[k];
         const unsigned char *own_cut = cut + p->column;
-        testing_in("dtype %d, %d x %d, growth %g, slice %d, trusted %d", (int)dtype, p->nr, p->nc, p->growth,
-                   p->source != NULL, (int)trusted[k]);
-        p->trusted = trusted[k] != 0;
-        p->well_conditioned = trusted[k] > 1;
-        CHECK(trusted[k] == 0 || trusted[k] == 1 || trusted[k] == 1 + GSV_WELL_CONDITIONED);
-        if (!p->trusted) {
+        testing_in("dtype %d, %d x %d, growth %g, slice %d, k %g", (int)dtype, p->nr, p->nc, p->growth,
+                   p->source != NULL, (double)k_of[k]);
+        p->trusted = k_of[k] > 0;
+        p->k = fabs((double)k_of[k]);
+        int cuts = 0;
+        for (int j = 0; j < p->nc; j++)
+            cuts += own_cut[j];
+        CHECK((cuts > 0) == (!p->trusted || (eager && p->k * finer > limit_of(p->nc))));
+        if (cuts > 0) {
             CHECK(!p->source);
             check_cuts(p, dtype, raw, own_cut, finer);
             slices += list_slices(p, raw, own_cut, split + slices);
-            found->split++;
-            found->narrow_split += gsv_is_narrow(p->nr, p->nc);
-            continue;
         }
+        found->split += cuts > 0;
+        found->ahead += cuts > 0 && p->trusted;
+        found->narrow_split += cuts > 0 && gsv_is_narrow(p->nr, p->nc);
+        if (!p->trusted)
+            continue;
         check_trusted(p, dtype, raw, packed);
         const size_t at = (size_t)p->to * number, bytes = (size_t)packed_size(p) * number;
         CHECK(memcmp(packed + at, again + at, bytes) == 0);
-        for (int j = 0; j < p->nc; j++)
-            CHECK(own_cut[j] == 0);
         found->trusted++;
-        found->well += p->well_conditioned;
-        found->ill += !p->well_conditioned && !gsv_is_narrow(p->nr, p->nc);
+        found->well += p->k <= GSV_WELL_LIMIT;
+        found->ill += p->k > GSV_WELL_LIMIT;
         found->beyond += p->k > GSV_INVERSION_LIMIT;
     }
-    void *const device[] = {device_narrow, device_wide, device_starts,  device_raw, device_packed,
-                            batch.inverse, batch.sums,  device_trusted, device_cut};
+    void *const device[] = {device_narrow, device_wide, device_starts, device_raw, device_packed,
+                            batch.inverse, batch.sums,  device_k,      device_cut};
     for (size_t k = 0; k < sizeof device / sizeof *device; k++)
         device_delete(device[k]);
     results of_slices = {0};
     if (slices > 0)
-        check_batch(dtype, split, slices, finer, &of_slices);
+        check_batch(dtype, split, slices, finer, 0, &of_slices);
     CHECK(of_slices.split == 0 && of_slices.trusted == slices);
-    void *const host[] = {narrow, wide, starts, trusted, cut, split, raw, packed, again, rubbish};
+    void *const host[] = {narrow, wide, starts, k_of, cut, split, raw, packed, again, rubbish};
     for (size_t k = 0; k < sizeof host / sizeof *host; k++)
         free(host[k]);
 }
@@ -368,11 +369,11 @@ static void check_dtype(gpusolve_dtype dtype, int few) {
     for (size_t g = 0; g < sizeof growths / sizeof *growths; g++) {
         for (int k = 0; k < count; k++)
             panels[k] = (panel){.nc = sizes[k][0], .nr = sizes[k][1], .growth = k % 3 == 2 ? 1 : growths[g]};
-        check_batch(dtype, panels, count, g % 2 ? 4 : 1.02, &found);
+        check_batch(dtype, panels, count, g % 2 ? 4 : 1.02, g % 4 > 1, &found);
         for (int k = 0; k < count; k++)
             CHECK(panels[k].growth != 1 || panels[k].trusted);
     }
-    CHECK(found.well > 0 && found.ill > 0 && (few || found.beyond > 0));
+    CHECK(found.well > 0 && found.ill > 0 && found.ahead > 0 && (few || found.beyond > 0));
     CHECK(found.narrow_split > 0 && found.split > found.narrow_split);
 }
 
