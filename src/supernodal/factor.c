@@ -93,6 +93,7 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
         if (cuts->at)
             factor->split.ms = gsv_milliseconds() - start;
     } while (!status && cuts->at);
+    gsv_cuts_free(cuts);
     return status;
 }
 
@@ -170,8 +171,10 @@ static gpusolve_status new_values(gpusolve_handle *handle, gpusolve_factor *fact
     gsv_cuts cuts = {0};
     const gpusolve_status status =
         factor->prepared ? handle->executor->refresh(handle, factor, data, &cuts) : GPUSOLVE_OK;
-    if (status || (factor->prepared && !cuts.at))
+    if (status || (factor->prepared && !cuts.at)) {
+        gsv_cuts_free(&cuts);
         return status;
+    }
     factor->unusable = 1; /* unless this ends well */
     factor->split.ms = 0;
     return prepare(handle, factor, data, &cuts);

@@ -9,7 +9,9 @@
  *
  * The largest of all r and c is k. r(i) depends on a alone, so while a slice grows its rows are computed once; c
  * depends on b, too, and is computed for each b that is tried. A slice grows by doubling, and then its end is found by
- * bisection, to within a sixteenth of its width, which costs at most as many slices more in a hundred.
+ * bisection, to within a sixteenth of its width. That gives the least number of slices, but the last of them is
+ * what the others leave. So the same is tried with half the limit, a quarter and an eighth, as long as
+ * that takes no more slices: the worst of them is better then.
  *
  * Mapping: a block of threads for each panel of the batch, which ends at once where no cut is wanted. Rows: a
  * lane each, thirty-two at a time, whose columns the warps share. Columns: a warp each. All sums have one order, so cuts
@@ -18,11 +20,18 @@
 #ifndef GSV_PANEL_CUT_CUH
 #define GSV_PANEL_CUT_CUH
 
+#include "panel_narrow.cuh"
 #include "panel_view.cuh"
 
 namespace gsv {
 
-enum { CUT_THREADS = 1024, CUT_WARPS = CUT_THREADS / 32, CUT_FIRST = 64, CUT_PRECISION = 16 };
+enum {
+    CUT_THREADS = 1024,
+    CUT_WARPS = CUT_THREADS / 32,
+    CUT_FIRST = 64,
+    CUT_PRECISION = 16,
+    CUT_BALANCED = 1024 /* columns of a triangle that halves of the limit are tried for, at most */
+};
 
 /* May a triangle of so many columns be inverted? Not if k is a NaN. */
 __device__ __forceinline__ bool is_trusted(double k, int32_t columns, double finer) {
@@ -130,6 +139,19 @@ template <typename T> struct slice_search {
         }
         return low;
     }
+
+    /* Set `mark` in cut where slices begin. Returns how many do. */
+    __device__ __forceinline__ int32_t mark_slices(int32_t nc, uint8_t *cut, int mark) {
+        int32_t count = 0;
+        for (first = 0; first < nc;) {
+            const int32_t end = widest(nc);
+            if (end < nc && threadIdx.x == 0)
+                cut[end] |= uint8_t(mark);
+            count++;
+            first = end;
+        }
+        return count;
+    }
 };
 
 template <typename T>
@@ -148,12 +170,18 @@ __global__ void __launch_bounds__(CUT_THREADS) cut_kernel(const __grid_constant_
                            p.finer,
                            0,
                            0};
-    while (search.first < p.nc) {
-        const int32_t end = search.widest(p.nc);
-        if (end < p.nc && threadIdx.x == 0)
-            p.cut[end] = 1;
-        search.first = end;
+    /* try number v sets bit v where a slice begins; all threads count alike */
+    int best = 0;
+    const int32_t fewest = search.mark_slices(p.nc, p.cut, 1);
+    for (int v = 1; v <= CUT_BALANCE && p.nc <= CUT_BALANCED; v++) {
+        search.finer *= 2;
+        if (search.mark_slices(p.nc, p.cut, 1 << v) > fewest)
+            break;
+        best = v;
     }
+    __syncthreads(); /* all marks are there */
+    for (int32_t j = int32_t(threadIdx.x); j < p.nc; j += CUT_THREADS)
+        p.cut[j] = p.cut[j] >> best & 1;
 }
 
 } // namespace gsv

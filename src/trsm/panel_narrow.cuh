@@ -27,6 +27,7 @@ __device__ __forceinline__ double max_warp(double value) {
 }
 
 enum {
+    CUT_BALANCE = 3,                    /* halvings of the limit that are tried for slices, at most */
     NARROW_GROUP = 8,                   /* columns whose sums are in registers */
     NARROW_L1 = GSV_NARROW_COLUMNS + 2, /* from row to row of L1, and of W and M: against bank conflicts */
     NARROW_W = GSV_NARROW_COLUMNS + 1
@@ -64,18 +65,36 @@ template <typename T> __device__ double condition_warp(const T *l1, const T *w, 
     return __all_sync(~0u, finite) ? max_warp(by_rows > by_columns ? by_rows : by_columns) : double(INFINITY);
 }
 
-/* The columns before which a triangle that is not trusted must be cut, as l1 and w above: a warp. Each slice grows as
- * long as its k is at most `limit`. */
+/* The slices of a triangle, l1 and w as above, that are as wide as they may be with k <= limit: bit j is set if one begins
+ * with column j > 0. A warp; all lanes get the result. */
 template <typename T>
-__device__ void cut_warp(const T *l1, const T *w, int nc, double limit, double *shared, uint8_t *cut) {
+__device__ uint32_t slice_warp(const T *l1, const T *w, int nc, double limit, double *shared) {
+    uint32_t cuts = 0;
     for (int first = 0, end; first < nc; first = end) {
         const T *own_l1 = l1 + first * (NARROW_L1 + 1), *own_w = w + first * (NARROW_W + 1);
         end = first + 1;
         while (end < nc && condition_warp(own_l1, own_w, end + 1 - first, shared) <= limit)
             end++;
-        if (end < nc && threadIdx.x % 32 == 0)
-            cut[end] = 1;
+        if (end < nc)
+            cuts |= 1u << end;
     }
+    return cuts;
+}
+
+/* The columns before which a triangle must be cut: as few as possible, and then so that the worst slice is as good as this
+ * many slices allow, to within a factor of two. */
+template <typename T>
+__device__ void cut_warp(const T *l1, const T *w, int nc, double limit, double *shared, uint8_t *cut) {
+    uint32_t cuts = slice_warp(l1, w, nc, limit, shared);
+    for (int k = 0; k < CUT_BALANCE; k++) {
+        const uint32_t others = slice_warp(l1, w, nc, limit /= 2, shared);
+        if (__popc(others) > __popc(cuts))
+            break;
+        cuts = others;
+    }
+    const int lane = threadIdx.x % 32;
+    if (lane < nc && (cuts >> lane & 1))
+        cut[lane] = 1;
 }
 
 /* One row: w holds the right-hand side, and then the solution. */
