@@ -32,7 +32,7 @@ typedef struct bench_case {
     gpusolve_matrix *matrix;
     gpusolve_workspace *workspace;
     double created_ms; /* --prepare */
-    int64_t factor_taken, not_whole;
+    int64_t factor_taken;
     int64_t nrhs;
     size_t bytes;
     void *host_b, *host_x, *device_b, *device_x;
@@ -181,7 +181,6 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .nrhs = c->nrhs,
                            .created_ms = c->created_ms,
                            .factor_taken = c->factor_taken,
-                           .not_whole = c->not_whole,
                            .selection = {.rows = options->select},
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
@@ -232,21 +231,6 @@ static void print_summary(const bench_case *c) {
         fputs(text, stdout);
 }
 
-/* Triangles that are not inverted whole, by the factor's summary; -1: it does not say. */
-static int64_t count_not_whole(const bench_case *c) {
-    static char text[8192];
-    long long in_parts, kept;
-    const char *line;
-
-    if (gpusolve_factor_summary(c->handle, c->factor, text, sizeof text, NULL))
-        return -1;
-    line = strstr(text, "inverted in parts: ");
-    return line && sscanf(line, "inverted in parts: %lld supernodes; kept for substitution: %lld", &in_parts,
-                          &kept) == 2
-               ? in_parts + kept
-               : -1;
-}
-
 /* Makes the factor; with --prepare once more, when the library has its threads and its pinned memory, and times that. */
 static int make_factor(const bench_options *options, const bench_device *device, bench_case *c) {
     gpusolve_factor_data data = bench_problem_factor(c->problem);
@@ -266,7 +250,6 @@ static int make_factor(const bench_options *options, const bench_device *device,
         return complain(c, "importing the factor once more");
     c->created_ms = 1e-3 * (bench_now_us() - begin);
     c->factor_taken = before < 0 ? -1 : device->taken() - before;
-    c->not_whole = count_not_whole(c);
     return 0;
 }
 

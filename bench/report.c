@@ -184,6 +184,10 @@ void bench_report_json(FILE *file, const bench_record *record) {
     put_number(file, "factorise_ms", record->problem->factorise_ms);
     put_number(file, "plan_ms", info->plan_ms);
     put_number(file, "prepare_ms", info->prepare_ms);
+    put_integer(file, "split_supernodes", info->split_supernodes);
+    put_integer(file, "split_slices", info->split_slices);
+    put_integer(file, "split_levels", info->split_levels);
+    put_number(file, "split_ms", info->split_ms);
     put_integer(file, "factor_bytes", info->factor_bytes);
     put_integer(file, "prepare_bytes", info->prepare_bytes);
     put_integer(file, "workspace_bytes", info->workspace_bytes);
@@ -191,7 +195,6 @@ void bench_report_json(FILE *file, const bench_record *record) {
         put_number(file, "create_ms", record->created_ms);
         put_integer(file, "factor_taken", record->factor_taken);
         put_integer(file, "workspace_taken", record->workspace_taken);
-        put_integer(file, "not_whole", record->not_whole);
     }
     put_number(file, "solve_us", record->solve.median);
     put_number(file, "solve_us_min", record->solve.least);

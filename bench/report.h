@@ -21,7 +21,6 @@ typedef struct bench_record {
     double created_ms;    /* --prepare: what making the factor once more took; else 0 */
     int64_t factor_taken; /* device memory that went away meanwhile, in the driver's pieces; -1: not known */
     int64_t workspace_taken;
-    int64_t not_whole; /* triangles that are not inverted whole; -1: not known */
     bench_times solve;
     double error;
     int refined; /* --refine: what follows was measured */

@@ -10,7 +10,7 @@
  * The largest of all r and c is k. r(i) depends on a alone, so while a slice grows its rows are computed once; c
  * depends on b, too, and is computed for each b that is tried. A slice grows by doubling, and then its end is found by
  * bisection, to within a sixteenth of its width. That gives the least number of slices, but the last of them is
- * what the others leave. So the same is tried with half the limit, a quarter and an eighth, as long as
+ * what the others leave. So the same is tried with lower limits, CUT_STEP from one to the next, as long as
  * that takes no more slices: the worst of them is better then.
  *
  * Mapping: a block of threads for each panel of the batch, which ends at once where no cut is wanted. Rows: a
@@ -30,7 +30,7 @@ enum {
     CUT_WARPS = CUT_THREADS / 32,
     CUT_FIRST = 64,
     CUT_PRECISION = 16,
-    CUT_BALANCED = 1024 /* columns of a triangle that halves of the limit are tried for, at most */
+    CUT_BALANCED = 1024 /* columns of a triangle that lower limits are tried for, at most */
 };
 
 /* May a triangle of so many columns be inverted? Not if k is a NaN. */
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(CUT_THREADS) cut_kernel(const __grid_constant_
     int best = 0;
     const int32_t fewest = search.mark_slices(p.nc, p.cut, 1);
     for (int v = 1; v <= CUT_BALANCE && p.nc <= CUT_BALANCED; v++) {
-        search.finer *= 2;
+        search.finer *= CUT_STEP;
         if (search.mark_slices(p.nc, p.cut, 1 << v) > fewest)
             break;
         best = v;

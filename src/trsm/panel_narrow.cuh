@@ -27,7 +27,7 @@ __device__ __forceinline__ double max_warp(double value) {
 }
 
 enum {
-    CUT_BALANCE = 3,                    /* halvings of the limit that are tried for slices, at most */
+    CUT_BALANCE = 7,                    /* lower limits that are tried for slices, at most */
     NARROW_GROUP = 8,                   /* columns whose sums are in registers */
     NARROW_L1 = GSV_NARROW_COLUMNS + 2, /* from row to row of L1, and of W and M: against bank conflicts */
     NARROW_W = GSV_NARROW_COLUMNS + 1
@@ -65,6 +65,9 @@ template <typename T> __device__ double condition_warp(const T *l1, const T *w, 
     return __all_sync(~0u, finite) ? max_warp(by_rows > by_columns ? by_rows : by_columns) : double(INFINITY);
 }
 
+/* From one of them to the next. */
+#define CUT_STEP 1.4142
+
 /* The slices of a triangle, l1 and w as above, that are as wide as they may be with k <= limit: bit j is set if one begins
  * with column j > 0. A warp; all lanes get the result. */
 template <typename T>
@@ -82,12 +85,12 @@ __device__ uint32_t slice_warp(const T *l1, const T *w, int nc, double limit, do
 }
 
 /* The columns before which a triangle must be cut: as few as possible, and then so that the worst slice is as good as this
- * many slices allow, to within a factor of two. */
+ * many slices allow, to within a factor of sqrt(2). */
 template <typename T>
 __device__ void cut_warp(const T *l1, const T *w, int nc, double limit, double *shared, uint8_t *cut) {
     uint32_t cuts = slice_warp(l1, w, nc, limit, shared);
     for (int k = 0; k < CUT_BALANCE; k++) {
-        const uint32_t others = slice_warp(l1, w, nc, limit /= 2, shared);
+        const uint32_t others = slice_warp(l1, w, nc, limit /= CUT_STEP, shared);
         if (__popc(others) > __popc(cuts))
             break;
         cuts = others;
