@@ -104,29 +104,25 @@ problem make_problem(int nr, int nc) {
     node[0].parts = 1;
     p.device.tiny = p.device.small = p.device.wide = on_device(node);
     p.device.rows = on_device(std::vector<int32_t>(p.plan.l.rows, p.plan.l.rows + nr));
-    const gsv_tiles *tiles = p.plan.tiles;
+    gsv_tiles *tiles = p.plan.tiles;
     p.device.gather_ptr =
         on_device(std::vector<uint32_t>(tiles->gather_ptr, tiles->gather_ptr + p.plan.l.row_ptr[1] + 1));
     p.device.panels = on_device(panel);
     p.rectangle = on_device(full);
-    /* of level 0 alone, which waits for nobody */
+    /* of supernode 0 alone, which waits for nobody */
+    const int kind = !gsv_is_narrow(nr, nc) ? GSV_MANY_WIDE
+                     : gsv_is_tiny(nr, nc)  ? GSV_MANY_TINY
+                                            : GSV_MANY_SMALL;
     for (int k = 0; k < GSV_MANY_LISTS; k++) {
-        const gsv_many_list &list = tiles->many.list[k];
-        const int step = gsv_many_is_backward(k) ? p.plan.nlevels - 1 : 0;
-        gsv_many_schedule schedule;
-        gsv_message message;
-        const int32_t parts[2] = {1, 1};
-        TRY(gsv_many_schedule_create(&p.plan, k, parts, &schedule, &message));
+        gsv_many_list &list = tiles->many.list[k];
         std::vector<gsv_many_task> tasks;
-        for (int64_t t = 0; t < schedule.tasks; t++)
-            if (schedule.task[t].node == list.task[list.ptr[step]].node)
-                tasks.push_back(schedule.task[t]);
-        gsv_many_schedule_free(&schedule);
-        for (gsv_many_task &task : tasks)
-            task.count = task.owing = 0;
+        for (int64_t t = 0; t < list.tasks; t++)
+            if (list.task[t].node == kind << GSV_MANY_KIND) {
+                tasks.push_back(list.task[t]);
+                tasks.back().count = tasks.back().owing = 0;
+            }
         p.many.task[k] = on_device(tasks);
-        p.many.runs[k] = 1;
-        p.many.run[k] = new gsv_many_run{0, int64_t(tasks.size()), 0};
+        list.tasks = int64_t(tasks.size());
     }
     return p;
 }
@@ -147,7 +143,7 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
     const gsv_many_vectors v = {y, x, u, partial, counters, nullptr};
     auto tiles = [&] {
         TRY(gsv::many_launcher<double>::clear(&p.plan, &v, nullptr));
-        TRY((gsv::many_launcher<double>::run<BACKWARD>(&p.plan, &p.device, &p.many, &v, width, 0, nullptr)));
+        TRY((gsv::many_launcher<double>::upper<BACKWARD>(&p.plan, &p.device, &p.many, &v, width, nullptr)));
     };
     /* vectors are row-major: c' = v' A', or v' A; y(rows below) and x(own rows) of the backward sweep start
      * as the same numbers */

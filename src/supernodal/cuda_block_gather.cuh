@@ -97,8 +97,6 @@ template <int NR, typename Slot>
 __device__ __forceinline__ void gather_front(const block_gather<NR> &block, const Slot &slot, const double *y,
                                              double *published) {
     const gsv_piece &p = slot.piece();
-    if (!(p.flags & GSV_PIECE_PUBLISHES))
-        return;
     double *f = published + (int64_t(p.published) + p.b_first) * NR + block_gather<NR>::thread::pair();
     gather_owed<NR>(block, slot, y + int64_t(p.first_column + p.b_first) * NR, p.b_rows,
                     [&](int row, const double(&sum)[2]) {
@@ -107,8 +105,7 @@ __device__ __forceinline__ void gather_front(const block_gather<NR> &block, cons
                     });
 }
 
-/* What such a task multiplies with, and what its results are added to: for the rows below the triangle, and those of a
- * part that is not the first one. */
+/* What such a task multiplies with, and what its results are added to, for the rows below the triangle. */
 template <int NR, typename Slot>
 __device__ __forceinline__ void gather_published(const block_gather<NR> &block, const Slot &slot,
                                                  const double *y, const double *published) {
@@ -121,6 +118,7 @@ __device__ __forceinline__ void gather_published(const block_gather<NR> &block, 
     if (p.b_rows > 0) { /* the first piece's */
         double *own = slot.own(front, p);
         const int above = p.b_first - GSV_TILE * p.place;
+        /* none of these rows is before nc; but what the compiler knows of that costs it registers */
         gather_owed<NR>(block, slot, y + int64_t(p.first_column + p.b_first) * NR, p.nc - p.b_first,
                         [&](int row, const double(&sum)[2]) {
                             if (row < GSV_TILE * p.groups - above)

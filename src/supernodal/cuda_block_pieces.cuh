@@ -132,7 +132,7 @@ template <int NR> __device__ __forceinline__ void add_to_own(block_product<NR> &
             load_pair(own + front_place<NR>(2 * block.g() + m, 8 * n + block.column()), &block.acc[n][2 * m]);
 }
 
-/* Where a group's results go: rows top .. top + 15 of the front, before nc to x, or to a published front, then to u. */
+/* Where a group's results go: rows top .. top + 15 of the front, before nc to x, then to u. */
 struct forward_results {
     double *x, *u; /* of the supernode */
     int top, nr, nc;
@@ -221,10 +221,7 @@ __device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const
     if (my.splits > 1)
         block.combine(slot.front(slot.numbers(p, false)), my.groups);
     const int top = GSV_TILE * (p.place + my.group), nr = p.nr, nc = p.nc;
-    /* rows of the triangle become x, or, of a later part of it, rows of the front */
-    double *own = p.flags & GSV_PIECE_PUBLISHES ? published + int64_t(p.published) * NR
-                                                : x + int64_t(p.first_column) * NR;
-    const forward_results to = {own, u + int64_t(p.update) * NR, top, nr, nc};
+    const forward_results to = {x + int64_t(p.first_column) * NR, u + int64_t(p.update) * NR, top, nr, nc};
     const bool shared = p.flags & GSV_PIECE_PUBLISHED && p.shares > 1; /* with other tasks */
     const int share = p.share, shares = p.shares, step = GSV_TILE * my.groups * NR;
     const int64_t row = int64_t(uint32_t(p.numbers)) + GSV_TILE * my.group + 2 * block.g();
@@ -244,31 +241,6 @@ __device__ __forceinline__ void end_rows_forward(block_product<NR> &block, const
         collect<NR>(block, sums, shares, step);
     }
     store_results<NR>(block, to);
-}
-
-/* After the last piece of the columns before a part of a triangle that is inverted in parts, where the same task has the
- * part's own columns: the rows of the part are complete, and published. Those below the triangle go on. */
-template <int NR, typename Slot>
-__device__ __forceinline__ void publish_part(block_product<NR> &block, const Slot &slot, uint64_t *empty,
-                                             double *published) {
-    asm volatile("" : "+r"(block.thread)::"memory");
-    const gsv_piece &p = slot.piece();
-    const group_split my(p.groups, block.warp());
-    if (my.splits > 1)
-        block.combine(slot.front(slot.numbers(p, false)), my.groups);
-    const int nc = p.nc, top = GSV_TILE * (p.place + my.group) + 2 * block.g();
-    double *f = published + (int64_t(p.published) + top) * NR + block.column();
-    block.release(empty, my.split);
-    if (my.split > 0)
-        return;
-#pragma unroll
-    for (int m = 0; m < 2; m++)
-        if (top + m < nc)
-#pragma unroll
-            for (int n = 0; n < NR / 8; n++) {
-                publish_pair(f + m * NR + 8 * n, block.acc[n][2 * m], block.acc[n][2 * m + 1]);
-                block.acc[n][2 * m] = block.acc[n][2 * m + 1] = 0;
-            }
 }
 
 /*
@@ -295,8 +267,6 @@ __device__ __forceinline__ void rows_forward(block_product<NR> &block, const Slo
                      min(begin + columns_of_split(runs.length, my), live > 0 ? runs.length : 0), live);
     if (p.flags & GSV_PIECE_LAST)
         end_rows_forward<NR>(block, slot, empty, x, u, published);
-    else if (p.flags & GSV_PIECE_PUBLISHES)
-        publish_part<NR>(block, slot, empty, published);
     else
         arrive_warp(empty);
 }

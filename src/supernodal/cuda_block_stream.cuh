@@ -14,9 +14,8 @@
  *
  * Synchronisation between blocks. As in cuda_stream.cuh: u, f and z are handed over where the data is the
  * flag, two right-hand sides in one store of 16 bytes, each of which is asked for; and it ends for the same
- * reason, or after about two seconds (gives_up): a piece waits for tasks of lower number, as does the last of those
- * that share rows, or, in a triangle that is inverted in parts, for what earlier pieces of its own task publish: these
- * have been gathered for before, and are multiplied with while it waits.
+ * reason, or after about two seconds (gives_up): a piece waits for tasks of lower number, and so does the last of those
+ * that share rows.
  *
  * SIDE: a launch solves several groups of right-hand sides (gsv_device_vectors.groups), and blocks (., g) group g, with
  * vectors and a state of its own, the counters from which blocks take tasks, too. So no group waits for another.
@@ -119,15 +118,8 @@ __global__ void __launch_bounds__(block_room<NR, BACKWARD>::BLOCK, block_room<NR
                 else
                     gather_narrow<NR>(block, slot(n), front, from);
             } else if constexpr (BACKWARD) {
-                int own_end = p.nc; /* rows before it have x, those from it on their solution */
-                const int parts = slot(n).header().parts;
-                if (parts > 1) {
-                    const int width = gsv_part_columns(p.nc, parts),
-                              part_end = (16 * p.place / width + 1) * width;
-                    own_end = part_end < p.nc ? part_end : p.nc;
-                }
                 const int start = GSV_TILE * p.first;
-                gather_solution<NR>(state, GSV_TILE * p.count, p.nr - start, own_end - start, slot(n).rows(),
+                gather_solution<NR>(state, GSV_TILE * p.count, p.nr - start, p.nc - start, slot(n).rows(),
                                     from + (int64_t(p.first_column) + start) * NR, published,
                                     slot(n).front(slot_of::numbers(p, true)));
             } else if (p.kind == GSV_FRONT_PIECE) {

@@ -150,14 +150,14 @@ static int64_t launches_of_stream(const gsv_tiles *tiles, int floats, int64_t nr
 /* The launches of both sweeps for so many right-hand sides. */
 static int64_t launches_of_many(const gpusolve_factor *factor, int64_t nrhs) {
     const gsv_plan *plan = &factor->plan;
-    const int32_t *runs = ((const gsv_cuda_factor *)factor->prepared)->many.runs;
+    const gsv_many_list *lists = plan->tiles->many.list;
     const gsv_sweep_form *form = &((const gsv_cuda_factor *)factor->prepared)->form;
     const int broad = nrhs > GSV_MANY_BROAD;
     const int branches = gsv_cuda_many(factor->dtype)->branch_launches(&plan->tiles->branches, nrhs);
     const int back = nrhs <= GSV_MANY_SLIM && gsv_cuda_streams_back(plan, form)
                          ? plan->tiles->stream.block_backward.tasks > 0
-                         : runs[gsv_many_list_of(1, broad)];
-    return branches + runs[gsv_many_list_of(0, broad)] + back;
+                         : lists[gsv_many_list_of(1, broad)].tasks > 0;
+    return branches + (lists[gsv_many_list_of(0, broad)].tasks > 0) + back;
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {

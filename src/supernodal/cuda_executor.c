@@ -61,7 +61,7 @@ static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int3
                          const void *from, gsv_device_dense to) {
     if (wide.many.columns > 0)
         return call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns, &call->work->many,
-                                 call->device->many.stamp, call->stream);
+                                 call->device->form.stamp, call->stream);
     const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
     return sweeps->store(call->factor->plan.l.n, inverse, from, to, sweeps->classes[wide.k], wide.groups,
                          call->stream);

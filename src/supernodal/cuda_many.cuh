@@ -14,24 +14,21 @@
  * - The upper tree: tasks (many.h), each for C right-hand sides, 64, 32 or 16: a narrow supernode, for all or some
  *   of these (cuda_many_narrow.cuh); rows of own columns of a wide one, to which is added what its children owe
  *   (cuda_many_gather.cuh); or a tile (cuda_many_tile.cuh, cuda_many_ends.cuh), which writes x(own columns) and u,
- *   the children's rows added as it goes, or the solution. A supernode whose triangle is inverted in parts has its
- *   tiles once for each part, a pass (many_order.h). A launch has all tasks of a run of levels: of those that have
- *   such supernodes, or of others. 33 to 64 right-hand sides are two tiles of 32 where the sweep is short, for it
- *   is latency then, and complex ones, from 17 on, are tiles of 32 however many there are (cuda_many_launch.cuh). What
- *   a task of 32 right-hand sides or 16 has read and nobody reads again it discards (cuda_many_discard.cuh).
+ *   the children's rows added as it goes, or the solution. A sweep is one launch. 33 to 64 right-hand sides are two
+ *   tiles of 32 where the sweep is short, for it is latency then, and complex ones, from 17 on, are tiles of 32
+ *   however many there are (cuda_many_launch.cuh). What a task of 32 right-hand sides or 16 has read and nobody reads
+ *   again it discards (cuda_many_discard.cuh).
  *
  * Synchronisation. There is a block for each task, but which one is its task a block learns from a ticket in
  * memory when it begins: the tasks begin in their order (many_order.h). A block waits for its task's counter, one
  * thread polling, after it has asked for its panel, and advances another counter when its results are written
  * (release and acquire, device scope). That ends: a task waits for tasks before it alone, and these have
  * blocks that run already, the first of them without waiting. A forward tile waits twice: for its children,
- * to what they owe its rows below its sums add, and then for its own columns to be assembled. Not where it is
- * one of several passes, for then its sums may add to own columns too. A backward tile waits for the rows above
- * its parent's and for the parent's when it comes to them, and has terms of own columns before; if it is of a
- * later pass, for the rows above its supernode and for those of the passes before. Of a tile that is cut, the
- * block whose range is done last adds the partial sums, so nobody waits for them. A wait that takes about two
- * seconds is given up (gives_up): what the block then writes is NaN. A launch begins when all blocks of the one
- * before have begun, takes its tasks, and waits in wait_for_vectors() for all of it. A block whose ticket says
+ * to what they owe its rows below its sums add, and then for its own columns to be assembled. A backward tile waits
+ * for the rows above its parent's and for the parent's when it comes to them, and has terms of own columns before. Of
+ * a tile that is cut, the block whose range is done last adds the partial sums, so nobody waits for them. A wait that
+ * takes about two seconds is given up (gives_up): what the block then writes is NaN. A launch begins when all blocks of
+ * the one before have begun, takes its tasks, and waits in wait_for_vectors() for all of it. A block whose ticket says
  * that there is nothing left of that one looks at its task's counters while it reads its supernode.
  *
  * Bits. The sums have a fixed order: what the children owe, in the order of gsv_tiles.gather, then sixteen
@@ -45,9 +42,6 @@
  * other: ticket; task; supernode, lists and counters; children's rows and the first vectors; the results' way
  * out. So blocks share an SM, and tiles are low: three blocks, or four with 32 columns or 16, two or three of complex
  * numbers.
- *
- * Limits: supernodes that are solved by substitution are refused (NaN): the executor takes such factors 32
- * columns at a time, by cuda_sweep.cuh.
  */
 #ifndef GSV_CUDA_MANY_CUH
 #define GSV_CUDA_MANY_CUH
@@ -60,14 +54,13 @@ namespace gsv {
 
 /*
  * Tasks, each for each group of right-hand sides, a block for each of both. ticket: the next task, counting
- * groups first. DIVIDED: some are of supernodes whose triangles are inverted in parts (cuda_many_tile.cuh). The
- * plan stays among the parameters: not all that reads it is inlined.
+ * groups first. The plan stays among the parameters: not all that reads it is inlined.
  */
-template <typename Kind, int C, bool BACKWARD, bool DIVIDED>
+template <typename Kind, int C, bool BACKWARD>
 __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
                                   many_shape<Kind, C, BACKWARD>::RESIDENT)
     many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
-                      gsv_many_vectors v, int *ticket, int *counters, gsv_stamp stamp) {
+                      gsv_many_vectors v, int *ticket, int *counters) {
     typedef vector_number<Kind> T;
     typedef many_shape<Kind, C, BACKWARD> shape;
     extern __shared__ __align__(SHARED_LINE) int4 memory[];
@@ -77,30 +70,22 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
     many_lists<BACKWARD> &lists = many_block_lists<BACKWARD>();
     T *y = static_cast<T *>(v.y), *x = static_cast<T *>(v.x), *u = static_cast<T *>(v.u);
     T *shared = reinterpret_cast<T *>(memory);
-    if (threadIdx.x == 32 && !is_stale(stamp))
+    if (threadIdx.x == 32)
         many_ask_for_later<Kind>(tasks, groups);
     int group = 0; /* thread 0's */
     if (threadIdx.x == 0) {
-        const bool stale = is_stale(stamp); /* on its way together with the ticket */
         const int taken = atomicAdd(ticket, 1), which = many_task_of<Kind>(taken, groups);
         group = taken - which * groups;
-        work.stale = stale;
-        if (!stale) {
-            static_assert(sizeof(gsv_many_task) == 64, "four reads");
+        static_assert(sizeof(gsv_many_task) == 64, "four reads");
 #pragma unroll
-            for (int k = 0; k < 4; k++)
-                reinterpret_cast<int4 *>(&work.task)[k] = reinterpret_cast<const int4 *>(tasks + which)[k];
-            work.counters = counters + group;
-            work.lost = 0;
-            work.alone = taken >= many_at_once<shape::THREADS>();
-            work.over = work.owed = 0;
-        }
+        for (int k = 0; k < 4; k++)
+            reinterpret_cast<int4 *>(&work.task)[k] = reinterpret_cast<const int4 *>(tasks + which)[k];
+        work.counters = counters + group;
+        work.lost = 0;
+        work.alone = taken >= many_at_once<shape::THREADS>();
+        work.over = work.owed = 0;
     }
     __syncthreads(); /* the task is there */
-    if (work.stale) {
-        wait_for_vectors();
-        return;
-    }
     if (threadIdx.x == 0)
         tile = many_tile_of(plan, work.task, BACKWARD, C * groups, C * group);
     else if (threadIdx.x >= 32) {
@@ -154,8 +139,8 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
     bool done = true;
     if (work.task.kind == GSV_MANY_PRODUCT) {
         T *partial = static_cast<T *>(v.partial);
-        done = many_tile_block<Kind, C, BACKWARD, DIVIDED>(plan, work, tile, lists, y, x, u, C * groups,
-                                                           partial, shared, owed, ready, await);
+        done = many_tile_block<Kind, C, BACKWARD>(plan, work, tile, lists, y, x, u, C * groups, partial,
+                                                  shared, owed, ready, await);
     } else if (work.task.kind == GSV_MANY_NARROW) {
         const int begin = many_narrow_part<Kind, C, BACKWARD>(work.task.begin),
                   end = many_narrow_part<Kind, C, BACKWARD>(work.task.end);

@@ -7,23 +7,15 @@
 
 #include "../dense_kernels/panel_layout.h"
 #include "cuda_sweep.h"
-#include "many_order.h"
+#include "many.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/*
- * Of each list (gsv_many_list_of()): the tasks [device], read-only during a solve, in the order of many_order.h,
- * and which of them are a launch [host]. A refresh may change them. A graph that somebody has captured before
- * knows the old ones: so the stamp says which those are that are there, and kernels that were launched for others
- * leave them alone; what they store is NaN.
- */
+/* The tasks of each list (gsv_many_list_of()) [device], read-only during a solve. */
 typedef struct gsv_device_many {
-    gsv_stamp stamp;
     const gsv_many_task *task[GSV_MANY_LISTS];
-    gsv_many_run *run[GSV_MANY_LISTS];
-    int32_t runs[GSV_MANY_LISTS];
 } gsv_device_many;
 
 /*
@@ -33,8 +25,9 @@ typedef struct gsv_device_many {
  *   u         [gsv_many.updates] update vectors
  *   partial   [gsv_many_list.slots][GSV_MANY_ROWS] partial sums
  *   counters  gsv_many_counters(), zero between solves, for their store makes them so: of the forward sweep,
- *             and behind them of the backward sweep, a launch's next task for each launch; and the list's
- *             counters, of each GSV_MANY_TILES, one for each tile of right-hand sides
+ *             and behind them of the backward sweep, the next task, with room for GSV_MANY_TILES of them, so that the
+ *             others stand in sectors of their own; and the list's counters, of each GSV_MANY_TILES, one for each
+ *             tile of right-hand sides
  */
 typedef struct gsv_many_vectors {
     void *y, *x, *u, *partial;
@@ -42,17 +35,12 @@ typedef struct gsv_many_vectors {
     gsv_stream_state *state; /* broken and report are used */
 } gsv_many_vectors;
 
-/* Launches of a sweep at most. */
-static inline int64_t gsv_many_launches(const gsv_plan *plan) {
-    return plan->nlevels;
-}
-
 /* Counters of a sweep, whichever of its lists it takes. */
 static inline int64_t gsv_many_sweep_counters(const gsv_plan *plan, int backward) {
     const gsv_many_list *list = plan->tiles->many.list;
     const int64_t usual = list[gsv_many_list_of(backward, 0)].counters,
                   broad = list[gsv_many_list_of(backward, 1)].counters;
-    return gsv_many_launches(plan) + (usual > broad ? usual : broad) * GSV_MANY_TILES;
+    return (1 + (int64_t)(usual > broad ? usual : broad)) * GSV_MANY_TILES;
 }
 
 static inline int64_t gsv_many_counters(const gsv_plan *plan) {
@@ -74,8 +62,7 @@ typedef struct gsv_many_functions {
     int32_t slim; /* but real numbers: GSV_MANY_SLIM of them these, too, forward (gsv_cuda_before_many) */
     /* How many launches of both sweeps are the branches', for so many right-hand sides. */
     int (*branch_launches)(const gsv_branches *branches, int64_t nrhs);
-    /* One sweep over all levels, on the stream; no triangle is substituted with, and none inverted in parts is
-     * in a branch. */
+    /* One sweep over all levels, on the stream. */
     gsv_many_sweep *forward, *backward;
     /* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if the device has
      * less. */

@@ -4,8 +4,7 @@
  *
  * Most of it was written a short time ago and is in the L2 cache, which is yet to write it to memory. Discarded it need
  * not, and has room for other lines. A discard is a write of no particular value, so it comes when all threads of the
- * block have read, and to places that nobody writes until the sweep is over: a sum of a triangle that is inverted in
- * parts is not discarded, for a later pass may have the place already. Nobody waits for it, for the task's results
+ * block have read, and to places that nobody writes until the sweep is over. Nobody waits for it, for the task's results
  * have been signalled. But an SM takes some cycles a line: with tiles of 64 right-hand sides it costs more than it saves.
  */
 #ifndef GSV_CUDA_MANY_DISCARD_CUH
@@ -61,7 +60,7 @@ __device__ __forceinline__ void many_discard_block(const gsv_device_plan &plan, 
     const T *u = static_cast<const T *>(v.u);
     if (work.lost)
         return; /* somebody may be writing it */
-    if (task.kind == GSV_MANY_PRODUCT && done && task.slots > 0 && tile.node.parts <= 1)
+    if (task.kind == GSV_MANY_PRODUCT && done && task.slots > 0)
         many_discard_sums_block<Kind, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
     if constexpr (!BACKWARD) {
         typedef many_narrow_room<Kind, C, false> room;

@@ -50,8 +50,6 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
     if (threadIdx.x == 0) {
         int *met = many_counter(work, task.met);
         work.last = many_meet(met) == task.slots - 1;
-        if (work.last)
-            *met = 0; /* for the next pass */
     }
     __syncthreads(); /* it is known who is the last */
     if (!work.last)
@@ -102,21 +100,18 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
 }
 
 /* Row i of a front, in the vector that the tile writes. */
-template <typename T>
-__device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *y, T *x, T *u) {
+template <typename T> __device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *x, T *u) {
     const gsv_node &node = tile.node;
-    return i < tile.block.end ? x + int64_t(node.first_column + i) * tile.columns
-           : i < node.nc      ? y + int64_t(node.first_column + i) * tile.columns
-                              : u + (node.update + i - node.nc) * tile.columns;
+    return i < node.nc ? x + int64_t(node.first_column + i) * tile.columns
+                       : u + (node.update + i - node.nc) * tile.columns;
 }
 
-/* What a forward tile's sums begin as: what its rows hold already, of passes before, or what their children
- * owe them. */
+/* What a forward tile's sums begin as: what the children owe its rows. */
 template <typename Kind, int C, int I, int RUNS>
-__device__ __forceinline__ void
-many_begin_forward(const gsv_device_plan &plan, const many_tile &tile, const gsv_many_task &task,
-                   const many_lists<false> &lists, vector_number<Kind> *y, vector_number<Kind> *x,
-                   vector_number<Kind> *u, vector_number<Kind> (&sum)[I][RUNS][2]) {
+__device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
+                                                   const gsv_many_task &task, const many_lists<false> &lists,
+                                                   const vector_number<Kind> *u,
+                                                   vector_number<Kind> (&sum)[I][RUNS][2]) {
     typedef vector_number<Kind> T;
     const many_place_of_thread<Kind, C, false> place(tile);
     const int c = tile.c0 + place.column;
@@ -126,7 +121,7 @@ many_begin_forward(const gsv_device_plan &plan, const many_tile &tile, const gsv
     uint32_t count[I], most = 0;
 #pragma unroll
     for (int i = 0; i < I; i++) {
-        const int row = tile.first + place.row(i), k = place.row(i) - own;
+        const int k = place.row(i) - own;
         count[i] = 0;
         if (i < place.rows && k >= 0 && k < task.listed_rows)
             count[i] = lists.ptr[k + 1] - lists.ptr[k];
@@ -134,8 +129,6 @@ many_begin_forward(const gsv_device_plan &plan, const many_tile &tile, const gsv
         const T *from = nullptr;
         if (count[i] > 0)
             from = many_row(u, term_of(i, 0), tile.columns);
-        else if (i < place.rows && many_adds(tile, row) && (row < tile.node.nc || tile.block.first > 0))
-            from = many_row_of(tile, row, y, x, u);
 #pragma unroll
         for (int t = 0; t < RUNS; t++) {
             sum[i][t][0] = sum[i][t][1] = make<T>(0);
@@ -179,7 +172,7 @@ many_begin_forward(const gsv_device_plan &plan, const many_tile &tile, const gsv
 
 /* A tile; false: another block has the ranges that are missing, and does the rest. lists: on their way, for owed() to
  * wait for; owed(), ready() and await() as in many_product_block. */
-template <typename Kind, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await>
+template <typename Kind, int C, bool BACKWARD, typename Owed, typename Ready, typename Await>
 __device__ __forceinline__ bool
 many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile,
                 const many_lists<BACKWARD> &lists, vector_number<Kind> *y, vector_number<Kind> *x,
@@ -190,7 +183,7 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
     typedef many_sums_of<Kind, C, BACKWARD> sums_of;
     constexpr int RUNS = sums_of::RUNS, I = sums_of::ROWS;
     typename sums_of::type sums;
-    many_product_block<Kind, C, BACKWARD, DIVIDED>(
+    many_product_block<Kind, C, BACKWARD>(
         plan, tile, BACKWARD ? x : y, y, columns, shared, sums,
         [&] {
             if (!BACKWARD)
@@ -203,16 +196,13 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 of.clear();
             } else if constexpr (!BACKWARD) {
                 T first[I][RUNS][2];
-                many_begin_forward<Kind, C>(plan, tile, work.task, lists, y, x, u, first);
+                many_begin_forward<Kind, C>(plan, tile, work.task, lists, u, first);
                 of.set(first);
             }
         });
-    /* a range may not have needed to, but its slot may still be in use; mixed<complex<float>> has one kernel for all */
-    if (BACKWARD && (DIVIDED || !shape::CHAINS) && work.task.pass > 0)
-        await(true);
     T result[I][RUNS][2];
     many_result<Kind, C, BACKWARD>(sums, result);
-    if (work.lost || tile.block.refuse) {
+    if (work.lost) {
 #pragma unroll
         for (int i = 0; i < I; i++)
 #pragma unroll
@@ -226,10 +216,10 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
 #pragma unroll
     for (int i = 0; i < I; i++) {
         const int at = tile.first + place.row(i);
-        if (i >= place.rows || at < tile.block.first || at >= tile.last)
+        if (i >= place.rows || at >= tile.last)
             continue;
-        T *to = BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns
-                         : many_row_of(tile, at, y, x, u);
+        T *to =
+            BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns : many_row_of(tile, at, x, u);
 #pragma unroll
         for (int t = 0; t < RUNS; t++)
             store_run(to + c + sums_of::APART * t, result[i][t]);

@@ -84,13 +84,12 @@ template <typename Kind> struct many_launcher {
 
     template <int C, bool BACKWARD>
     static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
-                              const gsv_many_task *first, int groups, const gsv_many_vectors *v, int *ticket,
-                              int *counters, bool divided, gsv_stamp stamp) {
+                              const gsv_many_task *tasks, int groups, const gsv_many_vectors *v, int *ticket,
+                              int *counters) {
         typedef many_shape<Kind, C, BACKWARD> shape;
-        return launch_allowed(divided ? many_sweep_kernel<Kind, C, BACKWARD, many_chains<Kind>::value>
-                                      : many_sweep_kernel<Kind, C, BACKWARD, false>,
-                              blocks, shape::THREADS, size_t(many_bytes<Kind, C, BACKWARD>()), stream,
-                              *device, first, groups, *v, ticket, counters, stamp);
+        return launch_allowed(many_sweep_kernel<Kind, C, BACKWARD>, blocks, shape::THREADS,
+                              size_t(many_bytes<Kind, C, BACKWARD>()), stream, *device, tasks, groups, *v,
+                              ticket, counters);
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
@@ -103,21 +102,20 @@ template <typename Kind> struct many_launcher {
         return half ? GSV_MANY_LEAST : GSV_MANY_COLUMNS;
     }
 
-    /* Launch number k of a sweep. */
+    /* One sweep over the upper tree. */
     template <bool BACKWARD>
-    static cudaError_t run(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                           const gsv_many_vectors *v, gsv_many_width width, int32_t k, cudaStream_t stream) {
+    static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
+                             const gsv_many_vectors *v, gsv_many_width width, cudaStream_t stream) {
         const int list = gsv_many_list_of(BACKWARD, width.broad), columns = width.columns;
-        const gsv_many_run &of = many->run[list][k];
-        const gsv_many_task *first = many->task[list] + of.begin;
-        int *own = v->counters + (BACKWARD ? gsv_many_sweep_counters(plan, 0) : 0);
-        int *ticket = own + k, *counters = own + gsv_many_launches(plan);
-        const int64_t count = of.end - of.begin;
+        const int64_t tasks = plan->tiles->many.list[list].tasks;
+        int *ticket = v->counters + (BACKWARD ? gsv_many_sweep_counters(plan, 0) : 0);
         const int tile = tile_columns(plan, columns), groups = columns / tile;
         const auto launch_of = [&](auto width) {
-            return launch<width, BACKWARD>(count * groups, stream, device, first, groups, v, ticket, counters,
-                                           of.divided, many->stamp);
+            return launch<width, BACKWARD>(tasks * groups, stream, device, many->task[list], groups, v,
+                                           ticket, ticket + GSV_MANY_TILES);
         };
+        if (tasks == 0)
+            return cudaSuccess;
         if (tile == GSV_MANY_SLIM)
             return launch_of(std::integral_constant<int, GSV_MANY_SLIM>());
         if constexpr (REAL)
@@ -128,17 +126,6 @@ template <typename Kind> struct many_launcher {
 
     static cudaError_t clear(const gsv_plan *plan, const gsv_many_vectors *v, cudaStream_t stream) {
         return cudaMemsetAsync(v->counters, 0, size_t(gsv_many_counters(plan)) * sizeof(int), stream);
-    }
-
-    /* One sweep over the upper tree. */
-    template <bool BACKWARD>
-    static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                             const gsv_many_vectors *v, gsv_many_width width, cudaStream_t stream) {
-        const int32_t runs = many->runs[gsv_many_list_of(BACKWARD, width.broad)];
-        cudaError_t error = cudaSuccess;
-        for (int32_t k = 0; k < runs && error == cudaSuccess; k++)
-            error = run<BACKWARD>(plan, device, many, v, width, k, stream);
-        return error;
     }
 
     /* Branches of.first .. end - 1, one sweep, for so many real columns, by blocks of so many threads with so much
@@ -218,17 +205,12 @@ template <typename Kind> struct many_launcher {
     }
 
     template <int C> static cudaError_t reserve_sweeps() {
-        const void *sweeps[] = {
-            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, false, false>),
-            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, true, false>),
-            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, false, many_chains<Kind>::value>),
-            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, true, many_chains<Kind>::value>),
-        };
-        cudaError_t error = cudaSuccess;
-        for (int k = 0; k < 4 && error == cudaSuccess; k++)
-            error =
-                allow_shared(sweeps[k], k % 2 ? many_bytes<Kind, C, true>() : many_bytes<Kind, C, false>());
-        return error;
+        const cudaError_t error = allow_shared(
+            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, false>), many_bytes<Kind, C, false>());
+        return error != cudaSuccess
+                   ? error
+                   : allow_shared(reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, true>),
+                                  many_bytes<Kind, C, true>());
     }
 
     static cudaError_t reserve(const gsv_branches *branches) {

@@ -157,13 +157,13 @@ template <typename Kind, int C> struct many_narrow_front {
     }
 
     /* What has been asked for and the other rows before `end` into f, row i to i - shift. */
-    __device__ __forceinline__ void finish(const T *y, const T *u, int end, int shift, bool refuse, T *f) {
+    __device__ __forceinline__ void finish(const T *y, const T *u, int end, int shift, bool lost, T *f) {
         for (;;) {
             owed.add_all(list, u, columns);
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 const int i = before + r * STEP;
-                if (refuse)
+                if (lost)
                     owed.sum[r][0] = owed.sum[r][1] = not_a_number<T>();
                 if (i < end)
                     store_run(f + (i - shift) * room::STRIDE + threadIdx.x % PER_ROW * 2, owed.sum[r]);
@@ -256,7 +256,7 @@ many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, con
     wait_for_copies<1>();
     __syncthreads(); /* the lists are there; the panel is on its way */
     front.look_up(0);
-    const bool refuse = !ready() || node.parts != 1; /* this kernel cannot (cuda_sweep.cuh) */
+    const bool lost = !ready();
     for (int part = begin; part < end; part++) {
         const int c = c0 + part * room::WIDTH, mine = c + int(threadIdx.x) % front.PER_ROW * 2;
         const T *owns = y + int64_t(node.first_column) * columns + mine, *owes = u + mine;
@@ -268,7 +268,7 @@ many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, con
             front.ask(owns, owes);
             if (part > begin || from > 0)
                 __syncthreads(); /* f of the part, or the rows, before has been read */
-            front.finish(owns, owes, to, shift, refuse, f);
+            front.finish(owns, owes, to, shift, lost, f);
             wait_for_copies<0>();
             __syncthreads(); /* f and the panel are there */
             many_narrow_product_block<Kind, C>(node, panel, f, from, to, shift, columns,
@@ -297,7 +297,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
     auto row_of = [&](int turn, int k) { return turn + 8 * (warp + SHARES * k); };
     begin_panel_columns_block<room::THREADS>(plan, node, panel);
     wait_for_copies<1>(); /* the list of rows; the panel is on its way */
-    const bool refuse = !ready() || node.parts != 1;
+    const bool lost = !ready();
     T ahead[AHEAD][2][SIXTEENS][2];
     auto ask = [&](int part, int turn) {
         const int c = c0 + part * room::WIDTH + 2 * g;
@@ -385,7 +385,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
                 total[0] = add(total[0], term[0]);
                 total[1] = add(total[1], term[1]);
             }
-            if (refuse)
+            if (lost)
                 total[0] = total[1] = not_a_number<T>();
             store_run(y + int64_t(node.first_column + j) * columns + c0 + part * room::WIDTH + c, total);
         }

@@ -5,8 +5,8 @@
  *
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
  * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
- * runs by eight numbers, read different banks; sixteen bytes stay together. The runs of a stage that are a
- * chain's terms stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
+ * runs by eight numbers, read different banks; sixteen bytes stay together. Runs k, k + 4, k + 8 and k + 12 of a
+ * stage stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
  * The ring begins with a line (SHARED_LINE), as all that is copied does.
  */
 #ifndef GSV_CUDA_MANY_STAGES_CUH
@@ -16,12 +16,11 @@
 #include "../dense_kernels/fragment.cuh"
 #include "cuda_l2.cuh"
 #include "cuda_many_gather.cuh"
-#include "cuda_wide.cuh"
 
 namespace gsv {
 
-/* Are sixteen terms summed by themselves? See Order in cuda_many_tile.cuh. Of mixed<complex<float>> no chain's terms stand
- * side by side, for two numbers are copied at once. */
+/* May sixteen terms be summed by themselves? See Order in cuda_many_tile.cuh. Of mixed<complex<float>> no such terms stand
+ * side by side (many_place), for two numbers are copied at once. */
 template <typename Kind> struct many_chains {
     static const bool value =
         sizeof(typename traits<Kind>::real) == sizeof(double) || !traits<Kind>::is_complex;
@@ -59,8 +58,7 @@ __device__ __forceinline__ int swizzle(int p, int k) {
     return p ^ 4 * (k & 3);
 }
 
-/* Which of sixteen runs term k is, so that chain after chain can be read: the terms k, k + 4, k + 8, k + 12
- * side by side. */
+/* Which of sixteen runs term k is: the terms k, k + 4, k + 8, k + 12 stand side by side. */
 template <typename Kind> __device__ __forceinline__ int many_place(int k) {
     return many_chains<Kind>::value ? k % 4 * 4 + k / 4 : k;
 }
@@ -84,11 +82,10 @@ __device__ __forceinline__ void begin_copy_panel(void *to, const void *from, boo
                  : "memory");
 }
 
-/* What a tile is about. Of the supernode's columns, those of one column block (cuda_wide.cuh) take part. */
+/* What a tile is about. */
 struct many_tile {
     gsv_node node;
-    column_block block;
-    int first, begin, end; /* gsv_many_task, the terms cut to the column block's */
+    int first, begin, end; /* gsv_many_task */
     int last;              /* row, or column, behind the last one that there is */
     int height;            /* GSV_MANY_ROWS, or half of it */
     int columns;           /* numbers of a row of the vectors */
@@ -186,7 +183,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
                                            const T *below, int columns, const l2_policy &policy,
                                            const many_cursor<BACKWARD> &from, int32_t row)
         : tile(tile), own(own), below(below), columns(columns), nc(tile.node.nc),
-          split(tile.node.first_column + tile.block.end), inside(tile.inside), inside_end(tile.inside_end),
+          split(tile.node.first_column + tile.node.nc), inside(tile.inside), inside_end(tile.inside_end),
           cursor(from), there(0), policy(policy), row(row) {
         const unsigned thread = kept(threadIdx.x); /* not what the compiler knows already */
         run = thread / PER_RUN;

@@ -15,36 +15,15 @@ __device__ __forceinline__ int many_within(int k, int least, int most) {
 __device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, const gsv_many_task &task,
                                                   bool backward, int columns, int c0) {
     const gsv_node node = many_node(plan, task.node);
-    /* late column blocks may be empty: backward, pass 0 is the last one that is not */
-    const int parts = node.parts > 1 ? node.parts : 1;
-    const int empty =
-        backward && parts > 1 ? parts - (node.nc - 1) / gsv_part_columns(node.nc, parts) - 1 : 0;
-    const column_block block(node, wide_pass{task.pass + empty, parts}, backward);
-    many_tile tile = {node,
-                      block,
-                      task.first,
-                      task.begin > block.first ? task.begin : block.first,
-                      backward || task.end < block.end ? task.end : block.end,
-                      task.first + task.rows,
-                      task.rows,
-                      columns,
-                      c0,
-                      0,
-                      0,
-                      0,
-                      0};
-    const int corner = tile.last < node.nc ? tile.last : node.nc, behind = backward ? block.end : node.nr;
+    many_tile tile = {node, task.first, task.begin, task.end, task.first + task.rows, task.rows, columns, c0,
+                      0,    0,          0,          0};
+    const int corner = tile.last < node.nc ? tile.last : node.nc, behind = backward ? node.nc : node.nr;
     tile.last = tile.last < behind ? tile.last : behind;
     tile.inside = backward ? gsv_many_whole_tiles(corner) - GSV_TILE : tile.begin;
     tile.near = backward ? many_within(task.near, tile.begin, tile.end) : tile.begin;
     tile.far = backward ? many_within(task.far, tile.near, tile.end) : tile.end;
     tile.inside_end = backward || tile.end < task.first + GSV_TILE ? tile.end : task.first + GSV_TILE;
     return tile;
-}
-
-/* Rows of a tile's front that it adds to: rows below, and own columns of column blocks to come. */
-__device__ __forceinline__ bool many_adds(const many_tile &tile, int i) {
-    return i >= tile.block.end && i < tile.last;
 }
 
 /* 2^32 / groups, rounded up: k / groups is this times k, >> 32, for k < 2^30, without a division. */
@@ -73,7 +52,7 @@ __device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, i
 struct alignas(16) many_work {
     gsv_many_task task;
     int *counters; /* of the task's right-hand sides */
-    int lost, last, stale;
+    int lost, last;
     int alone;      /* the launch before has surely ended */
     int over, owed; /* `wait` has been reached, and `owed`, as far as is known */
 };

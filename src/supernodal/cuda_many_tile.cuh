@@ -21,11 +21,8 @@
  * stages are. Where the triangle is well-conditioned (GSV_WELL_LIMIT) the terms of a range are one chain, as in
  * DGEMM. Elsewhere not, for each would be rounded at the size of the total, and the inverse of an
  * ill-conditioned triangle makes totals large before they cancel: sixteen terms are summed by themselves, and
- * their sum is added to the total, which the tensor cores do not hide. Where a triangle is so ill-conditioned
- * that it is inverted in parts (DIVIDED) the sixteen are four chains, of the terms k, k + 4, k + 8, k + 12
- * each, that meet as a tree: not as accurate as the sixteen chains of cuda_wide.cuh, but more so than one chain
- * for each sixteen (gpusolve-orders-bench), and good enough for test_condition.c. Of mixed<complex<float>>, summed in
- * double, all terms are one chain.
+ * their sum is added to the total, which the tensor cores do not hide (gpusolve-orders-bench, test_condition.c). Of
+ * mixed<complex<float>>, summed in double, all terms are one chain.
  *
  * The terms of a backward sum begin with those of own columns, which are known; then come those of rows above
  * the parent's, and last the parent's, which the block waits for when it gets there (many_cursor).
@@ -41,23 +38,6 @@
 #include "cuda_many_stages.cuh"
 
 namespace gsv {
-
-/* c = a x: a 16 x 4, x 4 x 8, fragments as in mma_warp. */
-__device__ __forceinline__ void first_product_warp(double (&c)[4], double a0, double a1, double x) {
-#if __CUDA_ARCH__ >= 900
-    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%7, %7, %7, "
-        "%7};"
-        : "=d"(c[0]), "=d"(c[1]), "=d"(c[2]), "=d"(c[3])
-        : "d"(a0), "d"(a1), "d"(x), "d"(0.0));
-#else
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %4};"
-        : "=d"(c[0]), "=d"(c[1])
-        : "d"(a0), "d"(x), "d"(0.0));
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%4, %4};"
-        : "=d"(c[2]), "=d"(c[3])
-        : "d"(a1), "d"(x), "d"(0.0));
-#endif
-}
 
 /* This warp's sums of a tile: WARP_COLUMNS, and an equal share of the rows of a tile of this height, but sixteen at
  * least: so some warps may have none. */
@@ -113,7 +93,7 @@ many_result(const typename many_sums_of<Kind, C, BACKWARD>::type &sums,
 }
 
 /* How sixteen terms are added to a total (Order, above). */
-enum many_sums { ONE_CHAIN, BY_THEMSELVES, FOUR_CHAINS };
+enum many_sums { ONE_CHAIN, BY_THEMSELVES };
 
 /* sum += a x over sixteen terms, 16 x 8 sums, a[c] and x[c] of the terms c, c + 4, c + 8, c + 12. */
 template <many_sums SUMS>
@@ -124,22 +104,9 @@ __device__ __forceinline__ void add_run_warp(double (&sum)[4], const double (&a)
         mma_warp(sum, a[2][0], a[2][1], a[3][0], a[3][1], x[2], x[3]);
         return;
     }
-    double run[4];
-    if constexpr (SUMS == FOUR_CHAINS) {
-        double chain[4][4];
-#pragma unroll
-        for (int c = 0; c < 4; c++)
-            first_product_warp(chain[c], a[c][0], a[c][1], x[c]);
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            run[e] = (chain[0][e] + chain[2][e]) + (chain[1][e] + chain[3][e]);
-    } else {
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            run[e] = 0;
-        mma_warp(run, a[0][0], a[0][1], a[1][0], a[1][1], x[0], x[1]);
-        mma_warp(run, a[2][0], a[2][1], a[3][0], a[3][1], x[2], x[3]);
-    }
+    double run[4] = {0, 0, 0, 0};
+    mma_warp(run, a[0][0], a[0][1], a[1][0], a[1][1], x[0], x[1]);
+    mma_warp(run, a[2][0], a[2][1], a[3][0], a[3][1], x[2], x[3]);
 #pragma unroll
     for (int e = 0; e < 4; e++)
         sum[e] += run[e];
@@ -206,7 +173,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_lane {
         return shared_at<Number>(stage + (place ^ OTHER * other));
     }
 
-    /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where there are chains. */
+    /* Row 8 i + g of the warp's; term 4 s + q, or 4 q + s where sixteen are summed by themselves. */
     __device__ __forceinline__ T a_of(unsigned stage, int i, int s) const {
         if (BACKWARD)
             return conjugate(number_as<T>(shared_at<P>(stage + a[s])[8 * i * GSV_TILE]));
@@ -296,7 +263,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_lane {
             for (int i = 0; i < 2 * SIXTEENS; i += 2) {
                 if (!ALL && i / 2 >= active)
                     break;
-                T rows[4][2]; /* rows 8 i + g and 8 (i + 1) + g of all chains */
+                T rows[4][2]; /* rows 8 i + g and 8 (i + 1) + g; terms 4 q + s */
 #pragma unroll
                 for (int r = 0; r < 2; r++)
 #pragma unroll
@@ -330,8 +297,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_lane {
  * gives the sums what they begin as, while the first vectors are on their way or still to come; ready()
  * returns when they are there; await as in many_stream. Ends without a barrier: shared memory is still being
  * read. */
-template <typename Kind, int C, bool BACKWARD, bool DIVIDED, typename Owed, typename Ready, typename Await,
-          typename Begin>
+template <typename Kind, int C, bool BACKWARD, typename Owed, typename Ready, typename Await, typename Begin>
 __device__ __forceinline__ void
 many_product_block(const gsv_device_plan &plan, const many_tile &tile, const vector_number<Kind> *own,
                    const vector_number<Kind> *below, int columns, vector_number<Kind> *memory,
@@ -431,14 +397,11 @@ many_product_block(const gsv_device_plan &plan, const many_tile &tile, const vec
         lane_of::template multiply_half<0, ALL>(second, sums);
     };
     if constexpr (shape::HALVES)
-        if (!(DIVIDED && tile.node.parts > 1) && tile.node.well_conditioned && active == shape::EIGHTS / 2 &&
-            steps > 0) {
+        if (tile.node.well_conditioned && active == shape::EIGHTS / 2 && steps > 0) {
             multiply_halves(lane);
             return;
         }
-    if (DIVIDED && tile.node.parts > 1)
-        multiply(std::integral_constant<many_sums, FOUR_CHAINS>());
-    else if (shape::CHAINS && tile.node.well_conditioned)
+    if (shape::CHAINS && tile.node.well_conditioned)
         multiply(std::integral_constant<many_sums, ONE_CHAIN>());
     else
         multiply(std::integral_constant<many_sums, BY_THEMSELVES>());

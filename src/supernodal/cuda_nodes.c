@@ -143,9 +143,6 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
     gsv_sweep_form *form = &device->form;
     uint8_t *passes = &form->passes[plan->level[s]];
     const int32_t nc = gsv_columns(plan, s);
-    const uint8_t in_parts = parts > 1 && nc > GSV_WARP_TILE_COLUMNS ? (uint8_t)parts : 0;
-    device->lists_are_old |= device->in_parts[s] != in_parts;
-    device->in_parts[s] = in_parts;
     if (parts == 1)
         return;
     device->divided += parts > 1;
@@ -154,11 +151,6 @@ static void read_parts(const gsv_plan *plan, int32_t s, int32_t parts, gsv_cuda_
         form->changes++;
     *passes = parts > *passes ? (uint8_t)parts : *passes;
     form->substitute |= parts == 0;
-    if (parts > 1 && gsv_part_columns(nc, parts) % (GSV_TILE * GSV_GROUPS) != 0) {
-        form->changes += form->block_columns > 0;
-        form->stamp.value += form->block_columns > 0;
-        form->block_columns = 0;
-    }
     if (parts == 0 || nc <= GSV_WARP_TILE_COLUMNS) {
         form->changes += !form->level_by_level_above;
         form->stamp.value += !form->level_by_level_above;
@@ -189,21 +181,12 @@ static int wants_lists(const gsv_plan *plan, const gsv_cuda_factor *device, cons
     return 0;
 }
 
-/* Is a triangle inverted in other parts than before? */
-static int are_others(const int32_t *now, const int32_t *before, size_t nsuper) {
-    for (size_t s = 0; s < nsuper; s++)
-        if (gsv_parts_of(now[s]) != gsv_parts_of(before[s]))
-            return 1;
-    return 0;
-}
-
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const int32_t *parts,
                                      gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const size_t nsuper = (size_t)plan->l.nsuper;
     if (device->placed && memcmp(parts, device->parts, nsuper * sizeof *parts) == 0)
         return GPUSOLVE_OK;
-    const int others = !device->placed || are_others(parts, device->parts, nsuper);
     device->placed = 0;
     gpusolve_status status = GPUSOLVE_OK;
     if (!device->lists && wants_lists(plan, device, parts))
@@ -229,17 +212,9 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         if (error == cudaSuccess && nbranches > 0)
             error = gsv_cuda_fill((void *)device->plan.branches, branches, nbranches * sizeof *branches);
         status = gsv_cuda_check(error, "copying nodes to the device", message);
-        if (status == GPUSOLVE_OK && device->lists_are_old)
-            status = gsv_cuda_divide(factor, device, message);
-        if (status == GPUSOLVE_OK && others) {
-            status = gsv_cuda_order_many(factor, device, parts, message);
-            device->form.changes++;
-        }
         factor->more_bytes = device->lists_bytes;
         for (const gsv_cuda_factor *old = device->retired; old; old = old->retired)
             factor->more_bytes += old->bytes;
-        for (int list = 0; list < GSV_MANY_LISTS; list++)
-            factor->more_bytes += device->more_tasks_bytes[list];
     } else {
         status = out_of_memory(message);
     }

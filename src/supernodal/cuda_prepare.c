@@ -6,7 +6,6 @@
 #include "../recording.h"
 #include "../trsm/cuda_panel_inverse.h"
 #include "cuda_support.h"
-#include "many_order.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,8 +48,7 @@ enum {
     BLOCK_BACKWARD_TASKS,
     UPPER_ROWS,
     MANY_TASKS, /* of list 0, and of the others */
-    MANY_STAMP = MANY_TASKS + GSV_MANY_LISTS,
-    STAMP,
+    STAMP = MANY_TASKS + GSV_MANY_LISTS,
     PERM,
     INVERSE,
     D,
@@ -67,15 +65,10 @@ static int64_t pieces_bytes(const gsv_piece_list *list) {
     return list->task ? list->task[list->tasks] * (int64_t)sizeof(gsv_piece) : 0;
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-/* pieces_part and the part after it have room for a list, and for one in which triangles are inverted in parts. */
+/* pieces_part and the part after it have room for a list. */
 static void set_list(layout *l, int pieces_part, const gsv_piece_list *list) {
-    l->size[pieces_part] =
-        larger(l->size[pieces_part], pieces_bytes(list) + list->spare * (int64_t)sizeof(gsv_piece));
-    l->size[pieces_part + 1] = larger(l->size[pieces_part + 1], (list->tasks + (int64_t)1) * 4);
+    l->size[pieces_part] = pieces_bytes(list);
+    l->size[pieces_part + 1] = (list->tasks + (int64_t)1) * 4;
 }
 
 static cudaError_t put_list(char *base, const layout *l, int pieces_part, const gsv_piece_list *list) {
@@ -125,8 +118,8 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
     for (int k = 0; k < GSV_MANY_LISTS; k++)
-        l.size[MANY_TASKS + k] = tiles->many.list[k].ptr[plan->nlevels] * (int64_t)sizeof(gsv_many_task);
-    l.size[MANY_STAMP] = l.size[STAMP] = sizeof(int32_t);
+        l.size[MANY_TASKS + k] = tiles->many.list[k].tasks * (int64_t)sizeof(gsv_many_task);
+    l.size[STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
@@ -145,76 +138,11 @@ int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int ha
     return make_layout(plan, dtype, has_d).start[PARTS];
 }
 
-gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                gsv_message *message) {
-    const gsv_plan *plan = &factor->plan;
-    const layout l = make_layout(plan, factor->dtype, factor->has_d);
-    const int blocks = l.size[BLOCK_FORWARD_PIECES] > 0; /* real numbers */
-    gsv_piece_list one, block = {0};                     /* of as many tasks as those that are there */
-    gpusolve_status status = gsv_stream_divide(plan, device->in_parts, &one, blocks ? &block : NULL, message);
-    if (status != GPUSOLVE_OK)
-        return status;
-    cudaError_t error = put_list(device->memory, &l, FORWARD_PIECES, &one);
-    if (error == cudaSuccess && blocks)
-        error = put_list(device->memory, &l, BLOCK_FORWARD_PIECES, &block);
-    gsv_stream_free_list(&one);
-    gsv_stream_free_list(&block);
-    device->lists_are_old = error != cudaSuccess;
-    return gsv_cuda_check(error, "copying lists to the device", message);
-}
-
-/* The tasks' place on the device: among the factor's, or, if there are more than it has room for, their own. */
-static gpusolve_status put_tasks(gsv_cuda_factor *device, const layout *l, int list,
-                                 const gsv_many_schedule *schedule, gsv_message *message) {
-    const int part = MANY_TASKS + list;
-    const int64_t bytes = schedule->tasks * (int64_t)sizeof *schedule->task;
-    char *to = (char *)device->memory + l->start[part];
-    gsv_cuda_free(device->more_tasks[list]);
-    device->more_tasks[list] = NULL;
-    device->more_tasks_bytes[list] = 0;
-    if (bytes > l->size[part]) {
-        const gpusolve_status status = gsv_cuda_malloc(&device->more_tasks[list], bytes, message);
-        if (status != GPUSOLVE_OK)
-            return status;
-        device->more_tasks_bytes[list] = bytes;
-        to = device->more_tasks[list];
-    }
-    gsv_free(device->many.run[list]);
-    device->many.task[list] = (const gsv_many_task *)to;
-    device->many.run[list] = schedule->run;
-    device->many.runs[list] = schedule->runs;
-    return bytes > 0 ? gsv_cuda_check(gsv_cuda_fill(to, schedule->task, (size_t)bytes),
-                                      "copying lists to the device", message)
-                     : GPUSOLVE_OK;
-}
-
 cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device) {
     const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
     gsv_stamp *stamp = &device->form.stamp;
     stamp->at = (const int32_t *)((char *)device->memory + l.start[STAMP]);
     return gsv_cuda_fill((void *)stamp->at, &stamp->value, sizeof stamp->value);
-}
-
-gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                    const int32_t *parts, gsv_message *message) {
-    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
-    /* first of all: what was captured leaves the old ones alone */
-    device->many.stamp.value++;
-    device->many.stamp.at = (const int32_t *)((char *)device->memory + l.start[MANY_STAMP]);
-    gpusolve_status status = gsv_cuda_check(
-        gsv_cuda_fill((void *)device->many.stamp.at, &device->many.stamp.value, sizeof(int32_t)),
-        "copying lists to the device", message);
-    for (int list = 0; list < GSV_MANY_LISTS && status == GPUSOLVE_OK; list++) {
-        gsv_many_schedule schedule;
-        status = gsv_many_schedule_create(&factor->plan, list, parts, &schedule, message);
-        if (status != GPUSOLVE_OK)
-            break;
-        status = put_tasks(device, &l, list, &schedule, message);
-        if (device->many.run[list] == schedule.run)
-            schedule.run = NULL; /* it has gone */
-        gsv_many_schedule_free(&schedule);
-    }
-    return status;
 }
 
 /* --------------------------------------------------------------------------------------------- values --- */
@@ -360,11 +288,10 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     char *base = device->memory;
     plan_copy copy = {0};
     device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
-    device->in_parts = gsv_calloc((size_t)plan->l.nsuper, sizeof *device->in_parts);
     device->upper[0] = (gsv_node *)(base + l.start[TINY]);
     device->upper[1] = (gsv_node *)(base + l.start[SMALL]);
     device->form.passes = gsv_malloc((size_t)plan->nlevels, sizeof *device->form.passes);
-    if (!device->parts || !device->in_parts || !device->form.passes || !make_copy(plan, &copy)) {
+    if (!device->parts || !device->form.passes || !make_copy(plan, &copy)) {
         free_copy(&copy);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
@@ -397,6 +324,12 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     static const int parts[] = {FORWARD_PIECES, BACKWARD_PIECES, BLOCK_FORWARD_PIECES, BLOCK_BACKWARD_PIECES};
     for (int k = 0; k < 4 && error == cudaSuccess; k++)
         error = put_list(base, &l, parts[k], lists[k]);
+    for (int k = 0; k < GSV_MANY_LISTS && error == cudaSuccess; k++) {
+        device->many.task[k] = (const gsv_many_task *)(base + l.start[MANY_TASKS + k]);
+        if (l.size[MANY_TASKS + k] > 0)
+            error = gsv_cuda_fill(base + l.start[MANY_TASKS + k], plan->tiles->many.list[k].task,
+                                  (size_t)l.size[MANY_TASKS + k]);
+    }
     if (error == cudaSuccess && l.size[ROWS] > 0)
         error = gsv_cuda_put_rows(plan, 0, base + l.start[ROWS]);
     int l2 = 0, id = 0;
@@ -470,14 +403,9 @@ static cudaError_t ask_device(const gpusolve_factor *factor, gsv_sweep_form *for
 static void free_one(gsv_cuda_factor *device) {
     gsv_cuda_free(device->memory);
     gsv_cuda_free(device->lists);
-    for (int list = 0; list < GSV_MANY_LISTS; list++) {
-        gsv_cuda_free(device->more_tasks[list]);
-        gsv_free(device->many.run[list]);
-    }
     gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);
     gsv_free(device->k);
-    gsv_free(device->in_parts);
     gsv_free(device->form.passes);
     gsv_free(device);
 }

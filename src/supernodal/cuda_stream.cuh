@@ -11,8 +11,7 @@
  * if that piece has come and they did not have to wait for this one's. A task of several block rows assembles its
  * front once.
  *
- * Forward, nobody waits for a triangle's rows, so those come last in their level, unless it is inverted in parts
- * (stream.h).
+ * Forward, nobody waits for a triangle's rows, so those come last in their level (stream.h).
  *
  * Who takes what. A level of few tasks is on the critical path, so no block has two of them while another
  * has none: it takes the next one when it no longer waits for this one's vector. In a level of very many a
@@ -105,7 +104,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
             break;
         if (!prepared)
             prepare(header);
-        const bool in_public = !BACKWARD && is_published(p, header.parts);
+        const bool in_public = !BACKWARD && is_published(p);
         bool waited = false;
         if constexpr (BACKWARD)
             waited = complete_backward<T>(block, header, rows, from, acc);
@@ -122,8 +121,7 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         if (prepared)
             prepare(header_of(n + 1));
         if constexpr (!BACKWARD)
-            if (calm && !prepared && in_public && reads_published(p, header.parts) &&
-                !(p.flags & GSV_PIECE_LAST)) {
+            if (calm && !prepared && in_public && reads_published(p) && !(p.flags & GSV_PIECE_LAST)) {
                 prepared = true; /* whether it is there or not: the next piece is known from this one */
                 rows.request_published(p, published, true);
             }
@@ -147,8 +145,6 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
                 tiles_forward<T>(block, header, empty, to, u);
             else if (kind == GSV_SHARE_PIECE)
                 share_forward<T>(block, header, empty, to, u, published, sums);
-            else if (header.parts > 1)
-                row_forward_parts<T>(block, header, empty, to, u, published, sums);
             else if (shared_by == 2)
                 pair_forward<T>(block, header, empty, to, u);
             else

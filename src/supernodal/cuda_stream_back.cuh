@@ -20,11 +20,6 @@ template <typename T> struct backward_front {
         const bool narrow = p.kind == GSV_NARROW_PIECE;
         const int start = narrow ? 0 : GSV_TILE * p.first;
         const int most = narrow ? (p.flags & GSV_PIECE_FIRST ? p.nr : 0) : GSV_TILE * p.count;
-        int own_end = p.nc;
-        if (header.parts > 1) {
-            const int width = gsv_part_columns(p.nc, header.parts), part_end = (p.left / width + 1) * width;
-            own_end = part_end < p.nc ? part_end : p.nc;
-        }
         own = x + p.first_column + start;
         rows = p.flags & GSV_PIECE_FAR
                    ? plan.upper_rows + p.row + start
@@ -33,7 +28,7 @@ template <typename T> struct backward_front {
         skip = !narrow && p.groups == 2 ? ~15 : 0;
         const int left = p.nr - start - (skip ? GSV_TILE * (p.count - 1) : 0);
         count = left < most ? left : most;
-        polled = own_end - start;
+        polled = p.nc - start;
     }
 };
 

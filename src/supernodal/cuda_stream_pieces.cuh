@@ -45,14 +45,13 @@ template <typename T> struct row_sums {
 };
 
 /* Does every task of the supernode read its front where a few have published it? */
-__device__ __forceinline__ bool is_published(const gsv_piece &p, int parts) {
-    return p.flags & GSV_PIECE_PUBLISHED || parts > 1;
+__device__ __forceinline__ bool is_published(const gsv_piece &p) {
+    return p.flags & GSV_PIECE_PUBLISHED;
 }
 
-/* And does it read it piece by piece? Columns of several parts of a triangle wait for each other; what tasks share is of
- * one part. */
-__device__ __forceinline__ bool reads_published(const gsv_piece &p, int parts) {
-    return p.kind == GSV_SHARE_PIECE || (parts <= 1 && p.kind != GSV_FRONT_PIECE);
+/* And is the piece of such a task? The others publish it. */
+__device__ __forceinline__ bool reads_published(const gsv_piece &p) {
+    return p.kind != GSV_FRONT_PIECE;
 }
 
 /* Two of up to 2 STREAM_THREADS published numbers. Number k is at(k). */
@@ -135,10 +134,10 @@ template <typename T> struct forward_rows {
         if (p.kind == GSV_NARROW_PIECE) {
             first = 0;
             rows = p.nc;
-        } else if (is_published(p, header.parts)) {
+        } else if (is_published(p)) {
             first = p.b_first;
             rows = p.nc - first < p.b_rows ? p.nc - first : p.b_rows;
-            if (reads_published(p, header.parts))
+            if (reads_published(p))
                 request_published(p, published);
         }
         owed.request(block, p);
@@ -290,7 +289,7 @@ __device__ __forceinline__ void tiles_forward(stream_block<T> &block, const stre
     }
 }
 
-/* Columns of one block row, of a supernode that is inverted in one part. */
+/* Columns of one block row. */
 template <typename T>
 __device__ __forceinline__ void row_forward(stream_block<T> &block, const stream_header &header,
                                             uint64_t *empty, T *x, T *u, row_sums<T> &sums) {

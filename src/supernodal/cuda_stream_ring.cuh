@@ -39,7 +39,6 @@ template <typename T> struct stream_room {
 
 struct stream_header {
     gsv_piece piece;
-    int32_t parts; /* of a wide supernode */
     int32_t shift; /* bytes from the start of the slot's panel to the piece's first number */
 };
 
@@ -370,7 +369,6 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             __syncwarp();
             if (at < end)
                 word = words(at);
-            const int parts = lane == 0 && p.node >= 0 ? plan.wide[p.node].parts : 1;
             if (at == second) {
                 ahead = p.flags & GSV_PIECE_CROWD;
                 alone = p.flags & GSV_PIECE_ALONE;
@@ -412,8 +410,6 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
                 copy_columns_warp<T>(plan, p, slot, lane, full, transient);
             if (share)
                 copy_share_warp<T>(plan, p, slot, lane, full, transient);
-            if (lane == 0)
-                header->parts = parts; /* only now, for it may still be on its way */
             if (lane < ARRIVALS) {
                 if (ring.listed)
                     barrier_arrive(&ring.listed[n % room::SLOTS]);

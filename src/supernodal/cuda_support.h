@@ -28,13 +28,8 @@ typedef struct gsv_cuda_factor {
     int many_fits;                /* the device can run the kernels for many right-hand sides */
     int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
     int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_wide_panel.parts */
-    float *k;                     /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
-    int placed;                   /* the nodes on the device say so */
-    uint8_t *in_parts; /* [nsuper] so many parts, if a triangle of block rows is inverted in parts; 0 */
-    int lists_are_old; /* the streams on the device are for others */
-    /* [device] tasks for many right-hand sides that a list has no room for, or NULL */
-    void *more_tasks[GSV_MANY_LISTS];
-    int64_t more_tasks_bytes[GSV_MANY_LISTS];
+    float *k;   /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
+    int placed; /* the nodes on the device say so */
     gsv_upload_plan *upload;            /* made by the first upload */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
@@ -84,13 +79,8 @@ const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
  * nodes, the branches and the form. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const int32_t *parts,
                                      gsv_message *message);
-/* cuda_prepare.c. The forward streams in which the triangles of device->in_parts are inverted in parts. */
-gpusolve_status gsv_cuda_divide(const gpusolve_factor *factor, gsv_cuda_factor *device, gsv_message *message);
 /* cuda_prepare.c. device->form.stamp.value to the device. */
 cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device);
-/* cuda_prepare.c. The tasks for many right-hand sides, in their order (many_order.h); parts as above. */
-gpusolve_status gsv_cuda_order_many(const gpusolve_factor *factor, gsv_cuda_factor *device,
-                                    const int32_t *parts, gsv_message *message);
 /* The rows of the upper tree's fronts, or of all, to the device; cudaErrorMemoryAllocation: on the host. */
 cudaError_t gsv_cuda_put_rows(const gsv_plan *plan, int all, void *to);
 

@@ -2,6 +2,7 @@
 #include "many.h"
 
 #include "../memory.h"
+#include "many_order.h"
 #include "tiles.h"
 
 #include <stdbool.h>
@@ -29,21 +30,15 @@ typedef struct builder {
     int32_t *longest; /* [nlevels] terms of a task at most */
     int32_t *narrow;  /* [nlevels] tasks of a narrow supernode */
     int32_t *rows;    /* [nlevels] of a tile, or its columns */
-    int64_t
-        *place; /* [2 nlevels] of each step, the products behind the others: how many, then the next one */
+    /* [2 nlevels] tasks of each step, the products behind the others: how many, then the next one's place */
+    int64_t *place;
     int32_t *counter; /* [nsuper] what supernode s waits for: forward its children, backward its parent */
     int32_t *count;   /* [nsuper] and what it has to reach; 0: nothing */
 } builder;
 
-static void free_list(gsv_many_list *list) {
-    gsv_free(list->ptr);
-    gsv_free(list->product);
-    gsv_free(list->task);
-}
-
 void gsv_many_free(gsv_many *many) {
     for (int k = 0; k < GSV_MANY_LISTS; k++)
-        free_list(&many->list[k]);
+        gsv_free(many->list[k].task);
     *many = (gsv_many){0};
 }
 
@@ -249,9 +244,6 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
     const int32_t near = b->backward ? gsv_columns(b->plan, s) / GSV_TILE * GSV_TILE : 0;
     const int32_t far = b->backward ? behind_parent(b->plan, s) : 0;
     const int32_t longest = b->longest[step_of(b, s)], rows = b->rows[step_of(b, s)];
-    const bool cut = longest < (b->backward ? gsv_rows(b->plan, s) : gsv_columns(b->plan, s));
-    const int64_t base = b->list->slots;
-    int32_t tasks = 0;
     for (int32_t first = 0; first < across(b, s); first += rows) {
         int32_t begin, end;
         terms(b, s, first, rows, &begin, &end);
@@ -271,13 +263,11 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
             task.near = near;
             task.far = far;
         }
-        if (cut) {
+        if (slots > 1) {
             task.slot = (int32_t)b->list->slots;
             task.met = b->list->counters;
-            b->list->counters++;
-        }
-        if (slots > 1) {
             task.slots = (int16_t)slots;
+            b->list->counters++;
             b->list->slots += slots;
         }
         for (; task.range < (slots > 1 ? slots : 1); task.range++) {
@@ -291,12 +281,8 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
             else if (!b->backward)
                 task.listed_rows = task.listed = 0;
             append(b, s, task);
-            tasks++;
         }
     }
-    if (cut)
-        /* enough for every pass (many_parts.h) */
-        b->list->slots = base + tasks + gsv_many_pieces(across(b, s), rows);
 }
 
 static void add_all(builder *b) {
@@ -324,9 +310,6 @@ static void add_all(builder *b) {
             }
         }
     }
-    b->list->chain = b->list->counters;
-    for (int32_t s = 0; s < b->plan->l.nsuper; s++)
-        b->list->counters += !gsv_is_narrow(gsv_rows(b->plan, s), gsv_columns(b->plan, s));
 }
 
 static int by_length(const void *a, const void *b) {
@@ -344,10 +327,6 @@ static int by_length(const void *a, const void *b) {
 static bool make_list(builder *b) {
     const int32_t nlevels = b->plan->nlevels;
     gsv_many_list *list = b->list;
-    list->ptr = gsv_calloc((size_t)nlevels + 1, sizeof *list->ptr);
-    list->product = gsv_calloc((size_t)nlevels, sizeof *list->product);
-    if (!list->ptr || !list->product)
-        return false;
     choose_parts(b);
     choose_rows(b);
     for (int32_t k = 0; k < nlevels; k++)
@@ -356,22 +335,22 @@ static bool make_list(builder *b) {
     for (int32_t k = 0; k < 2 * nlevels; k++)
         b->place[k] = 0;
     add_all(b);
-    for (int32_t k = 0; k < nlevels; k++) {
-        list->product[k] = list->ptr[k] + b->place[2 * (int64_t)k];
-        list->ptr[k + 1] = list->product[k] + b->place[2 * (int64_t)k + 1];
-        b->place[2 * (int64_t)k] = list->ptr[k];
-        b->place[2 * (int64_t)k + 1] = list->product[k];
+    for (int32_t k = 0; k < 2 * nlevels; k++) {
+        const int64_t count = b->place[k];
+        b->place[k] = list->tasks;
+        list->tasks += count;
     }
-    list->task = gsv_malloc((size_t)list->ptr[nlevels], sizeof *list->task);
+    list->task = gsv_malloc((size_t)list->tasks, sizeof *list->task);
     if (!list->task)
         return false;
     b->fill = true;
     add_all(b);
-    for (int32_t k = 0; k < nlevels; k++)
-        if (list->ptr[k + 1] - list->product[k] > 1)
-            qsort(list->task + list->product[k], (size_t)(list->ptr[k + 1] - list->product[k]),
-                  sizeof *list->task, by_length);
-    return true;
+    for (int32_t k = 0; k < nlevels; k++) { /* now where tasks of each kind end */
+        const int64_t first = b->place[2 * (int64_t)k], count = b->place[2 * (int64_t)k + 1] - first;
+        if (count > 1)
+            qsort(list->task + first, (size_t)count, sizeof *list->task, by_length);
+    }
+    return gsv_many_order(list, b->backward);
 }
 
 static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward, bool broad, gsv_many *many) {
@@ -397,17 +376,16 @@ static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward,
     gsv_free(b.counter);
     gsv_free(b.count);
     if (good)
-        many->bytes += list->ptr[nlevels] * (int64_t)sizeof *list->task +
-                       (2 * (int64_t)nlevels + 1) * (int64_t)sizeof *list->ptr;
+        many->bytes += list->tasks * (int64_t)sizeof *list->task;
     return good;
 }
 
-static bool is_short(const gsv_many_list *forward, int32_t nlevels) {
+static bool is_short(const gsv_many_list *forward) {
     int64_t terms = 0;
-    for (int32_t k = 0; k < nlevels; k++)
-        for (int64_t t = forward->product[k]; t < forward->ptr[k + 1]; t++)
+    for (int64_t t = 0; t < forward->tasks; t++)
+        if (forward->task[t].kind == GSV_MANY_PRODUCT)
             terms += forward->task[t].end - forward->task[t].begin;
-    return forward->ptr[nlevels] <= GSV_MANY_SHORT_TASKS && terms <= GSV_MANY_SHORT_TERMS;
+    return forward->tasks <= GSV_MANY_SHORT_TASKS && terms <= GSV_MANY_SHORT_TERMS;
 }
 
 /* Numbers of the supernodes that are in no branch. */
@@ -430,7 +408,7 @@ gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_messag
     gsv_free(node);
     if (good) {
         many->updates = plan->tiles->shared_updates;
-        many->is_short = is_short(&many->list[gsv_many_list_of(0, 0)], plan->nlevels);
+        many->is_short = is_short(&many->list[gsv_many_list_of(0, 0)]);
         many->streams_back = upper_numbers(plan) < GSV_MANY_STREAMED;
         return GPUSOLVE_OK;
     }

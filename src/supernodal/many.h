@@ -2,7 +2,7 @@
  * Many right-hand sides on the device: what the sweeps over the upper tree consist of when the vectors are
  * wide blocks (cuda_many.cuh). Plain C; follows from the pattern alone.
  *
- * Each sweep is a list of tasks, level by level. A task is a narrow supernode, with all of a tile's right-hand
+ * Each sweep is a list of tasks. A task is a narrow supernode, with all of a tile's right-hand
  * sides or, where a level has few of them, with some of these; or rows of a wide one to which is added what
  * the children owe; or a tile: a product of GSV_MANY_ROWS rows of a panel, or half as many where a level has
  * few tiles, with its front (forward), or of so many of its columns with the rows of the solution (backward).
@@ -12,12 +12,10 @@
  * whether vectors are broad, with more than GSV_MANY_BROAD columns: a task is several blocks there, so that fewer
  * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
- * Whoever runs the tasks in the order of the list, each once, may begin a task as soon as its counter says
- * so: a counter is advanced by tasks that stand before the ones that wait for it. many_order.h has another
- * order of which that is true, in which less is waited for, and the tasks of triangles inverted in parts. A
- * tile need not wait before it begins: forward it reads what its rows are owed while its own columns are being
- * assembled, backward it has terms for which it needs neither the parent nor, for some of them, anything
- * (`owed`).
+ * Whoever runs the tasks in the order of the list (many_order.h), each once, may begin a task as soon as its counter says
+ * so: a counter is advanced by tasks that stand before the ones that wait for it. A tile need not wait before it begins:
+ * forward it reads what its rows are owed while its own columns are being assembled, backward it has terms for which it
+ * needs neither the parent nor, for some of them, anything (`owed`).
  *
  * Branches (branches.h) have kernels of their own: forward they come first, backward last.
  */
@@ -59,8 +57,7 @@ enum { GSV_MANY_LISTS = 4 };                                   /* gsv_many_list_
 /* What begins when counter `wait` has reached `count` (at once, if count is 0), and advances `signal`, if
  * that is no -1, when it is done. */
 typedef struct gsv_many_task {
-    uint8_t kind;
-    uint8_t pass;  /* product of a supernode whose triangle is inverted in parts: which pass (many_order.h) */
+    int16_t kind;
     int16_t rows;  /* product: of the tile, or its columns */
     int16_t slots; /* product: ranges, some hundreds at most, if it is one of several, else 0, */
     int16_t range; /* and which */
@@ -70,7 +67,7 @@ typedef struct gsv_many_task {
      * GSV_MANY_PARTS parts of the right-hand sides */
     int32_t begin, end;
     /* product that is one of several ranges: where the first one's partial sums are, and the counter of those that
-     * are done; they are there for all tiles of a supernode of which one is cut */
+     * are done */
     int32_t slot, met;
     int32_t wait, count, signal;
     /* forward product, its first range: what its rows are owed is there when counter `owed` has reached
@@ -93,15 +90,11 @@ typedef struct gsv_many_task {
     };
 } gsv_many_task;
 
-/* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1], the products from product[k] on, the longest first.
- * Backward the levels stand in descending order, level nlevels - 1 - k at ptr[k]. */
+/* A sweep's tasks, in the order in which they begin. */
 typedef struct gsv_many_list {
-    int64_t *ptr;     /* [nlevels + 1] */
-    int64_t *product; /* [nlevels] */
-    gsv_many_task *task;
+    gsv_many_task *task; /* [tasks] */
+    int64_t tasks, slots;
     int32_t counters;
-    int32_t chain; /* counter chain + k is wide supernode k's own, for its passes */
-    int64_t slots;
 } gsv_many_list;
 
 typedef struct gsv_many {

@@ -154,22 +154,6 @@ static void write_stream(gsv_writer *w, const member *members, int64_t count, in
     }
 }
 
-/* gsv_piece_list.spare. For one right-hand side, of two or four tasks that share a block row one may have all columns
- * and the others a piece each that is nothing, or four be two halves, whose pieces end with them; for a block one task
- * has all columns of the others, and what they publish, or some tasks have pieces of one range of columns, some of
- * another. */
-static int32_t count_spare(const gsv_piece_list *list) {
-    int32_t by_two = 0, by_four = 0, block = 0;
-    for (int32_t t = 0; t < list->tasks; t++) {
-        const gsv_piece *p = &list->piece[t];
-        by_two += p->kind == GSV_SHARE_PIECE && p->groups == 2;
-        by_four += p->kind == GSV_SHARE_PIECE && p->groups == 4;
-        block += p->kind == GSV_BLOCK_PIECE &&
-                 (GSV_TILE * p->place < p->nc || (p->flags & GSV_PIECE_PUBLISHED && p->share > 0));
-    }
-    return by_two / 2 + by_four / 4 * 3 + block;
-}
-
 /* Forward tasks of a level at least, if they are of the larger kind, for a block of right-hand sides. */
 static int64_t enough_forward(const gsv_stream *stream) {
     const int64_t tasks = stream->numbers / GSV_ENOUGH_NUMBERS;
@@ -197,7 +181,6 @@ static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_w
     list->tasks = (int32_t)w.tasks;
     write_stream(&w, members, count, stream->published);
     list->task[w.tasks] = (int32_t)w.pieces;
-    list->spare = w.backward ? 0 : count_spare(list);
     stream->published = w.published;
     stream->bytes += 4 * (w.tasks + 1) + (int64_t)sizeof *list->piece * w.pieces;
     return GPUSOLVE_OK;
@@ -291,34 +274,6 @@ static int choose_side(const gsv_plan *plan) {
     return (int)(groups < gsv_stream_side ? groups : gsv_stream_side);
 }
 
-gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *one,
-                                  gsv_piece_list *block, gsv_message *message) {
-    gsv_stream again = {.supernodes = plan->tiles->stream.supernodes};
-    const int64_t count = again.supernodes;
-    member *members = gsv_malloc((size_t)count + 1, sizeof *members);
-    gpusolve_status status = GPUSOLVE_OK;
-    *one = (gsv_piece_list){0};
-    if (block)
-        *block = (gsv_piece_list){0};
-    if (members)
-        list_members(plan, &again, members);
-    if (!members || !sort_members(plan, 0, &again, members))
-        status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    gsv_writer w = {.plan = plan, .divided = divided};
-    if (status == GPUSOLVE_OK)
-        status = fill_list(&again, one, w, members, count, message);
-    w.block = 1;
-    if (status == GPUSOLVE_OK && block && plan->tiles->stream.block_columns > 0)
-        status = fill_list(&again, block, w, members, count, message);
-    gsv_free(members);
-    if (status != GPUSOLVE_OK) {
-        gsv_stream_free_list(one);
-        if (block)
-            gsv_stream_free_list(block);
-    }
-    return status;
-}
-
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
     *stream = (gsv_stream){0};
     for (int32_t s = 0; s < plan->l.nsuper; s++)
@@ -352,7 +307,7 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
     return status;
 }
 
-void gsv_stream_free_list(gsv_piece_list *list) {
+static void free_list(gsv_piece_list *list) {
     gsv_free(list->task);
     gsv_free(list->piece);
     *list = (gsv_piece_list){0};
@@ -362,7 +317,7 @@ void gsv_stream_free(gsv_stream *stream) {
     gsv_piece_list *lists[] = {&stream->forward, &stream->backward, &stream->block_forward,
                                &stream->block_backward};
     for (int k = 0; k < 4; k++)
-        gsv_stream_free_list(lists[k]);
+        free_list(lists[k]);
     gsv_free(stream->rows);
     *stream = (gsv_stream){0};
 }

@@ -5,7 +5,7 @@
  * block needs to know of it; a task is one piece or several that a block works off one after the other, because
  * their sums belong together. Blocks take tasks in the order of the stream (cuda_stream.cuh), in which a task
  * comes after all that it waits for.
- * Plain C; follows from the pattern alone, and from which triangles are inverted in parts.
+ * Plain C; follows from the pattern alone.
  *
  *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
@@ -37,15 +37,7 @@
  *
  * Forward, nobody waits for what the rows of a triangle bring, x, and so a level has three phases: published fronts;
  * what its parents wait for; and the rest of the wide triangles, which keeps blocks busy while the next level's first
- * tasks wait, the longest block rows first. A supernode whose triangle is inverted in parts has its block rows in the
- * second, ascending, for a part waits for those before it, and they publish its front. Which those are is known
- * when a factor is prepared (gsv_stream_divide). Where tasks share block rows, those of the first part are in the third
- * phase as ever, and the others not shared: one task has a row, in GSV_ROW_PIECEs, and the others nothing. But if there
- * are two parts, of four tasks two have the columns of the first part in the second phase, whose sums are rows of the
- * front, and two those of the second part, of rows of the triangle in the third phase. For a block of right-hand sides,
- * where several tasks share rows of a later part, some have the columns before it, in the second phase, whose sums are
- * rows of the front, and some its own, in the third. One task by itself has both, one after the other; and where tasks
- * assemble their front, those of the first part publish it.
+ * tasks wait, the longest block rows first.
  *
  * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
  *
@@ -155,10 +147,7 @@ enum {
     GSV_PIECE_PUBLISHED = 16, /* the supernode's front is published */
     GSV_PIECE_ALONE = 32,     /* its level has few tasks: a block takes no other one while this one waits */
     GSV_PIECE_ODD = 64,       /* of two tasks that share columns the second: other block rows; */
-    GSV_PIECE_KEPT = 64,      /* GSV_BLOCK_PIECE, forward: the next piece copies its front */
-    GSV_PIECE_PUBLISHES =
-        128 /* its task, or one of those that share its block row, publishes rows of the front;
-             * GSV_BLOCK_PIECE: after this piece */
+    GSV_PIECE_KEPT = 64       /* GSV_BLOCK_PIECE, forward: the next piece copies its front */
 };
 
 typedef struct gsv_piece {
@@ -207,7 +196,6 @@ typedef struct gsv_piece_list {
     int32_t tasks;
     int32_t *task; /* [tasks + 1] task[tasks]: all pieces */
     gsv_piece *piece;
-    int32_t spare; /* the plan's: pieces that a list with triangles in parts has more, at most */
 } gsv_piece_list;
 
 typedef struct gsv_stream {
@@ -230,13 +218,6 @@ extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_blo
     gsv_stream_large, gsv_stream_side;
 /* Up to how many columns of a wide supernode each task for a block of right-hand sides assembles its front. */
 int32_t gsv_stream_fold(const gsv_stream *stream);
-/* The forward lists for one right-hand side and, unless block is NULL or there is none, for a block of them in which
- * the triangle of supernode s, if divided[s], is inverted in so many parts. They have as many tasks as the plan's, in
- * which none is, and at most as many pieces more as the plan's say (gsv_piece_list.spare). To be freed with
- * gsv_stream_free_list. */
-gpusolve_status gsv_stream_divide(const gsv_plan *plan, const uint8_t *divided, gsv_piece_list *one,
-                                  gsv_piece_list *block, gsv_message *message);
-void gsv_stream_free_list(gsv_piece_list *list);
 void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

@@ -123,62 +123,39 @@ void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node) {
     }
 }
 
-/* Of a triangle that is inverted in parts; 0: it is not. */
-int32_t gsv_divided_in(const gsv_writer *w, int32_t s) {
-    return w->divided ? w->divided[s] : 0;
-}
-
 /* Tasks that share a block row of so many columns, where they do. */
 static int shares_of_row(int32_t columns) {
     const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
     return columns > 2 * most ? GSV_SHARES : columns > most ? 2 : 1;
 }
 
-/* What tasks that share a block row have of it: columns begin .. end - 1, of each sixteen 16 / shares. wants: the last
- * one has the rows as a list. */
-typedef struct sharing {
-    int32_t begin, end;
-    int shares;
-    bool wants, publishes;
-} sharing;
-
-static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, sharing of) {
-    const int32_t columns = of.end - of.begin, each = GSV_TILE / of.shares;
+/* Block row `row` of a wide supernode, which so many tasks share: each has, of every sixteen columns, 16 / shares. */
+static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) {
+    const int32_t columns = gsv_block_row_columns(piece.nc, row), each = GSV_TILE / shares;
     const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * each) * GSV_TILE;
     const int32_t pieces = (columns + fit - 1) / fit;
     const int32_t most = ((columns + pieces - 1) / pieces + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
     const int64_t panel = piece.panel + gsv_block_row_start(piece.nc, row);
+    const bool wants = GSV_TILE * (row + 1) > piece.nc; /* the last task: what its rows are owed */
     piece.kind = GSV_SHARE_PIECE;
-    piece.groups = (unsigned)of.shares & 15u;
+    piece.groups = (unsigned)shares & 15u;
     piece.place = row;
     piece.numbers = 0;
     piece.a_rows = 0;
     for (int32_t left = 0; left < GSV_TILE; left += each) {
         gsv_begin_task(w);
         piece.left = left;
-        for (int32_t first = of.begin; first < of.end; first += most) {
-            const int32_t end = first + most < of.end ? first + most : of.end;
-            const bool begins = first == of.begin;
+        for (int32_t first = 0; first < columns; first += most) {
+            const int32_t end = first + most < columns ? first + most : columns;
             piece.panel = panel + GSV_TILE * (int64_t)(first + left);
             piece.first = first;
             piece.count = (int16_t)(end - first);
-            piece.flags =
-                (uint8_t)(GSV_PIECE_PUBLISHED | (begins ? GSV_PIECE_FIRST : 0) |
-                          (end == of.end ? GSV_PIECE_LAST : 0) | (of.publishes ? GSV_PIECE_PUBLISHES : 0));
-            gsv_set_b(&piece, GSV_TILE * row, begins && of.wants && left + each == GSV_TILE ? GSV_TILE : 0);
+            piece.flags = (uint8_t)(GSV_PIECE_PUBLISHED | (first == 0 ? GSV_PIECE_FIRST : 0) |
+                                    (end == columns ? GSV_PIECE_LAST : 0));
+            gsv_set_b(&piece, GSV_TILE * row, first == 0 && wants && left + each == GSV_TILE ? GSV_TILE : 0);
             gsv_add_piece(w, piece);
         }
     }
-}
-
-void gsv_add_nothing(gsv_writer *w, gsv_piece piece) {
-    piece.kind = GSV_FRONT_PIECE;
-    piece.groups = 0;
-    piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED;
-    piece.first = piece.numbers = piece.count = 0;
-    gsv_set_b(&piece, GSV_TILE * piece.place, 0);
-    gsv_begin_task(w);
-    gsv_add_piece(w, piece);
 }
 
 /* Numbers of the lists of some rows of a front. */
@@ -203,53 +180,40 @@ static int32_t end_of_rows(const gsv_writer *w, int32_t s, int32_t row, int32_t 
     }
 }
 
-/* A front that is published, its first `own` rows by tasks of their own. Where the triangle's block rows do that these
- * change nothing, but are there: the list has as many tasks as any other, so that a graph that has its length stays
- * right. Of one with rows of both kinds, for one right-hand side its block knows which to publish. */
-void gsv_add_fronts(gsv_writer *w, gsv_piece piece, int32_t own) {
+void gsv_add_fronts(gsv_writer *w, gsv_piece piece) {
     const int32_t alignment = 6; /* of the two lists */
     const int32_t most = w->block ? GSV_BLOCK_FRONT_ROWS : GSV_FRONT_ROWS;
     piece.kind = GSV_FRONT_PIECE;
+    piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED;
     for (int32_t first = 0, rows; first < piece.nc; first += rows) {
         rows = piece.nc - first < most ? piece.nc - first : most;
         while (rows > GSV_TILE && entries(w, first, rows) + alignment > GSV_PIECE_LISTS / 4)
             rows = (rows / 2 + GSV_TILE - 1) / GSV_TILE * GSV_TILE;
         gsv_begin_task(w);
-        piece.flags = (uint8_t)(GSV_PIECE_FIRST | GSV_PIECE_LAST | GSV_PIECE_PUBLISHED |
-                                (first < own ? GSV_PIECE_PUBLISHES : 0));
         piece.place = first / GSV_TILE;
-        gsv_set_b(&piece, first, w->block && first < own && own < first + rows ? own - first : rows);
+        gsv_set_b(&piece, first, rows);
         gsv_add_piece(w, piece);
     }
 }
 
 /* Block rows `begin` to `stop` - 1 of a wide supernode, a few a task, in pieces of columns, or of two block rows.
- * folded: every task assembles the front for itself. in_parts: from this row of the front on, columns are of several
- * parts of the triangle, and block rows publish what they have of the front; tasks do not share those. */
-static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, bool folded, int32_t in_parts,
-                     int32_t begin, int32_t stop) {
+ * folded: every task assembles the front for itself. */
+static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, bool folded, int32_t begin,
+                     int32_t stop) {
     const int64_t panel = piece.panel;
     const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
     const int32_t together = folded ? w->together : 1, pair = together > 1 && 2 * piece.nc <= most ? 2 : 1;
     const gsv_piece plain = piece;
     for (int32_t row = begin, end_row; row < stop; row = end_row) {
-        const bool divided = GSV_TILE * row >= in_parts, publishes = divided && GSV_TILE * row < piece.nc;
-        const int32_t all = gsv_block_row_columns(plain.nc, row);
-        const int shares = shared ? shares_of_row(all) : 1;
+        const int shares = shared ? shares_of_row(gsv_block_row_columns(plain.nc, row)) : 1;
         end_row = row + 1;
-        if (shares > 1 && !divided) {
-            add_shares(w, plain, row,
-                       (sharing){.end = all, .shares = shares, .wants = GSV_TILE * end_row > plain.nc});
+        if (shares > 1) {
+            add_shares(w, plain, row, shares);
             continue;
-        }
-        for (int share = 1; share < shares; share++) {
-            piece.place = row;
-            gsv_add_nothing(w, piece);
         }
         end_row = end_of_rows(w, s, row, together);
         end_row = end_row < stop ? end_row : stop;
-        /* what results are added to, and what is published */
-        const bool wants = folded || publishes || GSV_TILE * end_row > piece.nc;
+        const bool wants = folded || GSV_TILE * end_row > piece.nc; /* results are added to some rows */
         const int32_t widest = gsv_block_row_columns(piece.nc, end_row - 1);
         gsv_begin_task(w);
         for (int32_t r = row, assembled = 0, rows; r < end_row; r += rows) {
@@ -268,9 +232,8 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
                 piece.place = r;
                 piece.first = first;
                 piece.count = (int16_t)(end - first);
-                piece.flags =
-                    (uint8_t)((begins ? GSV_PIECE_FIRST : 0) | (ends ? GSV_PIECE_LAST : 0) |
-                              (folded ? 0 : GSV_PIECE_PUBLISHED) | (publishes ? GSV_PIECE_PUBLISHES : 0));
+                piece.flags = (uint8_t)((begins ? GSV_PIECE_FIRST : 0) | (ends ? GSV_PIECE_LAST : 0) |
+                                        (folded ? 0 : GSV_PIECE_PUBLISHED));
                 piece.a_first = folded ? first : 0;
                 if (folded && first == assembled && assembled < widest) {
                     piece.a_rows = (uint16_t)(first + most < widest ? most : widest - first);
@@ -283,59 +246,24 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
     }
 }
 
-/* A supernode whose block rows tasks share and whose triangle is inverted in parts. Nobody waits for the block rows of
- * the first part. Of the others, if there are two parts, and four tasks share one, two of them have the columns of the
- * first part, for which others wait: their sums are rows of the front, or what a row below the triangle has so far. Two
- * have the columns of the second part. Else one task has the block row. */
-static void add_parts(gsv_writer *w, int32_t s, gsv_piece piece, gsv_phase phase) {
-    const int32_t nc = piece.nc, parts = gsv_divided_in(w, s), part = gsv_part_columns(nc, parts),
-                  second = part / GSV_TILE;
-    const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, below = piece.nr > nc ? nc / GSV_TILE : last;
-    if (phase == GSV_FRONTS)
-        gsv_add_fronts(w, piece, part);
-    for (int32_t row = second; phase == GSV_AWAITED && row < last; row++)
-        if (parts == 2 && shares_of_row(gsv_block_row_columns(nc, row)) == GSV_SHARES)
-            add_shares(
-                w, piece, row,
-                (sharing){
-                    .end = part, .shares = GSV_SHARES / 2, .wants = true, .publishes = GSV_TILE * row < nc});
-        else
-            add_rows(w, s, piece, true, false, part, row, row + 1);
-    if (phase == GSV_FRONTS)
-        return;
-    const int32_t from = phase == GSV_AWAITED ? below : 0, to = phase == GSV_AWAITED ? last : below;
-    for (int32_t row = to; row-- > from;) {
-        const int32_t columns = gsv_block_row_columns(nc, row);
-        if (row < second)
-            add_rows(w, s, piece, true, false, piece.nr, row, row + 1);
-        else if (parts == 2 && shares_of_row(columns) == GSV_SHARES)
-            add_shares(w, piece, row, (sharing){.begin = part, .end = columns, .shares = GSV_SHARES / 2});
-    }
-}
-
 void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared, gsv_phase phase) {
     gsv_piece piece = gsv_piece_of(w, s, GSV_ROW_PIECE, node);
-    const bool folded = piece.nc <= GSV_FOLD_COLUMNS && !shared, divided = gsv_divided_in(w, s) > 0;
+    const bool folded = piece.nc <= GSV_FOLD_COLUMNS && !shared;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     const int32_t below =
         piece.nr > piece.nc ? piece.nc / GSV_TILE : last; /* the first one that others wait for */
-    const int32_t in_parts = divided ? 0 : piece.nr;
     piece.published = published;
-    if (shared && divided) {
-        add_parts(w, s, piece, phase);
-        return;
-    }
     if (phase == GSV_FRONTS && !folded)
-        gsv_add_fronts(w, piece, divided ? 0 : piece.nc);
-    if (phase == (divided ? GSV_AWAITED : GSV_TRIANGLES)) {
-        if (folded || divided)
-            add_rows(w, s, piece, shared, folded, in_parts, 0, below);
+        gsv_add_fronts(w, piece);
+    if (phase == GSV_TRIANGLES) {
+        if (folded)
+            add_rows(w, s, piece, shared, folded, 0, below);
         else
             for (int32_t row = below; row-- > 0;)
-                add_rows(w, s, piece, shared, folded, in_parts, row, row + 1);
+                add_rows(w, s, piece, shared, folded, row, row + 1);
     }
     if (phase == GSV_AWAITED)
-        add_rows(w, s, piece, shared, folded, in_parts, below, last);
+        add_rows(w, s, piece, shared, folded, below, last);
 }
 
 /* Every other block row of a few columns, from the last one or the one before it up, in pieces of about the same

@@ -12,15 +12,14 @@ typedef struct gsv_writer {
     const gsv_plan *plan;
     gsv_piece_list *list;
     int64_t pieces, tasks;
-    int backward, block;    /* block: for a block of right-hand sides */
-    const uint8_t *divided; /* [nsuper] parts of a triangle that is inverted in parts, or 0; NULL: none is */
-    int large;              /* the stream is (GSV_LARGE_STREAM) */
-    int32_t fold;           /* gsv_stream_fold */
-    int64_t enough;         /* tasks of a level, of the larger kind */
-    int first;              /* the next piece is the first one of its task */
-    int alone;              /* of a level: it has few tasks */
-    int crowd, groups;      /* of a level: it has many tasks; groups of a task of a wide supernode */
-    int32_t width;          /* of a level: columns of a task for one right-hand side, backward; */
+    int backward, block; /* block: for a block of right-hand sides */
+    int large;           /* the stream is (GSV_LARGE_STREAM) */
+    int32_t fold;        /* gsv_stream_fold */
+    int64_t enough;      /* tasks of a level, of the larger kind */
+    int first;           /* the next piece is the first one of its task */
+    int alone;           /* of a level: it has few tasks */
+    int crowd, groups;   /* of a level: it has many tasks; groups of a task of a wide supernode */
+    int32_t width;       /* of a level: columns of a task for one right-hand side, backward; */
     int32_t together;  /* block rows of one that assembles their front, forward; for a block groups of them */
     int64_t row;       /* of a supernode, as gsv_piece.row */
     uint32_t place;    /* backward: of its first column */
@@ -46,15 +45,11 @@ void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind);
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
 
 /* What those share: a task begins; its next piece, of which the lists are placed; rows first .. first + rows - 1 of the
- * front as list b; a piece of supernode s; how many parts its triangle is inverted in, 0: it is not; a front that is
- * published, its first `own` rows by tasks of their own; a task at piece.place that changes nothing, in place of one that
- * the plan's lists have. */
+ * front as list b; a piece of supernode s; the tasks that assemble and publish its front. */
 void gsv_begin_task(gsv_writer *w);
 void gsv_add_piece(gsv_writer *w, gsv_piece piece);
 void gsv_set_b(gsv_piece *piece, int32_t first, int32_t rows);
 gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node);
-int32_t gsv_divided_in(const gsv_writer *w, int32_t s);
-void gsv_add_fronts(gsv_writer *w, gsv_piece piece, int32_t own);
-void gsv_add_nothing(gsv_writer *w, gsv_piece piece);
+void gsv_add_fronts(gsv_writer *w, gsv_piece piece);
 
 #endif

@@ -3,8 +3,7 @@
  * not, but from nine on forward by tasks (many.h), and backward as well or not, on trees that are far too small to be
  * worth it, with groups of eight side by side (test_cuda_side.c) switched off: the answers of one column to rounding; one set of bits for two to eight columns and one for more,
  * wherever a column stands and however many are beside it; one column's bits with the option for them; capture;
- * a lost task ends in a status; NaNs end in NaNs. Triangles that are inverted in parts, with one right-hand side
- * as well. In double precision and in single.
+ * a lost task ends in a status; NaNs end in NaNs. Supernodes that are split, with one right-hand side as well. In double precision and in single.
  */
 #include "cuda_problem.h"
 
@@ -125,9 +124,9 @@ static void check_nans(const problem *p) {
         }
 }
 
-/* A dense supernode of n columns, unit but for -g below the diagonal, so that inv(L) grows like growth and is inverted in
- * so many parts, or more, 0; then one of `below` rows. One right-hand side, too. */
-static void check_condition(gpusolve_dtype dtype, int n, int below, double growth, int parts) {
+/* A dense supernode of n columns, unit but for -g below the diagonal, so that inv(L) grows like growth and the supernode is
+ * split; then one of `below` rows. One right-hand side, too. */
+static void check_condition(gpusolve_dtype dtype, int n, int below, double growth) {
     testing_in("a triangle of order %d above %d whose inverse grows like %g, type %d", n, below, growth,
                (int)dtype);
     const double g = pow(growth, 1.0 / n) - 1;
@@ -170,8 +169,7 @@ static void check_condition(gpusolve_dtype dtype, int n, int below, double growt
     gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
     gpusolve_factor *factor = NULL;
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
-    const gsv_cuda_factor *device = (gsv_cuda_factor *)factor->prepared;
-    CHECK(device->divided == 1 && (parts == 0 || device->in_parts[0] == parts));
+    CHECK(factor->plan.l.nsuper > data.nsuper);
     static const int64_t columns[] = {1, 8, 16, 40}; /* the last ones may be side by side (stream.h) */
     for (int c = 0; c < 4; c++) {
         const int64_t cols = columns[c];
@@ -336,7 +334,7 @@ int main(void) {
         check_matrix("elasticity3d:8", 1, 0);
         check_matrix("grid3d:14", 0, 1);
         choose_limbs(LIMBS);
-        check_condition(GPUSOLVE_DOUBLE, 500, 40, 2e3, 2);
+        check_condition(GPUSOLVE_DOUBLE, 500, 40, 2e3);
         return testing_done();
     }
     for (size_t k = 0; k < count; k++)
@@ -349,12 +347,12 @@ int main(void) {
     for (int k = 0; k < 4; k++) {
         const gpusolve_dtype dtype = k < 2 ? GPUSOLVE_DOUBLE : GPUSOLVE_FLOAT;
         gsv_stream_side = k % 2 ? GSV_SIDE : 1;
-        check_condition(dtype, 200, 0, 1e9, 0);
-        check_condition(dtype, 1000, 0, 1e9, 0);
-        check_condition(dtype, 1000, 0, 2e3, 2); /* block rows are four tasks' (stream.h), */
-        check_condition(dtype, 1003, 150, 2e3, 2);
-        check_condition(dtype, 500, 40, 2e3, 2); /* or some two's */
-        check_condition(dtype, 1003, 150, 1e6, 4);
+        check_condition(dtype, 200, 0, 1e9);
+        check_condition(dtype, 1000, 0, 1e9);
+        check_condition(dtype, 1000, 0, 2e3);
+        check_condition(dtype, 1003, 150, 2e3);
+        check_condition(dtype, 500, 40, 2e3);
+        check_condition(dtype, 1003, 150, 1e6);
     }
     return testing_done();
 }

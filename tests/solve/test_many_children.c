@@ -60,7 +60,7 @@ static void count_long_lists(const gpusolve_factor *factor, int64_t *long_lists)
     if (!plan->tiles)
         return;
     const gsv_many_list *list = &plan->tiles->many.list[gsv_many_list_of(0, 0)];
-    for (int64_t t = 0; t < list->ptr[plan->nlevels]; t++)
+    for (int64_t t = 0; t < list->tasks; t++)
         long_lists[list->task[t].kind] += list->task[t].listed > GSV_MANY_LISTED;
 #else
     (void)factor;

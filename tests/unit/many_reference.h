@@ -3,7 +3,7 @@
 #ifndef GSV_MANY_REFERENCE_H
 #define GSV_MANY_REFERENCE_H
 
-#include "supernodal/many_order.h"
+#include "supernodal/many.h"
 #include "supernodal/tiles.h"
 #include "testing.h"
 
@@ -20,15 +20,12 @@ static uint64_t entry(int32_t s, int32_t i, int32_t j) {
  * complete, and the counters. */
 typedef struct run {
     const gsv_plan *plan;
-    const int32_t *parts;      /* [nsuper] that triangles are inverted in */
     int32_t part, broad;       /* broad: by the lists for broad vectors */
     const gsv_many_list *list; /* of a sweep */
     int32_t *supernode[3];     /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;
     char *u_there, *y_there, *z_there, *partial_there;
-    int32_t *partial_of; /* supernode + 1 that a slot has been used for */
-    /* [n], and of u: column blocks before its own whose products have been added to a row of y */
-    int32_t *passes, *u_passes;
+    char *u_written, *partial_written; /* at any time */
     int32_t *counter;
 } run;
 
@@ -81,52 +78,24 @@ static void discard(run *r, int32_t s, int32_t i) {
     }
 }
 
-/* The column blocks of a supernode: columns first .. end - 1 of number k. */
-typedef struct block {
-    int32_t first, end, last; /* last: it is that */
-} block;
-
-static int32_t width_of(const run *r, int32_t s) {
-    return r->parts[s] > 1 ? gsv_part_columns(gsv_columns(r->plan, s), r->parts[s]) : gsv_columns(r->plan, s);
-}
-
-static int32_t blocks_of(const run *r, int32_t s) {
-    return (gsv_columns(r->plan, s) + width_of(r, s) - 1) / width_of(r, s);
-}
-
-static block block_of(const run *r, int32_t s, int32_t k) {
-    const int32_t nc = gsv_columns(r->plan, s), width = width_of(r, s), end = (k + 1) * width;
-    return (block){k * width, end < nc ? end : nc, k == blocks_of(r, s) - 1};
-}
-
-/* Row j of the front in column block k: all blocks before it have been multiplied with. */
-static uint64_t front(const run *r, int32_t s, int32_t k, int32_t j) {
+/* Row j of the front. */
+static uint64_t front(const run *r, int32_t s, int32_t j) {
     const int32_t row = r->plan->l.first_column[s] + j;
-    CHECK(r->y_there[row] && r->passes[row] == k);
+    CHECK(r->y_there[row]);
     return r->y[row];
 }
 
-/* The product of column block k with row i, and, of the first one with a row below, what that is owed. */
-static void put_forward(run *r, int32_t s, int32_t k, int32_t i, uint64_t sum) {
-    const int32_t nc = gsv_columns(r->plan, s), row = r->plan->l.first_column[s] + i;
-    const block b = block_of(r, s, k);
-    if (i < b.first)
-        return;
-    if (i < b.end) {
-        r->x[row] = sum;
-        return;
-    }
+/* The product with row i, and, of a row below, what that is owed. */
+static void put_forward(run *r, int32_t s, int32_t i, uint64_t sum) {
+    const int32_t nc = gsv_columns(r->plan, s);
     if (i < nc) {
-        CHECK(r->y_there[row] && r->passes[row] == k);
-        r->y[row] += sum;
-        r->passes[row]++;
+        r->x[r->plan->l.first_column[s] + i] = sum;
         return;
     }
     const int64_t at = r->plan->tiles->update_place[s] + i - nc;
-    CHECK(r->u_there[at] == 0 && r->u_passes[at] == k);
-    r->u[at] = sum + (k == 0 ? 0 : r->u[at]);
-    r->u_passes[at]++;
-    r->u_there[at] = b.last != 0;
+    CHECK(!r->u_there[at] && !r->u_written[at]);
+    r->u[at] = sum;
+    r->u_there[at] = r->u_written[at] = 1;
 }
 
 /* A supernode by itself. */
@@ -136,44 +105,33 @@ static void forward_alone(run *r, int32_t s) {
         r->y[r->plan->l.first_column[s] + j] += gathered(r, s, j);
         CHECK(!r->y_there[r->plan->l.first_column[s] + j]++);
     }
-    for (int32_t k = 0; k < blocks_of(r, s); k++) {
-        const block b = block_of(r, s, k);
-        for (int32_t i = b.first; i < nr; i++) {
-            uint64_t sum = k == 0 && i >= nc ? gathered(r, s, i) : 0;
-            for (int32_t j = b.first; j < b.end && j <= i; j++)
-                sum += entry(s, i, j) * front(r, s, k, j);
-            put_forward(r, s, k, i, sum);
-        }
+    for (int32_t i = 0; i < nr; i++) {
+        uint64_t sum = i >= nc ? gathered(r, s, i) : 0;
+        for (int32_t j = 0; j < nc && j <= i; j++)
+            sum += entry(s, i, j) * front(r, s, j);
+        put_forward(r, s, i, sum);
     }
 }
 
-/* What column block b is multiplied with backward: own columns up to its end, and the solution. */
-static uint64_t solution(const run *r, int32_t s, block b, int32_t i) {
-    const int32_t row = r->plan->l.rows[r->plan->l.row_ptr[s] + i];
-    CHECK(i < b.end || r->z_there[row]);
-    return i < b.end ? r->x[row] : r->z[row];
+/* What columns are multiplied with backward: own ones, and the solution. */
+static uint64_t solution(const run *r, int32_t s, int32_t i) {
+    const int32_t row = r->plan->l.rows[r->plan->l.row_ptr[s] + i], own = i < gsv_columns(r->plan, s);
+    CHECK(own || r->z_there[row]);
+    return own ? r->x[row] : r->z[row];
 }
 
-static void put_backward(run *r, int32_t s, block b, int32_t j, uint64_t sum) {
+static void put_backward(run *r, int32_t s, int32_t j, uint64_t sum) {
     const int32_t row = r->plan->l.first_column[s] + j;
-    if (j < b.first || j >= b.end)
-        return;
     CHECK(!r->z_there[row]++);
     r->z[row] = sum;
 }
 
 static void backward_alone(run *r, int32_t s) {
-    for (int32_t k = blocks_of(r, s) - 1; k >= 0; k--) {
-        const block b = block_of(r, s, k);
-        uint64_t sums[GSV_PIECE_NUMBERS];
-        REQUIRE(b.end - b.first <= GSV_PIECE_NUMBERS);
-        for (int32_t j = b.first; j < b.end; j++) {
-            sums[j - b.first] = 0;
-            for (int32_t i = j; i < gsv_rows(r->plan, s); i++)
-                sums[j - b.first] += entry(s, i, j) * solution(r, s, b, i);
-        }
-        for (int32_t j = b.first; j < b.end; j++)
-            put_backward(r, s, b, j, sums[j - b.first]);
+    for (int32_t j = 0; j < gsv_columns(r->plan, s); j++) {
+        uint64_t sum = 0;
+        for (int32_t i = j; i < gsv_rows(r->plan, s); i++)
+            sum += entry(s, i, j) * solution(r, s, i);
+        put_backward(r, s, j, sum);
     }
 }
 

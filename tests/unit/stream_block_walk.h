@@ -59,9 +59,6 @@ static const uint64_t *slot_front(walk *w, const gsv_piece *p, int k, const gsv_
 }
 
 /* Which of the tasks is this that share rows for a block of right-hand sides? Their sums have a place of their own. */
-static int ways_seen; /* how tasks have rows of a later part of a triangle: */
-enum { ALL_PARTS = 1, EARLY = 2, OWN_PART = 4 };
-
 static void check_share(walk *w, const gsv_piece *p, int first, int *share, int *shares) {
     *share = p->flags & GSV_PIECE_PUBLISHED ? p->share : 0;
     *shares = p->flags & GSV_PIECE_PUBLISHED ? p->shares : 1;
@@ -87,54 +84,28 @@ static void block_forward(walk *w, const gsv_piece *p, int first, const uint64_t
           GSV_BLOCK_FORWARD_ROOM);
     int share, shares;
     check_share(w, p, first, &share, &shares);
-    const int folded = !(p->flags & GSV_PIECE_PUBLISHED), divided = is_divided(w, s);
+    const int folded = !(p->flags & GSV_PIECE_PUBLISHED), last = (p->flags & GSV_PIECE_LAST) != 0;
     const int32_t top = GSV_TILE * p->place, end = top + GSV_TILE * p->groups;
-    const int32_t part = divided ? gsv_part_columns(p->nc, w->divided[s]) : p->nc;
-    const int32_t before = top < p->nc ? top / part * part : 0; /* columns of parts before these rows' */
-    CHECK((p->a_rows == 0 || folded) &&
-          folded == (p->nc <= gsv_stream_fold(&w->plan->tiles->stream) && !divided));
+    CHECK((p->a_rows == 0 || folded) && folded == (p->nc <= gsv_stream_fold(&w->plan->tiles->stream)));
     CHECK(p->a_rows == 0 || (p->a_first == p->first && p->a_rows == p->count));
-    /* of a later part: one task has all columns, or some those before the part, and others its own */
-    const int early = p->first < before, last = (p->flags & GSV_PIECE_LAST) != 0;
-    w->own_part = first ? before > 0 && !early : w->own_part;
-    CHECK(early || before == 0 || w->own_part || shares == 1);
-    CHECK(p->first >= before || p->first + p->count <= before);
-    CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !(early && (last || p->first + p->count == before)));
-    CHECK(before == 0 || (!w->own_part && !(early && last)) || end <= p->nc || p->nr == p->nc);
-    ways_seen |= before == 0          ? 0
-                 : w->own_part        ? OWN_PART
-                 : !early             ? ALL_PARTS
-                 : last && shares > 1 ? EARLY
-                                      : 0;
-    CHECK((p->b_rows > 0) ==
-          (first && share == 0 && !w->own_part && (folded || before > 0 || (end > p->nc && p->nr > p->nc))));
-    CHECK(p->b_rows == 0 || p->b_first == (folded || before > 0 || top > p->nc ? top : p->nc));
+    CHECK((p->b_rows > 0) == (first && share == 0 && (folded || (end > p->nc && p->nr > p->nc))));
+    CHECK(p->b_rows == 0 || p->b_first == (folded || top > p->nc ? top : p->nc));
     w->published += !folded;
     for (int32_t r = 0; r < end - top && top + r < p->nr; r++) {
         const int32_t i = top + r;
         if (first)
             sum[r] = p->b_rows > 0 && i >= p->nc ? gather(w, p, 1, i - p->b_first) : 0;
-        if (p->b_rows > 0 && before > 0 && i < p->nc)
-            CHECK(w->v->b[p->first_column + i] + gather(w, p, 1, r) == published_front(w, p, i));
         for (int32_t c = p->first; c < p->first + p->count && c <= i; c++) {
             CHECK(folded || *front_done(w, p, c));
             sum[r] += w->v->panels[place(w->plan, s, i, c)] *
                       (folded ? front[c - p->first] : published_front(w, p, c));
         }
         if (last) {
-            w->parts[r] = sum[r] + (share > 0 ? w->parts[r] : 0);
-            uint64_t *begun = &w->begun[p->row + i];
-            if (share + 1 == shares && early) {
-                CHECK(*begun == 0);
-                *begun = w->parts[r];
-            } else if (share + 1 == shares) {
-                CHECK((*begun != 0) == w->own_part);
-                finish(w, p, i, w->parts[r] + *begun);
-            }
+            w->shared[r] = sum[r] + (share > 0 ? w->shared[r] : 0);
+            if (share + 1 == shares)
+                finish(w, p, i, w->shared[r]);
         }
     }
-    if (p->flags & GSV_PIECE_PUBLISHES && (!last || share + 1 == shares))
-        publish(w, p, top, end);
 }
 
 #endif

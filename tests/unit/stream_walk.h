@@ -24,22 +24,19 @@ typedef struct walk {
     uint32_t lists[GSV_PIECE_LISTS / 4];
     unsigned char *done; /* forward: update places; backward: columns */
     unsigned char *x_done;
-    unsigned char *front_done;       /* rows of published fronts */
-    uint64_t *begun;                 /* of a supernode's rows, what the first half of their tasks has */
-    const uint8_t *divided;          /* [nsuper] the triangle may be inverted in parts, or NULL */
-    int32_t *place;                  /* of a column among the upper tree's */
-    int64_t *rows_before;            /* of the upper tree, before a supernode's */
-    int64_t pieces, far, published;  /* so many of them, with lists too long, and with published fronts */
-    uint64_t others[GSV_TILE];       /* what the tasks before have for a shared block row, */
-    int32_t left;                    /* and where the next one begins */
-    uint64_t parts[16 * GSV_GROUPS]; /* likewise for what several tasks of a block share, */
-    int32_t share;                   /* and which of them is next */
-    int own_part;                    /* it has no columns of parts before its rows' */
-    int64_t sums;                    /* end of the sums that have been placed */
-    kept_front slot[2];              /* of a task of a block: the fronts in a ring's two slots, */
-    int together;                    /* and its groups of block rows so far */
-    uint64_t half[8];                /* likewise for shared columns, */
-    int halves;                      /* one of which has come */
+    unsigned char *front_done;        /* rows of published fronts */
+    int32_t *place;                   /* of a column among the upper tree's */
+    int64_t *rows_before;             /* of the upper tree, before a supernode's */
+    int64_t pieces, far, published;   /* so many of them, with lists too long, and with published fronts */
+    uint64_t others[GSV_TILE];        /* what the tasks before have for a shared block row, */
+    int32_t left;                     /* and where the next one begins */
+    uint64_t shared[16 * GSV_GROUPS]; /* likewise for what several tasks of a block share, */
+    int32_t share;                    /* and which of them is next */
+    int64_t sums;                     /* end of the sums that have been placed */
+    kept_front slot[2];               /* of a task of a block: the fronts in a ring's two slots, */
+    int together;                     /* and its groups of block rows so far */
+    uint64_t half[8];                 /* likewise for shared columns, */
+    int halves;                       /* one of which has come */
 } walk;
 
 /* Bring count 32-bit numbers from `from` + start to byte `at` of the slot's lists. */
@@ -143,29 +140,17 @@ static void finish(walk *w, const gsv_piece *p, int32_t i, uint64_t sum) {
     }
 }
 
-static int is_divided(const walk *w, int32_t s) {
-    return w->divided && w->divided[s];
-}
-
 static unsigned char *front_done(const walk *w, const gsv_piece *p, int32_t c) {
     return &w->front_done[(int64_t)p->published + c];
 }
 
-/* Rows first .. end - 1 of a front are published, by those alone who say so. */
+/* Rows first .. end - 1 of a front are published, once. */
 static void publish(walk *w, const gsv_piece *p, int32_t first, int32_t end) {
-    CHECK(p->flags & GSV_PIECE_PUBLISHES);
+    CHECK(p->kind == GSV_FRONT_PIECE && p->flags & GSV_PIECE_PUBLISHED);
     for (int32_t c = first; c < end && c < p->nc; c++) {
         CHECK(!*front_done(w, p, c));
         *front_done(w, p, c) = 1;
     }
-}
-
-/* Are those before `end`? */
-static int are_published(const walk *w, const gsv_piece *p, int32_t end) {
-    for (int32_t c = 0; c < end && c < p->nc; c++)
-        if (!*front_done(w, p, c))
-            return 0;
-    return 1;
 }
 
 /* What the children owe column c of a wide supernode whose fronts are published, and the right-hand side. */

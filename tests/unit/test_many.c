@@ -1,7 +1,7 @@
 /*
  * The device's tasks for many right-hand sides (many.h), for broad vectors and others, run here as the kernels run
- * them: in the order of many_order.h, where nobody has to wait, and always the list's last one that its counter lets
- * begin, the worst that can happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with
+ * them: in their order (many_order.h), where nobody has to wait, and always the last one that its counter lets begin,
+ * the worst that can happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with
  * the plan's own maps to the last bit: every term of every sum once, every partial sum added once, nothing read before
  * it is written, nor after a task has read and discarded it (cuda_many_discard.cuh).
  */
@@ -16,13 +16,13 @@
 static int64_t listed_seen[2];
 
 /* Row or column k of a tile, or nothing. */
-static void finish(run *r, int32_t s, int32_t number, int32_t k, int backward, uint64_t sum) {
+static void finish(run *r, int32_t s, int32_t k, int backward, uint64_t sum) {
     if (k >= (backward ? gsv_columns(r->plan, s) : gsv_rows(r->plan, s)))
         return;
     if (backward)
-        put_backward(r, s, block_of(r, s, number), k, sum);
+        put_backward(r, s, k, sum);
     else
-        put_forward(r, s, number, k, sum);
+        put_forward(r, s, k, sum);
 }
 
 /* A task that is no product backward lists rows first .. end - 1 of its front, and what they are owed. */
@@ -47,11 +47,8 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
     CHECK(task->rows > 0 && task->rows <= GSV_MANY_ROWS && task->rows % (2 * GSV_TILE) == 0);
     CHECK(task->first % task->rows == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
     uint64_t sums[GSV_MANY_ROWS] = {0};
-    const int32_t number = backward ? blocks_of(r, s) - 1 - task->pass : task->pass;
-    const block b = block_of(r, s, number);
-    const int owed =
-        !backward && number == 0 && task->range == 0; /* it begins as what its rows below are owed */
-    CHECK(task->begin >= b.first && (backward || task->end <= b.end));
+    const int owed = !backward && task->range == 0; /* it begins as what its rows below are owed */
+    CHECK(task->begin >= 0 && task->end <= (backward ? nr : nc));
     if (!backward) {
         const int32_t last = task->first + task->rows < nr ? task->first + task->rows : nr;
         check_owed(r, task, s, nc > task->first ? nc : task->first, owed ? last : 0);
@@ -64,23 +61,19 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
     for (int32_t e = 0; e < task->rows; e++)
         for (int32_t k = task->begin; k < task->end; k++) {
             const int32_t i = backward ? k : task->first + e, j = backward ? task->first + e : k;
-            if (i >= nr || j >= nc || j > i || j < b.first || j >= b.end || (!backward && i < b.first))
-                continue;
-            sums[e] += entry(s, i, j) * (backward ? solution(r, s, b, i) : front(r, s, number, j));
+            if (i < nr && j < nc && j <= i)
+                sums[e] += entry(s, i, j) * (backward ? solution(r, s, i) : front(r, s, j));
         }
     if (task->slots > 0) {
         CHECK(task->slots > 1 && task->slot + task->slots <= r->list->slots);
         CHECK(task->range < task->slots);
         CHECK(!r->partial_there[task->slot + task->range]++);
-        /* the sums are discarded some time after they have been added, unless a later pass may have the slot */
-        int32_t *of = &r->partial_of[task->slot + task->range];
-        CHECK(*of == 0 || (*of == s + 1 && r->parts[s] > 1));
-        *of = s + 1;
+        /* the sums are discarded some time after they have been added */
+        CHECK(!r->partial_written[task->slot + task->range]++);
         for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
             r->partial[(int64_t)(task->slot + task->range) * GSV_MANY_ROWS + e] = sums[e];
         if (++r->counter[task->met] < task->slots)
             return 0;
-        r->counter[task->met] = 0; /* for the next pass */
         memset(sums, 0, sizeof sums);
         for (int32_t k = 0; k < task->slots; k++) {
             CHECK(r->partial_there[task->slot + k]);
@@ -90,7 +83,7 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
         }
     }
     for (int32_t e = 0; e < task->rows; e++)
-        finish(r, s, number, task->first + e, backward, sums[e]);
+        finish(r, s, task->first + e, backward, sums[e]);
     return 1;
 }
 
@@ -143,7 +136,7 @@ static void begin_tiles(const run *r, const gsv_many_task *tasks, int64_t ntasks
         CHECK(task->kind == GSV_MANY_PRODUCT && (backward || task->range == 0));
         const int32_t above = !backward ? task->end : task->begin > task->far ? task->begin : task->far;
         for (int32_t k = above; k < task->end; k++)
-            solution(r, s, block_of(r, s, blocks_of(r, s) - 1 - task->pass), k);
+            solution(r, s, k);
         for (int32_t i = task->first; !backward && i < task->first + task->rows && i < gsv_rows(r->plan, s);
              i++)
             if (i >= gsv_columns(r->plan, s))
@@ -160,79 +153,40 @@ static void check_segments(const run *r, const gsv_many_task *task) {
     CHECK(task->far == nr || (task->far % GSV_TILE == 0 && task->far < nr && task->owing > 0));
 }
 
-static void check_list(const run *r, int backward) {
-    const gsv_many_list *list = r->list;
-    const int32_t nlevels = r->plan->nlevels;
-    for (int32_t k = 0; k < nlevels; k++) { /* in their levels, the longest products first */
-        CHECK(list->ptr[k] <= list->product[k] && list->product[k] <= list->ptr[k + 1]);
-        for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++) {
-            const gsv_many_task *task = &list->task[t];
-            CHECK(r->plan->level[supernode_of_task(r, task)] == (backward ? nlevels - 1 - k : k));
-            CHECK((task->kind == GSV_MANY_PRODUCT) == (t >= list->product[k]));
-            if (t > list->product[k])
-                CHECK(task[-1].end - task[-1].begin >= task->end - task->begin);
-            if (backward && task->kind == GSV_MANY_PRODUCT)
-                check_segments(r, task);
-        }
-    }
-}
-
-/* The list's tasks, always the last one that may begin; or in the order for a factor of which no triangle is
- * inverted in parts, or of which some are, in two to sixteen, and then the last one of these that may begin. */
-enum { LIST, WHOLE, DIVIDED, DIVIDED_WORST, ORDERS };
-
-static int is_worst(int order) {
-    return order == LIST || order == DIVIDED_WORST;
-}
-
-static gsv_many_schedule scheduled(const run *r, int backward, int order) {
-    gsv_many_schedule schedule = {0};
-    gsv_message message;
-    REQUIRE(gsv_many_schedule_create(r->plan, gsv_many_list_of(backward, r->broad), r->parts, &schedule,
-                                     &message) == GPUSOLVE_OK);
-    if (order < DIVIDED)
-        CHECK(schedule.tasks == r->list->ptr[r->plan->nlevels]);
-    int64_t end = 0;
-    for (int32_t k = 0; k < schedule.runs; k++) { /* launches have all tasks, one after the other */
-        CHECK(schedule.run[k].begin == end && schedule.run[k].end > end);
-        end = schedule.run[k].end;
-    }
-    CHECK(end == schedule.tasks);
-    return schedule;
-}
+/* The list's tasks in their order, or always the last one that may begin. */
+enum { IN_ORDER, WORST, ORDERS };
 
 static void run_sweep(run *r, int backward, int order) {
     const gsv_many_list *list = r->list = &r->plan->tiles->many.list[gsv_many_list_of(backward, r->broad)];
-    gsv_many_schedule schedule = scheduled(r, backward, order);
-    const gsv_many_task *tasks = order == LIST ? list->task : schedule.task;
-    const int64_t ntasks = order == LIST ? list->ptr[r->plan->nlevels] : schedule.tasks;
+    const gsv_many_task *tasks = list->task;
+    const int64_t ntasks = list->tasks;
     char *ran = zeros(ntasks, 1), *began = zeros(ntasks, 1);
     r->counter = zeros(list->counters, sizeof *r->counter);
     r->partial = zeros(list->slots * GSV_MANY_ROWS, 8);
     r->partial_there = zeros(list->slots, 1);
-    r->partial_of = zeros(list->slots, sizeof *r->partial_of);
+    r->partial_written = zeros(list->slots, 1);
     for (int64_t step = 0; step < ntasks; step++) {
-        int64_t t = is_worst(order) ? ntasks - 1 : step;
-        while (is_worst(order) && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
+        int64_t t = order == WORST ? ntasks - 1 : step;
+        while (order == WORST && t > 0 && (ran[t] || !may_begin(r, &tasks[t])))
             t--;
         REQUIRE(!ran[t] && may_begin(r, &tasks[t]));
         begin_tiles(r, tasks, ntasks, backward, began);
         REQUIRE(began[t] || tasks[t].owing == 0);
         ran[t] = 1;
         run_task(r, &tasks[t], backward);
+        if (backward && tasks[t].kind == GSV_MANY_PRODUCT)
+            check_segments(r, &tasks[t]);
     }
-    check_list(r, backward);
-    gsv_many_schedule_free(&schedule);
     free(ran);
     free(began);
     free(r->counter);
     free(r->partial);
     free(r->partial_there);
-    free(r->partial_of);
+    free(r->partial_written);
 }
 
-static run start(const gsv_plan *plan, const int32_t *parts) {
-    run r = {.plan = plan, .parts = parts};
+static run start(const gsv_plan *plan) {
+    run r = {.plan = plan};
     list_supernodes(&r);
     r.y = zeros(plan->l.n, 8);
     r.x = zeros(plan->l.n, 8);
@@ -240,8 +194,7 @@ static run start(const gsv_plan *plan, const int32_t *parts) {
     r.u = zeros(plan->update_ptr[plan->l.nsuper], 8);
     r.u_there = zeros(plan->update_ptr[plan->l.nsuper], 1);
     r.y_there = zeros(plan->l.n, 1);
-    r.passes = zeros(plan->l.n, sizeof *r.passes);
-    r.u_passes = zeros(plan->update_ptr[plan->l.nsuper], sizeof *r.u_passes);
+    r.u_written = zeros(plan->update_ptr[plan->l.nsuper], 1);
     r.z_there = zeros(plan->l.n, 1);
     for (int32_t i = 0; i < plan->l.n; i++)
         r.y[i] = entry(-1, i, 7);
@@ -249,9 +202,8 @@ static run start(const gsv_plan *plan, const int32_t *parts) {
 }
 
 static void stop(run *r) {
-    void *const all[] = {
-        r->supernode[0], r->supernode[1], r->supernode[2], r->y,        r->x,      r->z, r->u,
-        r->u_there,      r->y_there,      r->passes,       r->u_passes, r->z_there};
+    void *const all[] = {r->supernode[0], r->supernode[1], r->supernode[2], r->y,      r->x, r->z, r->u,
+                         r->u_there,      r->y_there,      r->u_written,    r->z_there};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }
@@ -266,7 +218,7 @@ static void mark_leaves(run *r) {
 }
 
 static void check_order(const gsv_plan *plan, const run *alone, int32_t part, int order, int broad) {
-    run tasks = start(plan, alone->parts);
+    run tasks = start(plan);
     tasks.part = part;
     tasks.broad = broad;
     mark_leaves(&tasks);
@@ -284,25 +236,16 @@ static void check_order(const gsv_plan *plan, const run *alone, int32_t part, in
 }
 
 static void check_plan(const gsv_plan *plan) {
-    int32_t *parts = zeros(plan->l.nsuper, sizeof *parts);
-    for (int divided = 0; divided < 2; divided++) {
-        for (int32_t s = 0; s < plan->l.nsuper; s++)
-            parts[s] = divided && s % 3 != 1 && plan->tiles->branches.of[s] < 0 &&
-                               !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s))
-                           ? 2 << s % 4
-                           : 1;
-        run alone = start(plan, parts);
-        for (int32_t s = 0; s < plan->l.nsuper; s++)
-            forward_alone(&alone, s);
-        for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
-            backward_alone(&alone, s);
-        for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
-            for (int order = divided ? DIVIDED : LIST; order < (divided ? ORDERS : DIVIDED); order++)
-                for (int broad = 0; broad < 2; broad++)
-                    check_order(plan, &alone, part, order, broad);
-        stop(&alone);
-    }
-    free(parts);
+    run alone = start(plan);
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        forward_alone(&alone, s);
+    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
+        backward_alone(&alone, s);
+    for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
+        for (int order = 0; order < ORDERS; order++)
+            for (int broad = 0; broad < 2; broad++)
+                check_order(plan, &alone, part, order, broad);
+    stop(&alone);
     /* what the upper tree and the branches' roots write stands before what branches keep */
     CHECK(plan->tiles->many.updates >= plan->tiles->upper_updates);
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
@@ -324,7 +267,7 @@ static void check_structure(gsv_structure *structure, int64_t slots) {
     const gsv_many_list *usual = plan.tiles->many.list, *broad = usual + gsv_many_list_of(0, 1);
     for (int k = 0; k < GSV_MANY_LISTS; k++)
         CHECK(usual[k].slots >= slots);
-    fewer_seen += usual->ptr[plan.nlevels] - broad->ptr[plan.nlevels];
+    fewer_seen += usual->tasks - broad->tasks;
     gsv_plan_free(&plan);
 }
 

@@ -10,22 +10,16 @@
 static int shares_seen;     /* bits of gsv_piece.groups of shared block rows, */
 static int together_seen;   /* most block rows of a task, */
 static int64_t halves_seen; /* and tasks that share columns */
-static int parts_seen;      /* and of divided triangles which: */
-enum { HALVED = 1, HALVED_BELOW = 2, IN_PART = 4 };
 
-/* right-hand sides; a block of them; and each where every other triangle may be inverted in parts */
-enum { ONE, BLOCK, DIVIDED, BLOCK_DIVIDED };
+/* right-hand sides; a block of them */
+enum { ONE, BLOCK };
 
-/* Some columns of each sixteen of a block row, which tasks that follow each other share. Where the triangle is inverted
- * in two parts, two of four tasks have the columns of the first one, for rows that wait for these, and two the others. */
+/* Some columns of each sixteen of a block row, which tasks that follow each other share. */
 static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum) {
     const int32_t s = supernode_at(w->plan, p), each = GSV_TILE / p->groups, top = GSV_TILE * p->place;
     const int32_t rows = p->nr - top < GSV_TILE ? p->nr - top : GSV_TILE;
     const int32_t all = gsv_block_row_columns(p->nc, p->place), last = p->first + p->count;
     const int collects = p->left + each == GSV_TILE;
-    const int parts = is_divided(w, s) ? w->divided[s] : 1;
-    const int32_t part = gsv_part_columns(p->nc, parts);
-    const int halved = parts > 1 && top >= part, before = halved && p->first < part;
     CHECK((p->groups == 2 || p->groups == 4) && p->left == w->left && p->nc > GSV_SHARED_COLUMNS);
     CHECK(p->panel == w->plan->tiles->panel_ptr[s] + gsv_block_row_start(p->nc, p->place) +
                           GSV_TILE * (int64_t)(p->first + p->left));
@@ -33,19 +27,13 @@ static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
     CHECK((p->count + GSV_TILE - 1) / GSV_TILE * GSV_TILE * each <= GSV_PIECE_NUMBERS);
     CHECK((int64_t)p->published + p->nc + 3 * GSV_TILE * ((p->nr + GSV_TILE - 1) / GSV_TILE) <=
           w->plan->tiles->stream.published);
-    CHECK(!halved || (parts == 2 && p->groups == 2 && all > 2 * GSV_PIECE_NUMBERS / GSV_TILE));
     if (first)
-        CHECK(p->first == (halved && !before ? part : 0));
+        CHECK(p->first == 0);
     if (p->flags & GSV_PIECE_LAST)
-        CHECK(last == (before ? part : all));
-    const int publishes = before && top < p->nc;
-    CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !publishes);
-    const int wants = collects && (halved ? before : top + GSV_TILE > p->nc);
-    CHECK(p->b_rows == (first && wants ? rows : 0));
+        CHECK(last == all);
+    CHECK(p->b_rows == (first && collects && top + GSV_TILE > p->nc ? rows : 0));
     w->published++;
     shares_seen |= p->groups;
-    if (parts > 1)
-        parts_seen |= !halved ? IN_PART : top + rows <= p->nc ? HALVED : HALVED_BELOW;
     for (int32_t r = 0; r < rows; r++) {
         const int32_t i = top + r;
         if (first)
@@ -58,20 +46,9 @@ static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
         if (!(p->flags & GSV_PIECE_LAST))
             continue;
         w->others[r] = sum[r] + (p->left == 0 ? 0 : w->others[r]);
-        if (!collects)
-            continue;
-        uint64_t *begun =
-            &w->begun[p->row + i]; /* panels are whole here, so rows of the triangle go on, too */
-        if (before) {
-            CHECK(*begun == 0);
-            *begun = w->others[r];
-        } else {
-            CHECK(!halved || *begun != 0);
-            finish(w, p, i, w->others[r] + (halved ? *begun : 0));
-        }
+        if (collects)
+            finish(w, p, i, w->others[r]);
     }
-    if (p->flags & GSV_PIECE_LAST && collects && before && publishes)
-        publish(w, p, top, top + rows);
     if (p->flags & GSV_PIECE_LAST)
         w->left = collects ? 0 : p->left + each;
 }
@@ -98,14 +75,8 @@ static void rows_forward(walk *w, const gsv_piece *p, int first, row_task *t) {
     if (first) {
         t->begin = t->row = p->place;
         t->reached = t->assembled = 0;
-        const int publishes = is_divided(w, s) && GSV_TILE * p->place < p->nc &&
-                              !*front_done(w, p, GSV_TILE * p->place); /* not by a task for the front alone */
-        CHECK(!(p->flags & GSV_PIECE_PUBLISHES) == !publishes);
-        CHECK((p->b_rows > 0) == (folded || publishes || GSV_TILE * (p->place + 1) > p->nc));
+        CHECK((p->b_rows > 0) == (folded || GSV_TILE * (p->place + 1) > p->nc));
         CHECK(p->b_rows <= GSV_TILE * (folded ? GSV_TOGETHER : 1) && p->b_rows <= rest);
-        CHECK(!is_divided(w, s) || are_published(w, p, GSV_TILE * p->place));
-        if (publishes)
-            publish(w, p, GSV_TILE * p->place, GSV_TILE * p->place + p->b_rows);
         for (int32_t r = 0; r < p->b_rows; r++)
             t->own[r] = gather(w, p, 1, r);
         together_seen = p->b_rows > GSV_TILE * together_seen ? p->b_rows / GSV_TILE : together_seen;
@@ -157,7 +128,7 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                             *before = k == 0   ? NULL
                                       : k == 1 ? &list->piece[t]
                                                : &list->piece[list->task[t] + k - 2];
-            const int first = !before || before->kind == GSV_FRONT_PIECE || follows(before, p);
+            const int first = !before || follows(before, p);
             CHECK(!(p->flags & GSV_PIECE_FIRST) == !first);
             CHECK(!(p->flags & GSV_PIECE_LAST) == (next && !follows(p, next)));
             const int last = p->flags & GSV_PIECE_LAST;
@@ -193,8 +164,7 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                     clear_slots(w);
                 const uint64_t *kept = slot_front(w, p, k, next);
                 block_forward(w, p, first, kept, sum);
-                CHECK(!last || shared || p->flags & GSV_PIECE_PUBLISHES ||
-                      reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
+                CHECK(!last || shared || reached == gsv_block_row_columns(p->nc, (p->nr - 1) / GSV_TILE) ||
                       reached == gsv_block_row_columns(p->nc, p->place + p->groups - 1));
             } else if (p->kind == GSV_SHARE_PIECE) {
                 CHECK((k == 0 || p->first == reached) && p->flags & GSV_PIECE_PUBLISHED);
@@ -214,19 +184,12 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
                     finish(w, p, i, total);
                 }
             } else if (p->kind == GSV_FRONT_PIECE) {
-                const int32_t s = supernode_at(w->plan, p);
-                CHECK((pieces == 1 || (block && is_divided(w, s))) && p->numbers == 0 && p->count == 0 &&
-                      p->a_rows == 0);
+                CHECK(pieces == 1 && p->numbers == 0 && p->count == 0 && p->a_rows == 0);
                 CHECK(p->b_first == GSV_TILE * p->place);
                 CHECK(p->b_rows <= (block ? GSV_BLOCK_FRONT_ROWS : GSV_FRONT_ROWS));
-                CHECK(!block || pieces > 1 || !is_divided(w, s) || !(p->flags & GSV_PIECE_PUBLISHES) ||
-                      p->b_first + p->b_rows <= gsv_part_columns(p->nc, w->divided[s]));
                 for (int32_t r = 0; r < p->b_rows; r++)
                     CHECK(b[p->b_first + r] + gather(w, p, 1, r) == published_front(w, p, p->b_first + r));
-                const int32_t end = p->b_first + p->b_rows,
-                              part = is_divided(w, s) ? gsv_part_columns(p->nc, w->divided[s]) : end;
-                if (!is_divided(w, s) || pieces > 1 || p->flags & GSV_PIECE_PUBLISHES)
-                    publish(w, p, p->b_first, end < part ? end : part);
+                publish(w, p, p->b_first, p->b_first + p->b_rows);
             } else {
                 rows_forward(w, p, k == 0, &rows);
             }
@@ -308,45 +271,12 @@ static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
     }
 }
 
-/* Every other triangle of those that tasks have by block rows may be inverted in parts. */
-static uint8_t *divide_list(const gsv_plan *plan, int block, gsv_piece_list *list) {
-    const gsv_stream *streams = &plan->tiles->stream;
-    const gsv_piece_list *whole = block ? &streams->block_forward : &streams->forward;
-    uint8_t *divided = calloc((size_t)plan->l.nsuper + 1, 1);
-    gsv_piece_list other;
-    gsv_message message;
-    int64_t wide = 0;
-    REQUIRE(divided);
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (gsv_columns(plan, s) > GSV_WARP_TILE_COLUMNS)
-            divided[s] = wide++ % 2 != 0                                ? 0
-                         : gsv_columns(plan, s) <= 256 || wide % 4 != 1 ? 2
-                         : block || wide % 8 != 1                       ? 4 /* parts that a block may have */
-                                                                        : 16;
-    REQUIRE(gsv_stream_divide(plan, divided, block ? &other : list, block ? list : &other, &message) ==
-            GPUSOLVE_OK);
-    gsv_stream_free_list(&other);
-    CHECK(wide > 1 && list->tasks == whole->tasks && list->tasks > 0);
-    CHECK(list->task[list->tasks] <= whole->task[whole->tasks] + whole->spare);
-    return divided;
-}
-
 enum { MAYBE_FAR = -1 };
-
-/* Is there a list of which triangles may be divided? */
-static int can_divide(const gsv_plan *plan, int block) {
-    int64_t wide = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        wide += gsv_columns(plan, s) > GSV_WARP_TILE_COLUMNS;
-    const gsv_stream *streams = &plan->tiles->stream;
-    return wide > 1 && (block ? streams->block_forward.tasks : streams->forward.tasks) > 0;
-}
 
 /* The streams of one right-hand side, or of a block. Returns the pieces of published fronts. far: some piece
  * has lists too long for a slot, or MAYBE_FAR. */
 static int64_t check_streams(const char *spec, int block, int far, cholmod_common *common) {
-    static const char *const names[] = {"", ", block", ", divided", ", block, divided"};
-    testing_in("%s%s", spec, names[block]);
+    testing_in("%s%s", spec, block ? ", block" : "");
     plan_example e;
     open_named(&e, spec, common);
     const gsv_plan *plan = &e.plan;
@@ -357,30 +287,19 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
               .done = calloc(updates, 1),
               .x_done = calloc(n, 1),
               .front_done = calloc((size_t)plan->tiles->stream.published + 1, 1),
-              .begun = calloc((size_t)plan->tiles->upper_rows + 1, sizeof *w.begun),
               .place = calloc(n, sizeof *w.place),
               .rows_before = calloc((size_t)plan->l.nsuper + 1, sizeof *w.rows_before)};
-    REQUIRE(w.done && w.x_done && w.front_done && w.begun && w.place && w.rows_before);
+    REQUIRE(w.done && w.x_done && w.front_done && w.place && w.rows_before);
     count_places(&w);
     const gsv_stream *streams = &plan->tiles->stream;
-    gsv_piece_list other = {0};
-    uint8_t *divided = NULL;
-    const int blocks = block == BLOCK || block == BLOCK_DIVIDED;
-    const gsv_piece_list *forward = blocks ? &streams->block_forward : &streams->forward;
-    if (block == DIVIDED || block == BLOCK_DIVIDED) {
-        w.divided = divided = divide_list(plan, blocks, &other);
-        forward = &other;
-    }
-    for (int32_t s = 0; s < plan->l.nsuper && blocks; s++) {
+    for (int32_t s = 0; s < plan->l.nsuper && block; s++) {
         if (!plan->tiles->limbs.in[s]) /* else a limb has it */
             continue;
         memset(w.x_done + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
         memset(w.done + plan->tiles->update_place[s], 1, (size_t)gsv_updates(plan, s));
     }
-    walk_forward(&w, forward, blocks);
+    walk_forward(&w, block ? &streams->block_forward : &streams->forward, block);
     CHECK(w.left == 0 && w.share == 0);
-    gsv_stream_free_list(&other);
-    free(divided);
     int64_t columns = 0, upper = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         upper += plan->tiles->branches.of[s] < 0 ? gsv_columns(plan, s) : 0;
@@ -393,14 +312,13 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
     free(w.done);
     w.done = calloc(n, 1);
     REQUIRE(w.done);
-    walk_backward(&w, blocks ? &plan->tiles->stream.block_backward : &plan->tiles->stream.backward, blocks);
+    walk_backward(&w, block ? &streams->block_backward : &streams->backward, block);
     for (int32_t i = 0; i < plan->l.n; i++)
         CHECK(w.done[i] == w.x_done[i]);
     CHECK((upper > 0) == (w.pieces > 0));
     free(w.done);
     free(w.x_done);
     free(w.front_done);
-    free(w.begun);
     free(w.place);
     free(w.rows_before);
     free_vectors(&v);
@@ -415,22 +333,14 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
     return one;
 }
 
-static int divided_seen; /* random factors of which triangles were */
-
 static void check_random(const char *spec, cholmod_common *common) {
     plan_example e;
     open_named(&e, spec, common);
-    const int one = can_divide(&e.plan, 0), several = can_divide(&e.plan, 1),
-              has_block = e.plan.tiles->stream.block_columns > 0;
+    const int has_block = e.plan.tiles->stream.block_columns > 0;
     close_example(&e, common);
     check_streams(spec, ONE, MAYBE_FAR, common);
     if (has_block)
         check_streams(spec, BLOCK, MAYBE_FAR, common);
-    if (one)
-        check_streams(spec, DIVIDED, MAYBE_FAR, common);
-    if (several)
-        check_streams(spec, BLOCK_DIVIDED, MAYBE_FAR, common);
-    divided_seen += one + several;
 }
 
 /* Groups of right-hand sides side by side: fewer of larger factors, and none of large ones, or of those without a stream. */
@@ -468,10 +378,8 @@ int main(void) {
     with_random(20, check_random, &common);
     gsv_stream_block_least = gsv_limb_most = 0;
     with_random(160, check_random, &common);
-    CHECK(divided_seen > 10);
     /* what is counted below is that of matrices */
-    shares_seen = together_seen = parts_seen = most_shares = block_together_seen = kept_seen = widest_folded =
-        0;
+    shares_seen = together_seen = most_shares = block_together_seen = kept_seen = widest_folded = 0;
     halves_seen = groups_seen[0] = groups_seen[1] = 0;
     check_matrix("diag:1", 0, &common);
     check_matrix("tridiag:3000", 0, &common);
@@ -486,12 +394,9 @@ int main(void) {
     CHECK(check_matrix("grid3d:26", 0, &common) > 0);
     check_matrix("grid2d:300", 0, &common);
     check_matrix("shell:90", 0, &common);
-    check_streams("grid3d:26", DIVIDED, 0, &common);
-    check_streams("shell:90", DIVIDED, 0, &common);
     CHECK(together_seen == 1 && block_together_seen == 0);
     CHECK(widest_folded > 0 && widest_folded <= GSV_BLOCK_FOLD_COLUMNS);
-    check_streams("elasticity3d:20", DIVIDED, 0, &common);
-    CHECK(parts_seen == (HALVED | HALVED_BELOW | IN_PART));
+    check_matrix("elasticity3d:20", 0, &common);
     CHECK(shares_seen == (2 | 4) && halves_seen > 0 && most_shares > 2);
     gsv_stream_together_tasks = gsv_stream_block_together_tasks = gsv_stream_large = 0;
     check_matrix("grid3d:14", 0, &common);
@@ -499,15 +404,8 @@ int main(void) {
     check_matrix("elasticity3d:12", 0, &common);
     check_matrix("grid3d:26", 0, &common);
     CHECK(together_seen == GSV_TOGETHER);
-    most_shares = 0;
-    check_streams("elasticity3d:12", DIVIDED, 0, &common);
-    check_streams("elasticity3d:20", DIVIDED, 0, &common);
-    check_streams("elasticity3d:12", BLOCK_DIVIDED, 0, &common);
-    check_streams("elasticity3d:20", BLOCK_DIVIDED, 0, &common);
-    CHECK(most_shares > 2); /* of the triangles between them */
-    check_streams("grid3d:26", BLOCK_DIVIDED, 0, &common);
+    check_matrix("elasticity3d:20", 0, &common);
     check_streams("shell:150", BLOCK, 0, &common);
-    check_streams("shell:150", BLOCK_DIVIDED, 0, &common);
     CHECK(block_together_seen == GSV_BLOCK_TOGETHER && widest_folded > GSV_BLOCK_FOLD_COLUMNS);
     CHECK(kept_seen == (COPIED | IN_PLACE | OF_TWO));
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
@@ -516,8 +414,7 @@ int main(void) {
     check_matrix("elasticity3d:12", 0, &common);
     check_matrix("grid3d:26", 0, &common);
     check_streams("shell:90", BLOCK, 0, &common);
-    check_streams("elasticity3d:20", BLOCK_DIVIDED, 0, &common);
-    CHECK(ways_seen == (ALL_PARTS | EARLY | OWN_PART));
+    check_streams("elasticity3d:20", BLOCK, 0, &common);
     cholmod_finish(&common);
     return testing_done();
 }
