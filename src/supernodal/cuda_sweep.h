@@ -81,14 +81,13 @@ typedef struct gsv_sweep_form {
     int level_by_level_above; /* the upper tree, also for one right-hand side: a node has no parts, or one of
                                 * few columns has several, or the device cannot run the stream's kernels */
     int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the
-                        * plan (stream.h), or 0: a triangle is inverted in parts that are no multiple of
-                        * GSV_GROUPS tiles */
+                        * plan (stream.h) */
     /* groups of right-hand sides that are solved side by side, at most: as in the plan (stream.h), or 1 where a triangle
      * of many columns is not well-conditioned; 0: not known yet */
     int side;
     /* Blocks of those kernels, forward and backward, that the device runs at a time; 0: none, as for sixteen forward. */
     int stream_blocks[GSV_CLASSES][2];
-    /* another when there are triangles that are not for the streams: who was launched before loads NaNs */
+    /* another when the factor is: what was captured before loads NaNs, or, of tasks (cuda_many.h), stores them */
     gsv_stamp stamp;
     uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;

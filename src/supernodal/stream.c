@@ -24,8 +24,8 @@ int32_t gsv_stream_fold(const gsv_stream *stream) {
 /* A supernode of the upper tree, to be sorted. */
 typedef struct member {
     int64_t numbers, row, sums;
-    int32_t level, s, node;
-    bool shared; /* tasks share its block rows */
+    int32_t level, s;
+    bool narrow, shared; /* shared: tasks share its block rows */
     uint32_t published, place;
 } member;
 
@@ -72,8 +72,8 @@ static int64_t tasks_of(const gsv_writer *w, const member *m, int groups) {
         groups = 1; /* whatever a level has */
     if (w->block && nc > w->fold && groups > w->groups)
         groups = w->groups; /* tasks that assemble their front alone have more */
-    const int64_t tasks = m->node < 0 ? 1 : (units + groups - 1) / groups;
-    if (!w->block || m->node < 0 || w->backward || nc <= w->fold)
+    const int64_t tasks = m->narrow ? 1 : (units + groups - 1) / groups;
+    if (!w->block || m->narrow || w->backward || nc <= w->fold)
         return tasks;
     /* about */
     const int32_t runs = (int32_t)(m->numbers / tasks / GSV_PIECE_NUMBERS) + 1;
@@ -123,22 +123,22 @@ static void add_member(gsv_writer *w, const member *m, gsv_phase phase) {
     if (is_walked(w, m))
         return;
     const bool in_rows =
-        m->node >= 0 && !w->backward && (w->block || gsv_columns(w->plan, m->s) > GSV_WARP_TILE_COLUMNS);
+        !m->narrow && !w->backward && (w->block || gsv_columns(w->plan, m->s) > GSV_WARP_TILE_COLUMNS);
     w->row = w->backward ? m->row : w->plan->tiles->row_place[m->s];
     w->place = m->place;
     w->sums = w->backward && !w->block ? m->sums : -1;
     if (in_rows && w->block)
-        gsv_add_block_rows(w, m->s, m->node, m->published, phase);
+        gsv_add_block_rows(w, m->s, m->published, phase);
     else if (in_rows)
-        gsv_add_rows(w, m->s, m->node, m->published, m->shared, phase);
+        gsv_add_rows(w, m->s, m->published, m->shared, phase);
     else if (phase != GSV_AWAITED)
         return;
-    else if (m->node < 0)
+    else if (m->narrow)
         gsv_add_narrow(w, m->s);
     else if (w->backward)
-        gsv_add_columns(w, m->s, m->node, w->block ? GSV_BLOCK_PIECE : GSV_COLUMNS_PIECE);
+        gsv_add_columns(w, m->s, w->block ? GSV_BLOCK_PIECE : GSV_COLUMNS_PIECE);
     else
-        gsv_add_tiles(w, m->s, m->node);
+        gsv_add_tiles(w, m->s);
 }
 
 static void write_stream(gsv_writer *w, const member *members, int64_t count, int64_t published) {
@@ -190,22 +190,19 @@ static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_w
 static void list_members(const gsv_plan *plan, gsv_stream *stream, member *members) {
     const int32_t nsuper = plan->l.nsuper, *of = plan->tiles->branches.of;
     int64_t count = 0;
-    int32_t wide = 0;
     for (int32_t s = 0; s < nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        const int narrow = gsv_is_narrow(nr, nc);
         const int64_t numbers = gsv_panel_size(nr, nc);
         if (of[s] < 0) {
             members[count++] = (member){.numbers = numbers,
                                         .row = stream->nrows,
                                         .s = s,
-                                        .node = narrow ? -1 : wide,
+                                        .narrow = gsv_is_narrow(nr, nc),
                                         .place = (uint32_t)stream->columns};
             stream->numbers += numbers;
             stream->nrows += nr;
             stream->columns += nc;
         }
-        wide += !narrow;
     }
 }
 
@@ -223,7 +220,7 @@ static void place_published(const gsv_plan *plan, gsv_stream *stream, member *me
         }
         m->sums = -1;
         m->published = (uint32_t)stream->published;
-        if (m->node < 0 || nc <= GSV_WARP_TILE_COLUMNS)
+        if (m->narrow || nc <= GSV_WARP_TILE_COLUMNS)
             continue;
         stream->published += nc;
         m->shared = tasks < GSV_SHARED && nc > GSV_SHARED_COLUMNS;

@@ -157,7 +157,6 @@ typedef struct gsv_piece {
     uint32_t published; /* forward: row of its published front, after which come sums of shared block rows;
                          * backward: place of its first column */
     int32_t first_column, nr, nc; /* of the supernode */
-    int32_t node;                 /* among the wide supernodes; -1: narrow */
     int32_t first;                /* column, or block row */
     int32_t place;                /* (first) block row; backward: that of the (first) columns' diagonal */
     /* from panel on; GSV_SHARE_PIECE: 0; GSV_COLUMNS_PIECE and GSV_BLOCK_PIECE that are shared: among the

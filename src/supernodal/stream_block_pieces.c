@@ -93,8 +93,8 @@ static int32_t add_groups(gsv_writer *w, gsv_piece piece, int32_t row, int32_t g
     return end;
 }
 
-void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, gsv_phase phase) {
-    gsv_piece piece = gsv_piece_of(w, s, GSV_BLOCK_PIECE, node);
+void gsv_add_block_rows(gsv_writer *w, int32_t s, uint32_t published, gsv_phase phase) {
+    gsv_piece piece = gsv_piece_of(w, s, GSV_BLOCK_PIECE);
     const bool folded = piece.nc <= w->fold;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, groups = w->groups;
     const int32_t below = piece.nr > piece.nc

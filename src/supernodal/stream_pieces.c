@@ -58,7 +58,7 @@ void gsv_add_piece(gsv_writer *w, gsv_piece piece) {
     w->first = 0;
 }
 
-gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node) {
+gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind) {
     const gsv_plan *plan = w->plan;
     return (gsv_piece){.panel = plan->tiles->panel_ptr[s],
                        .row = w->row,
@@ -67,14 +67,13 @@ gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node) {
                        .first_column = plan->l.first_column[s],
                        .nr = gsv_rows(plan, s),
                        .nc = gsv_columns(plan, s),
-                       .node = node,
                        .kind = (unsigned)kind & 15u};
 }
 
 /* A narrow supernode: one task, pieces of as many columns, a multiple of four, as fit; the last one leaves room for
  * the front of a block of right-hand sides. */
 void gsv_add_narrow(gsv_writer *w, int32_t s) {
-    gsv_piece piece = gsv_piece_of(w, s, GSV_NARROW_PIECE, -1);
+    gsv_piece piece = gsv_piece_of(w, s, GSV_NARROW_PIECE);
     const int64_t panel = piece.panel;
     const int64_t front = 8 * ((piece.nr + GSV_TILE - 1) / GSV_TILE * GSV_TILE);
     const int64_t all = gsv_narrow_column(piece.nr, piece.nc) + piece.nc;
@@ -102,8 +101,8 @@ void gsv_add_narrow(gsv_writer *w, int32_t s) {
 }
 
 /* A wide supernode of few columns, forward: each task a piece of as many block rows as fit. */
-void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node) {
-    gsv_piece piece = gsv_piece_of(w, s, GSV_TILES_PIECE, node);
+void gsv_add_tiles(gsv_writer *w, int32_t s) {
+    gsv_piece piece = gsv_piece_of(w, s, GSV_TILES_PIECE);
     const int64_t panel = piece.panel;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     for (int32_t first = 0, end; first < last; first = end) {
@@ -246,8 +245,8 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
     }
 }
 
-void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared, gsv_phase phase) {
-    gsv_piece piece = gsv_piece_of(w, s, GSV_ROW_PIECE, node);
+void gsv_add_rows(gsv_writer *w, int32_t s, uint32_t published, bool shared, gsv_phase phase) {
+    gsv_piece piece = gsv_piece_of(w, s, GSV_ROW_PIECE);
     const bool folded = piece.nc <= GSV_FOLD_COLUMNS && !shared;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     const int32_t below =
@@ -288,8 +287,8 @@ static void add_half(gsv_writer *w, gsv_piece piece, int32_t last, int odd) {
 
 /* A wide supernode, backward: a few columns a task, which begin at a multiple of so many, in pieces of block
  * rows; of these all but a task's last piece of GSV_COLUMNS_PIECE have an even number. */
-void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind) {
-    gsv_piece piece = gsv_piece_of(w, s, kind, node);
+void gsv_add_columns(gsv_writer *w, int32_t s, int kind) {
+    gsv_piece piece = gsv_piece_of(w, s, kind);
     const int32_t width = kind == GSV_BLOCK_PIECE ? 16 * w->groups : w->width;
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE;
     const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * width);

@@ -33,14 +33,14 @@ typedef enum gsv_phase { GSV_FRONTS, GSV_AWAITED, GSV_TRIANGLES } gsv_phase;
 
 /* Add supernode s: a narrow one; */
 void gsv_add_narrow(gsv_writer *w, int32_t s);
-/* a wide one, of number `node` among them, forward: of few columns, or of more, what it has in a phase of its level;
+/* a wide one, forward: of few columns, or of more, what it has in a phase of its level;
  * published: row of its front among the published ones, shared: tasks share block rows */
-void gsv_add_tiles(gsv_writer *w, int32_t s, int32_t node);
-void gsv_add_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, bool shared, gsv_phase phase);
+void gsv_add_tiles(gsv_writer *w, int32_t s);
+void gsv_add_rows(gsv_writer *w, int32_t s, uint32_t published, bool shared, gsv_phase phase);
 /* likewise, for a block of right-hand sides; */
-void gsv_add_block_rows(gsv_writer *w, int32_t s, int32_t node, uint32_t published, gsv_phase phase);
+void gsv_add_block_rows(gsv_writer *w, int32_t s, uint32_t published, gsv_phase phase);
 /* backward, kind: GSV_COLUMNS_PIECE or GSV_BLOCK_PIECE. */
-void gsv_add_columns(gsv_writer *w, int32_t s, int32_t node, int kind);
+void gsv_add_columns(gsv_writer *w, int32_t s, int kind);
 /* Tasks that share a range of so many numbers in so many pieces, for a block of right-hand sides. */
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
 
@@ -49,7 +49,7 @@ int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
 void gsv_begin_task(gsv_writer *w);
 void gsv_add_piece(gsv_writer *w, gsv_piece piece);
 void gsv_set_b(gsv_piece *piece, int32_t first, int32_t rows);
-gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind, int32_t node);
+gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind);
 void gsv_add_fronts(gsv_writer *w, gsv_piece piece);
 
 #endif

@@ -96,15 +96,11 @@ static void check_piece(walk *w, const gsv_piece *p, int backward) {
     const gsv_plan *plan = w->plan;
     const gsv_tiles *tiles = plan->tiles;
     const int32_t s = supernode_at(plan, p);
-    int32_t wide = 0;
-    for (int32_t k = 0; k < s; k++)
-        wide += !gsv_is_narrow(gsv_rows(plan, k), gsv_columns(plan, k));
     CHECK(tiles->branches.of[s] < 0 && p->nr == gsv_rows(plan, s) && p->nc == gsv_columns(plan, s));
     CHECK(p->update == (uint32_t)tiles->update_place[s]);
     CHECK(p->row == (backward ? w->rows_before[s] : tiles->row_place[s]));
     if (backward)
         CHECK((int32_t)p->published == w->place[p->first_column]);
-    CHECK(p->node == (gsv_is_narrow(p->nr, p->nc) ? -1 : wide));
     CHECK(p->count >= (p->kind == GSV_FRONT_PIECE ? 0 : 1) &&
           (p->kind == GSV_COLUMNS_PIECE || p->kind == GSV_BLOCK_PIECE || p->numbers <= GSV_PIECE_NUMBERS));
     CHECK((p->kind == GSV_NARROW_PIECE) == gsv_is_narrow(p->nr, p->nc));
