@@ -6,8 +6,7 @@
  * substitution. The orders:
  *
  *      16 chains   terms k, k + 16, ... are a chain, chains meet as a tree: few right-hand sides
- *      4 of 16     sixteen terms as four chains and a tree, added to the total: many, in a level with a
- *                  triangle that is inverted in parts
+ *      4 of 16     sixteen terms as four chains and a tree, added to the total: nothing now
  *      runs of N   N terms are a chain that begins with zero, added to the total: many, elsewhere, N = 16
  *      one chain   as DGEMM
  *
