@@ -101,7 +101,6 @@ problem make_problem(int nr, int nc) {
     std::vector<gsv_node> node(1);
     node[0].nr = nr;
     node[0].nc = nc;
-    node[0].parts = 1;
     p.device.tiny = p.device.small = p.device.wide = on_device(node);
     p.device.rows = on_device(std::vector<int32_t>(p.plan.l.rows, p.plan.l.rows + nr));
     gsv_tiles *tiles = p.plan.tiles;
