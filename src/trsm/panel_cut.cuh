@@ -28,7 +28,7 @@ namespace gsv {
 enum {
     CUT_THREADS = 1024,
     CUT_WARPS = CUT_THREADS / 32,
-    CUT_FIRST = 64,
+    CUT_FIRST = 16,
     CUT_PRECISION = 16,
     CUT_BALANCED = 1024 /* columns of a triangle that lower limits are tried for, at most */
 };
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(CUT_THREADS) cut_kernel(const __grid_constant_
     /* try number v sets bit v where a slice begins; all threads count alike */
     int best = 0;
     const int32_t fewest = search.mark_slices(p.nc, p.cut, 1);
-    for (int v = 1; v <= CUT_BALANCE && p.nc <= CUT_BALANCED; v++) {
+    for (int v = 1; v <= CUT_BALANCE && p.nc <= CUT_BALANCED && fewest <= CUT_FEW; v++) {
         search.finer *= CUT_STEP;
         if (search.mark_slices(p.nc, p.cut, 1 << v) > fewest)
             break;

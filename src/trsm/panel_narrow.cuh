@@ -27,7 +27,8 @@ __device__ __forceinline__ double max_warp(double value) {
 }
 
 enum {
-    CUT_BALANCE = 7,                    /* lower limits that are tried for slices, at most */
+    CUT_BALANCE = 7,                    /* lower limits that are tried for slices, at most, */
+    CUT_FEW = 8,                        /* if there are no more than so many */
     NARROW_GROUP = 8,                   /* columns whose sums are in registers */
     NARROW_L1 = GSV_NARROW_COLUMNS + 2, /* from row to row of L1, and of W and M: against bank conflicts */
     NARROW_W = GSV_NARROW_COLUMNS + 1
@@ -89,7 +90,7 @@ __device__ uint32_t slice_warp(const T *l1, const T *w, int nc, double limit, do
 template <typename T>
 __device__ void cut_warp(const T *l1, const T *w, int nc, double limit, double *shared, uint8_t *cut) {
     uint32_t cuts = slice_warp(l1, w, nc, limit, shared);
-    for (int k = 0; k < CUT_BALANCE; k++) {
+    for (int k = 0; k < CUT_BALANCE && __popc(cuts) < CUT_FEW; k++) {
         const uint32_t others = slice_warp(l1, w, nc, limit /= CUT_STEP, shared);
         if (__popc(others) > __popc(cuts))
             break;
