@@ -1,0 +1,655 @@
+"""The factor: what gpusolve.cholesky returns."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core, _library
+from ._arrays import NumPy, package_of, promote
+from ._matrix import TRIANGLES, Columns
+from ._solve import as_operand, refine, solve
+
+SYSTEMS = {"A": 0, "LDLt": 1, "LD": 2, "DLt": 3, "L": 4, "Lt": 5, "D": 6, "P": 7, "Pt": 8}
+_DTYPES = ("float32", "float64", "complex64", "complex128")
+_KINDS = {"supernodal": 0, "ll": 1, "ldl": 2}
+_ORDERINGS = {"natural": 0, "amd": 2, "metis": 3, "nesdis": 4, "colamd": 5, "best": 9, "default": -1}
+_MODES = {"simplicial": 0, "auto": 1, "supernodal": 2}
+_PRECISIONS = (None, "single", "double")
+
+
+def _place(device, threads, same_bits):
+    """device as backend and ordinal: None, "cpu", "host", "cuda", "cuda:1", or an ordinal."""
+    if not isinstance(threads, int) or threads < 0 or threads > 1024:
+        raise ValueError(f"threads: must be 0 to 1024, not {threads!r}")
+    if device is None:
+        return 0, -1, threads, bool(same_bits)
+    if device in ("cpu", "host"):
+        return 1, -1, threads, bool(same_bits)
+    if device == "cuda":
+        return 2, -1, threads, bool(same_bits)
+    if isinstance(device, str) and device.startswith("cuda:") and device[5:].isdigit():
+        return 2, int(device[5:]), threads, bool(same_bits)
+    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
+        return 2, device, threads, bool(same_bits)
+    raise ValueError(f'device: must be None, "cpu", "cuda", "cuda:0" or an ordinal, not {device!r}')
+
+
+def _indices(array, name):
+    array = np.asarray(array)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: must be a vector of integers")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _described(kind, n, x, perm, p, i, nz, super, pi, px, s):
+    """The arguments of _core for plain arrays, and the permutation."""
+    if kind not in _KINDS:
+        raise ValueError(f"kind: must be one of {sorted(_KINDS)}, not {kind!r}")
+    x = np.ascontiguousarray(x)
+    if x.ndim != 1:
+        raise ValueError("x: must be a vector")
+    if x.dtype.name not in _DTYPES:
+        x = x.astype(promote(x.dtype.name, "float64"))
+    wanted = {"super": super, "pi": pi, "px": px, "s": s} if kind == "supernodal" else {"p": p, "i": i}
+    missing = [name for name, array in wanted.items() if array is None]
+    if missing:
+        raise ValueError(f"{missing[0]}: is wanted for kind={kind!r}")
+    arrays = [_indices(array, name) for name, array in wanted.items()]
+    if kind != "supernodal":
+        arrays.append(None if nz is None else _indices(nz, "nz"))
+    if n is None:
+        n = int(arrays[0][-1]) if kind == "supernodal" else len(arrays[0]) - 1
+    perm = None if perm is None else _indices(perm, "perm")
+    return _KINDS[kind], n, x, perm, arrays
+
+
+class Selection:
+    """Solves in which few rows of b are nonzero, or few rows of x are wanted. Made by `Factor.selection`."""
+
+    def __init__(self, factor, b_rows, x_rows, system, max_nrhs):
+        if system not in SYSTEMS:
+            raise ValueError(f"system: must be one of {list(SYSTEMS)}, not {system!r}")
+        self._factor = factor
+        b_rows = None if b_rows is None else _indices(b_rows, "b_rows")
+        x_rows = None if x_rows is None else _indices(x_rows, "x_rows")
+        self._core = _core.Selection(factor._core, SYSTEMS[system], b_rows, x_rows, max_nrhs)
+        self.system = system
+        self._counts = (
+            factor.n if b_rows is None else len(b_rows),
+            factor.n if x_rows is None else len(x_rows),
+        )
+
+    @property
+    def info(self):
+        """dict : how much of the tree a solve walks, and the memory of the selection, in bytes."""
+        self._factor._open()
+        return self._core.info()
+
+    def solve(self, b, out=None, *, stream=None):
+        """Solve for the selected rows.
+
+        Parameters
+        ----------
+        b : array, shape (len(b_rows),) or (len(b_rows), k)
+            Row j is row ``b_rows[j]`` of the right-hand side.
+        out : array, optional
+            Shape (len(x_rows),) or (len(x_rows), k).
+        stream : optional
+            As in `Factor.solve`.
+
+        Returns
+        -------
+        x : array
+            Row j is row ``x_rows[j]`` of the solution.
+        """
+        self._factor._open()
+        return solve(self._core.solve, b, out, stream, self._factor.dtype.name, self._counts)
+
+
+class Factor:
+    """A Cholesky factor, P A P' = L L' or L D L', on a device or on the host.
+
+    Made by `cholesky`, `Factor.from_arrays` or `Factor.from_scikit_sparse`. Threads may share it. It is freed by
+    `close`, at the end of a ``with`` block, or with its last reference.
+    """
+
+    __slots__ = ("_core", "_symbolic", "_columns", "_perm", "_dtype", "n", "__weakref__")
+
+    def __init__(self):
+        raise TypeError("a Factor is made by gpusolve.cholesky, Factor.from_arrays or Factor.from_scikit_sparse")
+
+    @classmethod
+    def _make(cls, core, perm, symbolic=None, columns=None):
+        self = object.__new__(cls)
+        self._core = core
+        self._symbolic = symbolic
+        self._columns = columns
+        self.n = core.n
+        self._perm = np.arange(self.n) if perm is None else perm
+        self._perm.flags.writeable = False
+        self._dtype = np.dtype(_DTYPES[core.dtype])
+        return self
+
+    @classmethod
+    def from_arrays(cls, kind, x, *, n=None, perm=None, p=None, i=None, nz=None, super=None, pi=None, px=None,
+                    s=None, allow_fill=False, device=None, threads=0, same_bits=False):
+        """Import a factor that another program has made, as plain arrays in CHOLMOD's layout.
+
+        Parameters
+        ----------
+        kind : {"supernodal", "ll", "ldl"}
+            Dense panels by supernode, or compressed columns of L L' or of L D L' (unit L, with D in its diagonal).
+        x : array, shape (xsize,)
+            The numbers: float32, float64, complex64 or complex128. They are copied.
+        n : int, optional
+            Order of A; found from `p` or `super` if it is not given.
+        perm : array of int, shape (n,), optional
+            Row i of P A P' is row ``perm[i]`` of A. Default: the identity.
+        p, i, nz : arrays of int
+            Compressed columns: column j's rows are ``i[p[j]:p[j] + nz[j]]``, ascending, j first. `nz` is optional.
+        super, pi, px, s : arrays of int
+            Supernodes: k holds the columns ``super[k]:super[k + 1]``; its rows are ``s[pi[k]:pi[k + 1]]``; its panel is
+            column-major in ``x[px[k]:]``.
+        allow_fill : bool
+            Complete an incomplete factor, however much memory that takes.
+        device, threads, same_bits
+            As in `cholesky`.
+
+        Returns
+        -------
+        Factor
+
+        Raises
+        ------
+        ValueError
+            The arrays do not describe a factor, or hold a NaN or an infinity.
+        SingularError
+            A diagonal entry is zero or too small.
+
+        Examples
+        --------
+        >>> F = gpusolve.Factor.from_arrays("ll", [2.0, 1.0, 3.0], p=[0, 2, 3], i=[0, 1, 1])  # L = [2 0; 1 3]
+        >>> F.solve(np.array([8.0, 22.0]))
+        array([1., 2.])
+        """
+        described = _described(kind, n, x, perm, p, i, nz, super, pi, px, s)
+        core = _core.Factor.from_arrays(*_place(device, threads, same_bits), *described, allow_fill)
+        return cls._make(core, described[3])
+
+    @classmethod
+    def from_scikit_sparse(cls, f, *, device=None, threads=0, same_bits=False):
+        """Import a factor of scikit-sparse: a `Factor` of version 0.4 or a `CholeskyFactor` of 0.5.
+
+        Its numbers are copied by way of scikit-sparse's own copy of L, which needs memory for two copies of L.
+
+        Parameters
+        ----------
+        f : sksparse.cholmod.Factor or sksparse.cholmod.CholeskyFactor
+        device, threads, same_bits
+            As in `cholesky`.
+
+        Returns
+        -------
+        Factor
+        """
+        kind, L, perm = _from_scikit_sparse(f)
+        return cls.from_arrays(kind, L.data, n=L.shape[0], perm=perm, p=L.indptr, i=L.indices, device=device,
+                               threads=threads, same_bits=same_bits)
+
+    # ------------------------------------------------------------------------------------------- solving
+
+    def solve(self, b, out=None, *, system="A", trans="N", stream=None):
+        """Solve one of the nine systems of CHOLMOD, x = system \\ b.
+
+        Parameters
+        ----------
+        b : array, shape (n,) or (n, k)
+            NumPy's, CuPy's, PyTorch's or JAX's, or what NumPy can make an array of. Any strides; no copy is made
+            where rows or columns are contiguous. A real factor takes complex b.
+        out : array, optional
+            Where x is stored; of b's shape; may be b itself, but must not overlap it otherwise.
+        system : {"A", "LDLt", "LD", "DLt", "L", "Lt", "D", "P", "Pt"}
+            L, L' and D count rows in the factor's order, P maps A's order to it.
+        trans : {"N", "T", "H"}
+            Solve with A, its transpose or its conjugate transpose, as ``scipy.sparse.linalg.SuperLU.solve``.
+        stream : int, cupy.cuda.Stream, torch.cuda.Stream or object with ``__cuda_stream__``, optional
+            Default: the current stream of b's package.
+
+        Returns
+        -------
+        x : array
+            In b's package, on its device, in its layout; its dtype is what NumPy makes of b's and the factor's.
+            A CuPy or PyTorch array on a device is computed asynchronously, on the stream.
+
+        Raises
+        ------
+        ValueError
+            Wrong shape or device, or the factor is closed.
+        TypeError
+            b is no array of numbers.
+        DeviceError
+            A CUDA call failed.
+
+        Examples
+        --------
+        >>> F = gpusolve.cholesky(sp.diags([4.0, 9.0]))
+        >>> F.solve([8.0, 9.0])
+        array([2., 1.])
+        >>> F.solve(np.array([8.0, 9.0]), system="L")
+        array([4., 3.])
+        """
+        try:
+            code = SYSTEMS[system]
+        except (KeyError, TypeError):
+            raise ValueError(f"system: must be one of {list(SYSTEMS)}, not {system!r}") from None
+        if trans != "N":
+            if trans not in ("T", "H") or system != "A":
+                raise ValueError('trans: must be "N", "T" or "H", the latter two with system="A"')
+            if trans == "T" and self._dtype.kind == "c":
+                return self._solve_transposed(b, out, stream)
+        package = package_of(b)
+        if package is not None and package.needs_gradient(b):
+            from ._torch import solve_with_gradient
+
+            if out is not None:
+                raise TypeError("out: cannot be given where a gradient of b is wanted")
+            return solve_with_gradient(self, b, system, stream)
+        core = self._core
+        # The common case, without detours.
+        if package is NumPy and type(b) is np.ndarray and b.dtype == self._dtype and stream is None:
+            x = np.empty_like(b) if out is None else out
+            if type(x) is np.ndarray and x.shape == b.shape and core.solve(b, x, code, 0):
+                return x
+        return solve(lambda b, x, on: core.solve(b, x, code, on), b, out, stream, self._dtype.name, (self.n, self.n))
+
+    def _solve_transposed(self, b, out, stream):
+        """A.T is the conjugate of A: x is the conjugate of A \\ conj(b)."""
+        b, package = as_operand(b)
+        x = package.conjugate(self.solve(b.conj(), stream=stream))
+        if out is None:
+            return x
+        to = package_of(out)
+        if to is None or not to.is_mutable or tuple(out.shape) != tuple(x.shape):
+            raise ValueError("out: must be an array of b's shape that can be written")
+        to.assign(out, x)
+        return out
+
+    __call__ = solve
+
+    def solve_A(self, b, out=None, *, stream=None):
+        """Solve A x = b; see `solve`."""
+        return self.solve(b, out, system="A", stream=stream)
+
+    def solve_LDLt(self, b, out=None, *, stream=None):
+        """Solve L D L' x = b; see `solve`."""
+        return self.solve(b, out, system="LDLt", stream=stream)
+
+    def solve_LD(self, b, out=None, *, stream=None):
+        """Solve L D x = b; see `solve`."""
+        return self.solve(b, out, system="LD", stream=stream)
+
+    def solve_DLt(self, b, out=None, *, stream=None):
+        """Solve D L' x = b; see `solve`."""
+        return self.solve(b, out, system="DLt", stream=stream)
+
+    def solve_L(self, b, out=None, *, stream=None):
+        """Solve L x = b; see `solve`."""
+        return self.solve(b, out, system="L", stream=stream)
+
+    def solve_Lt(self, b, out=None, *, stream=None):
+        """Solve L' x = b; see `solve`."""
+        return self.solve(b, out, system="Lt", stream=stream)
+
+    def solve_D(self, b, out=None, *, stream=None):
+        """Solve D x = b; see `solve`."""
+        return self.solve(b, out, system="D", stream=stream)
+
+    def apply_P(self, b, out=None, *, stream=None):
+        """x = P b, that is ``b[perm]``; see `solve`."""
+        return self.solve(b, out, system="P", stream=stream)
+
+    def apply_Pt(self, b, out=None, *, stream=None):
+        """x = P' b, the inverse of `apply_P`; see `solve`."""
+        return self.solve(b, out, system="Pt", stream=stream)
+
+    def refine(self, A, b, x=None, *, out=None, max_steps=10, tolerance=0.0, min_gain=2.0, triangle=None, stream=None):
+        """Solve A x = b and improve x by iterative refinement, in the factor's precision.
+
+        Parameters
+        ----------
+        A : sparse matrix, shape (n, n)
+            The matrix that was factorised.
+        b : array, shape (n,) or (n, k)
+        x : array, optional
+            A first guess; default: the solution for b.
+        out : array, optional
+            Where the result is stored; not b.
+        max_steps : int
+            Corrections that a column may get.
+        tolerance : float
+            A column at or below this backward error is done; 0: until it stagnates.
+        min_gain : float
+            A step that lowers the error by a smaller factor ends the column.
+        triangle : {None, "full", "lower", "upper"}
+            Which part of A is given; None: found out.
+        stream : optional
+            As in `solve`.
+
+        Returns
+        -------
+        x : array
+        error : ndarray of float, shape (k,), or float for a vector b
+            norm(b - A x) / (norm(A) norm(x) + norm(b)) in the maximum norm, by column.
+        """
+        columns = Columns(A, triangle)
+        if columns.n != self.n:
+            raise ValueError(f"A: is of order {columns.n}, the factor of order {self.n}")
+        if columns.dtype.kind == "c" and self._dtype.kind != "c":
+            raise TypeError("A: is complex, the factor is real")
+        matrix = _core.Matrix(self._core, self.n, columns.p, columns.i, columns.x.astype(self._dtype),
+                              TRIANGLES[columns.triangle])
+        b, _ = as_operand(b)
+        guess = None if x is None else as_operand(x, "x")[0]
+        count = b.shape[1] if len(b.shape) == 2 else 1
+        errors, steps = np.zeros(count), np.zeros(count, np.int32)
+
+        def call(b, x, on):
+            return self._core.refine(matrix, b, x, max_steps, tolerance, min_gain, guess is None, on, errors, steps)
+
+        result = refine(call, b, guess, out, stream, self._dtype.name, self.n)
+        return result, (float(errors[0]) if len(b.shape) == 1 else errors)
+
+    def selection(self, b_rows=None, x_rows=None, *, system="A", max_nrhs=32):
+        """Prepare solves in which few rows of b are nonzero, or few rows of x are wanted.
+
+        Parameters
+        ----------
+        b_rows : array of int, optional
+            Rows of b that may be nonzero, each once. None: all.
+        x_rows : array of int, optional
+            Rows of x that are wanted. None: all.
+        system : {"A", "LDLt", "LD", "DLt", "L", "Lt"}
+        max_nrhs : int
+            Columns that are solved at a time, 32 at most.
+
+        Returns
+        -------
+        Selection
+
+        Examples
+        --------
+        >>> F = gpusolve.cholesky(sp.diags([4.0, 2.0, 8.0]))
+        >>> F.selection([0, 2], [2]).solve(np.array([8.0, 16.0]))
+        array([2.])
+        """
+        return Selection(self, b_rows, x_rows, system, max_nrhs)
+
+    def as_linear_operator(self, *, package=None):
+        """The inverse of A as a linear operator, for cg, gmres, or eigsh's OPinv.
+
+        Parameters
+        ----------
+        package : {None, "scipy", "cupy"}
+            None: SciPy's.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator or cupyx.scipy.sparse.linalg.LinearOperator
+        """
+        if package == "cupy":
+            from cupyx.scipy.sparse.linalg import LinearOperator
+        elif package in (None, "scipy"):
+            from scipy.sparse.linalg import LinearOperator
+        else:
+            raise ValueError(f'package: must be None, "scipy" or "cupy", not {package!r}')
+        return LinearOperator(self.shape, matvec=self.solve, rmatvec=self.solve, matmat=self.solve, dtype=self._dtype)
+
+    # ------------------------------------------------------------------------------------------ numbers
+
+    def refresh(self, A, *, triangle=None, check=True):
+        """Take new numbers on the old pattern; ordering, plan and memory stay.
+
+        Waits for solves under way in other threads.
+
+        Parameters
+        ----------
+        A : sparse matrix, scikit-sparse factor, or tuple
+            For a factor of `cholesky`: a matrix of the pattern that was factorised. For one of `from_arrays`: a
+            tuple ``(kind, arrays)`` with the arguments of `from_arrays` as a dict. A factor of scikit-sparse for one
+            that was made of such.
+        triangle, check
+            As in `cholesky`.
+
+        Returns
+        -------
+        Factor
+            This one.
+
+        Raises
+        ------
+        NotPositiveDefiniteError
+            The factor keeps its old numbers.
+        ValueError
+            The pattern is another one.
+        """
+        self._open()
+        if isinstance(A, tuple):
+            kind, arrays = A
+            arrays = dict(arrays)
+            names = ("n", "x", "perm", "p", "i", "nz", "super", "pi", "px", "s")
+            fill = arrays.pop("allow_fill", False)
+            unknown = set(arrays) - set(names)
+            if unknown or "x" not in arrays:
+                raise ValueError(f"A: arrays must be named as in from_arrays, x among them, not {sorted(arrays)}")
+            described = _described(kind, **{name: arrays.get(name) for name in names})
+            self._core.refresh_arrays(*described, fill)
+            return self
+        if self._symbolic is None:
+            if hasattr(A, "solve_LDLt") or type(A).__name__ == "CholeskyFactor":
+                kind, L, perm = _from_scikit_sparse(A)
+                described = _described(kind, L.shape[0], L.data, perm, L.indptr, L.indices, None, None, None, None, None)
+                self._core.refresh_arrays(*described, False)
+                return self
+            raise TypeError("refresh: this factor was made of arrays; refresh it with (kind, arrays)")
+        columns = Columns(A, triangle, check)
+        same = (columns.n == self.n and columns.stype == self._columns[2]
+                and np.array_equal(columns.p, self._columns[0]) and np.array_equal(columns.i, self._columns[1]))
+        if not same:
+            raise ValueError("A: its pattern differs from that of the matrix that was factorised")
+        if columns.dtype.kind == "c" and self._dtype.kind != "c":
+            raise TypeError("A: is complex, the factor is real")
+        x = columns.x.astype(np.complex128) if self._dtype.kind == "c" else columns.x
+        numeric = self._symbolic.factorize(columns.n, columns.p, columns.i, x, columns.stype, 0.0)
+        self._core.refresh_numeric(numeric)
+        return self
+
+    def logdet(self):
+        """Logarithm of the determinant of A.
+
+        Returns
+        -------
+        float
+            NaN if the determinant is negative, which a factor L D L' may have.
+        """
+        sign, logarithm = self._open().slogdet()
+        return logarithm if sign > 0 else float("nan")
+
+    def slogdet(self):
+        """Sign and logarithm of the absolute value of the determinant of A.
+
+        Returns
+        -------
+        sign, logarithm : float
+        """
+        return self._open().slogdet()
+
+    # ---------------------------------------------------------------------------------------- properties
+
+    @property
+    def perm(self):
+        """ndarray of int, shape (n,) : row i of P A P' is row ``perm[i]`` of A. Read-only."""
+        return self._perm
+
+    @property
+    def shape(self):
+        """tuple of int : (n, n)."""
+        return (self.n, self.n)
+
+    @property
+    def dtype(self):
+        """numpy.dtype : of the factor's numbers."""
+        return self._dtype
+
+    @property
+    def device(self):
+        """str : "cpu", or "cuda:0"."""
+        core = self._open()
+        return f"cuda:{core.device}" if core.is_on_device else "cpu"
+
+    @property
+    def nnz(self):
+        """int : numbers stored of L, zeros of relaxed supernodes included."""
+        return self._open().info(1)["nnz"]
+
+    @property
+    def info(self):
+        """dict : sizes in numbers and bytes, and the times of planning and preparing, in ms."""
+        return self._open().info(1)
+
+    @property
+    def closed(self):
+        """bool : whether `close` was called."""
+        return self._core.closed
+
+    def cost(self, nrhs=1):
+        """What a solve with nrhs columns should take: bytes, flops, and microseconds that a model predicts.
+
+        Returns
+        -------
+        dict
+        """
+        if nrhs < 0:
+            raise ValueError("nrhs: is negative")
+        return self._open().cost(nrhs)
+
+    def summary(self):
+        """The plan, in words.
+
+        Returns
+        -------
+        str
+        """
+        return self._open().summary()
+
+    # ------------------------------------------------------------------------------------------ lifetime
+
+    def _open(self):
+        if self._core.closed:
+            raise ValueError("the factor is closed")
+        return self._core
+
+    def close(self):
+        """Free the factor's memory, once solves under way are done. Later calls raise ValueError."""
+        self._core.close()
+        self._symbolic = self._columns = None
+
+    def __enter__(self):
+        self._open()
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __repr__(self):
+        if self.closed:
+            return f"<gpusolve.Factor, order {self.n}, {self._dtype}, closed>"
+        return f"<gpusolve.Factor, order {self.n}, {self._dtype}, {self.nnz} numbers, on {self.device}>"
+
+    def __reduce__(self):
+        raise TypeError("a Factor cannot be pickled or copied: threads may share it")
+
+
+def _from_scikit_sparse(f):
+    """Kind, L as sorted compressed columns, and the permutation, of either version of scikit-sparse."""
+    if hasattr(f, "solve_LDLt"):  # 0.4
+        L, perm, kind = f.LD(), f.P(), "ldl"
+    elif type(f).__name__ == "CholeskyFactor":  # 0.5
+        L, perm, kind = f.get_factor(kind="LL", lower=True), f.perm, "ll"
+        L = L[0] if isinstance(L, tuple) else L
+    else:
+        raise TypeError(f"f: {type(f).__name__} is no factor of scikit-sparse")
+    L = sp.csc_matrix(L)
+    L.sort_indices()
+    return kind, L, np.asarray(perm)
+
+
+def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None, check=True, mode="auto", threads=0,
+             same_bits=False):
+    """Factorise a symmetric or Hermitian positive definite matrix with CHOLMOD, and import the factor.
+
+    Parameters
+    ----------
+    A : sparse matrix or array of SciPy or CuPy, shape (n, n)
+        Any format; real or complex. Both triangles, or one of them.
+    ordering : {"metis", "amd", "nesdis", "colamd", "natural", "default", "best"} or array of int
+        How fill is reduced; an array is a permutation of one's own. "default" is CHOLMOD's strategy, "best" tries all.
+        AMD is used in place of METIS where CHOLMOD was built without it.
+    precision : {None, "single", "double"}
+        Of the factor; None: A's. CHOLMOD factorises in double precision; "single" rounds its factor.
+    device : {None, "cpu", "cuda", "cuda:0", ...} or int
+        None: the current GPU if there is one, else the host.
+    triangle : {None, "full", "lower", "upper"}
+        Which part of A is used. None: what is there; if both triangles are, they must agree.
+    check : bool
+        Whether both triangles are compared.
+    mode : {"auto", "simplicial", "supernodal"}
+        How CHOLMOD factorises.
+    threads : int
+        Of the host backend; 0: as many as OMP_NUM_THREADS says, else one for each processor.
+    same_bits : bool
+        On a GPU: a column gets the same bits however many are solved at a time, at a cost in speed.
+
+    Returns
+    -------
+    Factor
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        A is not positive definite; its attribute `column` says where.
+    ValueError
+        A is not square or not symmetric, or holds a NaN or an infinity.
+    ImportError
+        CHOLMOD was not found.
+    DeviceError
+        There is no such device.
+
+    Examples
+    --------
+    >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(4, 4))
+    >>> with gpusolve.cholesky(A) as F:
+    ...     print(F.solve(np.array([1.0, 0.0, 0.0, 1.0])))
+    [1. 1. 1. 1.]
+    """
+    place = _place(device, threads, same_bits)
+    if precision not in _PRECISIONS:
+        raise ValueError(f"precision: must be one of {_PRECISIONS}, not {precision!r}")
+    if mode not in _MODES:
+        raise ValueError(f"mode: must be one of {sorted(_MODES)}, not {mode!r}")
+    permutation = None
+    if isinstance(ordering, str) or ordering is None:
+        if ordering is not None and ordering not in _ORDERINGS:
+            raise ValueError(f"ordering: must be a permutation or one of {sorted(_ORDERINGS)}, not {ordering!r}")
+        method = _ORDERINGS[ordering or "metis"]
+    else:
+        permutation, method = _indices(ordering, "ordering"), 1
+    columns = Columns(A, triangle, check)
+    if not np.isfinite(columns.x).all():
+        raise ValueError("A: holds a NaN or an infinity")
+    if permutation is not None and not np.array_equal(np.sort(permutation), np.arange(columns.n)):
+        raise ValueError(f"ordering: is no permutation of the numbers 0 to {columns.n - 1}")
+    _library.open_cholmod()
+    symbolic = _core.Symbolic(columns.n, columns.p, columns.i, columns.stype, method, _MODES[mode], False, permutation)
+    numeric = symbolic.factorize(columns.n, columns.p, columns.i, columns.x, columns.stype, 0.0)
+    is_single = columns.is_single if precision is None else precision == "single"
+    core = _core.Factor.from_numeric(*place, numeric, is_single)
+    return Factor._make(core, symbolic.perm, symbolic, (columns.p, columns.i, columns.stype))

@@ -1,0 +1,341 @@
+#include "factor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <new>
+
+#include "driver.h"
+
+namespace {
+
+enum { MAX_ROOMS = 16 }; /* that a factor keeps, those of graphs aside */
+
+/*
+ * The columns of the workspace in which so many are solved. Few sizes, chosen by the call alone: on CUDA the bits of a
+ * column depend on its workspace's size, and must not depend on what was solved before.
+ */
+int64_t room_size(int64_t columns) {
+    for (int64_t size : {1, 4, 8, 16, 32})
+        if (columns <= size)
+            return size;
+    return std::min<int64_t>(256, (columns + 63) / 64 * 64);
+}
+
+double real_at(const gpusolve_factor_data &data, int64_t k) {
+    switch (data.dtype) {
+    case GPUSOLVE_FLOAT:
+        return static_cast<const float *>(data.x)[k];
+    case GPUSOLVE_DOUBLE:
+        return static_cast<const double *>(data.x)[k];
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return static_cast<const float *>(data.x)[data.z ? k : 2 * k];
+    default:
+        return static_cast<const double *>(data.x)[data.z ? k : 2 * k];
+    }
+}
+
+int64_t index_at(const gpusolve_factor_data &data, const void *indices, int64_t k) {
+    return data.itype == GPUSOLVE_INT32 ? static_cast<const int32_t *>(indices)[k]
+                                        : static_cast<const int64_t *>(indices)[k];
+}
+
+} // namespace
+
+void measure_determinant(const gpusolve_factor_data &data, double *logarithm, double *sign) {
+    const double power = data.kind == GPUSOLVE_SIMPLICIAL_LDL ? 1 : 2;
+    *logarithm = 0;
+    *sign = 1;
+    const auto take = [&](int64_t at) {
+        const double d = real_at(data, at);
+        *logarithm += power * std::log(std::fabs(d));
+        if (power < 2 && d < 0)
+            *sign = -*sign;
+    };
+    if (data.kind != GPUSOLVE_SUPERNODAL_LL) {
+        for (int64_t j = 0; j < data.n; j++)
+            take(index_at(data, data.p, j));
+        return;
+    }
+    for (int64_t k = 0; k < data.nsuper; k++) {
+        const int64_t columns = index_at(data, data.super, k + 1) - index_at(data, data.super, k);
+        const int64_t rows = index_at(data, data.pi, k + 1) - index_at(data, data.pi, k);
+        const int64_t panel = index_at(data, data.px, k);
+        for (int64_t j = 0; j < columns; j++)
+            take(panel + j * rows + j);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- the factor --- */
+
+FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) {
+    Handle handle(where);
+    place = handle.place();
+    gpusolve_status status;
+    {
+        nb::gil_scoped_release unlocked;
+        status = gpusolve_factor_create(handle, &data, &factor_);
+        if (status == GPUSOLVE_OK)
+            measure_determinant(data, &log_determinant, &sign);
+    }
+    check(status, handle);
+    n = data.n;
+    dtype = data.dtype;
+}
+
+FactorState::~FactorState() {
+    if (is_on_device() && generation_ != process_generation())
+        return; /* the parent's: nothing on its device can be freed from here */
+    nb::gil_scoped_release unlocked;
+    const driver::Relaxed relaxed;
+    if (is_on_device())
+        driver::wait_for_device(place.device);
+    for (const Room &room : rooms_)
+        gpusolve_workspace_destroy(room.workspace);
+    gpusolve_factor_destroy(factor_);
+}
+
+/* A child has a copy of the host's memory, but not the threads that may have held the lock. */
+void FactorState::renew_after_fork() {
+    check_process();
+    if (generation_ == process_generation())
+        return;
+    lock_.release(); /* somebody may hold it for ever */
+    lock_ = std::make_unique<std::shared_mutex>();
+    generation_ = process_generation();
+}
+
+void FactorState::check_process() const {
+    if (is_on_device() && generation_ != process_generation())
+        throw Failure(GPUSOLVE_CUDA_ERROR, "the factor is on a CUDA device and was made by the process that this one was "
+                                           "forked from; make it here, or start processes with the method 'spawn'");
+}
+
+void FactorState::refresh(const gpusolve_factor_data &data) {
+    const Turn turn(*this, true);
+    Handle handle(place);
+    double logarithm = 0, new_sign = 1;
+    gpusolve_status status;
+    {
+        nb::gil_scoped_release unlocked;
+        status = gpusolve_factor_refresh(handle, factor_, &data);
+        if (status == GPUSOLVE_OK)
+            measure_determinant(data, &logarithm, &new_sign);
+    }
+    check(status, handle);
+    log_determinant = logarithm;
+    sign = new_sign;
+}
+
+Room FactorState::take_room(gpusolve_handle *handle, int64_t columns, void *stream) {
+    Room room{nullptr, room_size(columns), stream, 0};
+    const uint64_t capture = is_on_device() ? driver::capture_of(stream) : 0;
+    /* One of the same capture; else, for a capture too, one that no graph has. */
+    for (const uint64_t wanted : {capture, static_cast<uint64_t>(0)})
+        for (size_t k = rooms_.size(); k-- > 0;) {
+            if (rooms_[k].columns != room.columns || rooms_[k].stream != stream || rooms_[k].capture != wanted)
+                continue;
+            room = rooms_[k];
+            room.capture = capture;
+            rooms_.erase(rooms_.begin() + static_cast<std::ptrdiff_t>(k));
+            return room;
+        }
+    room.capture = capture;
+    gpusolve_status status;
+    {
+        nb::gil_scoped_release unlocked;
+        const driver::Relaxed relaxed;
+        status = gpusolve_workspace_create(handle, factor_, room.columns, &room.workspace);
+    }
+    check(status, handle);
+    return room;
+}
+
+void FactorState::return_room(const Room &room) {
+    try {
+        rooms_.push_back(room);
+    } catch (const std::bad_alloc &) {
+        gpusolve_workspace_destroy(room.workspace);
+        return;
+    }
+    if (std::count_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; }) <= MAX_ROOMS)
+        return;
+    const auto oldest = std::find_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; });
+    gpusolve_workspace *const unwanted = oldest->workspace;
+    rooms_.erase(oldest);
+    nb::gil_scoped_release unlocked;
+    const driver::Relaxed relaxed;
+    if (is_on_device())
+        driver::wait_for_device(place.device);
+    gpusolve_workspace_destroy(unwanted);
+}
+
+void FactorState::check_place(const Operand &operand, const char *name) const {
+    if (operand.is_on_device && !is_on_device())
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, std::string(name) +
+                                                     ": is on a CUDA device, but the factor is on the host: make the factor "
+                                                     "with device=\"cuda\", or copy the array to the host");
+}
+
+/* ------------------------------------------------------------------------------------------- turns --- */
+
+Turn::Turn(FactorState &state, bool alone) : lock_(nullptr), alone_(alone) {
+    state.renew_after_fork();
+    lock_ = state.lock_.get();
+    if (alone ? lock_->try_lock() : lock_->try_lock_shared())
+        return;
+    nb::gil_scoped_release unlocked;
+    if (alone)
+        lock_->lock();
+    else
+        lock_->lock_shared();
+}
+
+Turn::~Turn() {
+    if (alone_)
+        lock_->unlock();
+    else
+        lock_->unlock_shared();
+}
+
+/* ------------------------------------------------------------------------------------------- solves --- */
+
+bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system, uintptr_t stream) {
+    const Operand from(b, "b", false, state->n);
+    const Operand to(x, "out", true, state->n);
+    if (!from.is_usable || !to.is_usable)
+        return false;
+    state->check_place(from, "b");
+    state->check_place(to, "out");
+    if (from.dense.cols != to.dense.cols)
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: has " + std::to_string(to.dense.cols) + " columns, b has " +
+                                                     std::to_string(from.dense.cols));
+    void *const on = reinterpret_cast<void *>(stream);
+    const Turn turn(*state, false);
+    Handle handle(state->place, on);
+    const Room room = state->take_room(handle, std::max<int64_t>(1, from.dense.cols), on);
+    gpusolve_status status;
+    {
+        nb::gil_scoped_release unlocked;
+        status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system), &from.dense,
+                                &to.dense);
+    }
+    state->return_room(room);
+    if (status == GPUSOLVE_TYPE_MISMATCH)
+        return false;
+    check(status, handle);
+    return true;
+}
+
+bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb::handle b, nb::handle x,
+            const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps, int64_t columns) {
+    const Operand from(b, "b", false, state->n);
+    const Operand to(x, "out", true, state->n);
+    if (!from.is_usable || !to.is_usable)
+        return false;
+    state->check_place(from, "b");
+    state->check_place(to, "out");
+    if (from.dense.cols != to.dense.cols || from.dense.cols != columns)
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: its number of columns is not that of b");
+    void *const on = reinterpret_cast<void *>(stream);
+    const Turn turn(*state, false);
+    Handle handle(state->place, on);
+    const Room room = state->take_room(handle, std::max<int64_t>(1, columns), on);
+    gpusolve_status status;
+    {
+        nb::gil_scoped_release unlocked;
+        status = gpusolve_refine(handle, state->get(), matrix.matrix, room.workspace, &from.dense, &to.dense, &options,
+                                 errors, steps);
+    }
+    state->return_room(room);
+    if (status == GPUSOLVE_TYPE_MISMATCH)
+        return false;
+    check(status, handle);
+    return true;
+}
+
+Matrix::Matrix(const Place &place, const gpusolve_matrix_data &data) : place_(place) {
+    Handle handle(place);
+    gpusolve_status status;
+    {
+        nb::gil_scoped_release unlocked;
+        status = gpusolve_matrix_create(handle, &data, &matrix);
+    }
+    check(status, handle);
+}
+
+Matrix::~Matrix() {
+    if (place_.backend == GPUSOLVE_BACKEND_CUDA && generation_ != process_generation())
+        return;
+    const driver::Relaxed relaxed;
+    gpusolve_matrix_destroy(matrix);
+}
+
+/* ---------------------------------------------------------------------------------------- selections --- */
+
+Selection::Selection(std::shared_ptr<FactorState> state, int system, int64_t b_count, const int64_t *b_rows,
+                     int64_t x_count, const int64_t *x_rows, int64_t max_nrhs)
+    : state_(std::move(state)), b_count_(b_rows ? b_count : state_->n), x_count_(x_rows ? x_count : state_->n) {
+    const Turn turn(*state_, false);
+    Handle handle(state_->place);
+    gpusolve_status status;
+    {
+        nb::gil_scoped_release unlocked;
+        status = gpusolve_selection_create(handle, state_->get(), static_cast<gpusolve_system>(system), b_count, b_rows,
+                                           x_count, x_rows, max_nrhs, &selection_);
+    }
+    check(status, handle);
+}
+
+Selection::~Selection() {
+    if (state_->is_on_device()) {
+        if (generation_ != process_generation())
+            return;
+        const driver::Relaxed relaxed;
+        driver::wait_for_device(state_->place.device);
+        gpusolve_selection_destroy(selection_);
+        return;
+    }
+    gpusolve_selection_destroy(selection_);
+}
+
+bool Selection::solve(nb::handle b, nb::handle x, uintptr_t stream) {
+    const Operand from(b, "b", false, b_count_);
+    const Operand to(x, "out", true, x_count_);
+    if (!from.is_usable || !to.is_usable)
+        return false;
+    state_->check_place(from, "b");
+    state_->check_place(to, "out");
+    if (from.dense.cols != to.dense.cols)
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: its number of columns is not that of b");
+    void *const on = reinterpret_cast<void *>(stream);
+    const Turn turn(*state_, false);
+    if (generation_ != process_generation()) {
+        lock_.release();
+        lock_ = std::make_unique<std::mutex>();
+        generation_ = process_generation();
+    }
+    Handle handle(state_->place, on);
+    gpusolve_status status;
+    {
+        nb::gil_scoped_release unlocked;
+        const std::lock_guard<std::mutex> alone(*lock_); /* it holds what one solve writes */
+        if (state_->is_on_device() && stream_ != on) {
+            driver::wait_for_device(state_->place.device);
+            stream_ = on;
+        }
+        status = gpusolve_solve_selected(handle, state_->get(), selection_, &from.dense, &to.dense);
+    }
+    if (status == GPUSOLVE_TYPE_MISMATCH)
+        return false;
+    check(status, handle);
+    return true;
+}
+
+gpusolve_selection_info Selection::info() {
+    gpusolve_selection_info info{};
+    info.size = sizeof info;
+    Handle handle(state_->place);
+    check(gpusolve_selection_get_info(handle, selection_, &info), handle);
+    return info;
+}

@@ -1,0 +1,114 @@
+/*
+ * A factor, its workspaces, and A for refinement, as the Python package holds them.
+ *
+ * Threads. All members are called with the interpreter's lock held; long calls of the library let it go. Solves share
+ * the factor's lock, a refresh has it alone. A call keeps what it uses alive, so close() may be called at any time.
+ */
+#ifndef GPUSOLVE_PYTHON_FACTOR_H
+#define GPUSOLVE_PYTHON_FACTOR_H
+
+#include <memory>
+#include <shared_mutex>
+#include <vector>
+
+#include "gpusolve_selection.h"
+#include "handles.h"
+#include "operand.h"
+
+/* A workspace that no call uses now. */
+struct Room {
+    gpusolve_workspace *workspace;
+    int64_t columns;  /* that it was made for */
+    void *stream;     /* on which its last solve may still be under way */
+    uint64_t capture; /* the capture whose graph it belongs to, for good; 0: none */
+};
+
+class FactorState {
+    gpusolve_factor *factor_ = nullptr;
+    std::vector<Room> rooms_;
+    std::unique_ptr<std::shared_mutex> lock_ = std::make_unique<std::shared_mutex>();
+    unsigned generation_ = process_generation();
+
+    void renew_after_fork();
+    friend class Turn;
+
+  public:
+    Place place;
+    int64_t n = 0;
+    gpusolve_dtype dtype = GPUSOLVE_DOUBLE;
+    double log_determinant = 0; /* of the absolute value */
+    double sign = 1;
+
+    FactorState(const Place &where, const gpusolve_factor_data &data);
+    ~FactorState();
+    FactorState(const FactorState &) = delete;
+    FactorState &operator=(const FactorState &) = delete;
+
+    gpusolve_factor *get() const {
+        return factor_;
+    }
+    void refresh(const gpusolve_factor_data &data);
+    bool is_on_device() const {
+        return place.backend == GPUSOLVE_BACKEND_CUDA;
+    }
+    /* Takes a workspace for at least this many columns; made if need be. */
+    Room take_room(gpusolve_handle *handle, int64_t columns, void *stream);
+    void return_room(const Room &room);
+    /* Refuses operands in the memory of a device that the factor's backend cannot read. */
+    void check_place(const Operand &operand, const char *name) const;
+    void check_process() const;
+};
+
+/* The factor's lock, for as long as this lives: shared or alone. Waits without the interpreter's lock. */
+class Turn {
+    std::shared_mutex *lock_;
+    bool alone_;
+
+  public:
+    Turn(FactorState &state, bool alone);
+    ~Turn();
+    Turn(const Turn &) = delete;
+    Turn &operator=(const Turn &) = delete;
+};
+
+class Matrix {
+  public:
+    gpusolve_matrix *matrix = nullptr;
+    Matrix(const Place &place, const gpusolve_matrix_data &data);
+    ~Matrix();
+    Matrix(const Matrix &) = delete;
+    Matrix &operator=(const Matrix &) = delete;
+
+  private:
+    Place place_;
+    unsigned generation_ = process_generation();
+};
+
+class Selection {
+    std::shared_ptr<FactorState> state_;
+    gpusolve_selection *selection_ = nullptr;
+    std::unique_ptr<std::mutex> lock_ = std::make_unique<std::mutex>();
+    void *stream_ = nullptr;
+    unsigned generation_ = process_generation();
+    int64_t b_count_, x_count_;
+
+  public:
+    Selection(std::shared_ptr<FactorState> state, int system, int64_t b_count, const int64_t *b_rows, int64_t x_count,
+              const int64_t *x_rows, int64_t max_nrhs);
+    ~Selection();
+    Selection(const Selection &) = delete;
+    Selection &operator=(const Selection &) = delete;
+    bool solve(nb::handle b, nb::handle x, uintptr_t stream);
+    gpusolve_selection_info info();
+};
+
+/* The diagonal's part of log(det A) and its sign, of arrays that the library has accepted. */
+void measure_determinant(const gpusolve_factor_data &data, double *logarithm, double *sign);
+
+/* False if b or x are not in a layout or dtype that the library takes; nothing is done then. */
+bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system, uintptr_t stream);
+
+bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb::handle b, nb::handle x,
+            const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps, int64_t columns);
+
+#endif

@@ -1,0 +1,405 @@
+/* gpusolve._core: the C library, thinly. The package's Python files check arguments and convert arrays. */
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <complex>
+
+#include "cholmod.h"
+#include "driver.h"
+#include "factor.h"
+
+using namespace nb::literals;
+
+namespace {
+
+using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Place place_of(int backend, int device, int threads, bool same_bits) {
+    Place place;
+    place.backend = static_cast<gpusolve_backend>(backend);
+    place.device = device;
+    place.threads = threads;
+    place.same_bits = same_bits;
+    return place;
+}
+
+gpusolve_dtype dtype_of(const Numbers &x) {
+    if (x.dtype() == nb::dtype<float>())
+        return GPUSOLVE_FLOAT;
+    if (x.dtype() == nb::dtype<double>())
+        return GPUSOLVE_DOUBLE;
+    if (x.dtype() == nb::dtype<std::complex<float>>())
+        return GPUSOLVE_COMPLEX_FLOAT;
+    if (x.dtype() == nb::dtype<std::complex<double>>())
+        return GPUSOLVE_COMPLEX_DOUBLE;
+    throw Failure(GPUSOLVE_TYPE_MISMATCH, "x: its numbers must be float32, float64, complex64 or complex128");
+}
+
+const void *data_of(const std::optional<Indices> &array) {
+    return array ? array->data() : nullptr;
+}
+
+int64_t size_of(const std::optional<Indices> &array) {
+    return array ? static_cast<int64_t>(array->size()) : 0;
+}
+
+/* Sizes are checked here, contents by the library. */
+gpusolve_factor_data describe(int kind, int64_t n, const Numbers &x, const std::optional<Indices> &perm,
+                              const std::vector<std::optional<Indices>> &arrays, bool allow_fill) {
+    gpusolve_factor_data data = GPUSOLVE_FACTOR_DATA_INIT;
+    const auto wants = [&](bool condition, const char *text) {
+        if (!condition)
+            throw Failure(GPUSOLVE_INVALID_FACTOR, text);
+    };
+    data.kind = static_cast<gpusolve_factor_kind>(kind);
+    data.dtype = dtype_of(x);
+    data.itype = GPUSOLVE_INT64;
+    data.n = data.minor = n;
+    data.x = x.data();
+    data.xsize = static_cast<int64_t>(x.size());
+    data.perm = data_of(perm);
+    data.allow_fill = allow_fill;
+    wants(!perm || size_of(perm) == n, "perm: must have n entries");
+    if (kind == GPUSOLVE_SUPERNODAL_LL) {
+        data.super = data_of(arrays[0]);
+        data.pi = data_of(arrays[1]);
+        data.px = data_of(arrays[2]);
+        data.s = data_of(arrays[3]);
+        data.nsuper = size_of(arrays[0]) - 1;
+        data.ssize = size_of(arrays[3]);
+        wants(data.nsuper >= 0 && size_of(arrays[1]) == data.nsuper + 1 && size_of(arrays[2]) == data.nsuper + 1,
+              "super, pi, px: must have one entry more than there are supernodes");
+        return data;
+    }
+    data.p = data_of(arrays[0]);
+    data.i = data_of(arrays[1]);
+    data.nz = data_of(arrays[2]);
+    wants(size_of(arrays[0]) == n + 1, "p: must have n + 1 entries");
+    wants(!data.nz || size_of(arrays[2]) == n, "nz: must have n entries");
+    const auto *p = static_cast<const int64_t *>(data.p);
+    wants(p[n] <= size_of(arrays[1]) && p[n] <= data.xsize, "p: its last entry exceeds the length of i or x");
+    return data;
+}
+
+/* A factor of CHOLMOD's, in double precision, with its numbers rounded to single precision. */
+struct Rounded {
+    gpusolve_factor_data data;
+    std::vector<float> x;
+    explicit Rounded(const gpusolve_factor_data &from) : data(from) {
+        const bool is_complex = from.dtype == GPUSOLVE_COMPLEX_DOUBLE;
+        const auto *numbers = static_cast<const double *>(from.x);
+        x.resize(static_cast<size_t>(from.xsize) * (is_complex ? 2 : 1));
+        for (size_t k = 0; k < x.size(); k++)
+            x[k] = static_cast<float>(numbers[k]);
+        data.x = x.data();
+        data.dtype = is_complex ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_FLOAT;
+    }
+};
+
+struct CoreFactor {
+    std::shared_ptr<FactorState> state;
+
+    FactorState &open() const {
+        if (!state)
+            throw Failure(GPUSOLVE_INVALID_ARGUMENT, "the factor is closed");
+        state->check_process();
+        return *state;
+    }
+};
+
+CoreFactor import_numeric(const Place &place, const cholmod::Numeric &numeric, bool is_single) {
+    const gpusolve_factor_data data = numeric.describe();
+    if (!is_single)
+        return {std::make_shared<FactorState>(place, data)};
+    const Rounded rounded(data);
+    CoreFactor made{std::make_shared<FactorState>(place, rounded.data)};
+    measure_determinant(data, &made.state->log_determinant, &made.state->sign);
+    return made;
+}
+
+nb::dict info_of(FactorState &state, int64_t max_nrhs) {
+    gpusolve_info info{};
+    info.size = sizeof info;
+    const Turn turn(state, false);
+    const Handle handle(state.place);
+    check(gpusolve_factor_info(handle, state.get(), max_nrhs, &info), handle);
+    nb::dict d;
+    d["device"] = gpusolve_get_device_name(handle);
+    d["n"] = info.n;
+    d["nnz"] = info.nnz_l;
+    d["stored_bytes"] = info.stored_bytes;
+    d["supernodes"] = info.supernodes;
+    d["levels"] = info.levels;
+    d["widest_supernode"] = info.widest_supernode;
+    d["update_rows"] = info.update_rows;
+    d["factor_bytes"] = info.factor_bytes;
+    d["prepare_bytes"] = info.prepare_bytes;
+    d["plan_bytes"] = info.plan_bytes;
+    d["workspace_bytes"] = info.workspace_bytes;
+    d["max_nrhs"] = info.max_nrhs;
+    d["plan_ms"] = info.plan_ms;
+    d["prepare_ms"] = info.prepare_ms;
+    return d;
+}
+
+nb::dict cost_of(FactorState &state, int64_t nrhs) {
+    gpusolve_cost cost{};
+    cost.size = sizeof cost;
+    const Turn turn(state, false);
+    const Handle handle(state.place);
+    check(gpusolve_factor_cost(handle, state.get(), nrhs, 0, &cost), handle);
+    nb::dict d;
+    d["bytes"] = cost.bytes;
+    d["vector_bytes"] = cost.vector_bytes;
+    d["flops"] = cost.flops;
+    d["hops"] = cost.hops;
+    d["wall_us"] = cost.wall_us;
+    d["predicted_us"] = cost.predicted_us;
+    return d;
+}
+
+std::string summary_of(FactorState &state) {
+    size_t needed = 0;
+    const Turn turn(state, false);
+    const Handle handle(state.place);
+    check(gpusolve_factor_summary(handle, state.get(), nullptr, 0, &needed), handle);
+    std::string text(needed, '\0');
+    check(gpusolve_factor_summary(handle, state.get(), text.data(), needed, nullptr), handle);
+    text.resize(needed ? needed - 1 : 0);
+    return text;
+}
+
+/* CHOLMOD's view of compressed columns; the arrays outlive the call. */
+cholmod::Sparse sparse_of(int64_t n, const Indices &p, const Indices &i, const Numbers *x, int stype) {
+    cholmod::Sparse a{};
+    if (static_cast<int64_t>(p.size()) != n + 1 || p.data()[n] > static_cast<int64_t>(i.size()) ||
+        (x && p.data()[n] > static_cast<int64_t>(x->size())))
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "A: its index arrays do not fit together");
+    a.nrow = a.ncol = static_cast<size_t>(n);
+    a.nzmax = i.size();
+    a.p = const_cast<int64_t *>(p.data());
+    a.i = const_cast<int64_t *>(i.data());
+    a.x = x ? const_cast<void *>(x->data()) : nullptr;
+    a.stype = stype;
+    a.itype = 2; /* CHOLMOD_LONG */
+    a.xtype = x ? (dtype_of(*x) == GPUSOLVE_DOUBLE ? 1 : 2) : 0;
+    a.sorted = a.packed = 1;
+    if (x && dtype_of(*x) != GPUSOLVE_DOUBLE && dtype_of(*x) != GPUSOLVE_COMPLEX_DOUBLE)
+        throw Failure(GPUSOLVE_TYPE_MISMATCH, "A: CHOLMOD factorises in double precision");
+    return a;
+}
+
+template <typename T> nb::object copy_of(const void *from, size_t count) {
+    auto *copy = new std::vector<T>(static_cast<const T *>(from), static_cast<const T *>(from) + count);
+    nb::capsule owner(copy, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy->data(), {count}, owner));
+}
+
+/* L's arrays, copied, under the names of Factor.from_arrays. */
+nb::dict arrays_of(const cholmod::Numeric &numeric) {
+    const gpusolve_factor_data data = numeric.describe();
+    const auto n = static_cast<size_t>(data.n);
+    nb::dict d;
+    d["n"] = data.n;
+    d["kind"] = static_cast<int>(data.kind);
+    if (data.kind == GPUSOLVE_SUPERNODAL_LL) {
+        const auto supernodes = static_cast<size_t>(data.nsuper);
+        d["super"] = copy_of<int64_t>(data.super, supernodes + 1);
+        d["pi"] = copy_of<int64_t>(data.pi, supernodes + 1);
+        d["px"] = copy_of<int64_t>(data.px, supernodes + 1);
+        d["s"] = copy_of<int64_t>(data.s, static_cast<size_t>(data.ssize));
+    } else {
+        d["p"] = copy_of<int64_t>(data.p, n + 1);
+        d["i"] = copy_of<int64_t>(data.i, static_cast<size_t>(data.xsize));
+        d["nz"] = copy_of<int64_t>(data.nz, n);
+    }
+    const auto size = static_cast<size_t>(data.xsize);
+    d["x"] = data.dtype == GPUSOLVE_DOUBLE ? copy_of<double>(data.x, size)
+                                           : copy_of<std::complex<double>>(data.x, size);
+    return d;
+}
+
+void translate(const std::exception_ptr &thrown, void *) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const Failure &failure) {
+        const nb::object exception = nb::module_::import_("gpusolve._errors")
+                                         .attr("from_status")(static_cast<int>(failure.status),
+                                                              gpusolve_status_name(failure.status), failure.what(),
+                                                              failure.column);
+        PyErr_SetObject(reinterpret_cast<PyObject *>(exception.type().ptr()), exception.ptr());
+    }
+}
+
+void bind_cholmod(nb::module_ &m) {
+    m.def("open_cholmod", [](const std::vector<std::string> &names) { return cholmod::version(cholmod::open(names)); });
+
+    nb::class_<cholmod::Numeric>(m, "Numeric").def("arrays", &arrays_of).def_prop_ro("perm", [](cholmod::Numeric &f) {
+        return copy_of<int64_t>(f.factor->Perm, f.factor->n);
+    });
+
+    nb::class_<cholmod::Symbolic>(m, "Symbolic")
+        .def("__init__",
+             [](cholmod::Symbolic *self, int64_t n, const Indices &p, const Indices &i, int stype, int ordering, int mode,
+                bool is_ldl, std::optional<Indices> permutation) {
+                 cholmod::Sparse a = sparse_of(n, p, i, nullptr, stype);
+                 auto *given = permutation ? const_cast<int64_t *>(permutation->data()) : nullptr;
+                 const cholmod::Library *const library = cholmod::open({});
+                 nb::gil_scoped_release unlocked;
+                 new (self) cholmod::Symbolic(library, &a, static_cast<cholmod::Ordering>(ordering),
+                                              static_cast<cholmod::Mode>(mode), is_ldl, given);
+             },
+             "n"_a, "p"_a, "i"_a, "stype"_a, "ordering"_a, "mode"_a, "is_ldl"_a, "permutation"_a.none())
+        .def("factorize",
+             [](const cholmod::Symbolic &self, int64_t n, const Indices &p, const Indices &i, const Numbers &x, int stype,
+                double beta) {
+                 cholmod::Sparse a = sparse_of(n, p, i, &x, stype);
+                 nb::gil_scoped_release unlocked;
+                 return self.factorize(&a, beta);
+             })
+        .def_prop_ro("perm",
+                     [](const cholmod::Symbolic &s) { return copy_of<int64_t>(s.factor()->Perm, s.factor()->n); })
+        .def_prop_ro("is_super", [](const cholmod::Symbolic &s) { return s.factor()->is_super != 0; })
+        .def_prop_ro("nnz", &cholmod::Symbolic::nonzeros);
+}
+
+void bind_factor(nb::module_ &m) {
+    using Arrays = std::vector<std::optional<Indices>>;
+    nb::class_<CoreFactor>(m, "Factor", nb::is_weak_referenceable())
+        .def_static("from_numeric",
+                    [](int backend, int device, int threads, bool same_bits, const cholmod::Numeric &numeric,
+                       bool is_single) {
+                        return import_numeric(place_of(backend, device, threads, same_bits), numeric, is_single);
+                    })
+        .def_static("from_arrays",
+                    [](int backend, int device, int threads, bool same_bits, int kind, int64_t n, const Numbers &x,
+                       std::optional<Indices> perm, const Arrays &arrays, bool allow_fill) {
+                        return CoreFactor{
+                            std::make_shared<FactorState>(place_of(backend, device, threads, same_bits),
+                                                          describe(kind, n, x, perm, arrays, allow_fill))};
+                    },
+                    "backend"_a, "device"_a, "threads"_a, "same_bits"_a, "kind"_a, "n"_a, "x"_a, "perm"_a.none(),
+                    "arrays"_a, "allow_fill"_a)
+        .def("refresh_numeric",
+             [](CoreFactor &self, const cholmod::Numeric &numeric) {
+                 const std::shared_ptr<FactorState> kept = self.state;
+                 FactorState &state = self.open();
+                 const gpusolve_factor_data data = numeric.describe();
+                 if (state.dtype == GPUSOLVE_DOUBLE || state.dtype == GPUSOLVE_COMPLEX_DOUBLE)
+                     return state.refresh(data);
+                 state.refresh(Rounded(data).data);
+                 measure_determinant(data, &state.log_determinant, &state.sign);
+             })
+        .def("refresh_arrays",
+             [](CoreFactor &self, int kind, int64_t n, const Numbers &x, std::optional<Indices> perm,
+                const Arrays &arrays, bool allow_fill) {
+                 const std::shared_ptr<FactorState> kept = self.state;
+                 self.open().refresh(describe(kind, n, x, perm, arrays, allow_fill));
+             },
+             "kind"_a, "n"_a, "x"_a, "perm"_a.none(), "arrays"_a, "allow_fill"_a)
+        .def("solve",
+             [](const CoreFactor &self, nb::handle b, nb::handle x, int system, uintptr_t stream) {
+                 const std::shared_ptr<FactorState> kept = self.state;
+                 self.open();
+                 return solve(kept, b, x, system, stream);
+             })
+        .def("refine",
+             [](const CoreFactor &self, const Matrix &matrix, nb::handle b, nb::handle x, int max_steps, double tolerance,
+                double min_gain, bool solve_first, uintptr_t stream,
+                nb::ndarray<double, nb::ndim<1>, nb::c_contig> errors, nb::ndarray<int, nb::ndim<1>, nb::c_contig> steps) {
+                 const std::shared_ptr<FactorState> kept = self.state;
+                 self.open();
+                 gpusolve_refine_options options = GPUSOLVE_REFINE_OPTIONS_INIT;
+                 options.max_steps = max_steps;
+                 options.tolerance = tolerance;
+                 options.min_gain = min_gain;
+                 options.solve_first = solve_first;
+                 if (errors.size() != steps.size())
+                     throw Failure(GPUSOLVE_INVALID_ARGUMENT, "errors, steps: must be of one length");
+                 return refine(kept, matrix, b, x, options, stream, errors.data(), steps.data(),
+                               static_cast<int64_t>(errors.size()));
+             })
+        .def("close", [](CoreFactor &self) { self.state.reset(); })
+        .def_prop_ro("closed", [](const CoreFactor &self) { return !self.state; })
+        .def_prop_ro("n", [](const CoreFactor &self) { return self.open().n; })
+        .def_prop_ro("dtype", [](const CoreFactor &self) { return static_cast<int>(self.open().dtype); })
+        .def_prop_ro("is_on_device", [](const CoreFactor &self) { return self.open().is_on_device(); })
+        .def_prop_ro("device", [](const CoreFactor &self) { return self.open().place.device; })
+        .def("slogdet", [](const CoreFactor &self) { return nb::make_tuple(self.open().sign, self.open().log_determinant); })
+        .def("info", [](const CoreFactor &self, int64_t max_nrhs) { return info_of(self.open(), max_nrhs); })
+        .def("cost", [](const CoreFactor &self, int64_t nrhs) { return cost_of(self.open(), nrhs); })
+        .def("summary", [](const CoreFactor &self) { return summary_of(self.open()); })
+        .def("synchronize", [](const CoreFactor &self, uintptr_t stream) {
+            const FactorState &state = self.open();
+            const int device = state.place.device;
+            if (!state.is_on_device())
+                return;
+            nb::gil_scoped_release unlocked;
+            driver::wait_for_stream(device, reinterpret_cast<void *>(stream));
+        });
+}
+
+void bind_matrix_and_selection(nb::module_ &m) {
+    nb::class_<Matrix>(m, "Matrix")
+        .def("__init__", [](Matrix *self, const CoreFactor &factor, int64_t n, const Indices &p, const Indices &i,
+                            const Numbers &x, int triangle) {
+            gpusolve_matrix_data data{};
+            const FactorState &state = factor.open();
+            const auto entries = static_cast<int64_t>(std::min(i.size(), x.size()));
+            if (static_cast<int64_t>(p.size()) != n + 1 || p.data()[n] > entries)
+                throw Failure(GPUSOLVE_INVALID_ARGUMENT, "A: its index arrays do not fit together");
+            data.size = sizeof data;
+            data.format = GPUSOLVE_CSC;
+            data.triangle = static_cast<gpusolve_triangle>(triangle);
+            data.dtype = dtype_of(x);
+            data.itype = GPUSOLVE_INT64;
+            data.n = n;
+            data.ptr = p.data();
+            data.index = i.data();
+            data.x = x.data();
+            new (self) Matrix(state.place, data);
+        });
+
+    nb::class_<Selection>(m, "Selection")
+        .def("__init__",
+             [](Selection *self, const CoreFactor &factor, int system, std::optional<Indices> b_rows,
+                std::optional<Indices> x_rows, int64_t max_nrhs) {
+                 factor.open();
+                 new (self) Selection(factor.state, system, size_of(b_rows), b_rows ? b_rows->data() : nullptr,
+                                      size_of(x_rows), x_rows ? x_rows->data() : nullptr, max_nrhs);
+             },
+             "factor"_a, "system"_a, "b_rows"_a.none(), "x_rows"_a.none(), "max_nrhs"_a)
+        .def("solve", &Selection::solve)
+        .def("info", [](Selection &self) {
+            const gpusolve_selection_info info = self.info();
+            nb::dict d;
+            d["forward_supernodes"] = info.forward_supernodes;
+            d["forward_bytes"] = info.forward_bytes;
+            d["backward_supernodes"] = info.backward_supernodes;
+            d["backward_bytes"] = info.backward_bytes;
+            d["memory_bytes"] = info.memory_bytes;
+            return d;
+        });
+}
+
+} // namespace
+
+NB_MODULE(_core, m) {
+    nb::register_exception_translator(translate);
+    nb::set_leak_warnings(false); /* a factor that a running thread holds at the end is no leak */
+    m.def("version", &gpusolve_version);
+    m.def("wait_for_stream", [](int device, uintptr_t stream) {
+        nb::gil_scoped_release unlocked;
+        driver::wait_for_stream(device, reinterpret_cast<void *>(stream));
+    });
+    m.def("backend", [](int backend, int device) {
+        const Handle handle(place_of(backend, device, 0, false));
+        return nb::make_tuple(static_cast<int>(handle.place().backend), gpusolve_get_device_name(handle));
+    });
+    bind_cholmod(m);
+    bind_factor(m);
+    bind_matrix_and_selection(m);
+}

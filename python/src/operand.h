@@ -1,0 +1,31 @@
+/* Arrays of Python as the C library's dense operands. */
+#ifndef GPUSOLVE_PYTHON_OPERAND_H
+#define GPUSOLVE_PYTHON_OPERAND_H
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include "failure.h"
+
+namespace nb = nanobind;
+
+/*
+ * A borrowed (n,) or (n, k) array: NumPy's, anything with __dlpack__, or a DLPack capsule. A vector with a stride is a
+ * matrix of one column by rows, so it needs no copy.
+ */
+class Operand {
+    nb::ndarray<nb::ro> read_;
+    nb::ndarray<> written_;
+
+    template <typename Array> void describe(const Array &array, const char *name, int64_t rows);
+
+  public:
+    gpusolve_dense dense{};
+    bool is_usable = false; /* the library takes it as it is; otherwise a copy in another layout or dtype is needed */
+    bool is_on_device = false;
+
+    /* name: "b" or "x", for the sentence of an error. writable: refuse arrays that say they may not be written. */
+    Operand(nb::handle object, const char *name, bool writable, int64_t rows);
+};
+
+#endif
