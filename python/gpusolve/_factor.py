@@ -35,6 +35,7 @@ def _place(device, threads, same_bits):
 
 def _indices(array, name):
     array = np.asarray(array)
+    array = array.astype(np.int64) if array.size == 0 else array
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise TypeError(f"{name}: must be a vector of integers")
     return np.ascontiguousarray(array, dtype=np.int64)
@@ -56,6 +57,8 @@ def _described(kind, n, x, perm, p, i, nz, super, pi, px, s):
     arrays = [_indices(array, name) for name, array in wanted.items()]
     if kind != "supernodal":
         arrays.append(None if nz is None else _indices(nz, "nz"))
+    if len(arrays[0]) == 0:
+        raise ValueError(f"{next(iter(wanted))}: is empty")
     if n is None:
         n = int(arrays[0][-1]) if kind == "supernodal" else len(arrays[0]) - 1
     perm = None if perm is None else _indices(perm, "perm")

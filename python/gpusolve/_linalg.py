@@ -18,7 +18,7 @@ class SparseCholesky:
     nnz : int
         Numbers stored of L and L' together.
     perm_r, perm_c : ndarray of int, shape (n,)
-        As SuperLU's: ``Pr[perm_r, arange(n)] = 1`` and ``Pr A Pc = L L'``.
+        As SuperLU's: with ``Pr[perm_r, arange(n)] = 1`` and ``Pc[arange(n), perm_c] = 1``, ``Pr A Pc = L L'``.
     """
 
     def __init__(self, factor):
@@ -26,22 +26,24 @@ class SparseCholesky:
 
     @property
     def shape(self):
+        """tuple of int : (n, n)."""
         return self.factor.shape
 
     @property
     def nnz(self):
+        """int : numbers stored of L and L' together."""
         return 2 * self.factor.nnz
 
     @property
-    def perm_c(self):
-        return self.factor.perm
-
-    @property
     def perm_r(self):
+        """ndarray of int, shape (n,) : as SuperLU's."""
         return np.argsort(self.factor.perm)
+
+    perm_c = perm_r
 
     @property
     def L(self):
+        """Not there: NotImplementedError."""
         raise NotImplementedError("L: is kept on the device alone; scikit-sparse or gpusolve.sksparse give L")
 
     U = L

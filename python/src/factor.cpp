@@ -6,6 +6,7 @@
 #include <new>
 
 #include "driver.h"
+#include "unlocked.h"
 
 namespace {
 
@@ -73,7 +74,7 @@ FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) {
     place = handle.place();
     gpusolve_status status;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         status = gpusolve_factor_create(handle, &data, &factor_);
         if (status == GPUSOLVE_OK)
             measure_determinant(data, &log_determinant, &sign);
@@ -86,7 +87,7 @@ FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) {
 FactorState::~FactorState() {
     if (is_on_device() && generation_ != process_generation())
         return; /* the parent's: nothing on its device can be freed from here */
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const driver::Relaxed relaxed;
     if (is_on_device())
         driver::wait_for_device(place.device);
@@ -117,7 +118,7 @@ void FactorState::refresh(const gpusolve_factor_data &data) {
     double logarithm = 0, new_sign = 1;
     gpusolve_status status;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         status = gpusolve_factor_refresh(handle, factor_, &data);
         if (status == GPUSOLVE_OK)
             measure_determinant(data, &logarithm, &new_sign);
@@ -143,7 +144,7 @@ Room FactorState::take_room(gpusolve_handle *handle, int64_t columns, void *stre
     room.capture = capture;
     gpusolve_status status;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         const driver::Relaxed relaxed;
         status = gpusolve_workspace_create(handle, factor_, room.columns, &room.workspace);
     }
@@ -163,7 +164,7 @@ void FactorState::return_room(const Room &room) {
     const auto oldest = std::find_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; });
     gpusolve_workspace *const unwanted = oldest->workspace;
     rooms_.erase(oldest);
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const driver::Relaxed relaxed;
     if (is_on_device())
         driver::wait_for_device(place.device);
@@ -184,7 +185,7 @@ Turn::Turn(FactorState &state, bool alone) : lock_(nullptr), alone_(alone) {
     lock_ = state.lock_.get();
     if (alone ? lock_->try_lock() : lock_->try_lock_shared())
         return;
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     if (alone)
         lock_->lock();
     else
@@ -216,7 +217,7 @@ bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x
     const Room room = state->take_room(handle, std::max<int64_t>(1, from.dense.cols), on);
     gpusolve_status status;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system), &from.dense,
                                 &to.dense);
     }
@@ -243,7 +244,7 @@ bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb:
     const Room room = state->take_room(handle, std::max<int64_t>(1, columns), on);
     gpusolve_status status;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         status = gpusolve_refine(handle, state->get(), matrix.matrix, room.workspace, &from.dense, &to.dense, &options,
                                  errors, steps);
     }
@@ -258,7 +259,7 @@ Matrix::Matrix(const Place &place, const gpusolve_matrix_data &data) : place_(pl
     Handle handle(place);
     gpusolve_status status;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         status = gpusolve_matrix_create(handle, &data, &matrix);
     }
     check(status, handle);
@@ -280,9 +281,9 @@ Selection::Selection(std::shared_ptr<FactorState> state, int system, int64_t b_c
     Handle handle(state_->place);
     gpusolve_status status;
     {
-        nb::gil_scoped_release unlocked;
-        status = gpusolve_selection_create(handle, state_->get(), static_cast<gpusolve_system>(system), b_count, b_rows,
-                                           x_count, x_rows, max_nrhs, &selection_);
+        const Unlocked unlocked;
+        status = gpusolve_selection_create(handle, state_->get(), static_cast<gpusolve_system>(system), b_count_, b_rows,
+                                           x_count_, x_rows, max_nrhs, &selection_);
     }
     check(status, handle);
 }
@@ -318,7 +319,7 @@ bool Selection::solve(nb::handle b, nb::handle x, uintptr_t stream) {
     Handle handle(state_->place, on);
     gpusolve_status status;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         const std::lock_guard<std::mutex> alone(*lock_); /* it holds what one solve writes */
         if (state_->is_on_device() && stream_ != on) {
             driver::wait_for_device(state_->place.device);

@@ -9,6 +9,7 @@
 #include "cholmod.h"
 #include "driver.h"
 #include "factor.h"
+#include "unlocked.h"
 
 using namespace nb::literals;
 
@@ -62,6 +63,7 @@ gpusolve_factor_data describe(int kind, int64_t n, const Numbers &x, const std::
     data.xsize = static_cast<int64_t>(x.size());
     data.perm = data_of(perm);
     data.allow_fill = allow_fill;
+    wants(n >= 0, "n: is negative");
     wants(!perm || size_of(perm) == n, "perm: must have n entries");
     if (kind == GPUSOLVE_SUPERNODAL_LL) {
         data.super = data_of(arrays[0]);
@@ -248,7 +250,7 @@ void bind_cholmod(nb::module_ &m) {
                  cholmod::Sparse a = sparse_of(n, p, i, nullptr, stype);
                  auto *given = permutation ? const_cast<int64_t *>(permutation->data()) : nullptr;
                  const cholmod::Library *const library = cholmod::open({});
-                 nb::gil_scoped_release unlocked;
+                 const Unlocked unlocked;
                  new (self) cholmod::Symbolic(library, &a, static_cast<cholmod::Ordering>(ordering),
                                               static_cast<cholmod::Mode>(mode), is_ldl, given);
              },
@@ -257,7 +259,7 @@ void bind_cholmod(nb::module_ &m) {
              [](const cholmod::Symbolic &self, int64_t n, const Indices &p, const Indices &i, const Numbers &x, int stype,
                 double beta) {
                  cholmod::Sparse a = sparse_of(n, p, i, &x, stype);
-                 nb::gil_scoped_release unlocked;
+                 const Unlocked unlocked;
                  return self.factorize(&a, beta);
              })
         .def_prop_ro("perm",
@@ -337,7 +339,7 @@ void bind_factor(nb::module_ &m) {
             const int device = state.place.device;
             if (!state.is_on_device())
                 return;
-            nb::gil_scoped_release unlocked;
+            const Unlocked unlocked;
             driver::wait_for_stream(device, reinterpret_cast<void *>(stream));
         });
 }
@@ -391,8 +393,9 @@ NB_MODULE(_core, m) {
     nb::register_exception_translator(translate);
     nb::set_leak_warnings(false); /* a factor that a running thread holds at the end is no leak */
     m.def("version", &gpusolve_version);
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&keep_locked));
     m.def("wait_for_stream", [](int device, uintptr_t stream) {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         driver::wait_for_stream(device, reinterpret_cast<void *>(stream));
     });
     m.def("backend", [](int backend, int device) {

@@ -1,0 +1,40 @@
+"""The examples of the docstrings and of the README."""
+
+import doctest
+import importlib
+import pathlib
+import pkgutil
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import gpusolve
+
+NAMES = [name for _, name, _ in pkgutil.iter_modules(gpusolve.__path__) if name not in ("_core", "_torch")]
+
+
+@pytest.mark.parametrize("name", ["", *NAMES])
+def test_docstrings(name):
+    module = importlib.import_module("gpusolve." + name) if name else gpusolve
+    result = doctest.testmod(module, extraglobs={"gpusolve": gpusolve, "np": np, "sp": sp})
+    assert result.failed == 0
+    if name in ("", "_factor", "_linalg"):
+        assert result.attempted > 0
+
+
+def test_readme():
+    readme = pathlib.Path(__file__).parent.parent / "README.md"
+    if not readme.exists():
+        pytest.skip("the README is not here")
+    result = doctest.testfile(str(readme), module_relative=False)
+    assert result.failed == 0 and result.attempted > 0
+
+
+def test_everything_public_is_documented():
+    for name in gpusolve.__all__:
+        thing = getattr(gpusolve, name)
+        assert thing.__doc__, name
+        for part, member in vars(thing).items() if isinstance(thing, type) else ():
+            if not part.startswith("_") and (callable(member) or isinstance(member, (property, classmethod))):
+                assert getattr(thing, part, member).__doc__ or getattr(member, "__doc__", None), f"{name}.{part}"
