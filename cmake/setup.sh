@@ -2,6 +2,7 @@
 #   gpusolve_packages [PACKAGE...]             install what is missing, these too, or say what is
 #   gpusolve_configure FOLDER [OPTION...]      with these CMake options; quiet unless it fails
 #   gpusolve_build FOLDER [TARGET...]
+#   gpusolve_venv FOLDER                       Python's virtual environment there, with what the Python package's tests need
 # gpusolve_root is the source tree; gpusolve_build_dir is where to build: $GPUSOLVE_BUILD_DIR, else build/ in the source tree.
 
 gpusolve_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -52,4 +53,16 @@ gpusolve_build() {
     local folder=$1
     shift
     cmake --build "$folder" --parallel "$(nproc)" ${1:+--target "$@"}
+}
+
+# Makes it once; false where it cannot be made, with the reason in FOLDER.log.
+gpusolve_venv() {
+    local folder=$1
+    [ -f "$folder/is-complete" ] && return 0
+    rm -rf "$folder"
+    {
+        python3 -m venv "$folder" &&
+            "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
+                'numpy>=1.24' 'scipy>=1.10' 'nanobind>=3.1' nanobind-backend pytest hypothesis
+    } >"$folder.log" 2>&1 && touch "$folder/is-complete"
 }

@@ -60,7 +60,10 @@ def load():
     elif _open_with_cuda(path):
         return path
     path = os.path.join(_FOLDER, "host", _SONAME)
-    ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
+    try:
+        ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
+    except OSError as error:
+        raise ImportError("; ".join([*_reasons, str(error)])) from None
     return path
 
 

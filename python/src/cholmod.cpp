@@ -11,7 +11,8 @@ enum { OK = 0, NOT_INSTALLED = -1, OUT_OF_MEMORY = -2, TOO_LARGE = -3, NOT_POSDE
 
 /* Where fields of cholmod_common lie, in bytes. */
 struct Layout {
-    size_t supernodal, final_ll, quick_return, print, nmethods, ordering, method_size, postorder, itype, status;
+    size_t supernodal, final_ll, quick_return, print, nmethods, ordering, method_size, postorder, itype,
+        status;
 };
 
 struct Library {
@@ -45,12 +46,13 @@ bool start(const Library &library, Common &common) {
     std::memset(&common, 0, sizeof common);
     if (!library.start(common.bytes))
         return false;
-    const bool is_known =
-        field(common, at.supernodal) == AUTO && field(common, at.final_ll) == 0 &&
-        field(common, at.quick_return) == 0 && field(common, at.print) == 3 && field(common, at.nmethods) == 0 &&
-        field(common, at.ordering) == GIVEN && field(common, at.ordering + at.method_size) == AMD &&
-        field(common, at.ordering + 2 * at.method_size) == METIS && field(common, at.postorder) == 1 &&
-        field(common, at.itype) == LONG && field(common, at.status) == OK;
+    const bool is_known = field(common, at.supernodal) == AUTO && field(common, at.final_ll) == 0 &&
+                          field(common, at.quick_return) == 0 && field(common, at.print) == 3 &&
+                          field(common, at.nmethods) == 0 && field(common, at.ordering) == GIVEN &&
+                          field(common, at.ordering + at.method_size) == AMD &&
+                          field(common, at.ordering + 2 * at.method_size) == METIS &&
+                          field(common, at.postorder) == 1 && field(common, at.itype) == LONG &&
+                          field(common, at.status) == OK;
     if (!is_known) {
         library.finish(common.bytes);
         return false;
@@ -66,11 +68,13 @@ std::string load(const std::string &name, Library *library) {
     if (!opened)
         return dlerror();
     int (*version)(int *) = nullptr;
-    if (!find(opened, "cholmod_l_start", &library->start) || !find(opened, "cholmod_l_finish", &library->finish) ||
+    if (!find(opened, "cholmod_l_start", &library->start) ||
+        !find(opened, "cholmod_l_finish", &library->finish) ||
         !find(opened, "cholmod_l_analyze_p", &library->analyze) ||
         !find(opened, "cholmod_l_factorize_p", &library->factorize) ||
         !find(opened, "cholmod_l_copy_factor", &library->copy_factor) ||
-        !find(opened, "cholmod_l_free_factor", &library->free_factor) || !find(opened, "cholmod_l_version", &version))
+        !find(opened, "cholmod_l_free_factor", &library->free_factor) ||
+        !find(opened, "cholmod_l_version", &version))
         return name + ": is not a CHOLMOD with 64-bit indices";
     version(library->numbers);
     library->layout = LAYOUT;
@@ -93,7 +97,8 @@ std::string load(const std::string &name, Library *library) {
         throw Failure(GPUSOLVE_TOO_LARGE, text + "the factor is too large for CHOLMOD");
     if (status == NOT_INSTALLED)
         throw Failure(GPUSOLVE_NOT_SUPPORTED, text + "this CHOLMOD was built without that ordering");
-    throw Failure(GPUSOLVE_INVALID_ARGUMENT, text + "CHOLMOD refuses the matrix (status " + std::to_string(status) + ")");
+    throw Failure(GPUSOLVE_INVALID_ARGUMENT,
+                  text + "CHOLMOD refuses the matrix (status " + std::to_string(status) + ")");
 }
 
 } // namespace
@@ -120,7 +125,8 @@ std::string version(const Library *library) {
 
 /* ------------------------------------------------------------------------------------------ symbolic --- */
 
-Symbolic::Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mode, bool is_ldl, int64_t *permutation)
+Symbolic::Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mode, bool is_ldl,
+                   int64_t *permutation)
     : library_(library), common_(std::make_unique<Common>()) {
     const Layout &at = library->layout;
     Common &common = *common_;
@@ -186,7 +192,8 @@ std::unique_ptr<Numeric> Symbolic::factorize(Sparse *a, double beta) const {
         const int64_t column = copy->Perm ? static_cast<const int64_t *>(copy->Perm)[stopped] : stopped;
         throw Failure(GPUSOLVE_NOT_POSITIVE_DEFINITE,
                       "the matrix is not positive definite: its factorisation stopped at column " +
-                          std::to_string(column) + " (column " + std::to_string(stopped) + " of the reordered matrix)",
+                          std::to_string(column) + " (column " + std::to_string(stopped) +
+                          " of the reordered matrix)",
                       column);
     }
     return numeric;

@@ -51,8 +51,7 @@ class Numeric {
     Factor *factor;
     std::unique_ptr<Common> common;
     Numeric(const Library *from, Factor *made, std::unique_ptr<Common> with)
-        : library(from), factor(made), common(std::move(with)) {
-    }
+        : library(from), factor(made), common(std::move(with)) {}
     ~Numeric();
     Numeric(const Numeric &) = delete;
     Numeric &operator=(const Numeric &) = delete;
@@ -67,7 +66,8 @@ class Symbolic {
     std::unique_ptr<Common> common_;
 
   public:
-    Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mode, bool is_ldl, int64_t *permutation);
+    Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mode, bool is_ldl,
+             int64_t *permutation);
     ~Symbolic();
     Symbolic(const Symbolic &) = delete;
     Symbolic &operator=(const Symbolic &) = delete;

@@ -100,7 +100,8 @@ uint64_t capture_of(void *stream) {
         return 0;
     if (d.stream_capturing(stream, &status) != 0 || status == 0)
         return 0;
-    if (!d.stream_capture || d.stream_capture(stream, &status, &id, nullptr, nullptr, nullptr) != 0 || id == 0)
+    if (!d.stream_capture || d.stream_capture(stream, &status, &id, nullptr, nullptr, nullptr) != 0 ||
+        id == 0)
         return UINT64_MAX;
     return id;
 }

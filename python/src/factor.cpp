@@ -101,15 +101,16 @@ void FactorState::renew_after_fork() {
     check_process();
     if (generation_ == process_generation())
         return;
-    lock_.release(); /* somebody may hold it for ever */
-    lock_ = std::make_unique<std::shared_mutex>();
+    gate_.release(); /* somebody may be inside for ever */
+    gate_ = std::make_unique<Gate>();
     generation_ = process_generation();
 }
 
 void FactorState::check_process() const {
     if (is_on_device() && generation_ != process_generation())
-        throw Failure(GPUSOLVE_CUDA_ERROR, "the factor is on a CUDA device and was made by the process that this one was "
-                                           "forked from; make it here, or start processes with the method 'spawn'");
+        throw Failure(GPUSOLVE_CUDA_ERROR,
+                      "the factor is on a CUDA device and was made by the process that this one was "
+                      "forked from; make it here, or start processes with the method 'spawn'");
 }
 
 void FactorState::refresh(const gpusolve_factor_data &data) {
@@ -134,7 +135,8 @@ Room FactorState::take_room(gpusolve_handle *handle, int64_t columns, void *stre
     /* One of the same capture; else, for a capture too, one that no graph has. */
     for (const uint64_t wanted : {capture, static_cast<uint64_t>(0)})
         for (size_t k = rooms_.size(); k-- > 0;) {
-            if (rooms_[k].columns != room.columns || rooms_[k].stream != stream || rooms_[k].capture != wanted)
+            if (rooms_[k].columns != room.columns || rooms_[k].stream != stream ||
+                rooms_[k].capture != wanted)
                 continue;
             room = rooms_[k];
             room.capture = capture;
@@ -159,9 +161,11 @@ void FactorState::return_room(const Room &room) {
         gpusolve_workspace_destroy(room.workspace);
         return;
     }
-    if (std::count_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; }) <= MAX_ROOMS)
+    if (std::count_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; }) <=
+        MAX_ROOMS)
         return;
-    const auto oldest = std::find_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; });
+    const auto oldest =
+        std::find_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; });
     gpusolve_workspace *const unwanted = oldest->workspace;
     rooms_.erase(oldest);
     const Unlocked unlocked;
@@ -173,35 +177,56 @@ void FactorState::return_room(const Room &room) {
 
 void FactorState::check_place(const Operand &operand, const char *name) const {
     if (operand.is_on_device && !is_on_device())
-        throw Failure(GPUSOLVE_INVALID_ARGUMENT, std::string(name) +
-                                                     ": is on a CUDA device, but the factor is on the host: make the factor "
-                                                     "with device=\"cuda\", or copy the array to the host");
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT,
+                      std::string(name) +
+                          ": is on a CUDA device, but the factor is on the host: make the factor "
+                          "with device=\"cuda\", or copy the array to the host");
 }
 
 /* ------------------------------------------------------------------------------------------- turns --- */
 
-Turn::Turn(FactorState &state, bool alone) : lock_(nullptr), alone_(alone) {
+bool Gate::try_enter(bool alone) {
+    const std::lock_guard<std::mutex> locked(mutex_);
+    if (!is_free(alone))
+        return false;
+    inside_ += !alone;
+    is_alone_ = alone;
+    return true;
+}
+
+void Gate::enter(bool alone) {
+    std::unique_lock<std::mutex> locked(mutex_);
+    waiting_ += alone;
+    changed_.wait(locked, [&] { return is_free(alone); });
+    waiting_ -= alone;
+    inside_ += !alone;
+    is_alone_ = alone;
+}
+
+void Gate::leave(bool alone) {
+    const std::lock_guard<std::mutex> locked(mutex_);
+    inside_ -= !alone;
+    is_alone_ = false;
+    changed_.notify_all();
+}
+
+Turn::Turn(FactorState &state, bool alone) : gate_(nullptr), alone_(alone) {
     state.renew_after_fork();
-    lock_ = state.lock_.get();
-    if (alone ? lock_->try_lock() : lock_->try_lock_shared())
+    gate_ = state.gate_.get();
+    if (gate_->try_enter(alone))
         return;
     const Unlocked unlocked;
-    if (alone)
-        lock_->lock();
-    else
-        lock_->lock_shared();
+    gate_->enter(alone);
 }
 
 Turn::~Turn() {
-    if (alone_)
-        lock_->unlock();
-    else
-        lock_->unlock_shared();
+    gate_->leave(alone_);
 }
 
 /* ------------------------------------------------------------------------------------------- solves --- */
 
-bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system, uintptr_t stream) {
+bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
+           uintptr_t stream) {
     const Operand from(b, "b", false, state->n);
     const Operand to(x, "out", true, state->n);
     if (!from.is_usable || !to.is_usable)
@@ -209,8 +234,8 @@ bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x
     state->check_place(from, "b");
     state->check_place(to, "out");
     if (from.dense.cols != to.dense.cols)
-        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: has " + std::to_string(to.dense.cols) + " columns, b has " +
-                                                     std::to_string(from.dense.cols));
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: has " + std::to_string(to.dense.cols) +
+                                                     " columns, b has " + std::to_string(from.dense.cols));
     void *const on = reinterpret_cast<void *>(stream);
     const Turn turn(*state, false);
     Handle handle(state->place, on);
@@ -218,8 +243,8 @@ bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x
     gpusolve_status status;
     {
         const Unlocked unlocked;
-        status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system), &from.dense,
-                                &to.dense);
+        status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system),
+                                &from.dense, &to.dense);
     }
     state->return_room(room);
     if (status == GPUSOLVE_TYPE_MISMATCH)
@@ -229,7 +254,8 @@ bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x
 }
 
 bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb::handle b, nb::handle x,
-            const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps, int64_t columns) {
+            const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps,
+            int64_t columns) {
     const Operand from(b, "b", false, state->n);
     const Operand to(x, "out", true, state->n);
     if (!from.is_usable || !to.is_usable)
@@ -245,8 +271,8 @@ bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb:
     gpusolve_status status;
     {
         const Unlocked unlocked;
-        status = gpusolve_refine(handle, state->get(), matrix.matrix, room.workspace, &from.dense, &to.dense, &options,
-                                 errors, steps);
+        status = gpusolve_refine(handle, state->get(), matrix.matrix, room.workspace, &from.dense, &to.dense,
+                                 &options, errors, steps);
     }
     state->return_room(room);
     if (status == GPUSOLVE_TYPE_MISMATCH)
@@ -276,14 +302,15 @@ Matrix::~Matrix() {
 
 Selection::Selection(std::shared_ptr<FactorState> state, int system, int64_t b_count, const int64_t *b_rows,
                      int64_t x_count, const int64_t *x_rows, int64_t max_nrhs)
-    : state_(std::move(state)), b_count_(b_rows ? b_count : state_->n), x_count_(x_rows ? x_count : state_->n) {
+    : state_(std::move(state)), b_count_(b_rows ? b_count : state_->n),
+      x_count_(x_rows ? x_count : state_->n) {
     const Turn turn(*state_, false);
     Handle handle(state_->place);
     gpusolve_status status;
     {
         const Unlocked unlocked;
-        status = gpusolve_selection_create(handle, state_->get(), static_cast<gpusolve_system>(system), b_count_, b_rows,
-                                           x_count_, x_rows, max_nrhs, &selection_);
+        status = gpusolve_selection_create(handle, state_->get(), static_cast<gpusolve_system>(system),
+                                           b_count_, b_rows, x_count_, x_rows, max_nrhs, &selection_);
     }
     check(status, handle);
 }

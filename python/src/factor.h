@@ -2,13 +2,14 @@
  * A factor, its workspaces, and A for refinement, as the Python package holds them.
  *
  * Threads. All members are called with the interpreter's lock held; long calls of the library let it go. Solves share
- * the factor's lock, a refresh has it alone. A call keeps what it uses alive, so close() may be called at any time.
+ * the factor's gate, a refresh has it alone. A call keeps what it uses alive, so close() may be called at any time.
  */
 #ifndef GPUSOLVE_PYTHON_FACTOR_H
 #define GPUSOLVE_PYTHON_FACTOR_H
 
+#include <condition_variable>
 #include <memory>
-#include <shared_mutex>
+#include <mutex>
 #include <vector>
 
 #include "gpusolve_selection.h"
@@ -23,10 +24,27 @@ struct Room {
     uint64_t capture; /* the capture whose graph it belongs to, for good; 0: none */
 };
 
+/* Shared or alone; a thread that wants it alone waits for those that have it, and those that come later wait for it. */
+class Gate {
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    int inside_ = 0, waiting_ = 0; /* sharing it; wanting it alone */
+    bool is_alone_ = false;
+
+    bool is_free(bool alone) const {
+        return alone ? inside_ == 0 && !is_alone_ : waiting_ == 0 && !is_alone_;
+    }
+
+  public:
+    bool try_enter(bool alone);
+    void enter(bool alone);
+    void leave(bool alone);
+};
+
 class FactorState {
     gpusolve_factor *factor_ = nullptr;
     std::vector<Room> rooms_;
-    std::unique_ptr<std::shared_mutex> lock_ = std::make_unique<std::shared_mutex>();
+    std::unique_ptr<Gate> gate_ = std::make_unique<Gate>();
     unsigned generation_ = process_generation();
 
     void renew_after_fork();
@@ -59,9 +77,9 @@ class FactorState {
     void check_process() const;
 };
 
-/* The factor's lock, for as long as this lives: shared or alone. Waits without the interpreter's lock. */
+/* Inside the factor's gate, for as long as this lives: with others or alone. Waits without the interpreter's lock. */
 class Turn {
-    std::shared_mutex *lock_;
+    Gate *gate_;
     bool alone_;
 
   public:
@@ -93,8 +111,8 @@ class Selection {
     int64_t b_count_, x_count_;
 
   public:
-    Selection(std::shared_ptr<FactorState> state, int system, int64_t b_count, const int64_t *b_rows, int64_t x_count,
-              const int64_t *x_rows, int64_t max_nrhs);
+    Selection(std::shared_ptr<FactorState> state, int system, int64_t b_count, const int64_t *b_rows,
+              int64_t x_count, const int64_t *x_rows, int64_t max_nrhs);
     ~Selection();
     Selection(const Selection &) = delete;
     Selection &operator=(const Selection &) = delete;
@@ -106,9 +124,11 @@ class Selection {
 void measure_determinant(const gpusolve_factor_data &data, double *logarithm, double *sign);
 
 /* False if b or x are not in a layout or dtype that the library takes; nothing is done then. */
-bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system, uintptr_t stream);
+bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
+           uintptr_t stream);
 
 bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb::handle b, nb::handle x,
-            const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps, int64_t columns);
+            const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps,
+            int64_t columns);
 
 #endif

@@ -12,8 +12,7 @@ struct Failure : std::runtime_error {
     gpusolve_status status;
     int64_t column; /* at which a factorisation stopped; -1: none */
     Failure(gpusolve_status status_, const std::string &text, int64_t column_ = -1)
-        : std::runtime_error(text), status(status_), column(column_) {
-    }
+        : std::runtime_error(text), status(status_), column(column_) {}
 };
 
 /* Throws a Failure with the handle's sentence, or with the status's own where there is no handle. */

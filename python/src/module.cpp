@@ -72,7 +72,8 @@ gpusolve_factor_data describe(int kind, int64_t n, const Numbers &x, const std::
         data.s = data_of(arrays[3]);
         data.nsuper = size_of(arrays[0]) - 1;
         data.ssize = size_of(arrays[3]);
-        wants(data.nsuper >= 0 && size_of(arrays[1]) == data.nsuper + 1 && size_of(arrays[2]) == data.nsuper + 1,
+        wants(data.nsuper >= 0 && size_of(arrays[1]) == data.nsuper + 1 &&
+                  size_of(arrays[2]) == data.nsuper + 1,
               "super, pi, px: must have one entry more than there are supernodes");
         return data;
     }
@@ -228,42 +229,46 @@ void translate(const std::exception_ptr &thrown, void *) {
     try {
         std::rethrow_exception(thrown);
     } catch (const Failure &failure) {
-        const nb::object exception = nb::module_::import_("gpusolve._errors")
-                                         .attr("from_status")(static_cast<int>(failure.status),
-                                                              gpusolve_status_name(failure.status), failure.what(),
-                                                              failure.column);
+        const nb::object exception =
+            nb::module_::import_("gpusolve._errors")
+                .attr("from_status")(static_cast<int>(failure.status), gpusolve_status_name(failure.status),
+                                     failure.what(), failure.column);
         PyErr_SetObject(reinterpret_cast<PyObject *>(exception.type().ptr()), exception.ptr());
     }
 }
 
 void bind_cholmod(nb::module_ &m) {
-    m.def("open_cholmod", [](const std::vector<std::string> &names) { return cholmod::version(cholmod::open(names)); });
+    m.def("open_cholmod",
+          [](const std::vector<std::string> &names) { return cholmod::version(cholmod::open(names)); });
 
-    nb::class_<cholmod::Numeric>(m, "Numeric").def("arrays", &arrays_of).def_prop_ro("perm", [](cholmod::Numeric &f) {
-        return copy_of<int64_t>(f.factor->Perm, f.factor->n);
-    });
+    nb::class_<cholmod::Numeric>(m, "Numeric")
+        .def("arrays", &arrays_of)
+        .def_prop_ro("perm",
+                     [](cholmod::Numeric &f) { return copy_of<int64_t>(f.factor->Perm, f.factor->n); });
 
     nb::class_<cholmod::Symbolic>(m, "Symbolic")
-        .def("__init__",
-             [](cholmod::Symbolic *self, int64_t n, const Indices &p, const Indices &i, int stype, int ordering, int mode,
-                bool is_ldl, std::optional<Indices> permutation) {
-                 cholmod::Sparse a = sparse_of(n, p, i, nullptr, stype);
-                 auto *given = permutation ? const_cast<int64_t *>(permutation->data()) : nullptr;
-                 const cholmod::Library *const library = cholmod::open({});
-                 const Unlocked unlocked;
-                 new (self) cholmod::Symbolic(library, &a, static_cast<cholmod::Ordering>(ordering),
-                                              static_cast<cholmod::Mode>(mode), is_ldl, given);
-             },
-             "n"_a, "p"_a, "i"_a, "stype"_a, "ordering"_a, "mode"_a, "is_ldl"_a, "permutation"_a.none())
+        .def(
+            "__init__",
+            [](cholmod::Symbolic *self, int64_t n, const Indices &p, const Indices &i, int stype,
+               int ordering, int mode, bool is_ldl, std::optional<Indices> permutation) {
+                cholmod::Sparse a = sparse_of(n, p, i, nullptr, stype);
+                auto *given = permutation ? const_cast<int64_t *>(permutation->data()) : nullptr;
+                const cholmod::Library *const library = cholmod::open({});
+                const Unlocked unlocked;
+                new (self) cholmod::Symbolic(library, &a, static_cast<cholmod::Ordering>(ordering),
+                                             static_cast<cholmod::Mode>(mode), is_ldl, given);
+            },
+            "n"_a, "p"_a, "i"_a, "stype"_a, "ordering"_a, "mode"_a, "is_ldl"_a, "permutation"_a.none())
         .def("factorize",
-             [](const cholmod::Symbolic &self, int64_t n, const Indices &p, const Indices &i, const Numbers &x, int stype,
-                double beta) {
+             [](const cholmod::Symbolic &self, int64_t n, const Indices &p, const Indices &i,
+                const Numbers &x, int stype, double beta) {
                  cholmod::Sparse a = sparse_of(n, p, i, &x, stype);
                  const Unlocked unlocked;
                  return self.factorize(&a, beta);
              })
-        .def_prop_ro("perm",
-                     [](const cholmod::Symbolic &s) { return copy_of<int64_t>(s.factor()->Perm, s.factor()->n); })
+        .def_prop_ro(
+            "perm",
+            [](const cholmod::Symbolic &s) { return copy_of<int64_t>(s.factor()->Perm, s.factor()->n); })
         .def_prop_ro("is_super", [](const cholmod::Symbolic &s) { return s.factor()->is_super != 0; })
         .def_prop_ro("nnz", &cholmod::Symbolic::nonzeros);
 }
@@ -274,17 +279,19 @@ void bind_factor(nb::module_ &m) {
         .def_static("from_numeric",
                     [](int backend, int device, int threads, bool same_bits, const cholmod::Numeric &numeric,
                        bool is_single) {
-                        return import_numeric(place_of(backend, device, threads, same_bits), numeric, is_single);
+                        return import_numeric(place_of(backend, device, threads, same_bits), numeric,
+                                              is_single);
                     })
-        .def_static("from_arrays",
-                    [](int backend, int device, int threads, bool same_bits, int kind, int64_t n, const Numbers &x,
-                       std::optional<Indices> perm, const Arrays &arrays, bool allow_fill) {
-                        return CoreFactor{
-                            std::make_shared<FactorState>(place_of(backend, device, threads, same_bits),
-                                                          describe(kind, n, x, perm, arrays, allow_fill))};
-                    },
-                    "backend"_a, "device"_a, "threads"_a, "same_bits"_a, "kind"_a, "n"_a, "x"_a, "perm"_a.none(),
-                    "arrays"_a, "allow_fill"_a)
+        .def_static(
+            "from_arrays",
+            [](int backend, int device, int threads, bool same_bits, int kind, int64_t n, const Numbers &x,
+               std::optional<Indices> perm, const Arrays &arrays, bool allow_fill) {
+                return CoreFactor{
+                    std::make_shared<FactorState>(place_of(backend, device, threads, same_bits),
+                                                  describe(kind, n, x, perm, arrays, allow_fill))};
+            },
+            "backend"_a, "device"_a, "threads"_a, "same_bits"_a, "kind"_a, "n"_a, "x"_a, "perm"_a.none(),
+            "arrays"_a, "allow_fill"_a)
         .def("refresh_numeric",
              [](CoreFactor &self, const cholmod::Numeric &numeric) {
                  const std::shared_ptr<FactorState> kept = self.state;
@@ -295,13 +302,14 @@ void bind_factor(nb::module_ &m) {
                  state.refresh(Rounded(data).data);
                  measure_determinant(data, &state.log_determinant, &state.sign);
              })
-        .def("refresh_arrays",
-             [](CoreFactor &self, int kind, int64_t n, const Numbers &x, std::optional<Indices> perm,
-                const Arrays &arrays, bool allow_fill) {
-                 const std::shared_ptr<FactorState> kept = self.state;
-                 self.open().refresh(describe(kind, n, x, perm, arrays, allow_fill));
-             },
-             "kind"_a, "n"_a, "x"_a, "perm"_a.none(), "arrays"_a, "allow_fill"_a)
+        .def(
+            "refresh_arrays",
+            [](CoreFactor &self, int kind, int64_t n, const Numbers &x, std::optional<Indices> perm,
+               const Arrays &arrays, bool allow_fill) {
+                const std::shared_ptr<FactorState> kept = self.state;
+                self.open().refresh(describe(kind, n, x, perm, arrays, allow_fill));
+            },
+            "kind"_a, "n"_a, "x"_a, "perm"_a.none(), "arrays"_a, "allow_fill"_a)
         .def("solve",
              [](const CoreFactor &self, nb::handle b, nb::handle x, int system, uintptr_t stream) {
                  const std::shared_ptr<FactorState> kept = self.state;
@@ -309,9 +317,10 @@ void bind_factor(nb::module_ &m) {
                  return solve(kept, b, x, system, stream);
              })
         .def("refine",
-             [](const CoreFactor &self, const Matrix &matrix, nb::handle b, nb::handle x, int max_steps, double tolerance,
-                double min_gain, bool solve_first, uintptr_t stream,
-                nb::ndarray<double, nb::ndim<1>, nb::c_contig> errors, nb::ndarray<int, nb::ndim<1>, nb::c_contig> steps) {
+             [](const CoreFactor &self, const Matrix &matrix, nb::handle b, nb::handle x, int max_steps,
+                double tolerance, double min_gain, bool solve_first, uintptr_t stream,
+                nb::ndarray<double, nb::ndim<1>, nb::c_contig> errors,
+                nb::ndarray<int, nb::ndim<1>, nb::c_contig> steps) {
                  const std::shared_ptr<FactorState> kept = self.state;
                  self.open();
                  gpusolve_refine_options options = GPUSOLVE_REFINE_OPTIONS_INIT;
@@ -330,7 +339,10 @@ void bind_factor(nb::module_ &m) {
         .def_prop_ro("dtype", [](const CoreFactor &self) { return static_cast<int>(self.open().dtype); })
         .def_prop_ro("is_on_device", [](const CoreFactor &self) { return self.open().is_on_device(); })
         .def_prop_ro("device", [](const CoreFactor &self) { return self.open().place.device; })
-        .def("slogdet", [](const CoreFactor &self) { return nb::make_tuple(self.open().sign, self.open().log_determinant); })
+        .def("slogdet",
+             [](const CoreFactor &self) {
+                 return nb::make_tuple(self.open().sign, self.open().log_determinant);
+             })
         .def("info", [](const CoreFactor &self, int64_t max_nrhs) { return info_of(self.open(), max_nrhs); })
         .def("cost", [](const CoreFactor &self, int64_t nrhs) { return cost_of(self.open(), nrhs); })
         .def("summary", [](const CoreFactor &self) { return summary_of(self.open()); })
@@ -346,8 +358,8 @@ void bind_factor(nb::module_ &m) {
 
 void bind_matrix_and_selection(nb::module_ &m) {
     nb::class_<Matrix>(m, "Matrix")
-        .def("__init__", [](Matrix *self, const CoreFactor &factor, int64_t n, const Indices &p, const Indices &i,
-                            const Numbers &x, int triangle) {
+        .def("__init__", [](Matrix *self, const CoreFactor &factor, int64_t n, const Indices &p,
+                            const Indices &i, const Numbers &x, int triangle) {
             gpusolve_matrix_data data{};
             const FactorState &state = factor.open();
             const auto entries = static_cast<int64_t>(std::min(i.size(), x.size()));
@@ -366,14 +378,15 @@ void bind_matrix_and_selection(nb::module_ &m) {
         });
 
     nb::class_<Selection>(m, "Selection")
-        .def("__init__",
-             [](Selection *self, const CoreFactor &factor, int system, std::optional<Indices> b_rows,
-                std::optional<Indices> x_rows, int64_t max_nrhs) {
-                 factor.open();
-                 new (self) Selection(factor.state, system, size_of(b_rows), b_rows ? b_rows->data() : nullptr,
-                                      size_of(x_rows), x_rows ? x_rows->data() : nullptr, max_nrhs);
-             },
-             "factor"_a, "system"_a, "b_rows"_a.none(), "x_rows"_a.none(), "max_nrhs"_a)
+        .def(
+            "__init__",
+            [](Selection *self, const CoreFactor &factor, int system, std::optional<Indices> b_rows,
+               std::optional<Indices> x_rows, int64_t max_nrhs) {
+                factor.open();
+                new (self) Selection(factor.state, system, size_of(b_rows), b_rows ? b_rows->data() : nullptr,
+                                     size_of(x_rows), x_rows ? x_rows->data() : nullptr, max_nrhs);
+            },
+            "factor"_a, "system"_a, "b_rows"_a.none(), "x_rows"_a.none(), "max_nrhs"_a)
         .def("solve", &Selection::solve)
         .def("info", [](Selection &self) {
             const gpusolve_selection_info info = self.info();

@@ -9,11 +9,13 @@ enum { CPU = 1, CUDA = 2, CUDA_HOST = 3, CUDA_MANAGED = 13 }; /* DLDeviceType */
 bool dtype_of(nb::dlpack::dtype from, gpusolve_dtype *to) {
     if (from.lanes != 1)
         return false;
-    if (from.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Float) && (from.bits == 32 || from.bits == 64)) {
+    if (from.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Float) &&
+        (from.bits == 32 || from.bits == 64)) {
         *to = from.bits == 32 ? GPUSOLVE_FLOAT : GPUSOLVE_DOUBLE;
         return true;
     }
-    if (from.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Complex) && (from.bits == 64 || from.bits == 128)) {
+    if (from.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Complex) &&
+        (from.bits == 64 || from.bits == 128)) {
         *to = from.bits == 64 ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_COMPLEX_DOUBLE;
         return true;
     }
@@ -90,6 +92,7 @@ template <typename Array> void Operand::describe(const Array &array, const char 
     /* Numbers must lie at multiples of their parts' size, on a device at multiples of their own. */
     const uintptr_t size = array.dtype().bits / 8u;
     const bool is_complex = array.dtype().code == static_cast<uint8_t>(nb::dlpack::dtype_code::Complex);
-    if (is_usable && reinterpret_cast<uintptr_t>(dense.values) % (is_complex && !is_on_device ? size / 2 : size) != 0)
+    if (is_usable &&
+        reinterpret_cast<uintptr_t>(dense.values) % (is_complex && !is_on_device ? size / 2 : size) != 0)
         is_usable = false;
 }

@@ -21,7 +21,8 @@ class Operand {
 
   public:
     gpusolve_dense dense{};
-    bool is_usable = false; /* the library takes it as it is; otherwise a copy in another layout or dtype is needed */
+    bool is_usable =
+        false; /* the library takes it as it is; otherwise a copy in another layout or dtype is needed */
     bool is_on_device = false;
 
     /* name: "b" or "x", for the sentence of an error. writable: refuse arrays that say they may not be written. */

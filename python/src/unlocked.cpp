@@ -8,13 +8,13 @@
 namespace {
 
 std::atomic<bool> ends{false};
-std::atomic<int> returning{0}; /* threads that want the lock back and have not seen that the interpreter ends */
+std::atomic<int> returning{
+    0}; /* threads that want the lock back and have not seen that the interpreter ends */
 pthread_t ending;
 
 } // namespace
 
-Unlocked::Unlocked() : state_(PyEval_SaveThread()) {
-}
+Unlocked::Unlocked() : state_(PyEval_SaveThread()) {}
 
 /* Either a thread sees `ends`, or keep_locked() sees it `returning`: both are written before the other is read. */
 Unlocked::~Unlocked() {
