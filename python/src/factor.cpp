@@ -1,6 +1,7 @@
 #include "factor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <new>
@@ -124,22 +125,24 @@ void FactorState::refresh(const gpusolve_factor_data &data) {
         if (status == GPUSOLVE_OK)
             measure_determinant(data, &logarithm, &new_sign);
     }
+    refreshes_++;
     check(status, handle);
     log_determinant = logarithm;
     sign = new_sign;
 }
 
 Room FactorState::take_room(gpusolve_handle *handle, int64_t columns, void *stream) {
-    Room room{nullptr, room_size(columns), stream, 0};
+    Room room{nullptr, room_size(columns), stream, 0, refreshes_};
     const uint64_t capture = is_on_device() ? driver::capture_of(stream) : 0;
     /* One of the same capture; else, for a capture too, one that no graph has. */
     for (const uint64_t wanted : {capture, static_cast<uint64_t>(0)})
         for (size_t k = rooms_.size(); k-- > 0;) {
             if (rooms_[k].columns != room.columns || rooms_[k].stream != stream ||
-                rooms_[k].capture != wanted)
+                rooms_[k].capture != wanted || (capture && rooms_[k].refreshes != refreshes_))
                 continue;
             room = rooms_[k];
             room.capture = capture;
+            room.refreshes = refreshes_;
             rooms_.erase(rooms_.begin() + static_cast<std::ptrdiff_t>(k));
             return room;
         }
@@ -251,6 +254,29 @@ bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x
         return false;
     check(status, handle);
     return true;
+}
+
+double time_calls(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
+                  uintptr_t stream, int count) {
+    const Operand from(b, "b", false, state->n);
+    const Operand to(x, "out", true, state->n);
+    if (!from.is_usable || !to.is_usable || from.dense.cols != to.dense.cols || count < 1)
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "time_calls: its operands cannot be taken as they are");
+    state->check_place(from, "b");
+    state->check_place(to, "out");
+    void *const on = reinterpret_cast<void *>(stream);
+    const Turn turn(*state, false);
+    Handle handle(state->place, on);
+    const Room room = state->take_room(handle, std::max<int64_t>(1, from.dense.cols), on);
+    gpusolve_status status = GPUSOLVE_OK;
+    const auto start = std::chrono::steady_clock::now();
+    for (int k = 0; k < count && status == GPUSOLVE_OK; k++)
+        status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system),
+                                &from.dense, &to.dense);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    state->return_room(room);
+    check(status, handle);
+    return passed.count() / count;
 }
 
 bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb::handle b, nb::handle x,

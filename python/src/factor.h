@@ -22,6 +22,7 @@ struct Room {
     int64_t columns;  /* that it was made for */
     void *stream;     /* on which its last solve may still be under way */
     uint64_t capture; /* the capture whose graph it belongs to, for good; 0: none */
+    int refreshes; /* that the factor had had when it was last used: a new plan lays it out anew, which no capture allows */
 };
 
 /* Shared or alone; a thread that wants it alone waits for those that have it, and those that come later wait for it. */
@@ -46,6 +47,7 @@ class FactorState {
     std::vector<Room> rooms_;
     std::unique_ptr<Gate> gate_ = std::make_unique<Gate>();
     unsigned generation_ = process_generation();
+    int refreshes_ = 0;
 
     void renew_after_fork();
     friend class Turn;
@@ -126,6 +128,10 @@ void measure_determinant(const gpusolve_factor_data &data, double *logarithm, do
 /* False if b or x are not in a layout or dtype that the library takes; nothing is done then. */
 bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
            uintptr_t stream);
+
+/* Seconds that a call of gpusolve_solve takes by itself, of `count` in a row: what bench/python compares a call from Python with. */
+double time_calls(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
+                  uintptr_t stream, int count);
 
 bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb::handle b, nb::handle x,
             const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps,

@@ -145,6 +145,8 @@ nb::dict info_of(FactorState &state, int64_t max_nrhs) {
     d["max_nrhs"] = info.max_nrhs;
     d["plan_ms"] = info.plan_ms;
     d["prepare_ms"] = info.prepare_ms;
+    d["split_ms"] = info.split_ms;
+    d["plans"] = info.plans;
     return d;
 }
 
@@ -315,6 +317,12 @@ void bind_factor(nb::module_ &m) {
                  const std::shared_ptr<FactorState> kept = self.state;
                  self.open();
                  return solve(kept, b, x, system, stream);
+             })
+        .def("time_calls",
+             [](const CoreFactor &self, nb::handle b, nb::handle x, int system, uintptr_t stream, int count) {
+                 const std::shared_ptr<FactorState> kept = self.state;
+                 self.open();
+                 return time_calls(kept, b, x, system, stream, count);
              })
         .def("refine",
              [](const CoreFactor &self, const Matrix &matrix, nb::handle b, nb::handle x, int max_steps,
