@@ -120,7 +120,7 @@ typedef struct gpusolve_options {
                                * for each processor. They start with the first call that is worth them */
     void *stream;  /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
     int same_bits; /* CUDA, workspaces that this handle makes: not 0: a column's bits do not depend on how many
-                    * columns are solved at a time (gpusolve_solve says what they cost); 0 (default) */
+                    * columns are solved at a time (gpusolve_solve says what that costs); 0 (default) */
 } gpusolve_options;
 
 #define GPUSOLVE_OPTIONS_INIT \
@@ -242,6 +242,9 @@ typedef struct gpusolve_factor_data {
  * factor is destroyed or refreshed; all other arrays are copied. Solves take two to three times as long with
  * one column and up to one and a half times with 32 (bench/README.md). Only for supernodal factors without z:
  * GPUSOLVE_NOT_SUPPORTED. No effect on CUDA.
+ *
+ * GPUSOLVE_NOT_SUPPORTED (CUDA): a block of threads needs more shared memory for this factor than the device has: 100 KB are
+ * enough for nearly all factors, 180 KB for every one.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
                                                     gpusolve_factor **factor);
@@ -283,7 +286,7 @@ typedef struct gpusolve_info {
                                 they run: on CUDA buffers for the values under way, which the handle
                                 keeps if they are no more than 64 MB */
     int64_t plan_bytes;      /* host memory of the plan */
-    int64_t workspace_bytes; /* memory of one workspace for max_nrhs columns, on the backend */
+    int64_t workspace_bytes; /* memory of one workspace of this handle for max_nrhs columns, on the backend */
     int64_t max_nrhs;        /* the columns that workspace_bytes is for */
     double plan_ms;          /* time that planning took */
     double prepare_ms;       /* time that copying and preparing the values took; 0 in a query */
@@ -412,20 +415,20 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  *   x          [out] n x nrhs, b's dtype; may be b itself (same values, order and ld), else must not share a byte
  *              with it. Columns or rows of one in the padding of the other are fine
  *
- * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there are up to six
- * sets of bits, for the sake of speed, by how many columns are solved at a time: as many as the workspace is for (if they
- * are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 4 have no order of their own), and in the end
- * those that are left.
- *   1  one column; 2, 3, 4 or 8 at most of a small factor, by its size, if the workspace is for more than one and these are
- *      all: they are solved side by side; and what is in no other set
- *   2  2 to 8 real columns, unless the factor is tiny; 9 to 64 of a small one
+ * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA its bits depend, besides
+ * the factor and the kind of device, on how many columns are solved at a time: as many as the workspace is for, and in the end
+ * those that are left:
+ *   1  one column; 2 complex ones, in single precision up to 3; 2, 3, 4 or 8 at most of a small factor, by its size, if the
+ *      workspace is for more than one and these are all
+ *   2  2 to 8 real columns; 9 to 64 of a small factor
  *   3  9 to 16 real columns of others
- *   4  17 to 32 of others; complex ones from 3 (in single precision 5) to 32, in a workspace for as many
+ *   4  17 to 32 of others; complex ones from 3 (in single precision 4) to 32, in a workspace for as many
  *   5  33 to 64 of others in a workspace for more than 32, and all in one for no more than 64
  *   6  more than 64 in a workspace for more than 64
- * In all but the first the sums in single precision are in double precision. In a workspace of a handle with
- * options.same_bits all columns have the first: 2 to 32 may take up to twice as long then (in single precision, and complex
- * ones, up to five times), and more than 32 four times and longer.
+ *   7  any number, in a workspace of a handle with options.same_bits
+ * On devices before compute capability 9.0 the third set, for complex columns the fourth, is that of 1 to 16 columns. In all
+ * but the first the sums in single precision are in double precision. With options.same_bits one column takes as long as 16
+ * do, and of more than 64 columns 64 are solved at a time.
  *
  * A real factor takes complex columns as real ones, two for each: the real parts and the imaginary parts. On CUDA, blocks in
  * host memory of which one is column-major are solved two real columns at a time, which takes longer.

@@ -7,6 +7,7 @@
 #include "../trsm/cuda_panel_inverse.h"
 #include "cuda_support.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,9 +28,6 @@ enum {
     ROWS,
     GATHER_PTR,
     GATHER,
-    ASSEMBLE,
-    FORWARD,
-    BACKWARD,
     BRANCHES,
     LISTS,
     WALKS,
@@ -88,24 +86,28 @@ static gsv_device_pieces list_at(const char *base, const layout *l, int pieces_p
                                (uint32_t)plan->tiles->upper_updates};
 }
 
+/* Supernodes whose panels are in tiles: none is in a branch. */
+static int64_t count_wide(const gsv_plan *plan) {
+    int64_t count = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        count += !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s));
+    return count;
+}
+
 static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     const int64_t nsuper = plan->l.nsuper, n = plan->l.n;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_branches *branches = &tiles->branches;
     const int64_t rows = tiles->upper_rows;
-    const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
     layout l = {.size = {
                     [ROWS] = rows * 4,
                     [GATHER_PTR] = (rows + 1) * 4,
                     [GATHER] = (int64_t)tiles->gather_ptr[rows] * 4,
-                    [TINY] = tiles->tiny.outside[plan->nlevels] * (int64_t)sizeof(gsv_node),
-                    [SMALL] = tiles->small.outside[plan->nlevels] * (int64_t)sizeof(gsv_node),
-                    [WIDE] = (nsuper - narrow) * (int64_t)sizeof(gsv_node),
-                    [ASSEMBLE] = tiles->assemble.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
-                    [FORWARD] = tiles->forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
-                    [BACKWARD] = tiles->backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
+                    [TINY] = tiles->tiny.count * (int64_t)sizeof(gsv_node),
+                    [SMALL] = tiles->small.count * (int64_t)sizeof(gsv_node),
+                    [WIDE] = count_wide(plan) * (int64_t)sizeof(gsv_node),
                     [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
                     [LISTS] = branches->nlists * 2,
                     [WALKS] = branches->nwalks * 2,
@@ -122,7 +124,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
     l.size[STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
-    if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
+    if (!complex && tiles->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
         l.size[LIMBS] = tiles->limbs.count * (int64_t)sizeof(gsv_limb);
@@ -239,45 +241,23 @@ static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *fac
 
 /* ------------------------------------------------------------------------------------------ interface --- */
 
-/* Staging for the parts that the device has in another form than the plan. */
-typedef struct plan_copy {
-    gsv_task *tasks[3];
-    int32_t *wide_index; /* [nsuper] */
-    int32_t *inverse;    /* [n] of perm */
-} plan_copy;
-
-static void free_copy(plan_copy *copy) {
-    for (int k = 0; k < 3; k++)
-        gsv_free(copy->tasks[k]);
-    gsv_free(copy->wide_index);
-    gsv_free(copy->inverse);
+/* The inverse of perm [n], or NULL: out of memory, or there is no perm. */
+static int32_t *invert(const gsv_plan *plan) {
+    int32_t *inverse = plan->l.perm ? gsv_malloc((size_t)plan->l.n, sizeof *inverse) : NULL;
+    for (int32_t i = 0; i < plan->l.n && inverse; i++)
+        inverse[plan->l.perm[i]] = i;
+    return inverse;
 }
 
-/* Tasks that name their supernode by its place among the wide ones. Zero if out of memory. */
-static int make_copy(const gsv_plan *plan, plan_copy *copy) {
-    const gsv_tiles *tiles = plan->tiles;
-    const gsv_task_list *lists[3] = {&tiles->assemble, &tiles->forward, &tiles->backward};
-    copy->wide_index = gsv_malloc((size_t)plan->l.nsuper, sizeof *copy->wide_index);
-    copy->inverse = gsv_malloc((size_t)plan->l.n, sizeof *copy->inverse);
-    if (!copy->wide_index || !copy->inverse)
-        return 0;
-    for (int32_t i = 0; i < plan->l.n && plan->l.perm; i++)
-        copy->inverse[plan->l.perm[i]] = i;
-    int32_t wide = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
-            copy->wide_index[s] = wide++;
-    for (int list = 0; list < 3; list++) {
-        const int64_t count = lists[list]->ptr[plan->nlevels];
-        gsv_task *tasks = copy->tasks[list] = gsv_malloc((size_t)count, sizeof *tasks);
-        if (!tasks)
-            return 0;
-        for (int64_t k = 0; k < count; k++) {
-            tasks[k] = lists[list]->task[k];
-            tasks[k].supernode = copy->wide_index[tasks[k].supernode];
-        }
-    }
-    return 1;
+static cudaError_t put_rows(const gsv_plan *plan, void *to) {
+    const size_t count = (size_t)plan->tiles->upper_rows;
+    int32_t *rows = gsv_malloc(count, sizeof *rows);
+    if (!rows)
+        return cudaErrorMemoryAllocation;
+    gsv_tiles_list_rows(plan, rows);
+    const cudaError_t error = gsv_cuda_fill(to, rows, count * sizeof *rows);
+    gsv_free(rows);
+    return error;
 }
 
 static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor *device,
@@ -286,22 +266,15 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     const layout l = make_layout(plan, factor->dtype, factor->has_d);
     const gsv_branches *branches = &plan->tiles->branches;
     char *base = device->memory;
-    plan_copy copy = {0};
+    int32_t *inverse = invert(plan);
     device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
-    device->upper[0] = (gsv_node *)(base + l.start[TINY]);
-    device->upper[1] = (gsv_node *)(base + l.start[SMALL]);
-    device->form.passes = gsv_malloc((size_t)plan->nlevels, sizeof *device->form.passes);
-    if (!device->parts || !device->form.passes || !make_copy(plan, &copy)) {
-        free_copy(&copy);
+    if (!device->parts || (plan->l.perm && !inverse)) {
+        gsv_free(inverse);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
-    memset(device->form.passes, 1, (size_t)plan->nlevels * sizeof *device->form.passes);
     const void *from[PARTS] = {
         [GATHER_PTR] = plan->tiles->gather_ptr,
         [GATHER] = plan->tiles->gather,
-        [ASSEMBLE] = copy.tasks[0],
-        [FORWARD] = copy.tasks[1],
-        [BACKWARD] = copy.tasks[2],
         [BRANCHES] = branches->branch,
         [LISTS] = branches->lists,
         [WALKS] = branches->walks,
@@ -312,7 +285,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [UPPER_COLUMN] = branches->upper_column,
         [UPPER_ROWS] = plan->tiles->stream.rows,
         [PERM] = plan->l.perm,
-        [INVERSE] = plan->l.perm ? copy.inverse : NULL,
+        [INVERSE] = inverse,
     };
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
@@ -331,13 +304,13 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
                                   (size_t)l.size[MANY_TASKS + k]);
     }
     if (error == cudaSuccess && l.size[ROWS] > 0)
-        error = gsv_cuda_put_rows(plan, 0, base + l.start[ROWS]);
+        error = put_rows(plan, base + l.start[ROWS]);
     int l2 = 0, id = 0;
     if (error == cudaSuccess)
         error = cudaGetDevice(&id);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, id);
-    free_copy(&copy);
+    gsv_free(inverse);
     device->plan = (gsv_device_plan){
         .tiny = (const gsv_node *)(base + l.start[TINY]),
         .small = (const gsv_node *)(base + l.start[SMALL]),
@@ -345,9 +318,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .rows = (const int32_t *)(base + l.start[ROWS]),
         .gather_ptr = (const uint32_t *)(base + l.start[GATHER_PTR]),
         .gather = (const uint32_t *)(base + l.start[GATHER]),
-        .assemble = (const gsv_task *)(base + l.start[ASSEMBLE]),
-        .forward = (const gsv_task *)(base + l.start[FORWARD]),
-        .backward = (const gsv_task *)(base + l.start[BACKWARD]),
         .branches = (const gsv_branch *)(base + l.start[BRANCHES]),
         .branch_lists = (const uint16_t *)(base + l.start[LISTS]),
         .branch_walks = (const uint16_t *)(base + l.start[WALKS]),
@@ -378,35 +348,23 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     return gsv_cuda_check(error, "copying the plan to the device", message);
 }
 
-/* What the device can run of a factor's kernels. */
-static cudaError_t ask_device(const gpusolve_factor *factor, gsv_sweep_form *form) {
-    const gsv_branches *branches = &factor->plan.tiles->branches;
-    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(factor->dtype);
-    if (sweeps->reserve(branches) != cudaSuccess) {
-        cudaGetLastError();
-        form->level_by_level = 1;
-    }
-    cudaError_t error = sweeps->stream_blocks(branches, form->stream_blocks);
-    if (error != cudaSuccess || factor->dtype != GPUSOLVE_FLOAT)
-        return error;
-    if (gsv_sweep_m.reserve(branches) != cudaSuccess) {
-        cudaGetLastError(); /* not for blocks of right-hand sides */
-        return cudaSuccess;
-    }
-    int blocks[GSV_CLASSES][2];
-    error = gsv_sweep_m.stream_blocks(branches, blocks);
-    for (int k = 1; k < GSV_CLASSES; k++)
-        memcpy(form->stream_blocks[k], blocks[k], sizeof blocks[k]);
+int gsv_cuda_shared_limit = INT_MAX, gsv_cuda_streams_allowed = 1;
+
+static cudaError_t shared_of_block(int *most) {
+    int id = 0;
+    cudaError_t error = cudaGetDevice(&id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, id);
+    if (*most > gsv_cuda_shared_limit)
+        *most = gsv_cuda_shared_limit;
     return error;
 }
 
 static void free_one(gsv_cuda_factor *device) {
     gsv_cuda_free(device->memory);
-    gsv_cuda_free(device->lists);
     gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);
     gsv_free(device->k);
-    gsv_free(device->form.passes);
     gsv_free(device);
 }
 
@@ -437,6 +395,41 @@ static gpusolve_status retire(gpusolve_factor *factor, gsv_cuda_factor **retired
     return status;
 }
 
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form) {
+    const gsv_branches *branches = &plan->tiles->branches;
+    int most = 0;
+    *form = (gsv_sweep_form){.block_columns = plan->tiles->stream.block_columns};
+    cudaError_t error = shared_of_block(&most);
+    if (error != cudaSuccess || !gsv_cuda_streams_allowed)
+        return error;
+    error = gsv_cuda_sweeps(dtype)->stream_blocks(branches, most, form->stream_blocks);
+    if (error == cudaSuccess && dtype == GPUSOLVE_FLOAT) {
+        int blocks[GSV_CLASSES][2];
+        error = gsv_sweep_m.stream_blocks(branches, most, blocks);
+        memcpy(form->stream_blocks[GSV_EIGHT], blocks[GSV_EIGHT], 2 * sizeof blocks[0]);
+    }
+    if (error == cudaSuccess && !gsv_cuda_streams_one(form)) /* all, or none */
+        memset(form->stream_blocks, 0, sizeof form->stream_blocks);
+    return error;
+}
+
+/* Lets the tasks have their shared memory, which every factor wants. */
+static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_device_many *many,
+                                     gsv_message *message) {
+    int most = 0;
+    const gpusolve_status status = gsv_cuda_check(shared_of_block(&most), "asking the device", message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    many->shared = most;
+    if (gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches, many) == cudaSuccess)
+        return GPUSOLVE_OK;
+    cudaGetLastError();
+    return gsv_fail(
+        message, GPUSOLVE_NOT_SUPPORTED,
+        "factor: the device has %d bytes of shared memory for a block of threads, and this factor needs more",
+        most);
+}
+
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data, gsv_cuts *cuts) {
     const int previous = gsv_cuda_enter(handle->device);
@@ -459,15 +452,11 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     if (status == GPUSOLVE_OK)
         status = copy_plan(factor, device, message);
     if (status == GPUSOLVE_OK) {
-        status = gsv_cuda_check(ask_device(factor, &device->form), "asking what the device can run", message);
-        device->form.level_by_level_above = device->form.stream_blocks[0][0] == 0;
-        device->form.block_columns = factor->plan.tiles->stream.block_columns;
+        const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->dtype, &device->form);
+        status = gsv_cuda_check(error, "asking what the device can run", message);
     }
-    if (status == GPUSOLVE_OK) {
-        device->many_fits =
-            gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches) == cudaSuccess;
-        cudaGetLastError();
-    }
+    if (status == GPUSOLVE_OK)
+        status = reserve_tasks(factor, &device->many, message);
     if (device)
         device->plan_ms = gsv_milliseconds() - start;
     if (status == GPUSOLVE_OK && data)

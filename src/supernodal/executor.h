@@ -132,9 +132,10 @@ typedef struct gsv_executor {
     /* Build the executor's part of the plan (plan->tiles or plan->subtrees) on the pool's threads: it is the
      * same with any number of them. Reads no numbers, no device. */
     gpusolve_status (*plan)(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
-    /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes. */
-    void (*bytes)(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
-                  int64_t *factor_bytes, int64_t *workspace_bytes);
+    /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes; of a handle of
+     * that device with same_bits, or without. */
+    void (*bytes)(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+                  int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes);
     /* Memory on the backend that prepare and refresh want besides, while they run; NULL: none. */
     int64_t (*prepare_bytes)(const gsv_plan *plan, gpusolve_dtype dtype);
     /* prepare and refresh check the numbers (gsv_import_check_values), before they touch a value. */

@@ -224,8 +224,9 @@ static gpusolve_status check_info(const gpusolve_info *info, gsv_message *messag
     return GPUSOLVE_OK;
 }
 
-static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+static void fill_info(const gpusolve_handle *handle, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
                       int64_t max_nrhs, gpusolve_info *info) {
+    const gsv_executor *executor = handle->executor;
     info->backend = executor->backend;
     info->dtype = dtype;
     info->n = plan->l.n;
@@ -235,7 +236,8 @@ static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusol
     info->levels = plan->nlevels;
     info->widest_supernode = plan->widest;
     info->update_rows = plan->update_ptr[plan->l.nsuper];
-    executor->bytes(plan, dtype, has_d, max_nrhs, &info->factor_bytes, &info->workspace_bytes);
+    executor->bytes(handle->device, handle->same_bits, plan, dtype, has_d, max_nrhs, &info->factor_bytes,
+                    &info->workspace_bytes);
     info->prepare_bytes = executor->prepare_bytes ? executor->prepare_bytes(plan, dtype) : 0;
     info->plan_bytes = plan->bytes;
     info->max_nrhs = max_nrhs;
@@ -265,7 +267,7 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
         return status;
     status = gsv_check_max_nrhs(&plan, data->dtype, 0, max_nrhs, &handle->message);
     if (!status) {
-        fill_info(handle->executor, &plan, data->dtype, gsv_import_has_d(data), max_nrhs, info);
+        fill_info(handle, &plan, data->dtype, gsv_import_has_d(data), max_nrhs, info);
         info->plan_ms = gsv_milliseconds() - start;
     }
     gsv_plan_free(&plan);
@@ -282,7 +284,7 @@ gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_fac
         status = check_info(info, &handle->message);
     if (status)
         return status;
-    fill_info(factor->executor, &factor->plan, factor->dtype, factor->has_d, max_nrhs, info);
+    fill_info(handle, &factor->plan, factor->dtype, factor->has_d, max_nrhs, info);
     info->factor_bytes += factor->more_bytes;
     info->plan_ms = factor->plan_ms;
     info->prepare_ms = factor->prepare_ms;

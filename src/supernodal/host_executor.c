@@ -91,8 +91,10 @@ static int32_t columns_for(int64_t max_nrhs) {
     return gsv_width(gsv_width_index(max_nrhs < GSV_MAX_COLUMNS ? (int)max_nrhs : GSV_MAX_COLUMNS));
 }
 
-static void memory_needed(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
-                          int64_t *factor_bytes, int64_t *workspace_bytes) {
+static void memory_needed(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+                          int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes) {
+    (void)device;
+    (void)same_bits;
     const int64_t real = (int64_t)real_bytes(dtype), number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_subtrees *tree = plan->subtrees;
     *factor_bytes = (int64_t)sizeof(gsv_host_factor) + plan->l.nsuper * (int64_t)sizeof(int64_t) +
