@@ -29,13 +29,14 @@ inline int many_branch_warps(int columns) {
     return chunks < most ? chunks : most;
 }
 
-/* Shared memory that a walk wants with the vectors of one warp, at least. */
-template <typename P> int many_walk_bytes(const gsv_branches &branches) {
+/* Shared memory that a walk wants with the vectors of so many warps. */
+template <typename P> int many_walk_bytes(const gsv_branches &branches, int warps) {
     int most = 0;
     for (int32_t b = 0; b < branches.count; b++) {
         const gsv_walk_room room =
             gsv_branch_walk_room_of(&branches.branch[b], many_walk<P>::PACKS, int(sizeof(wide_number<P>)));
-        most = room.vectors + room.each > most ? room.vectors + room.each : most;
+        const int bytes = room.vectors + warps * room.each;
+        most = bytes > most ? bytes : most;
     }
     return most;
 }
@@ -53,12 +54,18 @@ template <typename P> int many_branch_room(const gsv_branches &branches, int war
                                                                int(sizeof(wide_number<P>)));
             all += room.vectors + warps * room.each;
         }
-        most = many_walk_bytes<P>(branches);
+        most = many_walk_bytes<P>(branches, 1);
     }
     const int64_t mean = all / (branches.count > 0 ? branches.count : 1);
     const int sharing = 2 * warps > MANY_BRANCH_BLOCK / 32 || 4 * mean > 5 * many_branch_share(2) ? 1 : 2;
     const int share = many_branch_share(sharing) < shared ? many_branch_share(sharing) : shared;
     return most > share ? most : share;
+}
+
+/* The same where a block has few warps, and an SM many blocks: no more than they use. */
+template <typename P> int plain_branch_room(const gsv_branches &branches, int warps, int shared) {
+    const int room = many_branch_room<P>(branches, warps, shared), all = many_walk_bytes<P>(branches, warps);
+    return all < room ? all : room;
 }
 
 /* Of a block that walks a branch for GSV_MANY_LEAST right-hand sides: for all vectors, if two such blocks can share an
@@ -194,7 +201,9 @@ template <typename Kind> struct many_launcher {
         }
         const int reals = traits<Kind>::is_complex ? 2 * columns : columns,
                   splits = many_splits(branches.count, reals), warps = many_branch_warps(reals / splits),
-                  room = many_branch_room<P>(branches, warps, many->shared);
+                  room = width.plain && reals < GSV_MANY_COLUMNS
+                             ? plain_branch_room<P>(branches, warps, many->shared)
+                             : many_branch_room<P>(branches, warps, many->shared);
         return walk<BACKWARD>(device, v, reals, splits, branches.count, 32 * warps, room,
                               {0, branches.count, MULTIPROCESSORS / splits, THE_ONLY}, stream);
     }
