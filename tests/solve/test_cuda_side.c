@@ -1,10 +1,9 @@
 /*
  * Groups of right-hand sides side by side, as small factors have them: of eight (stream.h), up to 64 columns, and of one, up to
  * eight columns. They have the bits of a group by itself, in any workspace, in either order, on host and device, whatever the
- * system; in a graph; with triangles that are inverted in parts (test_cuda_block.c has more of these); after a task of one
- * group was lost, which ends in a status and leaves the others' columns alone; where a NaN is in one column. In single
- * precision, too, and as groups of one in complex numbers. More columns than the factor has groups for are not solved so, nor,
- * by eights, are those of a handle that wants one column's bits.
+ * system; in a graph; after a task of one group was lost, which ends in a status and leaves the others' columns alone; where a NaN is in one column. In single
+ * precision, too, and as groups of one in complex numbers. More columns than the factor has groups for are not solved so, nor
+ * are those of a handle with same_bits.
  */
 #include "cuda_problem.h"
 
