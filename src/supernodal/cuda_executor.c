@@ -321,13 +321,16 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
 
 const gsv_executor gsv_cuda_executor = {
     .backend = GPUSOLVE_BACKEND_CUDA,
+    .place = gsv_tiles_place,
     .plan = gsv_tiles_create,
     .bytes = gsv_cuda_count_bytes,
     .prepare_bytes = gsv_cuda_upload_bytes,
     .checks_numbers = 1,
+    .fill = gsv_cuda_fill_factor,
     .prepare = gsv_cuda_prepare,
     .refresh = gsv_cuda_refresh,
     .release = gsv_cuda_release,
+    .drop = gsv_cuda_drop,
     .expire = gsv_cuda_expire,
     .is_capturing = is_capturing,
     .handle_destroy = gsv_cuda_handle_destroy,

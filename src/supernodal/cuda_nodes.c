@@ -73,8 +73,8 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         error = put_nodes(plan, &device->plan, parts, nodes);
     gpusolve_status status = gsv_cuda_check(error, "copying nodes to the device", message);
     factor->more_bytes = 0;
-    for (const gsv_cuda_factor *old = device->retired; old; old = old->retired)
-        factor->more_bytes += old->bytes;
+    for (const gsv_cuda_factor *old = factor->retired; old; old = old->next)
+        factor->more_bytes += old->bytes + old->values_bytes;
     gsv_free(nodes);
     if (status == GPUSOLVE_OK) {
         memcpy(device->parts, parts, nsuper * sizeof *parts);

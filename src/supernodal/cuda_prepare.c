@@ -1,6 +1,6 @@
 /*
- * The factor on the device: the plan's arrays and the panels [W; -M], in one allocation. cuda_upload.c brings
- * the panels.
+ * The factor on the device, in two allocations: D and the panels [W; -M], which cuda_upload.c brings, and the plan's
+ * arrays, which follow when all panels are known to be good.
  */
 #include "../memory.h"
 #include "../recording.h"
@@ -49,8 +49,6 @@ enum {
     STAMP = MANY_TASKS + GSV_MANY_LISTS,
     PERM,
     INVERSE,
-    D,
-    PANELS,
     PARTS
 };
 
@@ -94,12 +92,11 @@ static int64_t count_wide(const gsv_plan *plan) {
     return count;
 }
 
-static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    const int64_t nsuper = plan->l.nsuper, n = plan->l.n;
+static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int64_t n = plan->l.n;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_branches *branches = &tiles->branches;
     const int64_t rows = tiles->upper_rows;
-    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
     layout l = {.size = {
                     [ROWS] = rows * 4,
@@ -116,8 +113,6 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [UPPER_ROWS] = tiles->stream.nrows * 4,
                     [PERM] = plan->l.perm ? n * 4 : 0,
                     [INVERSE] = plan->l.perm ? n * 4 : 0,
-                    [D] = has_d ? n * (complex ? number / 2 : number) : 0,
-                    [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
     for (int k = 0; k < GSV_MANY_LISTS; k++)
         l.size[MANY_TASKS + k] = tiles->many.list[k].tasks * (int64_t)sizeof(gsv_many_task);
@@ -136,12 +131,26 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
     return l;
 }
 
+/* The other allocation: D, and the panels from `panels` on. */
+typedef struct values_layout {
+    int64_t d, panels, bytes; /* d: bytes of D */
+} values_layout;
+
+static values_layout make_values_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
+    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    values_layout l = {.d = has_d ? plan->l.n * (complex ? number / 2 : number) : 0};
+    l.panels = (l.d + 255) / 256 * 256;
+    l.bytes = l.panels + (plan->tiles->panel_ptr[plan->l.nsuper] * number + 255) / 256 * 256;
+    return l;
+}
+
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    return make_layout(plan, dtype, has_d).start[PARTS];
+    return make_layout(plan, dtype).start[PARTS] + make_values_layout(plan, dtype, has_d).bytes;
 }
 
 cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device) {
-    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
+    const layout l = make_layout(&factor->plan, factor->dtype);
     gsv_stamp *stamp = &device->form.stamp;
     stamp->at = (const int32_t *)((char *)device->memory + l.start[STAMP]);
     return gsv_cuda_fill((void *)stamp->at, &stamp->value, sizeof stamp->value);
@@ -154,10 +163,10 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
                               const gpusolve_factor_data *data, void *memory, gsv_message *message) {
     if (!factor->has_d)
         return GPUSOLVE_OK;
-    const layout l = make_layout(&factor->plan, factor->dtype, 1);
+    const values_layout l = make_values_layout(&factor->plan, factor->dtype, 1);
     gsv_import_d(data, memory);
-    return gsv_cuda_check(gsv_cuda_fill((void *)device->plan.d, memory, (size_t)l.size[D]),
-                          "copying D to the device", message);
+    return gsv_cuda_check(gsv_cuda_fill(device->values, memory, (size_t)l.d), "copying D to the device",
+                          message);
 }
 
 /*
@@ -191,18 +200,18 @@ static gpusolve_status find_cuts_ahead(gpusolve_handle *handle, gpusolve_factor 
     return status;
 }
 
-/* D and what follows from the triangles, which are all inverted. */
-static gpusolve_status place_values(gpusolve_factor *factor, gsv_cuda_factor *device,
-                                    const gpusolve_factor_data *data, const float *k, int32_t *parts, void *d,
-                                    gsv_message *message) {
+/* What follows from the triangles, which are all inverted. */
+static gpusolve_status place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
-    gpusolve_status status = copy_d(factor, device, data, d, message);
+    int32_t *parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *parts);
+    if (!parts)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int wide = !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s));
-        parts[s] = wide && k[s] <= GSV_WELL_LIMIT ? 1 + GSV_WELL_CONDITIONED : 1;
+        parts[s] = wide && device->k[s] <= GSV_WELL_LIMIT ? 1 + GSV_WELL_CONDITIONED : 1;
     }
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_place_nodes(factor, device, parts, message);
+    const gpusolve_status status = gsv_cuda_place_nodes(factor, device, parts, message);
+    gsv_free(parts);
     return status;
 }
 
@@ -212,30 +221,25 @@ static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *fac
     if (factor->plan.l.n == 0)
         return GPUSOLVE_OK;
     const double start = gsv_milliseconds();
-    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
-    const size_t nsuper = (size_t)factor->plan.l.nsuper;
-    float *k = gsv_malloc(nsuper, sizeof *k);
-    int32_t *parts = gsv_malloc(nsuper, sizeof *parts);
-    void *d = factor->has_d ? gsv_malloc((size_t)l.size[D], 1) : NULL;
+    const values_layout l = make_values_layout(&factor->plan, factor->dtype, factor->has_d);
+    float *k = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *k);
+    void *d = factor->has_d ? gsv_malloc((size_t)l.d, 1) : NULL;
     gpusolve_status status =
-        k && parts && (d || !factor->has_d)
+        k && (d || !factor->has_d)
             ? gsv_cuda_upload(handle, factor, device, data, NULL, k, cuts, touched)
             : gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK && cuts->at && device->k)
         status = find_cuts_ahead(handle, factor, device, data, k, cuts, touched);
-    const double filled = gsv_milliseconds();
     if (status == GPUSOLVE_OK && !cuts->at)
-        status = place_values(factor, device, data, k, parts, d, &handle->message);
+        status = copy_d(factor, device, data, d, &handle->message);
     if (status == GPUSOLVE_OK && !cuts->at) {
         gsv_free(device->k);
         device->k = k;
     } else {
         gsv_free(k);
     }
-    gsv_free(parts);
     gsv_free(d);
-    device->values_ms = filled - start;
-    device->form_ms = gsv_milliseconds() - filled;
+    device->values_ms = gsv_milliseconds() - start;
     return status;
 }
 
@@ -263,8 +267,9 @@ static cudaError_t put_rows(const gsv_plan *plan, void *to) {
 static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                  gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
-    const layout l = make_layout(plan, factor->dtype, factor->has_d);
+    const layout l = make_layout(plan, factor->dtype);
     const gsv_branches *branches = &plan->tiles->branches;
+    const int64_t panels = plan->tiles->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(factor->dtype);
     char *base = device->memory;
     int32_t *inverse = invert(plan);
     device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
@@ -338,12 +343,12 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .side_upper = gsv_side_upper(plan),
         .one_vector = plan->l.n,
         .one_upper = gsv_one_upper(plan),
-        .panels = base + l.start[PANELS],
+        .panels = device->plan.panels,
         .floats = factor->dtype == GPUSOLVE_FLOAT,
-        .transient = l.size[PANELS] > l2,
-        .transient_branches = l.size[PANELS] / TRANSIENT_BRANCHES > l2,
-        .transient_for_one = l.size[PANELS] > l2 && l.size[PANELS] < TRANSIENT_FOR_ONE * (int64_t)l2,
-        .d = factor->has_d ? base + l.start[D] : NULL,
+        .transient = panels > l2,
+        .transient_branches = panels / TRANSIENT_BRANCHES > l2,
+        .transient_for_one = panels > l2 && panels < TRANSIENT_FOR_ONE * (int64_t)l2,
+        .d = device->plan.d,
     };
     return gsv_cuda_check(error, "copying the plan to the device", message);
 }
@@ -362,33 +367,33 @@ static cudaError_t shared_of_block(int *most) {
 
 static void free_one(gsv_cuda_factor *device) {
     gsv_cuda_free(device->memory);
+    gsv_cuda_free(device->values);
     gsv_upload_plan_free(device->upload);
     gsv_free(device->parts);
     gsv_free(device->k);
     gsv_free(device);
 }
 
-/* Every number that a sweep multiplies by becomes NaN, and so does every number that it computes. D and the panels stand at
- * the end of the factor's memory. */
+/* Every number that a sweep multiplies by becomes NaN, and so does every number that it computes. */
 gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message) {
     const gsv_cuda_factor *device = factor->prepared;
-    char *first = (char *)(device->plan.d ? device->plan.d : device->plan.panels);
-    const int64_t bytes = (char *)device->memory + device->bytes - first;
-    cudaError_t error = bytes > 0 ? cudaMemset(first, 0xff, (size_t)bytes) : cudaSuccess;
+    cudaError_t error = device->values_bytes > 0
+                            ? cudaMemset(device->values, 0xff, (size_t)device->values_bytes)
+                            : cudaSuccess;
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(cudaStreamLegacy);
     return gsv_cuda_check(error, "telling graphs that their factor is another", message);
 }
 
 /* What there is of an earlier plan. A graph that was captured with it reads its memory, to the end, and stores NaN. */
-static gpusolve_status retire(gpusolve_factor *factor, gsv_cuda_factor **retired, gsv_message *message) {
+static gpusolve_status retire(gpusolve_factor *factor, gsv_message *message) {
     gsv_cuda_factor *old = factor->prepared;
     gpusolve_status status = GPUSOLVE_OK;
-    *retired = old;
-    if (old && factor->captured)
+    if (old && factor->captured) {
         status = gsv_cuda_expire(factor, message);
-    if (old && !factor->captured) {
-        *retired = old->retired;
+        old->next = factor->retired;
+        factor->retired = old;
+    } else if (old) {
         free_one(old);
     }
     factor->prepared = NULL;
@@ -430,40 +435,67 @@ static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_device_m
         most);
 }
 
+/* factor->prepared with memory for the values, in the place of what was there. */
+static gpusolve_status make_values(gpusolve_factor *factor, gsv_message *message) {
+    gpusolve_status status = retire(factor, message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    gsv_cuda_factor *device = gsv_calloc(1, sizeof *device);
+    if (!device)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    factor->prepared = device;
+    const values_layout l = make_values_layout(&factor->plan, factor->dtype, factor->has_d);
+    status = gsv_cuda_malloc(&device->values, l.bytes, message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    device->values_bytes = l.bytes;
+    device->plan.panels = (char *)device->values + l.panels;
+    device->plan.d = factor->has_d ? device->values : NULL;
+    /* branches are copied with the gaps between panels */
+    return gsv_cuda_check(gsv_cuda_clear(device->values, (size_t)l.bytes), "cudaMemset", message);
+}
+
+gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
+                                     const gpusolve_factor_data *data, gsv_cuts *cuts) {
+    const int previous = gsv_cuda_enter(handle->device);
+    gpusolve_status status = make_values(factor, &handle->message);
+    if (status == GPUSOLVE_OK)
+        status = fill_values(handle, factor, factor->prepared, data, cuts, NULL);
+    if (status != GPUSOLVE_OK)
+        gsv_cuda_drop(factor);
+    gsv_cuda_leave(previous);
+    return status;
+}
+
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data, gsv_cuts *cuts) {
+                                 const gpusolve_factor_data *data) {
     const int previous = gsv_cuda_enter(handle->device);
     const double start = gsv_milliseconds();
     gsv_message *message = &handle->message;
-    gsv_cuda_factor *retired = NULL;
-    gpusolve_status status = retire(factor, &retired, message);
-    gsv_cuda_factor *device = gsv_calloc(1, sizeof *device);
-    if (device)
-        device->retired = retired;
-    else if (status == GPUSOLVE_OK)
-        status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    const int64_t bytes = gsv_cuda_factor_bytes(&factor->plan, factor->dtype, factor->has_d);
+    gpusolve_status status = data ? GPUSOLVE_OK : make_values(factor, message);
+    gsv_cuda_factor *device = factor->prepared;
+    const int64_t bytes = make_layout(&factor->plan, factor->dtype).start[PARTS];
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&device->memory, bytes, message);
-    if (status == GPUSOLVE_OK)
+    if (status == GPUSOLVE_OK) {
         device->bytes = bytes;
-    if (status == GPUSOLVE_OK) /* branches are copied with the gaps between panels */
-        status = gsv_cuda_check(gsv_cuda_clear(device->memory, (size_t)bytes), "cudaMemset", message);
-    if (status == GPUSOLVE_OK)
         status = copy_plan(factor, device, message);
+    }
     if (status == GPUSOLVE_OK) {
         const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->dtype, &device->form);
         status = gsv_cuda_check(error, "asking what the device can run", message);
     }
     if (status == GPUSOLVE_OK)
         status = reserve_tasks(factor, &device->many, message);
-    if (device)
-        device->plan_ms = gsv_milliseconds() - start;
-    if (status == GPUSOLVE_OK && data)
-        status = fill_values(handle, factor, device, data, cuts, NULL);
-    factor->prepared = device;
-    if (status != GPUSOLVE_OK)
-        gsv_cuda_release(factor);
+    const double placed = gsv_milliseconds();
+    if (status == GPUSOLVE_OK && data && factor->plan.l.n > 0)
+        status = place_nodes(factor, device, message);
+    if (status == GPUSOLVE_OK) {
+        device->plan_ms = placed - start;
+        device->form_ms = gsv_milliseconds() - placed;
+    } else {
+        gsv_cuda_drop(factor);
+    }
     gsv_cuda_leave(previous);
     return status;
 }
@@ -471,27 +503,41 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data, gsv_cuts *cuts) {
     const int previous = gsv_cuda_enter(handle->device);
+    gsv_cuda_factor *device = factor->prepared;
     int touched = 0;
     gpusolve_status status =
         gsv_cuda_synchronize_device("waiting for the solves before a refresh", &handle->message);
-    ((gsv_cuda_factor *)factor->prepared)->plan_ms = 0;
+    device->plan_ms = 0;
     if (status == GPUSOLVE_OK)
-        status = fill_values(handle, factor, factor->prepared, data, cuts, &touched);
+        status = fill_values(handle, factor, device, data, cuts, &touched);
+    const double filled = gsv_milliseconds();
+    if (status == GPUSOLVE_OK && !cuts->at && factor->plan.l.n > 0)
+        status = place_nodes(factor, device, &handle->message);
+    device->form_ms = gsv_milliseconds() - filled;
     factor->unusable = status != GPUSOLVE_OK && (touched || factor->unusable);
     gsv_cuda_leave(previous);
     return status;
 }
 
-void gsv_cuda_release(gpusolve_factor *factor) {
-    gsv_cuda_factor *device = factor->prepared;
-    if (!device)
+static void free_list(int device, gsv_cuda_factor *list) {
+    if (!list)
         return;
-    const int previous = gsv_cuda_enter(factor->device);
-    while (device) {
-        gsv_cuda_factor *retired = device->retired;
-        free_one(device);
-        device = retired;
+    const int previous = gsv_cuda_enter(device);
+    while (list) {
+        gsv_cuda_factor *next = list->next;
+        free_one(list);
+        list = next;
     }
-    factor->prepared = NULL;
     gsv_cuda_leave(previous);
+}
+
+void gsv_cuda_drop(gpusolve_factor *factor) {
+    free_list(factor->device, factor->prepared);
+    factor->prepared = NULL;
+}
+
+void gsv_cuda_release(gpusolve_factor *factor) {
+    gsv_cuda_drop(factor);
+    free_list(factor->device, factor->retired);
+    factor->retired = NULL;
 }

@@ -139,7 +139,7 @@ static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *w
     if (part->prepared) /* solves with the numbers that it had */
         status = gsv_cuda_synchronize_device("waiting for earlier solves", &handle->message);
     else
-        status = gsv_cuda_prepare(handle, part, nullptr, nullptr);
+        status = gsv_cuda_prepare(handle, part, nullptr);
     if (status == GPUSOLVE_OK)
         status = copy_panels(handle, whole, supernodes, part);
     if (status == GPUSOLVE_OK && part->plan.l.n > 0)

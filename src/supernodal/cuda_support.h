@@ -14,10 +14,12 @@
 extern "C" {
 #endif
 
-/* factor->prepared: one allocation on the device, divided, and sometimes another. */
+/* factor->prepared: two allocations on the device, divided. */
 typedef struct gsv_cuda_factor {
-    struct gsv_cuda_factor *retired; /* of earlier plans, kept for graphs that were captured; or NULL */
-    int64_t bytes;                   /* of memory */
+    struct gsv_cuda_factor *next; /* of factor->retired */
+    int64_t bytes;                /* of memory */
+    void *values;                 /* [device] D and the panels */
+    int64_t values_bytes;
     gsv_device_plan plan;
     void *memory;
     gsv_sweep_form form;
@@ -85,14 +87,17 @@ cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_
  * as devices before compute capability 9.0. */
 extern int gsv_cuda_shared_limit, gsv_cuda_streams_allowed;
 
-/* cuda_prepare.c. With data and cuts NULL the values are left to the caller, who calls gsv_cuda_place_nodes when they
- * are there. */
+/* cuda_prepare.c. The values, and the rest. With data NULL gsv_cuda_prepare makes room for the values, too, and the caller
+ * copies them and calls gsv_cuda_place_nodes. */
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
+gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
+                                     const gpusolve_factor_data *data, gsv_cuts *cuts);
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data, gsv_cuts *cuts);
+                                 const gpusolve_factor_data *data);
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data, gsv_cuts *cuts);
 void gsv_cuda_release(gpusolve_factor *factor);
+void gsv_cuda_drop(gpusolve_factor *factor);
 gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message);
 
 /* cuda_upload.c: fill all panels. k [nsuper] [host] says how well-conditioned the triangles are, and which are inverted, as

@@ -146,7 +146,7 @@ static int reserve_panels(const gpusolve_factor *factor, gsv_host_factor *prepar
 }
 
 static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
-                               const gpusolve_factor_data *data, gsv_cuts *cuts) {
+                               const gpusolve_factor_data *data) {
     const gsv_plan *plan = &factor->plan;
     gsv_host_factor *prepared = gsv_calloc(1, sizeof *prepared);
     factor->prepared = prepared;
@@ -157,7 +157,7 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
         if (factor->has_d)
             prepared->d = gsv_malloc((size_t)plan->l.n, real_bytes(factor->dtype));
         if (prepared->start && (prepared->d || !factor->has_d) && !reserve_panels(factor, prepared))
-            status = refresh(handle, factor, data, cuts);
+            status = refresh(handle, factor, data, NULL);
     }
     if (status == GPUSOLVE_OUT_OF_MEMORY)
         gsv_fail(&handle->message, status, "factor: out of host memory");

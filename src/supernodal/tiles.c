@@ -185,7 +185,6 @@ static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_
 /* What follows from the branches at once; false: out of memory. */
 static bool fill_lists(const gsv_plan *plan, gsv_tiles *tiles) {
     place_updates(plan, tiles);
-    place_panels(plan, tiles);
     place_rows(plan, tiles);
     return list_narrow(plan, &tiles->branches, &tiles->tiny, true) &&
            list_narrow(plan, &tiles->branches, &tiles->small, false);
@@ -222,8 +221,10 @@ static gpusolve_status make_sweeps(const gsv_plan *plan, gsv_pool *pool, gsv_mes
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
-    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
+gpusolve_status gsv_tiles_place(gsv_plan *plan, gsv_message *message) {
+    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper];
+    if (plan->tiles)
+        return GPUSOLVE_OK;
     if (rows >= UINT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE, "the supernodes have %lld rows, %lld is the limit",
                         (long long)rows, (long long)UINT32_MAX - 1);
@@ -233,32 +234,51 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *me
     gpusolve_status status = gsv_branches_choose(plan, &tiles->branches, message);
     if (status == GPUSOLVE_OK)
         status = gsv_limbs_choose(plan, tiles->branches.of, &tiles->limbs, message);
-    if (status != GPUSOLVE_OK) {
-        gsv_tiles_free(tiles);
-        return status;
+    if (status == GPUSOLVE_OK) {
+        tiles->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *tiles->panel_ptr);
+        if (tiles->panel_ptr)
+            place_panels(plan, tiles);
+        else
+            status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
-    tiles->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *tiles->panel_ptr);
+    if (status == GPUSOLVE_OK)
+        plan->tiles = tiles;
+    else
+        gsv_tiles_free(tiles);
+    return status;
+}
+
+/* All but what gsv_tiles_place has made. */
+static gpusolve_status fill_tiles(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
+    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
+    gsv_tiles *tiles = plan->tiles;
     tiles->row_place = gsv_malloc((size_t)nsuper, sizeof *tiles->row_place);
     tiles->gather_ptr = gsv_calloc((size_t)rows + 1, sizeof *tiles->gather_ptr);
     tiles->gather = gsv_malloc((size_t)updates, sizeof *tiles->gather);
     tiles->update_place = gsv_malloc((size_t)nsuper, sizeof *tiles->update_place);
-    if (!tiles->panel_ptr || !tiles->update_place || !tiles->row_place || !tiles->gather_ptr ||
-        !tiles->gather || !fill_lists(plan, tiles)) {
-        gsv_tiles_free(tiles);
+    if (!tiles->update_place || !tiles->row_place || !tiles->gather_ptr || !tiles->gather ||
+        !fill_lists(plan, tiles))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
-    }
     invert_updates(plan, pool, tiles);
-    plan->tiles = tiles;
-    status = gsv_branches_fill(plan, tiles->panel_ptr, pool, &tiles->branches, message);
-    if (status == GPUSOLVE_OK)
-        status = make_sweeps(plan, pool, message);
+    const gpusolve_status status = gsv_branches_fill(plan, tiles->panel_ptr, pool, &tiles->branches, message);
+    return status == GPUSOLVE_OK ? make_sweeps(plan, pool, message) : status;
+}
+
+gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
+    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
+    gpusolve_status status = gsv_tiles_place(plan, message);
+    if (status != GPUSOLVE_OK || plan->tiles->is_whole)
+        return status;
+    status = fill_tiles(plan, pool, message);
     if (status != GPUSOLVE_OK) {
+        gsv_tiles_free(plan->tiles);
         plan->tiles = NULL;
-        gsv_tiles_free(tiles);
         return status;
     }
+    gsv_tiles *tiles = plan->tiles;
     const int64_t narrow = tiles->tiny.count + tiles->small.count;
+    tiles->is_whole = 1;
     plan->bytes += (int64_t)sizeof *tiles + 8 * (3 * nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
                    tiles->branches.bytes + tiles->limbs.bytes + tiles->stream.bytes + tiles->many.bytes;
-    return GPUSOLVE_OK;
+    return status;
 }

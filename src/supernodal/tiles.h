@@ -34,6 +34,7 @@ typedef struct gsv_supernode_list {
 } gsv_supernode_list;
 
 struct gsv_tiles {
+    int is_whole; /* 0: gsv_tiles_place has been there, gsv_tiles_create has not */
     int64_t
         *panel_ptr; /* [nsuper + 1] start of each panel, in numbers; wide ones on a multiple of GSV_TILE */
     int64_t
@@ -57,7 +58,10 @@ struct gsv_tiles {
 /* Numbers that a panel takes. */
 int64_t gsv_panel_size(int64_t nr, int64_t nc);
 
-/* Builds plan->tiles. GPUSOLVE_TOO_LARGE: the supernodes have 2^32 - 1 rows or more. */
+/* What a factor's values need: which supernodes are branches and limbs, and where each panel stands. It makes
+ * plan->tiles, with nothing else in it, unless it is there. GPUSOLVE_TOO_LARGE: as below. */
+gpusolve_status gsv_tiles_place(gsv_plan *plan, gsv_message *message);
+/* Builds plan->tiles, or what it lacks. After a failure there is none. GPUSOLVE_TOO_LARGE: the supernodes have 2^32 - 1 rows or more. */
 gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
 void gsv_tiles_free(gsv_tiles *tiles); /* NULL is accepted */
 
