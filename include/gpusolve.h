@@ -281,13 +281,13 @@ typedef struct gpusolve_info {
     double plan_ms;          /* time that planning took */
     double prepare_ms;       /* time that copying and preparing the values took; 0 in a query */
     /* CUDA inverts the diagonal triangles. When the values are known, supernodes whose triangles are too ill-conditioned for it
-     * are split into narrower ones, slices; all fields above are of the factor as it is then. All 0 in a query. */
+     * are split into narrower ones, slices; all fields above are of the factor as it is then. 0 in a query. */
     int64_t split_supernodes;  /* of the given factor, that were split */
     int64_t split_slices;      /* what they have become, counted in `supernodes` */
     int64_t split_levels;      /* levels more for it */
     int64_t split_update_rows; /* update rows more */
     double split_ms;           /* of prepare_ms: until it was known where to split, and planning again */
-    int64_t plans; /* how often the factor was planned: once, and again when values asked for more slices */
+    int64_t plans; /* how often the factor was planned: once, and again when values asked for slices */
 } gpusolve_info;
 
 /*

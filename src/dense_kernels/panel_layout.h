@@ -27,8 +27,7 @@ enum {
     GSV_NARROW_ROWS = 256,     /* rows, */
     GSV_NARROW_ENTRIES = 4096, /* and rows x columns: what four warps read in two or three goes */
     GSV_TINY_COLUMNS = 16,     /* a tiny one at most so many columns, */
-    GSV_TINY_ROWS = 64,        /* and rows: two for each lane */
-    GSV_WELL_CONDITIONED = 32  /* more for a triangle that is inverted, 1, if it is well-conditioned */
+    GSV_TINY_ROWS = 64         /* and rows: two for each lane */
 };
 
 static inline GSV_HOST_DEVICE int gsv_is_narrow(int64_t nr, int64_t nc) {

@@ -57,7 +57,7 @@ static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int3
                          const void *from, gsv_device_dense to) {
     if (wide.many.columns > 0)
         return call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns, &call->work->many,
-                                 call->device->form.stamp, call->stream);
+                                 call->stream);
     return gsv_cuda_sweeps_of(call->factor->dtype, wide)
         ->store(call->factor->plan.l.n, inverse, from, to, wide.each, wide.groups, call->stream);
 }
@@ -221,7 +221,7 @@ static gpusolve_status prepare_workspace(gpusolve_handle *handle, const gpusolve
         return gsv_cuda_workspace_renew(handle, factor, workspace);
     if (capturing) {
         work->captured = 1;
-        gsv_mark_captured(factor);
+        __atomic_store_n(&((gsv_cuda_factor *)factor->prepared)->captured, 1, __ATOMIC_RELAXED);
     }
     return GPUSOLVE_OK;
 }

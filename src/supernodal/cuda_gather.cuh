@@ -66,12 +66,6 @@ template <typename T> __device__ __forceinline__ T *of_group(T *first, int64_t a
     return first + int64_t(blockIdx.y) * apart;
 }
 
-/* Is the factor another by now than the one that a kernel was launched for? It changes between launches alone, so L1
- * may have the answer, of which all blocks would ask one line of L2 otherwise. */
-__device__ __forceinline__ bool is_stale(gsv_stamp stamp) {
-    return stamp.at && *stamp.at != stamp.value;
-}
-
 /* Is it time to stop polling? Every poll counts in n, from 1 on; when somebody loses patience, all do. */
 __device__ __forceinline__ bool gives_up(int n, gsv_stream_state *state) {
     if (n % 1024 == 0 && *static_cast<volatile int *>(&state->broken))

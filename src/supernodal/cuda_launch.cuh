@@ -225,17 +225,11 @@ one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const
     const int64_t most = tiles->branches.upper_columns > tiles->upper_updates ? tiles->branches.upper_columns
                                                                               : tiles->upper_updates;
     *blocks = tiles->branches.count + most / (ONE_THREADS * ONE_EACH) + 1;
-    return {tiles->branches.count,
-            device.upper_column,
-            tiles->branches.upper_columns,
-            static_cast<T *>(vectors.y),
-            static_cast<T *>(vectors.z),
-            static_cast<T *>(vectors.f),
-            static_cast<T *>(vectors.u),
-            tiles->stream.published,
-            tiles->upper_updates,
-            vectors.state,
-            form.stamp};
+    return {tiles->branches.count,         device.upper_column,
+            tiles->branches.upper_columns, static_cast<T *>(vectors.y),
+            static_cast<T *>(vectors.z),   static_cast<T *>(vectors.f),
+            static_cast<T *>(vectors.u),   tiles->stream.published,
+            tiles->upper_updates,          vectors.state};
 }
 
 /* The load and the forward sweep, for b's one right-hand side, or for as many as there are groups. */
@@ -353,7 +347,7 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const 
             load_kernel<T, NR, cut, side>
                 <<<dim3(unsigned(blocks), unsigned(vectors.groups)), BLOCK, 0, stream>>>(
                     n, perm, inverse, from, static_cast<vector_number<T> *>(to),
-                    absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, vectors.state, form.stamp,
+                    absent_fill{static_cast<int4 *>(vectors.z), (fill + 15) / 16}, vectors.state,
                     gsv_side_upper(plan));
             return cudaGetLastError();
         });

@@ -85,7 +85,7 @@ typedef struct gsv_many_functions {
                         int columns, const gsv_many_vectors *vectors, cudaStream_t stream);
     /* Likewise; besides the counters are zero again. */
     cudaError_t (*store)(const gsv_plan *plan, const int32_t *inverse, const void *from, gsv_device_dense to,
-                         int columns, const gsv_many_vectors *vectors, gsv_stamp stamp, cudaStream_t stream);
+                         int columns, const gsv_many_vectors *vectors, cudaStream_t stream);
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);
 } gsv_many_functions;
 

@@ -303,14 +303,14 @@ template <typename Kind> struct many_launcher {
     /* The counters are zero afterwards, not before: a sweep's blocks take their tasks before they wait for what is
      * launched before them. */
     static cudaError_t store(const gsv_plan *plan, const int32_t *inverse, const void *from,
-                             gsv_device_dense to, int columns, const gsv_many_vectors *v, gsv_stamp stamp,
+                             gsv_device_dense to, int columns, const gsv_many_vectors *v,
                              cudaStream_t stream) {
         const int32_t n = plan->l.n;
         return transfer_by(columns, [&](auto width) {
             return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
                 return launch_allowed(many_store_kernel<Kind, width, cut>, blocks, BLOCK, 0, stream, n,
                                       inverse, static_cast<const T *>(from), to, columns, v->counters,
-                                      gsv_many_counters(plan), stamp);
+                                      gsv_many_counters(plan));
             });
         });
     }

@@ -46,8 +46,7 @@ enum {
     BLOCK_BACKWARD_TASKS,
     UPPER_ROWS,
     MANY_TASKS, /* of list 0, and of the others */
-    STAMP = MANY_TASKS + GSV_MANY_LISTS,
-    PERM,
+    PERM = MANY_TASKS + GSV_MANY_LISTS,
     INVERSE,
     PARTS
 };
@@ -116,7 +115,6 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
                 }};
     for (int k = 0; k < GSV_MANY_LISTS; k++)
         l.size[MANY_TASKS + k] = tiles->many.list[k].tasks * (int64_t)sizeof(gsv_many_task);
-    l.size[STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
     if (!complex && tiles->stream.block_columns > 0) {
@@ -147,13 +145,6 @@ static values_layout make_values_layout(const gsv_plan *plan, gpusolve_dtype dty
 
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     return make_layout(plan, dtype).start[PARTS] + make_values_layout(plan, dtype, has_d).bytes;
-}
-
-cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device) {
-    const layout l = make_layout(&factor->plan, factor->dtype);
-    gsv_stamp *stamp = &device->form.stamp;
-    stamp->at = (const int32_t *)((char *)device->memory + l.start[STAMP]);
-    return gsv_cuda_fill((void *)stamp->at, &stamp->value, sizeof stamp->value);
 }
 
 /* --------------------------------------------------------------------------------------------- values --- */
@@ -200,19 +191,20 @@ static gpusolve_status find_cuts_ahead(gpusolve_handle *handle, gpusolve_factor 
     return status;
 }
 
-/* What follows from the triangles, which are all inverted. */
-static gpusolve_status place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, gsv_message *message) {
+/* What follows from the triangles, which are all inverted. well: [nsuper], as is */
+static gpusolve_status place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, uint8_t *well,
+                                   gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
-    int32_t *parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *parts);
-    if (!parts)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int wide = !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s));
-        parts[s] = wide && device->k[s] <= GSV_WELL_LIMIT ? 1 + GSV_WELL_CONDITIONED : 1;
-    }
-    const gpusolve_status status = gsv_cuda_place_nodes(factor, device, parts, message);
-    gsv_free(parts);
-    return status;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        well[s] = !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)) && device->k[s] <= GSV_WELL_LIMIT;
+    return gsv_cuda_place_nodes(factor, device, well, message);
+}
+
+static uint8_t *new_well(const gpusolve_factor *factor, gsv_message *message) {
+    uint8_t *well = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *well);
+    if (!well)
+        gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    return well;
 }
 
 /* All panels and D, as gsv_cuda_upload says. Memory is asked for before the first number changes. */
@@ -272,8 +264,8 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     const int64_t panels = plan->tiles->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(factor->dtype);
     char *base = device->memory;
     int32_t *inverse = invert(plan);
-    device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
-    if (!device->parts || (plan->l.perm && !inverse)) {
+    device->well = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->well);
+    if (!device->well || (plan->l.perm && !inverse)) {
         gsv_free(inverse);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
@@ -369,7 +361,7 @@ static void free_one(gsv_cuda_factor *device) {
     gsv_cuda_free(device->memory);
     gsv_cuda_free(device->values);
     gsv_upload_plan_free(device->upload);
-    gsv_free(device->parts);
+    gsv_free(device->well);
     gsv_free(device->k);
     gsv_free(device);
 }
@@ -389,7 +381,7 @@ gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message) {
 static gpusolve_status retire(gpusolve_factor *factor, gsv_message *message) {
     gsv_cuda_factor *old = factor->prepared;
     gpusolve_status status = GPUSOLVE_OK;
-    if (old && factor->captured) {
+    if (old && old->captured) {
         status = gsv_cuda_expire(factor, message);
         old->next = factor->retired;
         factor->retired = old;
@@ -488,8 +480,10 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     if (status == GPUSOLVE_OK)
         status = reserve_tasks(factor, &device->many, message);
     const double placed = gsv_milliseconds();
+    uint8_t *well = status == GPUSOLVE_OK && data ? new_well(factor, message) : NULL;
     if (status == GPUSOLVE_OK && data && factor->plan.l.n > 0)
-        status = place_nodes(factor, device, message);
+        status = well ? place_nodes(factor, device, well, message) : GPUSOLVE_OUT_OF_MEMORY;
+    gsv_free(well);
     if (status == GPUSOLVE_OK) {
         device->plan_ms = placed - start;
         device->form_ms = gsv_milliseconds() - placed;
@@ -507,14 +501,19 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
     int touched = 0;
     gpusolve_status status =
         gsv_cuda_synchronize_device("waiting for the solves before a refresh", &handle->message);
+    uint8_t *well =
+        status == GPUSOLVE_OK ? new_well(factor, &handle->message) : NULL; /* before a number changes */
+    if (status == GPUSOLVE_OK && !well)
+        status = GPUSOLVE_OUT_OF_MEMORY;
     device->plan_ms = 0;
     if (status == GPUSOLVE_OK)
         status = fill_values(handle, factor, device, data, cuts, &touched);
     const double filled = gsv_milliseconds();
     if (status == GPUSOLVE_OK && !cuts->at && factor->plan.l.n > 0)
-        status = place_nodes(factor, device, &handle->message);
+        status = place_nodes(factor, device, well, &handle->message);
     device->form_ms = gsv_milliseconds() - filled;
     factor->unusable = status != GPUSOLVE_OK && (touched || factor->unusable);
+    gsv_free(well);
     gsv_cuda_leave(previous);
     return status;
 }
@@ -531,13 +530,17 @@ static void free_list(int device, gsv_cuda_factor *list) {
     gsv_cuda_leave(previous);
 }
 
+/* What graphs have that were captured with it stays. */
 void gsv_cuda_drop(gpusolve_factor *factor) {
-    free_list(factor->device, factor->prepared);
-    factor->prepared = NULL;
+    const int previous = gsv_cuda_enter(factor->device);
+    gsv_message ignored;
+    retire(factor, &ignored);
+    gsv_cuda_leave(previous);
 }
 
 void gsv_cuda_release(gpusolve_factor *factor) {
-    gsv_cuda_drop(factor);
+    free_list(factor->device, factor->prepared);
+    factor->prepared = NULL;
     free_list(factor->device, factor->retired);
     factor->retired = NULL;
 }

@@ -17,6 +17,7 @@ extern "C" {
 /* factor->prepared: two allocations on the device, divided. */
 typedef struct gsv_cuda_factor {
     struct gsv_cuda_factor *next; /* of factor->retired */
+    int captured;                 /* some graph has a solve with it; several solves may set it at once */
     int64_t bytes;                /* of memory */
     void *values;                 /* [device] D and the panels */
     int64_t values_bytes;
@@ -24,10 +25,9 @@ typedef struct gsv_cuda_factor {
     void *memory;
     gsv_sweep_form form;
     gsv_device_many many;
-    int32_t
-        *parts; /* [nsuper] what came of each triangle's inversion: 1, or more if it is well-conditioned */
-    float *k;   /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
-    int placed; /* the nodes on the device say so */
+    uint8_t *well; /* [nsuper] of a wide panel: k <= GSV_WELL_LIMIT */
+    float *k;      /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
+    int placed;    /* the nodes on the device say so */
     gsv_upload_plan *upload;            /* made by the first upload */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
@@ -75,12 +75,9 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
 const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
 
-/* cuda_nodes.c. How the triangles are inverted, parts [nsuper] [host] as in gsv_wide_panel, is known: tell the
- * nodes, the branches and the form. */
-gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const int32_t *parts,
+/* cuda_nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the form. */
+gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,
                                      gsv_message *message);
-/* cuda_prepare.c. device->form.stamp.value to the device. */
-cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device);
 /* cuda_prepare.c. Which ways through the tree the current device has for a plan. */
 cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form);
 /* Variables for the sake of tests. A block may have no more bytes of shared memory than that; 0: the device has no streams,

@@ -12,13 +12,12 @@
 namespace gsv {
 
 /* to(i, c) = from(perm[i], c), zero from from.columns on. For one right-hand side a block has rows of the
- * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm. Who is stale loads
- * NaNs. Fills what the sweeps want ABSENT (published.cuh), but for what the branches' forward kernel fills. */
+ * vector, for more rows of the user's: whole rows can be written anywhere. inverse: of perm.
+ * Fills what the sweeps want ABSENT (published.cuh), but for what the branches' forward kernel fills. */
 template <typename N, int NR, int CUT, bool SIDE>
 __global__ void __launch_bounds__(BLOCK)
     load_kernel(int32_t n, const int32_t *perm, const int32_t *inverse, gsv_device_dense from,
-                vector_number<N> *to, absent_fill fill, gsv_stream_state *state, gsv_stamp stamp,
-                int64_t side_upper) {
+                vector_number<N> *to, absent_fill fill, gsv_stream_state *state, int64_t side_upper) {
     typedef panel_number<N> P;
     typedef vector_number<N> T;
     typedef gsv::transfer<T, NR, CUT> transfer;
@@ -49,10 +48,9 @@ __global__ void __launch_bounds__(BLOCK)
     int32_t row[transfer::RUNS];
     transfer::list_rows(n, inverse, first, row);
     fill.write_block(); /* while the values are on their way */
-    const bool stale = is_stale(stamp);
 #pragma unroll
     for (int k = 0; k < transfer::EACH; k++)
-        tile[own.tile + k * own.tile_step] = stale ? not_a_number<T>() : number_as<T>(value[k]);
+        tile[own.tile + k * own.tile_step] = number_as<T>(value[k]);
     __syncthreads(); /* the tile is complete */
 #pragma unroll
     for (int k = 0; k < transfer::RUNS; k++)

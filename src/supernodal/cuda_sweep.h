@@ -67,12 +67,6 @@ typedef struct gsv_device_plan {
     int64_t side_vector, side_upper, one_vector, one_upper;
 } gsv_device_plan;
 
-/* What a launch was made for: if *at [device] is another value by now, it is older than a refresh. */
-typedef struct gsv_stamp {
-    const int32_t *at; /* NULL: nothing ever changes */
-    int32_t value;
-} gsv_stamp;
-
 /*
  * Which ways through the tree a factor can take. It follows from the device, from the plan, and from the factor's numbers:
  * `changes` counts how often a refresh changed it.
@@ -86,8 +80,6 @@ typedef struct gsv_sweep_form {
     /* Blocks of the streams' kernels, forward and backward, that the device runs at a time, for each class; 0: none. All
      * are 0 where the device has no streams, and for workspaces of handles with same_bits. */
     int stream_blocks[GSV_CLASSES][2];
-    /* another when the factor is: what was captured before loads NaNs, or, of tasks (cuda_many.h), stores them */
-    gsv_stamp stamp;
     int64_t changes;
 } gsv_sweep_form;
 

@@ -46,7 +46,6 @@ struct gpusolve_factor {
     gsv_plan plan;
     int64_t plans; /* how often it was planned: workspaces and selections are of one plan */
     gsv_split_report split;
-    int captured; /* some graph has a solve with it; set with gsv_mark_captured() */
     /* the executor's: values (and index maps) where the backend wants them; NULL: a refresh has lost them */
     void *prepared;
     void *retired;      /* the executor's: what graphs read that were captured with earlier plans */
@@ -55,11 +54,6 @@ struct gpusolve_factor {
     double check_ms; /* of the last preparation: its data's pattern, and numbers unless the executor does */
     uint64_t refreshes; /* how often the values have changed */
 };
-
-/* Several solves may do so at once. */
-static inline void gsv_mark_captured(const gpusolve_factor *factor) {
-    __atomic_store_n((int *)&factor->captured, 1, __ATOMIC_RELAXED);
-}
 
 struct gpusolve_workspace {
     const struct gsv_executor *executor;

@@ -251,7 +251,7 @@ static void fill_info(const gpusolve_handle *handle, const gsv_plan *plan, gpuso
     info->prepare_ms = 0;
     info->split_supernodes = info->split_slices = info->split_levels = info->split_update_rows = 0;
     info->split_ms = 0;
-    info->plans = 0;
+    info->plans = 1;
 }
 
 gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data, int64_t max_nrhs,

@@ -248,9 +248,11 @@ static void choose_limbs(int kind) {
 /* So that a block has several limbs, one after the other. */
 static void use_few_blocks(gsv_sweep_form *form) {
     for (int k = 0; k < GSV_CLASSES; k++)
-        for (int backward = 0; backward < 2; backward++)
-            if (form->stream_blocks[k][backward] > 3)
-                form->stream_blocks[k][backward] = 3;
+        for (int backward = 0; backward < 2; backward++) {
+            const int few = k == 0 ? GSV_ONES : 3; /* with fewer there is no stream for one column */
+            if (form->stream_blocks[k][backward] > few)
+                form->stream_blocks[k][backward] = few;
+        }
     form->changes++; /* not as the graphs have it */
 }
 
