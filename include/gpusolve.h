@@ -11,11 +11,10 @@
  *
  * CHOLMOD's users include gpusolve_cholmod.h, which turns a cholmod_factor into the arrays described here.
  *
- * Conventions. Every function that can fail returns a gpusolve_status; the handle keeps a sentence that names
- * the argument or field at fault (gpusolve_last_error). Arguments are checked in the order of declaration; a
- * call that fails changes nothing and leaks nothing, unless its comment says otherwise. The library never
- * prints, exits or aborts. Destroy functions accept NULL. [in] [out] [host] [device] tag each pointer. Sizes
- * are in elements unless "bytes" is said.
+ * Conventions. A function that can fail returns a gpusolve_status; the handle keeps a sentence that names the argument or field
+ * at fault (gpusolve_last_error). Arguments are checked in the order of declaration. A call that fails changes nothing and leaks
+ * nothing, unless its comment says otherwise. The library never prints, exits or aborts. Destroy functions accept NULL.
+ * [in] [out] [host] [device] tag each pointer. Sizes are in elements unless "bytes" is said.
  */
 #ifndef GPUSOLVE_H
 #define GPUSOLVE_H
@@ -91,8 +90,7 @@ typedef enum gpusolve_backend {
 
 typedef enum gpusolve_order { GPUSOLVE_COL_MAJOR = 0, GPUSOLVE_ROW_MAJOR = 1 } gpusolve_order;
 
-/* The nine systems, with the values of CHOLMOD's macros. L' is the conjugate transpose; D is the identity for
- * L L'. */
+/* The nine systems, with the values of CHOLMOD's macros. L' is the conjugate transpose. D is the identity for L L'. */
 typedef enum gpusolve_system {
     GPUSOLVE_A = 0,    /* A x = b                */
     GPUSOLVE_LDLt = 1, /* L D L' x = b           */
@@ -120,37 +118,34 @@ typedef struct gpusolve_options {
                                * for each processor. They start with the first call that is worth them */
     void *stream;  /* cudaStream_t that solves are ordered on; NULL: the default stream (default) */
     int same_bits; /* CUDA, workspaces that this handle makes: not 0: a column's bits do not depend on how many
-                    * columns are solved at a time (gpusolve_solve says what they cost); 0 (default) */
+                    * columns are solved at a time (gpusolve_solve says what that costs); 0 (default) */
 } gpusolve_options;
 
 #define GPUSOLVE_OPTIONS_INIT \
     { sizeof(gpusolve_options), GPUSOLVE_BACKEND_AUTO, -1, 0, NULL, 0 }
 
 /*
- * Create a handle. A handle serves one thread at a time; it is cheap, so have one for each thread. On the
- * host backend it starts its threads when first they are needed; between calls they sleep.
+ * Create a handle. A handle serves one thread at a time. It is cheap, so have one for each thread. On the host backend it starts
+ * its threads when they are first needed; between calls they sleep.
  *   handle   [out, host] the new handle; NULL on failure
  *   options  [in, host]  NULL for the defaults
  * GPUSOLVE_NO_DEVICE: backend CUDA was asked for and there is no usable device or no CUDA in this build.
  * Without a handle there is no last error: the status says it all.
- * GPUSOLVE_BUSY: any call that finds another thread inside a call with the same handle returns this and does
- * nothing else; the last error is not changed. In a forked child a handle stays busy if another thread was inside
- * a call with it at the time of the fork. gpusolve_destroy and the functions that return no status do not check.
+ * GPUSOLVE_BUSY: a call that finds another thread inside a call with the same handle returns this and does nothing else; the
+ * last error is not changed. In a forked child a handle stays busy if another thread was inside a call with it at the fork.
+ * Functions that return no status do not check.
  */
 GPUSOLVE_API gpusolve_status gpusolve_create(gpusolve_handle **handle, const gpusolve_options *options);
 
-/* Waits for the handle's stream (CUDA), then frees the handle and its own workspaces. NULL is accepted. */
+/* Waits for the handle's stream (CUDA), then frees the handle and its own workspaces. No other thread may be inside a call with
+ * the handle: nothing checks that. */
 GPUSOLVE_API void gpusolve_destroy(gpusolve_handle *handle);
 
-/* The sentence of the last failed call with this handle, "" if none failed. Valid until the next call with
- * it. */
+/* The sentence of the last failed call with this handle, "" if none failed. Valid until the next call with it. */
 GPUSOLVE_API const char *gpusolve_last_error(const gpusolve_handle *handle);
 
-/*
- * For adapters that turn another library's objects into gpusolve's: make text (copied, 255 characters at
- * most; NULL: the status's own message) the handle's last error and return status. GPUSOLVE_OK leaves the
- * last error alone.
- */
+/* For adapters that turn another library's objects into gpusolve's: make text (copied, 255 characters at most; NULL: the
+ * status's own message) the handle's last error and return status. GPUSOLVE_OK leaves the last error alone. */
 GPUSOLVE_API gpusolve_status gpusolve_report(gpusolve_handle *handle, gpusolve_status status,
                                              const char *text);
 
@@ -160,8 +155,8 @@ GPUSOLVE_API gpusolve_backend gpusolve_get_backend(const gpusolve_handle *handle
 /* "NVIDIA H200", or the host's thread count in words: "host, 16 threads". Valid as long as the handle. */
 GPUSOLVE_API const char *gpusolve_get_device_name(const gpusolve_handle *handle);
 
-/* Order later calls on this cudaStream_t. The caller orders the old stream's work before the new one's where
- * a workspace is shared between them. No effect on the host backend. */
+/* Order later calls on this cudaStream_t. Where a workspace is shared between the old stream and the new one, the caller orders
+ * the old one's work first. No effect on the host backend. */
 GPUSOLVE_API gpusolve_status gpusolve_set_stream(gpusolve_handle *handle, void *stream);
 
 /* --------------------------------------------------------------------------------------------- factor --- */
@@ -176,11 +171,10 @@ typedef enum gpusolve_factor_kind {
  * A factor as plain arrays, all borrowed and [in, host], read during the call they are passed to and not
  * afterwards. The layout is CHOLMOD's. Index arrays have the type itype; zero-based; L is in permuted order.
  *
- * Supernodal: supernode k holds columns super[k] .. super[k+1]-1; nc of them. Its row indices are s[pi[k]] ..
- * s[pi[k+1]-1], nr of them, strictly ascending, the first nc being its own columns. Its panel is nr x nc,
- * column-major with leading dimension nr, at x + px[k]; what stands above the diagonal is never read. The
- * rows below a supernode's own columns are contained in the rows of its parent (the supernode that holds the
- * first of them), as in every Cholesky factor.
+ * Supernodal: supernode k holds the nc columns super[k] .. super[k+1]-1. Its nr row indices are s[pi[k]] .. s[pi[k+1]-1],
+ * strictly ascending; the first nc are its own columns. Its panel is nr x nc, column-major with leading dimension nr, at
+ * x + px[k]; what stands above the diagonal is never read. The rows below a supernode's own columns are among the rows of its
+ * parent (the supernode that holds the first of them), as in every Cholesky factor.
  *
  * Simplicial: column j's row indices are i[p[j]] .. i[p[j]+nz[j]-1], strictly ascending, the first being j
  * itself (nz == NULL: nz[j] = p[j+1]-p[j]), with values at the same places of x.
@@ -219,14 +213,13 @@ typedef struct gpusolve_factor_data {
 /* clang-format on */
 
 /*
- * Import a factor: validate everything, plan, copy the values to where the handle's backend wants them, and
- * prepare them. Blocks until the factor is ready. The caller's arrays are not needed afterwards and are never
- * written.
+ * Import a factor: validate everything, plan, copy the values to where the handle's backend wants them, and prepare them. Blocks
+ * until the factor is ready. The caller's arrays are never written, and are not needed afterwards.
  *   handle  [in, host]
  *   data    [in, host]
  *   factor  [out, host] the new factor; NULL on failure
- * Immutable once created: any number of threads, each with a handle of the same backend and device, may solve
- * with it at once. A simplicial factor is turned into supernodes.
+ * Immutable once created: any number of threads, each with a handle of the same backend and device, may solve with it at once. A
+ * simplicial factor is turned into supernodes.
  *
  * GPUSOLVE_SINGULAR: a diagonal entry is zero; or, of L L', so small that its reciprocal, or a number of its column divided
  * by it, overflows (a reciprocal: below 5.6e-309, in single precision 2.9e-39). D of L D L' may be as small as numbers are.
@@ -237,32 +230,34 @@ typedef struct gpusolve_factor_data {
  * factorisation, say) would take as much memory and time as a complete one: if the entries become more than 4 times those
  * that were given, GPUSOLVE_INVALID_FACTOR, before more of them are counted or stored, unless data->allow_fill is 1.
  *
- * data->in_place = 1, for a host whose memory is too short for a second copy of L: the host backend copies no
- * values and reads x where it is, in every solve, with the same bits. x must stay, unchanged, until the
- * factor is destroyed or refreshed; all other arrays are copied. Solves take two to three times as long with
- * one column and up to one and a half times with 32 (bench/README.md). Only for supernodal factors without z:
- * GPUSOLVE_NOT_SUPPORTED. No effect on CUDA.
+ * data->in_place = 1, for a host whose memory is too short for a second copy of L: the host backend copies no values and reads x
+ * where it is, in every solve, with the same bits. x must stay, unchanged, until the factor is destroyed or refreshed; all other
+ * arrays are copied. Solves take two to three times as long with one column and up to one and a half times with 32
+ * (bench/README.md). Only for supernodal factors without z: GPUSOLVE_NOT_SUPPORTED. No effect on CUDA.
+ *
+ * GPUSOLVE_NOT_SUPPORTED (CUDA): a block of threads needs more shared memory for this factor than the device has: 100 KB are
+ * enough for nearly all factors, 180 KB for every one.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
                                                     gpusolve_factor **factor);
 
 /*
- * Take new values on the old pattern: the plan and the memory stay. Blocks. Must not run while another thread
- * solves with the factor; on CUDA it waits for the device first. After any failure the factor is as before, but
- * on CUDA after a fault of the device, or out of memory while supernodes are split: then it may be unusable, and
- * solves say so. data->in_place is as when the factor was created; with 1 the
- * factor reads data->x from now on, which may be the old array with new numbers, written while nobody solved.
+ * Take new values on the old pattern: the plan and the memory stay. Blocks. Must not run while another thread solves with the
+ * factor; on CUDA it waits for the device first. After any failure the factor is as before, but on CUDA after a fault of the
+ * device, or out of memory while supernodes are split: then it may be unusable, and solves say so. data->in_place is as when the
+ * factor was created; with 1 the factor reads data->x from now on, which may be the old array with new numbers, written while
+ * nobody solved.
  *
- * CUDA: where new triangles are so ill-conditioned that more supernodes must be split (gpusolve_info.plans), the factor
- * is planned again, and each workspace lays itself out anew in its next call, which must not be inside a capture
- * (GPUSOLVE_INVALID_ARGUMENT). Supernodes are never joined again, and are split the finer the more often this has
- * happened. A graph with solves that was captured before solves with the new values; but after the factor
- * was planned again it stores NaN: capture it again. The memory that it uses is kept until factor and workspace are destroyed.
+ * CUDA: where new triangles are so ill-conditioned that more supernodes must be split (gpusolve_info.plans), the factor is planned
+ * again. Each workspace then lays itself out anew in its next call, which must not be inside a capture (GPUSOLVE_INVALID_ARGUMENT).
+ * Supernodes are never joined again, and are split the finer the more often this has happened. A graph that was captured before
+ * solves with the new values. After the factor was planned again it stores NaN: capture it again. The memory that it uses is kept
+ * until factor and workspace are destroyed.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                                      const gpusolve_factor_data *data);
 
-/* Free the factor. The caller has waited for the solves that use it. NULL is accepted. */
+/* Free the factor. The caller has waited for the solves that use it. */
 GPUSOLVE_API void gpusolve_factor_destroy(gpusolve_factor *factor);
 
 typedef struct gpusolve_info {
@@ -270,39 +265,34 @@ typedef struct gpusolve_info {
     gpusolve_backend backend;
     gpusolve_dtype dtype;
     int64_t n;
-    int64_t nnz_l;        /* numbers in the stored lower trapezoids of L, explicit zeros of relaxed supernodes
-                             included */
+    int64_t
+        nnz_l; /* numbers in the stored lower trapezoids of L, with the explicit zeros of relaxed supernodes */
     int64_t stored_bytes; /* nnz_l in bytes: what one sweep must read at least */
     int64_t supernodes;
     int64_t levels; /* height of the supernodal elimination tree, 1 for a diagonal matrix, 0 for n = 0 */
     int64_t widest_supernode; /* columns */
     int64_t update_rows;      /* rows below the diagonal blocks, all supernodes together */
-    int64_t factor_bytes;    /* memory of the factor on the backend: device bytes for CUDA, host bytes for the
-                                host. A query knows no values, and so not what splitting changes */
-    int64_t prepare_bytes;   /* more memory on the backend that gpusolve_factor_create and _refresh want while
-                                they run: on CUDA buffers for the values under way, which the handle
-                                keeps if they are no more than 64 MB */
+    int64_t factor_bytes;    /* of the factor, on the backend. A query knows no values, and so not what splitting changes */
+    int64_t prepare_bytes;   /* more on the backend while gpusolve_factor_create and _refresh run: on CUDA buffers for
+                                the values under way, which the handle keeps if they are no more than 64 MB */
     int64_t plan_bytes;      /* host memory of the plan */
-    int64_t workspace_bytes; /* memory of one workspace for max_nrhs columns, on the backend */
+    int64_t workspace_bytes; /* memory of one workspace of this handle for max_nrhs columns, on the backend */
     int64_t max_nrhs;        /* the columns that workspace_bytes is for */
     double plan_ms;          /* time that planning took */
     double prepare_ms;       /* time that copying and preparing the values took; 0 in a query */
-    /* CUDA inverts the diagonal triangles. Supernodes whose triangles are too ill-conditioned for that are split into
-     * narrower ones, slices, when the values are known; all fields above are of the factor as it is then. All 0 in
-     * a query. */
+    /* CUDA inverts the diagonal triangles. When the values are known, supernodes whose triangles are too ill-conditioned for it
+     * are split into narrower ones, slices; all fields above are of the factor as it is then. 0 in a query. */
     int64_t split_supernodes;  /* of the given factor, that were split */
     int64_t split_slices;      /* what they have become, counted in `supernodes` */
     int64_t split_levels;      /* levels more for it */
     int64_t split_update_rows; /* update rows more */
     double split_ms;           /* of prepare_ms: until it was known where to split, and planning again */
-    int64_t
-        plans; /* how often the factor was planned: once, and once more when values asked for more slices */
+    int64_t plans; /* how often the factor was planned: once, and again when values asked for slices */
 } gpusolve_info;
 
 /*
  * What a factor would need, before anything is allocated on the backend: plans, fills info, forgets the plan.
- *   max_nrhs  the workspace's columns, >= 0
- *   info      [in: size; out: the rest]
+ *   max_nrhs  the workspace's columns, >= 0;  info  [in: size; out: the rest]
  */
 GPUSOLVE_API gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data,
                                             int64_t max_nrhs, gpusolve_info *info);
@@ -328,8 +318,7 @@ typedef struct gpusolve_tier {
 
 enum { GPUSOLVE_MAX_TIERS = 8 };
 
-/* What one solve of A x = b should cost. Bytes, flops and hops follow from the pattern; times are a model's.
- */
+/* What one solve of A x = b should cost. Bytes, flops and hops follow from the pattern; times are a model's. */
 typedef struct gpusolve_cost {
     size_t size;          /* sizeof(gpusolve_cost), set by the caller */
     int64_t nrhs;         /* right-hand sides that it is for */
@@ -342,9 +331,8 @@ typedef struct gpusolve_cost {
     double bytes_per_s, flops_per_s, hop_us; /* of the machine that the times are for; 0: not in the model */
     double wall_us; /* max(bytes / bytes_per_s, flops / flops_per_s): less is possible from a cache alone */
     /* The wall at least. CUDA: from what solves have taken on an H200, mostly within 15 %, at most some 35 % off;
-     * complex numbers in single precision, and factors that go level by level: the wall with the vectors'
-     * bytes, and the hops. Host: a model of as many of its threads as
-     * make the solve faster. */
+     * complex numbers in single precision, and factors that go level by level: the wall with the vectors' bytes, and
+     * the hops. Host: a model of as many of its threads as make the solve faster. */
     double predicted_us;
     int tiers;
     gpusolve_tier tier[GPUSOLVE_MAX_TIERS]; /* they make up the factor */
@@ -363,10 +351,10 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const
 
 /* ---------------------------------------------------------------------------------------------- solve --- */
 
-/* A dense block of right-hand sides or solutions: entry (i, j) is values[i + j ld] (column-major) or
- * values[i ld + j] (row-major). [host] or, with the CUDA backend, [host or device]: which of the two is
- * detected. values is a multiple of the size of a real number (of a part, if complex); in device memory, with a complex
- * factor, of the size of a complex number. Memory of another device than the handle's is refused. */
+/* A dense block of right-hand sides or solutions: entry (i, j) is values[i + j ld] (column-major) or values[i ld + j]
+ * (row-major). [host] or, with the CUDA backend, [host or device], which is detected. values is a multiple of the size of a real
+ * number (of a part, if complex); in device memory, with a complex factor, of a complex number. Memory of another device than
+ * the handle's is refused. */
 typedef struct gpusolve_dense {
     gpusolve_dtype dtype;
     gpusolve_order order;
@@ -378,21 +366,20 @@ typedef struct gpusolve_dense {
 
 /*
  * A workspace holds all that a solve writes: one for each solve that is under way at the same time.
- *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs. On CUDA a workspace for
- *              more than 32 has room for the next multiple of 64, and for 256 at most: wider blocks
- *              are taken 256 at a time, and a workspace in single precision for more than one column is
- *              as large as in double precision
+ *   max_nrhs   >= 1; more columns than that are solved in blocks of max_nrhs. On CUDA a workspace for more than 32 has room
+ *              for the next multiple of 64, and for 256 at most: wider blocks are taken 256 at a time. A workspace in single
+ *              precision for more than one column is as large there as in double precision
  *   workspace  [out, host] NULL on failure
- * It serves the factor it was made for and no other (GPUSOLVE_INVALID_ARGUMENT); destroy it before or after
- * the factor, once the solves that use it are done.
+ * It serves the factor it was made for and no other (GPUSOLVE_INVALID_ARGUMENT); destroy it before or after the factor, once the
+ * solves that use it are done.
  */
 GPUSOLVE_API gpusolve_status gpusolve_workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                        int64_t max_nrhs, gpusolve_workspace **workspace);
 GPUSOLVE_API void gpusolve_workspace_destroy(gpusolve_workspace *workspace);
 
 /*
- * Has one of the solves with this workspace that have run given up? Says so once. Does not synchronise: ask
- * after the stream, or the graph, has.
+ * Has one of the solves with this workspace that have run given up? Says so once. Does not synchronise: ask after the stream, or
+ * the graph, has.
  *   handle     [in] of the workspace's backend and device
  *   workspace  [in] or NULL: all that the handle has of its own
  * GPUSOLVE_TIMED_OUT: yes, see gpusolve_solve; the host backend never does.
@@ -403,47 +390,42 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  * Solve one of the nine systems: x = system \ b.
  *   handle     [in] of the factor's backend and device
  *   factor     [in]
- *   workspace  [in] made for this factor, or NULL: the handle's own, for up to 32 columns at a time,
- *              which the first call with this factor creates (later calls allocate nothing unless
- *              nrhs has grown)
+ *   workspace  [in] made for this factor, or NULL: the handle's own, for up to 32 columns at a time, which the first call with
+ *              this factor creates (later calls allocate nothing unless nrhs has grown)
  *   system     which system
- *   b          [in] n x nrhs, the factor's dtype, or complex of its precision if the factor is real; nrhs = 0 is a
- *              quick return
+ *   b          [in] n x nrhs, the factor's dtype, or complex of its precision if the factor is real; nrhs may be 0
  *   x          [out] n x nrhs, b's dtype; may be b itself (same values, order and ld), else must not share a byte
  *              with it. Columns or rows of one in the padding of the other are fine
  *
- * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA there are up to six
- * sets of bits, for the sake of speed, by how many columns are solved at a time: as many as the workspace is for (if they
- * are not more than 32, rounded up to 1, 8, 16 or 32; also to 4, where 2 to 4 have no order of their own), and in the end
- * those that are left.
- *   1  one column; 2, 3, 4 or 8 at most of a small factor, by its size, if the workspace is for more than one and these are
- *      all: they are solved side by side; and what is in no other set
- *   2  2 to 8 real columns, unless the factor is tiny; 9 to 64 of a small one
+ * Every column gets the same bits whatever its neighbours are and however often it is solved. On CUDA its bits depend, besides
+ * the factor and the kind of device, on how many columns are solved at a time: as many as the workspace is for, and in the end
+ * those that are left:
+ *   1  one column; 2 complex ones, in single precision up to 3; 2, 3, 4 or 8 at most of a small factor, by its size, if the
+ *      workspace is for more than one and these are all
+ *   2  2 to 8 real columns; 9 to 64 of a small factor
  *   3  9 to 16 real columns of others
- *   4  17 to 32 of others; complex ones from 3 (in single precision 5) to 32, in a workspace for as many
+ *   4  17 to 32 of others; complex ones from 3 (in single precision 4) to 32, in a workspace for as many
  *   5  33 to 64 of others in a workspace for more than 32, and all in one for no more than 64
  *   6  more than 64 in a workspace for more than 64
- * In all but the first the sums in single precision are in double precision. In a workspace of a handle with
- * options.same_bits all columns have the first: 2 to 32 may take up to twice as long then (in single precision, and complex
- * ones, up to five times), and more than 32 four times and longer.
+ *   7  any number, in a workspace of a handle with options.same_bits
+ * On devices before compute capability 9.0 the third set, for complex columns the fourth, is that of 1 to 16 columns. In all
+ * but the first the sums in single precision are in double precision. With options.same_bits one column takes as long as 16
+ * do, and of more than 64 columns 64 are solved at a time.
  *
- * A real factor takes complex columns as real ones, two for each: the real parts and the imaginary parts. On CUDA, blocks in
- * host memory of which one is column-major are solved two real columns at a time, which takes longer.
+ * A real factor takes a complex column as two real ones, the real and the imaginary parts. On CUDA, blocks in host memory of which
+ * one is column-major are solved two real columns at a time, which takes longer.
  *
  * A NaN or an infinity in a column of b makes NaNs in that column of x alone; on CUDA also in rows that
  * substitution would not reach, for products with blocks of numbers take their zeros along.
  *
- * CUDA: with b and x in device memory (both) the call is asynchronous on the handle's stream, allocates
- * nothing, copies nothing to or from the host, and can be captured into a CUDA graph (with a workspace of its
- * own). With b or x in host memory the operands are staged through the workspace and the call returns when x
- * is there. Host: the call returns when x is there.
- * GPUSOLVE_TYPE_MISMATCH: dtype of b does not go with the factor's (a real b with a complex factor, say), or dtype of x is
- * not b's.
- * GPUSOLVE_TIMED_OUT (CUDA): on the device every wait of one thread block for another ends, after about two
- * seconds at the latest, with NaNs in x. A call that returns when x is there reports it itself. Of an
- * asynchronous call the next one with this workspace that can know reports it (a solve, which has then not
- * been run; gpusolve_refine; gpusolve_workspace_check); so of a graph. Afterwards the workspace is as good
- * as new.
+ * CUDA: with b and x in device memory (both) the call is asynchronous on the handle's stream, allocates nothing, copies nothing
+ * to or from the host, and can be captured into a CUDA graph (with a workspace of its own). With b or x in host memory the
+ * operands are staged through the workspace and the call returns when x is there. Host: the call returns when x is there.
+ * GPUSOLVE_TYPE_MISMATCH: b's dtype does not go with the factor's (a real b with a complex factor, say), or x's is not b's.
+ * GPUSOLVE_TIMED_OUT (CUDA): on the device every wait of one thread block for another ends, after about two seconds at the
+ * latest, with NaNs in x. A call that returns when x is there reports it itself. For an asynchronous call, or a graph, the next
+ * call with this workspace that can know reports it (a solve, which has then not been run; gpusolve_refine;
+ * gpusolve_workspace_check). Afterwards the workspace is as good as new.
  */
 GPUSOLVE_API gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                             gpusolve_workspace *workspace, gpusolve_system system,
@@ -453,13 +435,9 @@ GPUSOLVE_API gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpuso
 
 typedef enum gpusolve_format { GPUSOLVE_CSC = 0, GPUSOLVE_CSR = 1 } gpusolve_format;
 
-typedef enum gpusolve_triangle { /* which part of the symmetric (Hermitian) matrix is given */
-                                 GPUSOLVE_FULL = 0, /* all entries */
-                                 GPUSOLVE_LOWER =
-                                     1, /* entries with row >= column count; the others are ignored */
-                                 GPUSOLVE_UPPER =
-                                     2 /* entries with row <= column count; the others are ignored */
-} gpusolve_triangle;
+/* Which entries of the symmetric (Hermitian) matrix count: all, those with row >= column, those with row <= column. Others that
+ * are given are ignored. */
+typedef enum gpusolve_triangle { GPUSOLVE_FULL, GPUSOLVE_LOWER, GPUSOLVE_UPPER } gpusolve_triangle;
 
 /* A sparse symmetric (Hermitian) matrix as borrowed host arrays, read during gpusolve_matrix_create alone. */
 typedef struct gpusolve_matrix_data {
@@ -476,7 +454,8 @@ typedef struct gpusolve_matrix_data {
     const void *z;     /* NULL, or imaginary parts */
 } gpusolve_matrix_data;
 
-/* Copy A to the handle's backend, all entries, by rows. Validates indices and values. */
+/* Copy A to the handle's backend, all entries, by rows. Validates indices and values. How long index and x are is not given, so
+ * nothing checks that ptr and nz stay inside them. */
 GPUSOLVE_API gpusolve_status gpusolve_matrix_create(gpusolve_handle *handle, const gpusolve_matrix_data *data,
                                                     gpusolve_matrix **matrix);
 GPUSOLVE_API void gpusolve_matrix_destroy(gpusolve_matrix *matrix);
@@ -497,8 +476,7 @@ typedef struct gpusolve_refine_options {
  * Iterative refinement in the factor's precision: until done, r = b - A x, x = x + A \ r, column by column.
  * The backward error of a column is norm(b - A x, inf) / (norm(A, inf) norm(x, inf) + norm(b, inf)); it never
  * grows: a correction that made it worse is taken back. A column of zeros in b gives zeros and the error 0.
- *   matrix          [in] the A that was factorised, of the factor's dtype and order, on the handle's
- *                   backend
+ *   matrix          [in] the A that was factorised, of the factor's dtype and order, on the handle's backend
  *   workspace       [in] as in gpusolve_solve; NULL: the handle's own
  *   b, x            [in] [in,out] as in gpusolve_solve, but x must not be b. A real matrix and factor take complex
  *                   ones: real and imaginary parts are refined as columns of their own
@@ -508,8 +486,7 @@ typedef struct gpusolve_refine_options {
  *   steps           [out, host] nrhs counts of the corrections kept, or NULL; the larger count of the two parts
  *                   b, x, backward_error and steps must not share a byte
  *
- * Blocks until x is there, on either backend (the stopping test is made on the host). Vectors are allocated
- * in the call's workspace on first use.
+ * Blocks until x is there, on either backend: the host decides when to stop. Vectors are allocated in the workspace on first use.
  */
 GPUSOLVE_API gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                              const gpusolve_matrix *matrix, gpusolve_workspace *workspace,

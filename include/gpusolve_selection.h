@@ -61,12 +61,10 @@ GPUSOLVE_API gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle
  *   x          [out] x_count x nrhs: row k is row x_rows[k] of x; may be b itself (same values, order and ld), else
  *              must not share a byte with it
  * Host: the numbers are those of gpusolve_solve, bit for bit but for the sign of zeros. CUDA: the same if
- * both calls give a column the first of the sets of bits that gpusolve_solve lists. They do for one column; for
- * up to 8 columns of a small factor, if gpusolve_solve solves these side by side; and for any number of columns
- * if the selection and the workspace were made by handles with options.same_bits. In the other sets the order of
- * a sum depends on the tree and on how many columns are solved at a time. A selection has a part of the tree and
- * a max_nrhs of its own, so its numbers agree with those of gpusolve_solve to rounding. Otherwise as
- * gpusolve_solve.
+ * both calls give a column the first of the sets of bits that gpusolve_solve lists. They do for one column, and for
+ * up to 8 columns of a small factor, if gpusolve_solve solves these side by side. In the other sets, that of
+ * options.same_bits among them, the order of a sum depends on the tree, of which a selection has a part. So its numbers
+ * agree with those of gpusolve_solve to rounding. Otherwise as gpusolve_solve.
  */
 GPUSOLVE_API gpusolve_status gpusolve_solve_selected(gpusolve_handle *handle, const gpusolve_factor *factor,
                                                      gpusolve_selection *selection, const gpusolve_dense *b,

@@ -121,7 +121,7 @@ static inline gpusolve_dense on_device(const gpusolve_dense *host) {
     return device;
 }
 
-/* Workspaces for so many columns, of a handle that wants it so, give all of them the bits of one column. */
+/* Workspaces for so many columns, of a handle that wants it so, give all of them the bits of one column by itself. */
 static inline void check_same_bits(const problem *p, const int64_t *widths, size_t count, int64_t columns) {
     const gpusolve_dense b = new_block(p, columns), x = new_block(p, columns),
                          expected = new_block(p, columns);
@@ -133,7 +133,7 @@ static inline void check_same_bits(const problem *p, const int64_t *widths, size
     testing_fill(&b, 5);
     for (int64_t j = 0; j < columns; j++) {
         const gpusolve_dense from = columns_of(&b, j, 1), to = columns_of(&expected, j, 1);
-        CHECK_STATUS(gpusolve_solve(p->handle, p->factor, NULL, GPUSOLVE_A, &from, &to), GPUSOLVE_OK);
+        CHECK_STATUS(gpusolve_solve(handle, p->factor, NULL, GPUSOLVE_A, &from, &to), GPUSOLVE_OK);
     }
     for (size_t w = 0; w < count; w++) {
         gpusolve_workspace *workspace;

@@ -1,7 +1,7 @@
 /*
  * gpusolve-many-bench NR NC [COLUMNS ...]: one supernode of NR rows and NC columns with many right-hand
  * sides, forward and backward, by the kernels of src/supernodal/cuda_many.cuh, beside cuBLAS's DGEMM with the
- * whole NR x NC rectangle, which is what a level-by-level solver would call. The ladder:
+ * whole NR x NC rectangle, which is what a solver that goes level by level would call. The ladder:
  *
  *      dgemm     [x1; u] = A f1, A'[x1; y] as one DGEMM, 2 NR NC COLUMNS operations
  *      tiles     the product without the zeros above the diagonal of W: trapezoid x COLUMNS x 2 operations
@@ -135,7 +135,7 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
         value = random_number(&state);
     double *x = on_device(numbers), *y = on_device(numbers), *u = on_device(numbers),
            *expected = on_device(numbers);
-    const gsv_many_width width = {columns, columns > GSV_MANY_BROAD};
+    const gsv_many_width width = {columns, columns > GSV_MANY_BROAD, 0};
     const int64_t slots = p.plan.tiles->many.list[gsv_many_list_of(BACKWARD, width.broad)].slots;
     double *partial = on_device(std::vector<double>(size_t(slots) * GSV_MANY_ROWS * size_t(columns)));
     int *counters = on_device(std::vector<int>(size_t(gsv_many_counters(&p.plan))));
@@ -190,7 +190,8 @@ int main(int argc, char **argv) {
     TRY(cublasCreate(&blas));
     problem p = make_problem(nr, nc);
     gsv_branches none = {};
-    TRY(gsv::many_launcher<double>::reserve(&none));
+    p.many.shared = 227 << 10;
+    TRY(gsv::many_launcher<double>::reserve(&none, &p.many));
     for (int k = 3; k < std::max(argc, 4); k++) {
         const int columns = argc > 3 ? atoi(argv[k]) : 256;
         if (columns != GSV_MANY_LEAST &&

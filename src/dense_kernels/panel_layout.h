@@ -27,9 +27,7 @@ enum {
     GSV_NARROW_ROWS = 256,     /* rows, */
     GSV_NARROW_ENTRIES = 4096, /* and rows x columns: what four warps read in two or three goes */
     GSV_TINY_COLUMNS = 16,     /* a tiny one at most so many columns, */
-    GSV_TINY_ROWS = 64,        /* and rows: two for each lane */
-    GSV_MOST_PARTS = 16,       /* column blocks that a wide triangle is inverted in, a power of two; */
-    GSV_WELL_CONDITIONED = 32  /* so much is added to their number if it is well-conditioned */
+    GSV_TINY_ROWS = 64         /* and rows: two for each lane */
 };
 
 static inline GSV_HOST_DEVICE int gsv_is_narrow(int64_t nr, int64_t nc) {
@@ -48,20 +46,6 @@ static inline GSV_HOST_DEVICE int32_t gsv_narrow_column(int32_t nr, int32_t j) {
 static inline GSV_HOST_DEVICE int32_t gsv_block_row_columns(int32_t nc, int32_t block_row) {
     const int32_t diagonal = GSV_TILE * (block_row + 1);
     return diagonal < nc ? diagonal : nc;
-}
-
-/* Columns of each of the column blocks of a triangle that is inverted in parts: whole tiles, and whole groups
- * of four of them where a block is not much smaller; the last block has what is left, and late ones may be
- * empty. */
-static inline GSV_HOST_DEVICE int32_t gsv_part_columns(int32_t nc, int32_t parts) {
-    const int32_t share = (nc + parts - 1) / parts;
-    const int32_t unit = share > 2 * GSV_TILE ? 4 * GSV_TILE : GSV_TILE;
-    return (share + unit - 1) / unit * unit;
-}
-
-/* Column blocks, of a number that may say "well-conditioned", too. */
-static inline GSV_HOST_DEVICE int32_t gsv_parts_of(int32_t said) {
-    return said % GSV_WELL_CONDITIONED;
 }
 
 /* Start of a block row in a wide panel. */

@@ -11,10 +11,8 @@
  * pack and nobody below reads them: they have no rows in the vectors.
  *
  * For few right-hand sides a team of warps walks for each eight of them (cuda_team_branch.cuh). Forward, for up to 16,
- * each of its warps has vectors of its own, which are added up. That takes time for every outside row, so teams walk
- * forward if all branches together have GSV_TEAM_COLUMNS columns for every GSV_TEAM_OUTSIDE outside rows or more, and if there
- * is room for these vectors. That parts grids in two and three dimensions, where they are faster on an H200, from shells and
- * elasticity, where they are slower.
+ * each of its warps has vectors of its own, which are added up. That takes time for every outside row: shells and elasticity,
+ * which have many, take longer so than if the team had one vector, and grids in two and three dimensions less.
  *
  * Lists, 16-bit numbers in an array of their own, gsv_branches.walks:
  *
@@ -43,10 +41,7 @@ enum {
     GSV_PACK_HEIGHT = 8, /* a pack has numbers for a multiple of so many rows */
     GSV_NO_NUMBER = 0xffff,
     GSV_WALK_LINE = 128, /* bytes: numbers and vectors in shared memory begin on multiples */
-    GSV_TEAM_COLUMNS = 1,
-    GSV_TEAM_OUTSIDE = 3,
-    GSV_TEAM_VECTORS = 4,     /* of a block at most, where teams walk forward, */
-    GSV_TEAM_ROOM = 227 << 10 /* and bytes of its shared memory: as many as it may have on an H200 */
+    GSV_TEAM_VECTORS = 4 /* of a block at most, where teams walk forward */
 };
 
 typedef struct gsv_branch_pack {

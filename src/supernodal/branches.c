@@ -251,7 +251,6 @@ static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_bran
     open_list(w, branch, GSV_AT_LEVEL_NODES);
     for (int32_t level = 0; level <= branch->levels; level++)
         append(w, w->level_start[level]);
-    list_units(branch, w, GSV_AT_FORWARD_LEVELS, GSV_AT_FORWARD_UNITS, GSV_FORWARD_UNIT);
     list_units(branch, w, GSV_AT_ROW_LEVELS, GSV_AT_ROW_UNITS, GSV_ROW_UNIT);
     list_gathers(plan, branch, w);
     list_units(branch, w, GSV_AT_BACKWARD_LEVELS, GSV_AT_BACKWARD_UNITS, GSV_BACKWARD_UNIT);
@@ -281,8 +280,8 @@ static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches) {
         branch->outside = branches->noutside;
         for (int32_t s = branch->first; s < branch->end; s++) {
             const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
-            lists += 8 + 4 + 2 * (nr / GSV_FORWARD_UNIT + nc / GSV_BACKWARD_UNIT + 2) + nr / GSV_ROW_UNIT +
-                     1 + nr + 1 + 2 * updates + 32 + gsv_branch_walk_most(updates);
+            lists += 8 + 3 + 2 * (nc / GSV_BACKWARD_UNIT + 1) + nr / GSV_ROW_UNIT + 1 + nr + 1 + 2 * updates +
+                     32 + gsv_branch_walk_most(updates);
             branches->noutside += plan->parent[s] < 0 || plan->parent[s] >= branch->end ? updates : 0;
         }
     }
@@ -297,8 +296,7 @@ static bool close_gaps(gsv_branches *branches) {
     branches->walks = gsv_malloc((size_t)branches->nwalks, sizeof *branches->walks);
     if (!branches->walks)
         return false;
-    int64_t walks = 0, columns = 0;
-    int32_t most_team = 0;
+    int64_t walks = 0;
     for (int32_t b = 0; b < branches->count; b++) {
         gsv_branch *branch = &branches->branch[b];
         const int32_t length = branch->at[GSV_AT_END], walk = branch->walk[GSV_WALK_END];
@@ -309,10 +307,6 @@ static bool close_gaps(gsv_branches *branches) {
         branch->walks = walks;
         branches->nlists += length;
         walks += walk;
-        raise(&branches->most_numbers, branch->numbers);
-        raise(&branches->most_vector, branch->columns + branch->outside_rows);
-        raise(&branches->most_updates, branch->updates);
-        raise(&branches->most_lists, length);
         for (int backward = 0; backward < 2; backward++)
             for (int k = 0; k < GSV_NUMBER_SIZES; k++)
                 raise(&branches->most_one[backward][k], gsv_branch_one_room(branch, backward, 4 << k).bytes);
@@ -320,11 +314,7 @@ static bool close_gaps(gsv_branches *branches) {
         raise(&branches->most_walk, gsv_branch_walk_bytes(branch, GSV_PACKED, 1));
         branches->walk_room += room.vectors;
         branches->walk_each += room.each;
-        columns += branch->columns;
-        raise(&most_team, gsv_branch_walk_bytes(branch, GSV_PACKED, GSV_TEAM_VECTORS));
     }
-    branches->team_forward =
-        GSV_TEAM_OUTSIDE * columns >= GSV_TEAM_COLUMNS * branches->noutside && most_team <= GSV_TEAM_ROOM;
     return true;
 }
 

@@ -1,7 +1,7 @@
 /*
  * The lower tree of the device's plan: branches, each a subtree of narrow supernodes (or several that stand
  * side by side) that one block of threads walks from its leaves to its roots, or back, with all of its
- * panels, lists and vectors in shared memory (cuda_branch.cuh). Plain C; follows from the pattern alone.
+ * panels, lists and vectors in shared memory (cuda_branch_one.cuh). Plain C; follows from the pattern alone.
  *
  * A branch is a range of supernodes, so its columns and its panels are ranges too. Inside it counts
  * from zero: columns, levels, and update rows, whose places are reused once the parent has read them. The
@@ -11,9 +11,7 @@
  *
  *      nodes            gsv_branch_node for each supernode, level by level
  *      level_nodes      [levels + 1] nodes of level k: level_nodes[k] ..
- *      forward_levels   [levels + 1] units of level k
- *      forward_units    node, first row: 32 rows of a front
- *      row_levels       [levels + 1] smaller units of level k
+ *      row_levels       [levels + 1] forward units of level k
  *      row_units        node: eight rows of its front, from 8 (unit - node.unit) on
  *      gather_ptr       for each front row of a node with children, and one more: where its list begins
  *      gather           update rows that the front row is owed; children ascend
@@ -43,8 +41,7 @@ enum {
                                * branches share an SM of an H200 */
     GSV_NUMBER_SIZES = 3,      /* of number types: 4, 8 and 16 bytes */
     GSV_BRANCH_NODE = 96,      /* numbers that a node counts as at least where branches are small */
-    GSV_FORWARD_UNIT = 32,     /* rows */
-    GSV_ROW_UNIT = 8,          /* rows, where there is one right-hand side */
+    GSV_ROW_UNIT = 8,          /* rows */
     GSV_BACKWARD_UNIT = 4,     /* columns */
     GSV_NO_GATHER = 0xffff
 };
@@ -61,10 +58,8 @@ typedef struct gsv_branch_node {
 
 enum {
     GSV_AT_NODES,
-    GSV_AT_LEVEL_NODES, /* of the forward sweep from here */
-    GSV_AT_FORWARD_LEVELS,
-    GSV_AT_FORWARD_UNITS,
-    GSV_AT_ROW_LEVELS, /* with one right-hand side, of the forward sweep from here; on a multiple of eight */
+    GSV_AT_LEVEL_NODES, /* of the walk's making alone */
+    GSV_AT_ROW_LEVELS,  /* of the forward sweep from here; on a multiple of eight */
     GSV_AT_ROW_UNITS,
     GSV_AT_GATHER_PTR,
     GSV_AT_GATHER,
@@ -99,7 +94,7 @@ typedef struct gsv_branch {
     uint16_t at[GSV_LISTS];
     uint16_t walk_rows;            /* of the walk's vectors, for columns */
     uint16_t walk[GSV_WALK_LISTS]; /* where the walk's lists begin, from `walks` on */
-    uint16_t refuse;               /* on the device alone, 1: a triangle of it is kept for substitution */
+    uint16_t padding[4];           /* a record is so many times 16 bytes */
 } gsv_branch;
 
 /*
@@ -148,12 +143,10 @@ typedef struct gsv_branches {
     int32_t upper_columns;
     int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */
     /* the most of any branch: what a block must have room for */
-    int32_t most_numbers, most_vector, most_updates, most_lists; /* vector: columns + outside rows */
     int32_t most_one[2][GSV_NUMBER_SIZES]; /* bytes for one right-hand side, by sweep and size of numbers */
     int32_t most_walk;                     /* bytes for the walk of one warp, */
     int64_t walk_room, walk_each; /* and of all branches together, without vectors, and a warp's vectors */
-    int team_forward; /* 1: forward, teams walk them for up to 16 right-hand sides (branch_walk.h) */
-    int64_t bytes;    /* memory of all this */
+    int64_t bytes;                /* memory of all this */
 } gsv_branches;
 
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */

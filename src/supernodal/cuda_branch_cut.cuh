@@ -9,7 +9,7 @@
 
 namespace gsv {
 
-/* Calls call(p, columns): a number of the panels, and 8 for 8 right-hand sides, 16 for more, an integral constant. */
+/* Calls call(p, columns): a number of the panels, and 8 or 16 right-hand sides, an integral constant. */
 template <typename Call> auto dispatch_panels(int floats, int nr, Call call) {
     typedef std::integral_constant<int, 8> eight;
     typedef std::integral_constant<int, 16> sixteen;

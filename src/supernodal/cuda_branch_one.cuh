@@ -19,7 +19,7 @@
  *      backward  level by level down. A unit is four columns, two lanes a column:
  *                y(cols) = [W; -M]' [x(cols); y(rows below)].
  *
- * Bits, as in cuda_branch.cuh: a forward result is f2, then its terms in ascending k, one by one; children in
+ * Bits: a forward result is f2, then its terms in ascending k, one by one; children in
  * the order of the list. A backward result is the sum of eight partial sums, over the rows i mod 8, as a
  * tree: a lane has four of them.
  *
@@ -206,7 +206,6 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     T *updates = reinterpret_cast<T *>(memory + room.second);
     const int group = thread / 8, lane = thread % 8;
     const int columns = branch.columns, levels = branch.levels, outside = branch.outside_rows;
-    const bool refuse = branch.refuse; /* this kernel cannot (cuda_sweep.cuh) */
     const int64_t first_column = branch.first_column;
     T *outside_u = u + (plan.outside_update + branch.outside);
     int32_t place[ONE_MOVES];
@@ -273,8 +272,6 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
                 column += step--;
                 v++;
             }
-            if (refuse)
-                sum = not_a_number<T>();
             if (i < nc)
                 x[node.column() + i] = sum;
             else if (i < nr)
@@ -332,7 +329,6 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     const int own = int(f - solution);
     const int warp = thread / 32, lane = thread % 32, phase = lane % LANES;
     const int columns = branch.columns, outside = branch.outside_rows;
-    const bool refuse = branch.refuse;
     const int32_t *outside_row = plan.outside_row + branch.outside;
     const int32_t row = thread < outside ? outside_row[thread] : 0;
     const int64_t first_column = branch.first_column;
@@ -409,7 +405,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
             for (int away = LANES / 2; away > 0; away /= 2)
                 sum[0] = add(sum[0], shuffle_xor(sum[0], away));
             if (phase == 0 && j < nc)
-                solution[node.column() + j] = refuse ? not_a_number<T>() : sum[0];
+                solution[node.column() + j] = sum[0];
         }
         walkers_meet(); /* the level's solution is there */
     }

@@ -53,7 +53,6 @@ template <typename T> struct one_upper {
     T *y, *z, *f, *u;        /* y(column) is the right-hand side; the rest is filled with ABSENT: */
     int64_t fronts, updates; /* so many rows of f and of u, and z, which has a row for each of the columns */
     gsv_stream_state *state;
-    gsv_stamp stamp;
     /* The vectors of a block's own right-hand side. */
     __device__ __forceinline__ void take_group(const gsv_device_plan &plan) {
         y = of_group(y, plan.one_vector);
@@ -70,19 +69,18 @@ template <typename T> __device__ __forceinline__ void make_absent(T *to) {
         reinterpret_cast<uint32_t *>(to)[k] = ~0u;
 }
 
-/* y(column) = b(column), or NaN if stale, and ABSENT where the sweeps want it (published.cuh). */
+/* y(column) = b(column), and ABSENT where the sweeps want it (published.cuh). */
 template <typename T>
 __device__ __forceinline__ void load_upper_block(const one_upper<T> &upper, const one_vector<const T> &b) {
     const int64_t step = int64_t(gridDim.x - upper.first) * ONE_THREADS;
     const int64_t first = int64_t(blockIdx.x - upper.first) * ONE_THREADS + threadIdx.x;
     wait_for_vectors();
-    const bool stale = is_stale(upper.stamp);
     if (first == 0)
         upper.state->broken = 0; /* the waits of the solve before have ended */
 #pragma unroll 4
     for (int64_t k = first; k < upper.count; k += step) {
         const int32_t column = upper.column[k];
-        upper.y[column] = stale ? not_a_number<T>() : *b.at(column);
+        upper.y[column] = *b.at(column);
         make_absent(&upper.z[k]);
     }
     for (int64_t k = first; k < upper.fronts; k += step)

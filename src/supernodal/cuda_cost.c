@@ -7,7 +7,7 @@
  * What a solve takes is predicted from what solves have taken (`measured`): a part for each level of the tree, one for
  * the panels above the branches, and one for the vectors, whose rows are the branches' work.
  */
-#include "cuda_lower.h"
+#include "cuda_team.h"
 #include "cuda_workspace.h"
 #include "summary.h"
 
@@ -71,52 +71,6 @@ double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numb
            predict_block(cost, n, upper_numbers, dtype, cost->nrhs % widest);
 }
 
-typedef struct share {
-    int64_t supernodes, numbers;
-} share;
-
-/* Supernodes of a list that are in branches, and the others. */
-static void count(const gsv_plan *plan, const gsv_supernode_list *list, int with_branches, share *branches,
-                  share *others) {
-    for (int64_t i = 0; i < list->ptr[plan->nlevels]; i++) {
-        const int32_t s = list->supernode[i];
-        share *to = with_branches && plan->tiles->branches.of[s] >= 0 ? branches : others;
-        to->supernodes++;
-        to->numbers += gsv_trapezoid(plan, s);
-    }
-}
-
-int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs) {
-    const gsv_plan *plan = &factor->plan;
-    const gsv_tiles *tiles = plan->tiles;
-    const gsv_sweep_form *form = &((const gsv_cuda_factor *)factor->prepared)->form;
-    const int with_branches = tiles->branches.count > 0 && !form->level_by_level;
-    const gsv_supernode_list *lists[] = {&tiles->tiny, &tiles->small};
-    int64_t count = 0;
-    if (with_branches && factor->dtype == GPUSOLVE_DOUBLE && nrhs > 4) /* the classes of cuda_lower.h */
-        for (int backward = 0; backward < 2; backward++)
-            count += gsv_lower_launches(&tiles->branches, 0, backward, nrhs <= 8 ? 8 : 32);
-    else if (with_branches)
-        count = 2;
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        int64_t narrow = 0;
-        for (int l = 0; l < 2; l++) {
-            const int64_t *ptr = with_branches ? lists[l]->outside : lists[l]->ptr;
-            narrow += ptr[k + 1] - ptr[k];
-        }
-        const int wide = tiles->forward.ptr[k] < tiles->forward.ptr[k + 1];
-        if (wide || narrow > 0)
-            count += 1 + form->passes[k] + (wide ? form->passes[k] : 0);
-    }
-    return count;
-}
-
-/* So many groups of right-hand sides are solved side by side in a workspace for as many; 1: they are not. */
-static int side_groups(const gpusolve_factor *factor, int64_t nrhs) {
-    const gsv_cuda_factor *device = factor->prepared;
-    return gsv_cuda_side_groups(gsv_cuda_side(&device->form), nrhs);
-}
-
 /* From solves on an H100, of 29 factors that have 8 groups, 4 or 3. */
 double gsv_cuda_side_us(const gsv_plan *plan) {
     return 3.1e-6 * (double)plan->tiles->panel_ptr[plan->l.nsuper] + 370e-6 * (double)plan->l.n;
@@ -131,85 +85,90 @@ double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype) {
     return panels * (double)plan->tiles->panel_ptr[plan->l.nsuper] + columns * (double)plan->l.n;
 }
 
-/* The launches of both sweeps where the upper tree is a stream. */
-static int64_t launches_of_stream(const gsv_tiles *tiles, int floats, int64_t nrhs) {
+/* The launches of both sweeps where the upper tree is a stream, for 1 or GSV_SIDE_COLUMNS right-hand sides. */
+static int64_t launches_of_stream(const gsv_tiles *tiles, int columns) {
     const gsv_branches *branches = &tiles->branches;
-    const int nr = nrhs <= 8 ? 8 : 16;
-    if (nrhs == 1)
+    if (columns == 1)
         return (tiles->stream.supernodes > 0 ? 2 : 0) + (branches->count > 0 ? 2 : 0);
-    const int64_t upper = (tiles->limbs.count > 0) + (tiles->stream.block_forward.tasks > 0) +
-                          (tiles->stream.block_backward.tasks > 0);
-    if (branches->count == 0)
-        return upper;
-    return upper +
-           (branches->team_forward ? gsv_team_launches(branches, 0, nr)
-                                   : gsv_lower_launches(branches, floats, 0, nr)) +
-           gsv_team_launches(branches, 1, nr);
+    int64_t count = (tiles->limbs.count > 0) + (tiles->stream.block_forward.tasks > 0) +
+                    (tiles->stream.block_backward.tasks > 0);
+    for (int backward = 0; branches->count > 0 && backward < 2; backward++)
+        count += gsv_team_launches(branches, backward, columns);
+    return count;
 }
 
-/* The launches of both sweeps for so many right-hand sides. */
-static int64_t launches_of_many(const gpusolve_factor *factor, int64_t nrhs) {
+/* The launches of both sweeps for so many right-hand sides, as tasks. */
+static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_sweep_form *form, int64_t nrhs,
+                                 int same_bits) {
     const gsv_plan *plan = &factor->plan;
     const gsv_many_list *lists = plan->tiles->many.list;
-    const gsv_sweep_form *form = &((const gsv_cuda_factor *)factor->prepared)->form;
-    const int broad = nrhs > GSV_MANY_BROAD;
-    const int branches = gsv_cuda_many(factor->dtype)->branch_launches(&plan->tiles->branches, nrhs);
-    const int back = nrhs <= GSV_MANY_SLIM && gsv_cuda_streams_back(plan, form)
+    const gsv_device_many *many = &((const gsv_cuda_factor *)factor->prepared)->many;
+    const int columns = gsv_cuda_many_columns(nrhs, same_bits);
+    const gsv_many_width width = {columns, columns > GSV_MANY_BROAD, same_bits || !many->teams};
+    const int back = columns == GSV_MANY_SLIM && gsv_cuda_streams_back(plan, form)
                          ? plan->tiles->stream.block_backward.tasks > 0
-                         : lists[gsv_many_list_of(1, broad)].tasks > 0;
-    return branches + (lists[gsv_many_list_of(0, broad)].tasks > 0) + back;
+                         : lists[gsv_many_list_of(1, width.broad)].tasks > 0;
+    return gsv_cuda_many(factor->dtype)->branch_launches(&plan->tiles->branches, width) +
+           (lists[gsv_many_list_of(0, width.broad)].tasks > 0) + back;
+}
+
+/* How so many right-hand sides are solved: `groups` of `together` side by side, as often as `turns` says. */
+typedef struct dealing {
+    int64_t together, groups, turns;
+    int tasks;
+} dealing;
+
+static dealing deal(const gpusolve_factor *factor, const gsv_sweep_form *form, int64_t nrhs, int same_bits) {
+    const int ones = gsv_cuda_ones(&factor->plan, factor->dtype, form, nrhs);
+    if (ones > 1)
+        return (dealing){1, ones, 1, 0};
+    if (nrhs <= gsv_cuda_before_many(factor->dtype, form) && gsv_cuda_streams_one(form)) {
+        const int block = nrhs > 1 && gsv_cuda_streamed(form) > 1;
+        return (dealing){block ? nrhs : 1, 1, block ? 1 : nrhs, 0};
+    }
+    const int groups = gsv_cuda_side_groups(gsv_cuda_side(form), nrhs);
+    if (groups > 1)
+        return (dealing){GSV_SIDE_COLUMNS, groups, 1, 0};
+    const int64_t most = same_bits ? GSV_MANY_BROAD : GSV_MANY_GROUPS * GSV_MANY_COLUMNS;
+    if (nrhs <= most)
+        return (dealing){nrhs > GSV_MANY_SLIM ? nrhs : GSV_MANY_SLIM, 1, 1, 1};
+    return (dealing){most, 1, nrhs / most, 1}; /* and what is left */
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
-    const gsv_cuda_factor *device = factor->prepared;
-    const int ones = gsv_cuda_ones(plan, factor->dtype, &device->form, cost->nrhs);
-    const int groups = side_groups(factor, cost->nrhs), floats = factor->dtype == GPUSOLVE_FLOAT;
-    const int many = groups == 1 && ones == 1 && cost->nrhs > gsv_cuda_before_many(plan, factor->dtype) &&
-                     gsv_cuda_takes_many(device);
-    const int with_branches = tiles->branches.count > 0 && !device->form.level_by_level;
-    share branches = {0}, tiny = {0}, small = {0};
-    (void)handle;
-    count(plan, &tiles->tiny, with_branches, &branches, &tiny);
-    count(plan, &tiles->small, with_branches, &branches, &small);
-    const int64_t narrow = branches.supernodes + tiny.supernodes + small.supernodes;
-    gsv_cost_add(cost, "branch", branches.supernodes, branches.numbers, factor->dtype);
-    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(factor->dtype);
-    const int one_by_one =
-        groups == 1 && ones == 1 && !many &&
-        gsv_cuda_one_by_one(plan, sweeps, &device->form,
-                            gsv_cuda_class_index(sweeps, device->form.block_columns, cost->nrhs), cost->nrhs);
-    const int64_t together = groups > 1 ? GSV_SIDE_COLUMNS : one_by_one || ones > 1 ? 1 : cost->nrhs;
-    const int block =
-        together > 1 && together <= device->form.block_columns && !many && sweeps->block_class > 0;
-    const int streamed = (together == 1 || block) && !device->form.level_by_level &&
-                         !device->form.level_by_level_above,
-              is_measured = streamed || many; /* the others go level by level */
-    if (streamed) {
-        gsv_cost_add(cost, groups > 1 || ones > 1 ? "streams" : "stream",
-                     plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers, factor->dtype);
-        cost->launches = launches_of_stream(tiles, floats, together) * (one_by_one ? cost->nrhs : 1);
-    } else if (many) {
-        gsv_cost_add(cost, "tiles", plan->l.nsuper - branches.supernodes, plan->nnz_l - branches.numbers,
-                     factor->dtype);
-        cost->launches = launches_of_many(factor, cost->nrhs);
-    } else {
-        gsv_cost_add(cost, "warp", tiny.supernodes, tiny.numbers, factor->dtype);
-        gsv_cost_add(cost, "few warps", small.supernodes, small.numbers, factor->dtype);
-        gsv_cost_add(cost, "many blocks", plan->l.nsuper - narrow,
-                     plan->nnz_l - branches.numbers - tiny.numbers - small.numbers, factor->dtype);
-        cost->launches = gsv_cuda_launches(factor, cost->nrhs);
-    }
+    const int same_bits = handle && handle->same_bits;
+    const gsv_sweep_form form =
+        gsv_cuda_form_for(&((const gsv_cuda_factor *)factor->prepared)->form, same_bits);
+    const dealing how = deal(factor, &form, cost->nrhs, same_bits);
+    int64_t supernodes = 0, numbers = 0; /* in branches */
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (tiles->branches.of[s] >= 0) {
+            supernodes++;
+            numbers += gsv_trapezoid(plan, s);
+        }
+    gsv_cost_add(cost, "branch", supernodes, numbers, factor->dtype);
+    gsv_cost_add(cost,
+                 how.tasks        ? "tiles"
+                 : how.groups > 1 ? "streams"
+                                  : "stream",
+                 plan->l.nsuper - supernodes, plan->nnz_l - numbers, factor->dtype);
+    cost->launches = how.tasks ? launches_of_tasks(factor, &form, how.together, same_bits)
+                               : launches_of_stream(tiles, how.together > 1 ? GSV_SIDE_COLUMNS : 1) *
+                                     (how.turns > 0 ? how.turns : 1);
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
-    if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && is_measured) {
+    if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && cost->nrhs > 0) {
         gpusolve_cost group = *cost;
-        group.nrhs = together;
+        group.nrhs = how.together;
         cost->predicted_us =
-            gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - branches.numbers, factor->dtype) *
-                (one_by_one ? (double)cost->nrhs : 1) +
-            (groups - 1) * gsv_cuda_side_us(plan) + (ones - 1) * gsv_cuda_ones_us(plan, factor->dtype);
+            (double)how.turns * gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - numbers, factor->dtype);
+        group.nrhs = how.tasks && cost->nrhs > how.together ? cost->nrhs % how.together : 0;
+        cost->predicted_us +=
+            gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - numbers, factor->dtype) +
+            (double)(how.groups - 1) *
+                (how.together > 1 ? gsv_cuda_side_us(plan) : gsv_cuda_ones_us(plan, factor->dtype));
     }
     cost->flops_per_s = FLOPS_PER_S;
     cost->hop_us = HOP_US;
@@ -219,31 +178,28 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
-    const int64_t tiny = tiles->tiny.ptr[plan->nlevels], small = tiles->small.ptr[plan->nlevels];
-    const int branches = device->form.level_by_level ? 0 : tiles->branches.count;
-    const int64_t of_8 = gsv_cuda_launches(factor, 8), of_32 = gsv_cuda_launches(factor, 32);
+    const gsv_sweep_form *form = &device->form;
+    const int streams = gsv_cuda_streams_one(form), blocks = gsv_cuda_streamed(form) > 1;
     int64_t inside = 0;
-    for (int32_t s = 0; s < plan->l.nsuper && branches > 0; s++)
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
         inside += tiles->branches.of[s] >= 0;
-    gsv_text_add(text, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld of many blocks\n",
-                 (long long)tiny, (long long)small, (long long)(plan->l.nsuper - tiny - small));
-    gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n", branches,
-                 (long long)inside);
+    gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n",
+                 (int)tiles->branches.count, (long long)inside);
     gsv_text_add(text, "limbs: %d, of more than one right-hand side forward\n",
-                 gsv_cuda_sweeps(factor->dtype)->block_class > 0 ? (int)tiles->limbs.count : 0);
-    const int side = gsv_cuda_side(&device->form);
+                 blocks ? (int)tiles->limbs.count : 0);
+    const int side = gsv_cuda_side(form);
     if (side > 1)
         gsv_text_add(text, "side by side: up to %d groups of %d right-hand sides\n", side, GSV_SIDE_COLUMNS);
-    const int ones = gsv_cuda_streams_one(&device->form) ? gsv_cuda_most_ones(plan, factor->dtype) : 1;
+    const int ones = streams ? gsv_cuda_most_ones(plan, factor->dtype) : 1;
     if (ones > 1)
         gsv_text_add(text, "side by side: up to %d right-hand sides, each as one\n", ones);
     gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
                  (long long)tiles->stream.supernodes, (int)tiles->stream.forward.tasks,
-                 (int)tiles->stream.backward.tasks,
-                 device->form.level_by_level || device->form.level_by_level_above ? ", not used" : "");
-    gsv_text_add(text, "tasks: %lld assemble, %lld forward, %lld backward; at most %lld launches\n",
-                 (long long)tiles->assemble.ptr[plan->nlevels], (long long)tiles->forward.ptr[plan->nlevels],
-                 (long long)tiles->backward.ptr[plan->nlevels], (long long)(of_8 > of_32 ? of_8 : of_32));
+                 (int)tiles->stream.backward.tasks, streams ? "" : ", not used: not on this device");
+    gsv_text_add(text, "tasks: %lld forward and %lld backward for more than %d right-hand sides\n",
+                 (long long)tiles->many.list[gsv_many_list_of(0, 0)].tasks,
+                 (long long)tiles->many.list[gsv_many_list_of(1, 0)].tasks,
+                 gsv_cuda_before_many(factor->dtype, form));
     gsv_text_add(
         text,
         "prepared: %.2f ms pattern compared, %.2f plan copied, %.2f numbers checked, moved and inverted, "

@@ -29,42 +29,37 @@ typedef struct solve_call {
 
 static cudaError_t run_sweep(const solve_call *call, gsv_cuda_width wide, int backward) {
     cudaGraphExec_t graph = *gsv_cuda_graph_of(call->work, wide, backward);
-    /* After a refresh a triangle may want more launches than the graphs have, or other groups than there are graphs for. */
+    /* After a refresh there may be other launches than the graphs have, or other groups than there are graphs for. */
     if (call->capturing || call->work->changes != call->device->form.changes || !graph)
         return gsv_cuda_launch_sweep(&call->factor->plan, call->device, call->factor->dtype, call->work, wide,
                                      backward, call->stream);
     return cudaGraphLaunch(graph, call->stream);
 }
 
-static const gsv_sweep_functions *sweeps_of(const solve_call *call, gsv_cuda_width wide) {
-    const gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
-    return gsv_cuda_sweeps_of(call->factor->dtype, &form, wide);
-}
-
 static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to) {
     const gsv_plan *plan = &call->factor->plan;
     gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
-    const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
-    if (wide.many.columns > 0 && !(gsv_cuda_is_slim(wide) && call->many->slim))
+    if (wide.many.columns > 0 && !(gsv_cuda_is_slim(wide) && call->many->real))
         return call->many->load(plan, inverse, from, to, wide.many.columns, &call->work->many, call->stream);
     if (gsv_cuda_is_slim(wide) && !gsv_cuda_streams_back(plan, &form))
         form.block_columns = 0; /* no stream wants anything filled */
-    if (gsv_cuda_is_slim(wide))
-        wide.k = gsv_cuda_slim_class(call->sweeps);
+    if (gsv_cuda_is_slim(wide)) {
+        wide.each = GSV_MANY_SLIM;
+        wide.groups = 1;
+    }
     const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
-    return sweeps->load(plan, &form, perm, inverse, from, to, &vectors, sweeps->classes[wide.k],
-                        call->stream);
+    return gsv_cuda_sweeps_of(call->factor->dtype, wide)
+        ->load(plan, &form, perm, inverse, from, to, &vectors, wide.each, call->stream);
 }
 
 static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int32_t *inverse,
                          const void *from, gsv_device_dense to) {
     if (wide.many.columns > 0)
         return call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns, &call->work->many,
-                                 call->device->form.stamp, call->stream);
-    const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
-    return sweeps->store(call->factor->plan.l.n, inverse, from, to, sweeps->classes[wide.k], wide.groups,
-                         call->stream);
+                                 call->stream);
+    return gsv_cuda_sweeps_of(call->factor->dtype, wide)
+        ->store(call->factor->plan.l.n, inverse, from, to, wide.each, wide.groups, call->stream);
 }
 
 static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
@@ -72,14 +67,13 @@ static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
     const void *d = call->device->plan.d;
     if (wide.many.columns > 0)
         return call->many->scale(n, d, v, wide.many.columns, call->stream);
-    const gsv_sweep_functions *sweeps = sweeps_of(call, wide);
-    const int nr = sweeps->classes[wide.k];
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, wide);
     const gsv_device_plan *plan = &call->device->plan;
-    const int64_t group = nr > 1 ? plan->side_vector * (int64_t)sizeof(double)
-                                 : plan->one_vector * (int64_t)gsv_dtype_bytes(call->factor->dtype);
+    const int64_t group = wide.each > 1 ? plan->side_vector * (int64_t)sizeof(double)
+                                        : plan->one_vector * (int64_t)gsv_dtype_bytes(call->factor->dtype);
     cudaError_t error = cudaSuccess;
     for (int g = 0; g < wide.groups && error == cudaSuccess; g++)
-        error = sweeps->scale(n, d, (char *)v + g * group, nr, call->stream);
+        error = sweeps->scale(n, d, (char *)v + g * group, wide.each, call->stream);
     return error;
 }
 
@@ -88,7 +82,7 @@ static gsv_device_vectors vectors_of_one(const solve_call *call, int j) {
     const int64_t number = (int64_t)gsv_dtype_bytes(call->factor->dtype),
                   vector = j * call->device->plan.one_vector * number,
                   upper = j * call->device->plan.one_upper * number;
-    const gsv_device_vectors *all = &call->work->vectors[0];
+    const gsv_device_vectors *all = &call->work->vectors[GSV_ONE];
     return (gsv_device_vectors){.y = (char *)all->y + vector,
                                 .x = (char *)all->x + vector,
                                 .z = (char *)all->z + upper,
@@ -156,18 +150,17 @@ static cudaError_t launch_beside(const solve_call *call, gsv_cuda_width wide, co
 /* Columns of one run. b and x are views of these columns. */
 static cudaError_t launch_columns(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
                                   const gpusolve_dense *x) {
-    const int is_one = wide.many.columns == 0 && call->sweeps->classes[wide.k] == 1;
+    const int is_one = wide.many.columns == 0 && wide.each == 1;
     if (is_one && wide.groups > 1)
         return launch_beside(call, wide, b, x);
-    if (is_one && call->b_on_device && call->x_on_device && (call->steps & (GSV_FORWARD | GSV_BACKWARD)) &&
-        gsv_cuda_streams_one(&call->device->form))
+    if (is_one && call->b_on_device && call->x_on_device && (call->steps & (GSV_FORWARD | GSV_BACKWARD)))
         return launch_ones(call, wide, gsv_cuda_dense(b), gsv_cuda_dense(x));
 
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
     const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
     const int32_t *inverse_out = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
     const int backward_only = (call->steps & GSV_BACKWARD) && !(call->steps & GSV_FORWARD);
-    const gsv_device_vectors *vectors = &call->work->vectors[0]; /* x and y are all classes' */
+    const gsv_device_vectors *vectors = &call->work->vectors[GSV_ONE]; /* x and y are all widths' */
     void *current = backward_only ? vectors->x : vectors->y;
     void *other = backward_only ? vectors->y : vectors->x;
     cudaError_t error = cudaSuccess;
@@ -228,7 +221,7 @@ static gpusolve_status prepare_workspace(gpusolve_handle *handle, const gpusolve
         return gsv_cuda_workspace_renew(handle, factor, workspace);
     if (capturing) {
         work->captured = 1;
-        gsv_mark_captured(factor);
+        __atomic_store_n(&((gsv_cuda_factor *)factor->prepared)->captured, 1, __ATOMIC_RELAXED);
     }
     return GPUSOLVE_OK;
 }
@@ -240,6 +233,51 @@ static gpusolve_status is_capturing(gpusolve_handle *handle, int *capturing) {
                        &handle->message);
     *capturing = capture != cudaStreamCaptureStatusNone;
     return status;
+}
+
+/* How a solve's right-hand sides are dealt out: so many at a time, and how they stand side by side. */
+typedef struct route {
+    int64_t at_once;
+    int ones, side; /* groups of 1 and of GSV_SIDE_COLUMNS, if they are more than 1 */
+    int tasks;      /* or tasks, */
+    int broad;      /* all columns with the bits of one width, those of the last run too: */
+    int64_t least;  /* as if they were so many */
+} route;
+
+static route choose_route(const solve_call *call, int64_t columns) {
+    const gsv_plan *plan = &call->factor->plan;
+    const gpusolve_dtype dtype = call->factor->dtype;
+    const gsv_cuda_workspace *work = call->work;
+    const gsv_sweep_form form = gsv_cuda_form_of(call->device, work);
+    const int ones = columns <= work->ones && (call->steps & (GSV_FORWARD | GSV_BACKWARD))
+                         ? gsv_cuda_ones(plan, dtype, &form, columns)
+                         : 1;
+    if (ones > 1)
+        return (route){.at_once = ones, .ones = ones};
+    if (columns <= gsv_cuda_before_many(dtype, &form))
+        return (route){.at_once = columns > 1 ? gsv_cuda_streamed(&form) : 1};
+    const int64_t at_once = columns < work->tasks ? columns : work->tasks;
+    const int side = gsv_cuda_side(&form) < work->side ? gsv_cuda_side(&form) : work->side;
+    return (route){.at_once = at_once,
+                   .side = gsv_cuda_side_groups(side, at_once) > 1 ? side : 1,
+                   .tasks = work->tasks,
+                   .broad = work->tasks > GSV_MANY_BROAD && columns > GSV_MANY_BROAD,
+                   .least = columns > GSV_MANY_LEAST && work->tasks > GSV_MANY_LEAST ? GSV_MANY_COLUMNS
+                            : columns > GSV_MANY_SLIM && work->tasks > GSV_MANY_SLIM ? GSV_MANY_LEAST
+                                                                                     : GSV_MANY_SLIM};
+}
+
+/* Of a run of so many columns. */
+static gsv_cuda_width width_of_run(const route *r, int64_t columns) {
+    if (r->ones > 1)
+        return (gsv_cuda_width){.each = 1, .groups = r->ones};
+    if (r->tasks == 0)
+        return (gsv_cuda_width){.each = r->at_once > 1 ? GSV_SIDE_COLUMNS : 1, .groups = 1};
+    if (r->side > 1)
+        return (gsv_cuda_width){.each = GSV_SIDE_COLUMNS, .groups = gsv_cuda_side_groups(r->side, columns)};
+    return (gsv_cuda_width){
+        .many = {.columns = gsv_cuda_many_columns(columns > r->least ? columns : r->least, 0),
+                 .broad = r->broad}};
 }
 
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -265,43 +303,12 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "%s is in host memory: a solve that is captured wants device memory",
                           call.b_on_device ? "x" : "b");
-    const int64_t columns =
-        call.sweeps->classes[gsv_cuda_largest_class(&factor->plan, call.sweeps, workspace->max_nrhs)];
-    const gsv_sweep_form form = gsv_cuda_form_of(call.device, call.work);
-    const int has_many = !call.work->same_bits && gsv_cuda_takes_many(call.device);
-    const int many = has_many ? gsv_cuda_many_columns(&factor->plan, factor->dtype, workspace->max_nrhs) : 0;
-    const int is_many = many > 0 && b->cols > gsv_cuda_before_many(&factor->plan, factor->dtype);
-    const int ones = b->cols <= call.work->ones && (steps & (GSV_FORWARD | GSV_BACKWARD))
-                         ? gsv_cuda_ones(&factor->plan, factor->dtype, &call.device->form, b->cols)
-                         : 1;
-    const int64_t most = ones > 1 ? ones : is_many ? many : columns;
-    const int side = gsv_cuda_side(&form) < call.work->side ? gsv_cuda_side(&form) : call.work->side;
-    const int64_t at_once = b->cols < most ? b->cols : most;
-    const int by_side = gsv_cuda_side_groups(side, at_once) > 1;
-    /* all columns have the bits of one width, those of the last block too */
-    const int broad = is_many && many > GSV_MANY_BROAD && b->cols > GSV_MANY_BROAD;
-    const int64_t least = b->cols > GSV_MANY_LEAST && many > GSV_MANY_LEAST ? GSV_MANY_COLUMNS
-                          : b->cols > GSV_MANY_SLIM && many > GSV_MANY_SLIM ? GSV_MANY_LEAST
-                                                                            : GSV_MANY_SLIM;
-    for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += most) {
-        const int64_t count = b->cols - first < most ? b->cols - first : most;
-        const gpusolve_dense b_part = columns_of(b, first, count), x_part = columns_of(x, first, count);
-        const int beside =
-            is_many ? gsv_cuda_many_columns(&factor->plan, factor->dtype, count > least ? count : least) : 0;
-        gsv_cuda_width wide =
-            ones > 1  ? (gsv_cuda_width){{0, 0}, 0, ones}
-            : by_side ? gsv_cuda_side_width(gsv_cuda_side_groups(side, count))
-                      : (gsv_cuda_width){
-                            {beside, broad}, gsv_cuda_class_index(call.sweeps, form.block_columns, count), 1};
-        const int one_by_one = ones == 1 && wide.many.columns == 0 && wide.groups == 1 &&
-                               gsv_cuda_one_by_one(&factor->plan, call.sweeps, &form, wide.k, count);
-        const int64_t each = one_by_one ? 1 : count;
-        if (one_by_one)
-            wide.k = 0;
-        for (int64_t j = 0; j < count && status == GPUSOLVE_OK; j += each) {
-            const gpusolve_dense from = columns_of(&b_part, j, each), to = columns_of(&x_part, j, each);
-            status = gsv_cuda_check(solve_columns(&call, wide, &from, &to), "solving", &handle->message);
-        }
+    const route r = choose_route(&call, b->cols);
+    for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += r.at_once) {
+        const int64_t count = b->cols - first < r.at_once ? b->cols - first : r.at_once;
+        const gpusolve_dense from = columns_of(b, first, count), to = columns_of(x, first, count);
+        status = gsv_cuda_check(solve_columns(&call, width_of_run(&r, count), &from, &to), "solving",
+                                &handle->message);
     }
     if (status == GPUSOLVE_OK && !on_device)
         status =
@@ -314,13 +321,16 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
 
 const gsv_executor gsv_cuda_executor = {
     .backend = GPUSOLVE_BACKEND_CUDA,
+    .place = gsv_tiles_place,
     .plan = gsv_tiles_create,
     .bytes = gsv_cuda_count_bytes,
     .prepare_bytes = gsv_cuda_upload_bytes,
     .checks_numbers = 1,
+    .fill = gsv_cuda_fill_factor,
     .prepare = gsv_cuda_prepare,
     .refresh = gsv_cuda_refresh,
     .release = gsv_cuda_release,
+    .drop = gsv_cuda_drop,
     .expire = gsv_cuda_expire,
     .is_capturing = is_capturing,
     .handle_destroy = gsv_cuda_handle_destroy,

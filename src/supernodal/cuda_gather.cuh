@@ -1,17 +1,14 @@
-/*
- * What the kernels of both kinds of supernode share: the wait for the launch before, the end of every other
- * wait, and the fixed-order gather of the children's update rows.
- */
+/* What the kernels of the sweeps share: the wait for the launch before, and the end of every other wait. */
 #ifndef GSV_CUDA_GATHER_CUH
 #define GSV_CUDA_GATHER_CUH
 
 #include "../dense_kernels/published.cuh"
-#include "../dense_kernels/tile_product.cuh"
+#include "../dense_kernels/reduce_lanes.cuh"
 #include "cuda_sweep.h"
 
 namespace gsv {
 
-enum { BLOCK = 256, BLOCK_WARPS = BLOCK / 32, PHASES = 8 };
+enum { BLOCK = 256 };
 enum { MULTIPROCESSORS = 132 }; /* of an H200; for others what follows from it is a guess */
 
 /* Let the next launch begin; wait for the one before. On devices without the overlap both are nothing. */
@@ -69,12 +66,6 @@ template <typename T> __device__ __forceinline__ T *of_group(T *first, int64_t a
     return first + int64_t(blockIdx.y) * apart;
 }
 
-/* Is the factor another by now than the one that a kernel was launched for? It changes between launches alone, so L1
- * may have the answer, of which all blocks would ask one line of L2 otherwise. */
-__device__ __forceinline__ bool is_stale(gsv_stamp stamp) {
-    return stamp.at && *stamp.at != stamp.value;
-}
-
 /* Is it time to stop polling? Every poll counts in n, from 1 on; when somebody loses patience, all do. */
 __device__ __forceinline__ bool gives_up(int n, gsv_stream_state *state) {
     if (n % 1024 == 0 && *static_cast<volatile int *>(&state->broken))
@@ -84,56 +75,6 @@ __device__ __forceinline__ bool gives_up(int n, gsv_stream_state *state) {
     *static_cast<volatile int *>(&state->broken) = 1;
     *static_cast<volatile int *>(state->report) = 1;
     return true;
-}
-
-/*
- * sum(q, :) += what the children owe front rows row + q STEP (counted over all fronts), q < rows; right-hand
- * sides c .. c + CT - 1. A row's list is read a few children at a time, for all rows together, so that the
- * reads overlap; the terms are added one by one in the list's order.
- */
-template <typename T, int NR, int RT, int CT, int STEP>
-__device__ __forceinline__ void gather(const gsv_device_plan &plan, const T *u, int64_t row, int rows, int c,
-                                       T (&sum)[RT][CT]) {
-    constexpr int FIT = 128 / int(RT * CT * sizeof(T)), FEW = FIT > 4 ? 4 : FIT > 0 ? FIT : 1;
-    uint32_t at[RT], end[RT];
-    bool more = false;
-#pragma unroll
-    for (int q = 0; q < RT; q++) {
-        at[q] = end[q] = 0;
-        if (q < rows) {
-            at[q] = plan.gather_ptr[row + q * STEP];
-            end[q] = plan.gather_ptr[row + q * STEP + 1];
-        }
-        more |= at[q] < end[q];
-    }
-    while (more) {
-        uint32_t from[RT][FEW];
-        T term[RT][FEW][CT];
-#pragma unroll
-        for (int q = 0; q < RT; q++)
-#pragma unroll
-            for (int k = 0; k < FEW; k++)
-                if (at[q] + k < end[q])
-                    from[q][k] = plan.gather[at[q] + k];
-#pragma unroll
-        for (int q = 0; q < RT; q++)
-#pragma unroll
-            for (int k = 0; k < FEW; k++)
-                if (at[q] + k < end[q])
-                    load_run(u + int64_t(from[q][k]) * NR + c, term[q][k]);
-        more = false;
-#pragma unroll
-        for (int q = 0; q < RT; q++) {
-#pragma unroll
-            for (int k = 0; k < FEW; k++)
-                if (at[q] + k < end[q])
-#pragma unroll
-                    for (int j = 0; j < CT; j++)
-                        sum[q][j] = add(sum[q][j], term[q][k][j]);
-            at[q] += FEW;
-            more |= at[q] < end[q];
-        }
-    }
 }
 
 } // namespace gsv

@@ -1,7 +1,7 @@
 /*
  * The sweeps for many right-hand sides, 64 to 256 columns at a time, or 32, or sixteen.
  *
- * The same products as in cuda_sweep.cuh, [x1; u] = [W; -M] f1 + [0; f2] and its transpose, but the vectors
+ * The same products as in the streams, [x1; u] = [W; -M] f1 + [0; f2] and its transpose, but the vectors
  * are blocks as wide as a matrix: a solve is bound by flops, 4 nnz(L) a column, and by what its vectors move,
  * no longer by the panels. For 216000 columns of L with 88 million numbers (grid3d:60) and 256 right-hand
  * sides: 90 Gflop are 1.6 ms at the rate of DGEMM (57.5 Tflop/s); y and x, written and read once a sweep and
@@ -10,7 +10,7 @@
  * are 5 GB, 1.1 ms of the memory's time or less, for the upper tree's are in the L2 cache now and then.
  *
  * - Branches (branches.h): a block walks a branch for a few right-hand sides at a time, all of its vectors in
- *   shared memory (cuda_many_branch.cuh; for sixteen as for eight: cuda_team_branch.cuh, cuda_lower.cuh).
+ *   shared memory (cuda_many_branch.cuh; for sixteen as for eight: cuda_team_branch.cuh).
  * - The upper tree: tasks (many.h), each for C right-hand sides, 64, 32 or 16: a narrow supernode, for all or some
  *   of these (cuda_many_narrow.cuh); rows of own columns of a wide one, to which is added what its children owe
  *   (cuda_many_gather.cuh); or a tile (cuda_many_tile.cuh, cuda_many_ends.cuh), which writes x(own columns) and u,
@@ -34,8 +34,9 @@
  * Bits. The sums have a fixed order: what the children owe, in the order of gsv_tiles.gather, then sixteen
  * terms after sixteen, range after range (cuda_many_tile.cuh; in branches, and forward in narrow supernodes,
  * one chain, backward in narrow ones four). It depends on the factor alone, so a column has the same bits
- * wherever it stands and whatever stands beside it. But it is not the order of cuda_sweep.cuh, where a sum has
- * sixteen chains: that many sums of a 32 x 32 tile do not fit into a warp's registers.
+ * wherever it stands and whatever stands beside it, and with the same lists and walks of branches also with 16, 32 and 64
+ * of them. But it is not the order of the stream for one (cuda_stream.cuh), where a sum has sixteen chains: that many sums of
+ * a 32 x 32 tile do not fit into a warp's registers.
  *
  * Cost. A tile of 64 columns and sixteen terms are 65536 multiply-adds, 512 cycles of an SM's tensor cores,
  * and 48 KB through its shared memory, 384 cycles. What a task takes besides is latency, one trip after the

@@ -15,6 +15,8 @@ extern "C" {
 
 /* The tasks of each list (gsv_many_list_of()) [device], read-only during a solve. */
 typedef struct gsv_device_many {
+    int32_t shared; /* bytes of shared memory that a block may have */
+    int32_t teams;  /* there is room for teams of warps that walk the branches (cuda_team_branch.cuh) */
     const gsv_many_task *task[GSV_MANY_LISTS];
 } gsv_device_many;
 
@@ -47,26 +49,35 @@ static inline int64_t gsv_many_counters(const gsv_plan *plan) {
     return gsv_many_sweep_counters(plan, 0) + gsv_many_sweep_counters(plan, 1);
 }
 
-/* Right-hand sides side by side; and whether by the lists for broad vectors, as the last columns of a solve that
- * has broad ones, too. */
+/*
+ * Right-hand sides side by side.
+ *   broad  by the lists for broad vectors, as the last columns of a solve that has broad ones, too
+ *   plain  every warp walks branches alone, for there is no room for teams of them, or a column is to have the same bits
+ *          with any number of columns that is not broad
+ */
 typedef struct gsv_many_width {
-    int columns, broad;
+    int columns, broad, plain;
 } gsv_many_width;
+
+/* So many complex right-hand sides, in double and in single precision, are solved one after the other by the streams: more
+ * of them take less time as tasks of GSV_MANY_SLIM. */
+enum { GSV_FEW_COMPLEX = 2, GSV_FEW_IN_SINGLE = 3 };
 
 typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *device,
                                    const gsv_device_many *many, const gsv_many_vectors *vectors,
                                    gsv_many_width width, cudaStream_t stream);
 
 typedef struct gsv_many_functions {
-    int32_t few;  /* right-hand sides up to here have other kernels, */
-    int32_t slim; /* but real numbers: GSV_MANY_SLIM of them these, too, forward (gsv_cuda_before_many) */
+    int32_t few; /* right-hand sides up to here are solved one after the other, where one is a stream's */
+    int32_t
+        real; /* load and scaling of GSV_MANY_SLIM are those of gsv_sweep_functions, and backward they may be too */
     /* How many launches of both sweeps are the branches', for so many right-hand sides. */
-    int (*branch_launches)(const gsv_branches *branches, int64_t nrhs);
+    int (*branch_launches)(const gsv_branches *branches, gsv_many_width width);
     /* One sweep over all levels, on the stream. */
     gsv_many_sweep *forward, *backward;
-    /* Let the kernels have their shared memory on the current device; cudaErrorInvalidValue if the device has
-     * less. */
-    cudaError_t (*reserve)(const gsv_branches *branches);
+    /* Let the kernels have their shared memory on the current device, where a block may have many->shared bytes, and set
+     * many->teams; an error if a block wants more. */
+    cudaError_t (*reserve)(const gsv_branches *branches, gsv_device_many *many);
     /* Makes the counters zero: before the first solve, and after one whose store has not been launched. */
     cudaError_t (*clear)(const gsv_plan *plan, const gsv_many_vectors *vectors, cudaStream_t stream);
     /* As in gsv_sweep_functions; besides nothing is broken. */
@@ -74,7 +85,7 @@ typedef struct gsv_many_functions {
                         int columns, const gsv_many_vectors *vectors, cudaStream_t stream);
     /* Likewise; besides the counters are zero again. */
     cudaError_t (*store)(const gsv_plan *plan, const int32_t *inverse, const void *from, gsv_device_dense to,
-                         int columns, const gsv_many_vectors *vectors, gsv_stamp stamp, cudaStream_t stream);
+                         int columns, const gsv_many_vectors *vectors, cudaStream_t stream);
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);
 } gsv_many_functions;
 

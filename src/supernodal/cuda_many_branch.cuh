@@ -230,10 +230,6 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
-    if (branch.refuse) {
-        walk.refuse_block();
-        __syncthreads(); /* nobody multiplies with what the panels were */
-    }
     if constexpr (many_walk<P>::PACKS == GSV_PACKED)
         walk.fill_packs_block();
     wait_for_own_copies();
@@ -468,10 +464,6 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
         walk.outside_row[i] = plan.outside_row[branch.outside + i];
     wait_for_own_copies();
     __syncthreads(); /* panels and lists are there */
-    if (branch.refuse) {
-        walk.refuse_block();
-        __syncthreads(); /* nobody multiplies with what the panels were */
-    }
     if constexpr (many_walk<P>::PACKS == GSV_PACKED)
         walk.fill_packs_block();
     __syncthreads(); /* the packs are there */

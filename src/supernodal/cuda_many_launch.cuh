@@ -6,10 +6,10 @@
 #include "../dense_kernels/overlap.cuh"
 #include "cuda_branch.cuh"
 #include "cuda_branch_cut.cuh"
-#include "cuda_lower.h"
 #include "cuda_many.cuh"
-#include "cuda_team_branch.cuh"
 #include "cuda_many_transfer.cuh"
+#include "cuda_team.h"
+#include "cuda_team_branch.cuh"
 
 namespace gsv {
 
@@ -29,23 +29,43 @@ inline int many_branch_warps(int columns) {
     return chunks < most ? chunks : most;
 }
 
+/* Shared memory that a walk wants with the vectors of so many warps. */
+template <typename P> int many_walk_bytes(const gsv_branches &branches, int warps) {
+    int most = 0;
+    for (int32_t b = 0; b < branches.count; b++) {
+        const gsv_walk_room room =
+            gsv_branch_walk_room_of(&branches.branch[b], many_walk<P>::PACKS, int(sizeof(wide_number<P>)));
+        const int bytes = room.vectors + warps * room.each;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 /* Shared memory of such a block: an equal share for two on an SM, where there are registers for them and most have room
- * for all their warps' vectors, or for nearly all. One block begins then while another walks. */
-template <typename P> int many_branch_room(const gsv_branches &branches, int warps) {
+ * for all their warps' vectors, or for nearly all. One block begins then while another walks. No more than a block may have,
+ * `shared`. */
+template <typename P> int many_branch_room(const gsv_branches &branches, int warps, int shared) {
     int64_t all = branches.walk_room + warps * branches.walk_each;
     int most = branches.most_walk;
     if (traits<P>::is_complex) {
-        all = most = 0;
+        all = 0;
         for (int32_t b = 0; b < branches.count; b++) {
             const gsv_walk_room room = gsv_branch_walk_room_of(&branches.branch[b], many_walk<P>::PACKS,
                                                                int(sizeof(wide_number<P>)));
             all += room.vectors + warps * room.each;
-            most = room.vectors + room.each > most ? room.vectors + room.each : most;
         }
+        most = many_walk_bytes<P>(branches, 1);
     }
     const int64_t mean = all / (branches.count > 0 ? branches.count : 1);
     const int sharing = 2 * warps > MANY_BRANCH_BLOCK / 32 || 4 * mean > 5 * many_branch_share(2) ? 1 : 2;
-    return most > many_branch_share(sharing) ? most : many_branch_share(sharing);
+    const int share = many_branch_share(sharing) < shared ? many_branch_share(sharing) : shared;
+    return most > share ? most : share;
+}
+
+/* The same where a block has few warps, and an SM many blocks: no more than they use. */
+template <typename P> int plain_branch_room(const gsv_branches &branches, int warps, int shared) {
+    const int room = many_branch_room<P>(branches, warps, shared), all = many_walk_bytes<P>(branches, warps);
+    return all < room ? all : room;
 }
 
 /* Of a block that walks a branch for GSV_MANY_LEAST right-hand sides: for all vectors, if two such blocks can share an
@@ -74,11 +94,10 @@ template <typename Kind> struct many_launcher {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     typedef typename traits<Kind>::real real;
-    /* Complex numbers in single precision have panels of half the size: four take no longer level by level
-     * (LESSONS_TYPES.md). */
-    static const int FEW = !traits<Kind>::is_complex ? GSV_MANY_LEAST / 2
-                           : sizeof(real) < 8        ? 4
-                                                     : 2,
+    /* Complex numbers in single precision have panels of half the size. */
+    static const int FEW = !traits<Kind>::is_complex ? 1
+                           : sizeof(real) < 8        ? GSV_FEW_IN_SINGLE
+                                                     : GSV_FEW_COMPLEX,
                      REAL = many_shape<Kind, GSV_MANY_LEAST, false>::REAL,
                      FLOATS = std::is_same<P, float>::value;
 
@@ -110,8 +129,8 @@ template <typename Kind> struct many_launcher {
         const int64_t tasks = plan->tiles->many.list[list].tasks;
         int *ticket = v->counters + (BACKWARD ? gsv_many_sweep_counters(plan, 0) : 0);
         const int tile = tile_columns(plan, columns), groups = columns / tile;
-        const auto launch_of = [&](auto width) {
-            return launch<width, BACKWARD>(tasks * groups, stream, device, many->task[list], groups, v,
+        const auto launch_of = [&](auto sides) {
+            return launch<sides, BACKWARD>(tasks * groups, stream, device, many->task[list], groups, v,
                                            ticket, ticket + GSV_MANY_TILES);
         };
         if (tasks == 0)
@@ -136,10 +155,6 @@ template <typename Kind> struct many_launcher {
                             cudaStream_t stream) {
         double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
         const int64_t blocks = int64_t(end - of.first) * splits;
-        if constexpr (BACKWARD && REAL)
-            if (columns == GSV_MANY_LEAST)
-                return launch_allowed(team_backward_kernel<P, GSV_MANY_LEAST, false>, blocks, threads,
-                                      size_t(room), stream, *device, x, y, room, of);
         if (BACKWARD)
             return launch_allowed(many_branch_backward_kernel<P>, blocks, threads, size_t(room), stream,
                                   *device, x, y, columns, splits, room, of);
@@ -147,53 +162,67 @@ template <typename Kind> struct many_launcher {
                               y, x, static_cast<double *>(v->u), columns, splits, room, of);
     }
 
+    /* The same for GSV_MANY_LEAST, backward by teams of two warps. */
+    template <bool BACKWARD>
+    static cudaError_t walk_few(const gsv_branches &branches, const gsv_device_plan *device,
+                                const gsv_many_vectors *v, cudaStream_t stream) {
+        return launch_cut(few_branch_cut<BACKWARD>(&branches), branches.count, FEW_RESIDENT, 1,
+                          [&](int32_t end, int bytes, const branch_launch &of) {
+                              if constexpr (BACKWARD)
+                                  return launch_allowed(team_backward_kernel<P, GSV_MANY_LEAST, false>,
+                                                        end - of.first,
+                                                        team_backward<GSV_MANY_LEAST>::THREADS, size_t(bytes),
+                                                        stream, *device, static_cast<const double *>(v->x),
+                                                        static_cast<double *>(v->y), bytes, of);
+                              else
+                                  return walk<false>(device, v, GSV_MANY_LEAST, 1, end, 32 * MANY_BRANCH_FEW,
+                                                     bytes, of, stream);
+                          });
+    }
+
     /* The branches, one sweep. */
     template <bool BACKWARD>
     static cudaError_t branches(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_many_vectors *v, int columns, cudaStream_t stream) {
+                                const gsv_device_many *many, const gsv_many_vectors *v, gsv_many_width width,
+                                cudaStream_t stream) {
         const gsv_branches &branches = plan->tiles->branches;
+        const int columns = width.columns;
         if (branches.count == 0)
             return cudaSuccess;
         if constexpr (REAL) {
-            if (columns == GSV_MANY_SLIM) {
+            if (columns == GSV_MANY_SLIM && !width.plain) {
                 const gsv_device_vectors vectors = {
                     .y = v->y, .x = v->x, .u = v->u, .state = v->state, .groups = 1};
                 return BACKWARD ? gsv_team_backward(&branches, device, &vectors, columns, stream)
-                                : (branches.team_forward ? gsv_team_forward : gsv_lower_forward)(
-                                      &branches, device, &vectors, 0, columns, stream);
+                                : gsv_team_forward(&branches, device, &vectors, 0, columns, stream);
             }
-            if (columns == GSV_MANY_LEAST)
-                return launch_cut(few_branch_cut<BACKWARD>(&branches), branches.count, FEW_RESIDENT, 1,
-                                  [&](int32_t end, int bytes, const branch_launch &of) {
-                                      return walk<BACKWARD>(device, v, columns, 1, end,
-                                                            BACKWARD ? team_backward<GSV_MANY_LEAST>::THREADS
-                                                                     : 32 * MANY_BRANCH_FEW,
-                                                            bytes, of, stream);
-                                  });
+            if (columns == GSV_MANY_LEAST && !width.plain)
+                return walk_few<BACKWARD>(branches, device, v, stream);
         }
         const int reals = traits<Kind>::is_complex ? 2 * columns : columns,
                   splits = many_splits(branches.count, reals), warps = many_branch_warps(reals / splits),
-                  room = many_branch_room<P>(branches, warps);
+                  room = width.plain && reals < GSV_MANY_COLUMNS
+                             ? plain_branch_room<P>(branches, warps, many->shared)
+                             : many_branch_room<P>(branches, warps, many->shared);
         return walk<BACKWARD>(device, v, reals, splits, branches.count, 32 * warps, room,
                               {0, branches.count, MULTIPROCESSORS / splits, THE_ONLY}, stream);
     }
 
-    static int branch_launches(const gsv_branches *branches, int64_t nrhs) {
+    static int branch_launches(const gsv_branches *branches, gsv_many_width width) {
         if (branches->count == 0)
             return 0;
-        if (REAL && nrhs <= GSV_MANY_SLIM)
-            return (branches->team_forward ? gsv_team_launches(branches, 0, GSV_MANY_SLIM)
-                                           : gsv_lower_launches(branches, FLOATS, 0, GSV_MANY_SLIM)) +
-                   gsv_team_launches(branches, 1, GSV_MANY_SLIM);
-        return REAL && nrhs <= GSV_MANY_LEAST ? launches_of(few_branch_cut<false>(branches)) +
-                                                    launches_of(few_branch_cut<true>(branches))
-                                              : 2;
+        if (!REAL || width.plain || width.columns > GSV_MANY_LEAST)
+            return 2;
+        return width.columns == GSV_MANY_SLIM ? gsv_team_launches(branches, 0, GSV_MANY_SLIM) +
+                                                    gsv_team_launches(branches, 1, GSV_MANY_SLIM)
+                                              : launches_of(few_branch_cut<false>(branches)) +
+                                                    launches_of(few_branch_cut<true>(branches));
     }
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
                                const gsv_device_many *many, const gsv_many_vectors *v, gsv_many_width width,
                                cudaStream_t stream) {
-        const cudaError_t error = branches<false>(plan, device, v, width.columns, stream);
+        const cudaError_t error = branches<false>(plan, device, many, v, width, stream);
         return error == cudaSuccess ? upper<false>(plan, device, many, v, width, stream) : error;
     }
 
@@ -201,7 +230,7 @@ template <typename Kind> struct many_launcher {
                                 const gsv_device_many *many, const gsv_many_vectors *v, gsv_many_width width,
                                 cudaStream_t stream) {
         const cudaError_t error = upper<true>(plan, device, many, v, width, stream);
-        return error == cudaSuccess ? branches<true>(plan, device, v, width.columns, stream) : error;
+        return error == cudaSuccess ? branches<true>(plan, device, many, v, width, stream) : error;
     }
 
     template <int C> static cudaError_t reserve_sweeps() {
@@ -213,26 +242,43 @@ template <typename Kind> struct many_launcher {
                                   many_bytes<Kind, C, true>());
     }
 
-    static cudaError_t reserve(const gsv_branches *branches) {
+    /* The walks for GSV_MANY_SLIM and GSV_MANY_LEAST by teams. */
+    static cudaError_t reserve_teams(const gsv_branches *branches, int shared) {
+        if constexpr (!REAL)
+            return cudaSuccess;
+        else {
+            const int forward = most_bytes(branches, few_branch_room<false>),
+                      backward = most_bytes(branches, few_branch_room<true>);
+            if (forward > shared || backward > shared)
+                return cudaErrorInvalidValue;
+            const cudaError_t error = gsv_team_reserve(branches, FLOATS, GSV_MANY_SLIM, shared);
+            return error != cudaSuccess ? error
+                                        : allow_shared(reinterpret_cast<const void *>(
+                                                           team_backward_kernel<P, GSV_MANY_LEAST, false>),
+                                                       size_t(backward));
+        }
+    }
+
+    static cudaError_t reserve(const gsv_branches *branches, gsv_device_many *many) {
+        const int room = many_branch_room<P>(*branches, MANY_BRANCH_BLOCK / 32, many->shared);
+        if (room > many->shared)
+            return cudaErrorInvalidValue;
         cudaError_t error = reserve_sweeps<GSV_MANY_LEAST>();
         if (error == cudaSuccess)
             error = reserve_sweeps<GSV_MANY_SLIM>();
-        if constexpr (REAL) {
+        if constexpr (REAL)
             if (error == cudaSuccess)
                 error = reserve_sweeps<GSV_MANY_COLUMNS>();
-            if (error == cudaSuccess)
-                error = gsv_team_reserve(branches, FLOATS);
-        }
+        const void *kernels[] = {reinterpret_cast<const void *>(many_branch_forward_kernel<P>),
+                                 reinterpret_cast<const void *>(many_branch_backward_kernel<P>)};
+        for (int k = 0; k < 2 && error == cudaSuccess; k++)
+            error = allow_shared(kernels[k], size_t(room));
         if (error != cudaSuccess)
             return error;
-        const size_t room = size_t(many_branch_room<P>(*branches, MANY_BRANCH_BLOCK / 32));
-        const void *kernels[3] = {reinterpret_cast<const void *>(many_branch_forward_kernel<P>),
-                                  reinterpret_cast<const void *>(many_branch_backward_kernel<P>)};
-        if constexpr (REAL)
-            kernels[2] = reinterpret_cast<const void *>(team_backward_kernel<P, GSV_MANY_LEAST, false>);
-        for (int k = 0; k < 3 && kernels[k] && error == cudaSuccess; k++)
-            error = allow_shared(kernels[k], room);
-        return error;
+        many->teams = reserve_teams(branches, many->shared) == cudaSuccess;
+        if (!many->teams)
+            cudaGetLastError();
+        return cudaSuccess;
     }
 
     /* Calls launch(width): right-hand sides of a block on their way in or out, an integral constant. */
@@ -257,14 +303,14 @@ template <typename Kind> struct many_launcher {
     /* The counters are zero afterwards, not before: a sweep's blocks take their tasks before they wait for what is
      * launched before them. */
     static cudaError_t store(const gsv_plan *plan, const int32_t *inverse, const void *from,
-                             gsv_device_dense to, int columns, const gsv_many_vectors *v, gsv_stamp stamp,
+                             gsv_device_dense to, int columns, const gsv_many_vectors *v,
                              cudaStream_t stream) {
         const int32_t n = plan->l.n;
         return transfer_by(columns, [&](auto width) {
             return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
                 return launch_allowed(many_store_kernel<Kind, width, cut>, blocks, BLOCK, 0, stream, n,
                                       inverse, static_cast<const T *>(from), to, columns, v->counters,
-                                      gsv_many_counters(plan), stamp);
+                                      gsv_many_counters(plan));
             });
         });
     }

@@ -58,12 +58,11 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
         }
 }
 
-/* to(i, c) = from(inverse ? inverse[i] : i, c), NaN for who is stale; and so many counters are zero, for the next
- * solve. */
+/* to(i, c) = from(inverse ? inverse[i] : i, c); and so many counters are zero, for the next solve. */
 template <typename Kind, int W, int CUT>
 __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
     many_store_kernel(int32_t n, const int32_t *inverse, const vector_number<Kind> *from, gsv_device_dense to,
-                      int columns, int *counters, int64_t count, gsv_stamp stamp) {
+                      int columns, int *counters, int64_t count) {
     typedef panel_number<Kind> P;
     typedef vector_number<Kind> T;
     typedef gsv::transfer<T, W, CUT> transfer;
@@ -82,13 +81,12 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
     const typename transfer::share own = transfer::share_of_thread(to, n, first, c0);
     for (int64_t k = int64_t(blockIdx.x) * BLOCK + threadIdx.x; k < count; k += int64_t(gridDim.x) * BLOCK)
         counters[k] = 0;
-    const bool stale = is_stale(stamp);
 #pragma unroll
     for (int k = 0; k < transfer::RUNS; k++)
         if (row[k] >= 0) {
 #pragma unroll
             for (int j = 0; j < transfer::RUN; j++)
-                tile[transfer::run_place(k) + j] = stale ? not_a_number<T>() : run[k][j];
+                tile[transfer::run_place(k) + j] = run[k][j];
         }
     __syncthreads(); /* the tile is complete */
     P *at = values + own.place;

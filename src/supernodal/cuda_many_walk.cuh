@@ -106,13 +106,6 @@ template <typename P> struct many_walk {
                                               (form.own_vectors ? int(threadIdx.x) / 32 : warp) * at.each);
     }
 
-    /* Nothing that this branch's panels are multiplied with is a solution: these kernels cannot
-     * (cuda_sweep.cuh). */
-    __device__ __forceinline__ void refuse_block() const {
-        for (int k = threadIdx.x; k < branch.numbers; k += blockDim.x)
-            panels[k] = not_a_number<P>();
-    }
-
     /* Begin to bring a node's rows, by a warp: `from` is the right-hand sides of the branch's first column. */
     __device__ __forceinline__ void begin_node_warp(const gsv_branch_node &node, const double *from,
                                                     int columns) const {

@@ -1,12 +1,13 @@
 /*
- * The factor on the device: the plan's arrays and the panels [W; -M], in one allocation. cuda_upload.c brings
- * the panels.
+ * The factor on the device, in two allocations: D and the panels [W; -M], which cuda_upload.c brings, and the plan's
+ * arrays, which follow when all panels are known to be good.
  */
 #include "../memory.h"
 #include "../recording.h"
 #include "../trsm/cuda_panel_inverse.h"
 #include "cuda_support.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,9 +28,6 @@ enum {
     ROWS,
     GATHER_PTR,
     GATHER,
-    ASSEMBLE,
-    FORWARD,
-    BACKWARD,
     BRANCHES,
     LISTS,
     WALKS,
@@ -48,11 +46,8 @@ enum {
     BLOCK_BACKWARD_TASKS,
     UPPER_ROWS,
     MANY_TASKS, /* of list 0, and of the others */
-    STAMP = MANY_TASKS + GSV_MANY_LISTS,
-    PERM,
+    PERM = MANY_TASKS + GSV_MANY_LISTS,
     INVERSE,
-    D,
-    PANELS,
     PARTS
 };
 
@@ -88,24 +83,27 @@ static gsv_device_pieces list_at(const char *base, const layout *l, int pieces_p
                                (uint32_t)plan->tiles->upper_updates};
 }
 
-static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    const int64_t nsuper = plan->l.nsuper, n = plan->l.n;
+/* Supernodes whose panels are in tiles: none is in a branch. */
+static int64_t count_wide(const gsv_plan *plan) {
+    int64_t count = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        count += !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s));
+    return count;
+}
+
+static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int64_t n = plan->l.n;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_branches *branches = &tiles->branches;
     const int64_t rows = tiles->upper_rows;
-    const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
-    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
     layout l = {.size = {
                     [ROWS] = rows * 4,
                     [GATHER_PTR] = (rows + 1) * 4,
                     [GATHER] = (int64_t)tiles->gather_ptr[rows] * 4,
-                    [TINY] = tiles->tiny.outside[plan->nlevels] * (int64_t)sizeof(gsv_node),
-                    [SMALL] = tiles->small.outside[plan->nlevels] * (int64_t)sizeof(gsv_node),
-                    [WIDE] = (nsuper - narrow) * (int64_t)sizeof(gsv_node),
-                    [ASSEMBLE] = tiles->assemble.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
-                    [FORWARD] = tiles->forward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
-                    [BACKWARD] = tiles->backward.ptr[plan->nlevels] * (int64_t)sizeof(gsv_task),
+                    [TINY] = tiles->tiny.count * (int64_t)sizeof(gsv_node),
+                    [SMALL] = tiles->small.count * (int64_t)sizeof(gsv_node),
+                    [WIDE] = count_wide(plan) * (int64_t)sizeof(gsv_node),
                     [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
                     [LISTS] = branches->nlists * 2,
                     [WALKS] = branches->nwalks * 2,
@@ -114,15 +112,12 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
                     [UPPER_ROWS] = tiles->stream.nrows * 4,
                     [PERM] = plan->l.perm ? n * 4 : 0,
                     [INVERSE] = plan->l.perm ? n * 4 : 0,
-                    [D] = has_d ? n * (complex ? number / 2 : number) : 0,
-                    [PANELS] = tiles->panel_ptr[nsuper] * number,
                 }};
     for (int k = 0; k < GSV_MANY_LISTS; k++)
         l.size[MANY_TASKS + k] = tiles->many.list[k].tasks * (int64_t)sizeof(gsv_many_task);
-    l.size[STAMP] = sizeof(int32_t);
     set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
     set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
-    if (gsv_cuda_sweeps(dtype)->block_class > 0 && tiles->stream.block_columns > 0) {
+    if (!complex && tiles->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
         set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
         l.size[LIMBS] = tiles->limbs.count * (int64_t)sizeof(gsv_limb);
@@ -134,15 +129,22 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d)
     return l;
 }
 
-int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    return make_layout(plan, dtype, has_d).start[PARTS];
+/* The other allocation: D, and the panels from `panels` on. */
+typedef struct values_layout {
+    int64_t d, panels, bytes; /* d: bytes of D */
+} values_layout;
+
+static values_layout make_values_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
+    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    values_layout l = {.d = has_d ? plan->l.n * (complex ? number / 2 : number) : 0};
+    l.panels = (l.d + 255) / 256 * 256;
+    l.bytes = l.panels + (plan->tiles->panel_ptr[plan->l.nsuper] * number + 255) / 256 * 256;
+    return l;
 }
 
-cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device) {
-    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
-    gsv_stamp *stamp = &device->form.stamp;
-    stamp->at = (const int32_t *)((char *)device->memory + l.start[STAMP]);
-    return gsv_cuda_fill((void *)stamp->at, &stamp->value, sizeof stamp->value);
+int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
+    return make_layout(plan, dtype).start[PARTS] + make_values_layout(plan, dtype, has_d).bytes;
 }
 
 /* --------------------------------------------------------------------------------------------- values --- */
@@ -152,10 +154,10 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
                               const gpusolve_factor_data *data, void *memory, gsv_message *message) {
     if (!factor->has_d)
         return GPUSOLVE_OK;
-    const layout l = make_layout(&factor->plan, factor->dtype, 1);
+    const values_layout l = make_values_layout(&factor->plan, factor->dtype, 1);
     gsv_import_d(data, memory);
-    return gsv_cuda_check(gsv_cuda_fill((void *)device->plan.d, memory, (size_t)l.size[D]),
-                          "copying D to the device", message);
+    return gsv_cuda_check(gsv_cuda_fill(device->values, memory, (size_t)l.d), "copying D to the device",
+                          message);
 }
 
 /*
@@ -189,19 +191,20 @@ static gpusolve_status find_cuts_ahead(gpusolve_handle *handle, gpusolve_factor 
     return status;
 }
 
-/* D and what follows from the triangles, which are all inverted. */
-static gpusolve_status place_values(gpusolve_factor *factor, gsv_cuda_factor *device,
-                                    const gpusolve_factor_data *data, const float *k, int32_t *parts, void *d,
-                                    gsv_message *message) {
+/* What follows from the triangles, which are all inverted. well: [nsuper], as is */
+static gpusolve_status place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, uint8_t *well,
+                                   gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
-    gpusolve_status status = copy_d(factor, device, data, d, message);
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int wide = !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s));
-        parts[s] = wide && k[s] <= GSV_WELL_LIMIT ? 1 + GSV_WELL_CONDITIONED : 1;
-    }
-    if (status == GPUSOLVE_OK)
-        status = gsv_cuda_place_nodes(factor, device, parts, message);
-    return status;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        well[s] = !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)) && device->k[s] <= GSV_WELL_LIMIT;
+    return gsv_cuda_place_nodes(factor, device, well, message);
+}
+
+static uint8_t *new_well(const gpusolve_factor *factor, gsv_message *message) {
+    uint8_t *well = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *well);
+    if (!well)
+        gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    return well;
 }
 
 /* All panels and D, as gsv_cuda_upload says. Memory is asked for before the first number changes. */
@@ -210,98 +213,65 @@ static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *fac
     if (factor->plan.l.n == 0)
         return GPUSOLVE_OK;
     const double start = gsv_milliseconds();
-    const layout l = make_layout(&factor->plan, factor->dtype, factor->has_d);
-    const size_t nsuper = (size_t)factor->plan.l.nsuper;
-    float *k = gsv_malloc(nsuper, sizeof *k);
-    int32_t *parts = gsv_malloc(nsuper, sizeof *parts);
-    void *d = factor->has_d ? gsv_malloc((size_t)l.size[D], 1) : NULL;
+    const values_layout l = make_values_layout(&factor->plan, factor->dtype, factor->has_d);
+    float *k = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *k);
+    void *d = factor->has_d ? gsv_malloc((size_t)l.d, 1) : NULL;
     gpusolve_status status =
-        k && parts && (d || !factor->has_d)
+        k && (d || !factor->has_d)
             ? gsv_cuda_upload(handle, factor, device, data, NULL, k, cuts, touched)
             : gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK && cuts->at && device->k)
         status = find_cuts_ahead(handle, factor, device, data, k, cuts, touched);
-    const double filled = gsv_milliseconds();
     if (status == GPUSOLVE_OK && !cuts->at)
-        status = place_values(factor, device, data, k, parts, d, &handle->message);
+        status = copy_d(factor, device, data, d, &handle->message);
     if (status == GPUSOLVE_OK && !cuts->at) {
         gsv_free(device->k);
         device->k = k;
     } else {
         gsv_free(k);
     }
-    gsv_free(parts);
     gsv_free(d);
-    device->values_ms = filled - start;
-    device->form_ms = gsv_milliseconds() - filled;
+    device->values_ms = gsv_milliseconds() - start;
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------ interface --- */
 
-/* Staging for the parts that the device has in another form than the plan. */
-typedef struct plan_copy {
-    gsv_task *tasks[3];
-    int32_t *wide_index; /* [nsuper] */
-    int32_t *inverse;    /* [n] of perm */
-} plan_copy;
-
-static void free_copy(plan_copy *copy) {
-    for (int k = 0; k < 3; k++)
-        gsv_free(copy->tasks[k]);
-    gsv_free(copy->wide_index);
-    gsv_free(copy->inverse);
+/* The inverse of perm [n], or NULL: out of memory, or there is no perm. */
+static int32_t *invert(const gsv_plan *plan) {
+    int32_t *inverse = plan->l.perm ? gsv_malloc((size_t)plan->l.n, sizeof *inverse) : NULL;
+    for (int32_t i = 0; i < plan->l.n && inverse; i++)
+        inverse[plan->l.perm[i]] = i;
+    return inverse;
 }
 
-/* Tasks that name their supernode by its place among the wide ones. Zero if out of memory. */
-static int make_copy(const gsv_plan *plan, plan_copy *copy) {
-    const gsv_tiles *tiles = plan->tiles;
-    const gsv_task_list *lists[3] = {&tiles->assemble, &tiles->forward, &tiles->backward};
-    copy->wide_index = gsv_malloc((size_t)plan->l.nsuper, sizeof *copy->wide_index);
-    copy->inverse = gsv_malloc((size_t)plan->l.n, sizeof *copy->inverse);
-    if (!copy->wide_index || !copy->inverse)
-        return 0;
-    for (int32_t i = 0; i < plan->l.n && plan->l.perm; i++)
-        copy->inverse[plan->l.perm[i]] = i;
-    int32_t wide = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
-            copy->wide_index[s] = wide++;
-    for (int list = 0; list < 3; list++) {
-        const int64_t count = lists[list]->ptr[plan->nlevels];
-        gsv_task *tasks = copy->tasks[list] = gsv_malloc((size_t)count, sizeof *tasks);
-        if (!tasks)
-            return 0;
-        for (int64_t k = 0; k < count; k++) {
-            tasks[k] = lists[list]->task[k];
-            tasks[k].supernode = copy->wide_index[tasks[k].supernode];
-        }
-    }
-    return 1;
+static cudaError_t put_rows(const gsv_plan *plan, void *to) {
+    const size_t count = (size_t)plan->tiles->upper_rows;
+    int32_t *rows = gsv_malloc(count, sizeof *rows);
+    if (!rows)
+        return cudaErrorMemoryAllocation;
+    gsv_tiles_list_rows(plan, rows);
+    const cudaError_t error = gsv_cuda_fill(to, rows, count * sizeof *rows);
+    gsv_free(rows);
+    return error;
 }
 
 static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                  gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
-    const layout l = make_layout(plan, factor->dtype, factor->has_d);
+    const layout l = make_layout(plan, factor->dtype);
     const gsv_branches *branches = &plan->tiles->branches;
+    const int64_t panels = plan->tiles->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(factor->dtype);
     char *base = device->memory;
-    plan_copy copy = {0};
-    device->parts = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->parts);
-    device->upper[0] = (gsv_node *)(base + l.start[TINY]);
-    device->upper[1] = (gsv_node *)(base + l.start[SMALL]);
-    device->form.passes = gsv_malloc((size_t)plan->nlevels, sizeof *device->form.passes);
-    if (!device->parts || !device->form.passes || !make_copy(plan, &copy)) {
-        free_copy(&copy);
+    int32_t *inverse = invert(plan);
+    device->well = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->well);
+    if (!device->well || (plan->l.perm && !inverse)) {
+        gsv_free(inverse);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
-    memset(device->form.passes, 1, (size_t)plan->nlevels * sizeof *device->form.passes);
     const void *from[PARTS] = {
         [GATHER_PTR] = plan->tiles->gather_ptr,
         [GATHER] = plan->tiles->gather,
-        [ASSEMBLE] = copy.tasks[0],
-        [FORWARD] = copy.tasks[1],
-        [BACKWARD] = copy.tasks[2],
         [BRANCHES] = branches->branch,
         [LISTS] = branches->lists,
         [WALKS] = branches->walks,
@@ -312,7 +282,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         [UPPER_COLUMN] = branches->upper_column,
         [UPPER_ROWS] = plan->tiles->stream.rows,
         [PERM] = plan->l.perm,
-        [INVERSE] = plan->l.perm ? copy.inverse : NULL,
+        [INVERSE] = inverse,
     };
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
@@ -331,13 +301,13 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
                                   (size_t)l.size[MANY_TASKS + k]);
     }
     if (error == cudaSuccess && l.size[ROWS] > 0)
-        error = gsv_cuda_put_rows(plan, 0, base + l.start[ROWS]);
+        error = put_rows(plan, base + l.start[ROWS]);
     int l2 = 0, id = 0;
     if (error == cudaSuccess)
         error = cudaGetDevice(&id);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, id);
-    free_copy(&copy);
+    gsv_free(inverse);
     device->plan = (gsv_device_plan){
         .tiny = (const gsv_node *)(base + l.start[TINY]),
         .small = (const gsv_node *)(base + l.start[SMALL]),
@@ -345,9 +315,6 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .rows = (const int32_t *)(base + l.start[ROWS]),
         .gather_ptr = (const uint32_t *)(base + l.start[GATHER_PTR]),
         .gather = (const uint32_t *)(base + l.start[GATHER]),
-        .assemble = (const gsv_task *)(base + l.start[ASSEMBLE]),
-        .forward = (const gsv_task *)(base + l.start[FORWARD]),
-        .backward = (const gsv_task *)(base + l.start[BACKWARD]),
         .branches = (const gsv_branch *)(base + l.start[BRANCHES]),
         .branch_lists = (const uint16_t *)(base + l.start[LISTS]),
         .branch_walks = (const uint16_t *)(base + l.start[WALKS]),
@@ -368,113 +335,161 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .side_upper = gsv_side_upper(plan),
         .one_vector = plan->l.n,
         .one_upper = gsv_one_upper(plan),
-        .panels = base + l.start[PANELS],
+        .panels = device->plan.panels,
         .floats = factor->dtype == GPUSOLVE_FLOAT,
-        .transient = l.size[PANELS] > l2,
-        .transient_branches = l.size[PANELS] / TRANSIENT_BRANCHES > l2,
-        .transient_for_one = l.size[PANELS] > l2 && l.size[PANELS] < TRANSIENT_FOR_ONE * (int64_t)l2,
-        .d = factor->has_d ? base + l.start[D] : NULL,
+        .transient = panels > l2,
+        .transient_branches = panels / TRANSIENT_BRANCHES > l2,
+        .transient_for_one = panels > l2 && panels < TRANSIENT_FOR_ONE * (int64_t)l2,
+        .d = device->plan.d,
     };
     return gsv_cuda_check(error, "copying the plan to the device", message);
 }
 
-/* What the device can run of a factor's kernels. */
-static cudaError_t ask_device(const gpusolve_factor *factor, gsv_sweep_form *form) {
-    const gsv_branches *branches = &factor->plan.tiles->branches;
-    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps(factor->dtype);
-    if (sweeps->reserve(branches) != cudaSuccess) {
-        cudaGetLastError();
-        form->level_by_level = 1;
-    }
-    cudaError_t error = sweeps->stream_blocks(branches, form->stream_blocks);
-    if (error != cudaSuccess || factor->dtype != GPUSOLVE_FLOAT)
-        return error;
-    if (gsv_sweep_m.reserve(branches) != cudaSuccess) {
-        cudaGetLastError(); /* not for blocks of right-hand sides */
-        return cudaSuccess;
-    }
-    int blocks[GSV_CLASSES][2];
-    error = gsv_sweep_m.stream_blocks(branches, blocks);
-    for (int k = 1; k < GSV_CLASSES; k++)
-        memcpy(form->stream_blocks[k], blocks[k], sizeof blocks[k]);
+int gsv_cuda_shared_limit = INT_MAX, gsv_cuda_streams_allowed = 1;
+
+static cudaError_t shared_of_block(int *most) {
+    int id = 0;
+    cudaError_t error = cudaGetDevice(&id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, id);
+    if (*most > gsv_cuda_shared_limit)
+        *most = gsv_cuda_shared_limit;
     return error;
 }
 
 static void free_one(gsv_cuda_factor *device) {
     gsv_cuda_free(device->memory);
-    gsv_cuda_free(device->lists);
+    gsv_cuda_free(device->values);
     gsv_upload_plan_free(device->upload);
-    gsv_free(device->parts);
+    gsv_free(device->well);
     gsv_free(device->k);
-    gsv_free(device->form.passes);
     gsv_free(device);
 }
 
-/* Every number that a sweep multiplies by becomes NaN, and so does every number that it computes. D and the panels stand at
- * the end of the factor's memory. */
+/* Every number that a sweep multiplies by becomes NaN, and so does every number that it computes. */
 gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message) {
     const gsv_cuda_factor *device = factor->prepared;
-    char *first = (char *)(device->plan.d ? device->plan.d : device->plan.panels);
-    const int64_t bytes = (char *)device->memory + device->bytes - first;
-    cudaError_t error = bytes > 0 ? cudaMemset(first, 0xff, (size_t)bytes) : cudaSuccess;
+    cudaError_t error = device->values_bytes > 0
+                            ? cudaMemset(device->values, 0xff, (size_t)device->values_bytes)
+                            : cudaSuccess;
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(cudaStreamLegacy);
     return gsv_cuda_check(error, "telling graphs that their factor is another", message);
 }
 
 /* What there is of an earlier plan. A graph that was captured with it reads its memory, to the end, and stores NaN. */
-static gpusolve_status retire(gpusolve_factor *factor, gsv_cuda_factor **retired, gsv_message *message) {
+static gpusolve_status retire(gpusolve_factor *factor, gsv_message *message) {
     gsv_cuda_factor *old = factor->prepared;
     gpusolve_status status = GPUSOLVE_OK;
-    *retired = old;
-    if (old && factor->captured)
+    if (old && old->captured) {
         status = gsv_cuda_expire(factor, message);
-    if (old && !factor->captured) {
-        *retired = old->retired;
+        old->next = factor->retired;
+        factor->retired = old;
+    } else if (old) {
         free_one(old);
     }
     factor->prepared = NULL;
     return status;
 }
 
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form) {
+    const gsv_branches *branches = &plan->tiles->branches;
+    int most = 0;
+    *form = (gsv_sweep_form){.block_columns = plan->tiles->stream.block_columns};
+    cudaError_t error = shared_of_block(&most);
+    if (error != cudaSuccess || !gsv_cuda_streams_allowed)
+        return error;
+    error = gsv_cuda_sweeps(dtype)->stream_blocks(branches, most, form->stream_blocks);
+    if (error == cudaSuccess && dtype == GPUSOLVE_FLOAT) {
+        int blocks[GSV_CLASSES][2];
+        error = gsv_sweep_m.stream_blocks(branches, most, blocks);
+        memcpy(form->stream_blocks[GSV_EIGHT], blocks[GSV_EIGHT], 2 * sizeof blocks[0]);
+    }
+    if (error == cudaSuccess && !gsv_cuda_streams_one(form)) /* all, or none */
+        memset(form->stream_blocks, 0, sizeof form->stream_blocks);
+    return error;
+}
+
+/* Lets the tasks have their shared memory, which every factor wants. */
+static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_device_many *many,
+                                     gsv_message *message) {
+    int most = 0;
+    const gpusolve_status status = gsv_cuda_check(shared_of_block(&most), "asking the device", message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    many->shared = most;
+    if (gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches, many) == cudaSuccess)
+        return GPUSOLVE_OK;
+    cudaGetLastError();
+    return gsv_fail(
+        message, GPUSOLVE_NOT_SUPPORTED,
+        "factor: the device has %d bytes of shared memory for a block of threads, and this factor needs more",
+        most);
+}
+
+/* factor->prepared with memory for the values, in the place of what was there. */
+static gpusolve_status make_values(gpusolve_factor *factor, gsv_message *message) {
+    gpusolve_status status = retire(factor, message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    gsv_cuda_factor *device = gsv_calloc(1, sizeof *device);
+    if (!device)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    factor->prepared = device;
+    const values_layout l = make_values_layout(&factor->plan, factor->dtype, factor->has_d);
+    status = gsv_cuda_malloc(&device->values, l.bytes, message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    device->values_bytes = l.bytes;
+    device->plan.panels = (char *)device->values + l.panels;
+    device->plan.d = factor->has_d ? device->values : NULL;
+    /* branches are copied with the gaps between panels */
+    return gsv_cuda_check(gsv_cuda_clear(device->values, (size_t)l.bytes), "cudaMemset", message);
+}
+
+gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
+                                     const gpusolve_factor_data *data, gsv_cuts *cuts) {
+    const int previous = gsv_cuda_enter(handle->device);
+    gpusolve_status status = make_values(factor, &handle->message);
+    if (status == GPUSOLVE_OK)
+        status = fill_values(handle, factor, factor->prepared, data, cuts, NULL);
+    if (status != GPUSOLVE_OK)
+        gsv_cuda_drop(factor);
+    gsv_cuda_leave(previous);
+    return status;
+}
+
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data, gsv_cuts *cuts) {
+                                 const gpusolve_factor_data *data) {
     const int previous = gsv_cuda_enter(handle->device);
     const double start = gsv_milliseconds();
     gsv_message *message = &handle->message;
-    gsv_cuda_factor *retired = NULL;
-    gpusolve_status status = retire(factor, &retired, message);
-    gsv_cuda_factor *device = gsv_calloc(1, sizeof *device);
-    if (device)
-        device->retired = retired;
-    else if (status == GPUSOLVE_OK)
-        status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    const int64_t bytes = gsv_cuda_factor_bytes(&factor->plan, factor->dtype, factor->has_d);
+    gpusolve_status status = data ? GPUSOLVE_OK : make_values(factor, message);
+    gsv_cuda_factor *device = factor->prepared;
+    const int64_t bytes = make_layout(&factor->plan, factor->dtype).start[PARTS];
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&device->memory, bytes, message);
-    if (status == GPUSOLVE_OK)
+    if (status == GPUSOLVE_OK) {
         device->bytes = bytes;
-    if (status == GPUSOLVE_OK) /* branches are copied with the gaps between panels */
-        status = gsv_cuda_check(gsv_cuda_clear(device->memory, (size_t)bytes), "cudaMemset", message);
-    if (status == GPUSOLVE_OK)
         status = copy_plan(factor, device, message);
-    if (status == GPUSOLVE_OK) {
-        status = gsv_cuda_check(ask_device(factor, &device->form), "asking what the device can run", message);
-        device->form.level_by_level_above = device->form.stream_blocks[0][0] == 0;
-        device->form.block_columns = factor->plan.tiles->stream.block_columns;
     }
     if (status == GPUSOLVE_OK) {
-        device->many_fits =
-            gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches) == cudaSuccess;
-        cudaGetLastError();
+        const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->dtype, &device->form);
+        status = gsv_cuda_check(error, "asking what the device can run", message);
     }
-    if (device)
-        device->plan_ms = gsv_milliseconds() - start;
-    if (status == GPUSOLVE_OK && data)
-        status = fill_values(handle, factor, device, data, cuts, NULL);
-    factor->prepared = device;
-    if (status != GPUSOLVE_OK)
-        gsv_cuda_release(factor);
+    if (status == GPUSOLVE_OK)
+        status = reserve_tasks(factor, &device->many, message);
+    const double placed = gsv_milliseconds();
+    uint8_t *well = status == GPUSOLVE_OK && data ? new_well(factor, message) : NULL;
+    if (status == GPUSOLVE_OK && data && factor->plan.l.n > 0)
+        status = well ? place_nodes(factor, device, well, message) : GPUSOLVE_OUT_OF_MEMORY;
+    gsv_free(well);
+    if (status == GPUSOLVE_OK) {
+        device->plan_ms = placed - start;
+        device->form_ms = gsv_milliseconds() - placed;
+    } else {
+        gsv_cuda_drop(factor);
+    }
     gsv_cuda_leave(previous);
     return status;
 }
@@ -482,27 +497,50 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data, gsv_cuts *cuts) {
     const int previous = gsv_cuda_enter(handle->device);
+    gsv_cuda_factor *device = factor->prepared;
     int touched = 0;
     gpusolve_status status =
         gsv_cuda_synchronize_device("waiting for the solves before a refresh", &handle->message);
-    ((gsv_cuda_factor *)factor->prepared)->plan_ms = 0;
+    uint8_t *well =
+        status == GPUSOLVE_OK ? new_well(factor, &handle->message) : NULL; /* before a number changes */
+    if (status == GPUSOLVE_OK && !well)
+        status = GPUSOLVE_OUT_OF_MEMORY;
+    device->plan_ms = 0;
     if (status == GPUSOLVE_OK)
-        status = fill_values(handle, factor, factor->prepared, data, cuts, &touched);
+        status = fill_values(handle, factor, device, data, cuts, &touched);
+    const double filled = gsv_milliseconds();
+    if (status == GPUSOLVE_OK && !cuts->at && factor->plan.l.n > 0)
+        status = place_nodes(factor, device, well, &handle->message);
+    device->form_ms = gsv_milliseconds() - filled;
     factor->unusable = status != GPUSOLVE_OK && (touched || factor->unusable);
+    gsv_free(well);
     gsv_cuda_leave(previous);
     return status;
 }
 
-void gsv_cuda_release(gpusolve_factor *factor) {
-    gsv_cuda_factor *device = factor->prepared;
-    if (!device)
+static void free_list(int device, gsv_cuda_factor *list) {
+    if (!list)
         return;
-    const int previous = gsv_cuda_enter(factor->device);
-    while (device) {
-        gsv_cuda_factor *retired = device->retired;
-        free_one(device);
-        device = retired;
+    const int previous = gsv_cuda_enter(device);
+    while (list) {
+        gsv_cuda_factor *next = list->next;
+        free_one(list);
+        list = next;
     }
-    factor->prepared = NULL;
     gsv_cuda_leave(previous);
+}
+
+/* What graphs have that were captured with it stays. */
+void gsv_cuda_drop(gpusolve_factor *factor) {
+    const int previous = gsv_cuda_enter(factor->device);
+    gsv_message ignored;
+    retire(factor, &ignored);
+    gsv_cuda_leave(previous);
+}
+
+void gsv_cuda_release(gpusolve_factor *factor) {
+    free_list(factor->device, factor->prepared);
+    factor->prepared = NULL;
+    free_list(factor->device, factor->retired);
+    factor->retired = NULL;
 }

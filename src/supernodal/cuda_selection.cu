@@ -121,14 +121,14 @@ static gpusolve_status place_nodes(const gpusolve_factor *whole, const int32_t *
                                    gpusolve_factor *part, gsv_message *message) {
     const gsv_cuda_factor *from = static_cast<const gsv_cuda_factor *>(whole->prepared);
     const int32_t nsuper = part->plan.l.nsuper;
-    int32_t *parts = static_cast<int32_t *>(gsv_malloc(size_t(nsuper), sizeof *parts));
-    if (!parts)
+    uint8_t *well = static_cast<uint8_t *>(gsv_malloc(size_t(nsuper), sizeof *well));
+    if (!well)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
     for (int32_t k = 0; k < nsuper; k++)
-        parts[k] = from->parts[supernodes[k]];
+        well[k] = from->well[supernodes[k]];
     const gpusolve_status status =
-        gsv_cuda_place_nodes(part, static_cast<gsv_cuda_factor *>(part->prepared), parts, message);
-    gsv_free(parts);
+        gsv_cuda_place_nodes(part, static_cast<gsv_cuda_factor *>(part->prepared), well, message);
+    gsv_free(well);
     return status;
 }
 
@@ -139,7 +139,7 @@ static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *w
     if (part->prepared) /* solves with the numbers that it had */
         status = gsv_cuda_synchronize_device("waiting for earlier solves", &handle->message);
     else
-        status = gsv_cuda_prepare(handle, part, nullptr, nullptr);
+        status = gsv_cuda_prepare(handle, part, nullptr);
     if (status == GPUSOLVE_OK)
         status = copy_panels(handle, whole, supernodes, part);
     if (status == GPUSOLVE_OK && part->plan.l.n > 0)

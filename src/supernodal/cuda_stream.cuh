@@ -31,7 +31,9 @@
  * to leave sets the counter back. The next sweep's blocks may start when those of this one leave, for all of
  * these have started by then; they wait for its end before they read a vector.
  *
- * Bits. Every sum has the terms and the order of cuda_narrow.cuh and cuda_wide.cuh.
+ * Bits. Every sum has an order of its own, which follows from its supernode's shape: forward a narrow supernode's is one chain,
+ * a wide one's sixteen, or two where it has no more than GSV_WARP_TILE_COLUMNS columns, which meet as a tree; backward eight
+ * chains, or two times sixteen. So it depends on nothing else in the tree.
  *
  * Traffic: the panels once, lists and vectors. A level of the tree costs the hand-over of the vector through
  * L2 and the work on a piece, more forward than backward: there its terms are gathered first.

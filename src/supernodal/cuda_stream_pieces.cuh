@@ -3,8 +3,8 @@
  * three steps: prepare requests what the vector of a piece is made of; complete waits for it, leaves the vector
  * in shared memory and meets the other warps; multiply does the rest, and gives the slot back. A piece is
  * prepared before the one ahead of it is multiplied with, if it is in the ring by then and nobody had to wait
- * for the one ahead: who had to is on the critical path, and shall not tarry. Every sum has the terms and the
- * order of cuda_narrow.cuh and cuda_wide.cuh.
+ * for the one ahead: who had to is on the critical path, and shall not tarry. Every sum has the
+ * order that cuda_stream.cuh says.
  */
 #ifndef GSV_CUDA_STREAM_PIECES_CUH
 #define GSV_CUDA_STREAM_PIECES_CUH

@@ -14,33 +14,32 @@
 extern "C" {
 #endif
 
-/* factor->prepared: one allocation on the device, divided, and sometimes another. */
+/* factor->prepared: two allocations on the device, divided. */
 typedef struct gsv_cuda_factor {
-    struct gsv_cuda_factor *retired; /* of earlier plans, kept for graphs that were captured; or NULL */
-    int64_t bytes;                   /* of memory */
+    struct gsv_cuda_factor *next; /* of factor->retired */
+    int captured;                 /* some graph has a solve with it; several solves may set it at once */
+    int64_t bytes;                /* of memory */
+    void *values;                 /* [device] D and the panels */
+    int64_t values_bytes;
     gsv_device_plan plan;
     void *memory;
-    gsv_node *upper[2]; /* [device] tiny and small nodes in no branch */
-    void *lists;        /* [device] of all supernodes, if they are wanted (cuda_nodes.c) */
-    int64_t lists_bytes;
     gsv_sweep_form form;
     gsv_device_many many;
-    int many_fits;                /* the device can run the kernels for many right-hand sides */
-    int64_t divided, substituted; /* supernodes whose triangle is inverted in parts, and kept */
-    int32_t *parts;               /* [nsuper] how each triangle is inverted: gsv_wide_panel.parts */
-    float *k;   /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
-    int placed; /* the nodes on the device say so */
+    uint8_t *well; /* [nsuper] of a wide panel: k <= GSV_WELL_LIMIT */
+    float *k;      /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
+    int placed;    /* the nodes on the device say so */
     gsv_upload_plan *upload;            /* made by the first upload */
     double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
 
-/* How many right-hand sides stand side by side: as many as a class has, GSV_MANY_SLIM, GSV_MANY_LEAST, or up to
+/* How many right-hand sides stand side by side: 1 or GSV_SIDE_COLUMNS; GSV_MANY_SLIM, GSV_MANY_LEAST, or up to
  * GSV_MANY_GROUPS times GSV_MANY_COLUMNS, where more than GSV_MANY_BROAD, and what they leave, have lists of their
  * own; or 2 to GSV_SIDE groups (stream.h). */
 enum {
+    GSV_STREAM_WIDTHS = GSV_EIGHT + 1,
     GSV_MANY_WIDTHS = 2 + GSV_MANY_BROAD / GSV_MANY_COLUMNS + GSV_MANY_GROUPS,
-    GSV_WIDTHS = GSV_CLASSES + GSV_MANY_WIDTHS + GSV_SIDE - 1
+    GSV_WIDTHS = GSV_STREAM_WIDTHS + GSV_MANY_WIDTHS + GSV_SIDE - 1
 };
 
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each width. */
@@ -55,6 +54,7 @@ typedef struct gsv_cuda_workspace {
     struct gsv_cuda_workspace *retired;   /* of earlier plans, kept for such graphs; or NULL */
     int side;                             /* groups of right-hand sides that it has room for */
     int ones;                             /* right-hand sides that it has room for as groups of one */
+    int tasks;                            /* and side by side as tasks */
     gsv_many_vectors many, slim;          /* slim: for GSV_MANY_SLIM; they leave z alone */
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
@@ -75,23 +75,26 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
 const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
 
-/* cuda_nodes.c. How the triangles are inverted, parts [nsuper] [host] as in gsv_wide_panel, is known: tell the
- * nodes, the branches and the form. */
-gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const int32_t *parts,
+/* cuda_nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the form. */
+gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,
                                      gsv_message *message);
-/* cuda_prepare.c. device->form.stamp.value to the device. */
-cudaError_t gsv_cuda_set_stamp(const gpusolve_factor *factor, gsv_cuda_factor *device);
-/* The rows of the upper tree's fronts, or of all, to the device; cudaErrorMemoryAllocation: on the host. */
-cudaError_t gsv_cuda_put_rows(const gsv_plan *plan, int all, void *to);
+/* cuda_prepare.c. Which ways through the tree the current device has for a plan. */
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form);
+/* Variables for the sake of tests. A block may have no more bytes of shared memory than that; 0: the device has no streams,
+ * as devices before compute capability 9.0. */
+extern int gsv_cuda_shared_limit, gsv_cuda_streams_allowed;
 
-/* cuda_prepare.c. With data and cuts NULL the values are left to the caller, who calls gsv_cuda_place_nodes when they
- * are there. */
+/* cuda_prepare.c. The values, and the rest. With data NULL gsv_cuda_prepare makes room for the values, too, and the caller
+ * copies them and calls gsv_cuda_place_nodes. */
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
+gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
+                                     const gpusolve_factor_data *data, gsv_cuts *cuts);
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
-                                 const gpusolve_factor_data *data, gsv_cuts *cuts);
+                                 const gpusolve_factor_data *data);
 gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                  const gpusolve_factor_data *data, gsv_cuts *cuts);
 void gsv_cuda_release(gpusolve_factor *factor);
+void gsv_cuda_drop(gpusolve_factor *factor);
 gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message);
 
 /* cuda_upload.c: fill all panels. k [nsuper] [host] says how well-conditioned the triangles are, and which are inverted, as
@@ -107,9 +110,11 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
-/* cuda_workspace.c. More right-hand sides than so many have the kernels for many (cuda_many.h), where a factor can be
- * solved with by these. */
-int gsv_cuda_before_many(const gsv_plan *plan, gpusolve_dtype dtype);
+/* cuda_workspace.c: which way through the tree right-hand sides take. Where the streams have none, `form` says so. */
+/* More right-hand sides than so many are tasks (cuda_many.h). */
+int gsv_cuda_before_many(gpusolve_dtype dtype, const gsv_sweep_form *form);
+/* Up to so many are one group of a stream: GSV_SIDE_COLUMNS, 1 or 0. */
+int gsv_cuda_streamed(const gsv_sweep_form *form);
 /* Of GSV_MANY_SLIM right-hand sides, is the backward sweep the stream's? */
 int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
 /* So many groups of right-hand sides at most are solved side by side (stream.h); 1: none are. */
@@ -123,22 +128,18 @@ int gsv_cuda_most_ones(const gsv_plan *plan, gpusolve_dtype dtype);
 extern int gsv_cuda_ones_limit; /* GSV_ONES: a variable for the sake of tests */
 /* Of a solve of so many columns: so many, or 1: they are not solved so. */
 int gsv_cuda_ones(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_sweep_form *form, int64_t columns);
-/* Are so many right-hand sides, which class k would hold, solved one after the other? Two are where they would be solved
- * level by level, which has the same bits, and unless there is little above the branches takes longer. */
-int gsv_cuda_one_by_one(const gsv_plan *plan, const gsv_sweep_functions *sweeps, const gsv_sweep_form *form,
-                        int k, int64_t columns);
-/* Can a factor be solved with by the kernels for many right-hand sides? Not if a triangle is
- * kept for substitution, or was inverted in parts in a branch. */
-int gsv_cuda_takes_many(const gsv_cuda_factor *device);
+/* As tasks, so many right-hand sides stand side by side, of a solve of so many; at most those of one width of bits, if
+ * same_bits. */
+int gsv_cuda_many_columns(int64_t nrhs, int same_bits);
+/* The form for workspaces of a handle with same_bits, or of another. */
+gsv_sweep_form gsv_cuda_form_for(const gsv_sweep_form *form, int same_bits);
 
 /* cuda_executor.c */
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x);
 
-/* cuda_cost.c. The launches of both sweeps where the upper tree goes level by level, for nrhs right-hand sides
- * or the 32 of them that have a class of their own. */
-int64_t gsv_cuda_launches(const gpusolve_factor *factor, int64_t nrhs);
+/* cuda_cost.c */
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
 /* What a solve takes, but of complex numbers in single precision, from cost's nrhs, hops and bytes_per_s; upper_numbers: of
  * the supernodes that are in no branch. */

@@ -13,7 +13,13 @@
 extern "C" {
 #endif
 
-enum { GSV_CLASSES = 5 };
+/* The numbers of right-hand sides that a group of a stream's sweep may have: 1, GSV_SIDE_COLUMNS, and backward and on their
+ * way in and out also GSV_BLOCK_COLUMNS. */
+enum { GSV_ONE, GSV_EIGHT, GSV_SIXTEEN, GSV_CLASSES };
+
+static inline int gsv_class_of(int columns) {
+    return columns == 1 ? GSV_ONE : columns == GSV_SIDE_COLUMNS ? GSV_EIGHT : GSV_SIXTEEN;
+}
 
 /* What a kernel wants to know of a supernode, in one read. */
 typedef struct gsv_node {
@@ -21,9 +27,7 @@ typedef struct gsv_node {
     int64_t rows;   /* start of its rows, and of its front's gather_ptr */
     int64_t update; /* row of its update vector */
     int32_t first_column, nc, nr;
-    int16_t parts; /* 1: the panel holds [W; -M]; 2, 4, ...: in so many column blocks (cuda_panel_inverse.h);
-                    * 0: [L1; -L2], to be solved with (cuda_substitute.cuh) */
-    int16_t well_conditioned; /* of a wide panel: k <= GSV_WELL_LIMIT */
+    int32_t well_conditioned; /* of a wide panel: k <= GSV_WELL_LIMIT (cuda_panel_inverse.h) */
 } gsv_node;
 
 /* A stream of the upper tree (stream.h). */
@@ -40,9 +44,8 @@ typedef struct gsv_device_plan {
     const int32_t *rows;                 /* [rows] */
     const uint32_t *gather_ptr;          /* [rows + 1] */
     const uint32_t *gather;              /* [update rows] */
-    const gsv_task *assemble, *forward, *backward; /* task.supernode counts wide supernodes */
-    const int32_t *perm, *inverse;                 /* [n] or NULL; perm[inverse[i]] = i */
-    const gsv_branch *branches;                    /* [count] */
+    const int32_t *perm, *inverse;       /* [n] or NULL; perm[inverse[i]] = i */
+    const gsv_branch *branches;          /* [count] */
     const uint16_t *branch_lists, *branch_walks;
     const int32_t *outside_row;
     const gsv_limb *limbs; /* [count] */
@@ -64,32 +67,19 @@ typedef struct gsv_device_plan {
     int64_t side_vector, side_upper, one_vector, one_upper;
 } gsv_device_plan;
 
-/* What a launch was made for: if *at [device] is another value by now, it is older than a refresh. */
-typedef struct gsv_stamp {
-    const int32_t *at; /* NULL: nothing ever changes */
-    int32_t value;
-} gsv_stamp;
-
 /*
- * What the launches of a sweep must be able to do. It follows from the numbers, so a refresh may ask for
- * more; it never asks for less, and `changes` counts how often it asked.
+ * Which ways through the tree a factor can take. It follows from the device, from the plan, and from the factor's numbers:
+ * `changes` counts how often a refresh changed it.
  */
 typedef struct gsv_sweep_form {
-    int substitute;     /* some node has no parts */
-    int level_by_level; /* the branches' supernodes too: a node of a branch has no parts, or the device's
-                         * shared memory is too small for a branch */
-    int level_by_level_above; /* the upper tree, also for one right-hand side: a node has no parts, or one of
-                                * few columns has several, or the device cannot run the stream's kernels */
-    int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the
-                        * plan (stream.h) */
+    int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the plan
+                        * (stream.h), or 0 */
     /* groups of right-hand sides that are solved side by side, at most: as in the plan (stream.h), or 1 where a triangle
      * of many columns is not well-conditioned; 0: not known yet */
     int side;
-    /* Blocks of those kernels, forward and backward, that the device runs at a time; 0: none, as for sixteen forward. */
+    /* Blocks of the streams' kernels, forward and backward, that the device runs at a time, for each class; 0: none. All
+     * are 0 where the device has no streams, and for workspaces of handles with same_bits. */
     int stream_blocks[GSV_CLASSES][2];
-    /* another when the factor is: what was captured before loads NaNs, or, of tasks (cuda_many.h), stores them */
-    gsv_stamp stamp;
-    uint8_t *passes; /* [nlevels] the most parts of a node of the level: launches of its wide tasks */
     int64_t changes;
 } gsv_sweep_form;
 
@@ -140,7 +130,8 @@ typedef struct gsv_device_dense {
     int32_t columns;
 } gsv_device_dense;
 
-/* One sweep over all levels, in launches on the stream: nr is one of the classes. */
+/* One sweep over branches and stream, in launches: of groups of 1 or GSV_SIDE_COLUMNS right-hand sides, nr, backward also
+ * of GSV_BLOCK_COLUMNS. */
 typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_plan *device,
                                        const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
                                        cudaStream_t stream);
@@ -150,20 +141,13 @@ typedef cudaError_t gsv_sweep_one_function(const gsv_plan *plan, const gsv_devic
                                            const int32_t *perm, gsv_device_dense dense, cudaStream_t stream);
 
 typedef struct gsv_sweep_functions {
-    int32_t classes[GSV_CLASSES]; /* the NR there are, ascending; 0: fewer */
-    int32_t block_class; /* from this one on the upper tree is a stream for blocks of right-hand sides; 0:
-                            never */
     gsv_sweep_function *forward, *backward;
-    /* For one right-hand side, where form->level_by_level and level_by_level_above are both 0 and there are
-     * stream_blocks: the load with the forward sweep, in two launches, and the backward sweep with the store.
-     * b and x have one column, on the device, and neither is a vector of the sweeps. */
+    /* For one right-hand side, or groups of one: the load with the forward sweep, in two launches, and the backward sweep
+     * with the store. b and x are on the device, and neither is a vector of the sweeps. NULL: none. */
     gsv_sweep_one_function *forward_from, *backward_to;
-    /* Blocks of the stream's kernels that the current device runs at a time, for each class; 0: it cannot, or not
-     * those that walk the branches then. */
-    cudaError_t (*stream_blocks)(const gsv_branches *branches, int (*blocks)[2]);
-    /* Let the branches' kernels have their shared memory on the current device; cudaErrorInvalidValue if the
-     * device has less. */
-    cudaError_t (*reserve)(const gsv_branches *branches);
+    /* Blocks of the stream's kernels that the current device runs at a time, for each class, where a block may have `most`
+     * bytes of shared memory; 0: it cannot, or not those that walk the branches then. */
+    cudaError_t (*stream_blocks)(const gsv_branches *branches, int most, int (*blocks)[2]);
     /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0; perm and its inverse, or NULL
      * both. Besides fills with ABSENT what the sweeps of nr right-hand sides want so, or some of it
      * (gsv_device_vectors). */
@@ -177,8 +161,8 @@ typedef struct gsv_sweep_functions {
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int nr, cudaStream_t stream);
 } gsv_sweep_functions;
 
-/* gsv_sweep_m: of panels in single precision, where the upper tree is a stream for blocks of right-hand sides: vectors
- * are in double precision, b and x in single. */
+/* gsv_sweep_m: of panels in single precision, for blocks of right-hand sides: vectors are in double precision, b and x in
+ * single. gsv_sweep_s, _c and _z are for one right-hand side, or groups of one. */
 extern const gsv_sweep_functions gsv_sweep_s, gsv_sweep_d, gsv_sweep_c, gsv_sweep_z, gsv_sweep_m;
 
 #ifdef __cplusplus

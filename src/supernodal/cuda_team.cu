@@ -1,5 +1,5 @@
-/* Launchers of the walks of branches by teams of warps: cuda_lower.h. */
-#include "cuda_lower.h"
+/* Launchers of the walks of branches by teams of warps: cuda_team.h. */
+#include "cuda_team.h"
 
 #include "cuda_branch_cut.cuh"
 #include "cuda_team_branch.cuh"
@@ -69,9 +69,11 @@ template <int NR> static int team_launches(const gsv_branches *branches, int bac
     return launches_of(team_cut<NR>(branches, backward));
 }
 
-template <typename P, int NR> static cudaError_t team_reserve(const gsv_branches *branches) {
-    const int forward = branches->team_forward ? most_bytes(branches, team_forward_room<NR>) : 0;
-    const int backward = most_bytes(branches, team_backward_room<NR>);
+template <typename P, int NR> static cudaError_t team_reserve(const gsv_branches *branches, int most) {
+    const int forward = most_bytes(branches, team_forward_room<NR>),
+              backward = most_bytes(branches, team_backward_room<NR>);
+    if (forward > most || backward > most)
+        return cudaErrorInvalidValue;
     cudaError_t error = cudaSuccess;
     for (int side = 0; side <= (NR == GSV_SIDE_COLUMNS) && error == cudaSuccess; side++) {
         error = allow_shared(reinterpret_cast<const void *>(forward_kernel<P, NR>(side)), size_t(forward));
@@ -84,13 +86,10 @@ template <typename P, int NR> static cudaError_t team_reserve(const gsv_branches
 
 } // namespace gsv
 
-cudaError_t gsv_team_reserve(const gsv_branches *branches, int floats) {
-    cudaError_t error = cudaSuccess;
-    for (int nr = 8; nr <= 16 && error == cudaSuccess; nr += 8)
-        error = gsv::dispatch_panels(floats, nr, [&](auto p, auto columns) {
-            return gsv::team_reserve<decltype(p), columns>(branches);
-        });
-    return error;
+cudaError_t gsv_team_reserve(const gsv_branches *branches, int floats, int nr, int most) {
+    return gsv::dispatch_panels(floats, nr, [&](auto p, auto columns) {
+        return gsv::team_reserve<decltype(p), columns>(branches, most);
+    });
 }
 
 cudaError_t gsv_team_forward(const gsv_branches *branches, const gsv_device_plan *device,

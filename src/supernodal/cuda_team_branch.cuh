@@ -4,16 +4,15 @@
  *
  *      backward  a team of four for 8 or 16, where the upper tree is a stream (cuda_block_stream.cuh), of two for
  *                GSV_MANY_LEAST. The packs' numbers are looked up, not packed: each is wanted once or twice
- *      forward   a team of two for 8 or 16, unless there are many outside rows (gsv_branches.team_forward; else
- *                cuda_lower.cuh). Every other pack and every other node is one warp's. What a node owes it adds to
- *                vectors of the warp's own; whoever has the node that it is owed to adds up both, in their order
+ *      forward   a team of two for 8 or 16. Every other pack and every other node is one warp's. What a node owes it adds
+ *                to vectors of the warp's own; whoever has the node that it is owed to adds up both, in their order
  *
  * Bits. As in cuda_many_branch.cuh, but that forward, what a row is owed is summed in two parts. They follow from the
  * branch alone.
  *
  * Synchronisation: barriers of the block until panels and rows are there, and then of the team, one for each level.
- * No block waits for another of its launch (of two launches see launch_part). The fill is cuda_lower.cuh's, but before
- * the vectors are waited for, unless a block begins late (vectors_wait).
+ * No block waits for another of its launch (of two launches see launch_part). What the stream wants filled (gsv_device_vectors) the forward
+ * blocks fill before they wait for the vectors, unless a block begins late (vectors_wait).
  *
  * Traffic: panels and lists once; y, x and the outside rows once. What limits it is that blocks begin together: all read,
  * and then all walk, each some microseconds. So an SM has as many of them as it has room for, which registers are to
@@ -84,10 +83,6 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
-    if (branch.refuse) {
-        walk.refuse_block();
-        __syncthreads(); /* nobody multiplies with what the panels were */
-    }
     walk.fill_packs_block();
     wait_for_own_copies();
     __syncthreads(); /* the packs are there, and each warp's rows */
@@ -182,10 +177,6 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
         prefetch_branch_warp<P, true>(plan, which, launch, walk_lists{plan.branch_walks});
     wait_for_own_copies();
     __syncthreads(); /* panels and rows are there */
-    if (branch.refuse) {
-        walk.refuse_block();
-        __syncthreads(); /* nobody multiplies with what the panels were */
-    }
     for (int c = walk.begin; c < walk.end;) {
         many_walk_back<TEAM, TEAMS, GSV_LOOKED_UP>(walk, member, x + first + c, y + first + c, NR, ahead);
         c += walk.step;

@@ -430,7 +430,8 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
     for (int lane = 0; lane < room.lanes && status == GPUSOLVE_OK; lane++)
-        status = gsv_cuda_check(cudaStreamSynchronize(p->lanes[lane].stream), "preparing the panels", message);
+        status =
+            gsv_cuda_check(cudaStreamSynchronize(p->lanes[lane].stream), "preparing the panels", message);
     if (status == GPUSOLVE_OK)
         status = read_cuts(p, plan, k, cuts, message);
     gsv_pipeline_close(p);

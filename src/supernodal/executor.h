@@ -46,19 +46,14 @@ struct gpusolve_factor {
     gsv_plan plan;
     int64_t plans; /* how often it was planned: workspaces and selections are of one plan */
     gsv_split_report split;
-    int captured; /* some graph has a solve with it; set with gsv_mark_captured() */
     /* the executor's: values (and index maps) where the backend wants them; NULL: a refresh has lost them */
     void *prepared;
+    void *retired;      /* the executor's: what graphs read that were captured with earlier plans */
     int64_t more_bytes; /* memory on the backend that the numbers made necessary, beside what `bytes` says */
     double plan_ms, prepare_ms;
     double check_ms; /* of the last preparation: its data's pattern, and numbers unless the executor does */
     uint64_t refreshes; /* how often the values have changed */
 };
-
-/* Several solves may do so at once. */
-static inline void gsv_mark_captured(const gpusolve_factor *factor) {
-    __atomic_store_n((int *)&factor->captured, 1, __ATOMIC_RELAXED);
-}
 
 struct gpusolve_workspace {
     const struct gsv_executor *executor;
@@ -129,26 +124,33 @@ typedef enum gsv_refine_update {
 typedef struct gsv_executor {
     gpusolve_backend backend;
 
+    /* What `fill` needs of the plan; NULL: nothing. Reads no numbers, no device. */
+    gpusolve_status (*place)(gsv_plan *plan, gsv_message *message);
     /* Build the executor's part of the plan (plan->tiles or plan->subtrees) on the pool's threads: it is the
      * same with any number of them. Reads no numbers, no device. */
     gpusolve_status (*plan)(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
-    /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes. */
-    void (*bytes)(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
-                  int64_t *factor_bytes, int64_t *workspace_bytes);
+    /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes; of a handle of
+     * that device with same_bits, or without. */
+    void (*bytes)(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+                  int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes);
     /* Memory on the backend that prepare and refresh want besides, while they run; NULL: none. */
     int64_t (*prepare_bytes)(const gsv_plan *plan, gpusolve_dtype dtype);
     /* prepare and refresh check the numbers (gsv_import_check_values), before they touch a value. */
     int checks_numbers;
-    /* Allocate and fill factor->prepared from checked data; returns when it is ready. What was there before, of an
-     * earlier plan, is released, or kept for the graphs that were captured with it until the factor is; after a
-     * failure there is nothing. GPUSOLVE_OK with cuts->at set: supernodes must be cut so, and nobody can solve before
-     * the factor is planned and prepared again. cuts is empty before. */
+    /* Allocate memory for the values and fill it from checked data; plan->place has been there. What was there before,
+     * of an earlier plan, is released, or kept for the graphs that were captured with it until the factor is. After a
+     * failure there is nothing. GPUSOLVE_OK with cuts->at set: supernodes must be cut so, and the factor be planned and
+     * filled again. cuts is empty before. NULL: prepare does it. */
+    gpusolve_status (*fill)(gpusolve_handle *handle, gpusolve_factor *factor,
+                            const gpusolve_factor_data *data, gsv_cuts *cuts);
+    /* The rest of factor->prepared, for a whole plan; returns when it is ready. After a failure there is nothing. */
     gpusolve_status (*prepare)(gpusolve_handle *handle, gpusolve_factor *factor,
-                               const gpusolve_factor_data *data, gsv_cuts *cuts);
-    /* New values into the same memory; cuts likewise. On failure sets factor->unusable if values were touched. */
+                               const gpusolve_factor_data *data);
+    /* New values into the same memory; cuts as for fill. On failure sets factor->unusable if values were touched. */
     gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data, gsv_cuts *cuts);
-    void (*release)(gpusolve_factor *factor); /* frees factor->prepared, NULL accepted */
+    void (*release)(gpusolve_factor *factor); /* frees factor->prepared, NULL accepted, and factor->retired */
+    void (*drop)(gpusolve_factor *factor);    /* frees factor->prepared alone; NULL: it is never lost */
     /* From now on a graph that was captured with the factor stores NaN. NULL: there are none. */
     gpusolve_status (*expire)(gpusolve_factor *factor, gsv_message *message);
     /* Is the handle's stream being captured into a graph? NULL: it never is. */

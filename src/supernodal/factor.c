@@ -1,10 +1,10 @@
 /*
  * gpusolve_factor_create, _refresh, _destroy, _info and gpusolve_query: a factor's life.
  *
- *      data --import--> structure --plan--> plan --prepare--> values where the backend wants them
- *                            ^                                 |
- *                            +----------- cuts (split.h) ------+    once, on CUDA, for a factor with triangles that
- *                                                                   cannot be inverted
+ *      data --import--> structure --tree, place--> tree --fill--> values --plan, prepare--> factor
+ *                            ^                               |
+ *                            +--------- cuts (split.h) ------+    once, on CUDA, for a factor with triangles that
+ *                                                                 cannot be inverted
  *
  * What can be refused is refused before the backend allocates anything. No arithmetic happens here.
  */
@@ -26,42 +26,34 @@ static gpusolve_status check_data(const gpusolve_factor_data *data, gsv_message 
     return data ? GPUSOLVE_OK : gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data: is NULL");
 }
 
-/* Structure and plan, the executor's part included. Leaves nothing behind on failure. */
-static gpusolve_status make_plan(const gpusolve_handle *handle, const gpusolve_factor_data *data,
+/* The tree; takes over the structure. Leaves nothing behind on failure. */
+static gpusolve_status make_tree(const gpusolve_handle *handle, gsv_structure *structure, int in_place,
                                  gsv_plan *plan, gsv_message *message) {
-    gsv_structure structure;
-    gpusolve_status status = gsv_import_structure(data, handle->pool, &structure, message);
-    if (status)
-        return status;
-    status = gsv_plan_create(&structure, handle->pool, plan, message);
-    if (status)
-        return status;
-    plan->in_place = data->in_place;
-    status = handle->executor->plan(plan, handle->pool, message);
-    if (status)
-        gsv_plan_free(plan);
+    const gpusolve_status status = gsv_plan_create(structure, handle->pool, plan, message);
+    if (!status)
+        plan->in_place = in_place;
     return status;
 }
 
-/* The plan becomes one in which supernodes are cut so. On failure it is as before. */
-static gpusolve_status split_plan(const gpusolve_handle *handle, gpusolve_factor *factor,
+static gpusolve_status import_tree(const gpusolve_handle *handle, const gpusolve_factor_data *data,
+                                   gsv_plan *plan, gsv_message *message) {
+    gsv_structure structure;
+    const gpusolve_status status = gsv_import_structure(data, handle->pool, &structure, message);
+    return status ? status : make_tree(handle, &structure, data->in_place, plan, message);
+}
+
+/* The tree becomes one in which supernodes are cut so. On failure it is as before. */
+static gpusolve_status split_tree(const gpusolve_handle *handle, gpusolve_factor *factor,
                                   const gsv_cuts *cuts, gsv_message *message) {
-    const double start = gsv_milliseconds();
     const gsv_plan *old = &factor->plan;
     gsv_split_report *report = &factor->split;
     gsv_structure structure;
     gsv_plan plan;
     gpusolve_status status = gsv_structure_split(&old->l, cuts->at, &structure, message);
     if (!status)
-        status = gsv_plan_create(&structure, handle->pool, &plan, message);
+        status = make_tree(handle, &structure, old->in_place, &plan, message);
     if (status)
         return status;
-    plan.in_place = old->in_place;
-    status = handle->executor->plan(&plan, handle->pool, message);
-    if (status) {
-        gsv_plan_free(&plan);
-        return status;
-    }
     report->levels += plan.nlevels - old->nlevels;
     report->updates += plan.update_ptr[plan.l.nsuper] - old->update_ptr[old->l.nsuper];
     report->supernodes = report->slices = 0;
@@ -70,51 +62,62 @@ static gpusolve_status split_plan(const gpusolve_handle *handle, gpusolve_factor
         report->supernodes += slices > 1;
         report->slices += slices > 1 ? slices : 0;
     }
-    report->ms += gsv_milliseconds() - start;
     gsv_plan_free(&factor->plan);
     factor->plan = plan;
     factor->plans++;
     return GPUSOLVE_OK;
 }
 
-/* Prepare, and as long as there are triangles that cannot be inverted (split.h), cut their supernodes and begin anew:
- * once, for the cuts are a little finer than they need be. `cuts`: those that are known before. */
+/*
+ * From a tree to a factor: its values, and, as long as there are triangles that cannot be inverted (split.h), a tree with
+ * their supernodes cut, and the values again: once, for the cuts are a little finer than they need be. Then the rest of
+ * the plan, which is the larger part of it. `cuts`: those that are known before.
+ */
 static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data, gsv_cuts *cuts) {
+    const gsv_executor *executor = handle->executor;
     gpusolve_status status = GPUSOLVE_OK;
     do {
         const double start = gsv_milliseconds();
         if (cuts->at) {
-            status = split_plan(handle, factor, cuts, &handle->message);
+            status = split_tree(handle, factor, cuts, &handle->message);
+            factor->split.ms += gsv_milliseconds() - start;
             gsv_cuts_free(cuts);
         }
-        if (!status)
-            status = handle->executor->prepare(handle, factor, data, cuts);
+        const double split = gsv_milliseconds();
+        if (!status && executor->place)
+            status = executor->place(&factor->plan, &handle->message);
+        if (!status && executor->fill)
+            status = executor->fill(handle, factor, data, cuts);
         if (cuts->at)
-            factor->split.ms = gsv_milliseconds() - start;
+            factor->split.ms += gsv_milliseconds() - split;
     } while (!status && cuts->at);
     gsv_cuts_free(cuts);
-    return status;
+    const double start = gsv_milliseconds();
+    if (!status)
+        status = executor->plan(&factor->plan, handle->pool, &handle->message);
+    factor->plan_ms += gsv_milliseconds() - start;
+    return status ? status : executor->prepare(handle, factor, data);
 }
 
 static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                    const gpusolve_factor_data *data) {
     double start = gsv_milliseconds();
     gsv_cuts cuts = {0};
-    gpusolve_status status = make_plan(handle, data, &factor->plan, &handle->message);
+    gpusolve_status status = import_tree(handle, data, &factor->plan, &handle->message);
     if (status)
         return status;
     double planned = gsv_milliseconds();
     factor->dtype = data->dtype;
     factor->has_d = gsv_import_has_d(data);
     factor->plans = 1;
+    factor->plan_ms = planned - start;
     if (!handle->executor->checks_numbers)
         status = gsv_import_check_values(data, &factor->plan, handle->pool, &handle->message);
     factor->check_ms = gsv_milliseconds() - planned;
     if (!status)
         status = prepare(handle, factor, data, &cuts);
-    factor->plan_ms = planned - start;
-    factor->prepare_ms = gsv_milliseconds() - planned;
+    factor->prepare_ms = gsv_milliseconds() - start - factor->plan_ms;
     if (status) {
         handle->executor->release(factor);
         gsv_plan_free(&factor->plan);
@@ -177,7 +180,10 @@ static gpusolve_status new_values(gpusolve_handle *handle, gpusolve_factor *fact
     }
     factor->unusable = 1; /* unless this ends well */
     factor->split.ms = 0;
-    return prepare(handle, factor, data, &cuts);
+    const gpusolve_status again = prepare(handle, factor, data, &cuts);
+    if (again && handle->executor->drop) /* a part of a factor is of no use to anybody */
+        handle->executor->drop(factor);
+    return again;
 }
 
 gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
@@ -224,8 +230,9 @@ static gpusolve_status check_info(const gpusolve_info *info, gsv_message *messag
     return GPUSOLVE_OK;
 }
 
-static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+static void fill_info(const gpusolve_handle *handle, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
                       int64_t max_nrhs, gpusolve_info *info) {
+    const gsv_executor *executor = handle->executor;
     info->backend = executor->backend;
     info->dtype = dtype;
     info->n = plan->l.n;
@@ -235,7 +242,8 @@ static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusol
     info->levels = plan->nlevels;
     info->widest_supernode = plan->widest;
     info->update_rows = plan->update_ptr[plan->l.nsuper];
-    executor->bytes(plan, dtype, has_d, max_nrhs, &info->factor_bytes, &info->workspace_bytes);
+    executor->bytes(handle->device, handle->same_bits, plan, dtype, has_d, max_nrhs, &info->factor_bytes,
+                    &info->workspace_bytes);
     info->prepare_bytes = executor->prepare_bytes ? executor->prepare_bytes(plan, dtype) : 0;
     info->plan_bytes = plan->bytes;
     info->max_nrhs = max_nrhs;
@@ -243,7 +251,7 @@ static void fill_info(const gsv_executor *executor, const gsv_plan *plan, gpusol
     info->prepare_ms = 0;
     info->split_supernodes = info->split_slices = info->split_levels = info->split_update_rows = 0;
     info->split_ms = 0;
-    info->plans = 0;
+    info->plans = 1;
 }
 
 gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data, int64_t max_nrhs,
@@ -260,12 +268,17 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
 
     gsv_plan plan;
     double start = gsv_milliseconds();
-    status = make_plan(handle, data, &plan, &handle->message);
+    status = import_tree(handle, data, &plan, &handle->message);
     if (status)
         return status;
+    status = handle->executor->plan(&plan, handle->pool, &handle->message);
+    if (status) {
+        gsv_plan_free(&plan);
+        return status;
+    }
     status = gsv_check_max_nrhs(&plan, data->dtype, 0, max_nrhs, &handle->message);
     if (!status) {
-        fill_info(handle->executor, &plan, data->dtype, gsv_import_has_d(data), max_nrhs, info);
+        fill_info(handle, &plan, data->dtype, gsv_import_has_d(data), max_nrhs, info);
         info->plan_ms = gsv_milliseconds() - start;
     }
     gsv_plan_free(&plan);
@@ -282,7 +295,7 @@ gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_fac
         status = check_info(info, &handle->message);
     if (status)
         return status;
-    fill_info(factor->executor, &factor->plan, factor->dtype, factor->has_d, max_nrhs, info);
+    fill_info(handle, &factor->plan, factor->dtype, factor->has_d, max_nrhs, info);
     info->factor_bytes += factor->more_bytes;
     info->plan_ms = factor->plan_ms;
     info->prepare_ms = factor->prepare_ms;

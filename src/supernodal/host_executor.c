@@ -91,8 +91,10 @@ static int32_t columns_for(int64_t max_nrhs) {
     return gsv_width(gsv_width_index(max_nrhs < GSV_MAX_COLUMNS ? (int)max_nrhs : GSV_MAX_COLUMNS));
 }
 
-static void memory_needed(const gsv_plan *plan, gpusolve_dtype dtype, int has_d, int64_t max_nrhs,
-                          int64_t *factor_bytes, int64_t *workspace_bytes) {
+static void memory_needed(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+                          int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes) {
+    (void)device;
+    (void)same_bits;
     const int64_t real = (int64_t)real_bytes(dtype), number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_subtrees *tree = plan->subtrees;
     *factor_bytes = (int64_t)sizeof(gsv_host_factor) + plan->l.nsuper * (int64_t)sizeof(int64_t) +
@@ -144,7 +146,7 @@ static int reserve_panels(const gpusolve_factor *factor, gsv_host_factor *prepar
 }
 
 static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
-                               const gpusolve_factor_data *data, gsv_cuts *cuts) {
+                               const gpusolve_factor_data *data) {
     const gsv_plan *plan = &factor->plan;
     gsv_host_factor *prepared = gsv_calloc(1, sizeof *prepared);
     factor->prepared = prepared;
@@ -155,7 +157,7 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
         if (factor->has_d)
             prepared->d = gsv_malloc((size_t)plan->l.n, real_bytes(factor->dtype));
         if (prepared->start && (prepared->d || !factor->has_d) && !reserve_panels(factor, prepared))
-            status = refresh(handle, factor, data, cuts);
+            status = refresh(handle, factor, data, NULL);
     }
     if (status == GPUSOLVE_OUT_OF_MEMORY)
         gsv_fail(&handle->message, status, "factor: out of host memory");

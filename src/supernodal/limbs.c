@@ -45,7 +45,7 @@ static int64_t most_cost(const work *w) {
         numbers += in_branch(w, s) ? 0 : gsv_panel_size(gsv_rows(w->plan, s), gsv_columns(w->plan, s));
         cost += cost_of(w, s);
     }
-    if (numbers < gsv_stream_block_least) /* level by level, then */
+    if (numbers < gsv_stream_block_least) /* there is no stream for a block, then */
         return 0;
     const int64_t most = gsv_limb_least + cost / GSV_LIMB_SHARE;
     return most < gsv_limb_most ? most : gsv_limb_most;

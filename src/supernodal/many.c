@@ -44,14 +44,9 @@ void gsv_many_free(gsv_many *many) {
 
 static void name_nodes(const gsv_plan *plan, int32_t *node) {
     const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
-    for (int kind = GSV_MANY_TINY; kind <= GSV_MANY_SMALL; kind++) {
-        const gsv_supernode_list *list = lists[kind];
-        for (int32_t level = 0; level < plan->nlevels; level++)
-            for (int64_t k = list->outside[level]; k < list->outside[level + 1]; k++) {
-                const int32_t s = list->supernode[list->ptr[level] + k - list->outside[level]];
-                node[s] = kind << GSV_MANY_KIND | (int32_t)k;
-            }
-    }
+    for (int kind = GSV_MANY_TINY; kind <= GSV_MANY_SMALL; kind++)
+        for (int32_t k = 0; k < (int32_t)lists[kind]->count; k++)
+            node[lists[kind]->supernode[k]] = kind << GSV_MANY_KIND | k;
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))

@@ -175,7 +175,7 @@ static gpusolve_status make_part(making *m, int p, int32_t count, unsigned steps
 }
 
 /* What part p has, for the information about the selection. */
-static void describe_part(gpusolve_selection *selection, int p) {
+static void describe_part(gpusolve_selection *selection, int p, int same_bits) {
     const part *of = &selection->part[p];
     const gsv_plan *plan = &of->factor->plan;
     const int64_t number = (int64_t)gsv_dtype_bytes(of->factor->dtype);
@@ -188,8 +188,8 @@ static void describe_part(gpusolve_selection *selection, int p) {
         selection->info.backward_supernodes = plan->l.nsuper;
         selection->info.backward_bytes = plan->nnz_l * number;
     }
-    selection->executor->bytes(plan, of->factor->dtype, of->factor->has_d, selection->max_nrhs, &factor_bytes,
-                               &workspace_bytes);
+    selection->executor->bytes(of->factor->device, same_bits, plan, of->factor->dtype, of->factor->has_d,
+                               selection->max_nrhs, &factor_bytes, &workspace_bytes);
     const int copied = plan->in_place && selection->executor->backend == GPUSOLVE_BACKEND_HOST;
     for (int32_t s = 0; copied && s < plan->l.nsuper; s++) /* in place in the whole factor alone */
         factor_bytes += number * gsv_rows(plan, s) * gsv_columns(plan, s);
@@ -219,7 +219,7 @@ static gpusolve_status make_parts(making *m) {
     if (!status && !one)
         status = make_part(m, 1, count[1], GSV_BACKWARD);
     for (int p = 0; p < m->made->parts && !status; p++)
-        describe_part(m->made, p);
+        describe_part(m->made, p, m->handle->same_bits);
     return status;
 }
 

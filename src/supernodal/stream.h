@@ -83,14 +83,15 @@ enum {
     GSV_BLOCK_ROOM = 31744,
     GSV_BLOCK_ROOM_ROWS = 258,
     GSV_BLOCK_FORWARD_ROOM = 50304,
-    GSV_BLOCK_TASKS = 198,     /* forward tasks of a level, about, where they share block rows, */
-    GSV_BLOCK_TASK = 6144,     /* of so many numbers each at least, */
-    GSV_BLOCK_SHARES = 6,      /* so many of them at most */
-    GSV_BLOCK_FIT_1 = 160,     /* columns of a forward piece that fit so, of one block row, */
-    GSV_BLOCK_FIT_2 = 112,     /* two, */
-    GSV_BLOCK_FIT_4 = 80,      /* four */
-    GSV_BLOCK_COLUMNS = 16,    /* a block of right-hand sides has so many at most, forward half of them */
-    GSV_BLOCK_LEAST = 2500,    /* numbers above the branches: with fewer, levels are faster for a block */
+    GSV_BLOCK_TASKS = 198,  /* forward tasks of a level, about, where they share block rows, */
+    GSV_BLOCK_TASK = 6144,  /* of so many numbers each at least, */
+    GSV_BLOCK_SHARES = 6,   /* so many of them at most */
+    GSV_BLOCK_FIT_1 = 160,  /* columns of a forward piece that fit so, of one block row, */
+    GSV_BLOCK_FIT_2 = 112,  /* two, */
+    GSV_BLOCK_FIT_4 = 80,   /* four */
+    GSV_BLOCK_COLUMNS = 16, /* a block of right-hand sides has so many at most, forward half of them */
+    GSV_BLOCK_LEAST =
+        0, /* numbers above the branches: with fewer, a block of right-hand sides is tasks (many.h) */
     GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
     GSV_COLUMNS = 16,          /* of a task of the backward stream for one right-hand side, */
     GSV_HALF = 264,            /* half of them where a level would have fewer tasks than this, */

@@ -36,8 +36,8 @@ static void add_sizes(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_plan *plan = &factor->plan;
     int64_t stored = plan->nnz_l * (int64_t)gsv_dtype_bytes(factor->dtype);
     int64_t factor_bytes, one, many;
-    factor->executor->bytes(plan, factor->dtype, factor->has_d, 1, &factor_bytes, &one);
-    factor->executor->bytes(plan, factor->dtype, factor->has_d, 32, &factor_bytes, &many);
+    factor->executor->bytes(factor->device, 0, plan, factor->dtype, factor->has_d, 1, &factor_bytes, &one);
+    factor->executor->bytes(factor->device, 0, plan, factor->dtype, factor->has_d, 32, &factor_bytes, &many);
     gsv_text_add(text, "tree        %d supernodes in %d levels, widest %d columns\n", (int)plan->l.nsuper,
                  (int)plan->nlevels, (int)plan->widest);
     gsv_text_add(text, "L           %lld numbers, %.2f MiB\n", (long long)plan->nnz_l, mib(stored));

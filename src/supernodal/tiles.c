@@ -1,4 +1,4 @@
-/* Storage and tasks of the device's part of the plan: tiles.h. Linear in the structure. */
+/* Storage of the device's part of the plan, and what it consists of: tiles.h. Linear in the structure. */
 #include "tiles.h"
 
 #include "../memory.h"
@@ -21,11 +21,6 @@ int64_t gsv_panel_size(int64_t nr, int64_t nc) {
 void gsv_tiles_free(gsv_tiles *tiles) {
     if (!tiles)
         return;
-    gsv_task_list *lists[] = {&tiles->assemble, &tiles->forward, &tiles->backward};
-    for (int k = 0; k < 3; k++) {
-        gsv_free(lists[k]->ptr);
-        gsv_free(lists[k]->task);
-    }
     gsv_free(tiles->panel_ptr);
     gsv_free(tiles->row_place);
     gsv_free(tiles->gather_ptr);
@@ -35,11 +30,7 @@ void gsv_tiles_free(gsv_tiles *tiles) {
     gsv_stream_free(&tiles->stream);
     gsv_limbs_free(&tiles->limbs);
     gsv_branches_free(&tiles->branches);
-    gsv_free(tiles->tiny.ptr);
-    gsv_free(tiles->tiny.outside);
     gsv_free(tiles->tiny.supernode);
-    gsv_free(tiles->small.ptr);
-    gsv_free(tiles->small.outside);
     gsv_free(tiles->small.supernode);
     gsv_free(tiles);
 }
@@ -71,9 +62,9 @@ static void place_rows(const gsv_plan *plan, gsv_tiles *tiles) {
     }
 }
 
-void gsv_tiles_list_rows(const gsv_plan *plan, int all, int32_t *rows) {
+void gsv_tiles_list_rows(const gsv_plan *plan, int32_t *rows) {
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (all || plan->tiles->branches.of[s] < 0)
+        if (plan->tiles->branches.of[s] < 0)
             memcpy(rows + plan->tiles->row_place[s], plan->l.rows + plan->l.row_ptr[s],
                    (size_t)gsv_rows(plan, s) * sizeof *rows);
 }
@@ -162,194 +153,41 @@ static void invert_updates(const gsv_plan *plan, gsv_pool *pool, gsv_tiles *tile
                     invert_fronts, &i);
 }
 
-/* Calls of list_tasks: how a wide supernode is cut. */
-typedef struct cut {
-    int32_t units;    /* rows, block rows or groups of columns */
-    int32_t per_task; /* units of one task */
-} cut;
-
-static cut cut_assemble(int32_t nr, int32_t nc) {
-    (void)nc;
-    return (cut){nr, GSV_ASSEMBLE_ROWS};
-}
-
-static cut cut_forward(int32_t nr, int32_t nc) {
-    return (cut){(nr + GSV_TILE - 1) / GSV_TILE, nc <= GSV_WARP_TILE_COLUMNS ? GSV_TILES_PER_TASK : 1};
-}
-
-static cut cut_backward(int32_t nr, int32_t nc) {
-    (void)nr;
-    return (cut){(nc + GSV_BACKWARD_COLUMNS - 1) / GSV_BACKWARD_COLUMNS, 1};
-}
-
-/* After filling, cursor k stands where level k ends: shift, so that it says where level k starts. */
-static void cursors_to_starts(int64_t *ptr, int32_t nlevels) {
-    for (int32_t k = nlevels; k > 0; k--)
-        ptr[k] = ptr[k - 1];
-    ptr[0] = 0;
-}
-
-/* Sort the wide supernodes' tasks by level; in a level by supernode and place. */
-static bool list_tasks(const gsv_plan *plan, gsv_task_list *list, cut (*cut_of)(int32_t nr, int32_t nc)) {
-    list->ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->ptr);
-    if (!list->ptr)
+/* By counting: next[k] advances to where level k + 1 begins. */
+static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_supernode_list *list,
+                        bool tiny) {
+    int64_t *next = gsv_calloc((size_t)plan->nlevels + 1, sizeof *next);
+    if (!next)
         return false;
-    int64_t *next = list->ptr;
     for (int pass = 0; pass < 2; pass++) { /* count, then fill */
         for (int32_t s = 0; s < plan->l.nsuper; s++) {
             const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-            if (gsv_is_narrow(nr, nc))
+            if (branches->of[s] >= 0 || !gsv_is_narrow(nr, nc) || gsv_is_tiny(nr, nc) != tiny)
                 continue;
-            const cut c = cut_of(nr, nc);
-            const int32_t tasks = (c.units + c.per_task - 1) / c.per_task;
-            int64_t *at = &next[plan->level[s] + (pass == 0)];
-            for (int32_t t = 0; pass == 1 && t < tasks; t++) {
-                const int32_t first = t * c.per_task, left = c.units - first;
-                list->task[(*at)++] = (gsv_task){s, first, left < c.per_task ? left : c.per_task};
-            }
             if (pass == 0)
-                *at += tasks;
-        }
-        if (pass == 1)
-            break;
-        for (int32_t k = 0; k < plan->nlevels; k++)
-            next[k + 1] += next[k];
-        list->task = gsv_malloc((size_t)next[plan->nlevels], sizeof *list->task);
-        if (!list->task)
-            return false;
-    }
-    cursors_to_starts(next, plan->nlevels);
-    return true;
-}
-
-/* Numbers of the panel that a task reads. */
-static int64_t cost_forward(const gsv_plan *plan, const gsv_task *task) {
-    const int32_t nc = gsv_columns(plan, task->supernode), last = task->first + task->count - 1;
-    return (int64_t)task->count * GSV_TILE * gsv_block_row_columns(nc, last);
-}
-
-static int64_t cost_backward(const gsv_plan *plan, const gsv_task *task) {
-    const int32_t first = GSV_BACKWARD_COLUMNS * task->first;
-    return gsv_rows(plan, task->supernode) - first / GSV_TILE * GSV_TILE;
-}
-
-typedef struct costed_task {
-    int64_t cost;
-    gsv_task task;
-} costed_task;
-
-static int by_cost(const void *a, const void *b) {
-    const costed_task *x = a, *y = b;
-    if (x->cost != y->cost)
-        return x->cost < y->cost ? 1 : -1;
-    if (x->task.supernode != y->task.supernode)
-        return x->task.supernode < y->task.supernode ? -1 : 1;
-    return x->task.first < y->task.first ? -1 : 1;
-}
-
-/* In each level the longest tasks first: blocks begin in this order, so the short ones fill the end. */
-static bool sort_tasks(const gsv_plan *plan, gsv_task_list *list,
-                       int64_t (*cost_of)(const gsv_plan *, const gsv_task *)) {
-    int64_t most = 0;
-    for (int32_t k = 0; k < plan->nlevels; k++)
-        most = list->ptr[k + 1] - list->ptr[k] > most ? list->ptr[k + 1] - list->ptr[k] : most;
-    costed_task *tasks = gsv_malloc((size_t)most, sizeof *tasks);
-    if (!tasks)
-        return false;
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        gsv_task *level = list->task + list->ptr[k];
-        const size_t count = (size_t)(list->ptr[k + 1] - list->ptr[k]);
-        for (size_t t = 0; t < count; t++)
-            tasks[t] = (costed_task){cost_of(plan, &level[t]), level[t]};
-        if (count > 1)
-            qsort(tasks, count, sizeof *tasks, by_cost);
-        for (size_t t = 0; t < count; t++)
-            level[t] = tasks[t].task;
-    }
-    gsv_free(tasks);
-    return true;
-}
-
-static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_supernode_list *list,
-                        bool tiny) {
-    list->ptr = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->ptr);
-    list->outside = gsv_calloc((size_t)plan->nlevels + 1, sizeof *list->outside);
-    if (!list->ptr || !list->outside)
-        return false;
-    int64_t *next = list->ptr;
-    for (int pass = 0; pass < 3; pass++) { /* count; fill those in no branch; fill the others */
-        for (int32_t s = 0; s < plan->l.nsuper; s++) {
-            const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-            if (!gsv_is_narrow(nr, nc) || gsv_is_tiny(nr, nc) != tiny)
-                continue;
-            if (pass == 0) {
                 next[plan->level[s] + 1]++;
-                list->outside[plan->level[s] + 1] += branches->of[s] < 0;
-            } else if ((pass == 1) == (branches->of[s] < 0)) {
+            else
                 list->supernode[next[plan->level[s]]++] = s;
-            }
         }
+        for (int32_t k = 0; pass == 0 && k < plan->nlevels; k++)
+            next[k + 1] += next[k];
         if (pass == 0) {
-            for (int32_t k = 0; k < plan->nlevels; k++) {
-                next[k + 1] += next[k];
-                list->outside[k + 1] += list->outside[k];
-            }
-            list->supernode = gsv_malloc((size_t)next[plan->nlevels], sizeof *list->supernode);
+            list->count = next[plan->nlevels];
+            list->supernode = gsv_malloc((size_t)list->count, sizeof *list->supernode);
             if (!list->supernode)
-                return false;
+                break;
         }
     }
-    cursors_to_starts(next, plan->nlevels);
-    return true;
-}
-
-enum { LISTS = 5 };
-
-typedef struct listing {
-    const gsv_plan *plan;
-    gsv_tiles *tiles;
-    bool filled[LISTS];
-} listing;
-
-/* Lists that know nothing of each other. */
-static void fill_list(void *context, int64_t item, int member) {
-    listing *l = context;
-    const gsv_plan *plan = l->plan;
-    gsv_tiles *tiles = l->tiles;
-    bool filled = true;
-    (void)member;
-    switch (item) {
-    case 0:
-        place_updates(plan, tiles);
-        break;
-    case 1:
-        filled = list_narrow(plan, &tiles->branches, &tiles->tiny, true) &&
-                 list_narrow(plan, &tiles->branches, &tiles->small, false);
-        break;
-    case 2:
-        filled =
-            list_tasks(plan, &tiles->forward, cut_forward) && sort_tasks(plan, &tiles->forward, cost_forward);
-        break;
-    case 3:
-        filled = list_tasks(plan, &tiles->backward, cut_backward) &&
-                 sort_tasks(plan, &tiles->backward, cost_backward);
-        break;
-    default:
-        filled = list_tasks(plan, &tiles->assemble, cut_assemble);
-        place_panels(plan, tiles);
-        place_rows(plan, tiles);
-    }
-    l->filled[item] = filled;
+    gsv_free(next);
+    return list->supernode != NULL;
 }
 
 /* What follows from the branches at once; false: out of memory. */
-static bool fill_lists(const gsv_plan *plan, gsv_pool *pool, gsv_tiles *tiles) {
-    listing l = {.plan = plan, .tiles = tiles};
-    gsv_pool_each(pool, gsv_pool_share(pool, plan->l.row_ptr[plan->l.nsuper], ROWS), LISTS, fill_list, &l);
-    for (int k = 0; k < LISTS; k++)
-        if (!l.filled[k])
-            return false;
-    return true;
+static bool fill_lists(const gsv_plan *plan, gsv_tiles *tiles) {
+    place_updates(plan, tiles);
+    place_rows(plan, tiles);
+    return list_narrow(plan, &tiles->branches, &tiles->tiny, true) &&
+           list_narrow(plan, &tiles->branches, &tiles->small, false);
 }
 
 enum { SWEEPS = 3 };
@@ -383,8 +221,10 @@ static gpusolve_status make_sweeps(const gsv_plan *plan, gsv_pool *pool, gsv_mes
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
-    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
+gpusolve_status gsv_tiles_place(gsv_plan *plan, gsv_message *message) {
+    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper];
+    if (plan->tiles)
+        return GPUSOLVE_OK;
     if (rows >= UINT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE, "the supernodes have %lld rows, %lld is the limit",
                         (long long)rows, (long long)UINT32_MAX - 1);
@@ -394,35 +234,51 @@ gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *me
     gpusolve_status status = gsv_branches_choose(plan, &tiles->branches, message);
     if (status == GPUSOLVE_OK)
         status = gsv_limbs_choose(plan, tiles->branches.of, &tiles->limbs, message);
-    if (status != GPUSOLVE_OK) {
-        gsv_tiles_free(tiles);
-        return status;
+    if (status == GPUSOLVE_OK) {
+        tiles->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *tiles->panel_ptr);
+        if (tiles->panel_ptr)
+            place_panels(plan, tiles);
+        else
+            status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
-    tiles->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *tiles->panel_ptr);
+    if (status == GPUSOLVE_OK)
+        plan->tiles = tiles;
+    else
+        gsv_tiles_free(tiles);
+    return status;
+}
+
+/* All but what gsv_tiles_place has made. */
+static gpusolve_status fill_tiles(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
+    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
+    gsv_tiles *tiles = plan->tiles;
     tiles->row_place = gsv_malloc((size_t)nsuper, sizeof *tiles->row_place);
     tiles->gather_ptr = gsv_calloc((size_t)rows + 1, sizeof *tiles->gather_ptr);
     tiles->gather = gsv_malloc((size_t)updates, sizeof *tiles->gather);
     tiles->update_place = gsv_malloc((size_t)nsuper, sizeof *tiles->update_place);
-    if (!tiles->panel_ptr || !tiles->update_place || !tiles->row_place || !tiles->gather_ptr ||
-        !tiles->gather || !fill_lists(plan, pool, tiles)) {
-        gsv_tiles_free(tiles);
+    if (!tiles->update_place || !tiles->row_place || !tiles->gather_ptr || !tiles->gather ||
+        !fill_lists(plan, tiles))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
-    }
     invert_updates(plan, pool, tiles);
-    plan->tiles = tiles;
-    status = gsv_branches_fill(plan, tiles->panel_ptr, pool, &tiles->branches, message);
-    if (status == GPUSOLVE_OK)
-        status = make_sweeps(plan, pool, message);
+    const gpusolve_status status = gsv_branches_fill(plan, tiles->panel_ptr, pool, &tiles->branches, message);
+    return status == GPUSOLVE_OK ? make_sweeps(plan, pool, message) : status;
+}
+
+gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
+    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
+    gpusolve_status status = gsv_tiles_place(plan, message);
+    if (status != GPUSOLVE_OK || plan->tiles->is_whole)
+        return status;
+    status = fill_tiles(plan, pool, message);
     if (status != GPUSOLVE_OK) {
+        gsv_tiles_free(plan->tiles);
         plan->tiles = NULL;
-        gsv_tiles_free(tiles);
         return status;
     }
-    const int64_t narrow = tiles->tiny.ptr[plan->nlevels] + tiles->small.ptr[plan->nlevels];
-    const int64_t tasks = tiles->assemble.ptr[plan->nlevels] + tiles->forward.ptr[plan->nlevels] +
-                          tiles->backward.ptr[plan->nlevels];
+    gsv_tiles *tiles = plan->tiles;
+    const int64_t narrow = tiles->tiny.count + tiles->small.count;
+    tiles->is_whole = 1;
     plan->bytes += (int64_t)sizeof *tiles + 8 * (3 * nsuper + 1) + 4 * (rows + 1 + updates + narrow) +
-                   8 * 7 * (plan->nlevels + 1) + tiles->branches.bytes + tiles->limbs.bytes +
-                   tiles->stream.bytes + tiles->many.bytes + (int64_t)sizeof(gsv_task) * tasks;
-    return GPUSOLVE_OK;
+                   tiles->branches.bytes + tiles->limbs.bytes + tiles->stream.bytes + tiles->many.bytes;
+    return status;
 }

@@ -1,17 +1,12 @@
 /*
- * The device's part of the plan: how panels are stored, and which tasks each level of the tree consists of.
- * Plain C; a unit test runs the tasks on the host and the CUDA executor runs them on the device.
+ * The device's part of the plan: how panels, fronts and update vectors are stored, and what the ways through the tree consist
+ * of: branches, limbs, streams and tasks. Plain C; unit tests run it on the host and the CUDA executor on the device.
  *
- * The panels hold [W; -M] with W = inv(L1), M = L2 W, so that both sweeps are products (cuda_sweep.cuh):
+ * The panels hold [W; -M] with W = inv(L1), M = L2 W, so that both sweeps are products:
  *
  *      forward    [x1; u] = [W; -M] f1 + [0; f2]          backward    x1 = [W; -M]' [y1; x(rows below)]
  *
  * panel_layout.h says how they are stored.
- *
- * The tasks of one level depend on lower levels (forward) or higher levels (backward) alone, except that
- * forward tasks follow the assemble tasks of their own level. An assemble task adds what the children owe to
- * rows of a wide front: own columns' rows where the right-hand side is, rows below where the update vector
- * will be.
  */
 #ifndef GSV_TILES_H
 #define GSV_TILES_H
@@ -28,34 +23,18 @@ extern "C" {
 #endif
 
 enum {
-    GSV_WARP_TILE_COLUMNS = 64, /* up to here a forward tile is a warp's, above a block's */
-    GSV_TILES_PER_TASK = 8,     /* warps of a block */
-    GSV_ASSEMBLE_ROWS = 64,     /* rows of an assemble task */
-    GSV_BACKWARD_COLUMNS = 8    /* columns of a backward task */
+    GSV_WARP_TILE_COLUMNS = 64, /* up to here a block row of a wide panel is a warp's work, above a block's */
+    GSV_TILES_PER_TASK = 8      /* such block rows of a task at most: warps of a block */
 };
 
-/* One task. assemble: rows first .. first + count - 1 of the front; forward: block rows;
- * backward:
- * columns GSV_BACKWARD_COLUMNS first and on, count 1. */
-typedef struct gsv_task {
-    int32_t supernode, first, count;
-} gsv_task;
-
-/* Tasks of level k: task[ptr[k]] .. task[ptr[k + 1] - 1], forward and backward ones from the longest on. */
-typedef struct gsv_task_list {
-    int64_t *ptr; /* [nlevels + 1] */
-    gsv_task *task;
-} gsv_task_list;
-
-/* Supernodes of level k: supernode[ptr[k]] .. supernode[ptr[k + 1] - 1]: those in no branch, and then the
- * others, both ascending. */
+/* Narrow supernodes in no branch, level by level, in a level ascending. */
 typedef struct gsv_supernode_list {
-    int64_t *ptr;     /* [nlevels + 1] */
-    int64_t *outside; /* [nlevels + 1] of those in no branch, outside[k] are in lower levels */
-    int32_t *supernode;
+    int64_t count;
+    int32_t *supernode; /* [count] */
 } gsv_supernode_list;
 
 struct gsv_tiles {
+    int is_whole; /* 0: gsv_tiles_place has been there, gsv_tiles_create has not */
     int64_t
         *panel_ptr; /* [nsuper + 1] start of each panel, in numbers; wide ones on a multiple of GSV_TILE */
     int64_t
@@ -73,19 +52,21 @@ struct gsv_tiles {
     gsv_branches branches;
     gsv_limbs limbs;
     gsv_stream stream;
-    gsv_task_list assemble, forward, backward; /* of wide supernodes */
     gsv_many many;
 };
 
 /* Numbers that a panel takes. */
 int64_t gsv_panel_size(int64_t nr, int64_t nc);
 
-/* Builds plan->tiles. GPUSOLVE_TOO_LARGE: the supernodes have 2^32 - 1 rows or more. */
+/* What a factor's values need: which supernodes are branches and limbs, and where each panel stands. It makes
+ * plan->tiles, with nothing else in it, unless it is there. GPUSOLVE_TOO_LARGE: as below. */
+gpusolve_status gsv_tiles_place(gsv_plan *plan, gsv_message *message);
+/* Builds plan->tiles, or what it lacks. After a failure there is none. GPUSOLVE_TOO_LARGE: the supernodes have 2^32 - 1 rows or more. */
 gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
 void gsv_tiles_free(gsv_tiles *tiles); /* NULL is accepted */
 
-/* The fronts' rows at their places: of the upper tree, rows [upper_rows], or of all supernodes. */
-void gsv_tiles_list_rows(const gsv_plan *plan, int all, int32_t *rows);
+/* The upper tree's fronts' rows at their places: rows [upper_rows]. */
+void gsv_tiles_list_rows(const gsv_plan *plan, int32_t *rows);
 
 #ifdef __cplusplus
 }

@@ -62,7 +62,7 @@ enum {
     GSV_INVERT_STAGES = GSV_INVERT_DOUBLE + GSV_INVERT_LEVELS
 };
 
-#define GSV_FINER 1.6
+#define GSV_FINER 2.0
 
 /* One narrow panel of a batch: raw at `from`, the result at `to`, in numbers; it is packed in the same way.
  * *k [device] becomes k, or -k where the triangle is not trusted: then the panel is not written, and of cut [device]

@@ -52,7 +52,7 @@
 
 #include "../dense_kernels/overlap.cuh"
 #include "../dense_kernels/published.cuh"
-#include "../dense_kernels/tile_product.cuh"
+#include "../dense_kernels/reduce_lanes.cuh"
 #include "../dense_kernels/trsv_invert.cuh"
 #include "../trsm/cuda_panel_inverse.h"
 

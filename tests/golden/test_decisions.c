@@ -5,18 +5,17 @@
  *
  *      test_decisions [--update] FILE      --update writes FILE anew: a change of way is to be seen in its diff
  *
- * Two things are copied here, because they stand in CUDA code: which classes and widths there are (GSV_DEFINE_SWEEP,
- * GSV_DEFINE_MANY), and `streams`, in which cases the upper tree is a stream (walks_stream in cuda_launch.cuh).
+ * Two things are copied here, because they stand in CUDA code: how many complex columns are streams one after the other
+ * (GSV_DEFINE_MANY), and `streams`, in which cases the upper tree is a stream (walks_stream in cuda_launch.cuh).
  *
  * A line for each factor, mode and types that go the same ways, with ranges of columns and their way:
  *      one          one right-hand side: the sweeps load and store
  *      3 x one      one after the other;   onesx3    side by side
  *      stream8x4    four groups of eight side by side, the upper tree is a stream
- *      levels8      level by level, branches are walked;  all-levels8    these, too, level by level
- *      tasks16      as tasks;   tasks256b    by the lists for broad vectors
+ *      tasks16      as tasks;   tasks256b    by the lists for broad vectors;   tasks16p    each warp walks branches alone
  *      a/b          forward a, backward b
- * Modes: streams (sm_90 or later), same-bits (as that, with gpusolve_options.same_bits), no-streams (sm_80),
- * kept (as sm_90; a triangle in no branch is kept for substitution), kept-below (one in a branch).
+ *      NO STREAM    a stream's launcher, where there is none: this must not be
+ * Modes: streams (sm_90 or later), same-bits (as that, with gpusolve_options.same_bits), no-streams (sm_80).
  */
 #include <cholmod.h>
 
@@ -50,23 +49,17 @@ static void note(int backward, const char *format, ...) {
 }
 
 /* As walks_stream in cuda_launch.cuh. */
-static int streams(int tensor_cores, int has_one, const gsv_sweep_form *form, int nr, int backward) {
-    const int k = nr == 1 ? 0 : nr == 4 ? 1 : nr == 8 ? 2 : nr == 16 ? 3 : 4;
-    const int has = nr == 1 ? has_one : tensor_cores && nr >= 8 && nr <= (backward ? GSV_BLOCK_COLUMNS : 8);
-    return has && !form->level_by_level && !form->level_by_level_above &&
-           (nr == 1 || nr <= form->block_columns) && form->stream_blocks[k][backward] > 0;
+static int streams(const gsv_sweep_form *form, int nr, int backward) {
+    return (backward || nr <= GSV_SIDE_COLUMNS) && (nr == 1 || nr <= form->block_columns) &&
+           form->stream_blocks[gsv_class_of(nr)][backward] > 0;
 }
 
-static cudaError_t sweep(int tensor_cores, int has_one, const gsv_sweep_form *form,
-                         const gsv_device_vectors *vectors, int nr, int backward) {
+static cudaError_t sweep(const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
+                         int backward) {
     char groups[16] = "";
     if (vectors->groups > 1)
         snprintf(groups, sizeof groups, "x%d", vectors->groups);
-    note(backward, "%s%d%s",
-         streams(tensor_cores, has_one, form, nr, backward) ? "stream"
-         : form->level_by_level                             ? "all-levels"
-                                                            : "levels",
-         nr, groups);
+    note(backward, "%s%d%s", streams(form, nr, backward) ? "stream" : "NO STREAM", nr, groups);
     return cudaSuccess;
 }
 
@@ -100,39 +93,33 @@ static cudaError_t store(int32_t n, const int32_t *inverse, const void *x, gsv_d
     return cudaSuccess;
 }
 
-#define SWEEPS(name, widest, blocks_from, tensor_cores, has_one)                                             \
-    static cudaError_t name##_forward(const gsv_plan *plan, const gsv_device_plan *device,                   \
-                                      const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr, \
-                                      cudaStream_t stream) {                                                 \
-        (void)plan, (void)device, (void)stream;                                                              \
-        return sweep(tensor_cores, has_one, form, vectors, nr, FORWARD);                                     \
-    }                                                                                                        \
-    static cudaError_t name##_backward(const gsv_plan *plan, const gsv_device_plan *device,                  \
-                                       const gsv_sweep_form *form, const gsv_device_vectors *vectors,        \
-                                       int nr, cudaStream_t stream) {                                        \
-        (void)plan, (void)device, (void)stream;                                                              \
-        return sweep(tensor_cores, has_one, form, vectors, nr, BACKWARD);                                    \
-    }                                                                                                        \
-    const gsv_sweep_functions name = {.classes = {1, 4, 8, 16, widest},                                      \
-                                      .block_class = blocks_from,                                            \
-                                      .forward = name##_forward,                                             \
-                                      .backward = name##_backward,                                           \
-                                      .forward_from = from,                                                  \
-                                      .backward_to = to,                                                     \
-                                      .load = load,                                                          \
-                                      .store = store}
+static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+                           const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+    (void)plan, (void)device, (void)stream;
+    return sweep(form, vectors, nr, FORWARD);
+}
 
-SWEEPS(gsv_sweep_s, 32, 8, 0, 1);
-SWEEPS(gsv_sweep_d, 32, 8, 1, 1);
-SWEEPS(gsv_sweep_c, 0, 0, 0, 1);
-SWEEPS(gsv_sweep_z, 0, 0, 0, 1);
-SWEEPS(gsv_sweep_m, 32, 8, 1, 0);
+static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+                            const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+    (void)plan, (void)device, (void)stream;
+    return sweep(form, vectors, nr, BACKWARD);
+}
+
+#define SWEEPS(from_one, to_one)                                                                   \
+    {                                                                                              \
+        .forward = forward, .backward = backward, .forward_from = from_one, .backward_to = to_one, \
+        .load = load, .store = store                                                               \
+    }
+
+const gsv_sweep_functions gsv_sweep_s = SWEEPS(from, to), gsv_sweep_d = SWEEPS(from, to),
+                          gsv_sweep_c = SWEEPS(from, to), gsv_sweep_z = SWEEPS(from, to),
+                          gsv_sweep_m = SWEEPS(NULL, NULL);
 
 static cudaError_t many_forward(const gsv_plan *plan, const gsv_device_plan *device,
                                 const gsv_device_many *many, const gsv_many_vectors *vectors,
                                 gsv_many_width width, cudaStream_t stream) {
     (void)plan, (void)device, (void)many, (void)vectors, (void)stream;
-    note(FORWARD, "tasks%d%s", width.columns, width.broad ? "b" : "");
+    note(FORWARD, "tasks%d%s%s", width.columns, width.broad ? "b" : "", width.plain ? "p" : "");
     return cudaSuccess;
 }
 
@@ -140,7 +127,7 @@ static cudaError_t many_backward(const gsv_plan *plan, const gsv_device_plan *de
                                  const gsv_device_many *many, const gsv_many_vectors *vectors,
                                  gsv_many_width width, cudaStream_t stream) {
     (void)plan, (void)device, (void)many, (void)vectors, (void)stream;
-    note(BACKWARD, "tasks%d%s", width.columns, width.broad ? "b" : "");
+    note(BACKWARD, "tasks%d%s%s", width.columns, width.broad ? "b" : "", width.plain ? "p" : "");
     return cudaSuccess;
 }
 
@@ -157,19 +144,19 @@ static cudaError_t many_load(const gsv_plan *plan, const int32_t *inverse, gsv_d
 
 static cudaError_t many_store(const gsv_plan *plan, const int32_t *inverse, const void *x,
                               gsv_device_dense into, int columns, const gsv_many_vectors *vectors,
-                              gsv_stamp stamp, cudaStream_t stream) {
-    (void)plan, (void)inverse, (void)x, (void)into, (void)columns, (void)vectors, (void)stamp, (void)stream;
+                              cudaStream_t stream) {
+    (void)plan, (void)inverse, (void)x, (void)into, (void)columns, (void)vectors, (void)stream;
     return cudaSuccess;
 }
 
 #define MANY(few_columns, is_real)                                                               \
     {                                                                                            \
-        .few = few_columns, .slim = is_real, .forward = many_forward, .backward = many_backward, \
+        .few = few_columns, .real = is_real, .forward = many_forward, .backward = many_backward, \
         .clear = many_clear, .load = many_load, .store = many_store                              \
     }
 
-const gsv_many_functions gsv_many_m = MANY(GSV_MANY_LEAST / 2, 1), gsv_many_d = MANY(GSV_MANY_LEAST / 2, 1),
-                         gsv_many_c = MANY(4, 0), gsv_many_z = MANY(2, 0);
+const gsv_many_functions gsv_many_m = MANY(1, 1), gsv_many_d = MANY(1, 1),
+                         gsv_many_c = MANY(GSV_FEW_IN_SINGLE, 0), gsv_many_z = MANY(GSV_FEW_COMPLEX, 0);
 
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
     const gsv_sweep_functions *const all[] = {&gsv_sweep_s, &gsv_sweep_d, &gsv_sweep_c, &gsv_sweep_z};
@@ -183,22 +170,17 @@ const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype) {
 
 /* ------------------------------------------------------------------------------------------ the decisions --- */
 
-enum { STREAMS, SAME_BITS, NO_STREAMS, KEPT, KEPT_BELOW, MODES };
-static const char *const modes[MODES] = {"streams", "same-bits", "no-streams", "kept", "kept-below"};
+enum { STREAMS, SAME_BITS, NO_STREAMS, MODES };
+static const char *const modes[MODES] = {"streams", "same-bits", "no-streams"};
 
-/* As gsv_cuda_prepare and gsv_cuda_place_nodes leave it: on an H200, where all triangles are well-conditioned, or on a
- * device like an A100, or with one triangle that is kept. */
-static gsv_cuda_factor prepared_of(const gsv_plan *plan, gpusolve_dtype dtype, int mode, uint8_t *passes) {
-    static const int real[GSV_CLASSES][2] = {{396, 396}, {0, 0}, {264, 396}, {0, 264}}, one[2] = {396, 396};
-    gsv_cuda_factor device = {.many_fits = 1,
-                              .form = {.block_columns = plan->tiles->stream.block_columns,
-                                       .side = plan->tiles->stream.side,
-                                       .passes = passes}};
+/* As gsv_cuda_prepare leaves it: on an H200, where all triangles are well-conditioned, or on a device like an A10. */
+static gsv_cuda_factor prepared_of(const gsv_plan *plan, gpusolve_dtype dtype, int mode) {
+    static const int real[GSV_CLASSES][2] = {{396, 396}, {264, 396}, {0, 264}}, one[2] = {396, 396};
+    gsv_cuda_factor device = {
+        .many = {.teams = mode != NO_STREAMS},
+        .form = {.block_columns = plan->tiles->stream.block_columns, .side = plan->tiles->stream.side}};
     if (mode != NO_STREAMS)
         memcpy(device.form.stream_blocks, real, testing_is_complex(dtype) ? sizeof one : sizeof real);
-    device.form.substitute = mode == KEPT || mode == KEPT_BELOW;
-    device.form.level_by_level_above = mode == NO_STREAMS || mode == KEPT || mode == KEPT_BELOW;
-    device.form.level_by_level = mode == KEPT_BELOW && plan->tiles->branches.count > 0;
     return device;
 }
 
@@ -219,7 +201,9 @@ static void way_of(gpusolve_factor *factor, int mode, int64_t columns, char *tex
     text[0] = 0;
     for (int k = 0, next = 0; k < runs; k = next) {
         const char *forward = launched[k][FORWARD], *backward = launched[k][BACKWARD];
-        for (next = k + 1; next < runs && !memcmp(launched[next], launched[k], sizeof launched[k]); next++)
+        for (next = k + 1; next < runs && !strcmp(launched[next][FORWARD], forward) &&
+                           !strcmp(launched[next][BACKWARD], backward);
+             next++)
             ;
         if (next - k > 1)
             length += (size_t)snprintf(text + length, bytes - length, "%s%d x ", k ? " + " : "", next - k);
@@ -238,10 +222,7 @@ static void ways_of(gpusolve_factor *factor, int mode, char *text, size_t bytes)
                                       31, 32, 33, 40, 48, 64, 65, 96, 128, 129, 256, 257, 320};
     enum { COUNT = sizeof columns / sizeof *columns, TEXT = 256 };
     static char ways[COUNT][TEXT];
-    uint8_t *passes = calloc((size_t)factor->plan.nlevels + 1, 1);
-    REQUIRE(passes);
-    memset(passes, 1, (size_t)factor->plan.nlevels);
-    gsv_cuda_factor device = prepared_of(&factor->plan, factor->dtype, mode, passes);
+    gsv_cuda_factor device = prepared_of(&factor->plan, factor->dtype, mode);
     factor->prepared = &device;
     for (int k = 0; k < COUNT; k++)
         way_of(factor, mode, columns[k], ways[k], TEXT);
@@ -255,7 +236,7 @@ static void ways_of(gpusolve_factor *factor, int mode, char *text, size_t bytes)
         length += (size_t)snprintf(text + length, bytes - length, " %s", ways[k]);
         REQUIRE(length < bytes);
     }
-    free(passes);
+    factor->prepared = NULL;
 }
 
 /* What the plan says, which follows from the pattern, and then the ways. */
@@ -268,12 +249,11 @@ static void print_factor(FILE *file, const char *name, const gpusolve_factor_dat
     REQUIRE(gsv_tiles_create(&factor.plan, NULL, &message) == GPUSOLVE_OK);
     const gsv_tiles *tiles = factor.plan.tiles;
     fprintf(file,
-            "%s: n %d, %d supernodes, %d levels, %d branches%s, %d limbs, stream of %lld, blocks of %d, side "
+            "%s: n %d, %d supernodes, %d levels, %d branches, %d limbs, stream of %lld, blocks of %d, side "
             "%d, tasks%s%s\n",
             name, (int)factor.plan.l.n, (int)factor.plan.l.nsuper, (int)factor.plan.nlevels,
-            (int)tiles->branches.count, tiles->branches.team_forward ? " by teams" : "",
-            (int)tiles->limbs.count, (long long)tiles->stream.supernodes, (int)tiles->stream.block_columns,
-            (int)tiles->stream.side, tiles->many.is_short ? " short" : "",
+            (int)tiles->branches.count, (int)tiles->limbs.count, (long long)tiles->stream.supernodes,
+            (int)tiles->stream.block_columns, (int)tiles->stream.side, tiles->many.is_short ? " short" : "",
             tiles->many.streams_back ? " streamed back" : "");
     for (int mode = 0; mode < MODES; mode++) {
         static char ways[4][LINE];

@@ -1,14 +1,13 @@
 /*
  * The same column has the same bits: however often it is solved, alone or among others, wherever it stands,
- * in either order, with any workspace for up to 32 columns (on a device, level by level, 16, complex ones 4: test_cuda_block.c and
- * test_cuda_many.c are about the others) or for more if the handle is told so, on any number of host threads, and
- * from a factor imported again.
+ * in either order, with any workspace, on any number of host threads, and from a factor imported again. On a device that
+ * holds for handles with same_bits, whose columns are all tasks; test_cuda_block.c, test_cuda_many.c and test_cuda_side.c
+ * are about the others.
  */
 #include "testing.h"
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
-#include "supernodal/stream.h"
 
 enum { COLUMNS = 37 };
 
@@ -19,19 +18,15 @@ typedef struct bits_case {
     gpusolve_backend backend;
     gpusolve_dtype dtype;
     gpusolve_system system;
-    int64_t widest;   /* in workspaces for so many columns, and fewer, all have the same bits */
     gpusolve_dense b; /* COLUMNS columns */
     gpusolve_dense x; /* the bits they must have */
 } bits_case;
 
-/* Solve columns first .. first + cols - 1 and compare them. max_nrhs 0: the handle's own workspace, unless it
- * takes too many of them at a time. */
+/* Solve columns first .. first + cols - 1 and compare them. max_nrhs 0: the handle's own workspace. */
 static void check_columns(const bits_case *bits, gpusolve_handle *handle, const gpusolve_factor *factor,
                           int64_t max_nrhs, int64_t first, int64_t cols, gpusolve_order order,
                           int on_device) {
     gpusolve_workspace *workspace = NULL;
-    if (max_nrhs == 0 && cols > bits->widest && bits->widest < 32)
-        max_nrhs = bits->widest;
     if (max_nrhs)
         REQUIRE(gpusolve_workspace_create(handle, factor, max_nrhs, &workspace) == GPUSOLVE_OK);
     gpusolve_dense b = testing_block(bits->dtype, order, bits->b.rows, cols, 1);
@@ -49,48 +44,31 @@ static void check_columns(const bits_case *bits, gpusolve_handle *handle, const 
 }
 
 static void check_widths(const bits_case *bits, gpusolve_handle *handle, const gpusolve_factor *factor) {
-    static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32};
+    static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, COLUMNS};
     const int few = testing_few();
     for (int on_device = 0; on_device <= (bits->backend == GPUSOLVE_BACKEND_CUDA); on_device++) {
         for (int64_t j = 0; j < COLUMNS; j += few ? 9 : 1)
             check_columns(bits, handle, factor, 0, j, 1, GPUSOLVE_COL_MAJOR, on_device);
-        for (size_t w = 0; w < sizeof widths / sizeof widths[0] && widths[w] <= bits->widest;
-             w += few ? 2 : 1) {
+        for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w += few ? 2 : 1) {
             check_columns(bits, handle, factor, widths[w], 0, COLUMNS, GPUSOLVE_COL_MAJOR, on_device);
             check_columns(bits, handle, factor, widths[w], 0, COLUMNS, GPUSOLVE_ROW_MAJOR, on_device);
-            check_columns(bits, handle, factor, 32, COLUMNS - widths[w], widths[w], GPUSOLVE_ROW_MAJOR,
-                          on_device);
+            check_columns(bits, handle, factor, w % 2 ? 32 : 300, COLUMNS - widths[w], widths[w],
+                          GPUSOLVE_ROW_MAJOR, on_device);
         }
         for (int repeat = 0; repeat < (few ? 2 : 5); repeat++)
             check_columns(bits, handle, factor, 0, 0, COLUMNS, GPUSOLVE_COL_MAJOR, on_device);
     }
 }
 
-/* A handle whose workspaces give all widths the same bits, more than 32 columns too; on the host all do. */
-static void check_same_bits(const bits_case *bits, const gpusolve_factor *factor) {
-    static const int64_t widths[] = {4, 8, 16, 32, 33, COLUMNS};
-    gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
-    options.backend = bits->backend;
-    options.same_bits = 1;
-    gpusolve_handle *handle;
-    REQUIRE(gpusolve_create(&handle, &options) == GPUSOLVE_OK);
-    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w += testing_few() ? 2 : 1) {
-        check_columns(bits, handle, factor, COLUMNS, 0, widths[w], GPUSOLVE_COL_MAJOR, 0);
-        check_columns(bits, handle, factor, widths[w], 0, COLUMNS, GPUSOLVE_ROW_MAJOR, 0);
-    }
-    gpusolve_destroy(handle);
-}
-
 static void check_case(const bits_case *bits) {
-    gpusolve_handle *handle = testing_handle(bits->backend, 2);
+    gpusolve_handle *handle = testing_handle_bits(bits->backend, 2, 1);
     gpusolve_factor *factor, *again;
     REQUIRE(gpusolve_cholmod_import(handle, bits->l, &factor) == GPUSOLVE_OK);
     gpusolve_workspace *workspace;
-    REQUIRE(gpusolve_workspace_create(handle, factor, bits->widest, &workspace) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(handle, factor, COLUMNS, &workspace) == GPUSOLVE_OK);
     CHECK_STATUS(gpusolve_solve(handle, factor, workspace, bits->system, &bits->b, &bits->x), GPUSOLVE_OK);
     gpusolve_workspace_destroy(workspace);
     check_widths(bits, handle, factor);
-    check_same_bits(bits, factor);
     REQUIRE(gpusolve_cholmod_import(handle, bits->l, &again) == GPUSOLVE_OK);
     check_columns(bits, handle, again, 0, 0, COLUMNS, GPUSOLVE_COL_MAJOR, 0);
     gpusolve_factor_destroy(again);
@@ -127,9 +105,6 @@ static void check_matrix(const char *spec, gpusolve_factor_kind kind, cholmod_co
                               backends[i],
                               dtype,
                               systems[s],
-                              backends[i] != GPUSOLVE_BACKEND_CUDA ? 32
-                              : testing_is_complex(dtype)          ? 4
-                                                                   : 16,
                               testing_block(dtype, GPUSOLVE_COL_MAJOR, (int64_t)a->nrow, COLUMNS, 0),
                               testing_block(dtype, GPUSOLVE_COL_MAJOR, (int64_t)a->nrow, COLUMNS, 0)};
             testing_fill(&bits.b, 23);
@@ -144,7 +119,6 @@ static void check_matrix(const char *spec, gpusolve_factor_kind kind, cholmod_co
 int main(void) {
     cholmod_common common;
     cholmod_start(&common);
-    gsv_stream_block_least = INT64_MAX;
     check_matrix("grid2d:60", GPUSOLVE_SUPERNODAL_LL, &common);
     check_matrix("elasticity3d:8", GPUSOLVE_SUPERNODAL_LL, &common);
     check_matrix("grid3d:12@c", GPUSOLVE_SUPERNODAL_LL, &common);

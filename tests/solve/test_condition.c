@@ -216,7 +216,7 @@ static void check_example(gpusolve_backend backend, const example *e) {
     CHECK_STATUS(gpusolve_solve(handle, factor, workspace, GPUSOLVE_A, &b, &many), GPUSOLVE_OK);
     gpusolve_workspace_destroy(workspace);
     check_errors(&m, many.values, COLUMNS, times);
-    /* one column has the bits of up to 16, if these are asked for */
+    /* and those in which a column has the same bits with any number of others */
     gpusolve_destroy(handle);
     handle = testing_handle_bits(backend, 0, 1);
     REQUIRE(gpusolve_workspace_create(handle, factor, 16, &workspace) == GPUSOLVE_OK);

@@ -61,9 +61,18 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
             (groups - 1) * gsv_cuda_side_us(&factor->plan) +
             (ones - 1) * gsv_cuda_ones_us(&factor->plan, factor->dtype),
         cost->wall_us);
-    const int may_be = upper_bytes == 0 && fabs(cost->predicted_us - by_solves) <= 1e-9 * by_solves;
-    if (cost->nrhs > 0 && (measured || may_be))
+    if (cost->nrhs > 0 && (measured || fabs(cost->predicted_us - by_solves) <= 1e-9 * by_solves))
         predicted_us = by_solves;
+    /* with no tier above the branches none says that groups are solved side by side */
+    if (upper_bytes == 0 && cost->nrhs > GSV_SIDE_COLUMNS && ones == 1) {
+        group.nrhs = GSV_SIDE_COLUMNS;
+        const double by_groups =
+            larger(gsv_cuda_predict(&group, n, 0, factor->dtype) +
+                       (gsv_cuda_side_groups(GSV_SIDE, cost->nrhs) - 1) * gsv_cuda_side_us(&factor->plan),
+                   cost->wall_us);
+        if (fabs(cost->predicted_us - by_groups) <= 1e-9 * by_groups)
+            predicted_us = by_groups;
+    }
 #else
     (void)factor;
     (void)n;

@@ -248,19 +248,20 @@ static void check_two_factors(const char *first, const char *second) {
     free(expected.values);
 }
 
-/* The summary names the device's tiers, and its tiers hold every supernode. */
+/* The summary says how the device's supernodes are dealt out, every one of them. */
 static void check_summary(const char *spec) {
     testing_in("summary of %s", spec);
     problem p = {0};
     open_problem(&p, spec);
     char text[8192];
-    long long tiny = -1, small = -1, wide = -1;
+    long long branches = -1, inside = -1, above = -1;
     CHECK_STATUS(gpusolve_factor_summary(p.handle, p.factor, text, sizeof text, NULL), GPUSOLVE_OK);
-    const char *line = strstr(text, "tiers: ");
-    if (CHECK(line != NULL))
-        CHECK(sscanf(line, "tiers: %lld supernodes of a warp, %lld of a few warps, %lld", &tiny, &small,
-                     &wide) == 3);
-    CHECK(tiny + small + wide == (long long)p.l->nsuper && wide > 0);
+    const char *walks = strstr(text, "branches: "), *stream = strstr(text, "stream: ");
+    if (CHECK(walks && stream)) {
+        CHECK(sscanf(walks, "branches: %lld, a block each, with %lld", &branches, &inside) == 2);
+        CHECK(sscanf(stream, "stream: %lld", &above) == 1);
+    }
+    CHECK(branches > 0 && inside > branches && above > 0 && inside + above == (long long)p.l->nsuper);
     CHECK(strstr(text, "split: ") == NULL);
     close_problem(&p);
 }

@@ -1,8 +1,8 @@
 /*
  * More than 32 right-hand sides on the device, in a workspace made for as many, and of real numbers more than 16, or,
- * forward, 8, of complex ones more than 2, in single precision 4: kernels of their own, whose sums have another order.
+ * forward, 8, of complex ones more than 2, in single precision 3: kernels of their own, whose sums have another order.
  * All systems against the operator itself; the same bits for a column wherever it stands, in either order, in blocks of
- * any width above 32, or from 17 to 32, 9 to 16, 2 to 8, or complex ones from 3, or 5, to 32; where factors are large,
+ * any width above 32, or from 17 to 32, 9 to 16, 2 to 8, or complex ones from 3, or 4, to 32; where factors are large,
  * above 64, or up to there; capture, refinement, and the order of fewer columns kept.
  */
 #include "testing.h"
@@ -165,9 +165,11 @@ static void check_system(const problem *p, const subject *s, gpusolve_system sys
         gpusolve_workspace_destroy(workspace);
     }
     check_middle(p, s, system, &b);
-    /* two to 8, and 9 to 16, or of complex numbers one to 4, in double precision to 2, and more to 16, in any workspace, and
+    /* two to 8, and 9 to 16, or of complex numbers one to 3, in double precision to 2, and more to 16, in any workspace, and
      * any number in one that is made for the most of them */
-    const int64_t low = !testing_is_complex(p->dtype) ? 8 : p->dtype == GPUSOLVE_COMPLEX_FLOAT ? 4 : 2;
+    const int64_t low = !testing_is_complex(p->dtype)        ? 8
+                        : p->dtype == GPUSOLVE_COMPLEX_FLOAT ? GSV_FEW_IN_SINGLE
+                                                             : GSV_FEW_COMPLEX;
     for (int upper = 0; upper < 2; upper++) {
         const int64_t most = upper ? 16 : low, least = upper ? low + 1 : testing_is_complex(p->dtype) ? 1 : 2;
         gpusolve_workspace *narrow = workspace_for(p, s, system, most);
@@ -253,7 +255,7 @@ static void check_large(const char *spec, cholmod_common *common) {
 static void check_few_complex(const char *spec, cholmod_common *common) {
     problem p;
     open_large(&p, spec, common);
-    CHECK(gsv_cuda_before_many(&p.factor->plan, p.dtype) == 2);
+    CHECK(gsv_cuda_before_many(p.dtype, &((gsv_cuda_factor *)p.factor->prepared)->form) == GSV_FEW_COMPLEX);
     check_block(&p, 4, 1, 3);
     check_block(&p, 16, 3, 3);
     check_block(&p, 2, 1, 1);

@@ -1,10 +1,9 @@
 /*
  * Groups of right-hand sides side by side, as small factors have them: of eight (stream.h), up to 64 columns, and of one, up to
  * eight columns. They have the bits of a group by itself, in any workspace, in either order, on host and device, whatever the
- * system; in a graph; with triangles that are inverted in parts (test_cuda_block.c has more of these); after a task of one
- * group was lost, which ends in a status and leaves the others' columns alone; where a NaN is in one column. In single
- * precision, too, and as groups of one in complex numbers. More columns than the factor has groups for are not solved so, nor,
- * by eights, are those of a handle that wants one column's bits.
+ * system; in a graph; after a task of one group was lost, which ends in a status and leaves the others' columns alone; where a NaN is in one column. In single
+ * precision, too, and as groups of one in complex numbers. More columns than the factor has groups for are not solved so, nor
+ * are those of a handle with same_bits.
  */
 #include "cuda_problem.h"
 
@@ -198,8 +197,7 @@ static void check_eights(void) {
                                        {"grid2d:60", GPUSOLVE_SIMPLICIAL_LDL, GPUSOLVE_FLOAT},
                                        {"grid3d:14", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_FLOAT},
                                        {"elasticity3d:8", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_FLOAT}};
-    int by_teams[2] = {0},
-        limbs[2] = {0}; /* trees whose branches are walked forward by teams, and with limbs, [1], or not */
+    int limbs[2] = {0}; /* trees with limbs, [1], or not */
     width = EIGHT;
     most = EIGHT * GSV_SIDE;
     gsv_cuda_ones_limit = 1;
@@ -211,7 +209,6 @@ static void check_eights(void) {
         gsv_limb_most = k % 2 ? GSV_LIMB_MOST : 0;
         open_kind(&p, s->spec, s->kind, s->dtype);
         const gsv_tiles *tiles = p.factor->plan.tiles;
-        by_teams[tiles->branches.team_forward != 0]++;
         limbs[tiles->limbs.count > 0]++;
         testing_in("%s", s->spec);
         REQUIRE(side_of(&p) == GSV_SIDE);
@@ -231,7 +228,6 @@ static void check_eights(void) {
         forget_workspaces();
         close_problem(&p);
     }
-    CHECK(testing_few() || (by_teams[0] > 0 && by_teams[1] > 0));
     CHECK(testing_few() || (limbs[0] > 0 && limbs[1] > 0));
     check_three("grid3d:14");
     gsv_cuda_ones_limit = GSV_ONES;
@@ -291,7 +287,6 @@ int main(void) {
         printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
     }
-    gsv_stream_block_least = 0;
     check_eights();
     check_ones();
     return testing_done();

@@ -297,7 +297,7 @@ enum { CREATE, REFRESH, SOLVE, SELECT, CALLS };
 
 /* The k-th allocation of one call fails, unless k is 0. Whether it came to that one. */
 static int attempt(random_factor *f, int call, int64_t k) {
-    const int64_t live = gsv_live_allocations(), on_device = gsv_live_on_device();
+    const int64_t live = gsv_live_allocations(), live_on_device = gsv_live_on_device();
     gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 2);
     gpusolve_factor *factor = NULL;
     gpusolve_workspace *workspace = NULL;
@@ -306,9 +306,15 @@ static int attempt(random_factor *f, int call, int64_t k) {
     const gpusolve_dense b = testing_block(f->data.dtype, GPUSOLVE_COL_MAJOR, f->data.n, 2, 0),
                          x = testing_block(f->data.dtype, GPUSOLVE_COL_MAJOR, f->data.n, 2, 0),
                          some = testing_block(f->data.dtype, GPUSOLVE_COL_MAJOR, 1, 2, 0);
+    const gpusolve_dense device_b = on_device(&b), device_x = on_device(&x);
+    cudaStream_t stream = NULL;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
     gpusolve_status status = GPUSOLVE_OK;
     int64_t left = 1;
     testing_in("call %d, allocation %d", call, (int)k);
+    REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_STATUS(gpusolve_set_stream(handle, stream), GPUSOLVE_OK);
     testing_fill(&b, 7);
     testing_fill(&some, 7);
     make_steep(f, call == CREATE ? 1e9 : 3);
@@ -322,6 +328,14 @@ static int attempt(random_factor *f, int call, int64_t k) {
         REQUIRE(gpusolve_workspace_create(handle, factor, 2, &workspace) == GPUSOLVE_OK);
         REQUIRE(gpusolve_selection_create(handle, factor, GPUSOLVE_A, 1, &row, 1, &row, 2, &selection) ==
                 GPUSOLVE_OK);
+        if (k % 2) { /* and a graph that outlives the plan */
+            REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+            CHECK_STATUS(gpusolve_solve(handle, factor, workspace, GPUSOLVE_A, &device_b, &device_x),
+                         GPUSOLVE_OK);
+            REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+            REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+            cudaGraphDestroy(graph);
+        }
         make_steep(f, 1e9);
         gsv_fail_allocation(call == REFRESH ? k : 0);
         status = gpusolve_factor_refresh(handle, factor, &f->data);
@@ -343,7 +357,16 @@ static int attempt(random_factor *f, int call, int64_t k) {
         gpusolve_info info = {.size = sizeof info};
         const gpusolve_status described = gpusolve_factor_info(handle, factor, 2, &info);
         CHECK(described == GPUSOLVE_OK || described == GPUSOLVE_INVALID_FACTOR);
+        if (exec)
+            CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess &&
+                  cudaStreamSynchronize(stream) == cudaSuccess);
         CHECK_STATUS(gpusolve_factor_refresh(handle, factor, &f->data), GPUSOLVE_OK);
+    }
+    if (exec) {
+        CHECK(cudaGraphLaunch(exec, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess);
+        CHECK(device_read(x.values, device_x.values, testing_block_bytes(&x)) == 0);
+        CHECK(count_nans(&x) == 2 * f->data.n);
+        cudaGraphExecDestroy(exec);
     }
     if (factor) {
         uint64_t state = 3;
@@ -356,10 +379,13 @@ static int attempt(random_factor *f, int call, int64_t k) {
     gpusolve_workspace_destroy(workspace);
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);
+    cudaStreamDestroy(stream);
+    device_delete(device_b.values);
+    device_delete(device_x.values);
     free(b.values);
     free(x.values);
     free(some.values);
-    CHECK(gsv_live_allocations() == live && gsv_live_on_device() == on_device);
+    CHECK(gsv_live_allocations() == live && gsv_live_on_device() == live_on_device);
     return reached;
 }
 

@@ -45,9 +45,7 @@ static void list_supernodes(run *r) {
     for (int kind = 0; kind < 3; kind++)
         r->supernode[kind] = zeros(plan->l.nsuper, sizeof(int32_t));
     for (int kind = 0; kind < 2; kind++) /* those in no branch, level by level */
-        for (int32_t k = 0; k < plan->nlevels; k++)
-            memcpy(r->supernode[kind] + lists[kind]->outside[k], lists[kind]->supernode + lists[kind]->ptr[k],
-                   (size_t)(lists[kind]->outside[k + 1] - lists[kind]->outside[k]) * sizeof(int32_t));
+        memcpy(r->supernode[kind], lists[kind]->supernode, (size_t)lists[kind]->count * sizeof(int32_t));
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))

@@ -42,9 +42,6 @@ static void check_choice(const gsv_plan *plan) {
         }
         CHECK(numbers == branch->numbers && numbers <= GSV_BRANCH_NUMBERS && rows <= GSV_BRANCH_ROWS);
         CHECK(columns == branch->columns);
-        CHECK(branches->most_numbers >= branch->numbers && branches->most_updates >= branch->updates);
-        CHECK(branches->most_vector >= branch->columns + branch->outside_rows);
-        CHECK(branches->most_lists >= branch->at[GSV_AT_END]);
         for (int backward = 0; backward < 2; backward++) {
             const gsv_one_room room = gsv_branch_one_room(branch, backward, 8);
             CHECK(room.bytes <= GSV_BRANCH_BYTES && room.bytes <= branches->most_one[backward][1]);
@@ -61,12 +58,6 @@ static void check_choice(const gsv_plan *plan) {
             CHECK(upper < branches->upper_columns && branches->upper_column[upper++] == k);
     }
     CHECK(inside == 0 && upper == branches->upper_columns);
-    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
-    for (int which = 0; which < 2; which++)
-        for (int32_t k = 0; k < plan->nlevels; k++)
-            for (int64_t t = lists[which]->ptr[k]; t < lists[which]->ptr[k + 1]; t++)
-                CHECK((branches->of[lists[which]->supernode[t]] < 0) ==
-                      (t - lists[which]->ptr[k] < lists[which]->outside[k + 1] - lists[which]->outside[k]));
 }
 
 /* The smaller units of the forward sweep: each row of each front once, in its level. */
@@ -156,8 +147,8 @@ static void walk_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
     const uint16_t *lists = branches->lists + branch->lists;
     const gsv_branch_node *nodes = (const gsv_branch_node *)lists;
     const uint16_t *level_nodes = lists + branch->at[GSV_AT_LEVEL_NODES];
-    const uint16_t *levels = lists + branch->at[GSV_AT_FORWARD_LEVELS];
-    const uint16_t *units = lists + branch->at[GSV_AT_FORWARD_UNITS];
+    const uint16_t *levels = lists + branch->at[GSV_AT_ROW_LEVELS];
+    const uint16_t *units = lists + branch->at[GSV_AT_ROW_UNITS];
     uint64_t *f = calloc((size_t)branch->columns, sizeof *f), *u = calloc(branch->updates + 1u, sizeof *u);
     int32_t *read = calloc(branch->updates + 1u, sizeof *read),
             *written = calloc(branch->updates + 1u, sizeof *read);
@@ -174,13 +165,13 @@ static void walk_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
                 f[nodes[k].column + i] += gathered(lists, branch, &nodes[k], i, u, read, level + 1);
         }
         for (int32_t unit = levels[level]; unit < levels[level + 1]; unit++) {
-            const gsv_branch_node *node = &nodes[units[2 * unit]];
-            CHECK(units[2 * unit] >= level_nodes[level] && units[2 * unit] < level_nodes[level + 1]);
+            const gsv_branch_node *node = &nodes[units[unit]];
+            const int32_t from = GSV_ROW_UNIT * (unit - node->unit);
+            CHECK(units[unit] >= level_nodes[level] && units[unit] < level_nodes[level + 1]);
             const int32_t s = supernode_of(plan, branch->first_column + node->column);
             CHECK(node->nr == gsv_rows(plan, s) && node->nc == gsv_columns(plan, s));
             CHECK(node->panel == plan->tiles->panel_ptr[s] - branch->panel);
-            for (int32_t i = units[2 * unit + 1]; i < node->nr && i < units[2 * unit + 1] + GSV_FORWARD_UNIT;
-                 i++, rows++) {
+            for (int32_t i = from; i < node->nr && i < from + GSV_ROW_UNIT; i++, rows++) {
                 uint64_t sum = i < node->nc ? 0 : gathered(lists, branch, node, i, u, read, level + 1);
                 for (int32_t k = 0; k < node->nc && k <= i; k++)
                     sum += entry(s, i, k) * f[node->column + k];
@@ -410,23 +401,10 @@ static void walk_many_backward(const gsv_plan *plan, int32_t b, const vectors *v
     end_walk(&w);
 }
 
-/* Teams walk these branches forward if they have a column for three outside rows, and room. */
-static void check_teams(const gsv_branches *branches, int expected) {
-    int64_t columns = 0, outside = 0;
-    for (int32_t b = 0; b < branches->count; b++) {
-        const gsv_walk_room room = gsv_branch_walk_room(&branches->branch[b], GSV_PACKED);
-        columns += branches->branch[b].columns;
-        outside += branches->branch[b].outside_rows;
-        CHECK(!branches->team_forward || room.vectors + GSV_TEAM_VECTORS * room.each <= GSV_TEAM_ROOM);
-    }
-    CHECK((3 * columns >= outside) == expected); /* all these have room */
-    CHECK(branches->team_forward == expected);
-}
-
-/* some: there are branches; teams: walk them forward. */
+/* some: there are branches. */
 enum { MAYBE = -1 };
 
-static void check_matrix(const char *spec, int some, int teams, cholmod_common *common) {
+static void check_matrix(const char *spec, int some, cholmod_common *common) {
     testing_in("%s", spec);
     plan_example e;
     if (strchr(spec, ':')) {
@@ -442,8 +420,6 @@ static void check_matrix(const char *spec, int some, int teams, cholmod_common *
     const gsv_plan *plan = &e.plan;
     CHECK(some == MAYBE || (plan->tiles->branches.count > 0) == some);
     check_choice(plan);
-    if (teams != MAYBE)
-        check_teams(&plan->tiles->branches, teams);
     const size_t n = (size_t)plan->l.n + 1, updates = (size_t)plan->update_ptr[plan->l.nsuper] + 1;
     const vectors v = {calloc(n, 8), calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
     REQUIRE(v.b && v.x && v.u && v.y);
@@ -464,24 +440,24 @@ static void check_matrix(const char *spec, int some, int teams, cholmod_common *
 }
 
 static void check_random(const char *spec, cholmod_common *common) {
-    check_matrix(spec, MAYBE, MAYBE, common);
+    check_matrix(spec, MAYBE, common);
 }
 
 int main(void) {
     cholmod_common common;
     cholmod_start(&common);
-    check_matrix("diag:1", 0, 1, &common);
-    check_matrix("diag:50", 1, 1, &common);
-    check_matrix("tridiag:3000", 1, 1, &common);
-    check_matrix("forest:2000", 1, 1, &common);
-    check_matrix("grid2d:30", 1, 1, &common);
-    check_matrix("grid2d:90", 1, 1, &common);
-    check_matrix("grid3d:9", 1, 1, &common);
-    check_matrix("grid3d:14", 1, 1, &common);
-    check_matrix("arrow:300,20,7", 1, 1, &common);
-    check_matrix("elasticity3d:7", 1, 0, &common);
-    check_matrix("shell:30", 1, 0, &common);
-    check_matrix("bcsstk18", 1, 1, &common);
+    check_matrix("diag:1", 0, &common);
+    check_matrix("diag:50", 1, &common);
+    check_matrix("tridiag:3000", 1, &common);
+    check_matrix("forest:2000", 1, &common);
+    check_matrix("grid2d:30", 1, &common);
+    check_matrix("grid2d:90", 1, &common);
+    check_matrix("grid3d:9", 1, &common);
+    check_matrix("grid3d:14", 1, &common);
+    check_matrix("arrow:300,20,7", 1, &common);
+    check_matrix("elasticity3d:7", 1, &common);
+    check_matrix("shell:30", 1, &common);
+    check_matrix("bcsstk18", 1, &common);
     with_random(100, check_random, &common);
     cholmod_finish(&common);
     return testing_done();

@@ -60,20 +60,15 @@ static void check_matrix(const char *spec, const double *measured, cholmod_commo
     close_example(&e, common);
 }
 
-/* The whole prediction, of a factor as an H200 would have it: all kernels fit, no triangle is inverted in parts. */
+/* The whole prediction, of a factor as an H200 would have it: all kernels fit. */
 static void check_cost(const char *spec, gpusolve_dtype dtype, size_t count, const int64_t *columns,
                        const double *measured, cholmod_common *common) {
     plan_example e;
     open_example(&e, testing_load(spec, common), common);
-    uint8_t *passes = calloc((size_t)e.plan.nlevels + 1, 1);
-    REQUIRE(passes);
-    memset(passes, 1, (size_t)e.plan.nlevels);
     gsv_cuda_factor device = {
-        .many_fits = 1,
         .form = {.block_columns = testing_is_complex(dtype) ? 0 : e.plan.tiles->stream.block_columns,
                  .side = e.plan.tiles->stream.side,
-                 .stream_blocks = {{396, 396}, {0, 0}, {264, 396}, {0, 264}},
-                 .passes = passes}};
+                 .stream_blocks = {{396, 396}, {264, 396}, {0, 264}}}};
     if (testing_is_complex(dtype))
         memset(device.form.stream_blocks[1], 0,
                sizeof device.form.stream_blocks - sizeof *device.form.stream_blocks);
@@ -90,7 +85,6 @@ static void check_cost(const char *spec, gpusolve_dtype dtype, size_t count, con
         CHECK(cost.predicted_us >= before && cost.launches > 0);
         before = cost.predicted_us;
     }
-    free(passes);
     close_example(&e, common);
 }
 

@@ -1,7 +1,7 @@
 /*
- * The plan as an object: the tree, the maps, and the device's tasks. Every entry of L is in exactly one task
- * of each sweep, nothing is missing from the lists, tasks stand at their supernode's level; and the tasks,
- * run here one by one in C over panels [W; -M], solve L L' x = b.
+ * The plan as an object: the tree, the maps, and the device's storage. Every entry of L has a place of its own, every narrow
+ * supernode above the branches stands in one list, what a row is owed is listed completely and in order; and both sweeps
+ * by these lists, over panels [W; -M], here in C, solve L L' x = b.
  */
 #include "plan_example.h"
 
@@ -50,7 +50,7 @@ static void check_tree(const gsv_plan *plan) {
     CHECK(plan->nnz_l == nnz);
 }
 
-/* ---------------------------------------------------------------------------------------------- tasks --- */
+/* -------------------------------------------------------------------------------------------- storage --- */
 
 /* Where entry (i, j) of a wide panel stands. */
 static int64_t wide_place(int32_t nc, int32_t i, int32_t j) {
@@ -83,71 +83,29 @@ static void check_storage(const gsv_plan *plan) {
     free(used);
 }
 
-/* Level k's narrow supernodes: the tiny ones, then the small ones. */
-static int32_t tiny_count(const gsv_plan *plan, int32_t k) {
-    return (int32_t)(plan->tiles->tiny.ptr[k + 1] - plan->tiles->tiny.ptr[k]);
-}
-
-static int32_t narrow_count(const gsv_plan *plan, int32_t k) {
-    return tiny_count(plan, k) + (int32_t)(plan->tiles->small.ptr[k + 1] - plan->tiles->small.ptr[k]);
-}
-
-static int32_t narrow_supernode(const gsv_plan *plan, int32_t k, int32_t t) {
-    const gsv_tiles *tiles = plan->tiles;
-    const int32_t tiny = tiny_count(plan, k);
-    return t < tiny ? tiles->tiny.supernode[tiles->tiny.ptr[k] + t]
-                    : tiles->small.supernode[tiles->small.ptr[k] + t - tiny];
-}
-
-/* Count each entry that the tasks of one sweep touch: all must come out as 1. */
-static void check_cover(const gsv_plan *plan, int backward) {
-    const gsv_tiles *tiles = plan->tiles;
-    const gsv_task_list *list = backward ? &tiles->backward : &tiles->forward;
-    unsigned char *touched = calloc((size_t)tiles->panel_ptr[plan->l.nsuper] + 1, 1);
-    REQUIRE(touched);
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        for (int32_t t = 0; t < narrow_count(plan, k); t++) {
-            const int32_t s = narrow_supernode(plan, k, t);
-            CHECK(plan->level[s] == k && gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)));
-            CHECK(t >= tiny_count(plan, k) || gsv_columns(plan, s) <= GSV_TINY_COLUMNS);
-            for (int32_t j = 0; j < gsv_columns(plan, s); j++)
-                for (int32_t i = j; i < gsv_rows(plan, s); i++)
-                    touched[place(plan, s, i, j)]++;
+/* Those in no branch, each once, level by level and ascending; tiny ones in the other list than small ones. */
+static void check_narrow(const gsv_plan *plan) {
+    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
+    unsigned char *listed = calloc((size_t)plan->l.nsuper + 1, 1);
+    REQUIRE(listed);
+    for (int small = 0; small < 2; small++)
+        for (int64_t k = 0; k < lists[small]->count; k++) {
+            const int32_t s = lists[small]->supernode[k], nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+            listed[s]++;
+            CHECK(gsv_is_narrow(nr, nc) && gsv_is_tiny(nr, nc) == !small);
+            const int32_t before = k > 0 ? lists[small]->supernode[k - 1] : -1;
+            CHECK(k == 0 || plan->level[before] < plan->level[s] ||
+                  (plan->level[before] == plan->level[s] && before < s));
         }
-        for (int64_t t = list->ptr[k]; t < list->ptr[k + 1]; t++) {
-            const gsv_task task = list->task[t];
-            const int32_t s = task.supernode, nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-            CHECK(plan->level[s] == k && task.count >= 1);
-            CHECK(backward ? task.count == 1 : task.count <= GSV_TILES_PER_TASK);
-            const int32_t unit = backward ? GSV_BACKWARD_COLUMNS : GSV_TILE;
-            const int32_t first = unit * task.first, last = unit * (task.first + task.count);
-            for (int32_t j = 0; j < nc; j++)
-                for (int32_t i = j; i < nr; i++)
-                    if (backward ? j >= first && j < last : i >= first && i < last)
-                        touched[place(plan, s, i, j)]++;
-        }
-    }
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        for (int32_t j = 0; j < gsv_columns(plan, s); j++)
-            for (int32_t i = j; i < gsv_rows(plan, s); i++)
-                CHECK(touched[place(plan, s, i, j)] == 1);
-    free(touched);
+        CHECK(listed[s] ==
+              (plan->tiles->branches.of[s] < 0 && gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s))));
+    free(listed);
 }
 
-/* Each row of a wide front is assembled once; what children owe a row is listed completely and in order.
- */
+/* What children owe a row is listed completely and in order. */
 static void check_gather(const gsv_plan *plan) {
     const gsv_tiles *tiles = plan->tiles;
-    unsigned char *assembled = calloc((size_t)plan->l.row_ptr[plan->l.nsuper] + 1, 1);
-    REQUIRE(assembled);
-    for (int32_t k = 0; k < plan->nlevels; k++)
-        for (int64_t t = tiles->assemble.ptr[k]; t < tiles->assemble.ptr[k + 1]; t++) {
-            const gsv_task task = tiles->assemble.task[t];
-            CHECK(plan->level[task.supernode] == k);
-            for (int32_t i = task.first; i < task.first + task.count; i++)
-                if (CHECK(i < gsv_rows(plan, task.supernode)))
-                    assembled[plan->l.row_ptr[task.supernode] + i]++;
-        }
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
     int32_t *owner = malloc((size_t)updates * sizeof *owner + 1); /* of the update row at each place */
     REQUIRE(owner);
@@ -172,7 +130,6 @@ static void check_gather(const gsv_plan *plan) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         owed += nr - nc;
         for (int32_t i = 0; i < nr; i++) {
-            CHECK(assembled[plan->l.row_ptr[s] + i] == !gsv_is_narrow(nr, nc));
             const uint32_t *ptr = tiles->gather_ptr + tiles->row_place[s] + i;
             listed += ptr[1] - ptr[0];
             for (uint32_t k = ptr[0]; k < ptr[1]; k++) {
@@ -185,10 +142,9 @@ static void check_gather(const gsv_plan *plan) {
     }
     CHECK(listed == owed);
     free(owner);
-    free(assembled);
 }
 
-/* ------------------------------------------------------------------------------------- the tasks, run --- */
+/* ---------------------------------------------------------------------------------------- both sweeps --- */
 
 /* [W; -M] of one panel, by substitution, into its place. */
 static void invert_panel(const gsv_plan *plan, int32_t s, const double *l, double *panels) {
@@ -217,18 +173,12 @@ static double owed_to(const gsv_plan *plan, int32_t s, int32_t i, const double *
     return sum;
 }
 
-/* Where front row i of s is assembled: in the right-hand side, or in the update vector to be. */
-static double *front_row(const gsv_plan *plan, int32_t s, int32_t i, double *y, double *u) {
-    const int32_t nc = gsv_columns(plan, s);
-    return i < nc ? &y[plan->l.first_column[s] + i] : &u[plan->tiles->update_place[s] + i - nc];
-}
-
-/* Rows first .. last - 1 of [x1; u] = [W; -M] f1 + [0; f2]; f2 stands in u. */
-static void forward_rows(const gsv_plan *plan, int32_t s, int32_t first, int32_t last, const double *panels,
-                         const double *f1, double *x, double *u) {
+/* [x1; u] = [W; -M] f1 + [0; f2] */
+static void forward(const gsv_plan *plan, int32_t s, const double *panels, const double *f1, double *x,
+                    double *u) {
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-    for (int32_t i = first; i < last && i < nr; i++) {
-        double sum = i < nc ? 0 : u[plan->tiles->update_place[s] + i - nc];
+    for (int32_t i = 0; i < nr; i++) {
+        double sum = i < nc ? 0 : owed_to(plan, s, i, u);
         for (int32_t k = 0; k <= i && k < nc; k++)
             sum += panels[place(plan, s, i, k)] * f1[k];
         if (i < nc)
@@ -238,10 +188,10 @@ static void forward_rows(const gsv_plan *plan, int32_t s, int32_t first, int32_t
     }
 }
 
-static void backward_columns(const gsv_plan *plan, int32_t s, int32_t first, int32_t last,
-                             const double *panels, const double *x, double *y) {
+/* y1 = [W; -M]' [x1; y(rows below)] */
+static void backward(const gsv_plan *plan, int32_t s, const double *panels, const double *x, double *y) {
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), column = plan->l.first_column[s];
-    for (int32_t j = first; j < last && j < nc; j++) {
+    for (int32_t j = 0; j < nc; j++) {
         double sum = 0;
         for (int32_t i = j; i < nr; i++)
             sum += panels[place(plan, s, i, j)] *
@@ -250,39 +200,16 @@ static void backward_columns(const gsv_plan *plan, int32_t s, int32_t first, int
     }
 }
 
-static void run_tasks(const gsv_plan *plan, const double *panels, double *y, double *x, double *u) {
-    const gsv_tiles *tiles = plan->tiles;
+static void run_sweeps(const gsv_plan *plan, const double *panels, double *y, double *x, double *u) {
     double *f1 = malloc((size_t)plan->widest * sizeof *f1 + 1);
     REQUIRE(f1);
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        for (int32_t t = 0; t < narrow_count(plan, k); t++) {
-            const int32_t s = narrow_supernode(plan, k, t);
-            for (int32_t i = 0; i < gsv_columns(plan, s); i++)
-                f1[i] = y[plan->l.first_column[s] + i] + owed_to(plan, s, i, u);
-            for (int32_t i = gsv_columns(plan, s); i < gsv_rows(plan, s); i++)
-                u[plan->tiles->update_place[s] + i - gsv_columns(plan, s)] = owed_to(plan, s, i, u);
-            forward_rows(plan, s, 0, gsv_rows(plan, s), panels, f1, x, u);
-        }
-        for (int64_t t = tiles->assemble.ptr[k]; t < tiles->assemble.ptr[k + 1]; t++) {
-            const gsv_task task = tiles->assemble.task[t];
-            for (int32_t i = task.first; i < task.first + task.count; i++)
-                *front_row(plan, task.supernode, i, y, u) += owed_to(plan, task.supernode, i, u);
-        }
-        for (int64_t t = tiles->forward.ptr[k]; t < tiles->forward.ptr[k + 1]; t++) {
-            const gsv_task task = tiles->forward.task[t];
-            forward_rows(plan, task.supernode, GSV_TILE * task.first, GSV_TILE * (task.first + task.count),
-                         panels, y + plan->l.first_column[task.supernode], x, u);
-        }
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        for (int32_t i = 0; i < gsv_columns(plan, s); i++)
+            f1[i] = y[plan->l.first_column[s] + i] + owed_to(plan, s, i, u);
+        forward(plan, s, panels, f1, x, u);
     }
-    for (int32_t k = plan->nlevels - 1; k >= 0; k--) {
-        for (int64_t t = tiles->backward.ptr[k]; t < tiles->backward.ptr[k + 1]; t++) {
-            const gsv_task task = tiles->backward.task[t];
-            backward_columns(plan, task.supernode, GSV_BACKWARD_COLUMNS * task.first,
-                             GSV_BACKWARD_COLUMNS * (task.first + 1), panels, x, y);
-        }
-        for (int32_t t = 0; t < narrow_count(plan, k); t++)
-            backward_columns(plan, narrow_supernode(plan, k, t), 0, GSV_NARROW_COLUMNS, panels, x, y);
-    }
+    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
+        backward(plan, s, panels, x, y);
     free(f1);
 }
 
@@ -303,7 +230,7 @@ static void check_solution(const gsv_plan *plan, const gpusolve_factor_data *dat
         b[i] = testing_random(&seed);
     for (int32_t i = 0; i < n; i++)
         y[i] = creal(b[plan->l.perm[i]]);
-    run_tasks(plan, panels, y, x, u);
+    run_sweeps(plan, panels, y, x, u);
     for (int32_t i = 0; i < n; i++)
         solution[plan->l.perm[i]] = y[i];
     const double error = testing_backward_error(a, testing_sparse_norm(a), solution, b);
@@ -364,8 +291,7 @@ static void check_matrix(const char *spec, cholmod_common *common) {
     const gsv_plan *plan = &e.plan;
     check_tree(plan);
     check_storage(plan);
-    check_cover(plan, 0);
-    check_cover(plan, 1);
+    check_narrow(plan);
     check_gather(plan);
     check_solution(plan, &e.data, e.a);
     check_threads(plan, &e.data);
