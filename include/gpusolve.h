@@ -235,8 +235,7 @@ typedef struct gpusolve_factor_data {
  * arrays are copied. Solves take two to three times as long with one column and up to one and a half times with 32
  * (bench/README.md). Only for supernodal factors without z: GPUSOLVE_NOT_SUPPORTED. No effect on CUDA.
  *
- * GPUSOLVE_NOT_SUPPORTED (CUDA): a block of threads needs more shared memory for this factor than the device has: 100 KB are
- * enough for nearly all factors, 180 KB for every one.
+ * GPUSOLVE_NOT_SUPPORTED (CUDA): a block of threads needs more shared memory than the device has; 180 KB always suffice.
  */
 GPUSOLVE_API gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
                                                     gpusolve_factor **factor);
@@ -272,10 +271,10 @@ typedef struct gpusolve_info {
     int64_t levels; /* height of the supernodal elimination tree, 1 for a diagonal matrix, 0 for n = 0 */
     int64_t widest_supernode; /* columns */
     int64_t update_rows;      /* rows below the diagonal blocks, all supernodes together */
-    int64_t factor_bytes;    /* of the factor, on the backend. A query knows no values, and so not what splitting changes */
-    int64_t prepare_bytes;   /* more on the backend while gpusolve_factor_create and _refresh run: on CUDA buffers for
-                                the values under way, which the handle keeps if they are no more than 64 MB */
-    int64_t plan_bytes;      /* host memory of the plan */
+    int64_t factor_bytes;     /* of the factor, on the backend. A query knows nothing of slices */
+    int64_t prepare_bytes;    /* more on the backend while gpusolve_factor_create and _refresh run: on CUDA
+                                buffers for values on their way, kept by the handle up to 64 MB */
+    int64_t plan_bytes;       /* host memory of the plan */
     int64_t workspace_bytes; /* memory of one workspace of this handle for max_nrhs columns, on the backend */
     int64_t max_nrhs;        /* the columns that workspace_bytes is for */
     double plan_ms;          /* time that planning took */

@@ -78,13 +78,21 @@ const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
 /* cuda_nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the form. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,
                                      gsv_message *message);
+/* The same from device->k; well: room for it, of gsv_cuda_new_well(), NULL if out of memory. */
+gpusolve_status gsv_cuda_place_triangles(gpusolve_factor *factor, gsv_cuda_factor *device, uint8_t *well,
+                                         gsv_message *message);
+uint8_t *gsv_cuda_new_well(const gpusolve_factor *factor, gsv_message *message);
+
+/* cuda_values.c. factor->prepared with memory for the values, in the place of what was there. */
+gpusolve_status gsv_cuda_make_values(gpusolve_factor *factor, gsv_message *message);
+int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
 /* cuda_prepare.c. Which ways through the tree the current device has for a plan. */
 cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form);
 /* Variables for the sake of tests. A block may have no more bytes of shared memory than that; 0: the device has no streams,
  * as devices before compute capability 9.0. */
 extern int gsv_cuda_shared_limit, gsv_cuda_streams_allowed;
 
-/* cuda_prepare.c. The values, and the rest. With data NULL gsv_cuda_prepare makes room for the values, too, and the caller
+/* cuda_values.c, and cuda_prepare.c: the values, and the rest. With data NULL gsv_cuda_prepare makes room for the values, too, and the caller
  * copies them and calls gsv_cuda_place_nodes. */
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
 gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,

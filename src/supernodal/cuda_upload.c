@@ -166,7 +166,8 @@ static void list_panels(upload *u, int64_t index) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         const int64_t from = u->way->start[s] - batch->begin, to = plan->tiles->panel_ptr[s];
         uint8_t *const cut = u->p->cut + plan->l.first_column[s];
-        const float finer = u->finer ? u->finer[s] : (float)GSV_FINER;
+        const double least = gsv_is_narrow(nr, nc) ? GSV_NARROW_FINER : GSV_FINER;
+        const float finer = u->finer && u->finer[s] > least ? u->finer[s] : (float)least;
         if (gsv_is_narrow(nr, nc)) {
             *narrow++ = (gsv_narrow_panel){from, to, k + s, cut, nr, nc, finer};
         } else {

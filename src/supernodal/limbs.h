@@ -34,9 +34,7 @@ enum {
     GSV_LIMB_LEAST = 16384,
     GSV_LIMB_SHARE = 1024,
     GSV_LIMB_MOST = 131072,
-    /* columns of a supernode at most: where there is a stream for a block of right-hand sides, no triangle of
-     * these is inverted in parts */
-    GSV_LIMB_WIDEST = 64,
+    GSV_LIMB_WIDEST = 64, /* columns of a supernode at most */
     GSV_LIMB_ROWS = 864,
     GSV_LIMB_NOTHING = GSV_LIMB_ROWS, /* no row */
     GSV_LIMB_MORE = 32768,            /* a bit of a list's numbers */

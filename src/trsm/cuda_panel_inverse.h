@@ -21,7 +21,7 @@
  *
  * Cuts. The inverse of a diagonal block is the diagonal block of the inverse, so one inverse gives the k of every
  * block. From the first column on, each slice is as wide as the rule allows, so there are as few as possible, for
- * each waits for the one before it. The rule for slices divides the limits by `finer`, GSV_FINER or more: what two
+ * each waits for the one before it. The rule for slices divides the limits by `finer`, GSV_FINER, GSV_NARROW_FINER or more: what two
  * slices lose may add up, and numbers may get worse with the next refresh. One column has k = 1.
  */
 #ifndef GSV_CUDA_PANEL_INVERSE_H
@@ -62,7 +62,9 @@ enum {
     GSV_INVERT_STAGES = GSV_INVERT_DOUBLE + GSV_INVERT_LEVELS
 };
 
+/* Of wide panels, and of narrow ones: with 2 test_condition's smallest triangles lose a tenth too much. */
 #define GSV_FINER 2.0
+#define GSV_NARROW_FINER 2.5
 
 /* One narrow panel of a batch: raw at `from`, the result at `to`, in numbers; it is packed in the same way.
  * *k [device] becomes k, or -k where the triangle is not trusted: then the panel is not written, and of cut [device]

@@ -40,6 +40,7 @@ template <typename T> __device__ double condition_warp(const T *l1, const T *w, 
     const int lane = threadIdx.x % 32;
     double *e = shared, *t = shared + 32;
     double sum = 0;
+    __syncwarp(); /* the call before has read e and t */
     for (int j = 0; lane < nc && j <= lane; j++)
         sum += magnitude1(l1[lane * NARROW_L1 + j]);
     e[lane] = sum;
