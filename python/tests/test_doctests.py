@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import gpusolve
 
-NAMES = [name for _, name, _ in pkgutil.iter_modules(gpusolve.__path__) if name not in ("_core", "_torch")]
+NAMES = [name for _, name, _ in pkgutil.iter_modules(gpusolve.__path__) if name not in ("_core", "_torch", "autograd")]
 
 
 @pytest.mark.parametrize("name", ["", *NAMES])

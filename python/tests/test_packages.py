@@ -201,6 +201,41 @@ def test_torch_gradients(torch, device):
     assert real.grad.dtype == torch.float64
 
 
+def test_torch_gradients_of_a(torch, device):
+    import scipy.sparse as sp
+
+    from gpusolve.autograd import Pattern
+
+    L = sp.coo_matrix(sp.tril(grid(3)))
+    shuffled = np.random.default_rng(3).permutation(L.nnz)
+    rows, cols = L.row[shuffled], L.col[shuffled]
+    pattern = Pattern(rows, cols, 9, device=device)
+    values = torch.tensor(L.data[shuffled], device=device, requires_grad=True)
+    b = torch.tensor(random((9, 2)), device=device, requires_grad=True)
+    dense = torch.zeros((9, 9), dtype=torch.float64, device=device)
+    dense = dense.index_put((torch.as_tensor(rows, device=device).long(), torch.as_tensor(cols, device=device).long()), values)
+    dense = dense + torch.tril(dense, -1).t()
+    assert torch.allclose(dense @ pattern.solve(values, b), b)
+    assert torch.allclose(pattern.logdet(values), torch.logdet(dense))
+    assert torch.autograd.gradcheck(pattern.solve, (values, b))
+    assert torch.autograd.gradcheck(lambda values: pattern.solve(values, b[:, 0].detach()), (values,))
+    assert torch.autograd.gradcheck(pattern.logdet, (values,))
+    (expected,) = torch.autograd.grad(torch.logdet(dense) + torch.linalg.solve(dense, b).sum(), values)
+    (found,) = torch.autograd.grad(pattern.logdet(values) + pattern.solve(values, b).sum(), values)
+    assert torch.allclose(found, expected)
+    # Values that change between forward and backward.
+    one, two = pattern.logdet(values), pattern.logdet(2 * values)
+    assert torch.allclose(torch.autograd.grad(one, values)[0], torch.autograd.grad(two, values)[0])
+    with pytest.raises(gpusolve.NotPositiveDefiniteError):
+        pattern.logdet(-values)
+    assert torch.allclose(pattern.logdet(values), one)
+    with pytest.raises(ValueError, match="values"):
+        pattern.solve(values[1:], b)
+    for wrong in (([0], [1]), ([0, 0], [0, 0]), ([9], [0]), ([0, 1], [0])):
+        with pytest.raises(ValueError, match="rows"):
+            Pattern(*wrong, 9)
+
+
 def test_torch_graph(torch):
     need_device()
     A = grid(10)
