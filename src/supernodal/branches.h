@@ -94,7 +94,7 @@ typedef struct gsv_branch {
     uint16_t at[GSV_LISTS];
     uint16_t walk_rows;            /* of the walk's vectors, for columns */
     uint16_t walk[GSV_WALK_LISTS]; /* where the walk's lists begin, from `walks` on */
-    uint16_t padding[4];           /* a record is so many times 16 bytes */
+    uint16_t padding[4];           /* the size of a record is a multiple of 16 bytes */
 } gsv_branch;
 
 /*

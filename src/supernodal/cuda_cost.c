@@ -97,7 +97,7 @@ static int64_t launches_of_stream(const gsv_tiles *tiles, int columns) {
     return count;
 }
 
-/* The launches of both sweeps for so many right-hand sides, as tasks. */
+/* The launches of both sweeps where nrhs right-hand sides are tasks. */
 static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_sweep_form *form, int64_t nrhs,
                                  int same_bits) {
     const gsv_plan *plan = &factor->plan;
@@ -112,7 +112,7 @@ static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_sweep_
            (lists[gsv_many_list_of(0, width.broad)].tasks > 0) + back;
 }
 
-/* How so many right-hand sides are solved: `groups` of `together` side by side, as often as `turns` says. */
+/* How nrhs right-hand sides are solved: `turns` times, each time `groups` groups of `together` columns side by side. */
 typedef struct dealing {
     int64_t together, groups, turns;
     int tasks;

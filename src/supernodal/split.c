@@ -7,7 +7,7 @@
 
 void gsv_cuts_free(gsv_cuts *cuts) {
     gsv_free(cuts->at);
-    memset(cuts, 0, sizeof *cuts);
+    cuts->at = NULL;
 }
 
 /* Is there a cut before column j of supernode s? */

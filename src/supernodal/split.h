@@ -6,7 +6,7 @@
  * there is always a split. What follows from the structure, the tree and all tasks, is planned anew, and nobody
  * else knows of slices but the import, which finds a slice's numbers inside the caller's panel.
  *
- *      preparing finds cuts --> gsv_structure_split --> plan --> preparing, which finds none
+ *      filling in values finds cuts --> gsv_structure_split --> tree --> filling, which finds none --> the rest
  */
 #ifndef GSV_SPLIT_H
 #define GSV_SPLIT_H
@@ -17,14 +17,12 @@
 extern "C" {
 #endif
 
-/* Where supernodes must be cut, as preparing a factor has found: from columns where no supernode begins. */
+/* Where supernodes must be cut, as preparing a factor has found. */
 typedef struct gsv_cuts {
-    uint8_t *at;      /* [n] 1: a supernode must begin with this column; NULL: there are no cuts */
-    int64_t count;    /* ones in `at` that are not first columns */
-    double condition; /* the worst triangle's k (../trsm/cuda_panel_inverse.h) */
+    uint8_t *at; /* [n] 1: a supernode must begin with this column; NULL: there are no cuts */
 } gsv_cuts;
 
-void gsv_cuts_free(gsv_cuts *cuts); /* frees the array, leaves zeros */
+void gsv_cuts_free(gsv_cuts *cuts); /* frees the array, leaves NULL */
 
 /* The structure with these cuts, which may be split already; `from` is left as it is. to->slice_ptr leads back to
  * the caller's supernodes. Linear in the rows of the result. GPUSOLVE_OUT_OF_MEMORY: to is empty. */
