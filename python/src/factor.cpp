@@ -14,8 +14,8 @@ namespace {
 enum { MAX_ROOMS = 16 }; /* that a factor keeps, those of graphs aside */
 
 /*
- * The columns of the workspace in which so many are solved. Few sizes, chosen by the call alone: on CUDA the bits of a
- * column depend on its workspace's size, and must not depend on what was solved before.
+ * How many columns the workspace for a solve of `columns` right-hand sides has. There are few sizes, and the call alone
+ * chooses one: on CUDA the bits of a column depend on its workspace's size, and must not depend on earlier solves.
  */
 int64_t room_size(int64_t columns) {
     for (int64_t size : {1, 4, 8, 16, 32})

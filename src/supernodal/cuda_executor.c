@@ -235,13 +235,13 @@ static gpusolve_status is_capturing(gpusolve_handle *handle, int *capturing) {
     return status;
 }
 
-/* How a solve's right-hand sides are dealt out: so many at a time, and how they stand side by side. */
+/* How a solve's right-hand sides are dealt out to runs, and how those of a run stand side by side. */
 typedef struct route {
-    int64_t at_once;
-    int ones, side; /* groups of 1 and of GSV_SIDE_COLUMNS, if they are more than 1 */
-    int tasks;      /* or tasks, */
-    int broad;      /* all columns with the bits of one width, those of the last run too: */
-    int64_t least;  /* as if they were so many */
+    int64_t at_once; /* right-hand sides of a run, at most */
+    int ones, side;  /* groups of 1 and of GSV_SIDE_COLUMNS, if they are more than 1 */
+    int tasks;       /* or tasks, */
+    int broad;       /* the tasks for broad vectors, in the last run, too */
+    int64_t least;   /* vectors are at least this wide, so that the last run has the bits of the others */
 } route;
 
 static route choose_route(const solve_call *call, int64_t columns) {
@@ -267,7 +267,7 @@ static route choose_route(const solve_call *call, int64_t columns) {
                                                                                      : GSV_MANY_SLIM};
 }
 
-/* Of a run of so many columns. */
+/* The width of a run of `columns` right-hand sides. */
 static gsv_cuda_width width_of_run(const route *r, int64_t columns) {
     if (r->ones > 1)
         return (gsv_cuda_width){.each = 1, .groups = r->ones};

@@ -68,8 +68,8 @@ typedef struct gsv_device_plan {
 } gsv_device_plan;
 
 /*
- * Which ways through the tree a factor can take. It follows from the device, from the plan, and from the factor's numbers:
- * `changes` counts how often a refresh changed it.
+ * Which ways through the tree a factor can take. It follows from the device, from the plan, and from the factor's
+ * numbers. A workspace uses its graphs as long as `changes` is what it was when they were recorded; tests count it up.
  */
 typedef struct gsv_sweep_form {
     int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the plan
