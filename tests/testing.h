@@ -21,6 +21,22 @@
 
 enum { TESTING_SKIPPED = 77, TESTING_SHOWN_FAILURES = 20 };
 
+/* What a sanitizer takes from a forked child. AddressSanitizer's allocator does not take its locks for the fork: a lock
+ * that another thread holds at that moment stays locked in the child, and its next malloc waits for ever. So a test keeps
+ * its other threads still while it forks. ThreadSanitizer does not let a child start threads. */
+#if defined(__has_feature)
+#define TESTING_HAS_FEATURE(name) __has_feature(name)
+#else
+#define TESTING_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || TESTING_HAS_FEATURE(address_sanitizer)
+enum { TESTING_FORKS_ARE_QUIET = 1, TESTING_CHILDREN_HAVE_NO_THREADS = 0 };
+#elif defined(__SANITIZE_THREAD__) || TESTING_HAS_FEATURE(thread_sanitizer)
+enum { TESTING_FORKS_ARE_QUIET = 1, TESTING_CHILDREN_HAVE_NO_THREADS = 1 };
+#else
+enum { TESTING_FORKS_ARE_QUIET = 0, TESTING_CHILDREN_HAVE_NO_THREADS = 0 };
+#endif
+
 static long testing_checks, testing_failures;
 static char testing_context[256];
 

@@ -18,17 +18,6 @@
 
 #include "memory.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-enum {
-    QUIET_FORKS = 1,
-    NO_FORKS = 0
-}; /* the others stand still: its allocator's locks do not survive a fork */
-#elif defined(__SANITIZE_THREAD__)
-enum { QUIET_FORKS = 1, NO_FORKS = 1 };
-#else
-enum { QUIET_FORKS = 0, NO_FORKS = 0 };
-#endif
-
 enum { MOST_THREADS = 64, CHILD_S = 300 };
 
 /* X(name, weight): what a thread does next. */
@@ -319,7 +308,7 @@ static int child(thread *t, const slot *s) {
 static void fork_off(thread *t) {
     if (!atomic_load(&forks_allowed))
         return;
-    if (QUIET_FORKS) { /* this thread gives its place among the readers up for a moment */
+    if (TESTING_FORKS_ARE_QUIET) { /* this thread gives its place among the readers up for a moment */
         pthread_rwlock_unlock(&world);
         pthread_rwlock_wrlock(&world);
     }
@@ -333,7 +322,7 @@ static void fork_off(thread *t) {
         _exit(child(t, s));
     }
     pthread_rwlock_unlock(&s->lock);
-    if (QUIET_FORKS) {
+    if (TESTING_FORKS_ARE_QUIET) {
         pthread_rwlock_unlock(&world);
         pthread_rwlock_rdlock(&world);
     }
@@ -435,7 +424,7 @@ int main(int argc, char **argv) {
     REQUIRE(threads >= 1 && threads <= MOST_THREADS);
     if (strcmp(where, "cuda") !=
         0) { /* first: children of a process that has used a device are not allowed it */
-        atomic_store(&forks_allowed, !NO_FORKS);
+        atomic_store(&forks_allowed, !TESTING_CHILDREN_HAVE_NO_THREADS);
         soak(GPUSOLVE_BACKEND_HOST, seconds, seed, threads, &common);
         atomic_store(&forks_allowed, 0);
     }
