@@ -75,7 +75,7 @@ typedef enum gpusolve_diag { GPUSOLVE_NON_UNIT = 0, GPUSOLVE_UNIT = 1 } gpusolve
  * the only sign of it: there is no status for what has not run yet, and the next call is as good as ever.
  *
  * Accuracy. Diagonal blocks are inverted where a bound computed from their numbers allows it (the rule of
- * src/trsm/cuda_panel_inverse.h) and solved with by substitution elsewhere. The residual of row i stays below
+ * src/trsm/cuda/panels/inverse.h) and solved with by substitution elsewhere. The residual of row i stays below
  * 10 n eps (|op(A)| |x| + |b|)_i on the matrices that tests/dense tries, as it does with substitution, except
  * where a component of x is zero but for rounding: there it is small beside its block of up to 64 rows. A
  * diagonal entry of zero gives infinities and NaNs, as in the BLAS. A NaN in b spreads to what depends on it,

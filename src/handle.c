@@ -10,7 +10,7 @@
 #include "memory.h"
 #include "openmp.h"
 #include "pool.h"
-#include "supernodal/executor.h"
+#include "supernodal/api/executor.h"
 
 static gpusolve_status check_options(const gpusolve_options *options) {
     if (options->size != sizeof *options)

@@ -31,7 +31,7 @@
  * the other. Waking a thread costs microseconds, so the caller wakes two and everyone who enters wakes two
  * more. A helper that comes too late, to a processor that another member stands on, sleeps at once.
  *
- * The caller's waits end: helpers inside are running threads, and all their waits end (supernodal/host_executor.c).
+ * The caller's waits end: helpers inside are running threads, and all their waits end (supernodal/host/executor.c).
  *
  * The price: the caller's program may have OpenMP threads of its own, and these spin for milliseconds after a
  * parallel region on the processors that the helpers want. Measured with a region before every solve on 16

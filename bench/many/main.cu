@@ -1,6 +1,6 @@
 /*
  * gpusolve-many-bench NR NC [COLUMNS ...]: one supernode of NR rows and NC columns with many right-hand
- * sides, forward and backward, by the kernels of src/supernodal/cuda_many.cuh, beside cuBLAS's DGEMM with the
+ * sides, forward and backward, by the kernels of src/supernodal/cuda/tasks/tasks.cuh, beside cuBLAS's DGEMM with the
  * whole NR x NC rectangle, which is what a solver that goes level by level would call. The ladder:
  *
  *      dgemm     [x1; u] = A f1, A'[x1; y] as one DGEMM, 2 NR NC COLUMNS operations
@@ -22,7 +22,7 @@
 
 #include "measure.h"
 #include "revision.h"
-#include "supernodal/cuda_many_launch.cuh"
+#include "supernodal/cuda/tasks/launch.cuh"
 
 namespace {
 

@@ -10,7 +10,7 @@
  *      runs of N   N terms are a chain that begins with zero, added to the total: many, elsewhere, N = 16
  *      one chain   as DGEMM
  *
- * A line: columns and rows; growth; k of cuda_panel_inverse.h for the whole triangle; the largest backward error
+ * A line: columns and rows; growth; k of trsm/cuda/panels/inverse.h for the whole triangle; the largest backward error
  * of substitution; and for each order the most that a column's backward error is of substitution's (of half an
  * eps, if that is more). Eight columns, every other one with a smooth solution.
  */
@@ -139,7 +139,7 @@ static linear_system make_system(int nc, int n, double growth, int even) {
     return s;
 }
 
-/* k of cuda_panel_inverse.h: rows of L1 scaled to sums of one. */
+/* k of trsm/cuda/panels/inverse.h: rows of L1 scaled to sums of one. */
 static double condition(const linear_system *s) {
     const int n = s->n, nc = s->nc;
     double *scale = allocate((size_t)nc, 8), *sums = allocate((size_t)nc, 8);

@@ -1,5 +1,5 @@
 /*
- * gpusolve-tile-bench [ROWS TERMS [COLUMNS]]: the inner loop of src/supernodal/cuda_many_tile.cuh by itself, C
+ * gpusolve-tile-bench [ROWS TERMS [COLUMNS]]: the inner loop of src/supernodal/cuda/tasks/tile.cuh by itself, C
  * = A V, A ROWS x TERMS in block rows of sixteen (panel_layout.h), V TERMS x COLUMNS row-major, without the
  * tree: nobody waits, nothing is gathered, no edge. What a loop of its kind can do, and what its order of
  * sums costs:

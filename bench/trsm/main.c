@@ -3,7 +3,7 @@
  *
  *      gpusolve-trsm-bench [--operation trsm|trmm|potrs|potri] [--dtype sdcz] [--n N,N,...] [--nrhs R,R,...]
  *          [--variant LLNN,...] [--stop ROWS,...] [--no-peers] [--json FILE]
- *          [--group N] [--serial R] [--cluster C] [--few R]        cuda_tuning.h's hooks
+ *          [--group N] [--serial R] [--cluster C] [--few R]        trsm/cuda/tuning.h's hooks
  *
  * A variant is side, uplo, trans, diag as the BLAS writes them. nrhs 0 stands for n. Every time is that of
  * one call inside a CUDA graph that is replayed, in microseconds: the median of the replays. The result of
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "revision.h"
-#include "trsm/cuda_tuning.h"
+#include "trsm/cuda/tuning.h"
 
 enum { MOST = 32 };
 

@@ -25,7 +25,7 @@
 
 #include "gpusolve_dense.h"
 #include "revision.h"
-#include "trsm/staged_plan.h"
+#include "trsm/staged/plan.h"
 
 enum { CHECKED = 8, MOST_RUNS = 21 };
 

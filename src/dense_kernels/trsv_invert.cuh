@@ -192,7 +192,7 @@ template <int NB> struct row_share {
 
 /*
  * May w stand in for l? With rows of l scaled to sums of one, l = E ls, norm(|ls| |w E|, inf) must not exceed
- * the limit: the rule of trsm/cuda_panel_inverse.h for solving forward alone. Moduli of complex numbers
+ * the limit: the rule of trsm/cuda/panels/inverse.h for solving forward alone. Moduli of complex numbers
  * within a factor of sqrt(2). scratch: 2 NB real numbers. The same answer in every thread; a NaN anywhere is
  * a no.
  */

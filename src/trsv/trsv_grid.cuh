@@ -54,7 +54,7 @@
 #include "../dense_kernels/published.cuh"
 #include "../dense_kernels/reduce_lanes.cuh"
 #include "../dense_kernels/trsv_invert.cuh"
-#include "../trsm/cuda_panel_inverse.h"
+#include "../trsm/cuda/panels/inverse.h"
 
 namespace gsv {
 

@@ -8,7 +8,7 @@
 #include <cublas_v2.h>
 
 #include "../device.h"
-#include "../trsm/cuda_panel_inverse.h"
+#include "../trsm/cuda/panels/inverse.h"
 #include "trsv_launch.h"
 #endif
 

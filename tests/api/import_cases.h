@@ -10,7 +10,7 @@
 #include "gpusolve_cholmod.h"
 #include "memory.h"
 #include "pools.h"
-#include "supernodal/import.h"
+#include "supernodal/import/import.h"
 
 /* ------------------------------------------------------------------------------- arrays of any type --- */
 

@@ -8,7 +8,7 @@
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
 #include "memory.h"
-#include "supernodal/executor.h"
+#include "supernodal/api/executor.h"
 
 typedef struct matrix_form {
     gpusolve_format format;

@@ -8,7 +8,7 @@
 #include "triangular_cases.h"
 #define GPUSOLVE_STAGED_CUDA
 #include "staged_cases.h"
-#include "trsm/cuda_transfer.h"
+#include "trsm/staged/cuda_transfer.h"
 
 enum { MOST_FAILURES = 500 };
 

@@ -11,7 +11,7 @@
 
 #include "memory.h"
 #include "triangular_cases.h"
-#include "trsm/cuda_tuning.h"
+#include "trsm/cuda/tuning.h"
 
 enum { GUARD = 4096, MOST_ALLOCATIONS = 100 };
 
@@ -255,7 +255,7 @@ static void check_allocation(void) {
     free(before.values);
 }
 
-/* One setting of cuda_tuning.h's hooks, on every step-th variant; stops of 0 and of 128 rows, where leaves
+/* One setting of trsm/cuda/tuning.h's hooks, on every step-th variant; stops of 0 and of 128 rows, where leaves
  * take turns with products. */
 static void check_choice(gpusolve_handle *handle, const triangular_case *c, int step) {
     case_some_variants(handle, c, 1, step);

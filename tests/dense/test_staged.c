@@ -4,7 +4,7 @@
  */
 #include "testing.h"
 
-#include "trsm/staged_plan.h"
+#include "trsm/staged/plan.h"
 #include "triangular_cases.h"
 #include "staged_cases.h"
 

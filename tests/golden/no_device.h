@@ -2,7 +2,7 @@
 #ifndef GPUSOLVE_TESTS_NO_DEVICE_H
 #define GPUSOLVE_TESTS_NO_DEVICE_H
 
-#include "supernodal/cuda_support.h"
+#include "supernodal/cuda/support.h"
 
 /* Every call is captured, so that a solve launches its sweeps one by one. */
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *capture) {

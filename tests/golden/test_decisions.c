@@ -6,7 +6,7 @@
  *      test_decisions [--update] FILE      --update writes FILE anew: a change of way is to be seen in its diff
  *
  * Two things are copied here, because they stand in CUDA code: how many complex columns are streams one after the other
- * (GSV_DEFINE_MANY), and `streams`, in which cases the upper tree is a stream (walks_stream in cuda_launch.cuh).
+ * (GSV_DEFINE_MANY), and `streams`, in which cases the upper tree is a stream (walks_stream in cuda/stream/launch.cuh).
  *
  * A line for each factor, mode and types that go the same ways, with ranges of columns and their way:
  *      one          one right-hand side: the sweeps load and store
@@ -22,8 +22,8 @@
 #include "cholmod_helpers.h"
 #include "no_device.h"
 #include "solve/random_factor.h"
-#include "supernodal/cuda_workspace.h"
-#include "supernodal/import.h"
+#include "supernodal/cuda/workspace.h"
+#include "supernodal/import/import.h"
 #include "testing.h"
 
 /* ---------------------------------------------------------------------------- what is launched, in words --- */
@@ -48,7 +48,7 @@ static void note(int backward, const char *format, ...) {
     va_end(arguments);
 }
 
-/* As walks_stream in cuda_launch.cuh. */
+/* As walks_stream in cuda/stream/launch.cuh. */
 static int streams(const gsv_sweep_form *form, int nr, int backward) {
     return (backward || nr <= GSV_SIDE_COLUMNS) && (nr == 1 || nr <= form->block_columns) &&
            form->stream_blocks[gsv_class_of(nr)][backward] > 0;

@@ -7,7 +7,7 @@
  * inv(L1) grows like (1 + g)^nc; and the nr - nc columns below, well-conditioned. The measure is plain
  * substitution in C.
  */
-#include "supernodal/stream.h"
+#include "supernodal/schedule/stream/stream.h"
 #include "testing.h"
 
 enum { COLUMNS = 33 };
@@ -178,7 +178,7 @@ static gpusolve_factor *import(gpusolve_handle *handle, const example *e, gpusol
     return factor;
 }
 
-/* Is a triangle inverted whole, but would not be if its inverse were larger (cuda_panel_inverse.h)? */
+/* Is a triangle inverted whole, but would not be if its inverse were larger (trsm/cuda/panels/inverse.h)? */
 static int is_just_trusted(const example *e) {
     return e->growth > 50 && e->growth < (e->nc < 576 ? 100 : 120);
 }

@@ -3,7 +3,7 @@
 
 #include "cholmod_helpers.h"
 #ifdef GPUSOLVE_WITH_CUDA
-#include "supernodal/cuda_support.h"
+#include "supernodal/cuda/support.h"
 #endif
 
 /* Levels of the supernodal tree and numbers in the lower trapezoids, from CHOLMOD's arrays. */

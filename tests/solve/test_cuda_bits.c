@@ -9,8 +9,8 @@
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 
-#include "supernodal/executor.h"
-#include "supernodal/tiles.h"
+#include "supernodal/api/executor.h"
+#include "supernodal/schedule/schedule.h"
 
 enum { RUNS = 100, THREADS = 8, COLUMNS = 9, LOAD_BYTES = 64 << 20 };
 

@@ -1,6 +1,6 @@
 /*
  * Two to sixteen right-hand sides whose upper tree is solved as a stream (stream.h), above limbs (limbs.h) or
- * not, but from nine on forward by tasks (many.h), and backward as well or not, on trees that are far too small to be
+ * not, but from nine on forward by tasks (schedule/tasks/tasks.h), and backward as well or not, on trees that are far too small to be
  * worth it, with groups of eight side by side (test_cuda_side.c) switched off: the answers of one column to rounding; one set of bits for two to eight columns and one for more,
  * wherever a column stands and however many are beside it; one column's bits with the option for them; capture;
  * a lost task ends in a status; NaNs end in NaNs. Supernodes that are split, with one right-hand side as well. In double precision and in single.
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "supernodal/cuda_support.h"
+#include "supernodal/cuda/support.h"
 
 enum { COLUMNS = 45, FEW = 8, WIDEST = 16 }; /* the last run of either is 5, or 13 */
 

@@ -12,7 +12,7 @@
 #include <cuda_runtime_api.h>
 #include <stddef.h>
 
-#include "supernodal/cuda_support.h"
+#include "supernodal/cuda/support.h"
 
 enum { COLUMNS = 9 };
 

@@ -12,7 +12,7 @@
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
 #include "gpusolve_selection.h"
-#include "supernodal/cuda_support.h"
+#include "supernodal/cuda/support.h"
 
 enum { COLUMNS = 300 };
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "supernodal/cuda_workspace.h"
+#include "supernodal/cuda/workspace.h"
 
 enum { EIGHT = GSV_SIDE_COLUMNS, SYSTEMS = 9 };
 

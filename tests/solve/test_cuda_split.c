@@ -1,5 +1,5 @@
 /*
- * Factors with triangles that must be split (supernodal/split.h), on the device: made so from the beginning, or made so by a
+ * Factors with triangles that must be split (supernodal/import/split.h), on the device: made so from the beginning, or made so by a
  * refresh. Against products with L: all types, all systems, many widths. What info and summary say, and the memory that
  * the device really gives. Workspaces and selections of an earlier plan lay themselves out anew; a selection's graph of an
  * earlier plan stores NaN. The k-th allocation fails, for all k: a status, nothing is left behind, and the next refresh

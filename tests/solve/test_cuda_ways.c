@@ -11,7 +11,7 @@
 
 #include "gpusolve_selection.h"
 #include "memory.h"
-#include "supernodal/cuda_support.h"
+#include "supernodal/cuda/support.h"
 
 enum { COLUMNS = 256, SYSTEMS = 9, SMALL_SHARED = 99 << 10, TOO_SMALL_SHARED = 20 << 10 };
 

@@ -1,12 +1,12 @@
 /*
  * Supernodes that very many children owe something: lists that are longer than what a block has room for in shared memory,
- * for each kind of task of the sweeps for many right-hand sides (many.h), and long ones for all others.
+ * for each kind of task of the sweeps for many right-hand sides (schedule/tasks/tasks.h), and long ones for all others.
  */
 #include "random_check.h"
 
 #ifdef GPUSOLVE_WITH_CUDA
-#include "supernodal/executor.h"
-#include "supernodal/tiles.h"
+#include "supernodal/api/executor.h"
+#include "supernodal/schedule/schedule.h"
 #endif
 
 /* A root, a supernode that has all of the root's columns below its own, and its children, of one column each, which owe all

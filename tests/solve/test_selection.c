@@ -12,7 +12,7 @@
 #include "memory.h"
 
 /* SIDE_BY_SIDE: so many columns of every factor here have the bits of one, for each is smaller than the limits in
- * cuda_workspace.c. */
+ * cuda/workspace.c. */
 enum { MAX_NRHS = 5, SIDE_BY_SIDE = 4 };
 
 typedef struct selection_world {

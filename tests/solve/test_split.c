@@ -1,5 +1,5 @@
 /*
- * Splitting supernodes (supernodal/split.h), on the host: the structure with cuts, once and again, against the one it came
+ * Splitting supernodes (supernodal/import/split.h), on the host: the structure with cuts, once and again, against the one it came
  * from; the numbers that the import finds for slices; what a refresh says of data that is, or is not, as planned; and
  * solves, selections and refreshes with a factor that is split at random places against products with its L.
  */
@@ -8,8 +8,8 @@
 #include "gpusolve_selection.h"
 #include "memory.h"
 #include "pools.h"
-#include "supernodal/executor.h"
-#include "supernodal/import_fields.h"
+#include "supernodal/api/executor.h"
+#include "supernodal/import/fields.h"
 
 static gsv_message message;
 

@@ -6,7 +6,7 @@
 #if GSV_COLUMNS == 1
 #include "../../src/trsv/trsv_host.h"
 #else
-#include "../../src/trsm/trsm_host.h"
+#include "../../src/trsm/host/trsm_host.h"
 #endif
 
 /* Columns first .. of rows [0, m) of a row-major array of interleaved numbers, as the kernels want them, and

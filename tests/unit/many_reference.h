@@ -3,8 +3,8 @@
 #ifndef GSV_MANY_REFERENCE_H
 #define GSV_MANY_REFERENCE_H
 
-#include "supernodal/many.h"
-#include "supernodal/tiles.h"
+#include "supernodal/schedule/tasks/tasks.h"
+#include "supernodal/schedule/schedule.h"
 #include "testing.h"
 
 /* Entry (i, j) of the panel of supernode s: something arbitrary. */

@@ -8,8 +8,8 @@
 #include "memory.h"
 #include "pools.h"
 #include "solve/random_factor.h"
-#include "supernodal/import.h"
-#include "supernodal/tiles.h"
+#include "supernodal/import/import.h"
+#include "supernodal/schedule/schedule.h"
 #include "testing.h"
 
 typedef struct plan_example {

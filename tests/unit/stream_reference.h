@@ -3,7 +3,7 @@
 #ifndef GSV_STREAM_REFERENCE_H
 #define GSV_STREAM_REFERENCE_H
 
-#include "supernodal/tiles.h"
+#include "supernodal/schedule/schedule.h"
 #include "testing.h"
 
 /* Something arbitrary, never zero. */

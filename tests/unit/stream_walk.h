@@ -6,7 +6,7 @@
 #define GSV_STREAM_WALK_H
 
 #include "stream_reference.h"
-#include "supernodal/tiles.h"
+#include "supernodal/schedule/schedule.h"
 #include "testing.h"
 
 static int groups_seen[2]; /* forward, backward: bits of the gsv_piece.groups of blocks of right-hand sides */

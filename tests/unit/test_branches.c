@@ -5,7 +5,7 @@
  */
 #include "plan_example.h"
 
-#include "supernodal/branch_walk.h"
+#include "supernodal/schedule/walk/packs.h"
 
 /* Something arbitrary. */
 static uint64_t number(uint64_t a, uint64_t b) {

@@ -1,5 +1,5 @@
 /*
- * What a solve on the device is predicted to take (cuda_cost.c): no device is wanted. For plans made here it is within a
+ * What a solve on the device is predicted to take (cuda/cost.c): no device is wanted. For plans made here it is within a
  * third of what an H200 has taken by bench/results/h200-cudss.jsonl, h200-complex.jsonl and, for a few right-hand sides,
  * gpusolve-bench, by itself and by gsv_cuda_cost, which knows how a solve goes about it; it grows with the right-hand
  * sides, not within a class, and with fewer bytes a second, and in single precision it is less; and blocks of 256 right-hand
@@ -7,7 +7,7 @@
  */
 #include "plan_example.h"
 
-#include "supernodal/cuda_support.h"
+#include "supernodal/cuda/support.h"
 
 static int64_t upper_numbers(const gsv_plan *plan) {
     int64_t numbers = 0;

@@ -16,7 +16,7 @@
 
 #include "dense_kernels/panel_layout.h"
 #include "device.h"
-#include "trsm/cuda_panel_inverse.h"
+#include "trsm/cuda/panels/inverse.h"
 
 typedef struct panel {
     int nr, nc;
@@ -109,7 +109,7 @@ static double size_of(double complex z) {
     return fabs(creal(z)) + fabs(cimag(z));
 }
 
-/* k of cuda_panel_inverse.h, of the diagonal block of n rows and columns of a triangle with inverse w; l and w are
+/* k of trsm/cuda/panels/inverse.h, of the diagonal block of n rows and columns of a triangle with inverse w; l and w are
  * sizes of entries, by columns, ld apart. */
 static double condition(const double *l, const double *w, int ld, int n) {
     double *scale = calloc((size_t)n, sizeof *scale), *sums = calloc((size_t)n, sizeof *sums);

@@ -1,13 +1,13 @@
 /*
- * How a factor is cut for its way to the device (cuda_upload_plan.h), and what is copied: no device is wanted. Batches
+ * How a factor is cut for its way to the device (cuda/upload_plan.h), and what is copied: no device is wanted. Batches
  * have all panels, the last ones first, each number once, no more than there is room for, and no fewer batches than
  * there should be; pieces, with and without the caches, have the numbers of the lower trapezoids, and a check sees
  * those of its own piece alone.
  */
 #include "plan_example.h"
 
-#include "supernodal/cuda_upload_plan.h"
-#include "trsm/cuda_panel_inverse.h"
+#include "supernodal/cuda/upload_plan.h"
+#include "trsm/cuda/panels/inverse.h"
 
 static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;

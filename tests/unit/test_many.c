@@ -1,16 +1,16 @@
 /*
- * The device's tasks for many right-hand sides (many.h), for broad vectors and others, run here as the kernels run
- * them: in their order (many_order.h), where nobody has to wait, and always the last one that its counter lets begin,
+ * The device's tasks for many right-hand sides (schedule/tasks/tasks.h), for broad vectors and others, run here as the kernels run
+ * them: in their order (schedule/tasks/order.h), where nobody has to wait, and always the last one that its counter lets begin,
  * the worst that can happen on a device. Numbers are integers modulo 2^64, so that both sweeps must agree with
  * the plan's own maps to the last bit: every term of every sum once, every partial sum added once, nothing read before
- * it is written, nor after a task has read and discarded it (cuda_many_discard.cuh).
+ * it is written, nor after a task has read and discarded it (cuda/tasks/discard.cuh).
  */
 #include "many_reference.h"
 #include "plan_example.h"
 
 #include "cholmod_helpers.h"
 #include "memory.h"
-#include "supernodal/import.h"
+#include "supernodal/import/import.h"
 
 /* Tasks with a list, and with one that is too long for shared memory. */
 static int64_t listed_seen[2];

@@ -9,8 +9,8 @@
 #include "cholmod_helpers.h"
 #include "memory.h"
 #include "pools.h"
-#include "supernodal/import.h"
-#include "supernodal/reach.h"
+#include "supernodal/import/import.h"
+#include "supernodal/tree/reach.h"
 
 /* Supernodes where L \ b can be nonzero, by walking all columns: b is nonzero in `rows`. */
 static void brute_force(const gsv_plan *plan, int64_t count, const int32_t *rows, uint8_t *reach) {

@@ -9,7 +9,7 @@
 #include "dense_kernels/panel_host.h"
 #include "memory.h"
 #include "pools.h"
-#include "supernodal/subtrees.h"
+#include "supernodal/host/subtrees.h"
 #include "tree_shapes.h"
 
 typedef enum random_shape { DIAGONAL, CHAIN, STAR, BINARY, RANDOM, FOREST } random_shape;

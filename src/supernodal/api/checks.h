@@ -1,0 +1,72 @@
+/* Argument checks that several public routines share. Each names the argument at fault in the handle's
+ * message. */
+#ifndef GSV_CHECKS_H
+#define GSV_CHECKS_H
+
+#include "../../overlap.h"
+#include "executor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The factor is there and of the handle's backend and device. */
+gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor);
+
+/* The same, and it has memory on the backend: no refresh has lost it. */
+gpusolve_status gsv_check_factor_prepared(gpusolve_handle *handle, const gpusolve_factor *factor);
+
+/* The same, and no refresh has left it unusable. */
+gpusolve_status gsv_check_factor(gpusolve_handle *handle, const gpusolve_factor *factor);
+
+/* The workspace was made for this factor. NULL passes: the handle's own will be used. */
+gpusolve_status gsv_check_workspace(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                    const gpusolve_workspace *workspace);
+
+/* first <= max_nrhs, and the vectors of a workspace of that many columns can be counted in 64 bits. */
+gpusolve_status gsv_check_max_nrhs(const gsv_plan *plan, gpusolve_dtype dtype, int64_t first,
+                                   int64_t max_nrhs, gsv_message *message);
+
+/* How blocks become ones of the factor's type. Complex ones, with a real factor, are real blocks with twice as many
+ * columns, in one piece or in several. */
+typedef enum gsv_view {
+    GSV_AS_IT_IS,
+    GSV_PAIRS,       /* by rows: one piece, whose columns are real and imaginary parts by turns */
+    GSV_PARTS,       /* two pieces: all real parts, all imaginary parts */
+    GSV_COLUMN_PAIRS /* a piece for each column, with its real and its imaginary part */
+} gsv_view;
+
+/*
+ * b and x are dense blocks of one width and one type, which goes with the factor's; their memory can be used, and x is b or
+ * shares no byte with it. *view is how to look at them both.
+ */
+gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                   const gpusolve_dense *b, const gpusolve_dense *x, gsv_view *view);
+
+/* The same of blocks that have so many rows. */
+gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,
+                                   int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x,
+                                   gsv_view *view);
+
+/* The pieces of a block, which has columns, and one of them. Piece k of b goes with piece k of x. */
+int64_t gsv_view_pieces(gsv_view view, const gpusolve_dense *dense);
+gpusolve_dense gsv_view_piece(gsv_view view, const gpusolve_dense *dense, int64_t piece);
+
+/* The bytes of a block's numbers, without its padding. */
+gsv_bytes_block gsv_dense_bytes(const gpusolve_dense *dense);
+
+/* The steps of a system, 0 if there is no such system. */
+unsigned gsv_steps_of(gpusolve_system system);
+
+/* Columns first .. first + cols - 1 of a dense block. */
+gpusolve_dense gsv_dense_columns(const gpusolve_dense *dense, int64_t first, int64_t cols);
+
+/* The handle's own workspace for this factor, wide enough for min(nrhs, 32) columns: found, made, or made
+ * anew. */
+gpusolve_status gsv_own_workspace(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t nrhs,
+                                  gpusolve_workspace **workspace);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,216 @@
+/*
+ * How the plan deals the tree out on the device, for the summary, and what a solve should cost, with the
+ * machine's constants, all measured on one NVIDIA H200 with CUDA 13.0: a read-only stream of 8 GB 4656 GB/s;
+ * cuBLAS's DGEMM of order 8192 57.5 TFLOP/s, taken for the other precisions too; from block to block, one way,
+ * where the data itself is the flag 0.42 us, and from one node of a graph to the next 0.50: 0.45 for a hop.
+ *
+ * What a solve takes is predicted from what solves have taken (`measured`): a part for each level of the tree, one for
+ * the panels above the branches, and one for the vectors, whose rows are the branches' work.
+ */
+#include "walk/team.h"
+#include "workspace.h"
+#include "../api/summary.h"
+
+static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
+
+/*
+ * So many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a vector's, both in
+ * double precision, the vector's of real numbers, at the memory's bandwidth; single: of the panels' times, what they take in
+ * single precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its
+ * fifteen cases are within 15 %, the worst are 12, 18, 12, 16, 36 and 20 % off; without the cases that groups side by side solve.
+ * An H100's constants (h100-cudss.jsonl) are 0.84 to 1.00 of these for levels, 0.80 to 0.97 for panels, and 0.73 to 0.85
+ * for vectors, and 0.78 to 0.96 in single precision. Of complex numbers, one and those that are tasks, by --dtype z of
+ * h200-complex.jsonl: for its seven cases the worst are 7, 12, 11, 16 and 9 % off.
+ */
+typedef struct measured {
+    int32_t columns;
+    double level_us, upper, vectors, single;
+} measured;
+static const measured of_real[] = {{1, 3.06, 1.08, 73.5, 0.69},  {8, 4.60, 1.18, 26.0, 0.88},
+                                   {16, 7.31, 1.17, 21.5, 0.84}, {32, 8.27, 1.42, 17.9, 0.90},
+                                   {64, 8.27, 2.38, 15.5, 0.97}, {256, 9.27, 8.81, 15.8, 0.96}},
+                      of_complex[] = {{1, 3.81, 1.79, 144.0, 1},
+                                      {16, 9.61, 2.79, 55.5, 1},
+                                      {32, 11.16, 4.20, 48.8, 1},
+                                      {64, 11.16, 8.19, 44.6, 1},
+                                      {256, 11.16, 32.17, 44.1, 1}};
+
+/* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
+static measured constants_of(const measured *solves, int64_t nrhs) {
+    int k = 0;
+    while (solves[k].columns < nrhs)
+        k++;
+    if (nrhs <= GSV_MANY_COLUMNS)
+        return solves[k];
+    const measured *from = &solves[k - 1], *to = &solves[k];
+    const int32_t columns = ((int32_t)nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS * GSV_MANY_COLUMNS;
+    const double part = (double)(columns - from->columns) / (to->columns - from->columns);
+    return (measured){columns, from->level_us + part * (to->level_us - from->level_us),
+                      from->upper + part * (to->upper - from->upper),
+                      from->vectors + part * (to->vectors - from->vectors),
+                      from->single + part * (to->single - from->single)};
+}
+
+/* One block of right-hand sides, GSV_MANY_GROUPS times GSV_MANY_COLUMNS at most. */
+static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype,
+                            int64_t nrhs) {
+    if (nrhs == 0)
+        return 0;
+    const int is_complex = dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    const measured m = constants_of(is_complex ? of_complex : of_real, nrhs);
+    const double panels = 2 * (double)upper_numbers * (is_complex ? 2 : 1) * sizeof(double) *
+                          (dtype == GPUSOLVE_FLOAT ? m.single : 1),
+                 vector = (double)n * m.columns * sizeof(double);
+    return 0.5 * (double)cost->hops * m.level_us +
+           1e6 * (m.upper * panels + m.vectors * vector) / cost->bytes_per_s;
+}
+
+double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype) {
+    const int64_t widest = GSV_MANY_GROUPS * GSV_MANY_COLUMNS;
+    return (double)(cost->nrhs / widest) * predict_block(cost, n, upper_numbers, dtype, widest) +
+           predict_block(cost, n, upper_numbers, dtype, cost->nrhs % widest);
+}
+
+/* From solves on an H100, of 29 factors that have 8 groups, 4 or 3. */
+double gsv_cuda_side_us(const gsv_plan *plan) {
+    return 3.1e-6 * (double)plan->tiles->panel_ptr[plan->l.nsuper] + 370e-6 * (double)plan->l.n;
+}
+
+/* From solves on an H200, of a dozen factors, of five in complex numbers. */
+double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const double panels = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16e-6
+                          : dtype == GPUSOLVE_FLOAT        ? 1.7e-6
+                                                           : 3.3e-6,
+                 columns = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 150e-6 : 100e-6;
+    return panels * (double)plan->tiles->panel_ptr[plan->l.nsuper] + columns * (double)plan->l.n;
+}
+
+/* The launches of both sweeps where the upper tree is a stream, for 1 or GSV_SIDE_COLUMNS right-hand sides. */
+static int64_t launches_of_stream(const gsv_tiles *tiles, int columns) {
+    const gsv_branches *branches = &tiles->branches;
+    if (columns == 1)
+        return (tiles->stream.supernodes > 0 ? 2 : 0) + (branches->count > 0 ? 2 : 0);
+    int64_t count = (tiles->limbs.count > 0) + (tiles->stream.block_forward.tasks > 0) +
+                    (tiles->stream.block_backward.tasks > 0);
+    for (int backward = 0; branches->count > 0 && backward < 2; backward++)
+        count += gsv_team_launches(branches, backward, columns);
+    return count;
+}
+
+/* The launches of both sweeps where nrhs right-hand sides are tasks. */
+static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_sweep_form *form, int64_t nrhs,
+                                 int same_bits) {
+    const gsv_plan *plan = &factor->plan;
+    const gsv_many_list *lists = plan->tiles->many.list;
+    const gsv_device_many *many = &((const gsv_cuda_factor *)factor->prepared)->many;
+    const int columns = gsv_cuda_many_columns(nrhs, same_bits);
+    const gsv_many_width width = {columns, columns > GSV_MANY_BROAD, same_bits || !many->teams};
+    const int back = columns == GSV_MANY_SLIM && gsv_cuda_streams_back(plan, form)
+                         ? plan->tiles->stream.block_backward.tasks > 0
+                         : lists[gsv_many_list_of(1, width.broad)].tasks > 0;
+    return gsv_cuda_many(factor->dtype)->branch_launches(&plan->tiles->branches, width) +
+           (lists[gsv_many_list_of(0, width.broad)].tasks > 0) + back;
+}
+
+/* How nrhs right-hand sides are solved: `turns` times, each time `groups` groups of `together` columns side by side. */
+typedef struct dealing {
+    int64_t together, groups, turns;
+    int tasks;
+} dealing;
+
+static dealing deal(const gpusolve_factor *factor, const gsv_sweep_form *form, int64_t nrhs, int same_bits) {
+    const int ones = gsv_cuda_ones(&factor->plan, factor->dtype, form, nrhs);
+    if (ones > 1)
+        return (dealing){1, ones, 1, 0};
+    if (nrhs <= gsv_cuda_before_many(factor->dtype, form) && gsv_cuda_streams_one(form)) {
+        const int block = nrhs > 1 && gsv_cuda_streamed(form) > 1;
+        return (dealing){block ? nrhs : 1, 1, block ? 1 : nrhs, 0};
+    }
+    const int groups = gsv_cuda_side_groups(gsv_cuda_side(form), nrhs);
+    if (groups > 1)
+        return (dealing){GSV_SIDE_COLUMNS, groups, 1, 0};
+    const int64_t most = same_bits ? GSV_MANY_BROAD : GSV_MANY_GROUPS * GSV_MANY_COLUMNS;
+    if (nrhs <= most)
+        return (dealing){nrhs > GSV_MANY_SLIM ? nrhs : GSV_MANY_SLIM, 1, 1, 1};
+    return (dealing){most, 1, nrhs / most, 1}; /* and what is left */
+}
+
+void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
+    const gsv_plan *plan = &factor->plan;
+    const gsv_tiles *tiles = plan->tiles;
+    const int same_bits = handle && handle->same_bits;
+    const gsv_sweep_form form =
+        gsv_cuda_form_for(&((const gsv_cuda_factor *)factor->prepared)->form, same_bits);
+    const dealing how = deal(factor, &form, cost->nrhs, same_bits);
+    int64_t supernodes = 0, numbers = 0; /* in branches */
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (tiles->branches.of[s] >= 0) {
+            supernodes++;
+            numbers += gsv_trapezoid(plan, s);
+        }
+    gsv_cost_add(cost, "branch", supernodes, numbers, factor->dtype);
+    gsv_cost_add(cost,
+                 how.tasks        ? "tiles"
+                 : how.groups > 1 ? "streams"
+                                  : "stream",
+                 plan->l.nsuper - supernodes, plan->nnz_l - numbers, factor->dtype);
+    cost->launches = how.tasks ? launches_of_tasks(factor, &form, how.together, same_bits)
+                               : launches_of_stream(tiles, how.together > 1 ? GSV_SIDE_COLUMNS : 1) *
+                                     (how.turns > 0 ? how.turns : 1);
+    if (cost->bytes_per_s == 0)
+        cost->bytes_per_s = BYTES_PER_S;
+    if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && cost->nrhs > 0) {
+        gpusolve_cost group = *cost;
+        group.nrhs = how.together;
+        cost->predicted_us =
+            (double)how.turns * gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - numbers, factor->dtype);
+        group.nrhs = how.tasks && cost->nrhs > how.together ? cost->nrhs % how.together : 0;
+        cost->predicted_us +=
+            gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - numbers, factor->dtype) +
+            (double)(how.groups - 1) *
+                (how.together > 1 ? gsv_cuda_side_us(plan) : gsv_cuda_ones_us(plan, factor->dtype));
+    }
+    cost->flops_per_s = FLOPS_PER_S;
+    cost->hop_us = HOP_US;
+}
+
+void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
+    const gsv_plan *plan = &factor->plan;
+    const gsv_tiles *tiles = plan->tiles;
+    const gsv_cuda_factor *device = factor->prepared;
+    const gsv_sweep_form *form = &device->form;
+    const int streams = gsv_cuda_streams_one(form), blocks = gsv_cuda_streamed(form) > 1;
+    int64_t inside = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        inside += tiles->branches.of[s] >= 0;
+    gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n",
+                 (int)tiles->branches.count, (long long)inside);
+    gsv_text_add(text, "limbs: %d, of more than one right-hand side forward\n",
+                 blocks ? (int)tiles->limbs.count : 0);
+    const int side = gsv_cuda_side(form);
+    if (side > 1)
+        gsv_text_add(text, "side by side: up to %d groups of %d right-hand sides\n", side, GSV_SIDE_COLUMNS);
+    const int ones = streams ? gsv_cuda_most_ones(plan, factor->dtype) : 1;
+    if (ones > 1)
+        gsv_text_add(text, "side by side: up to %d right-hand sides, each as one\n", ones);
+    gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
+                 (long long)tiles->stream.supernodes, (int)tiles->stream.forward.tasks,
+                 (int)tiles->stream.backward.tasks, streams ? "" : ", not used: not on this device");
+    gsv_text_add(text, "tasks: %lld forward and %lld backward for more than %d right-hand sides\n",
+                 (long long)tiles->many.list[gsv_many_list_of(0, 0)].tasks,
+                 (long long)tiles->many.list[gsv_many_list_of(1, 0)].tasks,
+                 gsv_cuda_before_many(factor->dtype, form));
+    gsv_text_add(
+        text,
+        "prepared: %.2f ms pattern compared, %.2f plan copied, %.2f numbers checked, moved and inverted, "
+        "%.2f nodes placed\n",
+        factor->check_ms, device->plan_ms, device->values_ms, device->form_ms);
+    const gsv_split_report *split = &factor->split;
+    if (split->supernodes > 0)
+        gsv_text_add(text,
+                     "split: %lld ill-conditioned supernodes, into %lld, for %d levels and %lld update rows "
+                     "more; planned "
+                     "%lld times, the last time for it in %.2f ms\n",
+                     (long long)split->supernodes, (long long)split->slices, (int)split->levels,
+                     (long long)split->updates, (long long)factor->plans, split->ms);
+}

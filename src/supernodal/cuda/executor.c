@@ -1,0 +1,353 @@
+/*
+ * The CUDA executor: a solve is a launch that brings b into the workspace, the sweeps, and a launch that
+ * takes x out.
+ *
+ *      load    y = P b      (into x where the forward sweep is left out: the backward sweep reads x)
+ *      forward y -> x       scale  in place       backward x -> y
+ *      store   x = P' y
+ *
+ * For one right-hand side on the device, and for a few that are solved side by side, the first launch of the forward sweep
+ * loads, and the last one of the backward sweep stores (cuda/walk/one.cuh).
+ *
+ * All on the handle's stream. The sweeps of a workspace are graphs that were recorded when it was created
+ * (cuda/workspace.h); while the stream is being captured their launches go into the user's graph one by one. Nothing is
+ * allocated, and nothing waits, unless operands are in host memory: then they pass through whichever of y and x is free
+ * at the time, or, of columns side by side, through what room y has behind them, and the call waits for the result.
+ */
+#include "workspace.h"
+
+typedef struct solve_call {
+    const gpusolve_factor *factor;
+    const gsv_cuda_factor *device;
+    gsv_cuda_workspace *work;
+    const gsv_sweep_functions *sweeps;
+    const gsv_many_functions *many;
+    cudaStream_t stream;
+    unsigned steps;
+    int capturing, b_on_device, x_on_device;
+} solve_call;
+
+static cudaError_t run_sweep(const solve_call *call, gsv_cuda_width wide, int backward) {
+    cudaGraphExec_t graph = *gsv_cuda_graph_of(call->work, wide, backward);
+    /* After a refresh there may be other launches than the graphs have, or other groups than there are graphs for. */
+    if (call->capturing || call->work->changes != call->device->form.changes || !graph)
+        return gsv_cuda_launch_sweep(&call->factor->plan, call->device, call->factor->dtype, call->work, wide,
+                                     backward, call->stream);
+    return cudaGraphLaunch(graph, call->stream);
+}
+
+static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32_t *perm,
+                        const int32_t *inverse, gsv_device_dense from, void *to) {
+    const gsv_plan *plan = &call->factor->plan;
+    gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
+    if (wide.many.columns > 0 && !(gsv_cuda_is_slim(wide) && call->many->real))
+        return call->many->load(plan, inverse, from, to, wide.many.columns, &call->work->many, call->stream);
+    if (gsv_cuda_is_slim(wide) && !gsv_cuda_streams_back(plan, &form))
+        form.block_columns = 0; /* no stream wants anything filled */
+    if (gsv_cuda_is_slim(wide)) {
+        wide.each = GSV_MANY_SLIM;
+        wide.groups = 1;
+    }
+    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
+    return gsv_cuda_sweeps_of(call->factor->dtype, wide)
+        ->load(plan, &form, perm, inverse, from, to, &vectors, wide.each, call->stream);
+}
+
+static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int32_t *inverse,
+                         const void *from, gsv_device_dense to) {
+    if (wide.many.columns > 0)
+        return call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns, &call->work->many,
+                                 call->stream);
+    return gsv_cuda_sweeps_of(call->factor->dtype, wide)
+        ->store(call->factor->plan.l.n, inverse, from, to, wide.each, wide.groups, call->stream);
+}
+
+static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
+    const int32_t n = call->factor->plan.l.n;
+    const void *d = call->device->plan.d;
+    if (wide.many.columns > 0)
+        return call->many->scale(n, d, v, wide.many.columns, call->stream);
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, wide);
+    const gsv_device_plan *plan = &call->device->plan;
+    const int64_t group = wide.each > 1 ? plan->side_vector * (int64_t)sizeof(double)
+                                        : plan->one_vector * (int64_t)gsv_dtype_bytes(call->factor->dtype);
+    cudaError_t error = cudaSuccess;
+    for (int g = 0; g < wide.groups && error == cudaSuccess; g++)
+        error = sweeps->scale(n, d, (char *)v + g * group, wide.each, call->stream);
+    return error;
+}
+
+/* Column j of several that are solved side by side, each as one: its vectors, and its part of the caller's block. */
+static gsv_device_vectors vectors_of_one(const solve_call *call, int j) {
+    const int64_t number = (int64_t)gsv_dtype_bytes(call->factor->dtype),
+                  vector = j * call->device->plan.one_vector * number,
+                  upper = j * call->device->plan.one_upper * number;
+    const gsv_device_vectors *all = &call->work->vectors[GSV_ONE];
+    return (gsv_device_vectors){.y = (char *)all->y + vector,
+                                .x = (char *)all->x + vector,
+                                .z = (char *)all->z + upper,
+                                .f = (char *)all->f + upper,
+                                .u = (char *)all->u + upper,
+                                .state = all->state + j,
+                                .groups = 1};
+}
+
+static gsv_device_dense column_of(const solve_call *call, gsv_device_dense block, int j) {
+    const int64_t number = (int64_t)gsv_dtype_bytes(call->factor->dtype);
+    return (gsv_device_dense){(char *)block.values + j * block.column_stride * number, block.row_stride,
+                              block.column_stride, 1};
+}
+
+/*
+ * One right-hand side on the device, or several side by side: the sweeps' first launch loads, and the last one stores. A
+ * system with one sweep alone is loaded, or stored, column by column.
+ */
+static cudaError_t launch_ones(const solve_call *call, gsv_cuda_width wide, gsv_device_dense b,
+                               gsv_device_dense x) {
+    const gsv_plan *plan = &call->factor->plan;
+    const gsv_device_plan *device = &call->device->plan;
+    const gsv_sweep_form *form = &call->device->form;
+    const int32_t *perm = call->steps & GSV_PERMUTE_IN ? device->perm : NULL;
+    const int32_t *perm_out = call->steps & GSV_PERMUTE_OUT ? device->perm : NULL;
+    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
+    cudaError_t error = cudaSuccess;
+    if (call->steps & GSV_FORWARD)
+        error = call->sweeps->forward_from(plan, device, form, &vectors, perm, b, call->stream);
+    else
+        for (int j = 0; j < wide.groups && error == cudaSuccess; j++) {
+            const gsv_device_vectors own = vectors_of_one(call, j);
+            error = call->sweeps->load(plan, form, perm, perm ? device->inverse : NULL, column_of(call, b, j),
+                                       own.x, &own, 1, call->stream);
+        }
+    if (error == cudaSuccess && (call->steps & GSV_SCALE) && device->d)
+        error = scale(call, wide, vectors.x);
+    if (error != cudaSuccess)
+        return error;
+    if (call->steps & GSV_BACKWARD)
+        return call->sweeps->backward_to(plan, device, form, &vectors, perm_out, x, call->stream);
+    for (int j = 0; j < wide.groups && error == cudaSuccess; j++)
+        error = call->sweeps->store(plan->l.n, perm_out ? device->inverse : NULL, vectors_of_one(call, j).x,
+                                    column_of(call, x, j), 1, 1, call->stream);
+    return error;
+}
+
+/* The same of several, from and to host memory, too. */
+static cudaError_t launch_beside(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
+                                 const gpusolve_dense *x) {
+    /* y has room for as many columns again (cuda/workspace.c), for b until x is there */
+    void *room = vectors_of_one(call, wide.groups).y;
+    cudaError_t error = cudaSuccess;
+    if (!call->b_on_device)
+        error = gsv_cuda_copy_block(b, room, cudaMemcpyHostToDevice, call->stream);
+    if (error == cudaSuccess)
+        error = launch_ones(call, wide, call->b_on_device ? gsv_cuda_dense(b) : gsv_cuda_packed(b, room),
+                            call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, room));
+    if (error == cudaSuccess && !call->x_on_device)
+        error = gsv_cuda_copy_block(x, room, cudaMemcpyDeviceToHost, call->stream);
+    return error;
+}
+
+/* Columns of one run. b and x are views of these columns. */
+static cudaError_t launch_columns(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
+                                  const gpusolve_dense *x) {
+    const int is_one = wide.many.columns == 0 && wide.each == 1;
+    if (is_one && wide.groups > 1)
+        return launch_beside(call, wide, b, x);
+    if (is_one && call->b_on_device && call->x_on_device && (call->steps & (GSV_FORWARD | GSV_BACKWARD)))
+        return launch_ones(call, wide, gsv_cuda_dense(b), gsv_cuda_dense(x));
+
+    const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
+    const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
+    const int32_t *inverse_out = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
+    const int backward_only = (call->steps & GSV_BACKWARD) && !(call->steps & GSV_FORWARD);
+    const gsv_device_vectors *vectors = &call->work->vectors[GSV_ONE]; /* x and y are all widths' */
+    void *current = backward_only ? vectors->x : vectors->y;
+    void *other = backward_only ? vectors->y : vectors->x;
+    cudaError_t error = cudaSuccess;
+    gsv_device_dense from = gsv_cuda_dense(b);
+    if (!call->b_on_device) {
+        error = gsv_cuda_copy_block(b, other, cudaMemcpyHostToDevice, call->stream);
+        from = gsv_cuda_packed(b, other);
+    }
+    if (error == cudaSuccess)
+        error = load(call, wide, perm, inverse_in, from, current);
+    if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
+        error = run_sweep(call, wide, 0);
+        current = vectors->x;
+    }
+    if (error == cudaSuccess && (call->steps & GSV_SCALE) && call->device->plan.d)
+        error = scale(call, wide, current);
+    if (error == cudaSuccess && (call->steps & GSV_BACKWARD)) {
+        error = run_sweep(call, wide, 1);
+        current = vectors->y;
+    }
+    if (error != cudaSuccess)
+        return error;
+
+    other = current == vectors->y ? vectors->x : vectors->y;
+    const gsv_device_dense to = call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, other);
+    error = store(call, wide, inverse_out, current, to);
+    if (error == cudaSuccess && !call->x_on_device)
+        error = gsv_cuda_copy_block(x, other, cudaMemcpyDeviceToHost, call->stream);
+    return error;
+}
+
+/* The same; if it fails the store, which makes the counters zero for the next solve, may not have been launched. */
+static cudaError_t solve_columns(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
+                                 const gpusolve_dense *x) {
+    const cudaError_t error = launch_columns(call, wide, b, x);
+    if (error != cudaSuccess && wide.many.columns > 0 && !call->capturing)
+        call->many->clear(&call->factor->plan, &call->work->many, call->stream);
+    return error;
+}
+
+static gpusolve_dense columns_of(const gpusolve_dense *dense, int64_t first, int64_t count) {
+    gpusolve_dense view = *dense;
+    view.values =
+        (char *)dense->values + first * gsv_column_stride(dense) * (int64_t)gsv_dtype_bytes(dense->dtype);
+    view.cols = count;
+    return view;
+}
+
+/* The factor may have been planned again. */
+static gpusolve_status prepare_workspace(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                         gpusolve_workspace *workspace, int capturing) {
+    gsv_cuda_workspace *work = workspace->state;
+    if (work->plans != factor->plans && capturing)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                        "workspace: a refresh has planned the factor again; solve with it once outside of a "
+                        "capture first");
+    if (work->plans != factor->plans)
+        return gsv_cuda_workspace_renew(handle, factor, workspace);
+    if (capturing) {
+        work->captured = 1;
+        __atomic_store_n(&((gsv_cuda_factor *)factor->prepared)->captured, 1, __ATOMIC_RELAXED);
+    }
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status is_capturing(gpusolve_handle *handle, int *capturing) {
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    const gpusolve_status status =
+        gsv_cuda_check(cudaStreamIsCapturing((cudaStream_t)handle->stream, &capture), "cudaStreamIsCapturing",
+                       &handle->message);
+    *capturing = capture != cudaStreamCaptureStatusNone;
+    return status;
+}
+
+/* How a solve's right-hand sides are dealt out to runs, and how those of a run stand side by side. */
+typedef struct route {
+    int64_t at_once; /* right-hand sides of a run, at most */
+    int ones, side;  /* groups of 1 and of GSV_SIDE_COLUMNS, if they are more than 1 */
+    int tasks;       /* or tasks, */
+    int broad;       /* the tasks for broad vectors, in the last run, too */
+    int64_t least;   /* vectors are at least this wide, so that the last run has the bits of the others */
+} route;
+
+static route choose_route(const solve_call *call, int64_t columns) {
+    const gsv_plan *plan = &call->factor->plan;
+    const gpusolve_dtype dtype = call->factor->dtype;
+    const gsv_cuda_workspace *work = call->work;
+    const gsv_sweep_form form = gsv_cuda_form_of(call->device, work);
+    const int ones = columns <= work->ones && (call->steps & (GSV_FORWARD | GSV_BACKWARD))
+                         ? gsv_cuda_ones(plan, dtype, &form, columns)
+                         : 1;
+    if (ones > 1)
+        return (route){.at_once = ones, .ones = ones};
+    if (columns <= gsv_cuda_before_many(dtype, &form))
+        return (route){.at_once = columns > 1 ? gsv_cuda_streamed(&form) : 1};
+    const int64_t at_once = columns < work->tasks ? columns : work->tasks;
+    const int side = gsv_cuda_side(&form) < work->side ? gsv_cuda_side(&form) : work->side;
+    return (route){.at_once = at_once,
+                   .side = gsv_cuda_side_groups(side, at_once) > 1 ? side : 1,
+                   .tasks = work->tasks,
+                   .broad = work->tasks > GSV_MANY_BROAD && columns > GSV_MANY_BROAD,
+                   .least = columns > GSV_MANY_LEAST && work->tasks > GSV_MANY_LEAST ? GSV_MANY_COLUMNS
+                            : columns > GSV_MANY_SLIM && work->tasks > GSV_MANY_SLIM ? GSV_MANY_LEAST
+                                                                                     : GSV_MANY_SLIM};
+}
+
+/* The width of a run of `columns` right-hand sides. */
+static gsv_cuda_width width_of_run(const route *r, int64_t columns) {
+    if (r->ones > 1)
+        return (gsv_cuda_width){.each = 1, .groups = r->ones};
+    if (r->tasks == 0)
+        return (gsv_cuda_width){.each = r->at_once > 1 ? GSV_SIDE_COLUMNS : 1, .groups = 1};
+    if (r->side > 1)
+        return (gsv_cuda_width){.each = GSV_SIDE_COLUMNS, .groups = gsv_cuda_side_groups(r->side, columns)};
+    return (gsv_cuda_width){
+        .many = {.columns = gsv_cuda_many_columns(columns > r->least ? columns : r->least, 0),
+                 .broad = r->broad}};
+}
+
+gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                               gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                               const gpusolve_dense *x) {
+    const int previous = gsv_cuda_enter(handle->device);
+    solve_call call = {.factor = factor,
+                       .device = factor->prepared,
+                       .sweeps = gsv_cuda_sweeps(factor->dtype),
+                       .many = gsv_cuda_many(factor->dtype),
+                       .stream = (cudaStream_t)handle->stream,
+                       .steps = steps,
+                       .b_on_device = gsv_cuda_is_device(b->values),
+                       .x_on_device = gsv_cuda_is_device(x->values)};
+    gpusolve_status status = is_capturing(handle, &call.capturing);
+    const int on_device = call.b_on_device && call.x_on_device;
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_workspace_check(handle, workspace);
+    if (status == GPUSOLVE_OK)
+        status = prepare_workspace(handle, factor, workspace, call.capturing);
+    call.work = workspace->state;
+    if (status == GPUSOLVE_OK && call.capturing && !on_device)
+        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                          "%s is in host memory: a solve that is captured wants device memory",
+                          call.b_on_device ? "x" : "b");
+    const route r = choose_route(&call, b->cols);
+    for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += r.at_once) {
+        const int64_t count = b->cols - first < r.at_once ? b->cols - first : r.at_once;
+        const gpusolve_dense from = columns_of(b, first, count), to = columns_of(x, first, count);
+        status = gsv_cuda_check(solve_columns(&call, width_of_run(&r, count), &from, &to), "solving",
+                                &handle->message);
+    }
+    if (status == GPUSOLVE_OK && !on_device)
+        status =
+            gsv_cuda_check(cudaStreamSynchronize(call.stream), "waiting for the solution", &handle->message);
+    if (status == GPUSOLVE_OK && !on_device)
+        status = gsv_cuda_workspace_check(handle, workspace);
+    gsv_cuda_leave(previous);
+    return status;
+}
+
+const gsv_executor gsv_cuda_executor = {
+    .backend = GPUSOLVE_BACKEND_CUDA,
+    .place = gsv_tiles_place,
+    .plan = gsv_tiles_create,
+    .bytes = gsv_cuda_count_bytes,
+    .prepare_bytes = gsv_cuda_upload_bytes,
+    .checks_numbers = 1,
+    .fill = gsv_cuda_fill_factor,
+    .prepare = gsv_cuda_prepare,
+    .refresh = gsv_cuda_refresh,
+    .release = gsv_cuda_release,
+    .drop = gsv_cuda_drop,
+    .expire = gsv_cuda_expire,
+    .is_capturing = is_capturing,
+    .handle_destroy = gsv_cuda_handle_destroy,
+    .workspace_create = gsv_cuda_workspace_create,
+    .workspace_destroy = gsv_cuda_workspace_destroy,
+    .workspace_check = gsv_cuda_workspace_check,
+    .check_memory = gsv_cuda_check_memory,
+    .solve = gsv_cuda_solve,
+    .matrix_create = gsv_cuda_matrix_create,
+    .matrix_destroy = gsv_cuda_matrix_destroy,
+    .refine_reserve = gsv_cuda_refine_reserve,
+    .refine_load = gsv_cuda_refine_load,
+    .refine_store = gsv_cuda_refine_store,
+    .refine_solve = gsv_cuda_refine_solve,
+    .refine_residual = gsv_cuda_refine_residual,
+    .refine_update = gsv_cuda_refine_update,
+    .summary = gsv_cuda_summary,
+    .cost = gsv_cuda_cost,
+    .selection = &gsv_cuda_selection,
+};

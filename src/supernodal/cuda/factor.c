@@ -1,0 +1,321 @@
+/* The plan's arrays on the device: the larger part of a factor that is not numbers. The numbers are there before
+ * (cuda/values.c). */
+#include "../../memory.h"
+#include "support.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* Panels of so many times the L2 cache of an H200 pass as fast, for one right-hand side, if they are like everything
+ * that it keeps (cuda/shared/l2.cuh): 0.7 GB want to give way first, 2.4 GB do not. */
+enum { TRANSIENT_FOR_ONE = 16 };
+
+/* What branches read for one right-hand side is the first to give way where panels are more than so many times the L2
+ * cache: of 0.12 GB some is still there when it is read again, of 0.35 GB none. */
+enum { TRANSIENT_BRANCHES = 4 };
+
+/* -------------------------------------------------------------------------------------------- layout --- */
+
+enum {
+    TINY,
+    SMALL,
+    WIDE,
+    ROWS,
+    GATHER_PTR,
+    GATHER,
+    BRANCHES,
+    LISTS,
+    WALKS,
+    LIMBS,
+    LIMB_CHUNKS,
+    LIMB_LISTS,
+    OUTSIDE_ROW,
+    UPPER_COLUMN,
+    FORWARD_PIECES,
+    FORWARD_TASKS,
+    BACKWARD_PIECES,
+    BACKWARD_TASKS,
+    BLOCK_FORWARD_PIECES,
+    BLOCK_FORWARD_TASKS,
+    BLOCK_BACKWARD_PIECES,
+    BLOCK_BACKWARD_TASKS,
+    UPPER_ROWS,
+    MANY_TASKS, /* of list 0, and of the others */
+    PERM = MANY_TASKS + GSV_MANY_LISTS,
+    INVERSE,
+    PARTS
+};
+
+typedef struct layout {
+    int64_t start[PARTS + 1]; /* bytes from the start of the allocation */
+    int64_t size[PARTS];      /* bytes */
+} layout;
+
+static int64_t pieces_bytes(const gsv_piece_list *list) {
+    return list->task ? list->task[list->tasks] * (int64_t)sizeof(gsv_piece) : 0;
+}
+
+/* pieces_part and the part after it have room for a list. */
+static void set_list(layout *l, int pieces_part, const gsv_piece_list *list) {
+    l->size[pieces_part] = pieces_bytes(list);
+    l->size[pieces_part + 1] = (list->tasks + (int64_t)1) * 4;
+}
+
+static cudaError_t put_list(char *base, const layout *l, int pieces_part, const gsv_piece_list *list) {
+    if (!list->task || l->size[pieces_part + 1] == 0)
+        return cudaSuccess;
+    const cudaError_t error = gsv_cuda_fill(base + l->start[pieces_part + 1], list->task,
+                                            ((size_t)list->tasks + 1) * sizeof *list->task);
+    return error != cudaSuccess || pieces_bytes(list) == 0
+               ? error
+               : gsv_cuda_fill(base + l->start[pieces_part], list->piece, (size_t)pieces_bytes(list));
+}
+
+static gsv_device_pieces list_at(const char *base, const layout *l, int pieces_part, const gsv_plan *plan,
+                                 const gsv_piece_list *list) {
+    return (gsv_device_pieces){(const gsv_piece *)(base + l->start[pieces_part]),
+                               (const int32_t *)(base + l->start[pieces_part + 1]), list->tasks,
+                               (uint32_t)plan->tiles->upper_updates};
+}
+
+/* Supernodes whose panels are in tiles: none is in a branch. */
+static int64_t count_wide(const gsv_plan *plan) {
+    int64_t count = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        count += !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s));
+    return count;
+}
+
+static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int64_t n = plan->l.n;
+    const gsv_tiles *tiles = plan->tiles;
+    const gsv_branches *branches = &tiles->branches;
+    const int64_t rows = tiles->upper_rows;
+    const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    layout l = {.size = {
+                    [ROWS] = rows * 4,
+                    [GATHER_PTR] = (rows + 1) * 4,
+                    [GATHER] = (int64_t)tiles->gather_ptr[rows] * 4,
+                    [TINY] = tiles->tiny.count * (int64_t)sizeof(gsv_node),
+                    [SMALL] = tiles->small.count * (int64_t)sizeof(gsv_node),
+                    [WIDE] = count_wide(plan) * (int64_t)sizeof(gsv_node),
+                    [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
+                    [LISTS] = branches->nlists * 2,
+                    [WALKS] = branches->nwalks * 2,
+                    [OUTSIDE_ROW] = branches->noutside * 4,
+                    [UPPER_COLUMN] = branches->upper_columns * (int64_t)4,
+                    [UPPER_ROWS] = tiles->stream.nrows * 4,
+                    [PERM] = plan->l.perm ? n * 4 : 0,
+                    [INVERSE] = plan->l.perm ? n * 4 : 0,
+                }};
+    for (int k = 0; k < GSV_MANY_LISTS; k++)
+        l.size[MANY_TASKS + k] = tiles->many.list[k].tasks * (int64_t)sizeof(gsv_many_task);
+    set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
+    set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
+    if (!complex && tiles->stream.block_columns > 0) {
+        set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
+        set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
+        l.size[LIMBS] = tiles->limbs.count * (int64_t)sizeof(gsv_limb);
+        l.size[LIMB_CHUNKS] = tiles->limbs.nchunks * (int64_t)sizeof(gsv_limb_chunk);
+        l.size[LIMB_LISTS] = tiles->limbs.nlists * 2;
+    }
+    for (int k = 0; k < PARTS; k++)
+        l.start[k + 1] = (l.start[k] + l.size[k] + 255) / 256 * 256;
+    return l;
+}
+
+int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
+    return make_layout(plan, dtype).start[PARTS] + gsv_cuda_values_bytes(plan, dtype, has_d);
+}
+
+/* ------------------------------------------------------------------------------------------ interface --- */
+
+/* The inverse of perm [n], or NULL: out of memory, or there is no perm. */
+static int32_t *invert(const gsv_plan *plan) {
+    int32_t *inverse = plan->l.perm ? gsv_malloc((size_t)plan->l.n, sizeof *inverse) : NULL;
+    for (int32_t i = 0; i < plan->l.n && inverse; i++)
+        inverse[plan->l.perm[i]] = i;
+    return inverse;
+}
+
+static cudaError_t put_rows(const gsv_plan *plan, void *to) {
+    const size_t count = (size_t)plan->tiles->upper_rows;
+    int32_t *rows = gsv_malloc(count, sizeof *rows);
+    if (!rows)
+        return cudaErrorMemoryAllocation;
+    gsv_tiles_list_rows(plan, rows);
+    const cudaError_t error = gsv_cuda_fill(to, rows, count * sizeof *rows);
+    gsv_free(rows);
+    return error;
+}
+
+static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor *device,
+                                 gsv_message *message) {
+    const gsv_plan *plan = &factor->plan;
+    const layout l = make_layout(plan, factor->dtype);
+    const gsv_branches *branches = &plan->tiles->branches;
+    const int64_t panels = plan->tiles->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(factor->dtype);
+    char *base = device->memory;
+    int32_t *inverse = invert(plan);
+    device->well = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->well);
+    if (!device->well || (plan->l.perm && !inverse)) {
+        gsv_free(inverse);
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    }
+    const void *from[PARTS] = {
+        [GATHER_PTR] = plan->tiles->gather_ptr,
+        [GATHER] = plan->tiles->gather,
+        [BRANCHES] = branches->branch,
+        [LISTS] = branches->lists,
+        [WALKS] = branches->walks,
+        [LIMBS] = plan->tiles->limbs.limb,
+        [LIMB_CHUNKS] = plan->tiles->limbs.chunk,
+        [LIMB_LISTS] = plan->tiles->limbs.lists,
+        [OUTSIDE_ROW] = branches->outside_row,
+        [UPPER_COLUMN] = branches->upper_column,
+        [UPPER_ROWS] = plan->tiles->stream.rows,
+        [PERM] = plan->l.perm,
+        [INVERSE] = inverse,
+    };
+    cudaError_t error = cudaSuccess;
+    for (int k = 0; k < PARTS && error == cudaSuccess; k++)
+        if (from[k] && l.size[k] > 0)
+            error = gsv_cuda_fill(base + l.start[k], from[k], (size_t)l.size[k]);
+    const gsv_stream *streams = &plan->tiles->stream;
+    const gsv_piece_list *lists[] = {&streams->forward, &streams->backward, &streams->block_forward,
+                                     &streams->block_backward};
+    static const int parts[] = {FORWARD_PIECES, BACKWARD_PIECES, BLOCK_FORWARD_PIECES, BLOCK_BACKWARD_PIECES};
+    for (int k = 0; k < 4 && error == cudaSuccess; k++)
+        error = put_list(base, &l, parts[k], lists[k]);
+    for (int k = 0; k < GSV_MANY_LISTS && error == cudaSuccess; k++) {
+        device->many.task[k] = (const gsv_many_task *)(base + l.start[MANY_TASKS + k]);
+        if (l.size[MANY_TASKS + k] > 0)
+            error = gsv_cuda_fill(base + l.start[MANY_TASKS + k], plan->tiles->many.list[k].task,
+                                  (size_t)l.size[MANY_TASKS + k]);
+    }
+    if (error == cudaSuccess && l.size[ROWS] > 0)
+        error = put_rows(plan, base + l.start[ROWS]);
+    int l2 = 0, id = 0;
+    if (error == cudaSuccess)
+        error = cudaGetDevice(&id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, id);
+    gsv_free(inverse);
+    device->plan = (gsv_device_plan){
+        .tiny = (const gsv_node *)(base + l.start[TINY]),
+        .small = (const gsv_node *)(base + l.start[SMALL]),
+        .wide = (const gsv_node *)(base + l.start[WIDE]),
+        .rows = (const int32_t *)(base + l.start[ROWS]),
+        .gather_ptr = (const uint32_t *)(base + l.start[GATHER_PTR]),
+        .gather = (const uint32_t *)(base + l.start[GATHER]),
+        .branches = (const gsv_branch *)(base + l.start[BRANCHES]),
+        .branch_lists = (const uint16_t *)(base + l.start[LISTS]),
+        .branch_walks = (const uint16_t *)(base + l.start[WALKS]),
+        .limbs = (const gsv_limb *)(base + l.start[LIMBS]),
+        .limb_chunks = (const gsv_limb_chunk *)(base + l.start[LIMB_CHUNKS]),
+        .limb_lists = (const uint16_t *)(base + l.start[LIMB_LISTS]),
+        .outside_row = (const int32_t *)(base + l.start[OUTSIDE_ROW]),
+        .outside_update = (uint32_t)plan->tiles->upper_updates,
+        .upper_column = (const int32_t *)(base + l.start[UPPER_COLUMN]),
+        .perm = plan->l.perm ? (const int32_t *)(base + l.start[PERM]) : NULL,
+        .inverse = plan->l.perm ? (const int32_t *)(base + l.start[INVERSE]) : NULL,
+        .forward_pieces = list_at(base, &l, FORWARD_PIECES, plan, &plan->tiles->stream.forward),
+        .backward_pieces = list_at(base, &l, BACKWARD_PIECES, plan, &plan->tiles->stream.backward),
+        .block_forward = list_at(base, &l, BLOCK_FORWARD_PIECES, plan, &plan->tiles->stream.block_forward),
+        .block_backward = list_at(base, &l, BLOCK_BACKWARD_PIECES, plan, &plan->tiles->stream.block_backward),
+        .upper_rows = (const int32_t *)(base + l.start[UPPER_ROWS]),
+        .side_vector = plan->l.n * (int64_t)GSV_SIDE_COLUMNS,
+        .side_upper = gsv_side_upper(plan),
+        .one_vector = plan->l.n,
+        .one_upper = gsv_one_upper(plan),
+        .panels = device->plan.panels,
+        .floats = factor->dtype == GPUSOLVE_FLOAT,
+        .transient = panels > l2,
+        .transient_branches = panels / TRANSIENT_BRANCHES > l2,
+        .transient_for_one = panels > l2 && panels < TRANSIENT_FOR_ONE * (int64_t)l2,
+        .d = device->plan.d,
+    };
+    return gsv_cuda_check(error, "copying the plan to the device", message);
+}
+
+int gsv_cuda_shared_limit = INT_MAX, gsv_cuda_streams_allowed = 1;
+
+static cudaError_t shared_of_block(int *most) {
+    int id = 0;
+    cudaError_t error = cudaGetDevice(&id);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, id);
+    if (*most > gsv_cuda_shared_limit)
+        *most = gsv_cuda_shared_limit;
+    return error;
+}
+
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form) {
+    const gsv_branches *branches = &plan->tiles->branches;
+    int most = 0;
+    *form = (gsv_sweep_form){.block_columns = plan->tiles->stream.block_columns};
+    cudaError_t error = shared_of_block(&most);
+    if (error != cudaSuccess || !gsv_cuda_streams_allowed)
+        return error;
+    error = gsv_cuda_sweeps(dtype)->stream_blocks(branches, most, form->stream_blocks);
+    if (error == cudaSuccess && dtype == GPUSOLVE_FLOAT) {
+        int blocks[GSV_CLASSES][2];
+        error = gsv_sweep_m.stream_blocks(branches, most, blocks);
+        memcpy(form->stream_blocks[GSV_EIGHT], blocks[GSV_EIGHT], 2 * sizeof blocks[0]);
+    }
+    if (error == cudaSuccess && !gsv_cuda_streams_one(form)) /* all, or none */
+        memset(form->stream_blocks, 0, sizeof form->stream_blocks);
+    return error;
+}
+
+/* Lets the tasks have their shared memory, which every factor wants. */
+static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_device_many *many,
+                                     gsv_message *message) {
+    int most = 0;
+    const gpusolve_status status = gsv_cuda_check(shared_of_block(&most), "asking the device", message);
+    if (status != GPUSOLVE_OK)
+        return status;
+    many->shared = most;
+    if (gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches, many) == cudaSuccess)
+        return GPUSOLVE_OK;
+    cudaGetLastError();
+    return gsv_fail(
+        message, GPUSOLVE_NOT_SUPPORTED,
+        "factor: the device has %d bytes of shared memory for a block of threads, and this factor needs more",
+        most);
+}
+
+gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
+                                 const gpusolve_factor_data *data) {
+    const int previous = gsv_cuda_enter(handle->device);
+    const double start = gsv_milliseconds();
+    gsv_message *message = &handle->message;
+    gpusolve_status status = data ? GPUSOLVE_OK : gsv_cuda_make_values(factor, message);
+    gsv_cuda_factor *device = factor->prepared;
+    const int64_t bytes = make_layout(&factor->plan, factor->dtype).start[PARTS];
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_malloc(&device->memory, bytes, message);
+    if (status == GPUSOLVE_OK) {
+        device->bytes = bytes;
+        status = copy_plan(factor, device, message);
+    }
+    if (status == GPUSOLVE_OK) {
+        const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->dtype, &device->form);
+        status = gsv_cuda_check(error, "asking what the device can run", message);
+    }
+    if (status == GPUSOLVE_OK)
+        status = reserve_tasks(factor, &device->many, message);
+    const double placed = gsv_milliseconds();
+    uint8_t *well = status == GPUSOLVE_OK && data ? gsv_cuda_new_well(factor, message) : NULL;
+    if (status == GPUSOLVE_OK && data && factor->plan.l.n > 0)
+        status = well ? gsv_cuda_place_triangles(factor, device, well, message) : GPUSOLVE_OUT_OF_MEMORY;
+    gsv_free(well);
+    if (status == GPUSOLVE_OK) {
+        device->plan_ms = placed - start;
+        device->form_ms = gsv_milliseconds() - placed;
+    } else {
+        gsv_cuda_drop(factor);
+    }
+    gsv_cuda_leave(previous);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* What an upload works with: cuda/pipeline.h. */
+#include "pipeline.h"
+
+#include "../../memory.h"
+
+static void free_room(gsv_pipeline *p) {
+    gsv_cuda_free(p->room);
+    p->room = NULL;
+    p->room_bytes = 0;
+}
+
+void gsv_pipeline_close(gsv_pipeline *p) {
+    cudaStreamSynchronize(p->transfer);
+    cudaStreamSynchronize(p->narrow);
+    for (int k = 0; k < GSV_MOST_LANES; k++)
+        cudaStreamSynchronize(p->lanes[k].stream);
+    if (p->room_bytes > GSV_KEPT_ROOM)
+        free_room(p);
+}
+
+static void pipeline_destroy(gsv_pipeline *p) {
+    free_room(p); /* no call is under way */
+    for (int k = 0; k < GSV_HOST_LISTS; k++)
+        gsv_cuda_unpin(p->lists[k]);
+    for (int k = 0; k < GSV_MOST_SLOTS; k++) {
+        gsv_cuda_event_free(p->slots[k].arrived);
+        gsv_cuda_event_free(p->slots[k].done);
+        gsv_cuda_event_free(p->slots[k].narrow);
+    }
+    for (int k = 0; k < GSV_BUFFERS; k++)
+        gsv_cuda_event_free(p->copied[k]);
+    gsv_cuda_unpin(p->pinned);
+    gsv_cuda_stream_free(p->transfer);
+    gsv_cuda_stream_free(p->narrow);
+    for (int k = 0; k < GSV_MOST_LANES; k++)
+        gsv_cuda_stream_free(p->lanes[k].stream);
+    gsv_free(p);
+}
+
+void gsv_cuda_handle_destroy(gpusolve_handle *handle) {
+    if (!handle->scratch)
+        return;
+    const int previous = gsv_cuda_enter(handle->device);
+    pipeline_destroy(handle->scratch);
+    handle->scratch = NULL;
+    gsv_cuda_leave(previous);
+}
+
+static gpusolve_status allocate_pinned(char **memory, int64_t bytes, gsv_message *message) {
+    void *found;
+    const gpusolve_status status = gsv_cuda_pin(&found, (size_t)bytes, cudaHostAllocDefault, message);
+    *memory = found;
+    return status;
+}
+
+static gpusolve_status fill_pipeline(gsv_pipeline *p, gsv_message *message) {
+    gpusolve_status status = gsv_cuda_stream(&p->transfer, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_stream(&p->narrow, message);
+    for (int k = 0; k < GSV_MOST_LANES && status == GPUSOLVE_OK; k++)
+        status = gsv_cuda_stream(&p->lanes[k].stream, message);
+    if (status == GPUSOLVE_OK)
+        status = allocate_pinned(&p->pinned, (int64_t)GSV_BUFFERS * GSV_CHUNK_BYTES, message);
+    for (int k = 0; k < GSV_BUFFERS && status == GPUSOLVE_OK; k++)
+        status = gsv_cuda_event(&p->copied[k], message);
+    for (int k = 0; k < GSV_HOST_LISTS && status == GPUSOLVE_OK; k++)
+        status = allocate_pinned(&p->lists[k], GSV_LIST_BYTES, message);
+    for (int k = 0; k < GSV_MOST_SLOTS && status == GPUSOLVE_OK; k++) {
+        gsv_batch_slot *slot = &p->slots[k];
+        status = gsv_cuda_event(&slot->arrived, message);
+        if (status == GPUSOLVE_OK)
+            status = gsv_cuda_event(&slot->done, message);
+        if (status == GPUSOLVE_OK)
+            status = gsv_cuda_event(&slot->narrow, message);
+    }
+    return status;
+}
+
+gpusolve_status gsv_pipeline_of(gpusolve_handle *handle, gsv_pipeline **found) {
+    gsv_message *message = &handle->message;
+    if (!handle->scratch) {
+        gsv_pipeline *p = gsv_calloc(1, sizeof *p);
+        if (!p)
+            return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+        const gpusolve_status status = fill_pipeline(p, message);
+        if (status != GPUSOLVE_OK) {
+            pipeline_destroy(p);
+            return status;
+        }
+        handle->scratch = p;
+    }
+    *found = handle->scratch;
+    return GPUSOLVE_OK;
+}
+
+static int64_t round_up(int64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper, int32_t n) {
+    gsv_room l = {.raw = round_up(most->raw * number),
+                  .inverse = round_up(most->inverse * number),
+                  .sums = round_up(most->sums * (int64_t)sizeof(double))};
+    const int64_t fit = GSV_MOST_SLOTS * (int64_t)GSV_BATCH_BYTES / (l.raw > 0 ? l.raw : 1);
+    l.slots = fit < 2 ? 2 : fit < GSV_MOST_SLOTS ? (int)fit : GSV_MOST_SLOTS;
+    l.slots = most->batches < l.slots ? most->batches : l.slots;
+    l.lanes = l.inverse > 2 * GSV_BATCH_BYTES ? 1 : l.slots < GSV_MOST_LANES ? l.slots : GSV_MOST_LANES;
+    l.lists = l.slots * l.raw;
+    l.lane = l.lists + l.slots * round_up(GSV_LIST_BYTES);
+    l.k = l.lane + l.lanes * (l.inverse + l.sums);
+    l.cut = l.k + nsuper * (int64_t)sizeof(float);
+    l.bytes = l.cut + n;
+    return l;
+}
+
+int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+    const gsv_upload_sizes most = gsv_upload_most(plan, number);
+    return gsv_upload_room(&most, number, plan->l.nsuper, plan->l.n).bytes;
+}
+
+gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
+                                  gsv_message *message) {
+    if (p->room_bytes < l->bytes) {
+        free_room(p);
+        const gpusolve_status status = gsv_cuda_malloc(&p->room, l->bytes, message);
+        if (status != GPUSOLVE_OK)
+            return status;
+        p->room_bytes = l->bytes;
+    }
+    char *base = p->room;
+    for (int k = 0; k < l->slots; k++) {
+        p->slots[k].raw = base + k * l->raw;
+        p->slots[k].lists = base + l->lists + k * round_up(GSV_LIST_BYTES);
+    }
+    for (int k = 0; k < l->lanes; k++) {
+        p->lanes[k].inverse = base + l->lane + k * l->inverse;
+        p->lanes[k].sums = (double *)(base + l->lane + l->lanes * l->inverse + k * l->sums);
+    }
+    p->k = (float *)(base + l->k);
+    p->cut = (uint8_t *)(base + l->cut);
+    return wide ? gsv_cuda_check(gsv_invert_reserve(dtype), "asking what the device can run", message)
+                : GPUSOLVE_OK;
+}

@@ -1,0 +1,83 @@
+/*
+ * What an upload works with (cuda/upload.c): pinned buffers and streams, which are slow to make and the same for
+ * every factor and so stay with the handle, and device memory, which stays with it too where that is little.
+ */
+#ifndef GSV_CUDA_PIPELINE_H
+#define GSV_CUDA_PIPELINE_H
+
+#include "../../trsm/cuda/panels/inverse.h"
+#include "support.h"
+
+enum {
+    GSV_BUFFERS = 16,         /* pinned, of a chunk each; all of them fit into a server's last cache */
+    GSV_KEPT_ROOM = 64 << 20, /* bytes of device memory that a handle keeps at most: to allocate and free them
+                               * takes as long as a small factor's transfer */
+    GSV_MOST_SLOTS = 8,       /* batches on the device; fewer, but two, where some are large */
+    GSV_MOST_LANES = 2, /* batches whose triangles are inverted beside each other, unless they are large */
+    GSV_HOST_LISTS = 2  /* batches whose lists the host has */
+};
+
+/* Bytes of the lists of a batch, one behind the other: narrow panels, wide panels, and the wide ones' starts
+ * (trsm/cuda/panels/inverse.h). */
+enum {
+    GSV_LIST_BYTES = GSV_BATCH_NARROW * (int)sizeof(gsv_narrow_panel) +
+                     GSV_BATCH_WIDE * (int)sizeof(gsv_wide_panel) +
+                     4 * GSV_INVERT_STAGES * (GSV_BATCH_WIDE + 1)
+};
+
+typedef struct gsv_batch_slot {
+    char *lists;               /* [device] GSV_LIST_BYTES, of one call, as is */
+    void *raw;                 /* [device] the batch as imported */
+    cudaEvent_t arrived, done; /* the batch is there; the device is through with the slot */
+    cudaEvent_t narrow;        /* and with its narrow panels */
+} gsv_batch_slot;
+
+/* What the lists of a batch hold. One more than there are slots: the next batch's lists are made while those in
+ * the slots have not been inverted. */
+typedef struct gsv_batch_counts {
+    gsv_wide_batch wide;
+    int32_t narrow; /* panels */
+    int64_t bytes;
+} gsv_batch_counts;
+
+typedef struct gsv_lane {
+    cudaStream_t stream;
+    /* of one call: [device] for one batch at a time */
+    void *inverse;
+    double *sums;
+} gsv_lane;
+
+/* handle->scratch */
+typedef struct gsv_pipeline {
+    cudaStream_t transfer, narrow; /* narrow: panels, which need nothing of a lane */
+    gsv_lane lanes[GSV_MOST_LANES];
+    char *pinned; /* [host] GSV_BUFFERS of GSV_CHUNK_BYTES */
+    cudaEvent_t copied[GSV_BUFFERS];
+    char *lists[GSV_HOST_LISTS]; /* [host] pinned, GSV_LIST_BYTES each */
+    gsv_batch_slot slots[GSV_MOST_SLOTS];
+    gsv_batch_counts counts[GSV_MOST_SLOTS + 1];
+    void *room; /* [device] one allocation, which the slots' and lanes' memory is in; NULL: none */
+    int64_t room_bytes;
+    /* [device] of one call, in that room too: gsv_wide_panel.k [nsuper], and .cut [n] */
+    float *k;
+    uint8_t *cut;
+} gsv_pipeline;
+
+/* Where things are in a pipeline's room, in bytes. */
+typedef struct gsv_room {
+    int slots, lanes;
+    int64_t raw, inverse, sums; /* of one slot, of one lane; the first slot's begins at 0 */
+    int64_t lists, lane, k, cut,
+        bytes; /* where all slots' lists begin, the lanes' memory, what is said of triangles, and its end */
+} gsv_room;
+
+gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t nsuper, int32_t n);
+/* The handle's pipeline, made if it is not there. */
+gpusolve_status gsv_pipeline_of(gpusolve_handle *handle, gsv_pipeline **found);
+/* Room for one factor, with wide panels or without. To be closed whatever the status. */
+gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
+                                  gsv_message *message);
+/* The device is through with the room, which is freed if it is large. */
+void gsv_pipeline_close(gsv_pipeline *p);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * How long the L2 cache keeps a panel, or a number of a vector. A solve reads panels once in each sweep, from the
+ * first to the last and back; where all of them are more than L2 has room for, what is read is gone before it is wanted
+ * again, and has taken the place of vectors, which are wanted soon. So transient panels are the first to give way; which are,
+ * cuda/factor.c knows. But where several blocks want the same panel, each for other right-hand sides, not all of
+ * them at the same time, they are like everything. Of many right-hand sides, what is not wanted again gives way first,
+ * too, or is discarded: then it need not be written to memory (LESSONS_MANY.md).
+ */
+#ifndef GSV_CUDA_L2_CUH
+#define GSV_CUDA_L2_CUH
+
+#include "../../../dense_kernels/scalar.cuh"
+
+#include <stdint.h>
+
+namespace gsv {
+
+typedef uint64_t l2_policy; /* of a copy */
+
+/* The first to give way; */
+__device__ __forceinline__ l2_policy l2_first() {
+    l2_policy policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+/* or, if it is not transient, like everything. */
+__device__ __forceinline__ l2_policy l2_policy_of(bool transient) {
+    l2_policy normal;
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(normal));
+    return transient ? l2_first() : normal;
+}
+
+/* Let L2 have it: one place, or a run of bytes, a multiple of 16 on a multiple of 16. */
+__device__ __forceinline__ void prefetch(const void *at) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
+__device__ __forceinline__ void prefetch_run(const void *from, int bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+#endif
+}
+
+/* load_run of numbers that nobody reads again: in double precision they are the first to give way. Not by an intrinsic,
+ * which reads pairs of doubles as integers: the compiler spills more. */
+template <typename T, int N> __device__ __forceinline__ void load_run_once(const T *from, T (&to)[N]) {
+    if constexpr (sizeof(typename traits<T>::real) == sizeof(double) && N * sizeof(T) % 16 == 0) {
+#pragma unroll
+        for (int k = 0; k < int(N * sizeof(T) / 16); k++) {
+            double *two = reinterpret_cast<double *>(to) + 2 * k;
+            asm volatile("ld.global.cs.v2.f64 {%0, %1}, [%2];"
+                         : "=d"(two[0]), "=d"(two[1])
+                         : "l"(reinterpret_cast<const double *>(from) + 2 * k)
+                         : "memory");
+        }
+    } else
+        load_run(from, to);
+}
+
+enum { L2_LINE = 128 }; /* bytes */
+
+/* What a line holds is wanted no more: L2 need not write it to memory. It is as if somebody wrote whatever there. */
+__device__ __forceinline__ void discard_line(const void *line) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("discard.global.L2 [%0], %1;" ::"l"(line), "n"(int(L2_LINE)) : "memory");
+#endif
+}
+
+} // namespace gsv
+#endif

@@ -1,0 +1,3 @@
+#include "launch.cuh"
+
+GSV_DEFINE_SWEEP(gsv_sweep_d, double);

@@ -1,0 +1,98 @@
+#include "support.h"
+
+#include "../../memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense) {
+    return (gsv_device_dense){dense->values, gsv_row_stride(dense), gsv_column_stride(dense),
+                              (int32_t)dense->cols};
+}
+
+gpusolve_status gsv_cuda_check_memory(gpusolve_handle *handle, const char *name, const void *values,
+                                      size_t number, int *on_device) {
+    int where = GSV_PAGEABLE;
+    const int previous = gsv_cuda_enter(handle->device);
+    const gpusolve_status status =
+        gsv_cuda_check_pointer(handle->device, name, values, &where, &handle->message);
+    gsv_cuda_leave(previous);
+    *on_device = status == GPUSOLVE_OK && (where == GSV_MANAGED || where == GSV_ON_DEVICE);
+    if (*on_device && (uintptr_t)values % number) /* kernels read whole numbers */
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                        "%s: is in device memory and not aligned to %zu bytes", name, number);
+    return status;
+}
+
+gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values) {
+    gpusolve_dense packed = *dense;
+    packed.values = values;
+    packed.ld = dense->order == GPUSOLVE_ROW_MAJOR ? dense->cols : dense->rows;
+    return gsv_cuda_dense(&packed);
+}
+
+cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum cudaMemcpyKind kind,
+                                cudaStream_t stream) {
+    const size_t number = gsv_dtype_bytes(host->dtype);
+    const int row_major = host->order == GPUSOLVE_ROW_MAJOR;
+    const size_t width = (size_t)(row_major ? host->cols : host->rows) * number;
+    const size_t height = (size_t)(row_major ? host->rows : host->cols);
+    const size_t pitch = height > 1 ? (size_t)host->ld * number : width;
+    return kind == cudaMemcpyHostToDevice
+               ? cudaMemcpy2DAsync(device, width, host->values, pitch, width, height, kind, stream)
+               : cudaMemcpy2DAsync(host->values, pitch, device, width, width, height, kind, stream);
+}
+
+const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return &gsv_sweep_s;
+    case GPUSOLVE_DOUBLE:
+        return &gsv_sweep_d;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return &gsv_sweep_c;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        break;
+    }
+    return &gsv_sweep_z;
+}
+
+const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return &gsv_many_m;
+    case GPUSOLVE_DOUBLE:
+        return &gsv_many_d;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return &gsv_many_c;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        break;
+    }
+    return &gsv_many_z;
+}
+
+gpusolve_status gsv_cuda_probe(int *device, char *name, size_t name_bytes, gsv_message *message) {
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        cudaGetLastError();
+        return gsv_fail(message, GPUSOLVE_NO_DEVICE, "no CUDA device: %s",
+                        error == cudaSuccess ? "none found" : cudaGetErrorString(error));
+    }
+    if (*device >= count || *device < -1)
+        return gsv_fail(message, GPUSOLVE_NO_DEVICE, "options->device = %d, devices are 0 .. %d", *device,
+                        count - 1);
+    if (*device == -1 && (error = cudaGetDevice(device)) != cudaSuccess)
+        return gsv_cuda_check(error, "cudaGetDevice", message);
+    struct cudaDeviceProp properties;
+    if ((error = cudaGetDeviceProperties(&properties, *device)) != cudaSuccess)
+        return gsv_cuda_check(error, "cudaGetDeviceProperties", message);
+    snprintf(name, name_bytes, "%s", properties.name);
+    return GPUSOLVE_OK;
+}
+
+void gsv_cuda_synchronize(int device, void *stream) {
+    const int previous = gsv_cuda_enter(device);
+    cudaStreamSynchronize((cudaStream_t)stream);
+    gsv_cuda_leave(previous);
+}

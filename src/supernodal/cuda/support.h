@@ -1,0 +1,184 @@
+/* What the files of the CUDA executor share. */
+#ifndef GSV_CUDA_SUPPORT_H
+#define GSV_CUDA_SUPPORT_H
+
+#include <cuda_runtime_api.h>
+
+#include "../../device.h"
+#include "tasks/tasks.h"
+#include "device_plan.h"
+#include "../api/executor.h"
+#include "upload_plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* factor->prepared: two allocations on the device, divided. */
+typedef struct gsv_cuda_factor {
+    struct gsv_cuda_factor *next; /* of factor->retired */
+    int captured;                 /* some graph has a solve with it; several solves may set it at once */
+    int64_t bytes;                /* of memory */
+    void *values;                 /* [device] D and the panels */
+    int64_t values_bytes;
+    gsv_device_plan plan;
+    void *memory;
+    gsv_sweep_form form;
+    gsv_device_many many;
+    uint8_t *well; /* [nsuper] of a wide panel: k <= GSV_WELL_LIMIT */
+    float *k;      /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
+    int placed;    /* the nodes on the device say so */
+    gsv_upload_plan *upload;            /* made by the first upload */
+    double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
+                                         * panels' transfer and inversion, reading what came of it */
+} gsv_cuda_factor;
+
+/* How many right-hand sides stand side by side: 1 or GSV_SIDE_COLUMNS; GSV_MANY_SLIM, GSV_MANY_LEAST, or up to
+ * GSV_MANY_GROUPS times GSV_MANY_COLUMNS, where more than GSV_MANY_BROAD, and what they leave, have lists of their
+ * own; or 2 to GSV_SIDE groups (stream.h). */
+enum {
+    GSV_STREAM_WIDTHS = GSV_EIGHT + 1,
+    GSV_MANY_WIDTHS = 2 + GSV_MANY_BROAD / GSV_MANY_COLUMNS + GSV_MANY_GROUPS,
+    GSV_WIDTHS = GSV_STREAM_WIDTHS + GSV_MANY_WIDTHS + GSV_SIDE - 1
+};
+
+/* workspace->state: one allocation on the device, and the sweeps as graphs, one for each width. */
+typedef struct gsv_cuda_workspace {
+    gsv_device_vectors vectors[GSV_CLASSES];
+    void *memory;
+    int *report;                          /* [host, mapped] gsv_stream_state.report */
+    int64_t changes;                      /* gsv_sweep_form.changes when the graphs were recorded */
+    int same_bits;                        /* gpusolve_options.same_bits of the handle that made it */
+    int64_t plans;                        /* gpusolve_factor.plans when it was laid out */
+    int captured;                         /* some graph has a solve with it */
+    struct gsv_cuda_workspace *retired;   /* of earlier plans, kept for such graphs; or NULL */
+    int side;                             /* groups of right-hand sides that it has room for */
+    int ones;                             /* right-hand sides that it has room for as groups of one */
+    int tasks;                            /* and side by side as tasks */
+    gsv_many_vectors many, slim;          /* slim: for GSV_MANY_SLIM; they leave z alone */
+    cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
+} gsv_cuda_workspace;
+
+/* gsv_executor's check_memory. */
+gpusolve_status gsv_cuda_check_memory(gpusolve_handle *handle, const char *name, const void *values,
+                                      size_t number, int *on_device);
+
+/* A user's block with its strides, and the same block without padding, at `values`. */
+gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense);
+gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values);
+
+/* Copy a block between host memory, in the user's layout, and the device, without padding. */
+cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum cudaMemcpyKind kind,
+                                cudaStream_t stream);
+
+/* The launchers of a precision. */
+const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
+const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
+
+/* cuda/nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the form. */
+gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,
+                                     gsv_message *message);
+/* The same from device->k; well: room for it, of gsv_cuda_new_well(), NULL if out of memory. */
+gpusolve_status gsv_cuda_place_triangles(gpusolve_factor *factor, gsv_cuda_factor *device, uint8_t *well,
+                                         gsv_message *message);
+uint8_t *gsv_cuda_new_well(const gpusolve_factor *factor, gsv_message *message);
+
+/* cuda/values.c. factor->prepared with memory for the values, in the place of what was there. */
+gpusolve_status gsv_cuda_make_values(gpusolve_factor *factor, gsv_message *message);
+int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
+/* cuda/factor.c. Which ways through the tree the current device has for a plan. */
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form);
+/* Variables for the sake of tests. A block may have no more bytes of shared memory than that; 0: the device has no streams,
+ * as devices before compute capability 9.0. */
+extern int gsv_cuda_shared_limit, gsv_cuda_streams_allowed;
+
+/* cuda/values.c, and cuda/factor.c: the values, and the rest. With data NULL gsv_cuda_prepare makes room for the values, too, and the caller
+ * copies them and calls gsv_cuda_place_nodes. */
+int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
+gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
+                                     const gpusolve_factor_data *data, gsv_cuts *cuts);
+gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
+                                 const gpusolve_factor_data *data);
+gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
+                                 const gpusolve_factor_data *data, gsv_cuts *cuts);
+void gsv_cuda_release(gpusolve_factor *factor);
+void gsv_cuda_drop(gpusolve_factor *factor);
+gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message);
+
+/* cuda/upload.c: fill all panels. k [nsuper] [host] says how well-conditioned the triangles are, and which are inverted, as
+ * in gsv_wide_panel; if some are not, cuts->at says where their supernodes must be cut: then the panels on the device are
+ * no factor. finer: NULL, or [nsuper] of each supernode: gsv_wide_panel.finer, and supernodes are cut that would not be
+ * trusted so, too. Numbers that are no good are refused. Unless touched is NULL, no number on the device changes
+ * before all are known to be good, and then *touched is set; else what there is on the device is no factor if this
+ * fails. */
+gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                gsv_cuda_factor *device, const gpusolve_factor_data *data, const float *finer,
+                                float *k, gsv_cuts *cuts, int *touched);
+/* Device memory that an upload uses, in bytes. It is given back. */
+int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
+void gsv_cuda_handle_destroy(gpusolve_handle *handle);
+
+/* cuda/workspace.c: which way through the tree right-hand sides take. Where the streams have none, `form` says so. */
+/* More right-hand sides than so many are tasks (cuda/tasks/tasks.h). */
+int gsv_cuda_before_many(gpusolve_dtype dtype, const gsv_sweep_form *form);
+/* Up to so many are one group of a stream: GSV_SIDE_COLUMNS, 1 or 0. */
+int gsv_cuda_streamed(const gsv_sweep_form *form);
+/* Of GSV_MANY_SLIM right-hand sides, is the backward sweep the stream's? */
+int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
+/* So many groups of right-hand sides at most are solved side by side (stream.h); 1: none are. */
+int gsv_cuda_side(const gsv_sweep_form *form);
+/* So many of them have so many right-hand sides, where there may be `side`; 1: they are not solved so. */
+int gsv_cuda_side_groups(int side, int64_t columns);
+/* Is the upper tree a stream for one right-hand side? */
+int gsv_cuda_streams_one(const gsv_sweep_form *form);
+/* So many right-hand sides at most are solved side by side by the kernels of one (stream.h). */
+int gsv_cuda_most_ones(const gsv_plan *plan, gpusolve_dtype dtype);
+extern int gsv_cuda_ones_limit; /* GSV_ONES: a variable for the sake of tests */
+/* Of a solve of so many columns: so many, or 1: they are not solved so. */
+int gsv_cuda_ones(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_sweep_form *form, int64_t columns);
+/* As tasks, so many right-hand sides stand side by side, of a solve of so many; at most those of one width of bits, if
+ * same_bits. */
+int gsv_cuda_many_columns(int64_t nrhs, int same_bits);
+/* The form for workspaces of a handle with same_bits, or of another. */
+gsv_sweep_form gsv_cuda_form_for(const gsv_sweep_form *form, int same_bits);
+
+/* cuda/executor.c */
+gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                               gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                               const gpusolve_dense *x);
+
+/* cuda/cost.c */
+void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
+/* What a solve takes, but of complex numbers in single precision, from cost's nrhs, hops and bytes_per_s; upper_numbers: of
+ * the supernodes that are in no branch. */
+double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype);
+/* What each group of right-hand sides beside the first one adds to that: microseconds. */
+double gsv_cuda_side_us(const gsv_plan *plan);
+/* The same of right-hand sides each of which is a group. */
+double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype);
+void gsv_cuda_summary(const gpusolve_factor *factor, struct gsv_text *text);
+
+/* cuda/selection.cu */
+extern const gsv_selection_functions gsv_cuda_selection;
+
+/* cuda/refine.cu */
+gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
+                                       const int64_t *row_ptr, const int32_t *columns, const void *values);
+void gsv_cuda_matrix_destroy(gpusolve_matrix *matrix);
+gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace);
+void gsv_cuda_refine_release(gpusolve_workspace *workspace);
+gpusolve_status gsv_cuda_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                     gsv_refine_vector which, const gpusolve_dense *from);
+gpusolve_status gsv_cuda_refine_store(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                      const gpusolve_dense *to);
+gpusolve_status gsv_cuda_refine_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gpusolve_workspace *workspace, int64_t cols, int first);
+gpusolve_status gsv_cuda_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
+                                         gpusolve_workspace *workspace, int64_t cols, double *norms);
+gpusolve_status gsv_cuda_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
+                                       const unsigned char *mask, gsv_refine_update update);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,79 @@
+/*
+ * The sweeps for many right-hand sides (cuda/tasks/tasks.cuh): what a task has read and nobody reads again, forward the rows of
+ * its children's update vectors, each of which one task alone reads, and the ranges' sums of a tile that is cut.
+ *
+ * Most of it was written a short time ago and is in the L2 cache, which is yet to write it to memory. Discarded it need
+ * not, and has room for other lines. A discard is a write of no particular value, so it comes when all threads of the
+ * block have read, and to places that nobody writes until the sweep is over. Nobody waits for it, for the task's results
+ * have been signalled. But an SM takes some cycles a line: with tiles of 64 right-hand sides it costs more than it saves.
+ */
+#ifndef GSV_CUDA_MANY_DISCARD_CUH
+#define GSV_CUDA_MANY_DISCARD_CUH
+
+#include "../shared/l2.cuh"
+#include "narrow.cuh"
+#include "task.cuh"
+
+namespace gsv {
+
+/* Right-hand sides of a block, C of them, in lines of a row of a vector. */
+template <typename T, int C> struct many_lines {
+    static_assert(C * sizeof(T) % L2_LINE == 0, "whole lines");
+    static const int EACH = L2_LINE / int(sizeof(T)), /* numbers of a line */
+        COUNT = C / EACH;
+};
+
+/* What the rows of a task were owed, WIDTH right-hand sides from c on. */
+template <typename T, int WIDTH, int THREADS>
+__device__ __forceinline__ void
+many_discard_owed_block(const gsv_device_plan &plan, const gsv_many_task &task,
+                        const many_lists<false> &lists, int columns, int c, const T *u) {
+    typedef many_lines<T, WIDTH> lines;
+    const T *from = u + c + threadIdx.x % lines::COUNT * lines::EACH;
+    const uint32_t *list = lists.list_of(plan, task);
+    const uint32_t count = task.listed > 0 ? lists.begin_of(task, task.listed_rows) : 0;
+    for (uint32_t k = threadIdx.x / lines::COUNT; k < count; k += THREADS / lines::COUNT)
+        discard_line(many_row(from, list[k], columns));
+}
+
+/* The sums of a tile's ranges. */
+template <typename Kind, int C, bool BACKWARD>
+__device__ __forceinline__ void many_discard_sums_block(const gsv_many_task &task, const many_tile &tile,
+                                                        const vector_number<Kind> *partial) {
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, BACKWARD> shape;
+    typedef many_lines<T, C> lines;
+    const T *from = partial + tile.c0 + threadIdx.x % lines::COUNT * lines::EACH;
+    for (int k = threadIdx.x / lines::COUNT; k < task.slots * shape::ROWS; k += shape::THREADS / lines::COUNT)
+        if (k % shape::ROWS < tile.height)
+            discard_line(from + (int64_t(task.slot) * shape::ROWS + k) * tile.columns);
+}
+
+/* What a task has read, when all of the block have read it. done: a tile's sums are complete, and the block's. */
+template <typename Kind, int C, bool BACKWARD>
+__device__ __forceinline__ void many_discard_block(const gsv_device_plan &plan, const many_work &work,
+                                                   const many_tile &tile, const many_lists<BACKWARD> &lists,
+                                                   bool done, const gsv_many_vectors &v) {
+    typedef vector_number<Kind> T;
+    typedef many_shape<Kind, C, BACKWARD> shape;
+    const gsv_many_task &task = work.task;
+    const T *u = static_cast<const T *>(v.u);
+    if (work.lost)
+        return; /* somebody may be writing it */
+    if (task.kind == GSV_MANY_PRODUCT && done && task.slots > 0)
+        many_discard_sums_block<Kind, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
+    if constexpr (!BACKWARD) {
+        typedef many_narrow_room<Kind, C, false> room;
+        if (task.kind != GSV_MANY_NARROW) {
+            many_discard_owed_block<T, C, shape::THREADS>(plan, task, lists, tile.columns, tile.c0, u);
+            return;
+        }
+        for (int part = many_narrow_part<Kind, C, false>(task.begin);
+             part < many_narrow_part<Kind, C, false>(task.end); part++)
+            many_discard_owed_block<T, room::WIDTH, shape::THREADS>(plan, task, lists, tile.columns,
+                                                                    tile.c0 + part * room::WIDTH, u);
+    }
+}
+
+} // namespace gsv
+#endif

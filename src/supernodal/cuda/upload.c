@@ -1,0 +1,441 @@
+/*
+ * A factor's values on their way to the device: read from the caller's arrays, checked, and inverted on arrival
+ * (trsm/cuda/panels/inverse.h).
+ *
+ * All numbers go in batches of whole panels, and those in chunks (cuda/upload_plan.h). Host threads take pieces of
+ * chunks in turn and copy each into a pinned buffer; a chunk is on its way while others are being filled. Of a batch,
+ * the room on the device is one of a few slots: some are filled while the panels of another are inverted.
+ *
+ * Inversion. The triangles of wide panels in one of two lanes by turns, for a batch's launches are many and small;
+ * then the panels. Narrow panels beside all that, in a stream of their own: each takes its time, however few.
+ *
+ * Check. A thread checks what it has copied, while it is in its cache. In a refresh no panel changes before all
+ * numbers are known to be good, and batches are left in their slots until then; the triangles of the first are
+ * inverted meanwhile, into the lanes' memory. So that this is soon, and the bus is slower than the threads, one that
+ * waits for a buffer checks pieces from the end meanwhile, and all do once there is no slot left. Of a simplicial
+ * factor the numbers are checked before the first is copied.
+ *
+ * Order. Chunks are handed to the device in ascending order, each by the thread that has filled its last piece, once
+ * all before it have been: `passed` counts them. A thread waits for chunks of lower number, for checks, which wait
+ * for nobody, and for lists that the holder of a lower chunk makes; so the lowest chunk that has not been
+ * handed over gets through, with any number of threads. What ends in which place, and is computed from what,
+ * follows from the plan: the bits do not depend on timing.
+ *
+ * Traffic: the numbers are read once or twice, cross the bus once, and are written once by the inversion.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "../../memory.h"
+#include "../../pool.h"
+#include "pipeline.h"
+
+/* --------------------------------------------------------------------------------------------- upload --- */
+
+typedef struct upload {
+    gpusolve_handle *handle;
+    gsv_pipeline *p;
+    const gpusolve_factor *factor;
+    const gsv_cuda_factor *device;
+    const gpusolve_factor_data *data;
+    const gsv_upload_plan *way;
+    int slots, lanes, pieces; /* pieces: of a chunk */
+    const float *finer;       /* [nsuper] of slices, and an eager search for cuts; or NULL */
+    int64_t number, chunks;
+    _Atomic int64_t taken, passed; /* pieces, chunks */
+    _Atomic int64_t listed;        /* batches */
+    _Atomic int failed;
+    _Atomic unsigned char *filled; /* [chunks] pieces */
+    /* of the thread whose turn it is: */
+    gsv_message *message;
+    gpusolve_status status;
+    /* batches that are on their way with their lists, whose triangles are being inverted, and whose panels are: */
+    int64_t arrived, begun, inverted;
+    int *touched;
+    /* checks: */
+    int gated;                        /* no panel may change before all are done */
+    _Atomic int at_gate;              /* the chunk whose turn it is waits for that */
+    _Atomic unsigned char *claimed;   /* [pieces] some thread checks this one, or has */
+    _Atomic int64_t unchecked, claim; /* pieces; the one below it is the next to be claimed from the end */
+    _Atomic int fault;
+} upload;
+
+enum {
+    PIECES = 8,       /* of a chunk, each filled by one thread; */
+    SMALL = 16,       /* where the first chunk is waited for */
+    NUMBERS = 1 << 15 /* to be copied that are worth waking a thread */
+};
+
+/* Whether no buffer is filled twice. What is waited for is the bus, then: it does not wait for launches, a dozen
+ * for a batch, until all is on its way; and it takes a quarter more a second of what it need not look for in caches.
+ * A large factor's threads have enough to do with copying and checking. */
+static int is_small(const upload *u) {
+    return u->chunks <= GSV_BUFFERS;
+}
+
+/* The batch that a chunk belongs to. */
+static const gsv_panel_batch *batch_of(const upload *u, int64_t chunk) {
+    int32_t low = 0;
+    for (int32_t above = u->way->count; above - low > 1;) {
+        const int32_t middle = low + (above - low) / 2;
+        if (u->way->batches[middle].chunk <= chunk)
+            low = middle;
+        else
+            above = middle;
+    }
+    return &u->way->batches[low];
+}
+
+typedef struct range {
+    int64_t begin, end; /* numbers */
+} range;
+
+/* A batch's numbers from a piece on, which may be behind them: one piece, or a chunk. */
+static range numbers_of(const upload *u, const gsv_panel_batch *batch, int64_t piece, int pieces) {
+    const int64_t numbers = GSV_CHUNK_BYTES / u->pieces / u->number;
+    const int64_t begin = batch->begin + (piece - u->pieces * batch->chunk) * numbers;
+    return (range){begin, begin + pieces * numbers < batch->end ? begin + pieces * numbers : batch->end};
+}
+
+/* Check a piece unless somebody else does. */
+static int check_piece(upload *u, int64_t piece) {
+    if (atomic_exchange(&u->claimed[piece], 1))
+        return 0;
+    const gsv_panel_batch *batch = batch_of(u, piece / u->pieces);
+    const range r = numbers_of(u, batch, piece, 1);
+    if (r.begin < r.end && !u->failed &&
+        !gsv_upload_check(u->way, &u->factor->plan, u->data, batch, r.begin, r.end)) {
+        u->fault = 1;
+        u->failed = 1;
+    }
+    atomic_fetch_sub(&u->unchecked, 1);
+    return 1;
+}
+
+static void check_own(upload *u, int64_t piece) {
+    if (u->unchecked > 0) /* of a simplicial factor there are none */
+        check_piece(u, piece);
+}
+
+/* Check the last piece that nobody has claimed; 0 if there is none that its holder will not check. */
+static int check_some(upload *u) {
+    while (u->gated && u->unchecked > 0) {
+        const int64_t piece = atomic_fetch_sub(&u->claim, 1) - 1;
+        if (piece < u->taken)
+            return 0;
+        if (check_piece(u, piece))
+            return 1;
+    }
+    return 0;
+}
+
+static void wait_for(upload *u, _Atomic int64_t *counter, int64_t value) {
+    while (atomic_load_explicit(counter, memory_order_acquire) < value)
+        if (!u->at_gate || !check_some(u))
+            sched_yield();
+}
+
+/* What the inversion must know of a batch's panels. */
+static void list_panels(upload *u, int64_t index) {
+    const gsv_plan *plan = &u->factor->plan;
+    const gsv_panel_batch *batch = &u->way->batches[index];
+    const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
+    gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
+    const gsv_lane *lane = &u->p->lanes[index % u->lanes];
+    char *lists = u->p->lists[index % GSV_HOST_LISTS];
+    float *const k = u->p->k;
+    wait_for(u, &u->listed, index);            /* in order, so that the count says which are there */
+    if (index >= GSV_HOST_LISTS && !u->failed) /* the lists that were there have been copied */
+        cudaEventSynchronize(u->p->slots[(index - GSV_HOST_LISTS) % u->slots].arrived);
+    counts->narrow = batch->last - batch->first - batch->wide;
+    const int64_t wide_at = counts->narrow * (int64_t)sizeof(gsv_narrow_panel),
+                  starts_at = wide_at + batch->wide * (int64_t)sizeof(gsv_wide_panel);
+    gsv_narrow_panel *narrow = (gsv_narrow_panel *)lists;
+    gsv_wide_panel *wide = (gsv_wide_panel *)(lists + wide_at), *first = wide;
+    gsv_wide_batch *b = &counts->wide;
+    int64_t inverse = 0, sums = 0;
+    *b = (gsv_wide_batch){.count = batch->wide,
+                          .panels = (const gsv_wide_panel *)(slot->lists + wide_at),
+                          .starts = (const int32_t *)(slot->lists + starts_at),
+                          .raw = slot->raw,
+                          .packed = (void *)u->device->plan.panels,
+                          .inverse = lane->inverse,
+                          .sums = lane->sums,
+                          .eager = u->finer != NULL};
+    for (int32_t s = batch->first; s < batch->last; s++) {
+        const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        const int64_t from = u->way->start[s] - batch->begin, to = plan->tiles->panel_ptr[s];
+        uint8_t *const cut = u->p->cut + plan->l.first_column[s];
+        const double least = gsv_is_narrow(nr, nc) ? GSV_NARROW_FINER : GSV_FINER;
+        const float finer = u->finer && u->finer[s] > least ? u->finer[s] : (float)least;
+        if (gsv_is_narrow(nr, nc)) {
+            *narrow++ = (gsv_narrow_panel){from, to, k + s, cut, nr, nc, finer};
+        } else {
+            *wide++ = (gsv_wide_panel){from, to, inverse, sums, k + s, cut, nr, nc, finer};
+            inverse += gsv_wide_inverse(nc);
+            sums += GSV_WIDE_SUMS * (int64_t)nc;
+        }
+    }
+    b->k = b->sums + sums;
+    gsv_wide_plan(first, (int32_t *)(lists + starts_at), b);
+    counts->bytes = starts_at;
+    if (b->count > 0)
+        counts->bytes += 4 * (GSV_INVERT_DOUBLE + b->levels) * (int64_t)(b->count + 1);
+    atomic_store_explicit(&u->listed, index + 1, memory_order_release);
+}
+
+/* All chunks of the batch are on their way: its lists. */
+static cudaError_t send_lists(upload *u, int64_t index) {
+    const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
+    wait_for(u, &u->listed, index + 1);
+    cudaError_t error = cudaMemcpyAsync(slot->lists, u->p->lists[index % GSV_HOST_LISTS],
+                                        (size_t)u->p->counts[index % (GSV_MOST_SLOTS + 1)].bytes,
+                                        cudaMemcpyHostToDevice, u->p->transfer);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(slot->arrived, u->p->transfer);
+    u->arrived = index + 1;
+    return error;
+}
+
+static cudaError_t invert_triangles(const upload *u, int64_t index) {
+    const cudaStream_t stream = u->p->lanes[index % u->lanes].stream;
+    const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
+    const cudaError_t error = cudaStreamWaitEvent(stream, u->p->slots[index % u->slots].arrived, 0);
+    return error == cudaSuccess ? gsv_invert_triangles(u->factor->dtype, &counts->wide, stream) : error;
+}
+
+static cudaError_t invert_narrow(const upload *u, const gsv_batch_slot *slot, int32_t count) {
+    const cudaStream_t stream = u->p->narrow;
+    cudaError_t error = cudaStreamWaitEvent(stream, slot->arrived, 0);
+    if (error == cudaSuccess)
+        error = gsv_invert_narrow(u->factor->dtype, (const gsv_narrow_panel *)slot->lists, count, slot->raw,
+                                  (void *)u->device->plan.panels, u->finer != NULL, stream);
+    return error;
+}
+
+static cudaError_t write_panels(const upload *u, int64_t index) {
+    const cudaStream_t stream = u->p->lanes[index % u->lanes].stream;
+    const gsv_batch_slot *slot = &u->p->slots[index % u->slots];
+    const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
+    const int wanted = index + u->slots < u->way->count; /* the slot, by another batch */
+    cudaError_t error = counts->narrow > 0 ? invert_narrow(u, slot, counts->narrow) : cudaSuccess;
+    if (error == cudaSuccess)
+        error = gsv_write_wide(u->factor->dtype, &counts->wide, stream);
+    if (error == cudaSuccess && wanted && counts->narrow > 0)
+        error = cudaEventRecord(slot->narrow, u->p->narrow);
+    if (error == cudaSuccess && wanted && counts->narrow > 0)
+        error = cudaStreamWaitEvent(stream, slot->narrow, 0);
+    return error == cudaSuccess && wanted ? cudaEventRecord(slot->done, stream) : error;
+}
+
+/* Everything that may be done with what has arrived. */
+static cudaError_t invert_what_may(upload *u) {
+    const int open = !u->gated || u->unchecked == 0;
+    while (!u->failed) {
+        cudaError_t error;
+        if (u->begun < u->arrived && u->begun < u->inverted + u->lanes) {
+            error = invert_triangles(u, u->begun++);
+        } else if (open && u->inverted < u->begun) {
+            if (u->gated)
+                *u->touched = 1;
+            error = write_panels(u, u->inverted++);
+        } else {
+            break;
+        }
+        if (error != cudaSuccess)
+            return error;
+    }
+    return cudaSuccess;
+}
+
+/* Invert what has arrived, as far as that may be; with `wait`, all of it. */
+static gpusolve_status invert_arrived(upload *u, int wait) {
+    cudaError_t error = invert_what_may(u);
+    u->at_gate = wait && u->gated && error == cudaSuccess;
+    while (u->at_gate && u->unchecked > 0 && !u->failed)
+        if (!check_some(u))
+            sched_yield();
+    u->at_gate = 0;
+    if (error == cudaSuccess)
+        error = invert_what_may(u);
+    return gsv_cuda_check(error, "inverting panels", u->message);
+}
+
+static gpusolve_status pass_chunk(upload *u, const gsv_panel_batch *batch, int64_t chunk) {
+    gsv_pipeline *p = u->p;
+    const int64_t index = batch - u->way->batches;
+    const gsv_batch_slot *slot = &p->slots[index % u->slots];
+    const range r = numbers_of(u, batch, u->pieces * chunk, u->pieces);
+    const int reuse = chunk == batch->chunk && index >= u->slots, last = chunk + 1 == u->chunks;
+    const gpusolve_status status = reuse || !is_small(u) ? invert_arrived(u, reuse) : GPUSOLVE_OK;
+    if (status != GPUSOLVE_OK || u->failed)
+        return status;
+    cudaError_t error = reuse ? cudaStreamWaitEvent(p->transfer, slot->done, 0) : cudaSuccess;
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync((char *)slot->raw + (r.begin - batch->begin) * u->number,
+                                p->pinned + chunk % GSV_BUFFERS * GSV_CHUNK_BYTES,
+                                (size_t)((r.end - r.begin) * u->number), cudaMemcpyHostToDevice, p->transfer);
+    if (error == cudaSuccess && chunk + GSV_BUFFERS < u->chunks) /* the buffer is wanted again */
+        error = cudaEventRecord(p->copied[chunk % GSV_BUFFERS], p->transfer);
+    if (error == cudaSuccess && chunk + 1 == batch[1].chunk)
+        error = send_lists(u, index);
+    if (error != cudaSuccess)
+        return gsv_cuda_check(error, "copying panels to the device", u->message);
+    return last ? invert_arrived(u, 1) : GPUSOLVE_OK;
+}
+
+/* Until the chunk that was in the buffer of this piece is on the device. */
+static void wait_for_buffer(upload *u, int64_t piece) {
+    const int64_t chunk = piece / u->pieces;
+    cudaEvent_t copied = u->p->copied[chunk % GSV_BUFFERS];
+    if (chunk < GSV_BUFFERS)
+        return;
+    if (u->passed < chunk - GSV_BUFFERS + 1)
+        check_own(u, piece); /* for who is to free the buffer may be waiting for that */
+    while (u->passed < chunk - GSV_BUFFERS + 1)
+        if (!check_some(u))
+            sched_yield();
+    while (!u->failed && cudaEventQuery(copied) == cudaErrorNotReady)
+        if (!check_some(u)) {
+            cudaEventSynchronize(copied);
+            break;
+        }
+    cudaGetLastError(); /* "not ready" is none; another one comes again */
+}
+
+/* A chunk that is filled, in its turn. */
+static void hand_over(upload *u, const gsv_panel_batch *batch, int64_t chunk) {
+    const int64_t index = batch - u->way->batches;
+    const int alone = batch[1].chunk == batch->chunk + 1;
+    if (chunk == 0 && alone)
+        list_panels(u, 0);
+    wait_for(u, &u->passed, chunk);
+    if (!u->failed) {
+        u->status = pass_chunk(u, batch, chunk);
+        if (u->status != GPUSOLVE_OK)
+            u->failed = 1;
+    }
+    atomic_store_explicit(&u->passed, chunk + 1, memory_order_release);
+    if (chunk == 0 && !alone)
+        list_panels(u, 0);
+    if (chunk == batch->chunk && batch[1].chunk < u->chunks)
+        list_panels(u, index + 1); /* the next one's, and those before it are no longer wanted */
+}
+
+static void fill_piece(const upload *u, const gsv_panel_batch *batch, int64_t piece, range r) {
+    char *to = u->p->pinned + piece % (GSV_BUFFERS * u->pieces) * (GSV_CHUNK_BYTES / u->pieces);
+    (is_small(u) ? gsv_upload_pack_past_cache : gsv_upload_pack)(u->way, &u->factor->plan, u->data, batch,
+                                                                 r.begin, r.end, to);
+}
+
+/* What each thread does: pieces, until there are none left. After a failure they are only counted. */
+static void run_pieces(void *context, int member) {
+    upload *u = context;
+    const int previous = gsv_cuda_enter(u->handle->device);
+    (void)member;
+    for (int64_t piece; (piece = atomic_fetch_add(&u->taken, 1)) < u->pieces * u->chunks;) {
+        const int64_t chunk = piece / u->pieces;
+        const gsv_panel_batch *batch = batch_of(u, chunk);
+        const range r = numbers_of(u, batch, piece, 1);
+        if (r.begin < r.end) {
+            wait_for_buffer(u, piece);
+            if (!u->failed)
+                fill_piece(u, batch, piece, r);
+        }
+        check_own(u, piece);
+        if (atomic_fetch_add(&u->filled[chunk], 1) + 1 == u->pieces)
+            hand_over(u, batch, chunk);
+    }
+    gsv_cuda_leave(previous);
+}
+
+/* All pieces, by all threads that have something to do. */
+static gpusolve_status run(upload *u) {
+    gsv_pool *pool = u->handle->pool;
+    const int64_t pieces = u->pieces * u->chunks, worth = u->factor->plan.nnz_l / NUMBERS + 1;
+    gsv_pool_run(pool, gsv_pool_share(pool, worth < pieces ? worth : pieces, 1), run_pieces, u);
+    if (!u->fault)
+        return u->status;
+    const gpusolve_status status =
+        gsv_import_check_values(u->data, &u->factor->plan, pool, u->message); /* names it */
+    return status != GPUSOLVE_OK
+               ? status
+               : gsv_fail(u->message, GPUSOLVE_NOT_FINITE, "data->x: held a NaN or an infinity, for a time");
+}
+
+/* How well-conditioned the triangles are, and where they must be cut. */
+static gpusolve_status read_cuts(const gsv_pipeline *p, const gsv_plan *plan, float *k, gsv_cuts *cuts,
+                                 gsv_message *message) {
+    /* to pageable memory: it is there when the call returns */
+    cudaError_t error = cudaMemcpy(k, p->k, (size_t)plan->l.nsuper * sizeof *k, cudaMemcpyDeviceToHost);
+    int trusted = 1;
+    for (int32_t s = 0; s < plan->l.nsuper && error == cudaSuccess; s++)
+        trusted &= k[s] > 0;
+    if (!trusted) {
+        cuts->at = gsv_malloc((size_t)plan->l.n, sizeof *cuts->at);
+        if (!cuts->at)
+            return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+        error = cudaMemcpy(cuts->at, p->cut, (size_t)plan->l.n, cudaMemcpyDeviceToHost);
+    }
+    return gsv_cuda_check(error, "reading which triangles are inverted", message);
+}
+
+gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                gsv_cuda_factor *device, const gpusolve_factor_data *data, const float *finer,
+                                float *k, gsv_cuts *cuts, int *touched) {
+    const gsv_plan *plan = &factor->plan;
+    gsv_message *message = &handle->message;
+    const int64_t number = (int64_t)gsv_dtype_bytes(factor->dtype);
+    const int on_the_way = data->kind == GPUSOLVE_SUPERNODAL_LL; /* are the numbers checked */
+    gsv_pipeline *p;
+    gpusolve_status status =
+        on_the_way ? GPUSOLVE_OK : gsv_import_check_values(data, plan, handle->pool, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_pipeline_of(handle, &p);
+    if (status != GPUSOLVE_OK)
+        return status;
+    if (!device->upload && !(device->upload = gsv_upload_plan_create(plan, number)))
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    const gsv_upload_plan *way = device->upload;
+    const gsv_room room = gsv_upload_room(&way->most, number, plan->l.nsuper, plan->l.n);
+    const int64_t chunks = way->batches[way->count].chunk;
+    upload u = {.handle = handle,
+                .p = p,
+                .factor = factor,
+                .device = device,
+                .data = data,
+                .way = way,
+                .slots = room.slots,
+                .lanes = room.lanes,
+                .number = number,
+                .finer = finer,
+                .chunks = chunks,
+                .message = message,
+                .status = GPUSOLVE_OK,
+                .touched = touched,
+                .gated = touched != NULL};
+    u.pieces = is_small(&u) ? SMALL : PIECES;
+    const int64_t pieces = u.pieces * chunks;
+    u.unchecked = on_the_way ? pieces : 0;
+    u.claim = pieces;
+    u.claimed = gsv_calloc((size_t)(pieces + chunks), 1);
+    if (u.claimed)
+        u.filled = u.claimed + pieces;
+    status = u.claimed ? gsv_pipeline_open(p, &room, factor->dtype, way->most.inverse > 0, message)
+                       : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
+    if (status == GPUSOLVE_OK) /* what all kernels wait for comes behind it on this stream */
+        status = gsv_cuda_check(cudaMemsetAsync(p->cut, 0, (size_t)plan->l.n, p->transfer),
+                                "preparing the panels", message);
+    if (status == GPUSOLVE_OK)
+        status = run(&u);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
+    for (int lane = 0; lane < room.lanes && status == GPUSOLVE_OK; lane++)
+        status =
+            gsv_cuda_check(cudaStreamSynchronize(p->lanes[lane].stream), "preparing the panels", message);
+    if (status == GPUSOLVE_OK)
+        status = read_cuts(p, plan, k, cuts, message);
+    gsv_pipeline_close(p);
+    gsv_free((void *)u.claimed);
+    return status;
+}

@@ -1,0 +1,30 @@
+/*
+ * The branches for 8 or 16 right-hand sides by vectors in double precision: the launchers of cuda/walk/team.cuh, apart from
+ * those of cuda/stream/launch.cuh, for streams and tasks both have them. floats: panels are float (gsv_device_plan.floats).
+ */
+#ifndef GSV_CUDA_TEAM_H
+#define GSV_CUDA_TEAM_H
+
+#include "../device_plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Let the kernels for nr right-hand sides, 8 or 16, have their shared memory on the current device, where a block may have
+ * `most` bytes; cudaErrorInvalidValue if that is less than these branches want. */
+cudaError_t gsv_team_reserve(const gsv_branches *branches, int floats, int nr, int most);
+
+/* The branches' part of a sweep: one launch on the stream, or two. fill: so many bytes from vectors->f on, a multiple of 16,
+ * are filled with ABSENT, perhaps while the load before is still running. */
+cudaError_t gsv_team_forward(const gsv_branches *branches, const gsv_device_plan *device,
+                             const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream);
+cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_plan *device,
+                              const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
+/* How many launches the branches' part of a sweep is. */
+int gsv_team_launches(const gsv_branches *branches, int backward, int nr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,66 @@
+/*
+ * A workspace of the CUDA executor: one allocation on the device, where the vectors of every width stand, and the sweeps
+ * as CUDA graphs, recorded when it is created, one for each width: 1 and GSV_SIDE_COLUMNS as a stream (stream.h); some groups
+ * of GSV_SIDE_COLUMNS side by side, likewise; 16, 32 and multiples of 64 up to 256 as tasks (schedule/tasks/tasks.h). Several groups of one,
+ * and one if its operands are on the device, are launched without a graph, for the first launch reads b and the last one
+ * writes x.
+ *
+ * | right-hand sides of a solve | where the device has streams | elsewhere, and where the handle has same_bits |
+ * |---|---|---|
+ * | 1 | the stream of one | tasks of 16 |
+ * | 2 to 8 of a small factor | streams of one, side by side | likewise |
+ * | 2 to 8 real ones | the stream of a block | likewise |
+ * | 2 complex ones, in single precision 2 and 3 | the stream of one, one after the other | likewise |
+ * | 9 to 64 real ones of a small factor | streams of a block, side by side | tasks |
+ * | others | tasks | tasks |
+ *
+ * A wait that a kernel gives up is told to the host by a word of pinned memory, which the next call reads.
+ */
+#ifndef GSV_CUDA_WORKSPACE_H
+#define GSV_CUDA_WORKSPACE_H
+
+#include "support.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How wide the vectors of a run are: many.columns > 0, tasks; or `groups` groups of a stream, of 1 or GSV_SIDE_COLUMNS. */
+typedef struct gsv_cuda_width {
+    gsv_many_width many;
+    int each, groups;
+} gsv_cuda_width;
+
+static inline int gsv_cuda_is_slim(gsv_cuda_width wide) {
+    return wide.many.columns == GSV_MANY_SLIM;
+}
+
+/* The launchers of a precision for this width: of panels in single precision there are two (gsv_sweep_m). */
+const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, gsv_cuda_width wide);
+
+/* What this workspace's sweeps may be. */
+gsv_sweep_form gsv_cuda_form_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work);
+/* The launches of one sweep, and where its graph is. */
+cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
+                                  const gsv_cuda_workspace *work, gsv_cuda_width wide, int backward,
+                                  cudaStream_t stream);
+/* Its vectors, unless they are tasks'. */
+gsv_device_vectors gsv_cuda_vectors_of(const gsv_cuda_workspace *work, gsv_cuda_width wide);
+cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, gsv_cuda_width wide, int backward);
+
+/* What gsv_executor says of these. */
+void gsv_cuda_count_bytes(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+                          int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes);
+gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                          gpusolve_workspace *workspace);
+void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace);
+/* Lay a workspace of an earlier plan of the factor out anew; what it has is kept if some graph has a solve with it. On
+ * failure it is as before. */
+gpusolve_status gsv_cuda_workspace_renew(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                         gpusolve_workspace *workspace);
+gpusolve_status gsv_cuda_workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,3 +1,0 @@
-#include "cuda_many_launch.cuh"
-
-GSV_DEFINE_MANY(gsv_many_c, gsv::mixed<gsv::complex<float>>);

@@ -1,3 +1,0 @@
-#include "cuda_launch.cuh"
-
-GSV_DEFINE_SWEEP(gsv_sweep_d, double);

@@ -1,0 +1,25 @@
+/* The host executor's share of refinement: A by rows, the four vectors, residuals and corrections. See
+ * executor.h for what each function does; it has the name of its place in the table. */
+#ifndef GSV_HOST_REFINE_H
+#define GSV_HOST_REFINE_H
+
+#include "../api/executor.h"
+
+gpusolve_status gsv_host_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
+                                       const int64_t *row_ptr, const int32_t *columns, const void *values);
+void gsv_host_matrix_destroy(gpusolve_matrix *matrix);
+
+/* workspace->refine is one allocation: gsv_free() releases it. */
+gpusolve_status gsv_host_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace);
+gpusolve_status gsv_host_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                     gsv_refine_vector which, const gpusolve_dense *from);
+gpusolve_status gsv_host_refine_store(gpusolve_handle *handle, gpusolve_workspace *workspace,
+                                      const gpusolve_dense *to);
+gpusolve_status gsv_host_refine_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gpusolve_workspace *workspace, int64_t cols, int first);
+gpusolve_status gsv_host_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
+                                         gpusolve_workspace *workspace, int64_t cols, double *norms);
+gpusolve_status gsv_host_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
+                                       const unsigned char *mask, gsv_refine_update update);
+
+#endif

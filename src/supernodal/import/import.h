@@ -1,0 +1,70 @@
+/*
+ * From a caller's arrays (gpusolve_factor_data) to the structure and the panels of a supernodal factor. Reads
+ * the caller's arrays only; validates everything it reads before anything depends on it.
+ */
+#ifndef GSV_IMPORT_H
+#define GSV_IMPORT_H
+
+#include "../tree/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes of one number of this type: 4, 8, 8, 16. */
+size_t gsv_dtype_bytes(gpusolve_dtype dtype);
+
+/*
+ * Check every field but the numbers and make the structure, on the pool's threads. A simplicial pattern is grouped into supernodes:
+ * fundamental ones, then children merged into parents where few explicit zeros result.
+ * Statuses: GPUSOLVE_INVALID_ARGUMENT, _INVALID_FACTOR, _NOT_POSITIVE_DEFINITE, _TOO_LARGE, _OUT_OF_MEMORY;
+ * the message names the field. Nothing is allocated on failure.
+ */
+gpusolve_status gsv_import_structure(const gpusolve_factor_data *data, gsv_pool *pool,
+                                     gsv_structure *structure, gsv_message *message);
+
+/*
+ * Does this data fit the plan? Supernodal: the arrays must be equal. Simplicial: same n and perm, and every
+ * entry must have a place in the plan's panels. The fields are validated like in gsv_import_structure.
+ * GPUSOLVE_PATTERN_MISMATCH names the first difference.
+ */
+gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const gsv_plan *plan,
+                                         gsv_message *message);
+
+/*
+ * Are a supernodal factor's arrays, all of them, the planned ones? Then gsv_import_check_pattern would pass,
+ * and need not be asked: this runs on the pool's threads and takes less time. 0 says nothing.
+ */
+int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, gsv_pool *pool);
+
+/* Check every number that will be read: finite; the diagonal of L L' real, positive, and large enough for finite
+ * quotients with its column; D real and not zero. GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR,
+ * GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Runs on the pool's threads. */
+gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan,
+                                        gsv_pool *pool, gsv_message *message);
+
+/* Whether nothing is wrong with a piece of a column: `count` numbers from `first` behind the diagonal, which is number
+ * `diagonal` of x. */
+int gsv_import_check_run(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count);
+
+/*
+ * Copy panel s, nr x nc, column-major with leading dimension nr, complex numbers interleaved, zeros above the
+ * diagonal and where a simplicial factor has no entry; a unit diagonal for L D L'. Safe to call from many
+ * threads at once. The data has passed the checks above.
+ */
+void gsv_import_panel(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, void *panel);
+
+/* Copy `count` numbers of column k of panel s, from its diagonal plus `first` rows on: a piece of what
+ * gsv_import_panel copies, as safe. */
+void gsv_import_column(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, int32_t k,
+                       int64_t first, int64_t count, void *to);
+
+/* Whether the factor has a D (L D L'), and D's n entries: real numbers of the factor's precision (float or
+ * double). */
+int gsv_import_has_d(const gpusolve_factor_data *data);
+void gsv_import_d(const gpusolve_factor_data *data, void *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

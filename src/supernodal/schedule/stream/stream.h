@@ -1,0 +1,226 @@
+/*
+ * The upper tree of the device's plan: what is in no branch (branches.h), as streams of pieces, one for each
+ * sweep of one right-hand side, and one for each sweep of a block of them, forward without what is in a limb
+ * (limbs.h). A piece is a range of a panel that fits into a slot of a block's shared memory, with all that a
+ * block needs to know of it; a task is one piece or several that a block works off one after the other, because
+ * their sums belong together. Blocks take tasks in the order of the stream (cuda/stream/one.cuh), in which a task
+ * comes after all that it waits for.
+ * Plain C; follows from the pattern alone.
+ *
+ *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows
+ *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
+ *                 GSV_ROW_PIECE       columns of one block row of a wider one, or all of two (groups); where
+ *                                     there are many tasks, one has up to four block rows
+ *                 GSV_SHARE_PIECE     of every sixteen columns of one block row eight or four: two or four tasks
+ *                                     share it, where there are fewer tasks than a device has blocks
+ *                 GSV_FRONT_PIECE     no numbers: some rows of a front that is assembled once, and published
+ *      backward   GSV_NARROW_PIECE    columns of a narrow supernode, all rows
+ *                 GSV_COLUMNS_PIECE   block rows of sixteen columns of a wide one, or of eight where there are
+ *                                     few tasks; where there are fewer still, every other block row
+ *
+ * For a block of right-hand sides the vectors are what there is most of, so a piece of a wide supernode is as
+ * square as parallelism allows:
+ *
+ *      forward    GSV_NARROW_PIECE    as above; the last piece leaves room for the front
+ *                 GSV_BLOCK_PIECE     columns of one, two or four block rows (groups), which several tasks
+ *                                     share, a piece each in turn, where there are few; where there are many, a
+ *                                     task that assembles its front has up to four times as many block rows
+ *                 GSV_FRONT_PIECE     as above
+ *      backward   GSV_NARROW_PIECE    as above
+ *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
+ *
+ * What has most to follow comes first: backward by the way to the deepest leaf, forward by that to the
+ * root, or, unless the stream is large, likewise by the deepest leaf; within such a level, by number.
+ * Within a supernode the backward stream's tasks go on by descending columns. Within a task block rows descend, for
+ * the last ones have their numbers first. Tasks that share a block row follow each other, and the last one collects
+ * their sums.
+ *
+ * Forward, nobody waits for what the rows of a triangle bring, x, and so a level has three phases: published fronts;
+ * what its parents wait for; and the rest of the wide triangles, which keeps blocks busy while the next level's first
+ * tasks wait, the longest block rows first.
+ *
+ * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
+ *
+ *      a    forward: the rows of the front's own columns that the piece multiplies with, where every task
+ *           assembles them for itself; none if pieces before have brought them
+ *      b    forward: the rows that the task has results for, or publishes, with its first piece, or where a task has
+ *           several groups of block rows with the first of each; backward: the rows whose numbers the piece reads, as
+ *           places among the upper tree's columns
+ */
+#ifndef GSV_STREAM_H
+#define GSV_STREAM_H
+
+#include "../../../dense_kernels/panel_layout.h"
+#include "../../tree/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
+    GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
+    GSV_CROWD = 1536,         /* tasks of a level: several for every block of the device, */
+    GSV_LARGE_CROWD = 384, /* or about one, in a large stream, where the levels beside it keep blocks busy */
+    GSV_BLOCK_CROWD = 384, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
+    GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
+    GSV_ALONE_UPWARD = 1188, /* if no more than so many are between it and the root, that level's too */
+    GSV_ENOUGH = 99, /* tasks of a level, of the larger kind: three for every four SMs of an H200, forward, */
+    GSV_ENOUGH_LARGE = 3 << 20,   /* if the stream has so many numbers; else one for so many of them, */
+    GSV_ENOUGH_NUMBERS = 1 << 14, /* for groups of right-hand sides side by side, */
+    GSV_ENOUGH_LEAST = 33,        /* but so many at least, */
+    GSV_ENOUGH_SMALL = 66,        /* and at most; */
+    GSV_ENOUGH_BACKWARD = 264,    /* backward two for each SM */
+    GSV_FOLDED = 96,              /* columns of a piece at most, where its task assembles them */
+    GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together, */
+    GSV_TOGETHER_TASKS = 792, /* if so many tasks are left in the level: two for every block of an H200 */
+    GSV_BLOCK_TOGETHER = 4,   /* likewise for a block of right-hand sides: groups of block rows at most, */
+    GSV_BLOCK_TOGETHER_TASKS = 396, /* if so many tasks are left: three for every two blocks */
+    /* numbers above the branches: with as many a stream is large, and forward levels count from the root */
+    GSV_LARGE_STREAM = 16 << 20,
+    /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and so many rows more
+     * for others; forward, for 8 alone, also with the rows that its results are added to */
+    GSV_BLOCK_ROOM = 31744,
+    GSV_BLOCK_ROOM_ROWS = 258,
+    GSV_BLOCK_FORWARD_ROOM = 50304,
+    GSV_BLOCK_TASKS = 198,  /* forward tasks of a level, about, where they share block rows, */
+    GSV_BLOCK_TASK = 6144,  /* of so many numbers each at least, */
+    GSV_BLOCK_SHARES = 6,   /* so many of them at most */
+    GSV_BLOCK_FIT_1 = 160,  /* columns of a forward piece that fit so, of one block row, */
+    GSV_BLOCK_FIT_2 = 112,  /* two, */
+    GSV_BLOCK_FIT_4 = 80,   /* four */
+    GSV_BLOCK_COLUMNS = 16, /* a block of right-hand sides has so many at most, forward half of them */
+    GSV_BLOCK_LEAST =
+        0, /* numbers above the branches: with fewer, a block of right-hand sides is tasks (schedule/tasks/tasks.h) */
+    GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
+    GSV_COLUMNS = 16,          /* of a task of the backward stream for one right-hand side, */
+    GSV_HALF = 264,            /* half of them where a level would have fewer tasks than this, */
+    GSV_HALVED = 66,           /* and two tasks for the same columns where it would have fewer than this */
+    GSV_HALVED_ROWS = 22,      /* block rows of a piece of such a task at most: their list fits */
+    GSV_SHARED = 264,          /* tasks of a level: with fewer, tasks share the block rows of supernodes */
+    GSV_SHARED_COLUMNS = 256,  /* of more columns than so many, */
+    GSV_SHARES = 4,            /* so many tasks, or two */
+    GSV_FRONT_ROWS = 128,      /* of a GSV_FRONT_PIECE at most, */
+    GSV_BLOCK_FRONT_ROWS = 64, /* for a block of right-hand sides */
+    /* up to here each task of a wide front assembles the front's own columns anew; the rows of a wider front are
+     * assembled once, and published */
+    GSV_FOLD_COLUMNS = 512,
+    GSV_BLOCK_FOLD_COLUMNS = 128,      /* likewise for a block of right-hand sides, */
+    GSV_BLOCK_LARGE_FOLD_COLUMNS = 160 /* in a large stream */
+};
+
+/*
+ * Of a small factor a sweep is mostly waiting. So groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side, each
+ * by its share of a stream's blocks, as long as that is faster than all of them together (schedule/tasks/tasks.h): so many groups at most
+ * where numbers of panels, and GSV_SIDE_COLUMN for each column of L, are no more than so many.
+ */
+enum {
+    GSV_SIDE_COLUMNS = 8,
+    GSV_SIDE_COLUMN = 100,
+    GSV_SIDE_8 = 2000000,
+    GSV_SIDE_4 = 6400000,
+    GSV_SIDE_3 = 12800000,
+    GSV_SIDE = 8, /* groups at most */
+    /* a triangle of more columns is solved with so only if it is well-conditioned: elsewhere the streams' sums lose more
+     * than those of many right-hand sides (test_condition.c) */
+    GSV_SIDE_WIDEST = 448
+};
+
+/* Of a small factor up to so many right-hand sides are groups of one, each solved as one is, and with its bits: how many is
+ * a matter of the panels' bytes (cuda/workspace.c). */
+enum { GSV_ONES = 8 };
+
+enum {
+    GSV_NARROW_PIECE,
+    GSV_TILES_PIECE,
+    GSV_ROW_PIECE,
+    GSV_COLUMNS_PIECE,
+    GSV_BLOCK_PIECE,
+    GSV_SHARE_PIECE,
+    GSV_FRONT_PIECE,
+    GSV_NO_PIECE
+};
+enum {
+    GSV_PIECE_FIRST = 1,      /* of its task, or of one of the task's groups of block rows; */
+    GSV_PIECE_LAST = 2,       /* likewise */
+    GSV_PIECE_FAR = 4,        /* its lists do not fit into a slot */
+    GSV_PIECE_CROWD = 8,      /* its level has many tasks: a block may take the next one early */
+    GSV_PIECE_PUBLISHED = 16, /* the supernode's front is published */
+    GSV_PIECE_ALONE = 32,     /* its level has few tasks: a block takes no other one while this one waits */
+    GSV_PIECE_ODD = 64,       /* of two tasks that share columns the second: other block rows; */
+    GSV_PIECE_KEPT = 64       /* GSV_BLOCK_PIECE, forward: the next piece copies its front */
+};
+
+typedef struct gsv_piece {
+    int64_t panel;      /* first number of the piece; GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE: of the panel */
+    int64_t row;        /* of the supernode's first row: gsv_tiles.row_place; backward: in gsv_stream.rows */
+    uint32_t update;    /* row of its update vector */
+    uint32_t published; /* forward: row of its published front, after which come sums of shared block rows;
+                         * backward: place of its first column */
+    int32_t first_column, nr, nc; /* of the supernode */
+    int32_t first;                /* column, or block row */
+    int32_t place;                /* (first) block row; backward: that of the (first) columns' diagonal */
+    /* from panel on; GSV_SHARE_PIECE: 0; GSV_COLUMNS_PIECE and GSV_BLOCK_PIECE that are shared: among the
+     * published fronts, row of the sums */
+    int32_t numbers;
+    int16_t count;                /* columns, or block rows */
+    uint8_t kind : 4, groups : 4; /* groups: GSV_BLOCK_PIECE; GSV_ROW_PIECE: block rows; else
+                                   * the tasks that share the work */
+    uint8_t flags;
+    union {
+        int32_t a_first; /* first rows of the lists a and b, counted in the front */
+        struct { /* GSV_BLOCK_PIECE that is published: of the tasks that share its block rows which one this
+                  * is, and how many those are */
+            uint16_t share, shares;
+        };
+        /* forward, GSV_BLOCK_PIECE that is not published and has no a: it has the front of the piece before, 1, or
+         * of the one before that, 2 */
+        int32_t ago;
+        int32_t left; /* GSV_COLUMNS_PIECE: first column; GSV_SHARE_PIECE: of every sixteen, */
+    };
+    int32_t b_first;
+    uint16_t a_rows, b_rows;
+    union {
+        uint16_t a_gathers; /* entries of gather, */
+        uint16_t width;     /* and how many of them: 16 or 8 */
+    };
+    uint16_t b_gathers;
+    uint32_t a_gather, b_gather; /* from these places on */
+    /* where in a slot's room for lists each stands, in bytes; a list is brought from a multiple of 16 bytes
+     * on */
+    uint16_t a_ptr_at, a_gather_at, b_ptr_at, b_gather_at;
+} gsv_piece;
+
+/* The pieces of task t: piece[t], then piece[task[t]] .. piece[task[t + 1] - 1]. */
+typedef struct gsv_piece_list {
+    int32_t tasks;
+    int32_t *task; /* [tasks + 1] task[tasks]: all pieces */
+    gsv_piece *piece;
+} gsv_piece_list;
+
+typedef struct gsv_stream {
+    gsv_piece_list forward, backward;             /* one right-hand side */
+    gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
+    int block_columns;           /* GSV_BLOCK_COLUMNS, blocks of so many at most are solved so too; or 0 */
+    int side;                    /* groups that are solved side by side at most; 1: none are */
+    int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
+    int64_t nrows, columns;      /* of the upper tree */
+    int64_t published;           /* rows of all published fronts, and of sums */
+    int64_t supernodes, numbers; /* of the upper tree, and of its panels */
+    int64_t bytes;               /* memory of all this */
+} gsv_stream;
+
+/* Builds the streams; plan->tiles has its panel_ptr, update_place, gather lists and branches. */
+gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
+/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS, GSV_BLOCK_TOGETHER_TASKS, GSV_LARGE_STREAM and GSV_SIDE: variables for the sake of
+ * tests */
+extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_block_together_tasks,
+    gsv_stream_large, gsv_stream_side;
+/* Up to how many columns of a wide supernode each task for a block of right-hand sides assembles its front. */
+int32_t gsv_stream_fold(const gsv_stream *stream);
+void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

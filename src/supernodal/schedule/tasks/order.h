@@ -1,0 +1,25 @@
+/*
+ * In which order the tasks for many right-hand sides (schedule/tasks/tasks.h) begin.
+ *
+ * Level by level, a level's last tasks and the next one's first follow each other at once, and blocks wait that
+ * could do something else. So the order is that in which the tasks would begin on an H200 if each took as long
+ * as a task of its kind and size does, and a block that is free took, of the tasks that can begin, the one with
+ * the longest way to the end of the sweep. Any order of the tasks in which those stand before others that these
+ * wait for is right, and gives the same bits; this one is of that kind, whatever the times are.
+ */
+#ifndef GSV_MANY_ORDER_H
+#define GSV_MANY_ORDER_H
+
+#include "tasks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Puts the tasks of a sweep, which stand level by level, into that order. Zero if out of memory. */
+int gsv_many_order(gsv_many_list *list, int backward);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,412 @@
+/* Tasks of the upper tree for many right-hand sides: schedule/tasks/tasks.h. Linear in the structure and in the tasks. */
+#include "tasks.h"
+
+#include "../../../memory.h"
+#include "order.h"
+#include "../schedule.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* How finely a sweep's levels are divided, as an H200 is fastest with (LESSONS_MANY.md). Of a supernode's tiles two make a
+ * pair, and an odd one as well. A level that is so many pairs of tasks of equal length is not cut further, one with up to
+ * so many pairs of tiles has few, a narrow supernode is so many tasks at least, and more if that makes no more than so
+ * many of a level's. */
+typedef struct division {
+    int32_t pairs, few, least, narrow;
+} division;
+static const division divisions[GSV_MANY_LISTS] = {
+    {198, 99, 2, 264}, {165, 28, 1, 264}, {66, 27, 1, 132}, {44, 11, 1, 132}};
+
+/* One sweep's list in the making. */
+typedef struct builder {
+    const gsv_plan *plan;
+    const gsv_tiles *tiles;
+    gsv_many_list *list;
+    const int32_t *node; /* [nsuper] what gsv_many_task.node is for each */
+    bool backward;
+    division by;
+    bool fill;        /* count, then fill */
+    int32_t *longest; /* [nlevels] terms of a task at most */
+    int32_t *narrow;  /* [nlevels] tasks of a narrow supernode */
+    int32_t *rows;    /* [nlevels] of a tile, or its columns */
+    /* [2 nlevels] tasks of each step, the products behind the others: how many, then the next one's place */
+    int64_t *place;
+    int32_t *counter; /* [nsuper] what supernode s waits for: forward its children, backward its parent */
+    int32_t *count;   /* [nsuper] and what it has to reach; 0: nothing */
+} builder;
+
+void gsv_many_free(gsv_many *many) {
+    for (int k = 0; k < GSV_MANY_LISTS; k++)
+        gsv_free(many->list[k].task);
+    *many = (gsv_many){0};
+}
+
+static void name_nodes(const gsv_plan *plan, int32_t *node) {
+    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
+    for (int kind = GSV_MANY_TINY; kind <= GSV_MANY_SMALL; kind++)
+        for (int32_t k = 0; k < (int32_t)lists[kind]->count; k++)
+            node[lists[kind]->supernode[k]] = kind << GSV_MANY_KIND | k;
+    int32_t wide = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
+            node[s] = GSV_MANY_WIDE << GSV_MANY_KIND | wide++;
+}
+
+static int32_t smaller(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
+static int32_t larger(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+
+static bool is_above(const builder *b, int32_t s) {
+    return b->tiles->branches.of[s] < 0;
+}
+
+/* Is a supernode solved in tiles? */
+static bool is_tiled(const builder *b, int32_t s) {
+    return is_above(b, s) && !gsv_is_narrow(gsv_rows(b->plan, s), gsv_columns(b->plan, s));
+}
+
+static int32_t step_of(const builder *b, int32_t s) {
+    return b->backward ? b->plan->nlevels - 1 - b->plan->level[s] : b->plan->level[s];
+}
+
+/* Rows, or columns, that are cut into tiles. */
+static int32_t across(const builder *b, int32_t s) {
+    return b->backward ? gsv_columns(b->plan, s) : gsv_rows(b->plan, s);
+}
+
+/* Terms of so many rows or columns from `first` on: from *begin to *end. */
+static void terms(const builder *b, int32_t s, int32_t first, int32_t rows, int32_t *begin, int32_t *end) {
+    *begin = b->backward ? first : 0;
+    *end = b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + rows);
+}
+
+/* How many tasks a narrow supernode of each step is. */
+static void choose_parts(builder *b) {
+    const gsv_plan *plan = b->plan;
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        b->place[k] = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        b->place[step_of(b, s)] += is_above(b, s) && !is_tiled(b, s);
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        b->narrow[k] = b->by.least;
+        while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= b->by.narrow)
+            b->narrow[k] *= 2;
+    }
+}
+
+/* How many rows a tile of each step has. */
+static void choose_rows(builder *b) {
+    const gsv_plan *plan = b->plan;
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        b->place[k] = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (is_tiled(b, s))
+            b->place[step_of(b, s)] += gsv_many_pieces(across(b, s), 2 * GSV_MANY_ROWS);
+    for (int32_t k = 0; k < plan->nlevels; k++)
+        b->rows[k] = b->place[k] <= b->by.few ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
+}
+
+/* How long a task of each step may be. */
+static void choose_lengths(builder *b) {
+    const gsv_plan *plan = b->plan;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t step = step_of(b, s), pair = 2 * b->rows[step];
+        for (int32_t first = 0; is_tiled(b, s) && first < across(b, s); first += pair) {
+            int32_t begin, end;
+            terms(b, s, first, pair, &begin, &end);
+            b->place[step] += end - begin;
+        }
+    }
+    for (int32_t k = 0; k < plan->nlevels; k++) {
+        const int64_t share = b->place[k] / b->by.pairs;
+        b->longest[k] = share < GSV_MANY_TERMS  ? GSV_MANY_TERMS
+                        : share > INT32_MAX / 2 ? INT32_MAX / 2
+                                                : gsv_many_whole_tiles((int32_t)share);
+    }
+}
+
+/* Does the tile have rows of the update vector, which the parent waits for? */
+static bool is_owed(const builder *b, int32_t s, int32_t first) {
+    return first + b->rows[step_of(b, s)] > gsv_columns(b->plan, s) &&
+           gsv_rows(b->plan, s) > gsv_columns(b->plan, s);
+}
+
+/* What every supernode waits for. */
+static void choose_counters(builder *b) {
+    const gsv_plan *plan = b->plan;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        b->count[s] = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t parent = plan->parent[s];
+        if (!is_above(b, s) || parent < 0)
+            continue;
+        int32_t signals = b->narrow[step_of(b, b->backward ? parent : s)];
+        if (!b->backward && is_tiled(b, s)) {
+            signals = 0;
+            for (int32_t first = 0; first < across(b, s); first += b->rows[step_of(b, s)])
+                signals += is_owed(b, s, first);
+        } else if (b->backward && is_tiled(b, parent)) {
+            signals = gsv_many_pieces(across(b, parent), b->rows[step_of(b, parent)]);
+        }
+        if (b->backward)
+            b->count[s] = signals;
+        else
+            b->count[parent] += signals;
+    }
+    /* forward a counter for each parent, backward one for each one's children */
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        b->counter[s] = -1;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int32_t owner = b->backward ? plan->parent[s] : s;
+        if (b->count[s] > 0 && b->counter[owner] < 0)
+            b->counter[owner] = b->list->counters++;
+    }
+}
+
+/* The counter that tasks of supernode s wait for. */
+static int32_t awaited(const builder *b, int32_t s) {
+    return b->count[s] == 0 ? 0 : b->counter[b->backward ? b->plan->parent[s] : s];
+}
+
+/* The counter that s advances when it, or one of its tiles, is done. */
+static int32_t advanced(const builder *b, int32_t s) {
+    if (b->backward)
+        return b->counter[s];
+    return b->plan->parent[s] < 0 ? -1 : b->counter[b->plan->parent[s]];
+}
+
+static void append(builder *b, int32_t s, gsv_many_task task) {
+    int64_t *place = &b->place[2 * (int64_t)step_of(b, s) + (task.kind == GSV_MANY_PRODUCT)];
+    task.node = b->node[s];
+    if (b->fill)
+        b->list->task[*place] = task;
+    ++*place;
+}
+
+/* A task lists rows first .. end - 1 of a front. */
+static void list_rows(const builder *b, int32_t s, int32_t first, int32_t end, gsv_many_task *task) {
+    const int64_t row = b->tiles->row_place[s] + first;
+    const uint32_t *ptr = b->tiles->gather_ptr + row, count = ptr[end - first] - ptr[0];
+    task->row = (uint32_t)row;
+    task->list = ptr[0];
+    task->listed_rows = (int16_t)(end - first);
+    task->listed = (int16_t)(count > GSV_MANY_LISTED ? GSV_MANY_LISTED + 1 : count);
+}
+
+/* Assemblies of supernode s: *wait and *count become what its tiles wait for. */
+static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count) {
+    const gsv_plan *plan = b->plan;
+    const int32_t nc = gsv_columns(plan, s);
+    if (b->backward || plan->child_ptr[s] == plan->child_ptr[s + 1])
+        return;
+    const int32_t ready = b->list->counters++;
+    for (int32_t first = 0; first < nc; first += GSV_MANY_ASSEMBLE) {
+        gsv_many_task task = {.kind = GSV_MANY_ASSEMBLY,
+                              .first = first,
+                              .end = smaller(first + GSV_MANY_ASSEMBLE, nc),
+                              .wait = *wait,
+                              .count = *count,
+                              .signal = ready};
+        list_rows(b, s, first, task.end, &task);
+        append(b, s, task);
+    }
+    *wait = ready;
+    *count = gsv_many_pieces(nc, GSV_MANY_ASSEMBLE);
+}
+
+/* Behind the parent's rows: the first multiple of GSV_TILE from which on row k of s is none of them. */
+static int32_t behind_parent(const gsv_plan *plan, int32_t s) {
+    const int32_t nr = gsv_rows(plan, s), parent = plan->parent[s];
+    const int32_t *rows = plan->l.rows + plan->l.row_ptr[s];
+    int32_t low = gsv_columns(plan, s), high = nr;
+    while (parent >= 0 && low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (rows[middle] < plan->l.first_column[parent + 1])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return smaller(gsv_many_whole_tiles(low), nr);
+}
+
+/* The tiles of supernode s; owed, owing: what its assemblies wait for, or backward its parent. */
+static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_t owed, int32_t owing) {
+    const int32_t near = b->backward ? gsv_columns(b->plan, s) / GSV_TILE * GSV_TILE : 0;
+    const int32_t far = b->backward ? behind_parent(b->plan, s) : 0;
+    const int32_t longest = b->longest[step_of(b, s)], rows = b->rows[step_of(b, s)];
+    for (int32_t first = 0; first < across(b, s); first += rows) {
+        int32_t begin, end;
+        terms(b, s, first, rows, &begin, &end);
+        const int32_t parts = gsv_many_pieces(end - begin, longest);
+        const int32_t each = gsv_many_whole_tiles(gsv_many_pieces(end - begin, parts)),
+                      slots = gsv_many_pieces(end - begin, each);
+        gsv_many_task task = {.kind = GSV_MANY_PRODUCT,
+                              .first = first,
+                              .rows = (int16_t)rows,
+                              .begin = begin,
+                              .end = end,
+                              .wait = wait,
+                              .count = count,
+                              .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1,
+                              .owed = owed};
+        if (b->backward) {
+            task.near = near;
+            task.far = far;
+        }
+        if (slots > 1) {
+            task.slot = (int32_t)b->list->slots;
+            task.met = b->list->counters;
+            task.slots = (int16_t)slots;
+            b->list->counters++;
+            b->list->slots += slots;
+        }
+        for (; task.range < (slots > 1 ? slots : 1); task.range++) {
+            task.begin = begin + task.range * each;
+            task.end = slots > 1 ? smaller(task.begin + each, end) : end;
+            const bool adds = !b->backward && task.range == 0 && is_owed(b, s, first);
+            task.owing = b->backward || adds ? owing : 0;
+            if (adds)
+                list_rows(b, s, larger(first, gsv_columns(b->plan, s)),
+                          smaller(first + rows, gsv_rows(b->plan, s)), &task);
+            else if (!b->backward)
+                task.listed_rows = task.listed = 0;
+            append(b, s, task);
+        }
+    }
+}
+
+static void add_all(builder *b) {
+    b->list->counters = 0;
+    b->list->slots = 0;
+    choose_counters(b);
+    for (int32_t s = 0; s < b->plan->l.nsuper; s++) {
+        int32_t wait = awaited(b, s), count = b->count[s];
+        if (is_tiled(b, s)) {
+            const int32_t of = b->backward ? b->plan->parent[s] : s;
+            const int32_t owed = of < 0 ? 0 : awaited(b, of), owing = of < 0 ? 0 : b->count[of];
+            add_assemblies(b, s, &wait, &count);
+            add_tiles(b, s, wait, count, owed, owing);
+        } else if (is_above(b, s)) {
+            const int32_t each = GSV_MANY_PARTS / b->narrow[step_of(b, s)];
+            for (int32_t part = 0; part < GSV_MANY_PARTS; part += each) {
+                gsv_many_task task = {.kind = GSV_MANY_NARROW,
+                                      .begin = part,
+                                      .end = part + each,
+                                      .wait = wait,
+                                      .count = count,
+                                      .signal = advanced(b, s)};
+                list_rows(b, s, 0, gsv_rows(b->plan, s), &task);
+                append(b, s, task);
+            }
+        }
+    }
+}
+
+static int by_length(const void *a, const void *b) {
+    const gsv_many_task *x = a, *y = b;
+    const int32_t p = x->end - x->begin, q = y->end - y->begin;
+    if (p != q)
+        return p < q ? 1 : -1;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static bool make_list(builder *b) {
+    const int32_t nlevels = b->plan->nlevels;
+    gsv_many_list *list = b->list;
+    choose_parts(b);
+    choose_rows(b);
+    for (int32_t k = 0; k < nlevels; k++)
+        b->place[k] = 0;
+    choose_lengths(b);
+    for (int32_t k = 0; k < 2 * nlevels; k++)
+        b->place[k] = 0;
+    add_all(b);
+    for (int32_t k = 0; k < 2 * nlevels; k++) {
+        const int64_t count = b->place[k];
+        b->place[k] = list->tasks;
+        list->tasks += count;
+    }
+    list->task = gsv_malloc((size_t)list->tasks, sizeof *list->task);
+    if (!list->task)
+        return false;
+    b->fill = true;
+    add_all(b);
+    for (int32_t k = 0; k < nlevels; k++) { /* now where tasks of each kind end */
+        const int64_t first = b->place[2 * (int64_t)k], count = b->place[2 * (int64_t)k + 1] - first;
+        if (count > 1)
+            qsort(list->task + first, (size_t)count, sizeof *list->task, by_length);
+    }
+    return gsv_many_order(list, b->backward);
+}
+
+static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward, bool broad, gsv_many *many) {
+    const size_t nsuper = (size_t)plan->l.nsuper, nlevels = (size_t)plan->nlevels;
+    gsv_many_list *list = &many->list[gsv_many_list_of(backward, broad)];
+    builder b = {.plan = plan,
+                 .tiles = plan->tiles,
+                 .list = list,
+                 .node = node,
+                 .backward = backward,
+                 .by = divisions[gsv_many_list_of(backward, broad)]};
+    b.longest = gsv_malloc(nlevels, sizeof *b.longest);
+    b.narrow = gsv_malloc(nlevels, sizeof *b.narrow);
+    b.rows = gsv_malloc(nlevels, sizeof *b.rows);
+    b.place = gsv_calloc(2 * nlevels, sizeof *b.place);
+    b.counter = gsv_malloc(nsuper, sizeof *b.counter);
+    b.count = gsv_malloc(nsuper, sizeof *b.count);
+    const bool good = b.longest && b.narrow && b.rows && b.place && b.counter && b.count && make_list(&b);
+    gsv_free(b.longest);
+    gsv_free(b.narrow);
+    gsv_free(b.rows);
+    gsv_free(b.place);
+    gsv_free(b.counter);
+    gsv_free(b.count);
+    if (good)
+        many->bytes += list->tasks * (int64_t)sizeof *list->task;
+    return good;
+}
+
+static bool is_short(const gsv_many_list *forward) {
+    int64_t terms = 0;
+    for (int64_t t = 0; t < forward->tasks; t++)
+        if (forward->task[t].kind == GSV_MANY_PRODUCT)
+            terms += forward->task[t].end - forward->task[t].begin;
+    return forward->tasks <= GSV_MANY_SHORT_TASKS && terms <= GSV_MANY_SHORT_TERMS;
+}
+
+/* Numbers of the supernodes that are in no branch. */
+static int64_t upper_numbers(const gsv_plan *plan) {
+    int64_t numbers = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        numbers += plan->tiles->branches.of[s] < 0 ? gsv_trapezoid(plan, s) : 0;
+    return numbers;
+}
+
+gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_message *message) {
+    *many = (gsv_many){0};
+    int32_t *node = gsv_malloc((size_t)plan->l.nsuper, sizeof *node);
+    bool good = node;
+    if (good)
+        name_nodes(plan, node);
+    for (int broad = 0; broad < 2; broad++)
+        good =
+            good && make_sweep(plan, node, false, broad, many) && make_sweep(plan, node, true, broad, many);
+    gsv_free(node);
+    if (good) {
+        many->updates = plan->tiles->shared_updates;
+        many->is_short = is_short(&many->list[gsv_many_list_of(0, 0)]);
+        many->streams_back = upper_numbers(plan) < GSV_MANY_STREAMED;
+        return GPUSOLVE_OK;
+    }
+    gsv_many_free(many);
+    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+}

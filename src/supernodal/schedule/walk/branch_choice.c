@@ -1,0 +1,131 @@
+/* Which supernodes are in branches (branches.h). Linear in the structure. */
+#include "branches.h"
+
+#include "../../../memory.h"
+#include "../schedule.h"
+
+/* What a subtree comes to; numbers < 0: it does not fit into a branch. outside: rows below its roots. forward, backward:
+ * 16-bit numbers of the lists that a sweep with one right-hand side reads, but for the nodes' and the levels' own.
+ * cost: in numbers, what a block of threads takes for it. */
+typedef struct extent {
+    int32_t low, count; /* its first supernode, and how many it has: a range if they agree */
+    int64_t numbers, rows, columns, outside;
+    int64_t forward, backward;
+    int64_t cost;
+} extent;
+
+/* Shared memory for one right-hand side in double precision at most: gsv_branch_one_room, with places for all update
+ * rows at once, a level for each node, and lists that end in the midst of 16 bytes. */
+static int64_t bytes_of(const extent *e) {
+    const int64_t forward = 2 * e->forward + 8 * e->rows,
+                  backward = 2 * e->backward + 8 * (2 * e->columns + e->outside);
+    return 8 * e->numbers + (forward > backward ? forward : backward) + 18 * (int64_t)e->count + 128;
+}
+
+static int fits(const extent *e, int64_t most) {
+    return e->cost <= most && e->rows <= GSV_BRANCH_ROWS && bytes_of(e) <= GSV_BRANCH_BYTES;
+}
+
+/* And another one beside it. */
+static extent join(const extent *a, const extent *b) {
+    return (extent){.low = a->low < b->low ? a->low : b->low,
+                    .count = a->count + b->count,
+                    .numbers = a->numbers + b->numbers,
+                    .rows = a->rows + b->rows,
+                    .columns = a->columns + b->columns,
+                    .outside = a->outside + b->outside,
+                    .forward = a->forward + b->forward,
+                    .backward = a->backward + b->backward,
+                    .cost = a->cost + b->cost};
+}
+
+static int64_t units(int64_t size, int64_t each) {
+    return (size + each - 1) / each;
+}
+
+static void measure_subtrees(const gsv_plan *plan, int64_t most, extent *subtree) {
+    const int64_t least = most < GSV_BRANCH_NUMBERS ? GSV_BRANCH_NODE : 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        const int64_t numbers = gsv_panel_size(nr, nc);
+        extent e = {.low = s,
+                    .count = 1,
+                    .numbers = numbers,
+                    .rows = nr,
+                    .columns = nc,
+                    .forward = units(nr, GSV_ROW_UNIT),
+                    .backward = 2 * units(nc, GSV_BACKWARD_UNIT) + nr - nc,
+                    .cost = numbers > least ? numbers : least};
+        if (plan->child_ptr[s] < plan->child_ptr[s + 1])
+            e.forward += nr + 1; /* where each row's list begins, of what its children owe */
+        int whole = gsv_is_narrow(nr, nc);
+        for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
+            const extent *child = &subtree[plan->child[k]];
+            whole = whole && child->numbers >= 0;
+            e = join(&e, child);
+        }
+        e.forward += e.outside; /* the lists themselves: all that was outside is owed to this one */
+        e.outside = nr - nc;
+        if (!whole || s - e.low + 1 != e.count || !fits(&e, most))
+            e.numbers = -1;
+        subtree[s] = e;
+    }
+}
+
+/* Numbers that a branch may have: fewer where the tree is small, so that there are branches for every SM. All
+ * of them run at the same time then, and the sweep waits for the last: small nodes, which cost as much time
+ * as larger ones, count for more. */
+static int64_t most_numbers(const gsv_plan *plan) {
+    int64_t narrow = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
+            narrow += gsv_panel_size(gsv_rows(plan, s), gsv_columns(plan, s));
+    const int64_t share = narrow / GSV_BRANCH_COUNT;
+    return share < GSV_BRANCH_FEWEST    ? GSV_BRANCH_FEWEST
+           : share < GSV_BRANCH_NUMBERS ? share
+                                        : GSV_BRANCH_NUMBERS;
+}
+
+/* Give a branch the supernodes first .. end - 1, if it is worth a block of threads. */
+static void close_branch(gsv_branches *branches, int32_t first, int32_t end, int64_t numbers) {
+    if (end - first < 2)
+        return;
+    for (int32_t s = first; s < end; s++)
+        branches->of[s] = branches->count;
+    branches->branch[branches->count++] =
+        (gsv_branch){.first = first, .end = end, .numbers = (uint16_t)numbers};
+}
+
+gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message) {
+    const int32_t nsuper = plan->l.nsuper;
+    const int64_t most = most_numbers(plan);
+    extent *subtree = gsv_malloc((size_t)nsuper, sizeof *subtree);
+    *branches = (gsv_branches){.of = gsv_malloc((size_t)nsuper, sizeof(int32_t)),
+                               .branch = gsv_malloc((size_t)nsuper / 2 + 1, sizeof(gsv_branch))};
+    if (!subtree || !branches->of || !branches->branch) {
+        gsv_free(subtree);
+        gsv_branches_free(branches);
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+    }
+    measure_subtrees(plan, most, subtree);
+    int32_t first = 0, end = 0; /* the open branch */
+    extent open = {0};
+    for (int32_t s = 0; s < nsuper; s++) {
+        branches->of[s] = -1;
+        const extent *e = &subtree[s];
+        if (e->numbers < 0 || (plan->parent[s] >= 0 && subtree[plan->parent[s]].numbers >= 0))
+            continue;
+        const extent both = join(&open, e);
+        if (e->low == end && fits(&both, most)) {
+            open = both;
+        } else {
+            close_branch(branches, first, end, open.numbers);
+            first = e->low;
+            open = *e;
+        }
+        end = s + 1;
+    }
+    close_branch(branches, first, end, open.numbers);
+    gsv_free(subtree);
+    return GPUSOLVE_OK;
+}

@@ -1,0 +1,382 @@
+/* The branches of the device's plan: branches.h; which supernodes they are of is chosen in branch_choice.c. Linear in the
+ * structure. */
+#include "branches.h"
+
+#include "../../../memory.h"
+#include "packs.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static gpusolve_status out_of_memory(gsv_message *message) {
+    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+}
+
+/* What filling one branch works with; the arrays have room for any. */
+typedef struct work {
+    gsv_branch_node node[GSV_BRANCH_ROWS]; /* level by level */
+    int32_t supernode[GSV_BRANCH_ROWS];
+    uint16_t level_start[GSV_BRANCH_ROWS + 2]; /* of the nodes */
+    uint16_t place[GSV_BRANCH_ROWS];           /* of supernode first + k among the nodes */
+    uint16_t root[GSV_BRANCH_ROWS];            /* of supernode first + k: the root above it, less first */
+    uint16_t outside[GSV_BRANCH_ROWS];         /* of root first + k: its first outside row */
+    struct {
+        int32_t start, count;
+    } hole[GSV_BRANCH_ROWS]; /* free places for update rows, ascending */
+    int32_t holes;
+    uint16_t list[56 * GSV_BRANCH_ROWS + 64]; /* of the branch, up to 24 a row, and of its walk */
+    int32_t length;
+} work;
+
+static void open_list(work *w, gsv_branch *branch, int which) {
+    if (which == GSV_AT_LEVEL_NODES || which == GSV_AT_ROW_LEVELS || which == GSV_AT_BACKWARD_LEVELS ||
+        which == GSV_AT_END)
+        while (w->length % 8)
+            w->list[w->length++] = 0;
+    branch->at[which] = (uint16_t)w->length;
+}
+
+static void append(work *w, int32_t value) {
+    w->list[w->length++] = (uint16_t)value;
+}
+
+/* count places: the first hole that has them, or new ones at the end. */
+static int32_t take_places(work *w, gsv_branch *branch, int32_t count) {
+    for (int32_t k = 0; k < w->holes; k++)
+        if (w->hole[k].count >= count) {
+            const int32_t start = w->hole[k].start;
+            w->hole[k].start += count;
+            w->hole[k].count -= count;
+            return start;
+        }
+    branch->updates = (uint16_t)(branch->updates + count);
+    return branch->updates - count;
+}
+
+static void give_places(work *w, int32_t start, int32_t count) {
+    int32_t k = w->holes;
+    while (k > 0 && w->hole[k - 1].start > start)
+        k--;
+    if (k > 0 && w->hole[k - 1].start + w->hole[k - 1].count == start) {
+        w->hole[k - 1].count += count;
+    } else {
+        memmove(&w->hole[k + 1], &w->hole[k], (size_t)(w->holes - k) * sizeof *w->hole);
+        w->hole[k].start = start;
+        w->hole[k].count = count;
+        w->holes++;
+        k++;
+    }
+    if (k < w->holes && w->hole[k - 1].start + w->hole[k - 1].count == w->hole[k].start) {
+        w->hole[k - 1].count += w->hole[k].count;
+        memmove(&w->hole[k], &w->hole[k + 1], (size_t)(w->holes - k - 1) * sizeof *w->hole);
+        w->holes--;
+    }
+}
+
+/* Nodes level by level, supernodes ascending in a level; roots and outside rows. */
+static void place_nodes(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
+                        gsv_branch *branch, work *w) {
+    const int32_t first = branch->first, count = branch->end - first;
+    branch->panel = panel_ptr[first];
+    branch->first_column = plan->l.first_column[first];
+    branch->columns = (uint16_t)(plan->l.first_column[branch->end] - branch->first_column);
+    branch->levels = 0;
+    for (int32_t k = 0; k < count; k++)
+        if (plan->level[first + k] >= branch->levels)
+            branch->levels = (uint16_t)(plan->level[first + k] + 1);
+    int32_t outside = 0;
+    for (int32_t k = count - 1; k >= 0; k--) {
+        const int32_t parent = plan->parent[first + k];
+        w->root[k] = parent >= 0 && parent < branch->end ? w->root[parent - first] : (uint16_t)k;
+    }
+    for (int32_t k = 0; k < count; k++)
+        if (w->root[k] == k) {
+            const int32_t s = first + k, nc = gsv_columns(plan, s), nr = gsv_rows(plan, s);
+            w->outside[k] = (uint16_t)outside;
+            for (int32_t i = nc; i < nr; i++, outside++)
+                branches->outside_row[branch->outside + outside] = plan->l.rows[plan->l.row_ptr[s] + i];
+        }
+    branch->outside_rows = branch->updates = (uint16_t)outside;
+
+    /* by counting: level_start[level] advances to the next level's start as nodes take their places */
+    memset(w->level_start, 0, ((size_t)branch->levels + 1) * sizeof *w->level_start);
+    for (int32_t k = 0; k < count; k++)
+        w->level_start[plan->level[first + k] + 1]++;
+    for (int32_t level = 0; level < branch->levels; level++)
+        w->level_start[level + 1] = (uint16_t)(w->level_start[level + 1] + w->level_start[level]);
+    for (int32_t k = 0; k < count; k++) {
+        const int32_t s = first + k, at = w->level_start[plan->level[s]]++;
+        w->place[k] = (uint16_t)at;
+        w->supernode[at] = s;
+        w->node[at] = (gsv_branch_node){
+            .panel = (uint16_t)(panel_ptr[s] - branch->panel),
+            .nr = (uint16_t)gsv_rows(plan, s),
+            .nc = (uint16_t)gsv_columns(plan, s),
+            .column = (uint16_t)(plan->l.first_column[s] - branch->first_column),
+            .gather = GSV_NO_GATHER,
+        };
+    }
+    for (int32_t level = branch->levels; level > 0; level--)
+        w->level_start[level] = w->level_start[level - 1];
+    w->level_start[0] = 0;
+}
+
+/* Places of the update rows: a level's are taken before those that it reads are given back. */
+static void place_updates(const gsv_plan *plan, gsv_branch *branch, work *w) {
+    const int32_t first = branch->first;
+    w->holes = 0;
+    for (int32_t level = 0; level < branch->levels; level++) {
+        const int32_t begin = w->level_start[level], end = w->level_start[level + 1];
+        for (int32_t k = begin; k < end; k++) {
+            const int32_t local = w->supernode[k] - first, rows = w->node[k].nr - w->node[k].nc;
+            w->node[k].update =
+                (uint16_t)(w->root[local] == local ? w->outside[local] : take_places(w, branch, rows));
+        }
+        for (int32_t k = begin; k < end; k++) {
+            const int32_t s = w->supernode[k];
+            for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
+                const gsv_branch_node *child = &w->node[w->place[plan->child[c] - first]];
+                if (child->nr > child->nc)
+                    give_places(w, child->update, child->nr - child->nc);
+            }
+        }
+    }
+}
+
+/* What each front row of a node with children is owed, by counting. */
+static void list_gathers(const gsv_plan *plan, gsv_branch *branch, work *w) {
+    const int32_t first = branch->first, count = branch->end - first;
+    int32_t pointers = 0;
+    for (int32_t k = 0; k < count; k++) {
+        const int32_t s = w->supernode[k];
+        if (plan->child_ptr[s] < plan->child_ptr[s + 1]) {
+            w->node[k].gather = (uint16_t)pointers;
+            pointers += w->node[k].nr + 1;
+        }
+    }
+    open_list(w, branch, GSV_AT_GATHER_PTR);
+    uint16_t *pointer = &w->list[w->length];
+    w->length += pointers;
+    open_list(w, branch, GSV_AT_GATHER);
+    uint16_t *gather = &w->list[w->length];
+    int32_t begin = 0;
+    for (int32_t k = 0; k < count; k++) {
+        const gsv_branch_node *node = &w->node[k];
+        if (node->gather == GSV_NO_GATHER)
+            continue;
+        const int32_t s = w->supernode[k];
+        uint16_t *ptr = pointer + node->gather;
+        memset(ptr, 0, (size_t)(node->nr + 1) * sizeof *ptr);
+        for (int pass = 0; pass < 2; pass++) { /* count into ptr[row + 1], then fill, ptr[row] advancing */
+            for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
+                const int32_t child = plan->child[c], update = w->node[w->place[child - first]].update;
+                const int64_t from = plan->update_ptr[child], rows = plan->update_ptr[child + 1] - from;
+                for (int32_t u = 0; u < rows; u++) {
+                    const int32_t row = plan->update_map[from + u];
+                    if (pass == 0)
+                        ptr[row + 1]++;
+                    else
+                        gather[ptr[row]++] = (uint16_t)(update + u);
+                }
+            }
+            ptr[0] = (uint16_t)(pass == 0 ? begin : ptr[0]);
+            for (int32_t i = 0; i < node->nr && pass == 0; i++)
+                ptr[i + 1] = (uint16_t)(ptr[i + 1] + ptr[i]);
+        }
+        for (int32_t i = node->nr; i > 0; i--) /* ptr[i] stands where row i ends */
+            ptr[i] = ptr[i - 1];
+        ptr[0] = (uint16_t)begin;
+        begin = ptr[node->nr];
+    }
+    w->length += begin;
+}
+
+/* Units of the nodes of each level: `levels` and `units` are the two lists; per_unit rows or columns. A unit is
+ * its node and where it begins in that; of those that are counted in the node, its node alone. */
+static void list_units(gsv_branch *branch, work *w, int levels, int units, int per_unit) {
+    const int counted = units == GSV_AT_ROW_UNITS;
+    open_list(w, branch, levels);
+    uint16_t *start = &w->list[w->length];
+    w->length += branch->levels + 1;
+    open_list(w, branch, units);
+    int32_t count = 0;
+    for (int32_t level = 0; level < branch->levels; level++) {
+        start[level] = (uint16_t)count;
+        for (int32_t k = w->level_start[level]; k < w->level_start[level + 1]; k++) {
+            const int32_t size = units == GSV_AT_BACKWARD_UNITS ? w->node[k].nc : w->node[k].nr;
+            if (counted)
+                w->node[k].unit = (uint16_t)count;
+            for (int32_t i = 0; i < size; i += per_unit, count++) {
+                append(w, k);
+                if (!counted)
+                    append(w, i);
+            }
+        }
+    }
+    start[branch->levels] = (uint16_t)count;
+}
+
+static void list_below(const gsv_plan *plan, gsv_branch *branch, work *w) {
+    open_list(w, branch, GSV_AT_BELOW);
+    const int32_t begin = w->length;
+    for (int32_t k = 0; k < branch->end - branch->first; k++) {
+        const int32_t s = w->supernode[k], root = w->root[s - branch->first];
+        const int32_t *outside =
+            plan->l.rows + plan->l.row_ptr[branch->first + root] + gsv_columns(plan, branch->first + root);
+        int32_t at = 0; /* both lists ascend */
+        w->node[k].below = (uint16_t)(w->length - begin);
+        for (int32_t i = w->node[k].nc; i < w->node[k].nr; i++) {
+            const int32_t row = plan->l.rows[plan->l.row_ptr[s] + i], column = row - branch->first_column;
+            if (column < branch->columns) {
+                append(w, column);
+                continue;
+            }
+            while (outside[at] != row)
+                at++;
+            append(w, branch->columns + w->outside[root] + at);
+        }
+    }
+}
+
+/* The lists of one branch, in w->list. */
+static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_branches *branches,
+                        gsv_branch *branch, work *w) {
+    const int32_t count = branch->end - branch->first;
+    w->length = 0;
+    place_nodes(plan, panel_ptr, branches, branch, w);
+    place_updates(plan, branch, w);
+    open_list(w, branch, GSV_AT_NODES);
+    w->length += count * (int32_t)(sizeof(gsv_branch_node) / sizeof(uint16_t)); /* copied below */
+    open_list(w, branch, GSV_AT_LEVEL_NODES);
+    for (int32_t level = 0; level <= branch->levels; level++)
+        append(w, w->level_start[level]);
+    list_units(branch, w, GSV_AT_ROW_LEVELS, GSV_AT_ROW_UNITS, GSV_ROW_UNIT);
+    list_gathers(plan, branch, w);
+    list_units(branch, w, GSV_AT_BACKWARD_LEVELS, GSV_AT_BACKWARD_UNITS, GSV_BACKWARD_UNIT);
+    list_below(plan, branch, w);
+    open_list(w, branch, GSV_AT_END);
+    memcpy(w->list, w->node, (size_t)count * sizeof *w->node);
+    w->length += gsv_branch_walk_fill(branch, w->list, w->list + w->length);
+}
+
+static int by_room(const void *a, const void *b) {
+    const gsv_branch *x = a, *y = b;
+    const int32_t p = gsv_branch_walk_bytes(x, GSV_PACKED, GSV_TEAM_VECTORS),
+                  q = gsv_branch_walk_bytes(y, GSV_PACKED, GSV_TEAM_VECTORS);
+    return p != q ? (p < q ? 1 : -1) : x->first < y->first ? -1 : 1;
+}
+
+static void raise(int32_t *most, int32_t value) {
+    *most = value > *most ? value : *most;
+}
+
+/* Where each branch's outside rows begin, and its lists if they were as long as they can be. */
+static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches) {
+    int64_t lists = 0;
+    for (int32_t b = 0; b < branches->count; b++) {
+        gsv_branch *branch = &branches->branch[b];
+        branch->lists = lists;
+        branch->outside = branches->noutside;
+        for (int32_t s = branch->first; s < branch->end; s++) {
+            const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
+            lists += 8 + 3 + 2 * (nc / GSV_BACKWARD_UNIT + 1) + nr / GSV_ROW_UNIT + 1 + nr + 1 + 2 * updates +
+                     32 + gsv_branch_walk_most(updates);
+            branches->noutside += plan->parent[s] < 0 || plan->parent[s] >= branch->end ? updates : 0;
+        }
+    }
+    return lists;
+}
+
+/* Move the lists together, those of the walks to an array of their own, and note what blocks must have room for.
+ * False: out of memory. */
+static bool close_gaps(gsv_branches *branches) {
+    for (int32_t b = 0; b < branches->count; b++)
+        branches->nwalks += branches->branch[b].walk[GSV_WALK_END];
+    branches->walks = gsv_malloc((size_t)branches->nwalks, sizeof *branches->walks);
+    if (!branches->walks)
+        return false;
+    int64_t walks = 0;
+    for (int32_t b = 0; b < branches->count; b++) {
+        gsv_branch *branch = &branches->branch[b];
+        const int32_t length = branch->at[GSV_AT_END], walk = branch->walk[GSV_WALK_END];
+        const uint16_t *lists = branches->lists + branch->lists;
+        memcpy(branches->walks + walks, lists + length, (size_t)walk * sizeof *lists);
+        memmove(branches->lists + branches->nlists, lists, (size_t)length * sizeof *lists);
+        branch->lists = branches->nlists;
+        branch->walks = walks;
+        branches->nlists += length;
+        walks += walk;
+        for (int backward = 0; backward < 2; backward++)
+            for (int k = 0; k < GSV_NUMBER_SIZES; k++)
+                raise(&branches->most_one[backward][k], gsv_branch_one_room(branch, backward, 4 << k).bytes);
+        const gsv_walk_room room = gsv_branch_walk_room(branch, GSV_PACKED);
+        raise(&branches->most_walk, gsv_branch_walk_bytes(branch, GSV_PACKED, 1));
+        branches->walk_room += room.vectors;
+        branches->walk_each += room.each;
+    }
+    return true;
+}
+
+enum { BRANCHES = 8 }; /* of a thread at a time */
+
+typedef struct filling {
+    const gsv_plan *plan;
+    const int64_t *panel_ptr;
+    gsv_branches *branches;
+    work *works; /* [threads] */
+} filling;
+
+static void fill_range(void *context, int64_t begin, int64_t end, int member) {
+    const filling *f = context;
+    work *w = &f->works[member];
+    for (int64_t b = begin; b < end; b++) {
+        gsv_branch *branch = &f->branches->branch[b];
+        fill_branch(f->plan, f->panel_ptr, f->branches, branch, w);
+        memcpy(f->branches->lists + branch->lists, w->list, (size_t)w->length * sizeof *w->list);
+    }
+}
+
+gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, gsv_pool *pool,
+                                  gsv_branches *branches, gsv_message *message) {
+    const int64_t lists = reserve_lists(plan, branches);
+    const int threads = gsv_pool_share(pool, branches->count, BRANCHES);
+    work *works = gsv_malloc((size_t)threads, sizeof *works);
+    branches->lists = gsv_malloc((size_t)lists, sizeof *branches->lists);
+    branches->outside_row = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_row);
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        branches->upper_columns += branches->of[s] < 0 ? gsv_columns(plan, s) : 0;
+    branches->upper_column = gsv_malloc((size_t)branches->upper_columns, sizeof *branches->upper_column);
+    if (!works || !branches->lists || !branches->outside_row || !branches->upper_column) {
+        gsv_free(works);
+        return out_of_memory(message);
+    }
+    filling f = {plan, panel_ptr, branches, works};
+    gsv_pool_ranges(pool, threads, branches->count, BRANCHES, fill_range, &f);
+    gsv_free(works);
+    int32_t upper = 0;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        for (int32_t k = plan->l.first_column[s]; branches->of[s] < 0 && k < plan->l.first_column[s + 1]; k++)
+            branches->upper_column[upper++] = k;
+    if (!close_gaps(branches))
+        return out_of_memory(message);
+    if (branches->count > 1) /* the longest first, and together those of which several share an SM */
+        qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_room);
+    for (int32_t b = 0; b < branches->count; b++)
+        for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++)
+            branches->of[s] = b;
+    branches->bytes = branches->count * (int64_t)sizeof *branches->branch +
+                      2 * (branches->nlists + branches->nwalks) + 4 * branches->noutside +
+                      4 * (int64_t)branches->upper_columns + 4 * (int64_t)plan->l.nsuper;
+    return GPUSOLVE_OK;
+}
+
+void gsv_branches_free(gsv_branches *branches) {
+    gsv_free(branches->branch);
+    gsv_free(branches->lists);
+    gsv_free(branches->walks);
+    gsv_free(branches->outside_row);
+    gsv_free(branches->of);
+    gsv_free(branches->upper_column);
+    *branches = (gsv_branches){0};
+}

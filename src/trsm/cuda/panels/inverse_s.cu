@@ -1,0 +1,3 @@
+#include "wide.cuh"
+
+GSV_DEFINE_INVERT(gsv_invert_s, float);

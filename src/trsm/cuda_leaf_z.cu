@@ -1,3 +1,0 @@
-#include "cuda_leaf_launch.cuh"
-
-extern "C" const gsv_leaf_functions gsv_leaf_z = gsv::leaf_table<gsv::complex<double>>();

@@ -1,3 +1,0 @@
-#include "panel_wide.cuh"
-
-GSV_DEFINE_INVERT(gsv_invert_c, gsv::complex<float>);
