@@ -113,8 +113,8 @@ void gpusolve_destroy(gpusolve_handle *handle) {
     if (!handle)
         return;
     gsv_handle_wait(handle);
-    for (int i = 0; i < GSV_OWN_WORKSPACES; i++)
-        gpusolve_workspace_destroy(handle->own[i]);
+    if (handle->own_destroy)
+        handle->own_destroy(handle);
     if (handle->executor->handle_destroy)
         handle->executor->handle_destroy(handle);
     if (handle->trsv_destroy)

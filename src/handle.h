@@ -31,7 +31,8 @@ struct gpusolve_handle {
     void *dense;                                           /* the dense calls', or NULL */
     void (*dense_destroy)(struct gpusolve_handle *handle); /* NULL where dense is */
     gsv_message message;
-    gpusolve_workspace *own[GSV_OWN_WORKSPACES]; /* most recently used first */
+    gpusolve_workspace *own[GSV_OWN_WORKSPACES];  /* most recently used first */
+    void (*own_destroy)(gpusolve_handle *handle); /* destroys them; NULL: there are none */
     uintptr_t user; /* the thread inside a public call, as gsv_turn_take names it; 0: none. Atomic */
 };
 

@@ -246,7 +246,7 @@ static void check_plan(random_shape shape, int32_t nsuper, int32_t widest, uint6
     gsv_plan plan = make_plan(shape, nsuper, widest, state);
     gsv_message message;
     int32_t *task = malloc(2 * (size_t)(nsuper + 1) * sizeof *task);
-    REQUIRE(task && gsv_subtrees_create(&plan, &plan.subtrees, &message) == GPUSOLVE_OK);
+    REQUIRE(task && gsv_subtrees_create(&plan, &message) == GPUSOLVE_OK);
     check_order(&plan, plan.subtrees, task, task + nsuper);
     check_tasks_listed_once(plan.subtrees, task, nsuper);
     check_steps(&plan, plan.subtrees);
@@ -277,7 +277,7 @@ static gsv_plan plan_of(const tree_shape *shape) {
     gsv_plan plan;
     gsv_message message;
     REQUIRE(gsv_plan_create(&l, testing_pool(2), &plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_subtrees_create(&plan, &plan.subtrees, &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_subtrees_create(&plan, &message) == GPUSOLVE_OK);
     return plan;
 }
 
@@ -380,15 +380,12 @@ static void check_allocation_failures(uint64_t *state) {
     for (int64_t k = 1;; k++) {
         testing_in("allocation %d fails", (int)k);
         gsv_fail_allocation(k);
-        gsv_subtrees *subtrees;
-        const gpusolve_status status = gsv_subtrees_create(&plan, &subtrees, &message);
+        const gpusolve_status status = gsv_subtrees_create(&plan, &message);
         gsv_fail_allocation(0);
-        if (status == GPUSOLVE_OK) {
-            gsv_subtrees_free(subtrees);
+        if (status == GPUSOLVE_OK)
             break;
-        }
         failures++;
-        CHECK(status == GPUSOLVE_OUT_OF_MEMORY && !subtrees);
+        CHECK(status == GPUSOLVE_OUT_OF_MEMORY && !plan.subtrees);
         CHECK(gsv_live_allocations() == live);
     }
     CHECK(failures >= 10);

@@ -65,6 +65,11 @@ gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, gpusolve_works
     return status;
 }
 
+static void destroy_own(gpusolve_handle *handle) {
+    for (int k = 0; k < GSV_OWN_WORKSPACES; k++)
+        gpusolve_workspace_destroy(handle->own[k]);
+}
+
 gpusolve_status gsv_own_workspace(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t nrhs,
                                   gpusolve_workspace **workspace) {
     int64_t columns = nrhs < OWN_COLUMNS ? nrhs : OWN_COLUMNS;
@@ -85,6 +90,7 @@ gpusolve_status gsv_own_workspace(gpusolve_handle *handle, const gpusolve_factor
     }
     memmove(handle->own + 1, handle->own, (size_t)slot * sizeof handle->own[0]);
     handle->own[0] = found;
+    handle->own_destroy = destroy_own;
     *workspace = found;
     return GPUSOLVE_OK;
 }

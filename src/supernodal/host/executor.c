@@ -81,7 +81,7 @@ static size_t real_bytes(gpusolve_dtype dtype) {
 
 static gpusolve_status plan_subtrees(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
     (void)pool; /* short, and in one go */
-    const gpusolve_status status = gsv_subtrees_create(plan, &plan->subtrees, message);
+    const gpusolve_status status = gsv_subtrees_create(plan, message);
     if (status == GPUSOLVE_OK)
         plan->bytes += plan->subtrees->bytes;
     return status;

@@ -259,9 +259,28 @@ static void sort_tasks(gsv_subtrees *t, const double *weight, int32_t *scratch) 
         memcpy(t->heaviest, from, (size_t)count * sizeof *from);
 }
 
-gpusolve_status gsv_subtrees_create(const gsv_plan *plan, gsv_subtrees **subtrees, gsv_message *message) {
+static void free_subtrees(gsv_subtrees *subtrees) {
+    if (!subtrees)
+        return;
+    gsv_free(subtrees->task_ptr);
+    gsv_free(subtrees->heaviest);
+    gsv_free(subtrees->order);
+    gsv_free(subtrees->path_child[GSV_UP]);
+    gsv_free(subtrees->path_child[GSV_DOWN]);
+    gsv_free(subtrees->signal);
+    gsv_free(subtrees->offset);
+    gsv_free(subtrees->forward);
+    gsv_free(subtrees->backward);
+    gsv_free(subtrees);
+}
+
+static void free_part(gsv_plan *plan) {
+    free_subtrees(plan->subtrees);
+}
+
+gpusolve_status gsv_subtrees_create(gsv_plan *plan, gsv_message *message) {
     const size_t nsuper = (size_t)plan->l.nsuper, levels = (size_t)plan->nlevels + 1;
-    *subtrees = NULL;
+    plan->subtrees = NULL;
     gsv_subtrees *t = gsv_calloc(1, sizeof *t);
     double *times = gsv_malloc(3 * nsuper, sizeof *times);
     unsigned char *flags = gsv_malloc(3 * nsuper, sizeof *flags);
@@ -303,29 +322,15 @@ gpusolve_status gsv_subtrees_create(const gsv_plan *plan, gsv_subtrees **subtree
     gsv_free(times);
     gsv_free(flags);
     gsv_free(scratch);
-    *subtrees = t;
+    plan->subtrees = t;
+    plan->free_part = free_part;
     return GPUSOLVE_OK;
 
 failed:
     gsv_free(times);
     gsv_free(flags);
     gsv_free(scratch);
-    gsv_subtrees_free(t);
+    free_subtrees(t);
     return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY,
                     "out of host memory while cutting the tree into subtrees");
-}
-
-void gsv_subtrees_free(gsv_subtrees *subtrees) {
-    if (!subtrees)
-        return;
-    gsv_free(subtrees->task_ptr);
-    gsv_free(subtrees->heaviest);
-    gsv_free(subtrees->order);
-    gsv_free(subtrees->path_child[GSV_UP]);
-    gsv_free(subtrees->path_child[GSV_DOWN]);
-    gsv_free(subtrees->signal);
-    gsv_free(subtrees->offset);
-    gsv_free(subtrees->forward);
-    gsv_free(subtrees->backward);
-    gsv_free(subtrees);
 }

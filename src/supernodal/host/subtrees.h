@@ -58,9 +58,9 @@ struct gsv_subtrees {
     int64_t bytes;              /* memory of all this */
 };
 
-/* GPUSOLVE_OUT_OF_MEMORY, GPUSOLVE_TOO_LARGE. Linear in the structure. */
-gpusolve_status gsv_subtrees_create(const gsv_plan *plan, gsv_subtrees **subtrees, gsv_message *message);
-void gsv_subtrees_free(gsv_subtrees *subtrees);
+/* Builds plan->subtrees, which gsv_plan_free frees; NULL after a failure. GPUSOLVE_OUT_OF_MEMORY, GPUSOLVE_TOO_LARGE.
+ * Linear in the structure. */
+gpusolve_status gsv_subtrees_create(gsv_plan *plan, gsv_message *message);
 
 /* Whether a supernode is in the top and, on the way up or down, in column blocks and row tiles. */
 static inline int gsv_in_blocks(const gsv_subtrees *subtrees, gsv_way way, int32_t s) {

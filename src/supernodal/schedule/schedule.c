@@ -35,6 +35,10 @@ void gsv_tiles_free(gsv_tiles *tiles) {
     gsv_free(tiles);
 }
 
+static void free_part(gsv_plan *plan) {
+    gsv_tiles_free(plan->tiles);
+}
+
 static void place_panels(const gsv_plan *plan, gsv_tiles *tiles) {
     int64_t end = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
@@ -241,11 +245,13 @@ gpusolve_status gsv_tiles_place(gsv_plan *plan, gsv_message *message) {
         else
             status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
     }
-    if (status == GPUSOLVE_OK)
-        plan->tiles = tiles;
-    else
+    if (status != GPUSOLVE_OK) {
         gsv_tiles_free(tiles);
-    return status;
+        return status;
+    }
+    plan->tiles = tiles;
+    plan->free_part = free_part;
+    return GPUSOLVE_OK;
 }
 
 /* All but what gsv_tiles_place has made. */

@@ -8,8 +8,6 @@
 
 #include "../../memory.h"
 #include "../../spin.h"
-#include "../host/subtrees.h"
-#include "../schedule/schedule.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -38,8 +36,8 @@ void gsv_plan_free(gsv_plan *plan) {
     gsv_free(plan->level);
     gsv_free(plan->update_ptr);
     gsv_free(plan->update_map);
-    gsv_tiles_free(plan->tiles);
-    gsv_subtrees_free(plan->subtrees);
+    if (plan->free_part)
+        plan->free_part(plan);
     memset(plan, 0, sizeof *plan);
 }
 

@@ -77,9 +77,10 @@ typedef struct gsv_plan {
     int64_t nnz_l;       /* numbers in the lower trapezoids */
     int64_t bytes;       /* host memory of the plan, with the executor's part */
     int in_place;        /* the caller's panels stay where they are: the host executor reads them there */
-    /* the executor's part, one of them */
+    /* the executor's part, one of them; whoever makes it says how it is freed */
     gsv_tiles *tiles;
     gsv_subtrees *subtrees;
+    void (*free_part)(struct gsv_plan *plan);
 } gsv_plan;
 
 static inline int32_t gsv_columns(const gsv_plan *plan, int32_t s) {

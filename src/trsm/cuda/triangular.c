@@ -21,20 +21,6 @@ typedef struct leaf_run {
     gsv_message *message;
 } leaf_run;
 
-const gsv_leaf_functions *gsv_leaf_functions_of(gpusolve_dtype dtype) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return &gsv_leaf_s;
-    case GPUSOLVE_DOUBLE:
-        return &gsv_leaf_d;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return &gsv_leaf_c;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        break;
-    }
-    return &gsv_leaf_z;
-}
-
 static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
