@@ -1,6 +1,6 @@
 /* Checks of dense calls' arguments: each writes the message that names the argument. */
-#ifndef GSV_DENSE_CHECKS_H
-#define GSV_DENSE_CHECKS_H
+#ifndef GSV_TRSM_DENSE_CHECKS_H
+#define GSV_TRSM_DENSE_CHECKS_H
 
 #include "../handle.h"
 #include "../overlap.h"

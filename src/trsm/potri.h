@@ -1,6 +1,6 @@
 /* The inverse from a dense Cholesky factor, as a recursion over what a backend does. */
-#ifndef GSV_POTRI_H
-#define GSV_POTRI_H
+#ifndef GSV_TRSM_POTRI_H
+#define GSV_TRSM_POTRI_H
 
 #include "triangular.h"
 

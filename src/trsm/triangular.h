@@ -12,8 +12,8 @@
  * are the two recursions, and they differ in their order alone. A range of T's indices is a range of A's and
  * of B's in every case, numbered from the other end or not.
  */
-#ifndef GSV_TRIANGULAR_H
-#define GSV_TRIANGULAR_H
+#ifndef GSV_TRSM_TRIANGULAR_H
+#define GSV_TRSM_TRIANGULAR_H
 
 #include "../message.h"
 #include "gpusolve_dense.h"

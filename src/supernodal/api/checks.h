@@ -1,7 +1,7 @@
 /* Argument checks that several public routines share. Each names the argument at fault in the handle's
  * message. */
-#ifndef GSV_CHECKS_H
-#define GSV_CHECKS_H
+#ifndef GSV_API_CHECKS_H
+#define GSV_API_CHECKS_H
 
 #include "../../overlap.h"
 #include "executor.h"

@@ -3,8 +3,8 @@
  * refine.c know the table alone. Arguments have been checked when these functions are called: types, sizes,
  * ownership.
  */
-#ifndef GSV_EXECUTOR_H
-#define GSV_EXECUTOR_H
+#ifndef GSV_API_EXECUTOR_H
+#define GSV_API_EXECUTOR_H
 
 #include "../../handle.h"
 #include "../import/import.h"

@@ -1,7 +1,7 @@
 /* What executors say about themselves. Text that is counted whether or not it fits: how a summary is put
  * together; and the tiers of a cost. */
-#ifndef GSV_SUMMARY_H
-#define GSV_SUMMARY_H
+#ifndef GSV_API_SUMMARY_H
+#define GSV_API_SUMMARY_H
 
 #include <stddef.h>
 

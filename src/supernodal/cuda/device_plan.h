@@ -2,8 +2,8 @@
  * The device's copy of a plan, and the launchers of the two sweeps: one table of functions for each
  * precision. The kernels and what they do are in cuda/stream/load_store.cuh.
  */
-#ifndef GSV_CUDA_SWEEP_H
-#define GSV_CUDA_SWEEP_H
+#ifndef GSV_CUDA_DEVICE_PLAN_H
+#define GSV_CUDA_DEVICE_PLAN_H
 
 #include <cuda_runtime_api.h>
 

@@ -75,7 +75,7 @@ gsv_sweep_form gsv_cuda_form_of(const gsv_cuda_factor *device, const gsv_cuda_wo
 /*
  * Up to so many bytes of panels 2, 3, 4 or GSV_ONES right-hand sides are solved side by side: as long as that is faster than
  * a block of eight, or than complex ones one after the other or as tasks. More than four real ones: with ONES_COLUMN bytes for
- * each column of L. (H200; LESSONS.md)
+ * each column of L. (H200; lessons/streams.md)
  */
 enum {
     REAL_2 = 68500000,

@@ -5,8 +5,8 @@
  * the next one, waits for what the piece reads, and is busy for as long as the piece costs. A wait for
  * another thread's piece ends HANDOVER_NS after that piece.
  */
-#ifndef GSV_SUBTREE_TIMES_H
-#define GSV_SUBTREE_TIMES_H
+#ifndef GSV_HOST_SUBTREE_TIMES_H
+#define GSV_HOST_SUBTREE_TIMES_H
 
 #include "subtrees.h"
 

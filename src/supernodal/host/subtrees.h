@@ -14,8 +14,8 @@
  * all that it waits for, so a thread only ever waits for work that a running thread already holds: nothing
  * can deadlock, with any number of threads.
  */
-#ifndef GSV_SUBTREES_H
-#define GSV_SUBTREES_H
+#ifndef GSV_HOST_SUBTREES_H
+#define GSV_HOST_SUBTREES_H
 
 #include "../tree/plan.h"
 

@@ -8,7 +8,7 @@
 #define GSV_REAL float
 #define GSV_LANES 8
 #define GSV_COMPLEX 1
-#define GSV_TEMPLATE "../supernodal/host_sweep.h"
+#define GSV_TEMPLATE "../supernodal/host/sweep.h"
 #include "../../dense_kernels/instantiate_host.h"
 
 const gsv_host_sweep *const gsv_host_sweep_c[GSV_ISA_COUNT][GSV_WIDTHS] = {

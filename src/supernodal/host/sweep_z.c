@@ -8,7 +8,7 @@
 #define GSV_REAL double
 #define GSV_LANES 4
 #define GSV_COMPLEX 1
-#define GSV_TEMPLATE "../supernodal/host_sweep.h"
+#define GSV_TEMPLATE "../supernodal/host/sweep.h"
 #include "../../dense_kernels/instantiate_host.h"
 
 const gsv_host_sweep *const gsv_host_sweep_z[GSV_ISA_COUNT][GSV_WIDTHS] = {

@@ -2,8 +2,8 @@
  * From a caller's arrays (gpusolve_factor_data) to the structure and the panels of a supernodal factor. Reads
  * the caller's arrays only; validates everything it reads before anything depends on it.
  */
-#ifndef GSV_IMPORT_H
-#define GSV_IMPORT_H
+#ifndef GSV_IMPORT_IMPORT_H
+#define GSV_IMPORT_IMPORT_H
 
 #include "../tree/plan.h"
 

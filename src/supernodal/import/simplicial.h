@@ -1,6 +1,6 @@
 /* Supernodes for a simplicial factor. */
-#ifndef GSV_SIMPLICIAL_H
-#define GSV_SIMPLICIAL_H
+#ifndef GSV_IMPORT_SIMPLICIAL_H
+#define GSV_IMPORT_SIMPLICIAL_H
 
 #include "../tree/plan.h"
 

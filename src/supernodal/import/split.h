@@ -8,8 +8,8 @@
  *
  *      filling in values finds cuts --> gsv_structure_split --> tree --> filling, which finds none --> the rest
  */
-#ifndef GSV_SPLIT_H
-#define GSV_SPLIT_H
+#ifndef GSV_IMPORT_SPLIT_H
+#define GSV_IMPORT_SPLIT_H
 
 #include "../tree/plan.h"
 

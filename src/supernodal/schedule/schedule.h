@@ -8,8 +8,8 @@
  *
  * panel_layout.h says how they are stored.
  */
-#ifndef GSV_TILES_H
-#define GSV_TILES_H
+#ifndef GSV_SCHEDULE_SCHEDULE_H
+#define GSV_SCHEDULE_SCHEDULE_H
 
 #include "../../dense_kernels/panel_layout.h"
 #include "walk/branches.h"

@@ -18,8 +18,8 @@
  *
  * Children are assembled in ascending order, always, so that the sum is the same sum every time.
  */
-#ifndef GSV_PLAN_H
-#define GSV_PLAN_H
+#ifndef GSV_TREE_PLAN_H
+#define GSV_TREE_PLAN_H
 
 #include <stdint.h>
 

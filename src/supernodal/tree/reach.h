@@ -10,8 +10,8 @@
  * The first: J. Gilbert, Predicting structure in sparse matrix computations, SIAM J. Matrix Anal. Appl. 15
  * (1994); for a Cholesky factor paths in the elimination tree are all there is to it.
  */
-#ifndef GSV_REACH_H
-#define GSV_REACH_H
+#ifndef GSV_TREE_REACH_H
+#define GSV_TREE_REACH_H
 
 #include "plan.h"
 

@@ -1,6 +1,6 @@
 /* What a CUDA handle keeps for its dense calls: made by the first one, freed with the handle. */
-#ifndef GSV_CUDA_CONTEXT_H
-#define GSV_CUDA_CONTEXT_H
+#ifndef GSV_TRSM_CUDA_CONTEXT_H
+#define GSV_TRSM_CUDA_CONTEXT_H
 
 #include <cublas_v2.h>
 

@@ -1,6 +1,6 @@
 /* The diagonal of a dense matrix on the device. */
-#ifndef GSV_CUDA_DIAGONAL_H
-#define GSV_CUDA_DIAGONAL_H
+#ifndef GSV_TRSM_CUDA_DIAGONAL_H
+#define GSV_TRSM_CUDA_DIAGONAL_H
 
 #include <cuda_runtime_api.h>
 

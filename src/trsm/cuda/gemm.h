@@ -1,6 +1,6 @@
 /* cuBLAS by dtype, for operands of a triangular operation; 64-bit scalars become what the dtype wants. */
-#ifndef GSV_CUDA_GEMM_H
-#define GSV_CUDA_GEMM_H
+#ifndef GSV_TRSM_CUDA_GEMM_H
+#define GSV_TRSM_CUDA_GEMM_H
 
 #include <cublas_v2.h>
 

@@ -4,7 +4,7 @@
 #include "../../device.h"
 #include "context.h"
 #include "diagonal.h"
-#include "leaf.h"
+#include "leaf/leaf.h"
 
 typedef struct inverse_run {
     gpusolve_handle *handle;

@@ -6,16 +6,16 @@
  * turn: each leaf clears the next one's. Where the memory does not hold that, each leaf inverts its own
  * blocks, and takes as many vectors at a time as fit.
  *
- * Multiply: few vectors go through the library's own kernels (trsm/cuda/multiply.cuh), many through cuBLAS's
+ * Multiply: few vectors go through the library's own kernels (trsm/cuda/leaf/multiply.cuh), many through cuBLAS's
  * product out of place, from a copy of as many vectors as fit.
  *
  * Where the device gives a thread block too little shared memory for a solve's kernel, the leaves are
  * cuBLAS's.
  */
-#ifndef GSV_CUDA_PLAN_H
-#define GSV_CUDA_PLAN_H
+#ifndef GSV_TRSM_CUDA_PLAN_H
+#define GSV_TRSM_CUDA_PLAN_H
 
-#include "leaf.h"
+#include "leaf/leaf.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,7 +33,7 @@ typedef struct gsv_leaf_plan {
     int64_t stop;          /* rows of the largest leaf */
     int64_t panel;         /* vectors at a time */
     int64_t inverse_order; /* solve: rows of T whose inverses are kept at once */
-    int64_t chunk;         /* multiply: see trsm/cuda/leaf.h */
+    int64_t chunk;         /* multiply: see trsm/cuda/leaf/leaf.h */
     /* bytes from the start */
     int64_t inverse, substitute, exchange[2], buffer_bytes, partial, end;
 } gsv_leaf_plan;

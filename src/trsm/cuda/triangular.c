@@ -1,5 +1,5 @@
 /*
- * The CUDA backend of triangular.h: the recursion over cuBLAS's GEMM, with the kernels of trsm/cuda/leaf.h as
+ * The CUDA backend of triangular.h: the recursion over cuBLAS's GEMM, with the kernels of trsm/cuda/leaf/leaf.h as
  * leaves; trsm/cuda/plan.h says how.
  */
 #include "../triangular.h"
@@ -7,7 +7,7 @@
 #include "../../device.h"
 #include "context.h"
 #include "gemm.h"
-#include "leaf.h"
+#include "leaf/leaf.h"
 #include "plan.h"
 #include "tuning.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "leaf.h"
+#include "leaf/leaf.h"
 
 static _Atomic int64_t forced_stop, forced_few, forced_serial;
 static _Atomic int forced_group, forced_cluster;

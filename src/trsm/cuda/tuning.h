@@ -1,6 +1,6 @@
 /* Where the recursion stops on the device, and the hooks with which the benchmark sweeps that. */
-#ifndef GSV_CUDA_TUNING_H
-#define GSV_CUDA_TUNING_H
+#ifndef GSV_TRSM_CUDA_TUNING_H
+#define GSV_TRSM_CUDA_TUNING_H
 
 #include "../triangular.h"
 

@@ -1,6 +1,6 @@
 /* What a stage consists of: streams, events, memory (cuda_stage.c makes them), for cuda_staged.c. */
-#ifndef GSV_CUDA_STAGE_H
-#define GSV_CUDA_STAGE_H
+#ifndef GSV_TRSM_STAGED_CUDA_STAGE_H
+#define GSV_TRSM_STAGED_CUDA_STAGE_H
 
 #include "cuda_staged.h"
 #include "cuda_transfer.h"

@@ -21,7 +21,7 @@
 #include "../../memory.h"
 #include "../cuda/context.h"
 #include "../cuda/gemm.h"
-#include "../cuda/leaf.h"
+#include "../cuda/leaf/leaf.h"
 #include "cuda_stage.h"
 
 typedef struct run {

@@ -1,6 +1,6 @@
 /* Runs a staged plan on the device: see trsm/staged/plan.h for the order, cuda_staged.c for who waits for what. */
-#ifndef GSV_CUDA_STAGED_H
-#define GSV_CUDA_STAGED_H
+#ifndef GSV_TRSM_STAGED_CUDA_STAGED_H
+#define GSV_TRSM_STAGED_CUDA_STAGED_H
 
 #include "../../handle.h"
 #include "../triangular.h"

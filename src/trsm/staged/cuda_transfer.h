@@ -2,8 +2,8 @@
  * Blocks of numbers between host memory and the device, on a stream of their own direction: straight where
  * the host memory is pinned, else through a ring of pinned slots that host threads fill or empty.
  */
-#ifndef GSV_CUDA_TRANSFER_H
-#define GSV_CUDA_TRANSFER_H
+#ifndef GSV_TRSM_STAGED_CUDA_TRANSFER_H
+#define GSV_TRSM_STAGED_CUDA_TRANSFER_H
 
 #include <cuda_runtime_api.h>
 #include <stddef.h>

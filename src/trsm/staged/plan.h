@@ -18,8 +18,8 @@
  * come once and stay, in the first `resident` slots; the others come anew for each chunk, through a ring of
  * the slots that are left.
  */
-#ifndef GSV_STAGED_PLAN_H
-#define GSV_STAGED_PLAN_H
+#ifndef GSV_TRSM_STAGED_PLAN_H
+#define GSV_TRSM_STAGED_PLAN_H
 
 #include "../triangular.h"
 

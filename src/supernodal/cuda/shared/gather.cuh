@@ -1,6 +1,6 @@
 /* What the kernels of the sweeps share: the wait for the launch before, and the end of every other wait. */
-#ifndef GSV_CUDA_GATHER_CUH
-#define GSV_CUDA_GATHER_CUH
+#ifndef GSV_CUDA_SHARED_GATHER_CUH
+#define GSV_CUDA_SHARED_GATHER_CUH
 
 #include "../../../dense_kernels/published.cuh"
 #include "../../../dense_kernels/reduce_lanes.cuh"

@@ -4,10 +4,10 @@
  * again, and has taken the place of vectors, which are wanted soon. So transient panels are the first to give way; which are,
  * cuda/factor.c knows. But where several blocks want the same panel, each for other right-hand sides, not all of
  * them at the same time, they are like everything. Of many right-hand sides, what is not wanted again gives way first,
- * too, or is discarded: then it need not be written to memory (LESSONS_MANY.md).
+ * too, or is discarded: then it need not be written to memory (lessons/tasks.md).
  */
-#ifndef GSV_CUDA_L2_CUH
-#define GSV_CUDA_L2_CUH
+#ifndef GSV_CUDA_SHARED_L2_CUH
+#define GSV_CUDA_SHARED_L2_CUH
 
 #include "../../../dense_kernels/scalar.cuh"
 

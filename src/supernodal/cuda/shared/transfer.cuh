@@ -1,7 +1,7 @@
 /* Between a caller's matrix and a vector of the sweeps: which numbers are whose. The kernels are in cuda/stream/load_store.cuh and
  * cuda/tasks/transfer.cuh. */
-#ifndef GSV_CUDA_TRANSFER_CUH
-#define GSV_CUDA_TRANSFER_CUH
+#ifndef GSV_CUDA_SHARED_TRANSFER_CUH
+#define GSV_CUDA_SHARED_TRANSFER_CUH
 
 #include "gather.cuh"
 

@@ -45,8 +45,8 @@
  * for 48 rows of 64 columns, 48 rows of the solution, 8 NR bytes each. At the top of the tree, where there are fewer
  * tasks than blocks, a task has 16 rows or columns, and its pieces four times the vectors.
  */
-#ifndef GSV_CUDA_BLOCK_STREAM_CUH
-#define GSV_CUDA_BLOCK_STREAM_CUH
+#ifndef GSV_CUDA_STREAM_BLOCK_CUH
+#define GSV_CUDA_STREAM_BLOCK_CUH
 
 #include "block_gather.cuh"
 #include "block_products.cuh"

@@ -3,8 +3,8 @@
  * (cuda/stream/block.cuh): where a piece, its lists and its front stand in shared memory, and reads of what other
  * blocks hand over.
  */
-#ifndef GSV_CUDA_BLOCK_FRONT_CUH
-#define GSV_CUDA_BLOCK_FRONT_CUH
+#ifndef GSV_CUDA_STREAM_BLOCK_FRONT_CUH
+#define GSV_CUDA_STREAM_BLOCK_FRONT_CUH
 
 #include "../../../dense_kernels/fragment.cuh"
 #include "front.cuh"

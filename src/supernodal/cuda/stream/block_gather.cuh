@@ -2,8 +2,8 @@
  * The assembly of fronts for a block of right-hand sides (cuda/stream/block.cuh): what the warps of a block that
  * gather leave in a piece's slot for those that multiply.
  */
-#ifndef GSV_CUDA_BLOCK_GATHER_CUH
-#define GSV_CUDA_BLOCK_GATHER_CUH
+#ifndef GSV_CUDA_STREAM_BLOCK_GATHER_CUH
+#define GSV_CUDA_STREAM_BLOCK_GATHER_CUH
 
 #include "block_front.cuh"
 

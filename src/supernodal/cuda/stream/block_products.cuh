@@ -6,8 +6,8 @@
  * Fragments of mma.m16n8k8, lane (g, q) = (lane / 4, lane mod 4): the sum has "rows" g and g + 8 and
  * right-hand sides 8 n + 2 q and one more. Which rows those are is for each product to say.
  */
-#ifndef GSV_CUDA_BLOCK_PIECES_CUH
-#define GSV_CUDA_BLOCK_PIECES_CUH
+#ifndef GSV_CUDA_STREAM_BLOCK_PRODUCTS_CUH
+#define GSV_CUDA_STREAM_BLOCK_PRODUCTS_CUH
 
 #include "block_front.cuh"
 

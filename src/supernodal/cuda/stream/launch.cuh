@@ -4,8 +4,8 @@
  * panels in single precision with vectors in double (scalar.cuh: mixed), for which cuda/stream/launch_m.cu is. One right-hand side in
  * single precision is for cuda/stream/launch_s.cu.
  */
-#ifndef GSV_CUDA_LAUNCH_CUH
-#define GSV_CUDA_LAUNCH_CUH
+#ifndef GSV_CUDA_STREAM_LAUNCH_CUH
+#define GSV_CUDA_STREAM_LAUNCH_CUH
 
 #include "block.cuh"
 #include "../walk/launches.cuh"

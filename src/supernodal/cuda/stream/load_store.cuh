@@ -3,8 +3,8 @@
  * by D in between. Each number is read once and written once. For one right-hand side on the device, and several side by
  * side, cuda/walk/one.cuh does the first two.
  */
-#ifndef GSV_CUDA_SWEEP_CUH
-#define GSV_CUDA_SWEEP_CUH
+#ifndef GSV_CUDA_STREAM_LOAD_STORE_CUH
+#define GSV_CUDA_STREAM_LOAD_STORE_CUH
 
 #include "../../../dense_kernels/overlap.cuh"
 #include "../shared/transfer.cuh"

@@ -38,8 +38,8 @@
  * Traffic: the panels once, lists and vectors. A level of the tree costs the hand-over of the vector through
  * L2 and the work on a piece, more forward than backward: there its terms are gathered first.
  */
-#ifndef GSV_CUDA_STREAM_CUH
-#define GSV_CUDA_STREAM_CUH
+#ifndef GSV_CUDA_STREAM_ONE_CUH
+#define GSV_CUDA_STREAM_ONE_CUH
 
 #include <type_traits>
 

@@ -1,8 +1,8 @@
 /*
  * The work on each kind of piece of the backward stream, in the steps of cuda/stream/one_forward.cuh.
  */
-#ifndef GSV_CUDA_STREAM_BACK_CUH
-#define GSV_CUDA_STREAM_BACK_CUH
+#ifndef GSV_CUDA_STREAM_ONE_BACKWARD_CUH
+#define GSV_CUDA_STREAM_ONE_BACKWARD_CUH
 
 #include "front.cuh"
 

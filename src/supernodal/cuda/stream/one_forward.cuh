@@ -6,8 +6,8 @@
  * for the one ahead: who had to is on the critical path, and shall not tarry. Every sum has the
  * order that cuda/stream/one.cuh says.
  */
-#ifndef GSV_CUDA_STREAM_PIECES_CUH
-#define GSV_CUDA_STREAM_PIECES_CUH
+#ifndef GSV_CUDA_STREAM_ONE_FORWARD_CUH
+#define GSV_CUDA_STREAM_ONE_FORWARD_CUH
 
 #include "front.cuh"
 

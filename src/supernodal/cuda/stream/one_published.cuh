@@ -2,8 +2,8 @@
  * Pieces of the forward stream whose supernode's front is published (cuda/stream/one_forward.cuh): a few tasks assemble its rows,
  * and all others read them there. That is so for many columns, and for columns that several tasks share.
  */
-#ifndef GSV_CUDA_STREAM_PUBLISHED_CUH
-#define GSV_CUDA_STREAM_PUBLISHED_CUH
+#ifndef GSV_CUDA_STREAM_ONE_PUBLISHED_CUH
+#define GSV_CUDA_STREAM_ONE_PUBLISHED_CUH
 
 #include "one_forward.cuh"
 

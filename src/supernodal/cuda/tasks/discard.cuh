@@ -7,8 +7,8 @@
  * block have read, and to places that nobody writes until the sweep is over. Nobody waits for it, for the task's results
  * have been signalled. But an SM takes some cycles a line: with tiles of 64 right-hand sides it costs more than it saves.
  */
-#ifndef GSV_CUDA_MANY_DISCARD_CUH
-#define GSV_CUDA_MANY_DISCARD_CUH
+#ifndef GSV_CUDA_TASKS_DISCARD_CUH
+#define GSV_CUDA_TASKS_DISCARD_CUH
 
 #include "../shared/l2.cuh"
 #include "narrow.cuh"

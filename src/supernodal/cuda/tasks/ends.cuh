@@ -1,7 +1,7 @@
 /* The sweeps for many right-hand sides (cuda/tasks/tasks.cuh): a tile from what its sums begin as to where they go. What is
  * between is in cuda/tasks/tile.cuh. */
-#ifndef GSV_CUDA_MANY_ENDS_CUH
-#define GSV_CUDA_MANY_ENDS_CUH
+#ifndef GSV_CUDA_TASKS_ENDS_CUH
+#define GSV_CUDA_TASKS_ENDS_CUH
 
 #include "task.cuh"
 #include "tile.cuh"

@@ -1,7 +1,7 @@
 /* What the children owe, for the kernels for many right-hand sides: lists that are in shared memory before
  * they are wanted, and sums over them in their order. */
-#ifndef GSV_CUDA_MANY_GATHER_CUH
-#define GSV_CUDA_MANY_GATHER_CUH
+#ifndef GSV_CUDA_TASKS_GATHER_CUH
+#define GSV_CUDA_TASKS_GATHER_CUH
 
 #include "../../../dense_kernels/async_copy.cuh"
 #include "../../../dense_kernels/kept.cuh"

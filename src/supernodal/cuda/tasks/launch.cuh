@@ -1,7 +1,7 @@
 /* Host launchers of the kernels in cuda/tasks/tasks.cuh for one precision: each launch_<p>.cu makes its table
  * from here. */
-#ifndef GSV_CUDA_MANY_LAUNCH_CUH
-#define GSV_CUDA_MANY_LAUNCH_CUH
+#ifndef GSV_CUDA_TASKS_LAUNCH_CUH
+#define GSV_CUDA_TASKS_LAUNCH_CUH
 
 #include "../../../dense_kernels/overlap.cuh"
 #include "../walk/branch.cuh"

@@ -25,8 +25,8 @@
  * write into shared memory, or backward the sums. Traffic: the panel, once a block, from the L2 cache for all but the
  * first; about nr + 2 nc rows of vectors forward, nr + nc backward.
  */
-#ifndef GSV_CUDA_MANY_NARROW_CUH
-#define GSV_CUDA_MANY_NARROW_CUH
+#ifndef GSV_CUDA_TASKS_NARROW_CUH
+#define GSV_CUDA_TASKS_NARROW_CUH
 
 #include "../../../dense_kernels/fragment.cuh"
 #include "gather.cuh"

@@ -9,8 +9,8 @@
  * stage stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
  * The ring begins with a line (SHARED_LINE), as all that is copied does.
  */
-#ifndef GSV_CUDA_MANY_STAGES_CUH
-#define GSV_CUDA_MANY_STAGES_CUH
+#ifndef GSV_CUDA_TASKS_STAGES_CUH
+#define GSV_CUDA_TASKS_STAGES_CUH
 
 #include "../../../dense_kernels/async_copy.cuh"
 #include "../../../dense_kernels/fragment.cuh"
@@ -47,7 +47,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_shape {
     static const int CHUNK = 16 / int(sizeof(P)), V_CHUNK = 16 / int(sizeof(T)); /* numbers of a copy */
     static const int BYTES = STAGES * STAGE;
     /* Blocks of an SM, by registers and shared memory. Much of a task is latency, so that more of them with smaller tiles
-     * are better (LESSONS_MANY.md). */
+     * are better (lessons/tasks.md). */
     static const int RESIDENT = REAL                                          ? (C <= GSV_MANY_LEAST ? 4 : 3)
                                 : sizeof(P) < sizeof(T) && C <= GSV_MANY_SLIM ? 3
                                                                               : 2;

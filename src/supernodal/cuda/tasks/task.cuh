@@ -1,7 +1,7 @@
 /* The sweeps for many right-hand sides (cuda/tasks/tasks.cuh): what a block is at. The task that its ticket is for, the tile
  * that the task is about, and the counters that tasks wait for and advance. */
-#ifndef GSV_CUDA_MANY_TASK_CUH
-#define GSV_CUDA_MANY_TASK_CUH
+#ifndef GSV_CUDA_TASKS_TASK_CUH
+#define GSV_CUDA_TASKS_TASK_CUH
 
 #include "gather.cuh"
 #include "stages.cuh"

@@ -44,8 +44,8 @@
  * out. So blocks share an SM, and tiles are low: three blocks, or four with 32 columns or 16, two or three of complex
  * numbers.
  */
-#ifndef GSV_CUDA_MANY_CUH
-#define GSV_CUDA_MANY_CUH
+#ifndef GSV_CUDA_TASKS_TASKS_CUH
+#define GSV_CUDA_TASKS_TASKS_CUH
 
 #include "discard.cuh"
 #include "ends.cuh"

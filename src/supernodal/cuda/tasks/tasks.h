@@ -2,8 +2,8 @@
  * The sweeps for many right-hand sides on the device: one table of functions for each precision. The kernels
  * and what they do are in cuda/tasks/tasks.cuh.
  */
-#ifndef GSV_CUDA_MANY_H
-#define GSV_CUDA_MANY_H
+#ifndef GSV_CUDA_TASKS_TASKS_H
+#define GSV_CUDA_TASKS_TASKS_H
 
 #include "../../../dense_kernels/panel_layout.h"
 #include "../device_plan.h"

@@ -31,8 +31,8 @@
  * Shared memory traffic of it, C = 64: 8 KB + 8 KB in, and by each of four warps (32 + 32) x 16 numbers
  * out, for 64 x 64 x 16 multiply-adds.
  */
-#ifndef GSV_CUDA_MANY_TILE_CUH
-#define GSV_CUDA_MANY_TILE_CUH
+#ifndef GSV_CUDA_TASKS_TILE_CUH
+#define GSV_CUDA_TASKS_TILE_CUH
 
 #include "../../../dense_kernels/overlap.cuh"
 #include "stages.cuh"

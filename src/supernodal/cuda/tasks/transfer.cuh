@@ -7,8 +7,8 @@
  * L's order are known before these have come. Each number is read once and written once. Blocks that follow each
  * other have the right-hand sides of the same rows, for L's order scatters rows.
  */
-#ifndef GSV_CUDA_MANY_TRANSFER_CUH
-#define GSV_CUDA_MANY_TRANSFER_CUH
+#ifndef GSV_CUDA_TASKS_TRANSFER_CUH
+#define GSV_CUDA_TASKS_TRANSFER_CUH
 
 #include "../../../dense_kernels/overlap.cuh"
 #include "tasks.h"

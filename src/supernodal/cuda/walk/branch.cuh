@@ -3,8 +3,8 @@
  * shared memory: the panels and the lists before the vectors are there. For one right-hand side see cuda/walk/one.cuh, for
  * few of them cuda/walk/team.cuh, for many cuda/walk/eight.cuh.
  */
-#ifndef GSV_CUDA_BRANCH_CUH
-#define GSV_CUDA_BRANCH_CUH
+#ifndef GSV_CUDA_WALK_BRANCH_CUH
+#define GSV_CUDA_WALK_BRANCH_CUH
 
 #include "../../../dense_kernels/async_copy.cuh"
 #include "../../../dense_kernels/overlap.cuh"

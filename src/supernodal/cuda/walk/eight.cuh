@@ -35,8 +35,8 @@
  *
  * Traffic: panels and lists once a block; y, x and the outside rows once. What limits it is instructions.
  */
-#ifndef GSV_CUDA_MANY_BRANCH_CUH
-#define GSV_CUDA_MANY_BRANCH_CUH
+#ifndef GSV_CUDA_WALK_EIGHT_CUH
+#define GSV_CUDA_WALK_EIGHT_CUH
 
 #include "eight_room.cuh"
 

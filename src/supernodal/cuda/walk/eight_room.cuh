@@ -12,8 +12,8 @@
  * Two trips through L2 and two or three barriers of the block before the first product: lists and panels, then
  * what they say.
  */
-#ifndef GSV_CUDA_MANY_WALK_CUH
-#define GSV_CUDA_MANY_WALK_CUH
+#ifndef GSV_CUDA_WALK_EIGHT_ROOM_CUH
+#define GSV_CUDA_WALK_EIGHT_ROOM_CUH
 
 #include "../../../dense_kernels/tensor_product.cuh"
 #include "../../schedule/walk/packs.h"

@@ -1,6 +1,6 @@
 /* Launches over branches whose blocks share an SM: how many there are, and what each has to do. Host code. */
-#ifndef GSV_CUDA_BRANCH_CUT_CUH
-#define GSV_CUDA_BRANCH_CUT_CUH
+#ifndef GSV_CUDA_WALK_LAUNCHES_CUH
+#define GSV_CUDA_WALK_LAUNCHES_CUH
 
 #include "../../../dense_kernels/overlap.cuh"
 #include "../../../dense_kernels/published.cuh"

@@ -30,8 +30,8 @@
  * Traffic: panels, lists, y and x once, update vectors of branches once, and those of the roots: what is between
  * them stays in shared memory.
  */
-#ifndef GSV_CUDA_LIMB_CUH
-#define GSV_CUDA_LIMB_CUH
+#ifndef GSV_CUDA_WALK_LIMB_CUH
+#define GSV_CUDA_WALK_LIMB_CUH
 
 #include "../../../dense_kernels/async_copy.cuh"
 #include "../../../dense_kernels/fragment.cuh"

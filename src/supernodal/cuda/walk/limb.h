@@ -1,6 +1,6 @@
 /* The launcher of cuda/walk/limb.cuh, apart from those of cuda/stream/launch.cuh, for its kernel is of one number type. */
-#ifndef GSV_CUDA_LIMB_H
-#define GSV_CUDA_LIMB_H
+#ifndef GSV_CUDA_WALK_LIMB_H
+#define GSV_CUDA_WALK_LIMB_H
 
 #include "../device_plan.h"
 

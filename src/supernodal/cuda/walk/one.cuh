@@ -30,8 +30,8 @@
  * barrier or two and four or five shared-memory reads that depend on each other, whatever it has to do. An SM has
  * six blocks.
  */
-#ifndef GSV_CUDA_BRANCH_ONE_CUH
-#define GSV_CUDA_BRANCH_ONE_CUH
+#ifndef GSV_CUDA_WALK_ONE_CUH
+#define GSV_CUDA_WALK_ONE_CUH
 
 #include "branch.cuh"
 #include "one_upper.cuh"

@@ -2,8 +2,8 @@
  * What the branches' kernels for one right-hand side (cuda/walk/one.cuh) load and store: the caller's vectors, or the
  * sweeps', and, by blocks behind the branches' own, the columns that are in no branch.
  */
-#ifndef GSV_CUDA_BRANCH_UPPER_CUH
-#define GSV_CUDA_BRANCH_UPPER_CUH
+#ifndef GSV_CUDA_WALK_ONE_UPPER_CUH
+#define GSV_CUDA_WALK_ONE_UPPER_CUH
 
 #include "../shared/gather.cuh"
 

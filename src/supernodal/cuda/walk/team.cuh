@@ -18,8 +18,8 @@
  * and then all walk, each some microseconds. So an SM has as many of them as it has room for, which registers are to
  * allow, and who has requested what it needs lets L2 have what a later block will (prefetch_branch_warp).
  */
-#ifndef GSV_CUDA_TEAM_BRANCH_CUH
-#define GSV_CUDA_TEAM_BRANCH_CUH
+#ifndef GSV_CUDA_WALK_TEAM_CUH
+#define GSV_CUDA_WALK_TEAM_CUH
 
 #include "eight.cuh"
 

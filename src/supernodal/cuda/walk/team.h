@@ -2,8 +2,8 @@
  * The branches for 8 or 16 right-hand sides by vectors in double precision: the launchers of cuda/walk/team.cuh, apart from
  * those of cuda/stream/launch.cuh, for streams and tasks both have them. floats: panels are float (gsv_device_plan.floats).
  */
-#ifndef GSV_CUDA_TEAM_H
-#define GSV_CUDA_TEAM_H
+#ifndef GSV_CUDA_WALK_TEAM_H
+#define GSV_CUDA_WALK_TEAM_H
 
 #include "../device_plan.h"
 

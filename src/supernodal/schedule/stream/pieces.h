@@ -1,6 +1,6 @@
 /* Pieces of the streams (stream.h), supernode by supernode, for stream.c, which deals with levels. */
-#ifndef GSV_STREAM_PIECES_H
-#define GSV_STREAM_PIECES_H
+#ifndef GSV_SCHEDULE_STREAM_PIECES_H
+#define GSV_SCHEDULE_STREAM_PIECES_H
 
 #include <stdbool.h>
 

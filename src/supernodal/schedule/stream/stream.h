@@ -47,8 +47,8 @@
  *           several groups of block rows with the first of each; backward: the rows whose numbers the piece reads, as
  *           places among the upper tree's columns
  */
-#ifndef GSV_STREAM_H
-#define GSV_STREAM_H
+#ifndef GSV_SCHEDULE_STREAM_STREAM_H
+#define GSV_SCHEDULE_STREAM_STREAM_H
 
 #include "../../../dense_kernels/panel_layout.h"
 #include "../../tree/plan.h"

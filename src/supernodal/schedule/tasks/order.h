@@ -7,8 +7,8 @@
  * the longest way to the end of the sweep. Any order of the tasks in which those stand before others that these
  * wait for is right, and gives the same bits; this one is of that kind, whatever the times are.
  */
-#ifndef GSV_MANY_ORDER_H
-#define GSV_MANY_ORDER_H
+#ifndef GSV_SCHEDULE_TASKS_ORDER_H
+#define GSV_SCHEDULE_TASKS_ORDER_H
 
 #include "tasks.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* How finely a sweep's levels are divided, as an H200 is fastest with (LESSONS_MANY.md). Of a supernode's tiles two make a
+/* How finely a sweep's levels are divided, as an H200 is fastest with (lessons/tasks.md). Of a supernode's tiles two make a
  * pair, and an odd one as well. A level that is so many pairs of tasks of equal length is not cut further, one with up to
  * so many pairs of tiles has few, a narrow supernode is so many tasks at least, and more if that makes no more than so
  * many of a level's. */

@@ -19,8 +19,8 @@
  *
  * Branches (branches.h) have kernels of their own: forward they come first, backward last.
  */
-#ifndef GSV_MANY_H
-#define GSV_MANY_H
+#ifndef GSV_SCHEDULE_TASKS_TASKS_H
+#define GSV_SCHEDULE_TASKS_TASKS_H
 
 #include "../../../dense_kernels/panel_layout.h"
 #include "../../tree/plan.h"

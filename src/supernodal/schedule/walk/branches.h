@@ -22,8 +22,8 @@
  *
  * The lists of the walk for many right-hand sides (schedule/walk/packs.h) are apart: not all number types want them.
  */
-#ifndef GSV_BRANCHES_H
-#define GSV_BRANCHES_H
+#ifndef GSV_SCHEDULE_WALK_BRANCHES_H
+#define GSV_SCHEDULE_WALK_BRANCHES_H
 
 #include "../../../dense_kernels/panel_layout.h"
 #include "../../tree/plan.h"

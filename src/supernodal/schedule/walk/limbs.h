@@ -18,8 +18,8 @@
  *               GSV_LIMB_MORE and where in the lists they begin
  *      several  one after the other, children ascending; all but a row's last one with GSV_LIMB_MORE
  */
-#ifndef GSV_LIMBS_H
-#define GSV_LIMBS_H
+#ifndef GSV_SCHEDULE_WALK_LIMBS_H
+#define GSV_SCHEDULE_WALK_LIMBS_H
 
 #include "../../../dense_kernels/panel_layout.h"
 #include "../../tree/plan.h"

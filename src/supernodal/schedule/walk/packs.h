@@ -23,8 +23,8 @@
  *      rows    of the packs: columns of the branch, then places of the rows below
  *      map     of the packs' numbers: where each stands in the branch's panels, or GSV_NO_NUMBER for a zero
  */
-#ifndef GSV_BRANCH_WALK_H
-#define GSV_BRANCH_WALK_H
+#ifndef GSV_SCHEDULE_WALK_PACKS_H
+#define GSV_SCHEDULE_WALK_PACKS_H
 
 #include "../../../dense_kernels/panel_layout.h"
 #include "branches.h"

@@ -17,8 +17,8 @@
  * lane each, thirty-two at a time, whose columns the warps share. Columns: a warp each. All sums have one order, so cuts
  * do not depend on timing. Synchronisation: barriers of the block. W and L come from L2 or memory, a few times each.
  */
-#ifndef GSV_PANEL_CUT_CUH
-#define GSV_PANEL_CUT_CUH
+#ifndef GSV_TRSM_CUDA_PANELS_CUT_CUH
+#define GSV_TRSM_CUDA_PANELS_CUT_CUH
 
 #include "narrow.cuh"
 #include "view.cuh"

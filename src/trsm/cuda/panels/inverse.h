@@ -24,8 +24,8 @@
  * each waits for the one before it. The rule for slices divides the limits by `finer`, GSV_FINER, GSV_NARROW_FINER or more: what two
  * slices lose may add up, and numbers may get worse with the next refresh. One column has k = 1.
  */
-#ifndef GSV_CUDA_PANEL_INVERSE_H
-#define GSV_CUDA_PANEL_INVERSE_H
+#ifndef GSV_TRSM_CUDA_PANELS_INVERSE_H
+#define GSV_TRSM_CUDA_PANELS_INVERSE_H
 
 #include <cuda_runtime_api.h>
 

@@ -9,8 +9,8 @@
  * columns at a time have their sums in registers, so that eight products are on their way together. The
  * panel is read and written once; nr nc^2 flops.
  */
-#ifndef GSV_PANEL_NARROW_CUH
-#define GSV_PANEL_NARROW_CUH
+#ifndef GSV_TRSM_CUDA_PANELS_NARROW_CUH
+#define GSV_TRSM_CUDA_PANELS_NARROW_CUH
 
 #include "../../../dense_kernels/scalar.cuh"
 #include "inverse.h"

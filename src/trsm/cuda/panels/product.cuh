@@ -7,11 +7,11 @@
  * background, while one is multiplied: what is read may stand anywhere. A term is read from memory once for
  * each tile, from shared memory twice. Sums are in ascending k, whatever the timing.
  */
-#ifndef GSV_PANEL_PRODUCT_CUH
-#define GSV_PANEL_PRODUCT_CUH
+#ifndef GSV_TRSM_CUDA_PANELS_PRODUCT_CUH
+#define GSV_TRSM_CUDA_PANELS_PRODUCT_CUH
 
 #include "../../../dense_kernels/async_copy.cuh"
-#include "../invert.cuh"
+#include "../leaf/invert.cuh"
 
 namespace gsv {
 

@@ -1,6 +1,6 @@
 /* A wide panel of a batch (trsm/cuda/panels/inverse.h) as its kernels see it: its raw numbers, and W. */
-#ifndef GSV_PANEL_VIEW_CUH
-#define GSV_PANEL_VIEW_CUH
+#ifndef GSV_TRSM_CUDA_PANELS_VIEW_CUH
+#define GSV_TRSM_CUDA_PANELS_VIEW_CUH
 
 #include "inverse.h"
 #include "product.cuh"

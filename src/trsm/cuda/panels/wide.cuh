@@ -18,15 +18,15 @@
  * Cost: nc^3 / 3 + (nr - nc) nc^2 flops and what tiles on the diagonal waste; W read and written once a
  * level.
  */
-#ifndef GSV_PANEL_WIDE_CUH
-#define GSV_PANEL_WIDE_CUH
+#ifndef GSV_TRSM_CUDA_PANELS_WIDE_CUH
+#define GSV_TRSM_CUDA_PANELS_WIDE_CUH
 
 #include "cut.cuh"
 #include "narrow.cuh"
 
 namespace gsv {
 
-/* W of the diagonal tiles, as in trsm/cuda/invert.cuh, and k = 0. */
+/* W of the diagonal tiles, as in trsm/cuda/leaf/invert.cuh, and k = 0. */
 template <typename T>
 __global__ void __launch_bounds__(LEAF_THREADS)
     invert_diagonal_kernel(const __grid_constant__ gsv_wide_batch batch) {

@@ -9,8 +9,8 @@
  *
  * Traffic: T once for each group, b three times; with chunks, 64 N numbers out and in again for each.
  */
-#ifndef GSV_CUDA_MULTIPLY_CUH
-#define GSV_CUDA_MULTIPLY_CUH
+#ifndef GSV_TRSM_CUDA_LEAF_MULTIPLY_CUH
+#define GSV_TRSM_CUDA_LEAF_MULTIPLY_CUH
 
 #include "leaf.cuh"
 

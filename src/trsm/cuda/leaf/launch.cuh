@@ -1,6 +1,6 @@
 /* Host launchers of a precision: each leaf_<p>.cu makes its table from here. */
-#ifndef GSV_CUDA_LEAF_LAUNCH_CUH
-#define GSV_CUDA_LEAF_LAUNCH_CUH
+#ifndef GSV_TRSM_CUDA_LEAF_LAUNCH_CUH
+#define GSV_TRSM_CUDA_LEAF_LAUNCH_CUH
 
 #include "cluster.cuh"
 #include "multiply.cuh"

@@ -13,8 +13,8 @@
  * Bits: every sum has one order, which depends on nothing but the sizes, N and C.
  * Limits: sm_90, for clusters; the rows of a thread block are bound by shared memory.
  */
-#ifndef GSV_CUDA_CLUSTER_CUH
-#define GSV_CUDA_CLUSTER_CUH
+#ifndef GSV_TRSM_CUDA_LEAF_CLUSTER_CUH
+#define GSV_TRSM_CUDA_LEAF_CLUSTER_CUH
 
 #include "tile.cuh"
 

@@ -1,5 +1,5 @@
 /*
- * What solve and multiply of trsm/cuda/leaf.h share: the sum over blocks of T times the vectors, for one block of
+ * What solve and multiply of trsm/cuda/leaf/leaf.h share: the sum over blocks of T times the vectors, for one block of
  * 64 rows and N vectors,
  *
  *      sum over j from `begin` to `end` - 1 of T(block, j) x(j)
@@ -10,11 +10,11 @@
  * shared memory. In the end the eight warps' sums are added: warps 4 to 7 to 0 to 3, then those in the order
  * of w: one order whatever the timing.
  */
-#ifndef GSV_CUDA_LEAF_CUH
-#define GSV_CUDA_LEAF_CUH
+#ifndef GSV_TRSM_CUDA_LEAF_LEAF_CUH
+#define GSV_TRSM_CUDA_LEAF_LEAF_CUH
 
-#include "../../dense_kernels/fragment.cuh"
-#include "../../dense_kernels/published.cuh"
+#include "../../../dense_kernels/fragment.cuh"
+#include "../../../dense_kernels/published.cuh"
 #include "invert.cuh"
 
 namespace gsv {

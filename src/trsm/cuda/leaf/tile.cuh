@@ -9,10 +9,10 @@
  * Warp w has rows 16 (w mod 4) .. + 15 of the product, all N vectors, and half w / 4 of the 64 terms, as
  * fragments (fragment.cuh); the two halves are added through shared memory, in that order.
  */
-#ifndef GSV_CUDA_TILE_CUH
-#define GSV_CUDA_TILE_CUH
+#ifndef GSV_TRSM_CUDA_LEAF_TILE_CUH
+#define GSV_TRSM_CUDA_LEAF_TILE_CUH
 
-#include "../../dense_kernels/async_copy.cuh"
+#include "../../../dense_kernels/async_copy.cuh"
 #include "leaf.cuh"
 
 namespace gsv {

@@ -13,12 +13,12 @@
  *
  * where P is formed at the start of the task and y while x(i - 1) is waited for. (With so many tasks that the
  * machine is full, P is left out: it costs 64 columns' work.) T(i, j) x(j) for the j
- * before i - LAG is trsm/cuda/leaf.cuh's sum; with LAG = 2, T(i, i - 2) is met alone, so that the eight warps'
+ * before i - LAG is trsm/cuda/leaf/leaf.cuh's sum; with LAG = 2, T(i, i - 2) is met alone, so that the eight warps'
  * sums are added before x(i - 2) is there. W_i, P and T(i, i - 2) wait in shared memory, requested when the
  * task begins. In these products a warp has 16 rows and all columns, and takes the vectors from shared
  * memory.
  *
- * A block whose inverse is not to be trusted (trsm/cuda/invert.cuh) is solved with by substitution in shared
+ * A block whose inverse is not to be trusted (trsm/cuda/leaf/invert.cuh) is solved with by substitution in shared
  * memory.
  *
  * Traffic: T once for each group of vectors (from L2 where groups run together), b once in, once out.
@@ -26,10 +26,10 @@
  * Limits: N is 32 at most for real numbers, 16 for complex<float>, 8 for complex<double>; LAG is 1
  * for complex<double>, for the shared memory's.
  */
-#ifndef GSV_CUDA_SOLVE_CUH
-#define GSV_CUDA_SOLVE_CUH
+#ifndef GSV_TRSM_CUDA_LEAF_SOLVE_CUH
+#define GSV_TRSM_CUDA_LEAF_SOLVE_CUH
 
-#include "../../dense_kernels/async_copy.cuh"
+#include "../../../dense_kernels/async_copy.cuh"
 #include "leaf.cuh"
 
 namespace gsv {

@@ -10,15 +10,15 @@
  * Traffic: 2 k of T read, 4 k of W written, numbers, a block. Beside that the kernel clears what the solve
  * will exchange: fills memory with ABSENT (published.cuh).
  */
-#ifndef GSV_CUDA_INVERT_CUH
-#define GSV_CUDA_INVERT_CUH
+#ifndef GSV_TRSM_CUDA_LEAF_INVERT_CUH
+#define GSV_TRSM_CUDA_LEAF_INVERT_CUH
 
-#include "../../dense_kernels/async_copy.cuh"
-#include "../../dense_kernels/fragment.cuh"
-#include "../../dense_kernels/overlap.cuh"
-#include "../../dense_kernels/scalar.cuh"
+#include "../../../dense_kernels/async_copy.cuh"
+#include "../../../dense_kernels/fragment.cuh"
+#include "../../../dense_kernels/overlap.cuh"
+#include "../../../dense_kernels/scalar.cuh"
 #include "leaf.h"
-#include "panels/inverse.h"
+#include "../panels/inverse.h"
 
 namespace gsv {
 

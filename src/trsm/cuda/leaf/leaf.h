@@ -7,12 +7,12 @@
  *      solve       b = T \ (alpha b)
  *      multiply    b = alpha T b
  */
-#ifndef GSV_CUDA_LEAF_H
-#define GSV_CUDA_LEAF_H
+#ifndef GSV_TRSM_CUDA_LEAF_LEAF_H
+#define GSV_TRSM_CUDA_LEAF_LEAF_H
 
 #include <cuda_runtime_api.h>
 
-#include "../triangular.h"
+#include "../../triangular.h"
 
 #ifdef __cplusplus
 extern "C" {

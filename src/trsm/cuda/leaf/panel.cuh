@@ -5,7 +5,7 @@
  *      x(i) = W_i (alpha b(i) - sum over j < i of T(i, j) x(j)),      W_i = inv(T(i, i))
  *
  * x stays in shared memory. The tiles pass through it in the order W_0, T(1, 0), W_1, T(2, 0), ...,
- * SLOTS - 1 of them on their way while one is multiplied with (trsm/cuda/tile.cuh); so is the next b(i), in
+ * SLOTS - 1 of them on their way while one is multiplied with (trsm/cuda/leaf/tile.cuh); so is the next b(i), in
  * registers.
  *
  * Blocks whose inverse is not to be trusted are solved with by substitution.
@@ -14,8 +14,8 @@
  * Traffic: T and W once for each group, from L2, which bounds the rate with N = 8; b once in, once out.
  * Limits: a leaf has ROWS rows at most, which shared memory bounds; the fewer, the more slots for tiles.
  */
-#ifndef GSV_CUDA_PANEL_CUH
-#define GSV_CUDA_PANEL_CUH
+#ifndef GSV_TRSM_CUDA_LEAF_PANEL_CUH
+#define GSV_TRSM_CUDA_LEAF_PANEL_CUH
 
 #include "solve.cuh"
 #include "tile.cuh"
