@@ -49,40 +49,40 @@ static void note(int backward, const char *format, ...) {
 }
 
 /* As walks_stream in cuda/stream/launch.cuh. */
-static int streams(const gsv_sweep_form *form, int nr, int backward) {
-    return (backward || nr <= GSV_SIDE_COLUMNS) && (nr == 1 || nr <= form->block_columns) &&
-           form->stream_blocks[gsv_class_of(nr)][backward] > 0;
+static int streams(const gsv_abilities *abilities, int nr, int backward) {
+    return (backward || nr <= GSV_SIDE_COLUMNS) && (nr == 1 || nr <= abilities->block_columns) &&
+           abilities->stream_blocks[gsv_class_of(nr)][backward] > 0;
 }
 
-static cudaError_t sweep(const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
+static cudaError_t sweep(const gsv_abilities *abilities, const gsv_device_vectors *vectors, int nr,
                          int backward) {
     char groups[16] = "";
     if (vectors->groups > 1)
         snprintf(groups, sizeof groups, "x%d", vectors->groups);
-    note(backward, "%s%d%s", streams(form, nr, backward) ? "stream" : "NO STREAM", nr, groups);
+    note(backward, "%s%d%s", streams(abilities, nr, backward) ? "stream" : "NO STREAM", nr, groups);
     return cudaSuccess;
 }
 
-static cudaError_t from(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+static cudaError_t from(const gsv_plan *plan, const gsv_device_plan *device, const gsv_abilities *abilities,
                         const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense dense,
                         cudaStream_t stream) {
-    (void)plan, (void)device, (void)form, (void)perm, (void)dense, (void)stream;
+    (void)plan, (void)device, (void)abilities, (void)perm, (void)dense, (void)stream;
     note(FORWARD, vectors->groups > 1 ? "onesx%d" : "one", vectors->groups);
     return cudaSuccess;
 }
 
-static cudaError_t to(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+static cudaError_t to(const gsv_plan *plan, const gsv_device_plan *device, const gsv_abilities *abilities,
                       const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense dense,
                       cudaStream_t stream) {
-    (void)plan, (void)device, (void)form, (void)perm, (void)dense, (void)stream;
+    (void)plan, (void)device, (void)abilities, (void)perm, (void)dense, (void)stream;
     note(BACKWARD, vectors->groups > 1 ? "onesx%d" : "one", vectors->groups);
     return cudaSuccess;
 }
 
-static cudaError_t load(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
+static cudaError_t load(const gsv_plan *plan, const gsv_abilities *abilities, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense b, void *into,
                         const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
-    (void)plan, (void)form, (void)perm, (void)inverse, (void)b, (void)into, (void)vectors, (void)nr,
+    (void)plan, (void)abilities, (void)perm, (void)inverse, (void)b, (void)into, (void)vectors, (void)nr,
         (void)stream;
     return cudaSuccess;
 }
@@ -93,16 +93,18 @@ static cudaError_t store(int32_t n, const int32_t *inverse, const void *x, gsv_d
     return cudaSuccess;
 }
 
-static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
-                           const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
+                           const gsv_abilities *abilities, const gsv_device_vectors *vectors, int nr,
+                           cudaStream_t stream) {
     (void)plan, (void)device, (void)stream;
-    return sweep(form, vectors, nr, FORWARD);
+    return sweep(abilities, vectors, nr, FORWARD);
 }
 
-static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
-                            const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
+static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
+                            const gsv_abilities *abilities, const gsv_device_vectors *vectors, int nr,
+                            cudaStream_t stream) {
     (void)plan, (void)device, (void)stream;
-    return sweep(form, vectors, nr, BACKWARD);
+    return sweep(abilities, vectors, nr, BACKWARD);
 }
 
 #define SWEEPS(from_one, to_one)                                                                   \
@@ -149,14 +151,13 @@ static cudaError_t many_store(const gsv_plan *plan, const int32_t *inverse, cons
     return cudaSuccess;
 }
 
-#define MANY(few_columns, is_real)                                                               \
-    {                                                                                            \
-        .few = few_columns, .real = is_real, .forward = many_forward, .backward = many_backward, \
-        .clear = many_clear, .load = many_load, .store = many_store                              \
+#define MANY                                                                                        \
+    {                                                                                               \
+        .forward = many_forward, .backward = many_backward, .clear = many_clear, .load = many_load, \
+        .store = many_store                                                                         \
     }
 
-const gsv_many_functions gsv_many_m = MANY(1, 1), gsv_many_d = MANY(1, 1),
-                         gsv_many_c = MANY(GSV_FEW_IN_SINGLE, 0), gsv_many_z = MANY(GSV_FEW_COMPLEX, 0);
+const gsv_many_functions gsv_many_m = MANY, gsv_many_d = MANY, gsv_many_c = MANY, gsv_many_z = MANY;
 
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
     const gsv_sweep_functions *const all[] = {&gsv_sweep_s, &gsv_sweep_d, &gsv_sweep_c, &gsv_sweep_z};
@@ -176,11 +177,11 @@ static const char *const modes[MODES] = {"streams", "same-bits", "no-streams"};
 /* As gsv_cuda_prepare leaves it: on an H200, where all triangles are well-conditioned, or on a device like an A10. */
 static gsv_cuda_factor prepared_of(const gsv_plan *plan, gpusolve_dtype dtype, int mode) {
     static const int real[GSV_CLASSES][2] = {{396, 396}, {264, 396}, {0, 264}}, one[2] = {396, 396};
-    gsv_cuda_factor device = {
-        .many = {.teams = mode != NO_STREAMS},
-        .form = {.block_columns = plan->tiles->stream.block_columns, .side = plan->tiles->stream.side}};
+    gsv_cuda_factor device = {.abilities = {.block_columns = plan->tiles->stream.block_columns,
+                                            .side = plan->tiles->stream.side,
+                                            .teams = mode != NO_STREAMS}};
     if (mode != NO_STREAMS)
-        memcpy(device.form.stream_blocks, real, testing_is_complex(dtype) ? sizeof one : sizeof real);
+        memcpy(device.abilities.stream_blocks, real, testing_is_complex(dtype) ? sizeof one : sizeof real);
     return device;
 }
 

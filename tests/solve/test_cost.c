@@ -42,7 +42,7 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
     int measured = 0, groups = 1, ones = 1;
     int64_t upper_bytes = 0;
     gpusolve_cost group = *cost;
-    if (cost->nrhs > 1 && cost->nrhs <= gsv_cuda_most_ones(&factor->plan, factor->dtype)) {
+    if (cost->nrhs > 1 && cost->nrhs <= gsv_most_ones(&factor->plan, factor->dtype)) {
         ones = (int)cost->nrhs;
         group.nrhs = 1;
     }
@@ -51,7 +51,7 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         measured |=
             are_streams || !strcmp(cost->tier[i].name, "stream") || !strcmp(cost->tier[i].name, "tiles");
         if (are_streams && cost->nrhs > GSV_SIDE_COLUMNS) {
-            groups = gsv_cuda_side_groups(GSV_SIDE, cost->nrhs);
+            groups = gsv_groups_for(GSV_SIDE, cost->nrhs);
             group.nrhs = GSV_SIDE_COLUMNS;
         }
         upper_bytes += strcmp(cost->tier[i].name, "branch") ? cost->tier[i].bytes : 0;
@@ -68,7 +68,7 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         group.nrhs = GSV_SIDE_COLUMNS;
         const double by_groups =
             larger(gsv_cuda_predict(&group, n, 0, factor->dtype) +
-                       (gsv_cuda_side_groups(GSV_SIDE, cost->nrhs) - 1) * gsv_cuda_side_us(&factor->plan),
+                       (gsv_groups_for(GSV_SIDE, cost->nrhs) - 1) * gsv_cuda_side_us(&factor->plan),
                    cost->wall_us);
         if (fabs(cost->predicted_us - by_groups) <= 1e-9 * by_groups)
             predicted_us = by_groups;

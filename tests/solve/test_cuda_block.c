@@ -245,15 +245,14 @@ static void choose_limbs(int kind) {
     gsv_limb_least = kind == LARGE_LIMBS ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
 }
 
-/* So that a block has several limbs, one after the other. */
-static void use_few_blocks(gsv_sweep_form *form) {
+/* So that a block has several limbs, one after the other. Before a workspace records its graphs. */
+static void use_few_blocks(gsv_abilities *abilities) {
     for (int k = 0; k < GSV_CLASSES; k++)
         for (int backward = 0; backward < 2; backward++) {
             const int few = k == 0 ? GSV_ONES : 3; /* with fewer there is no stream for one column */
-            if (form->stream_blocks[k][backward] > few)
-                form->stream_blocks[k][backward] = few;
+            if (abilities->stream_blocks[k][backward] > few)
+                abilities->stream_blocks[k][backward] = few;
         }
-    form->changes++; /* not as the graphs have it */
 }
 
 /* Pairs of limbs of which one's root is where the other begins. */
@@ -274,12 +273,12 @@ static int64_t kept, wide[KINDS], limbs[KINDS], collisions;
 /* The factor that is there, with limbs of this kind. thorough: lost tasks and NaNs, too. */
 static void check_kind(problem *p, const char *spec, int kind, int thorough) {
     gsv_tiles *tiles = p->factor->plan.tiles;
-    gsv_sweep_form *form = &((gsv_cuda_factor *)p->factor->prepared)->form;
+    gsv_abilities *abilities = &((gsv_cuda_factor *)p->factor->prepared)->abilities;
     limbs[kind] += tiles->limbs.count;
-    CHECK(form->block_columns == 16);
+    CHECK(abilities->block_columns == 16);
     if (kind == LARGE_LIMBS) {
         collisions += count_collisions(&tiles->limbs);
-        use_few_blocks(form);
+        use_few_blocks(abilities);
     }
     kept += count_kept(&tiles->stream.block_forward);
     wide[kind] += count_wide(&tiles->stream.block_forward);
@@ -292,7 +291,7 @@ static void check_kind(problem *p, const char *spec, int kind, int thorough) {
     check_same_bits(p, widths, sizeof widths / sizeof *widths, COLUMNS);
     check_capture(p, 7);
     check_capture(p, 16);
-    if (thorough && gsv_cuda_streams_one(form)) {
+    if (thorough && gsv_streams_one(abilities)) {
         /* Each takes the device more than a second: a quick run loses one task of each kind. */
         if (!testing_few() || kind == NO_LIMBS)
             check_lost_task(p, 8, 0);
@@ -328,8 +327,8 @@ int main(void) {
         return TESTING_SKIPPED;
     }
     gsv_stream_block_together_tasks = 0;
-    gsv_stream_side = 1;     /* nine and more are not solved by eights, */
-    gsv_cuda_ones_limit = 1; /* nor two and more one by one */
+    gsv_stream_side = 1; /* nine and more are not solved by eights, */
+    gsv_ones_limit = 1;  /* nor two and more one by one */
     if (testing_few()) {
         check_matrix("elasticity3d:8", 1, 0);
         check_matrix("grid3d:14", 0, 1);

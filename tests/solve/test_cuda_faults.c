@@ -255,7 +255,7 @@ int main(void) {
     world w = {0};
     open_world(&w, "grid3d:14");
     check_nans(&w);
-    if (!gsv_cuda_streams_one(&((gsv_cuda_factor *)w.p.factor->prepared)->form)) {
+    if (!gsv_streams_one(&((gsv_cuda_factor *)w.p.factor->prepared)->abilities)) {
         printf("no stream on this device: no task to lose\n");
     } else {
         check_host_operands(&w);

@@ -255,7 +255,7 @@ static void check_large(const char *spec, cholmod_common *common) {
 static void check_few_complex(const char *spec, cholmod_common *common) {
     problem p;
     open_large(&p, spec, common);
-    CHECK(gsv_cuda_before_many(p.dtype, &((gsv_cuda_factor *)p.factor->prepared)->form) == GSV_FEW_COMPLEX);
+    CHECK(gsv_before_tasks(p.dtype, &((gsv_cuda_factor *)p.factor->prepared)->abilities) == GSV_FEW_COMPLEX);
     check_block(&p, 4, 1, 3);
     check_block(&p, 16, 3, 3);
     check_block(&p, 2, 1, 1);
@@ -419,7 +419,7 @@ int main(void) {
     }
     cholmod_start(&common);
     gsv_stream_side = 1; /* small factors, too, have these kernels for 9 to 64 columns (test_cuda_side.c), */
-    gsv_cuda_ones_limit = 1; /* and those of several for 2 to 8 */
+    gsv_ones_limit = 1;  /* and those of several for 2 to 8 */
     const int few = testing_few();
     for (size_t k = 0; k < sizeof subjects / sizeof subjects[0]; k += few ? 3 : 1) {
         problem p = open_problem(&subjects[k], COLUMNS, &common);

@@ -16,7 +16,7 @@ enum { EIGHT = GSV_SIDE_COLUMNS, SYSTEMS = 9 };
 static int64_t width, most; /* of a group, and of all of them: columns */
 
 static int side_of(const problem *p) {
-    return gsv_cuda_side(&((gsv_cuda_factor *)p->factor->prepared)->form);
+    return gsv_most_groups(&((gsv_cuda_factor *)p->factor->prepared)->abilities);
 }
 
 static gpusolve_workspace *new_workspace(const problem *p, int64_t max_nrhs) {
@@ -200,7 +200,7 @@ static void check_eights(void) {
     int limbs[2] = {0}; /* trees with limbs, [1], or not */
     width = EIGHT;
     most = EIGHT * GSV_SIDE;
-    gsv_cuda_ones_limit = 1;
+    gsv_ones_limit = 1;
     for (size_t k = 0; k < 2 * sizeof subjects / sizeof *subjects; k++) {
         const subject *s = &subjects[k / 2];
         problem p;
@@ -230,20 +230,22 @@ static void check_eights(void) {
     }
     CHECK(testing_few() || (limbs[0] > 0 && limbs[1] > 0));
     check_three("grid3d:14");
-    gsv_cuda_ones_limit = GSV_ONES;
+    gsv_ones_limit = GSV_ONES;
 }
 
 /* Of eight columns and one more: nine are no groups of one, nor are two of a factor that may have none. */
 static void check_limits(const problem *p) {
     testing_in("limits, type %d", (int)p->dtype);
-    const gsv_sweep_form *form = &((const gsv_cuda_factor *)p->factor->prepared)->form;
+    const gsv_abilities *abilities = &((const gsv_cuda_factor *)p->factor->prepared)->abilities;
     const gsv_plan *plan = &p->factor->plan;
-    CHECK(gsv_cuda_ones(plan, p->dtype, form, 1) == 1 && gsv_cuda_ones(plan, p->dtype, form, 2) == 2);
-    CHECK(gsv_cuda_ones(plan, p->dtype, form, GSV_ONES) == GSV_ONES);
-    CHECK(gsv_cuda_ones(plan, p->dtype, form, GSV_ONES + 1) == 1);
-    gsv_cuda_ones_limit = 3;
-    CHECK(gsv_cuda_ones(plan, p->dtype, form, 3) == 3 && gsv_cuda_ones(plan, p->dtype, form, 4) == 1);
-    gsv_cuda_ones_limit = GSV_ONES;
+    for (int64_t columns = 1; columns <= GSV_ONES + 1; columns++)
+        for (int limit = 3; limit <= GSV_ONES; limit += GSV_ONES - 3) {
+            gsv_ones_limit = limit;
+            const gsv_run run = gsv_route_of(plan, p->dtype, abilities, 0, 1, columns).widest;
+            CHECK(run.columns == 1 || columns > limit);
+            CHECK(columns > limit ? run.columns > 1 || run.groups == 1 : run.groups == columns);
+        }
+    gsv_ones_limit = GSV_ONES;
 }
 
 static void check_ones(void) {
@@ -262,7 +264,7 @@ static void check_ones(void) {
         problem p;
         open_kind(&p, s->spec, s->kind, s->dtype);
         testing_in("%s", s->spec);
-        REQUIRE(gsv_cuda_most_ones(&p.factor->plan, s->dtype) == GSV_ONES);
+        REQUIRE(gsv_most_ones(&p.factor->plan, s->dtype) == GSV_ONES);
         check_limits(&p);
         check_systems(&p, s);
         check_capture(&p, 3);

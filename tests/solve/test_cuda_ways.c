@@ -155,8 +155,8 @@ static void check_words(const problem *p, const way *w) {
     char text[8192];
     gpusolve_info one = {.size = sizeof one}, sixteen = {.size = sizeof sixteen};
     gpusolve_cost cost = {.size = sizeof cost};
-    CHECK(gsv_cuda_streams_one(&device->form) == w->streams &&
-          gsv_cuda_streamed(&device->form) == w->streams);
+    CHECK(gsv_streams_one(&device->abilities) == w->streams &&
+          gsv_streamed(&device->abilities) == w->streams);
     CHECK_STATUS(gpusolve_factor_summary(p->handle, p->factor, text, sizeof text, NULL), GPUSOLVE_OK);
     CHECK((strstr(text, "not used: not on this device") != NULL) == !w->streams);
     CHECK_STATUS(gpusolve_factor_info(p->handle, p->factor, 1, &one), GPUSOLVE_OK);
@@ -230,14 +230,14 @@ int main(void) {
         return TESTING_SKIPPED;
     }
     const int64_t least = gsv_stream_block_least;
-    gsv_cuda_ones_limit = 1; /* two and more are not solved one by one */
+    gsv_ones_limit = 1; /* two and more are not solved one by one */
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
         take_way(&ways[k]);
         for (size_t s = 0; s < sizeof subjects / sizeof *subjects; s += testing_few() ? 2 : 1)
             check_subject(&subjects[s], &ways[k]);
     }
     take_way(&(way){"as it is", 1, INT_MAX, least});
-    gsv_cuda_ones_limit = GSV_ONES;
+    gsv_ones_limit = GSV_ONES;
     check_refused();
     CHECK(gsv_live_allocations() == 0);
     return testing_done();

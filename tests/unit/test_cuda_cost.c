@@ -3,7 +3,7 @@
  * third of what an H200 has taken by bench/results/h200-cudss.jsonl, h200-complex.jsonl and, for a few right-hand sides,
  * gpusolve-bench, by itself and by gsv_cuda_cost, which knows how a solve goes about it; it grows with the right-hand
  * sides, not within a class, and with fewer bytes a second, and in single precision it is less; and blocks of 256 right-hand
- * sides add up. How many groups are side by side.
+ * sides add up.
  */
 #include "plan_example.h"
 
@@ -66,12 +66,12 @@ static void check_cost(const char *spec, gpusolve_dtype dtype, size_t count, con
     plan_example e;
     open_example(&e, testing_load(spec, common), common);
     gsv_cuda_factor device = {
-        .form = {.block_columns = testing_is_complex(dtype) ? 0 : e.plan.tiles->stream.block_columns,
-                 .side = e.plan.tiles->stream.side,
-                 .stream_blocks = {{396, 396}, {264, 396}, {0, 264}}}};
+        .abilities = {.block_columns = testing_is_complex(dtype) ? 0 : e.plan.tiles->stream.block_columns,
+                      .side = e.plan.tiles->stream.side,
+                      .stream_blocks = {{396, 396}, {264, 396}, {0, 264}}}};
     if (testing_is_complex(dtype))
-        memset(device.form.stream_blocks[1], 0,
-               sizeof device.form.stream_blocks - sizeof *device.form.stream_blocks);
+        memset(device.abilities.stream_blocks[1], 0,
+               sizeof device.abilities.stream_blocks - sizeof *device.abilities.stream_blocks);
     gpusolve_factor factor = {.dtype = dtype, .plan = e.plan, .prepared = &device};
     double before = 0;
     for (size_t k = 0; k < count; k++) {
@@ -88,25 +88,7 @@ static void check_cost(const char *spec, gpusolve_dtype dtype, size_t count, con
     close_example(&e, common);
 }
 
-/* Groups side by side: enough for all columns, no more than there may be, or none. */
-static void check_groups(void) {
-    testing_in("groups side by side");
-    for (int side = 0; side <= GSV_SIDE; side++)
-        for (int64_t columns = 0; columns <= 2 * GSV_SIDE * GSV_SIDE_COLUMNS; columns++) {
-            const int groups = gsv_cuda_side_groups(side, columns);
-            CHECK(groups == 1 || (groups <= side && groups * GSV_SIDE_COLUMNS >= columns));
-            CHECK(columns > GSV_SIDE_COLUMNS || groups == 1);
-            CHECK(groups <= 4 ? groups == 1 || (groups - 1) * GSV_SIDE_COLUMNS < columns
-                              : (groups - 2) * GSV_SIDE_COLUMNS < columns);
-        }
-    static const int64_t cases[][3] = {{8, 9, 2},  {8, 17, 3}, {4, 32, 4}, {8, 40, 6}, {8, 64, 8}, {8, 65, 1},
-                                       {3, 24, 3}, {3, 25, 1}, {4, 33, 1}, {8, 8, 1},  {1, 16, 1}};
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        CHECK(gsv_cuda_side_groups((int)cases[k][0], cases[k][1]) == cases[k][2]);
-}
-
 int main(void) {
-    check_groups();
     cholmod_common common;
     cholmod_start(&common);
     common.nmethods = 1; /* as in these records */

@@ -97,51 +97,43 @@ static int64_t launches_of_stream(const gsv_tiles *tiles, int columns) {
     return count;
 }
 
-/* The launches of both sweeps where nrhs right-hand sides are tasks. */
-static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_sweep_form *form, int64_t nrhs,
-                                 int same_bits) {
-    const gsv_plan *plan = &factor->plan;
-    const gsv_many_list *lists = plan->tiles->many.list;
-    const gsv_device_many *many = &((const gsv_cuda_factor *)factor->prepared)->many;
-    const int columns = gsv_cuda_many_columns(nrhs, same_bits);
-    const gsv_many_width width = {columns, columns > GSV_MANY_BROAD, same_bits || !many->teams};
-    const int back = columns == GSV_MANY_SLIM && gsv_cuda_streams_back(plan, form)
-                         ? plan->tiles->stream.block_backward.tasks > 0
-                         : lists[gsv_many_list_of(1, width.broad)].tasks > 0;
-    return gsv_cuda_many(factor->dtype)->branch_launches(&plan->tiles->branches, width) +
-           (lists[gsv_many_list_of(0, width.broad)].tasks > 0) + back;
+/* The launches of both sweeps of a run of tasks. */
+static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_run *run) {
+    const gsv_tiles *tiles = factor->plan.tiles;
+    const gsv_many_list *lists = tiles->many.list;
+    const gsv_many_width width = {run->columns, run->broad, run->plain};
+    const int back = run->above[1] == GSV_BLOCK_STREAM ? tiles->stream.block_backward.tasks > 0
+                                                       : lists[gsv_many_list_of(1, run->broad)].tasks > 0;
+    return gsv_cuda_many(factor->dtype)->branch_launches(&tiles->branches, width) +
+           (lists[gsv_many_list_of(0, run->broad)].tasks > 0) + back;
 }
 
 /* How nrhs right-hand sides are solved: `turns` times, each time `groups` groups of `together` columns side by side. */
 typedef struct dealing {
     int64_t together, groups, turns;
-    int tasks;
 } dealing;
 
-static dealing deal(const gpusolve_factor *factor, const gsv_sweep_form *form, int64_t nrhs, int same_bits) {
-    const int ones = gsv_cuda_ones(&factor->plan, factor->dtype, form, nrhs);
-    if (ones > 1)
-        return (dealing){1, ones, 1, 0};
-    if (nrhs <= gsv_cuda_before_many(factor->dtype, form) && gsv_cuda_streams_one(form)) {
-        const int block = nrhs > 1 && gsv_cuda_streamed(form) > 1;
-        return (dealing){block ? nrhs : 1, 1, block ? 1 : nrhs, 0};
-    }
-    const int groups = gsv_cuda_side_groups(gsv_cuda_side(form), nrhs);
-    if (groups > 1)
-        return (dealing){GSV_SIDE_COLUMNS, groups, 1, 0};
-    const int64_t most = same_bits ? GSV_MANY_BROAD : GSV_MANY_GROUPS * GSV_MANY_COLUMNS;
-    if (nrhs <= most)
-        return (dealing){nrhs > GSV_MANY_SLIM ? nrhs : GSV_MANY_SLIM, 1, 1, 1};
-    return (dealing){most, 1, nrhs / most, 1}; /* and what is left */
+static dealing deal(const gsv_route *route, int64_t nrhs) {
+    const gsv_run *run = &route->widest;
+    if (run->groups > 1)
+        return (dealing){run->columns, run->groups, 1};
+    if (run->above[0] != GSV_TASKS)
+        return (dealing){run->columns > 1 ? nrhs : 1, 1, run->columns > 1 ? 1 : nrhs};
+    if (nrhs <= run->columns)
+        return (dealing){nrhs > GSV_MANY_SLIM ? nrhs : GSV_MANY_SLIM, 1, 1};
+    return (dealing){run->columns, 1, nrhs / run->columns}; /* and what is left */
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const int same_bits = handle && handle->same_bits;
-    const gsv_sweep_form form =
-        gsv_cuda_form_for(&((const gsv_cuda_factor *)factor->prepared)->form, same_bits);
-    const dealing how = deal(factor, &form, cost->nrhs, same_bits);
+    const gsv_abilities abilities =
+        gsv_abilities_for(&((const gsv_cuda_factor *)factor->prepared)->abilities, same_bits);
+    const gsv_route route = gsv_route_of(plan, factor->dtype, &abilities, same_bits, 1, cost->nrhs);
+    const gsv_run *run = &route.widest;
+    const int tasks = run->above[0] == GSV_TASKS;
+    const dealing how = deal(&route, cost->nrhs);
     int64_t supernodes = 0, numbers = 0; /* in branches */
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (tiles->branches.of[s] >= 0) {
@@ -150,13 +142,12 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
         }
     gsv_cost_add(cost, "branch", supernodes, numbers, factor->dtype);
     gsv_cost_add(cost,
-                 how.tasks        ? "tiles"
+                 tasks            ? "tiles"
                  : how.groups > 1 ? "streams"
                                   : "stream",
                  plan->l.nsuper - supernodes, plan->nnz_l - numbers, factor->dtype);
-    cost->launches = how.tasks ? launches_of_tasks(factor, &form, how.together, same_bits)
-                               : launches_of_stream(tiles, how.together > 1 ? GSV_SIDE_COLUMNS : 1) *
-                                     (how.turns > 0 ? how.turns : 1);
+    cost->launches = tasks ? launches_of_tasks(factor, run)
+                           : launches_of_stream(tiles, run->columns) * (how.turns > 0 ? how.turns : 1);
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
     if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && cost->nrhs > 0) {
@@ -164,7 +155,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
         group.nrhs = how.together;
         cost->predicted_us =
             (double)how.turns * gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - numbers, factor->dtype);
-        group.nrhs = how.tasks && cost->nrhs > how.together ? cost->nrhs % how.together : 0;
+        group.nrhs = tasks && cost->nrhs > how.together ? cost->nrhs % how.together : 0;
         cost->predicted_us +=
             gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - numbers, factor->dtype) +
             (double)(how.groups - 1) *
@@ -178,8 +169,8 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_plan *plan = &factor->plan;
     const gsv_tiles *tiles = plan->tiles;
     const gsv_cuda_factor *device = factor->prepared;
-    const gsv_sweep_form *form = &device->form;
-    const int streams = gsv_cuda_streams_one(form), blocks = gsv_cuda_streamed(form) > 1;
+    const gsv_abilities *abilities = &device->abilities;
+    const int streams = gsv_streams_one(abilities), blocks = gsv_streamed(abilities) > 1;
     int64_t inside = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         inside += tiles->branches.of[s] >= 0;
@@ -187,10 +178,10 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
                  (int)tiles->branches.count, (long long)inside);
     gsv_text_add(text, "limbs: %d, of more than one right-hand side forward\n",
                  blocks ? (int)tiles->limbs.count : 0);
-    const int side = gsv_cuda_side(form);
+    const int side = gsv_most_groups(abilities);
     if (side > 1)
         gsv_text_add(text, "side by side: up to %d groups of %d right-hand sides\n", side, GSV_SIDE_COLUMNS);
-    const int ones = streams ? gsv_cuda_most_ones(plan, factor->dtype) : 1;
+    const int ones = streams ? gsv_most_ones(plan, factor->dtype) : 1;
     if (ones > 1)
         gsv_text_add(text, "side by side: up to %d right-hand sides, each as one\n", ones);
     gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
@@ -199,12 +190,12 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
     gsv_text_add(text, "tasks: %lld forward and %lld backward for more than %d right-hand sides\n",
                  (long long)tiles->many.list[gsv_many_list_of(0, 0)].tasks,
                  (long long)tiles->many.list[gsv_many_list_of(1, 0)].tasks,
-                 gsv_cuda_before_many(factor->dtype, form));
+                 gsv_before_tasks(factor->dtype, abilities));
     gsv_text_add(
         text,
         "prepared: %.2f ms pattern compared, %.2f plan copied, %.2f numbers checked, moved and inverted, "
         "%.2f nodes placed\n",
-        factor->check_ms, device->plan_ms, device->values_ms, device->form_ms);
+        factor->check_ms, device->plan_ms, device->values_ms, device->nodes_ms);
     const gsv_split_report *split = &factor->split;
     if (split->supernodes > 0)
         gsv_text_add(text,

@@ -7,19 +7,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../schedule/schedule.h"
+#include "../schedule/route.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The numbers of right-hand sides that a group of a stream's sweep may have: 1, GSV_SIDE_COLUMNS, and backward and on their
- * way in and out also GSV_BLOCK_COLUMNS. */
-enum { GSV_ONE, GSV_EIGHT, GSV_SIXTEEN, GSV_CLASSES };
-
-static inline int gsv_class_of(int columns) {
-    return columns == 1 ? GSV_ONE : columns == GSV_SIDE_COLUMNS ? GSV_EIGHT : GSV_SIXTEEN;
-}
 
 /* What a kernel wants to know of a supernode, in one read. */
 typedef struct gsv_node {
@@ -66,22 +58,6 @@ typedef struct gsv_device_plan {
      * numbers of y and x, and of z, f and u; the same of groups of one */
     int64_t side_vector, side_upper, one_vector, one_upper;
 } gsv_device_plan;
-
-/*
- * Which ways through the tree a factor can take. It follows from the device, from the plan, and from the factor's
- * numbers. A workspace uses its graphs as long as `changes` is what it was when they were recorded; tests count it up.
- */
-typedef struct gsv_sweep_form {
-    int block_columns; /* the upper tree is a stream for blocks of so many right-hand sides at most: as in the plan
-                        * (stream.h), or 0 */
-    /* groups of right-hand sides that are solved side by side, at most: as in the plan (stream.h), or 1 where a triangle
-     * of many columns is not well-conditioned; 0: not known yet */
-    int side;
-    /* Blocks of the streams' kernels, forward and backward, that the device runs at a time, for each class; 0: none. All
-     * are 0 where the device has no streams, and for workspaces of handles with same_bits. */
-    int stream_blocks[GSV_CLASSES][2];
-    int64_t changes;
-} gsv_sweep_form;
 
 /*
  * What a solve writes. Row i of each holds the NR right-hand sides of one class side by side.
@@ -133,11 +109,11 @@ typedef struct gsv_device_dense {
 /* One sweep over branches and stream, in launches: of groups of 1 or GSV_SIDE_COLUMNS right-hand sides, nr, backward also
  * of GSV_BLOCK_COLUMNS. */
 typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_plan *device,
-                                       const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
-                                       cudaStream_t stream);
+                                       const gsv_abilities *abilities, const gsv_device_vectors *vectors,
+                                       int nr, cudaStream_t stream);
 
 typedef cudaError_t gsv_sweep_one_function(const gsv_plan *plan, const gsv_device_plan *device,
-                                           const gsv_sweep_form *form, const gsv_device_vectors *vectors,
+                                           const gsv_abilities *abilities, const gsv_device_vectors *vectors,
                                            const int32_t *perm, gsv_device_dense dense, cudaStream_t stream);
 
 typedef struct gsv_sweep_functions {
@@ -151,7 +127,7 @@ typedef struct gsv_sweep_functions {
     /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0; perm and its inverse, or NULL
      * both. Besides fills with ABSENT what the sweeps of nr right-hand sides want so, or some of it
      * (gsv_device_vectors). */
-    cudaError_t (*load)(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
+    cudaError_t (*load)(const gsv_plan *plan, const gsv_abilities *abilities, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to,
                         const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
     /* to(i, c) = from(inverse ? inverse[i] : i, c), from: of so many groups (gsv_device_vectors) */

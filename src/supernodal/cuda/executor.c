@@ -16,6 +16,8 @@
  */
 #include "workspace.h"
 
+#include "../import/fields.h"
+
 typedef struct solve_call {
     const gpusolve_factor *factor;
     const gsv_cuda_factor *device;
@@ -27,53 +29,49 @@ typedef struct solve_call {
     int capturing, b_on_device, x_on_device;
 } solve_call;
 
-static cudaError_t run_sweep(const solve_call *call, gsv_cuda_width wide, int backward) {
-    cudaGraphExec_t graph = *gsv_cuda_graph_of(call->work, wide, backward);
-    /* After a refresh there may be other launches than the graphs have, or other groups than there are graphs for. */
-    if (call->capturing || call->work->changes != call->device->form.changes || !graph)
-        return gsv_cuda_launch_sweep(&call->factor->plan, call->device, call->factor->dtype, call->work, wide,
+static cudaError_t run_sweep(const solve_call *call, const gsv_run *run, int backward) {
+    cudaGraphExec_t graph = *gsv_cuda_graph_of(call->work, run, backward);
+    if (call->capturing || !graph) /* a refresh may have allowed groups that nobody has recorded */
+        return gsv_cuda_launch_sweep(&call->factor->plan, call->device, call->factor->dtype, call->work, run,
                                      backward, call->stream);
     return cudaGraphLaunch(graph, call->stream);
 }
 
-static cudaError_t load(const solve_call *call, gsv_cuda_width wide, const int32_t *perm,
+static cudaError_t load(const solve_call *call, const gsv_run *run, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to) {
     const gsv_plan *plan = &call->factor->plan;
-    gsv_sweep_form form = gsv_cuda_form_of(call->device, call->work);
-    if (wide.many.columns > 0 && !(gsv_cuda_is_slim(wide) && call->many->real))
-        return call->many->load(plan, inverse, from, to, wide.many.columns, &call->work->many, call->stream);
-    if (gsv_cuda_is_slim(wide) && !gsv_cuda_streams_back(plan, &form))
-        form.block_columns = 0; /* no stream wants anything filled */
-    if (gsv_cuda_is_slim(wide)) {
-        wide.each = GSV_MANY_SLIM;
-        wide.groups = 1;
-    }
-    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
-    return gsv_cuda_sweeps_of(call->factor->dtype, wide)
-        ->load(plan, &form, perm, inverse, from, to, &vectors, wide.each, call->stream);
+    gsv_abilities abilities = gsv_cuda_abilities_of(call->device, call->work);
+    const int tasks = run->above[0] == GSV_TASKS;
+    if (tasks && !(run->columns == GSV_MANY_SLIM && !gsv_is_complex(call->factor->dtype)))
+        return call->many->load(plan, inverse, from, to, run->columns, &call->work->many, call->stream);
+    if (tasks && run->above[1] == GSV_TASKS)
+        abilities.block_columns = 0; /* no stream wants anything filled */
+    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, run);
+    return gsv_cuda_sweeps_of(call->factor->dtype, run)
+        ->load(plan, &abilities, perm, inverse, from, to, &vectors, run->columns, call->stream);
 }
 
-static cudaError_t store(const solve_call *call, gsv_cuda_width wide, const int32_t *inverse,
-                         const void *from, gsv_device_dense to) {
-    if (wide.many.columns > 0)
-        return call->many->store(&call->factor->plan, inverse, from, to, wide.many.columns, &call->work->many,
+static cudaError_t store(const solve_call *call, const gsv_run *run, const int32_t *inverse, const void *from,
+                         gsv_device_dense to) {
+    if (run->above[0] == GSV_TASKS)
+        return call->many->store(&call->factor->plan, inverse, from, to, run->columns, &call->work->many,
                                  call->stream);
-    return gsv_cuda_sweeps_of(call->factor->dtype, wide)
-        ->store(call->factor->plan.l.n, inverse, from, to, wide.each, wide.groups, call->stream);
+    return gsv_cuda_sweeps_of(call->factor->dtype, run)
+        ->store(call->factor->plan.l.n, inverse, from, to, run->columns, run->groups, call->stream);
 }
 
-static cudaError_t scale(const solve_call *call, gsv_cuda_width wide, void *v) {
+static cudaError_t scale(const solve_call *call, const gsv_run *run, void *v) {
     const int32_t n = call->factor->plan.l.n;
     const void *d = call->device->plan.d;
-    if (wide.many.columns > 0)
-        return call->many->scale(n, d, v, wide.many.columns, call->stream);
-    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, wide);
+    if (run->above[0] == GSV_TASKS)
+        return call->many->scale(n, d, v, run->columns, call->stream);
+    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, run);
     const gsv_device_plan *plan = &call->device->plan;
-    const int64_t group = wide.each > 1 ? plan->side_vector * (int64_t)sizeof(double)
-                                        : plan->one_vector * (int64_t)gsv_dtype_bytes(call->factor->dtype);
+    const int64_t group = run->columns > 1 ? plan->side_vector * (int64_t)sizeof(double)
+                                           : plan->one_vector * (int64_t)gsv_dtype_bytes(call->factor->dtype);
     cudaError_t error = cudaSuccess;
-    for (int g = 0; g < wide.groups && error == cudaSuccess; g++)
-        error = sweeps->scale(n, d, (char *)v + g * group, wide.each, call->stream);
+    for (int g = 0; g < run->groups && error == cudaSuccess; g++)
+        error = sweeps->scale(n, d, (char *)v + g * group, run->columns, call->stream);
     return error;
 }
 
@@ -102,45 +100,45 @@ static gsv_device_dense column_of(const solve_call *call, gsv_device_dense block
  * One right-hand side on the device, or several side by side: the sweeps' first launch loads, and the last one stores. A
  * system with one sweep alone is loaded, or stored, column by column.
  */
-static cudaError_t launch_ones(const solve_call *call, gsv_cuda_width wide, gsv_device_dense b,
+static cudaError_t launch_ones(const solve_call *call, const gsv_run *run, gsv_device_dense b,
                                gsv_device_dense x) {
     const gsv_plan *plan = &call->factor->plan;
     const gsv_device_plan *device = &call->device->plan;
-    const gsv_sweep_form *form = &call->device->form;
+    const gsv_abilities *abilities = &call->device->abilities;
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? device->perm : NULL;
     const int32_t *perm_out = call->steps & GSV_PERMUTE_OUT ? device->perm : NULL;
-    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, wide);
+    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, run);
     cudaError_t error = cudaSuccess;
     if (call->steps & GSV_FORWARD)
-        error = call->sweeps->forward_from(plan, device, form, &vectors, perm, b, call->stream);
+        error = call->sweeps->forward_from(plan, device, abilities, &vectors, perm, b, call->stream);
     else
-        for (int j = 0; j < wide.groups && error == cudaSuccess; j++) {
+        for (int j = 0; j < run->groups && error == cudaSuccess; j++) {
             const gsv_device_vectors own = vectors_of_one(call, j);
-            error = call->sweeps->load(plan, form, perm, perm ? device->inverse : NULL, column_of(call, b, j),
-                                       own.x, &own, 1, call->stream);
+            error = call->sweeps->load(plan, abilities, perm, perm ? device->inverse : NULL,
+                                       column_of(call, b, j), own.x, &own, 1, call->stream);
         }
     if (error == cudaSuccess && (call->steps & GSV_SCALE) && device->d)
-        error = scale(call, wide, vectors.x);
+        error = scale(call, run, vectors.x);
     if (error != cudaSuccess)
         return error;
     if (call->steps & GSV_BACKWARD)
-        return call->sweeps->backward_to(plan, device, form, &vectors, perm_out, x, call->stream);
-    for (int j = 0; j < wide.groups && error == cudaSuccess; j++)
+        return call->sweeps->backward_to(plan, device, abilities, &vectors, perm_out, x, call->stream);
+    for (int j = 0; j < run->groups && error == cudaSuccess; j++)
         error = call->sweeps->store(plan->l.n, perm_out ? device->inverse : NULL, vectors_of_one(call, j).x,
                                     column_of(call, x, j), 1, 1, call->stream);
     return error;
 }
 
 /* The same of several, from and to host memory, too. */
-static cudaError_t launch_beside(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
+static cudaError_t launch_beside(const solve_call *call, const gsv_run *run, const gpusolve_dense *b,
                                  const gpusolve_dense *x) {
     /* y has room for as many columns again (cuda/workspace.c), for b until x is there */
-    void *room = vectors_of_one(call, wide.groups).y;
+    void *room = vectors_of_one(call, run->groups).y;
     cudaError_t error = cudaSuccess;
     if (!call->b_on_device)
         error = gsv_cuda_copy_block(b, room, cudaMemcpyHostToDevice, call->stream);
     if (error == cudaSuccess)
-        error = launch_ones(call, wide, call->b_on_device ? gsv_cuda_dense(b) : gsv_cuda_packed(b, room),
+        error = launch_ones(call, run, call->b_on_device ? gsv_cuda_dense(b) : gsv_cuda_packed(b, room),
                             call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, room));
     if (error == cudaSuccess && !call->x_on_device)
         error = gsv_cuda_copy_block(x, room, cudaMemcpyDeviceToHost, call->stream);
@@ -148,13 +146,13 @@ static cudaError_t launch_beside(const solve_call *call, gsv_cuda_width wide, co
 }
 
 /* Columns of one run. b and x are views of these columns. */
-static cudaError_t launch_columns(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
+static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, const gpusolve_dense *b,
                                   const gpusolve_dense *x) {
-    const int is_one = wide.many.columns == 0 && wide.each == 1;
-    if (is_one && wide.groups > 1)
-        return launch_beside(call, wide, b, x);
+    const int is_one = run->above[0] == GSV_STREAM;
+    if (is_one && run->groups > 1)
+        return launch_beside(call, run, b, x);
     if (is_one && call->b_on_device && call->x_on_device && (call->steps & (GSV_FORWARD | GSV_BACKWARD)))
-        return launch_ones(call, wide, gsv_cuda_dense(b), gsv_cuda_dense(x));
+        return launch_ones(call, run, gsv_cuda_dense(b), gsv_cuda_dense(x));
 
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
     const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
@@ -170,15 +168,15 @@ static cudaError_t launch_columns(const solve_call *call, gsv_cuda_width wide, c
         from = gsv_cuda_packed(b, other);
     }
     if (error == cudaSuccess)
-        error = load(call, wide, perm, inverse_in, from, current);
+        error = load(call, run, perm, inverse_in, from, current);
     if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
-        error = run_sweep(call, wide, 0);
+        error = run_sweep(call, run, 0);
         current = vectors->x;
     }
     if (error == cudaSuccess && (call->steps & GSV_SCALE) && call->device->plan.d)
-        error = scale(call, wide, current);
+        error = scale(call, run, current);
     if (error == cudaSuccess && (call->steps & GSV_BACKWARD)) {
-        error = run_sweep(call, wide, 1);
+        error = run_sweep(call, run, 1);
         current = vectors->y;
     }
     if (error != cudaSuccess)
@@ -186,17 +184,17 @@ static cudaError_t launch_columns(const solve_call *call, gsv_cuda_width wide, c
 
     other = current == vectors->y ? vectors->x : vectors->y;
     const gsv_device_dense to = call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, other);
-    error = store(call, wide, inverse_out, current, to);
+    error = store(call, run, inverse_out, current, to);
     if (error == cudaSuccess && !call->x_on_device)
         error = gsv_cuda_copy_block(x, other, cudaMemcpyDeviceToHost, call->stream);
     return error;
 }
 
 /* The same; if it fails the store, which makes the counters zero for the next solve, may not have been launched. */
-static cudaError_t solve_columns(const solve_call *call, gsv_cuda_width wide, const gpusolve_dense *b,
+static cudaError_t solve_columns(const solve_call *call, const gsv_run *run, const gpusolve_dense *b,
                                  const gpusolve_dense *x) {
-    const cudaError_t error = launch_columns(call, wide, b, x);
-    if (error != cudaSuccess && wide.many.columns > 0 && !call->capturing)
+    const cudaError_t error = launch_columns(call, run, b, x);
+    if (error != cudaSuccess && run->above[0] == GSV_TASKS && !call->capturing)
         call->many->clear(&call->factor->plan, &call->work->many, call->stream);
     return error;
 }
@@ -235,51 +233,6 @@ static gpusolve_status is_capturing(gpusolve_handle *handle, int *capturing) {
     return status;
 }
 
-/* How a solve's right-hand sides are dealt out to runs, and how those of a run stand side by side. */
-typedef struct route {
-    int64_t at_once; /* right-hand sides of a run, at most */
-    int ones, side;  /* groups of 1 and of GSV_SIDE_COLUMNS, if they are more than 1 */
-    int tasks;       /* or tasks, */
-    int broad;       /* the tasks for broad vectors, in the last run, too */
-    int64_t least;   /* vectors are at least this wide, so that the last run has the bits of the others */
-} route;
-
-static route choose_route(const solve_call *call, int64_t columns) {
-    const gsv_plan *plan = &call->factor->plan;
-    const gpusolve_dtype dtype = call->factor->dtype;
-    const gsv_cuda_workspace *work = call->work;
-    const gsv_sweep_form form = gsv_cuda_form_of(call->device, work);
-    const int ones = columns <= work->ones && (call->steps & (GSV_FORWARD | GSV_BACKWARD))
-                         ? gsv_cuda_ones(plan, dtype, &form, columns)
-                         : 1;
-    if (ones > 1)
-        return (route){.at_once = ones, .ones = ones};
-    if (columns <= gsv_cuda_before_many(dtype, &form))
-        return (route){.at_once = columns > 1 ? gsv_cuda_streamed(&form) : 1};
-    const int64_t at_once = columns < work->tasks ? columns : work->tasks;
-    const int side = gsv_cuda_side(&form) < work->side ? gsv_cuda_side(&form) : work->side;
-    return (route){.at_once = at_once,
-                   .side = gsv_cuda_side_groups(side, at_once) > 1 ? side : 1,
-                   .tasks = work->tasks,
-                   .broad = work->tasks > GSV_MANY_BROAD && columns > GSV_MANY_BROAD,
-                   .least = columns > GSV_MANY_LEAST && work->tasks > GSV_MANY_LEAST ? GSV_MANY_COLUMNS
-                            : columns > GSV_MANY_SLIM && work->tasks > GSV_MANY_SLIM ? GSV_MANY_LEAST
-                                                                                     : GSV_MANY_SLIM};
-}
-
-/* The width of a run of `columns` right-hand sides. */
-static gsv_cuda_width width_of_run(const route *r, int64_t columns) {
-    if (r->ones > 1)
-        return (gsv_cuda_width){.each = 1, .groups = r->ones};
-    if (r->tasks == 0)
-        return (gsv_cuda_width){.each = r->at_once > 1 ? GSV_SIDE_COLUMNS : 1, .groups = 1};
-    if (r->side > 1)
-        return (gsv_cuda_width){.each = GSV_SIDE_COLUMNS, .groups = gsv_cuda_side_groups(r->side, columns)};
-    return (gsv_cuda_width){
-        .many = {.columns = gsv_cuda_many_columns(columns > r->least ? columns : r->least, 0),
-                 .broad = r->broad}};
-}
-
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x) {
@@ -303,12 +256,14 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "%s is in host memory: a solve that is captured wants device memory",
                           call.b_on_device ? "x" : "b");
-    const route r = choose_route(&call, b->cols);
-    for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += r.at_once) {
-        const int64_t count = b->cols - first < r.at_once ? b->cols - first : r.at_once;
+    const gsv_abilities abilities = gsv_cuda_abilities_of(call.device, call.work);
+    const gsv_route route = gsv_route_of(&factor->plan, factor->dtype, &abilities, call.work->same_bits,
+                                         (steps & (GSV_FORWARD | GSV_BACKWARD)) != 0, b->cols);
+    for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += route.at_once) {
+        const int64_t count = b->cols - first < route.at_once ? b->cols - first : route.at_once;
         const gpusolve_dense from = columns_of(b, first, count), to = columns_of(x, first, count);
-        status = gsv_cuda_check(solve_columns(&call, width_of_run(&r, count), &from, &to), "solving",
-                                &handle->message);
+        const gsv_run run = gsv_route_run(&route, count);
+        status = gsv_cuda_check(solve_columns(&call, &run, &from, &to), "solving", &handle->message);
     }
     if (status == GPUSOLVE_OK && !on_device)
         status =

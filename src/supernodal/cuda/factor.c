@@ -250,21 +250,21 @@ static cudaError_t shared_of_block(int *most) {
     return error;
 }
 
-cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form) {
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_abilities *abilities) {
     const gsv_branches *branches = &plan->tiles->branches;
     int most = 0;
-    *form = (gsv_sweep_form){.block_columns = plan->tiles->stream.block_columns};
+    *abilities = (gsv_abilities){.block_columns = plan->tiles->stream.block_columns};
     cudaError_t error = shared_of_block(&most);
     if (error != cudaSuccess || !gsv_cuda_streams_allowed)
         return error;
-    error = gsv_cuda_sweeps(dtype)->stream_blocks(branches, most, form->stream_blocks);
+    error = gsv_cuda_sweeps(dtype)->stream_blocks(branches, most, abilities->stream_blocks);
     if (error == cudaSuccess && dtype == GPUSOLVE_FLOAT) {
         int blocks[GSV_CLASSES][2];
         error = gsv_sweep_m.stream_blocks(branches, most, blocks);
-        memcpy(form->stream_blocks[GSV_EIGHT], blocks[GSV_EIGHT], 2 * sizeof blocks[0]);
+        memcpy(abilities->stream_blocks[GSV_EIGHT], blocks[GSV_EIGHT], 2 * sizeof blocks[0]);
     }
-    if (error == cudaSuccess && !gsv_cuda_streams_one(form)) /* all, or none */
-        memset(form->stream_blocks, 0, sizeof form->stream_blocks);
+    if (error == cudaSuccess && !gsv_streams_one(abilities)) /* all, or none */
+        memset(abilities->stream_blocks, 0, sizeof abilities->stream_blocks);
     return error;
 }
 
@@ -300,11 +300,13 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         status = copy_plan(factor, device, message);
     }
     if (status == GPUSOLVE_OK) {
-        const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->dtype, &device->form);
+        const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->dtype, &device->abilities);
         status = gsv_cuda_check(error, "asking what the device can run", message);
     }
     if (status == GPUSOLVE_OK)
         status = reserve_tasks(factor, &device->many, message);
+    if (status == GPUSOLVE_OK)
+        device->abilities.teams = device->many.teams;
     const double placed = gsv_milliseconds();
     uint8_t *well = status == GPUSOLVE_OK && data ? gsv_cuda_new_well(factor, message) : NULL;
     if (status == GPUSOLVE_OK && data && factor->plan.l.n > 0)
@@ -312,7 +314,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     gsv_free(well);
     if (status == GPUSOLVE_OK) {
         device->plan_ms = placed - start;
-        device->form_ms = gsv_milliseconds() - placed;
+        device->nodes_ms = gsv_milliseconds() - placed;
     } else {
         gsv_cuda_drop(factor);
     }

@@ -67,7 +67,7 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
     gsv_node *nodes = gsv_malloc(nsuper, sizeof *nodes);
     if (!nodes)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    device->form.side = choose_side(plan, well);
+    device->abilities.side = choose_side(plan, well);
     const cudaError_t error = put_nodes(plan, &device->plan, well, nodes);
     gpusolve_status status = gsv_cuda_check(error, "copying nodes to the device", message);
     factor->more_bytes = 0;

@@ -23,13 +23,13 @@ typedef struct gsv_cuda_factor {
     int64_t values_bytes;
     gsv_device_plan plan;
     void *memory;
-    gsv_sweep_form form;
+    gsv_abilities abilities;
     gsv_device_many many;
     uint8_t *well; /* [nsuper] of a wide panel: k <= GSV_WELL_LIMIT */
     float *k;      /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
     int placed;    /* the nodes on the device say so */
-    gsv_upload_plan *upload;            /* made by the first upload */
-    double plan_ms, values_ms, form_ms; /* of the last preparation: the plan's copy (0: there before), the
+    gsv_upload_plan *upload;             /* made by the first upload */
+    double plan_ms, values_ms, nodes_ms; /* of the last preparation: the plan's copy (0: there before), the
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
 
@@ -47,14 +47,10 @@ typedef struct gsv_cuda_workspace {
     gsv_device_vectors vectors[GSV_CLASSES];
     void *memory;
     int *report;                          /* [host, mapped] gsv_stream_state.report */
-    int64_t changes;                      /* gsv_sweep_form.changes when the graphs were recorded */
     int same_bits;                        /* gpusolve_options.same_bits of the handle that made it */
     int64_t plans;                        /* gpusolve_factor.plans when it was laid out */
     int captured;                         /* some graph has a solve with it */
     struct gsv_cuda_workspace *retired;   /* of earlier plans, kept for such graphs; or NULL */
-    int side;                             /* groups of right-hand sides that it has room for */
-    int ones;                             /* right-hand sides that it has room for as groups of one */
-    int tasks;                            /* and side by side as tasks */
     gsv_many_vectors many, slim;          /* slim: for GSV_MANY_SLIM; they leave z alone */
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
@@ -75,7 +71,7 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
 const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
 
-/* cuda/nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the form. */
+/* cuda/nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the abilities. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,
                                      gsv_message *message);
 /* The same from device->k; well: room for it, of gsv_cuda_new_well(), NULL if out of memory. */
@@ -87,7 +83,7 @@ uint8_t *gsv_cuda_new_well(const gpusolve_factor *factor, gsv_message *message);
 gpusolve_status gsv_cuda_make_values(gpusolve_factor *factor, gsv_message *message);
 int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
 /* cuda/factor.c. Which ways through the tree the current device has for a plan. */
-cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_sweep_form *form);
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_abilities *abilities);
 /* Variables for the sake of tests. A block may have no more bytes of shared memory than that; 0: the device has no streams,
  * as devices before compute capability 9.0. */
 extern int gsv_cuda_shared_limit, gsv_cuda_streams_allowed;
@@ -117,30 +113,6 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
 /* Device memory that an upload uses, in bytes. It is given back. */
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
-
-/* cuda/workspace.c: which way through the tree right-hand sides take. Where the streams have none, `form` says so. */
-/* More right-hand sides than so many are tasks (cuda/tasks/tasks.h). */
-int gsv_cuda_before_many(gpusolve_dtype dtype, const gsv_sweep_form *form);
-/* Up to so many are one group of a stream: GSV_SIDE_COLUMNS, 1 or 0. */
-int gsv_cuda_streamed(const gsv_sweep_form *form);
-/* Of GSV_MANY_SLIM right-hand sides, is the backward sweep the stream's? */
-int gsv_cuda_streams_back(const gsv_plan *plan, const gsv_sweep_form *form);
-/* So many groups of right-hand sides at most are solved side by side (stream.h); 1: none are. */
-int gsv_cuda_side(const gsv_sweep_form *form);
-/* So many of them have so many right-hand sides, where there may be `side`; 1: they are not solved so. */
-int gsv_cuda_side_groups(int side, int64_t columns);
-/* Is the upper tree a stream for one right-hand side? */
-int gsv_cuda_streams_one(const gsv_sweep_form *form);
-/* So many right-hand sides at most are solved side by side by the kernels of one (stream.h). */
-int gsv_cuda_most_ones(const gsv_plan *plan, gpusolve_dtype dtype);
-extern int gsv_cuda_ones_limit; /* GSV_ONES: a variable for the sake of tests */
-/* Of a solve of so many columns: so many, or 1: they are not solved so. */
-int gsv_cuda_ones(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_sweep_form *form, int64_t columns);
-/* As tasks, so many right-hand sides stand side by side, of a solve of so many; at most those of one width of bits, if
- * same_bits. */
-int gsv_cuda_many_columns(int64_t nrhs, int same_bits);
-/* The form for workspaces of a handle with same_bits, or of another. */
-gsv_sweep_form gsv_cuda_form_for(const gsv_sweep_form *form, int same_bits);
 
 /* cuda/executor.c */
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,

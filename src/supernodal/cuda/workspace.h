@@ -5,14 +5,7 @@
  * and one if its operands are on the device, are launched without a graph, for the first launch reads b and the last one
  * writes x.
  *
- * | right-hand sides of a solve | where the device has streams | elsewhere, and where the handle has same_bits |
- * |---|---|---|
- * | 1 | the stream of one | tasks of 16 |
- * | 2 to 8 of a small factor | streams of one, side by side | likewise |
- * | 2 to 8 real ones | the stream of a block | likewise |
- * | 2 complex ones, in single precision 2 and 3 | the stream of one, one after the other | likewise |
- * | 9 to 64 real ones of a small factor | streams of a block, side by side | tasks |
- * | others | tasks | tasks |
+ * schedule/route.h says which of them a solve takes.
  *
  * A wait that a kernel gives up is told to the host by a word of pinned memory, which the next call reads.
  */
@@ -25,28 +18,18 @@
 extern "C" {
 #endif
 
-/* How wide the vectors of a run are: many.columns > 0, tasks; or `groups` groups of a stream, of 1 or GSV_SIDE_COLUMNS. */
-typedef struct gsv_cuda_width {
-    gsv_many_width many;
-    int each, groups;
-} gsv_cuda_width;
+/* The launchers of a precision for this run: of panels in single precision there are two (gsv_sweep_m). */
+const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, const gsv_run *run);
 
-static inline int gsv_cuda_is_slim(gsv_cuda_width wide) {
-    return wide.many.columns == GSV_MANY_SLIM;
-}
-
-/* The launchers of a precision for this width: of panels in single precision there are two (gsv_sweep_m). */
-const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, gsv_cuda_width wide);
-
-/* What this workspace's sweeps may be. */
-gsv_sweep_form gsv_cuda_form_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work);
+/* What is possible in this workspace. */
+gsv_abilities gsv_cuda_abilities_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work);
 /* The launches of one sweep, and where its graph is. */
 cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
-                                  const gsv_cuda_workspace *work, gsv_cuda_width wide, int backward,
+                                  const gsv_cuda_workspace *work, const gsv_run *run, int backward,
                                   cudaStream_t stream);
 /* Its vectors, unless they are tasks'. */
-gsv_device_vectors gsv_cuda_vectors_of(const gsv_cuda_workspace *work, gsv_cuda_width wide);
-cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, gsv_cuda_width wide, int backward);
+gsv_device_vectors gsv_cuda_vectors_of(const gsv_cuda_workspace *work, const gsv_run *run);
+cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, const gsv_run *run, int backward);
 
 /* What gsv_executor says of these. */
 void gsv_cuda_count_bytes(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,

@@ -45,9 +45,9 @@ template <int NR, bool BACKWARD> constexpr bool has_sweep() {
 }
 
 /* Is the upper tree a stream? */
-template <int NR, bool BACKWARD> bool walks_stream(const gsv_sweep_form &form) {
-    return has_sweep<NR, BACKWARD>() && (NR == 1 || NR <= form.block_columns) &&
-           form.stream_blocks[gsv_class_of(NR)][BACKWARD] > 0;
+template <int NR, bool BACKWARD> bool walks_stream(const gsv_abilities &abilities) {
+    return has_sweep<NR, BACKWARD>() && (NR == 1 || NR <= abilities.block_columns) &&
+           abilities.stream_blocks[gsv_class_of(NR)][BACKWARD] > 0;
 }
 
 /* Bytes that the forward sweep of a stream wants filled with ABSENT: f and, behind it, the upper rows of u, but for
@@ -148,7 +148,7 @@ template <int NR, typename Launch> cudaError_t launch_side(bool side, Launch lau
 
 /* One sweep of the upper tree. part: of a block of right-hand sides, forward, after limbs SECOND_OF_TWO. */
 template <typename N, int NR, bool BACKWARD>
-cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &form,
+cudaError_t launch_stream(const gsv_device_plan &device, const gsv_abilities &abilities,
                           const gsv_device_vectors &vectors, cudaStream_t stream,
                           launch_part part = THE_ONLY) {
     const gsv_device_pieces &pieces = NR == 1    ? BACKWARD ? device.backward_pieces : device.forward_pieces
@@ -156,7 +156,7 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
                                                  : device.block_forward;
     typedef vector_number<N> T;
     typedef stream_shape<T, NR, BACKWARD> shape;
-    const int most = form.stream_blocks[gsv_class_of(NR)][BACKWARD] / vectors.groups;
+    const int most = abilities.stream_blocks[gsv_class_of(NR)][BACKWARD] / vectors.groups;
     if (pieces.tasks == 0)
         return cudaSuccess;
     const auto launch_with = [&](auto kernel, auto... others) {
@@ -178,13 +178,13 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_sweep_form &f
 
 /* Eight right-hand sides, forward: the limbs, and the stream above them. */
 template <typename T>
-cudaError_t forward_above(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+cudaError_t forward_above(const gsv_plan *plan, const gsv_device_plan &device, const gsv_abilities &abilities,
                           const gsv_device_vectors &vectors, cudaStream_t stream) {
     const gsv_limbs *limbs = &plan->tiles->limbs;
     const cudaError_t error =
-        gsv_limb_forward(limbs, &device, &vectors, form.stream_blocks[GSV_EIGHT][false], stream);
+        gsv_limb_forward(limbs, &device, &vectors, abilities.stream_blocks[GSV_EIGHT][false], stream);
     return error != cudaSuccess ? error
-                                : launch_stream<T, 8, false>(device, form, vectors, stream,
+                                : launch_stream<T, 8, false>(device, abilities, vectors, stream,
                                                              limbs->count > 0 ? SECOND_OF_TWO : THE_ONLY);
 }
 
@@ -219,7 +219,7 @@ template <typename T, int NR> cudaError_t count_class(int most, int processors, 
 
 /* The columns that are in no branch, and the blocks for them after the branches' own. */
 template <typename T>
-one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const gsv_abilities &abilities,
                       const gsv_device_vectors &vectors, int64_t *blocks) {
     const gsv_tiles *tiles = plan->tiles;
     const int64_t most = tiles->branches.upper_columns > tiles->upper_updates ? tiles->branches.upper_columns
@@ -234,11 +234,11 @@ one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const
 
 /* The load and the forward sweep, for b's one right-hand side, or for as many as there are groups. */
 template <typename T>
-cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, const gsv_abilities &abilities,
                          const gsv_device_vectors &vectors, const int32_t *perm, gsv_device_dense b,
                          cudaStream_t stream) {
     int64_t blocks = 0;
-    const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
+    const one_upper<T> upper = upper_of<T>(plan, device, abilities, vectors, &blocks);
     const size_t bytes = one_spread<T>(plan->tiles->branches, false, blocks * vectors.groups);
     const auto kernel =
         vectors.groups > 1 ? branch_forward_one_kernel<T, true> : branch_forward_one_kernel<T, false>;
@@ -247,17 +247,17 @@ cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, co
         device, {static_cast<const T *>(b.values), perm, b.row_stride, b.column_stride}, upper,
         static_cast<T *>(vectors.x), static_cast<T *>(vectors.u));
     const cudaError_t error = cudaGetLastError();
-    return error == cudaSuccess ? launch_stream<T, 1, false>(device, form, vectors, stream) : error;
+    return error == cudaSuccess ? launch_stream<T, 1, false>(device, abilities, vectors, stream) : error;
 }
 
 /* The backward sweep and the store. */
 template <typename T>
-cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, const gsv_abilities &abilities,
                         const gsv_device_vectors &vectors, const int32_t *perm, gsv_device_dense x,
                         cudaStream_t stream) {
     int64_t blocks = 0;
-    const one_upper<T> upper = upper_of<T>(plan, device, form, vectors, &blocks);
-    const cudaError_t error = launch_stream<T, 1, true>(device, form, vectors, stream);
+    const one_upper<T> upper = upper_of<T>(plan, device, abilities, vectors, &blocks);
+    const cudaError_t error = launch_stream<T, 1, true>(device, abilities, vectors, stream);
     if (error != cudaSuccess)
         return error;
     const auto kernel =
@@ -305,7 +305,7 @@ cudaError_t count_stream_blocks(const gsv_branches *branches, int most, int (*bl
 
 /* The branches, then the limbs, if there are any, and the stream. */
 template <typename T, int NR>
-cudaError_t sweep_forward(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+cudaError_t sweep_forward(const gsv_plan *plan, const gsv_device_plan &device, const gsv_abilities &abilities,
                           const gsv_device_vectors &vectors, cudaStream_t stream) {
     if constexpr (!has_sweep<NR, false>())
         return cudaErrorInvalidValue;
@@ -314,16 +314,16 @@ cudaError_t sweep_forward(const gsv_plan *plan, const gsv_device_plan &device, c
         if (error != cudaSuccess)
             return error;
         if constexpr (NR == 1)
-            return launch_stream<T, NR, false>(device, form, vectors, stream);
+            return launch_stream<T, NR, false>(device, abilities, vectors, stream);
         else
-            return forward_above<T>(plan, device, form, vectors, stream);
+            return forward_above<T>(plan, device, abilities, vectors, stream);
     }
 }
 
 template <typename T, int NR>
-cudaError_t sweep_back(const gsv_plan *plan, const gsv_device_plan &device, const gsv_sweep_form &form,
+cudaError_t sweep_back(const gsv_plan *plan, const gsv_device_plan &device, const gsv_abilities &abilities,
                        const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const cudaError_t error = launch_stream<T, NR, true>(device, form, vectors, stream);
+    const cudaError_t error = launch_stream<T, NR, true>(device, abilities, vectors, stream);
     return error == cudaSuccess ? backward_branches<T, NR>(plan, device, vectors, stream) : error;
 }
 
@@ -332,14 +332,14 @@ template <typename T, int NR> unsigned vector_blocks(int32_t n) {
 }
 
 template <typename T, int NR>
-cudaError_t launch_load(const gsv_plan *plan, const gsv_sweep_form &form, const int32_t *perm,
+cudaError_t launch_load(const gsv_plan *plan, const gsv_abilities &abilities, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to,
                         const gsv_device_vectors &vectors, cudaStream_t stream) {
     const int32_t n = plan->l.n;
     int64_t fill = 0; /* z, f and the upper rows of u stand side by side */
-    if (walks_stream<NR, true>(form))
+    if (walks_stream<NR, true>(abilities))
         fill = static_cast<char *>(vectors.f) - static_cast<char *>(vectors.z);
-    if (walks_stream<NR, false>(form) &&
+    if (walks_stream<NR, false>(abilities) &&
         (NR == 1 || plan->tiles->branches.count == 0)) /* else forward_branches does */
         fill += forward_fill<T, NR>(plan, vectors);
     return launch_side<NR>(vectors.groups > 1, [&](auto side) {
@@ -375,27 +375,28 @@ cudaError_t launch_scale(int32_t n, const void *d, void *v, cudaStream_t stream)
 
 template <typename T> struct launcher {
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
-                               const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
+                               const gsv_abilities *abilities, const gsv_device_vectors *vectors, int nr,
                                cudaStream_t stream) {
         return dispatch_columns<T>(nr, [&](auto columns) {
-            return sweep_forward<T, columns>(plan, *device, *form, *vectors, stream);
+            return sweep_forward<T, columns>(plan, *device, *abilities, *vectors, stream);
         });
     }
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_sweep_form *form, const gsv_device_vectors *vectors, int nr,
+                                const gsv_abilities *abilities, const gsv_device_vectors *vectors, int nr,
                                 cudaStream_t stream) {
-        return dispatch_columns<T>(
-            nr, [&](auto columns) { return sweep_back<T, columns>(plan, *device, *form, *vectors, stream); });
+        return dispatch_columns<T>(nr, [&](auto columns) {
+            return sweep_back<T, columns>(plan, *device, *abilities, *vectors, stream);
+        });
     }
-    static cudaError_t from(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
-                            const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense b,
-                            cudaStream_t stream) {
-        return forward_from<T>(plan, *device, *form, *vectors, perm, b, stream);
+    static cudaError_t from(const gsv_plan *plan, const gsv_device_plan *device,
+                            const gsv_abilities *abilities, const gsv_device_vectors *vectors,
+                            const int32_t *perm, gsv_device_dense b, cudaStream_t stream) {
+        return forward_from<T>(plan, *device, *abilities, *vectors, perm, b, stream);
     }
-    static cudaError_t to(const gsv_plan *plan, const gsv_device_plan *device, const gsv_sweep_form *form,
+    static cudaError_t to(const gsv_plan *plan, const gsv_device_plan *device, const gsv_abilities *abilities,
                           const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense x,
                           cudaStream_t stream) {
-        return backward_to<T>(plan, *device, *form, *vectors, perm, x, stream);
+        return backward_to<T>(plan, *device, *abilities, *vectors, perm, x, stream);
     }
     static gsv_sweep_one_function *from_one() {
         if constexpr (has_one<T>())
@@ -407,11 +408,11 @@ template <typename T> struct launcher {
             return to;
         return NULL;
     }
-    static cudaError_t load(const gsv_plan *plan, const gsv_sweep_form *form, const int32_t *perm,
+    static cudaError_t load(const gsv_plan *plan, const gsv_abilities *abilities, const int32_t *perm,
                             const int32_t *inverse, gsv_device_dense from, void *to,
                             const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
         return dispatch_columns<T>(nr, [&](auto columns) {
-            return launch_load<T, columns>(plan, *form, perm, inverse, from, to, *vectors, stream);
+            return launch_load<T, columns>(plan, *abilities, perm, inverse, from, to, *vectors, stream);
         });
     }
     static cudaError_t store(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,

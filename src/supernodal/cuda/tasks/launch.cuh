@@ -94,11 +94,7 @@ template <typename Kind> struct many_launcher {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     typedef typename traits<Kind>::real real;
-    /* Complex numbers in single precision have panels of half the size. */
-    static const int FEW = !traits<Kind>::is_complex ? 1
-                           : sizeof(real) < 8        ? GSV_FEW_IN_SINGLE
-                                                     : GSV_FEW_COMPLEX,
-                     REAL = many_shape<Kind, GSV_MANY_LEAST, false>::REAL,
+    static const int REAL = many_shape<Kind, GSV_MANY_LEAST, false>::REAL,
                      FLOATS = std::is_same<P, float>::value;
 
     template <int C, bool BACKWARD>
@@ -326,7 +322,6 @@ template <typename Kind> struct many_launcher {
 /* clang-format off */
 #define GSV_DEFINE_MANY(name, type)                                                                          \
     extern "C" const gsv_many_functions name = {                                                             \
-        gsv::many_launcher<type>::FEW, gsv::many_launcher<type>::REAL,                                   \
         gsv::many_launcher<type>::branch_launches,                                                           \
         gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
         gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::clear,                                  \

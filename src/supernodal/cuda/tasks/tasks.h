@@ -49,28 +49,11 @@ static inline int64_t gsv_many_counters(const gsv_plan *plan) {
     return gsv_many_sweep_counters(plan, 0) + gsv_many_sweep_counters(plan, 1);
 }
 
-/*
- * Right-hand sides side by side.
- *   broad  by the lists for broad vectors, as the last columns of a solve that has broad ones, too
- *   plain  every warp walks branches alone, for there is no room for teams of them, or a column is to have the same bits
- *          with any number of columns that is not broad
- */
-typedef struct gsv_many_width {
-    int columns, broad, plain;
-} gsv_many_width;
-
-/* So many complex right-hand sides, in double and in single precision, are solved one after the other by the streams: more
- * of them take less time as tasks of GSV_MANY_SLIM. */
-enum { GSV_FEW_COMPLEX = 2, GSV_FEW_IN_SINGLE = 3 };
-
 typedef cudaError_t gsv_many_sweep(const gsv_plan *plan, const gsv_device_plan *device,
                                    const gsv_device_many *many, const gsv_many_vectors *vectors,
                                    gsv_many_width width, cudaStream_t stream);
 
 typedef struct gsv_many_functions {
-    int32_t few; /* right-hand sides up to here are solved one after the other, where one is a stream's */
-    int32_t
-        real; /* load and scaling of GSV_MANY_SLIM are those of gsv_sweep_functions, and backward they may be too */
     /* How many launches of both sweeps are the branches', for so many right-hand sides. */
     int (*branch_launches)(const gsv_branches *branches, gsv_many_width width);
     /* One sweep over all levels, on the stream. */

@@ -114,6 +114,16 @@ static inline int gsv_many_is_backward(int list) {
     return list % 2;
 }
 
+/*
+ * Right-hand sides side by side.
+ *   broad  by the lists for broad vectors, also for the last columns of a solve that has broad ones
+ *   plain  each warp walks branches alone: there is no room for teams of warps, or a column must have the same bits with
+ *          any number of columns
+ */
+typedef struct gsv_many_width {
+    int columns, broad, plain;
+} gsv_many_width;
+
 /* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */
 static inline GSV_HOST_DEVICE int32_t gsv_many_pieces(int32_t whole, int32_t piece) {
     return (whole + piece - 1) / piece;

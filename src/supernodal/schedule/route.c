@@ -1,0 +1,174 @@
+/* Which way a block of right-hand sides takes: route.h. */
+#include "route.h"
+
+#include <string.h>
+
+/*
+ * Panels of up to this number of bytes: 2, 3, 4 or GSV_ONES columns are solved side by side, each as one, because that is faster than a
+ * block of eight, or than complex ones one after the other or as tasks. More than four real ones: with ONES_COLUMN bytes for
+ * each column of L. (H200; lessons/streams.md)
+ */
+enum {
+    REAL_2 = 68500000,
+    REAL_3 = 28000000,
+    REAL_4 = 16000000,
+    ONES_COLUMN = 800,
+    COMPLEX_2 = 256000000,
+    COMPLEX_3 = 64000000,
+    COMPLEX_4 = 32000000,
+    COMPLEX_ALL = 28000000
+};
+
+int gsv_ones_limit = GSV_ONES;
+
+static int is_complex(gpusolve_dtype dtype) {
+    return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+}
+
+gsv_abilities gsv_abilities_for(const gsv_abilities *abilities, int same_bits) {
+    gsv_abilities own = *abilities;
+    if (same_bits)
+        memset(own.stream_blocks, 0, sizeof own.stream_blocks);
+    return own;
+}
+
+/* -------------------------------------------------------------------------------------------- streams --- */
+
+int gsv_streams_one(const gsv_abilities *abilities) {
+    return abilities->stream_blocks[GSV_ONE][0] >= GSV_ONES &&
+           abilities->stream_blocks[GSV_ONE][1] >= GSV_ONES;
+}
+
+int gsv_streamed(const gsv_abilities *abilities) {
+    return abilities->block_columns > 0 && abilities->stream_blocks[GSV_EIGHT][0] > 0
+               ? GSV_SIDE_COLUMNS
+               : gsv_streams_one(abilities);
+}
+
+int gsv_before_tasks(gpusolve_dtype dtype, const gsv_abilities *abilities) {
+    const int streamed = gsv_streamed(abilities);
+    if (streamed != 1)
+        return streamed;
+    return dtype == GPUSOLVE_COMPLEX_DOUBLE  ? GSV_FEW_COMPLEX
+           : dtype == GPUSOLVE_COMPLEX_FLOAT ? GSV_FEW_IN_SINGLE
+                                             : 1;
+}
+
+int gsv_most_groups(const gsv_abilities *abilities) {
+    return gsv_streamed(abilities) == GSV_SIDE_COLUMNS &&
+                   abilities->stream_blocks[GSV_EIGHT][0] >= GSV_SIDE &&
+                   abilities->stream_blocks[GSV_EIGHT][1] >= GSV_SIDE
+               ? abilities->side
+               : 1;
+}
+
+int gsv_groups_for(int side, int64_t columns) {
+    static const int groups[] = {2, 3, 4, 6, GSV_SIDE};
+    for (size_t k = 0; columns > GSV_SIDE_COLUMNS && k < sizeof groups / sizeof *groups; k++)
+        if (groups[k] <= side && groups[k] * GSV_SIDE_COLUMNS >= columns)
+            return groups[k];
+    return 1;
+}
+
+static int ones_by_size(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int number = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16 : dtype == GPUSOLVE_FLOAT ? 4 : 8;
+    const int64_t bytes = plan->tiles->panel_ptr[plan->l.nsuper] * number;
+    if (is_complex(dtype))
+        return bytes <= COMPLEX_ALL ? GSV_ONES
+               : bytes <= COMPLEX_4 ? 4
+               : bytes <= COMPLEX_3 ? 3
+               : bytes <= COMPLEX_2 ? 2
+                                    : 1;
+    return bytes + ONES_COLUMN * (int64_t)plan->l.n <= REAL_4 ? GSV_ONES
+           : bytes <= REAL_4                                  ? 4
+           : bytes <= REAL_3                                  ? 3
+           : bytes <= REAL_2                                  ? 2
+                                                              : 1;
+}
+
+int gsv_most_ones(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const int most = ones_by_size(plan, dtype);
+    return most < gsv_ones_limit ? most : gsv_ones_limit;
+}
+
+/* ---------------------------------------------------------------------------------------------- tasks --- */
+
+/* Columns of tasks side by side in a solve of nrhs: at most those of one set of bits, if same_bits. */
+static int task_columns(int64_t nrhs, int same_bits) {
+    const int64_t groups = (nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS,
+                  most = same_bits ? GSV_MANY_BROAD / GSV_MANY_COLUMNS : GSV_MANY_GROUPS;
+    if (nrhs <= GSV_MANY_LEAST)
+        return nrhs <= GSV_MANY_SLIM ? GSV_MANY_SLIM : GSV_MANY_LEAST;
+    return GSV_MANY_COLUMNS * (int)(groups < most ? groups : most);
+}
+
+/* Is the backward sweep of GSV_MANY_SLIM columns a stream's? */
+static int streams_back(const gsv_plan *plan, const gsv_abilities *abilities) {
+    return plan->tiles->many.streams_back && abilities->block_columns >= GSV_MANY_SLIM &&
+           abilities->stream_blocks[GSV_SIXTEEN][1] > 0;
+}
+
+/* --------------------------------------------------------------------------------------------- routes --- */
+
+gsv_run gsv_run_of_tasks(const gsv_plan *plan, const gsv_abilities *abilities, int same_bits, int columns,
+                         int broad) {
+    const int back = columns == GSV_MANY_SLIM && streams_back(plan, abilities);
+    return (gsv_run){.above = {GSV_TASKS, back ? GSV_BLOCK_STREAM : GSV_TASKS},
+                     .columns = columns,
+                     .groups = 1,
+                     .broad = broad,
+                     .plain = same_bits || !abilities->teams};
+}
+
+gsv_run gsv_run_of_stream(int columns, int groups) {
+    const gsv_upper above = columns == 1 ? GSV_STREAM : GSV_BLOCK_STREAM;
+    return (gsv_run){.above = {above, above}, .columns = columns, .groups = groups};
+}
+
+static gsv_route route_of_tasks(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
+                                int same_bits, int64_t columns) {
+    const int widest = task_columns(columns, same_bits);
+    const int broad = widest > GSV_MANY_BROAD;
+    const int least = widest > GSV_MANY_LEAST ? GSV_MANY_COLUMNS : widest;
+    return (gsv_route){.widest = gsv_run_of_tasks(plan, abilities, same_bits, widest, broad),
+                       .bits = same_bits                                      ? 7
+                               : broad                                        ? 6
+                               : least == GSV_MANY_COLUMNS                    ? 5
+                               : least == GSV_MANY_SLIM && !is_complex(dtype) ? 3
+                                                                              : 4,
+                       .at_once = columns < widest ? columns : widest,
+                       .least = least};
+}
+
+gsv_route gsv_route_of(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
+                       int same_bits, int sweeps, int64_t columns) {
+    if (sweeps && columns > 1 && columns <= gsv_most_ones(plan, dtype) && gsv_streams_one(abilities))
+        return (gsv_route){.widest = gsv_run_of_stream(1, (int)columns), .bits = 1, .at_once = columns};
+    const int before = gsv_before_tasks(dtype, abilities);
+    if (before > 0 && columns <= before) {
+        const int each = columns > 1 ? gsv_streamed(abilities) : 1;
+        return (gsv_route){.widest = gsv_run_of_stream(each, 1), .bits = each > 1 ? 2 : 1, .at_once = each};
+    }
+    const int groups = gsv_groups_for(gsv_most_groups(abilities), columns);
+    if (groups > 1)
+        return (gsv_route){
+            .widest = gsv_run_of_stream(GSV_SIDE_COLUMNS, groups), .bits = 2, .at_once = columns};
+    return route_of_tasks(plan, dtype, abilities, same_bits, columns);
+}
+
+gsv_run gsv_route_run(const gsv_route *route, int64_t columns) {
+    gsv_run run = route->widest;
+    if (run.above[0] == GSV_TASKS)
+        run.columns = task_columns(columns > route->least ? columns : route->least, 0);
+    return run;
+}
+
+gsv_route_room gsv_route_room_of(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
+                                 int same_bits, int64_t max_nrhs) {
+    const int one = gsv_streams_one(abilities);
+    return (gsv_route_room){
+        .one = one,
+        .ones = max_nrhs > 1 && one ? gsv_most_ones(plan, dtype) : 1,
+        .block = max_nrhs > 1 && gsv_streamed(abilities) == GSV_SIDE_COLUMNS,
+        .tasks = max_nrhs > gsv_before_tasks(dtype, abilities) ? task_columns(max_nrhs, same_bits) : 0};
+}
