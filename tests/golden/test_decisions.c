@@ -6,7 +6,7 @@
  *      test_decisions [--update] FILE      --update writes FILE anew: a change of way is to be seen in its diff
  *
  * Two things are copied here, because they stand in CUDA code: how many complex columns are streams one after the other
- * (GSV_DEFINE_MANY), and `streams`, in which cases the upper tree is a stream (walks_stream in cuda/stream/launch.cuh).
+ * (GSV_DEFINE_TASKS), and `streams`, in which cases the upper tree is a stream (walks_stream in cuda/stream/launch.cuh).
  *
  * A line for each factor, mode and types that go the same ways, with ranges of columns and their way:
  *      one          one right-hand side: the sweeps load and store
@@ -117,55 +117,55 @@ const gsv_sweep_functions gsv_sweep_s = SWEEPS(from, to), gsv_sweep_d = SWEEPS(f
                           gsv_sweep_c = SWEEPS(from, to), gsv_sweep_z = SWEEPS(from, to),
                           gsv_sweep_m = SWEEPS(NULL, NULL);
 
-static cudaError_t many_forward(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_device_many *many, const gsv_many_vectors *vectors,
-                                gsv_many_width width, cudaStream_t stream) {
-    (void)plan, (void)device, (void)many, (void)vectors, (void)stream;
+static cudaError_t tasks_forward(const gsv_plan *plan, const gsv_device_plan *device,
+                                 const gsv_device_tasks *tasks, const gsv_tasks_vectors *vectors,
+                                 gsv_tasks_width width, cudaStream_t stream) {
+    (void)plan, (void)device, (void)tasks, (void)vectors, (void)stream;
     note(FORWARD, "tasks%d%s%s", width.columns, width.broad ? "b" : "", width.plain ? "p" : "");
     return cudaSuccess;
 }
 
-static cudaError_t many_backward(const gsv_plan *plan, const gsv_device_plan *device,
-                                 const gsv_device_many *many, const gsv_many_vectors *vectors,
-                                 gsv_many_width width, cudaStream_t stream) {
-    (void)plan, (void)device, (void)many, (void)vectors, (void)stream;
+static cudaError_t tasks_backward(const gsv_plan *plan, const gsv_device_plan *device,
+                                  const gsv_device_tasks *tasks, const gsv_tasks_vectors *vectors,
+                                  gsv_tasks_width width, cudaStream_t stream) {
+    (void)plan, (void)device, (void)tasks, (void)vectors, (void)stream;
     note(BACKWARD, "tasks%d%s%s", width.columns, width.broad ? "b" : "", width.plain ? "p" : "");
     return cudaSuccess;
 }
 
-static cudaError_t many_clear(const gsv_plan *plan, const gsv_many_vectors *vectors, cudaStream_t stream) {
+static cudaError_t tasks_clear(const gsv_plan *plan, const gsv_tasks_vectors *vectors, cudaStream_t stream) {
     (void)plan, (void)vectors, (void)stream;
     return cudaSuccess;
 }
 
-static cudaError_t many_load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense b, void *into,
-                             int columns, const gsv_many_vectors *vectors, cudaStream_t stream) {
+static cudaError_t tasks_load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense b, void *into,
+                              int columns, const gsv_tasks_vectors *vectors, cudaStream_t stream) {
     (void)plan, (void)inverse, (void)b, (void)into, (void)columns, (void)vectors, (void)stream;
     return cudaSuccess;
 }
 
-static cudaError_t many_store(const gsv_plan *plan, const int32_t *inverse, const void *x,
-                              gsv_device_dense into, int columns, const gsv_many_vectors *vectors,
-                              cudaStream_t stream) {
+static cudaError_t tasks_store(const gsv_plan *plan, const int32_t *inverse, const void *x,
+                               gsv_device_dense into, int columns, const gsv_tasks_vectors *vectors,
+                               cudaStream_t stream) {
     (void)plan, (void)inverse, (void)x, (void)into, (void)columns, (void)vectors, (void)stream;
     return cudaSuccess;
 }
 
-#define MANY                                                                                        \
-    {                                                                                               \
-        .forward = many_forward, .backward = many_backward, .clear = many_clear, .load = many_load, \
-        .store = many_store                                                                         \
+#define MANY                                                                                            \
+    {                                                                                                   \
+        .forward = tasks_forward, .backward = tasks_backward, .clear = tasks_clear, .load = tasks_load, \
+        .store = tasks_store                                                                            \
     }
 
-const gsv_many_functions gsv_many_m = MANY, gsv_many_d = MANY, gsv_many_c = MANY, gsv_many_z = MANY;
+const gsv_tasks_functions gsv_tasks_m = MANY, gsv_tasks_d = MANY, gsv_tasks_c = MANY, gsv_tasks_z = MANY;
 
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
     const gsv_sweep_functions *const all[] = {&gsv_sweep_s, &gsv_sweep_d, &gsv_sweep_c, &gsv_sweep_z};
     return all[dtype];
 }
 
-const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype) {
-    const gsv_many_functions *const all[] = {&gsv_many_m, &gsv_many_d, &gsv_many_c, &gsv_many_z};
+const gsv_tasks_functions *gsv_cuda_tasks(gpusolve_dtype dtype) {
+    const gsv_tasks_functions *const all[] = {&gsv_tasks_m, &gsv_tasks_d, &gsv_tasks_c, &gsv_tasks_z};
     return all[dtype];
 }
 
@@ -177,8 +177,8 @@ static const char *const modes[MODES] = {"streams", "same-bits", "no-streams"};
 /* As gsv_cuda_prepare leaves it: on an H200, where all triangles are well-conditioned, or on a device like an A10. */
 static gsv_cuda_factor prepared_of(const gsv_plan *plan, gpusolve_dtype dtype, int mode) {
     static const int real[GSV_CLASSES][2] = {{396, 396}, {264, 396}, {0, 264}}, one[2] = {396, 396};
-    gsv_cuda_factor device = {.abilities = {.block_columns = plan->tiles->stream.block_columns,
-                                            .side = plan->tiles->stream.side,
+    gsv_cuda_factor device = {.abilities = {.block_columns = plan->schedule->stream.block_columns,
+                                            .side = plan->schedule->stream.side,
                                             .teams = mode != NO_STREAMS}};
     if (mode != NO_STREAMS)
         memcpy(device.abilities.stream_blocks, real, testing_is_complex(dtype) ? sizeof one : sizeof real);
@@ -247,15 +247,15 @@ static void print_factor(FILE *file, const char *name, const gpusolve_factor_dat
     gpusolve_factor factor = {.id = 1};
     REQUIRE(gsv_import_structure(data, NULL, &structure, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_plan_create(&structure, NULL, &factor.plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&factor.plan, NULL, &message) == GPUSOLVE_OK);
-    const gsv_tiles *tiles = factor.plan.tiles;
+    REQUIRE(gsv_schedule_create(&factor.plan, NULL, &message) == GPUSOLVE_OK);
+    const gsv_schedule *schedule = factor.plan.schedule;
     fprintf(file,
             "%s: n %d, %d supernodes, %d levels, %d branches, %d limbs, stream of %lld, blocks of %d, side "
             "%d, tasks%s%s\n",
             name, (int)factor.plan.l.n, (int)factor.plan.l.nsuper, (int)factor.plan.nlevels,
-            (int)tiles->branches.count, (int)tiles->limbs.count, (long long)tiles->stream.supernodes,
-            (int)tiles->stream.block_columns, (int)tiles->stream.side, tiles->many.is_short ? " short" : "",
-            tiles->many.streams_back ? " streamed back" : "");
+            (int)schedule->branches.count, (int)schedule->limbs.count, (long long)schedule->stream.supernodes,
+            (int)schedule->stream.block_columns, (int)schedule->stream.side,
+            schedule->tasks.is_short ? " short" : "", schedule->tasks.streams_back ? " streamed back" : "");
     for (int mode = 0; mode < MODES; mode++) {
         static char ways[4][LINE];
         for (int dtype = GPUSOLVE_FLOAT; dtype <= GPUSOLVE_COMPLEX_DOUBLE; dtype++) {

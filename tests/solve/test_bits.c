@@ -1,7 +1,7 @@
 /*
  * The same column has the same bits: however often it is solved, alone or among others, wherever it stands,
  * in either order, with any workspace, on any number of host threads, and from a factor imported again. On a device that
- * holds for handles with same_bits, whose columns are all tasks; test_cuda_block.c, test_cuda_many.c and test_cuda_side.c
+ * holds for handles with same_bits, whose columns are all tasks; test_cuda_block.c, test_cuda_tasks.c and test_cuda_side.c
  * are about the others.
  */
 #include "testing.h"

@@ -146,7 +146,7 @@ static void check_tasks(const problem *p, const char *spec) {
     open_problem(&other, spec);
     gsv_stream_together_tasks = together;
     gsv_stream_large = large;
-    CHECK(other.factor->plan.tiles->stream.forward.tasks < p->factor->plan.tiles->stream.forward.tasks);
+    CHECK(other.factor->plan.schedule->stream.forward.tasks < p->factor->plan.schedule->stream.forward.tasks);
     t.p = &other;
     solve_often(&t, NULL, NULL);
     free_task(&t);

@@ -272,17 +272,17 @@ static int64_t kept, wide[KINDS], limbs[KINDS], collisions;
 
 /* The factor that is there, with limbs of this kind. thorough: lost tasks and NaNs, too. */
 static void check_kind(problem *p, const char *spec, int kind, int thorough) {
-    gsv_tiles *tiles = p->factor->plan.tiles;
+    gsv_schedule *schedule = p->factor->plan.schedule;
     gsv_abilities *abilities = &((gsv_cuda_factor *)p->factor->prepared)->abilities;
-    limbs[kind] += tiles->limbs.count;
+    limbs[kind] += schedule->limbs.count;
     CHECK(abilities->block_columns == 16);
     if (kind == LARGE_LIMBS) {
-        collisions += count_collisions(&tiles->limbs);
+        collisions += count_collisions(&schedule->limbs);
         use_few_blocks(abilities);
     }
-    kept += count_kept(&tiles->stream.block_forward);
-    wide[kind] += count_wide(&tiles->stream.block_forward);
-    tiles->many.streams_back = kind != NO_LIMBS;
+    kept += count_kept(&schedule->stream.block_forward);
+    wide[kind] += count_wide(&schedule->stream.block_forward);
+    schedule->tasks.streams_back = kind != NO_LIMBS;
     for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
         testing_in("%s, type %d, system %d, %s", spec, (int)p->dtype, (int)systems[s], names[kind]);
         check_system(p, systems[s]);

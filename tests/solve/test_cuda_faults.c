@@ -51,10 +51,10 @@ static void close_world(world *w) {
 
 /* Task 0 of the next sweep of this kind is lost. */
 static void lose_task(const world *w, const gpusolve_workspace *workspace, int backward) {
-    const gsv_tiles *tiles = w->p.factor->plan.tiles;
+    const gsv_schedule *schedule = w->p.factor->plan.schedule;
     const gsv_cuda_workspace *state = workspace->state;
     const int one = 1;
-    REQUIRE((backward ? tiles->stream.backward.tasks : tiles->stream.forward.tasks) > 1);
+    REQUIRE((backward ? schedule->stream.backward.tasks : schedule->stream.forward.tasks) > 1);
     char *at = (char *)state->vectors[0].state +
                (backward ? offsetof(gsv_stream_state, backward) : offsetof(gsv_stream_state, forward));
     REQUIRE(cudaStreamSynchronize(w->stream) == cudaSuccess && device_write(at, &one, sizeof one) == 0);
@@ -159,9 +159,9 @@ static int is_backward(int wait) {
 }
 
 /* Does it wait so? If so, what it waits for is made to come never. */
-static int keep_waiting(gsv_many_task *task, int wait) {
+static int keep_waiting(gsv_task *task, int wait) {
     const int32_t never = 1 << 30;
-    const int is_tile = task->kind == GSV_MANY_PRODUCT, counts = task->count > 0, owes = task->owing > 0;
+    const int is_tile = task->kind == GSV_TASK_PRODUCT, counts = task->count > 0, owes = task->owing > 0;
     const int has_parents = is_tile && task->near < task->end && task->begin < task->far;
     const int has_above = is_tile && task->far < task->end;
     const int waits = wait == OWN_FORWARD    ? counts
@@ -178,7 +178,7 @@ static int keep_waiting(gsv_many_task *task, int wait) {
 /* Many right-hand sides, in broad vectors or others: a task that waits for more than ever comes. A quick run tries each way of
  * waiting in one of the two. */
 static void check_many(world *w, int64_t cols) {
-    const int broad = cols > GSV_MANY_BROAD;
+    const int broad = cols > GSV_TASKS_BROAD;
     static const char *const names[] = {"forward", "forward, what is owed", "backward, the parent's rows",
                                         "backward, rows above the parent's"};
     const gsv_cuda_factor *device = w->p.factor->prepared;
@@ -191,10 +191,10 @@ static void check_many(world *w, int64_t cols) {
     CHECK_STATUS(gpusolve_solve(w->p.handle, w->p.factor, workspace, GPUSOLVE_A, &b, &expected), GPUSOLVE_OK);
     for (int wait = testing_few() ? broad : 0; wait < WAITS; wait += testing_few() ? 2 : 1) {
         testing_in("a counter of %d right-hand sides, %s", (int)cols, names[wait]);
-        const int list = gsv_many_list_of(is_backward(wait), broad);
-        const int64_t ntasks = w->p.factor->plan.tiles->many.list[list].tasks;
-        const gsv_many_task *tasks = device->many.task[list];
-        gsv_many_task task, kept;
+        const int list = gsv_task_list_of(is_backward(wait), broad);
+        const int64_t ntasks = w->p.factor->plan.schedule->tasks.list[list].tasks;
+        const gsv_task *tasks = device->tasks.task[list];
+        gsv_task task, kept;
         int64_t t = 0;
         for (; t < ntasks; t++) {
             REQUIRE(device_read(&task, &tasks[t], sizeof task) == 0);
@@ -266,8 +266,8 @@ int main(void) {
     close_world(&w);
     gsv_stream_side = 1; /* as large factors are solved with */
     open_world(&w, "grid3d:14");
-    check_many(&w, GSV_MANY_BROAD);
-    check_many(&w, GSV_MANY_BROAD + 1);
+    check_many(&w, GSV_TASKS_BROAD);
+    check_many(&w, GSV_TASKS_BROAD + 1);
     close_world(&w);
     return testing_done();
 }

@@ -184,7 +184,7 @@ typedef struct subject {
 static void check_systems(const problem *p, const subject *s) {
     for (int system = 0; system < SYSTEMS; system += testing_few() ? 4 : 1) {
         testing_in("%s, kind %d, type %d, limbs %d, groups of %d, system %d", s->spec, (int)s->kind,
-                   (int)p->dtype, p->factor->plan.tiles->limbs.count > 0, (int)width, system);
+                   (int)p->dtype, p->factor->plan.schedule->limbs.count > 0, (int)width, system);
         check_system(p, (gpusolve_system)system);
     }
 }
@@ -208,8 +208,8 @@ static void check_eights(void) {
             continue;
         gsv_limb_most = k % 2 ? GSV_LIMB_MOST : 0;
         open_kind(&p, s->spec, s->kind, s->dtype);
-        const gsv_tiles *tiles = p.factor->plan.tiles;
-        limbs[tiles->limbs.count > 0]++;
+        const gsv_schedule *schedule = p.factor->plan.schedule;
+        limbs[schedule->limbs.count > 0]++;
         testing_in("%s", s->spec);
         REQUIRE(side_of(&p) == GSV_SIDE);
         check_systems(&p, s);

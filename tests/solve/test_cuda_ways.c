@@ -203,7 +203,7 @@ static void check_refused(void) {
     problem p;
     gpusolve_factor *factor = NULL;
     open_problem(&p, "grid2d:60");
-    REQUIRE(p.factor->plan.tiles->branches.count > 0);
+    REQUIRE(p.factor->plan.schedule->branches.count > 0);
     gpusolve_factor_data data = testing_factor_data(p.l);
     const int64_t live = gsv_live_allocations();
     gsv_cuda_shared_limit = TOO_SMALL_SHARED;

@@ -57,11 +57,11 @@ static void check_solve(const random_factor *f, gpusolve_handle *handle, const g
 static void count_long_lists(const gpusolve_factor *factor, int64_t *long_lists) {
 #ifdef GPUSOLVE_WITH_CUDA
     const gsv_plan *plan = &factor->plan;
-    if (!plan->tiles)
+    if (!plan->schedule)
         return;
-    const gsv_many_list *list = &plan->tiles->many.list[gsv_many_list_of(0, 0)];
+    const gsv_task_list *list = &plan->schedule->tasks.list[gsv_task_list_of(0, 0)];
     for (int64_t t = 0; t < list->tasks; t++)
-        long_lists[list->task[t].kind] += list->task[t].listed > GSV_MANY_LISTED;
+        long_lists[list->task[t].kind] += list->task[t].listed > GSV_TASK_LISTED;
 #else
     (void)factor;
     (void)long_lists;

@@ -27,7 +27,7 @@ static inline void plan_example_data(plan_example *e) {
     e->live = gsv_live_allocations();
     REQUIRE(gsv_import_structure(&e->data, testing_pool(2), &structure, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_plan_create(&structure, testing_pool(2), &e->plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&e->plan, testing_pool(2), &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_schedule_create(&e->plan, testing_pool(2), &message) == GPUSOLVE_OK);
 }
 
 /* Of matrix a, which it owns from now on. */

@@ -32,7 +32,7 @@ static const uint64_t *slot_front(walk *w, const gsv_piece *p, int k, const gsv_
     const int copies = next && !(next->flags & GSV_PIECE_PUBLISHED) && next->a_rows == 0 && next->ago == 1;
     CHECK(!(p->flags & GSV_PIECE_KEPT) == !copies);
     if (next && follows(p, next)) {
-        CHECK(next->place == p->place + p->groups && p->nc <= gsv_stream_fold(&w->plan->tiles->stream));
+        CHECK(next->place == p->place + p->groups && p->nc <= gsv_stream_fold(&w->plan->schedule->stream));
         CHECK(p->groups == GSV_GROUPS); /* splits would leave sums where the front is */
         w->together++;
         CHECK(w->together <= GSV_BLOCK_TOGETHER);
@@ -43,7 +43,7 @@ static const uint64_t *slot_front(walk *w, const gsv_piece *p, int k, const gsv_
         return NULL;
     }
     if (p->a_rows > 0) {
-        REQUIRE(p->count <= gsv_stream_fold(&w->plan->tiles->stream) && p->a_rows == p->count);
+        REQUIRE(p->count <= gsv_stream_fold(&w->plan->schedule->stream) && p->a_rows == p->count);
         widest_folded = p->nc > widest_folded ? p->nc : widest_folded;
         *mine = (kept_front){p->first_column, p->first, p->count, {0}};
         for (int32_t c = 0; c < p->count; c++)
@@ -66,7 +66,7 @@ static void check_share(walk *w, const gsv_piece *p, int first, int *share, int 
     if (*shares > 1 && *share == 0 && first) {
         CHECK(p->numbers >= w->sums);
         w->sums = p->numbers + (int64_t)*shares * 16 * p->groups;
-        CHECK(w->sums <= w->plan->tiles->stream.published);
+        CHECK(w->sums <= w->plan->schedule->stream.published);
         most_shares = *shares > most_shares ? *shares : most_shares;
     }
     if (p->flags & GSV_PIECE_LAST)
@@ -77,7 +77,7 @@ static void check_share(walk *w, const gsv_piece *p, int first, int *share, int 
 static void block_forward(walk *w, const gsv_piece *p, int first, const uint64_t *front, uint64_t *sum) {
     const int32_t s = supernode_at(w->plan, p);
     CHECK(p->groups == 1 || p->groups == 2 || p->groups == 4);
-    CHECK(p->panel == w->plan->tiles->panel_ptr[s] && p->place % p->groups == 0);
+    CHECK(p->panel == w->plan->schedule->panel_ptr[s] && p->place % p->groups == 0);
     CHECK(p->first % 8 == 0);
     CHECK(8 * ((p->count + 3) / 4 * 4 * p->groups * GSV_TILE + 2 +
                8 * ((p->count + 7) / 8 * 8 + GSV_TILE * p->groups)) <=
@@ -86,7 +86,7 @@ static void block_forward(walk *w, const gsv_piece *p, int first, const uint64_t
     check_share(w, p, first, &share, &shares);
     const int folded = !(p->flags & GSV_PIECE_PUBLISHED), last = (p->flags & GSV_PIECE_LAST) != 0;
     const int32_t top = GSV_TILE * p->place, end = top + GSV_TILE * p->groups;
-    CHECK((p->a_rows == 0 || folded) && folded == (p->nc <= gsv_stream_fold(&w->plan->tiles->stream)));
+    CHECK((p->a_rows == 0 || folded) && folded == (p->nc <= gsv_stream_fold(&w->plan->schedule->stream)));
     CHECK(p->a_rows == 0 || (p->a_first == p->first && p->a_rows == p->count));
     CHECK((p->b_rows > 0) == (first && share == 0 && (folded || (end > p->nc && p->nr > p->nc))));
     CHECK(p->b_rows == 0 || p->b_first == (folded || top > p->nc ? top : p->nc));

@@ -20,9 +20,9 @@ typedef struct vectors {
 
 static int64_t place(const gsv_plan *plan, int32_t s, int32_t i, int32_t j) {
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-    return plan->tiles->panel_ptr[s] + (gsv_is_narrow(nr, nc) ? gsv_narrow_column(nr, j) + i
-                                                              : gsv_block_row_start(nc, i / GSV_TILE) +
-                                                                    (int64_t)GSV_TILE * j + i % GSV_TILE);
+    return plan->schedule->panel_ptr[s] + (gsv_is_narrow(nr, nc) ? gsv_narrow_column(nr, j) + i
+                                                                 : gsv_block_row_start(nc, i / GSV_TILE) +
+                                                                       (int64_t)GSV_TILE * j + i % GSV_TILE);
 }
 
 static void reference(const gsv_plan *plan, const vectors *v) {
@@ -30,14 +30,14 @@ static void reference(const gsv_plan *plan, const vectors *v) {
     REQUIRE(f);
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), first = plan->l.first_column[s];
-        uint64_t *u = v->u + plan->tiles->update_place[s];
+        uint64_t *u = v->u + plan->schedule->update_place[s];
         for (int32_t i = 0; i < nr; i++)
             f[i] = i < nc ? v->b[first + i] : 0;
         for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
             const int32_t child = plan->child[k];
             for (int64_t e = plan->update_ptr[child]; e < plan->update_ptr[child + 1]; e++)
                 f[plan->update_map[e]] +=
-                    v->u[plan->tiles->update_place[child] + e - plan->update_ptr[child]];
+                    v->u[plan->schedule->update_place[child] + e - plan->update_ptr[child]];
         }
         for (int32_t i = 0; i < nr; i++) {
             uint64_t sum = i < nc ? 0 : f[i];
@@ -62,7 +62,7 @@ static void reference(const gsv_plan *plan, const vectors *v) {
 /* Something in every panel and in b, and the reference's x, u and y. */
 static vectors make_vectors(const gsv_plan *plan) {
     const size_t n = (size_t)plan->l.n + 1, updates = (size_t)plan->update_ptr[plan->l.nsuper] + 1;
-    const vectors v = {calloc((size_t)plan->tiles->panel_ptr[plan->l.nsuper] + 1, 8), calloc(n, 8),
+    const vectors v = {calloc((size_t)plan->schedule->panel_ptr[plan->l.nsuper] + 1, 8), calloc(n, 8),
                        calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
     REQUIRE(v.panels && v.b && v.x && v.u && v.y);
     for (int32_t s = 0; s < plan->l.nsuper; s++)

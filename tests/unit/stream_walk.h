@@ -52,18 +52,18 @@ static void bring(walk *w, const void *from, int64_t start, int64_t count, int a
 }
 
 static uint64_t gather(walk *w, const gsv_piece *p, int b, int32_t k) {
-    const gsv_tiles *tiles = w->plan->tiles;
+    const gsv_schedule *schedule = w->plan->schedule;
     const int far = p->flags & GSV_PIECE_FAR;
-    const uint32_t *ptr = far ? tiles->gather_ptr + p->row + (b ? p->b_first : p->a_first)
+    const uint32_t *ptr = far ? schedule->gather_ptr + p->row + (b ? p->b_first : p->a_first)
                               : w->lists + (b ? p->b_ptr_at : p->a_ptr_at) / 4;
-    const uint32_t *list = far ? tiles->gather : w->lists + (b ? p->b_gather_at : p->a_gather_at) / 4;
+    const uint32_t *list = far ? schedule->gather : w->lists + (b ? p->b_gather_at : p->a_gather_at) / 4;
     const uint32_t base = far ? 0 : b ? p->b_gather : p->a_gather;
     uint64_t sum = 0;
     CHECK(k < (b ? p->b_rows : p->a_rows));
     for (uint32_t at = ptr[k]; at < ptr[k + 1]; at++) {
         const uint32_t u = list[at - base];
         if (CHECK((int64_t)u < w->plan->update_ptr[w->plan->l.nsuper])) {
-            CHECK(w->done[u] || u >= tiles->upper_updates);
+            CHECK(w->done[u] || u >= schedule->upper_updates);
             sum += w->v->u[u];
         }
     }
@@ -83,22 +83,22 @@ static void count_places(walk *w) {
     int32_t columns = 0;
     int64_t rows = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int upper = plan->tiles->branches.of[s] < 0;
+        const int upper = plan->schedule->branches.of[s] < 0;
         w->rows_before[s] = rows;
         rows += upper ? gsv_rows(plan, s) : 0;
         for (int32_t j = plan->l.first_column[s]; j < plan->l.first_column[s + 1]; j++)
             w->place[j] = upper ? columns++ : -1;
     }
-    CHECK(rows == plan->tiles->stream.nrows && columns == plan->tiles->stream.columns);
+    CHECK(rows == plan->schedule->stream.nrows && columns == plan->schedule->stream.columns);
 }
 
 static void check_piece(walk *w, const gsv_piece *p, int backward) {
     const gsv_plan *plan = w->plan;
-    const gsv_tiles *tiles = plan->tiles;
+    const gsv_schedule *schedule = plan->schedule;
     const int32_t s = supernode_at(plan, p);
-    CHECK(tiles->branches.of[s] < 0 && p->nr == gsv_rows(plan, s) && p->nc == gsv_columns(plan, s));
-    CHECK(p->update == (uint32_t)tiles->update_place[s]);
-    CHECK(p->row == (backward ? w->rows_before[s] : tiles->row_place[s]));
+    CHECK(schedule->branches.of[s] < 0 && p->nr == gsv_rows(plan, s) && p->nc == gsv_columns(plan, s));
+    CHECK(p->update == (uint32_t)schedule->update_place[s]);
+    CHECK(p->row == (backward ? w->rows_before[s] : schedule->row_place[s]));
     if (backward)
         CHECK((int32_t)p->published == w->place[p->first_column]);
     CHECK(p->count >= (p->kind == GSV_FRONT_PIECE ? 0 : 1) &&
@@ -111,14 +111,14 @@ static void check_piece(walk *w, const gsv_piece *p, int backward) {
     if (p->flags & GSV_PIECE_FAR)
         return;
     if (backward) {
-        bring(w, tiles->stream.rows, p->row + p->b_first, p->b_rows, p->b_ptr_at);
+        bring(w, schedule->stream.rows, p->row + p->b_first, p->b_rows, p->b_ptr_at);
     } else {
         if (p->a_rows > 0)
-            bring(w, tiles->gather_ptr, p->row + p->a_first, p->a_rows + 1, p->a_ptr_at);
-        bring(w, tiles->gather, p->a_gather, p->a_gathers, p->a_gather_at);
+            bring(w, schedule->gather_ptr, p->row + p->a_first, p->a_rows + 1, p->a_ptr_at);
+        bring(w, schedule->gather, p->a_gather, p->a_gathers, p->a_gather_at);
         if (p->b_rows > 0)
-            bring(w, tiles->gather_ptr, p->row + p->b_first, p->b_rows + 1, p->b_ptr_at);
-        bring(w, tiles->gather, p->b_gather, p->b_gathers, p->b_gather_at);
+            bring(w, schedule->gather_ptr, p->row + p->b_first, p->b_rows + 1, p->b_ptr_at);
+        bring(w, schedule->gather, p->b_gather, p->b_gathers, p->b_gather_at);
     }
 }
 
@@ -130,7 +130,7 @@ static void finish(walk *w, const gsv_piece *p, int32_t i, uint64_t sum) {
         CHECK(sum == w->v->x[p->first_column + i]);
     } else {
         const int64_t u = (int64_t)p->update + i - p->nc;
-        CHECK(!w->done[u] && u < w->plan->tiles->upper_updates);
+        CHECK(!w->done[u] && u < w->plan->schedule->upper_updates);
         w->done[u] = 1;
         CHECK(sum == w->v->u[u]);
     }
@@ -151,10 +151,10 @@ static void publish(walk *w, const gsv_piece *p, int32_t first, int32_t end) {
 
 /* What the children owe column c of a wide supernode whose fronts are published, and the right-hand side. */
 static uint64_t published_front(const walk *w, const gsv_piece *p, int32_t c) {
-    const uint32_t *ptr = w->plan->tiles->gather_ptr + p->row + c;
+    const uint32_t *ptr = w->plan->schedule->gather_ptr + p->row + c;
     uint64_t f = w->v->b[p->first_column + c];
     for (uint32_t g = ptr[0]; g < ptr[1]; g++)
-        f += w->v->u[w->plan->tiles->gather[g]];
+        f += w->v->u[w->plan->schedule->gather[g]];
     return f;
 }
 

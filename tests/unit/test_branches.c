@@ -21,7 +21,7 @@ static uint64_t entry(int32_t s, int32_t i, int32_t j) {
 }
 
 static void check_choice(const gsv_plan *plan) {
-    const gsv_branches *branches = &plan->tiles->branches;
+    const gsv_branches *branches = &plan->schedule->branches;
     int32_t inside = 0;
     for (int32_t b = 0; b < branches->count; b++) {
         const gsv_branch *branch = &branches->branch[b];
@@ -29,7 +29,7 @@ static void check_choice(const gsv_plan *plan) {
         CHECK(b == 0 || gsv_branch_walk_bytes(branch - 1, GSV_PACKED, GSV_TEAM_VECTORS) >=
                             gsv_branch_walk_bytes(branch, GSV_PACKED, GSV_TEAM_VECTORS));
         CHECK(branch->end - branch->first >= 2);
-        CHECK(branch->panel == plan->tiles->panel_ptr[branch->first] && branch->panel % GSV_TILE == 0);
+        CHECK(branch->panel == plan->schedule->panel_ptr[branch->first] && branch->panel % GSV_TILE == 0);
         CHECK(branch->first_column == plan->l.first_column[branch->first]);
         for (int32_t s = branch->first; s < branch->end; s++, inside++) {
             const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
@@ -95,7 +95,7 @@ static void reference(const gsv_plan *plan, const vectors *v) {
         for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++)
             for (int64_t e = plan->update_ptr[plan->child[k]]; e < plan->update_ptr[plan->child[k] + 1]; e++)
                 f[plan->update_map[e]] +=
-                    v->u[plan->tiles->update_place[plan->child[k]] + e - plan->update_ptr[plan->child[k]]];
+                    v->u[plan->schedule->update_place[plan->child[k]] + e - plan->update_ptr[plan->child[k]]];
         for (int32_t i = 0; i < nr; i++) {
             uint64_t sum = i < nc ? 0 : f[i];
             for (int32_t k = 0; k < nc && k <= i; k++)
@@ -103,7 +103,7 @@ static void reference(const gsv_plan *plan, const vectors *v) {
             if (i < nc)
                 v->x[first + i] = sum;
             else
-                v->u[plan->tiles->update_place[s] + i - nc] = sum;
+                v->u[plan->schedule->update_place[s] + i - nc] = sum;
         }
     }
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--) {
@@ -142,7 +142,7 @@ static uint64_t gathered(const uint16_t *lists, const gsv_branch *branch, const 
 }
 
 static void walk_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
-    const gsv_branches *branches = &plan->tiles->branches;
+    const gsv_branches *branches = &plan->schedule->branches;
     const gsv_branch *branch = &branches->branch[b];
     const uint16_t *lists = branches->lists + branch->lists;
     const gsv_branch_node *nodes = (const gsv_branch_node *)lists;
@@ -170,7 +170,7 @@ static void walk_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
             CHECK(units[unit] >= level_nodes[level] && units[unit] < level_nodes[level + 1]);
             const int32_t s = supernode_of(plan, branch->first_column + node->column);
             CHECK(node->nr == gsv_rows(plan, s) && node->nc == gsv_columns(plan, s));
-            CHECK(node->panel == plan->tiles->panel_ptr[s] - branch->panel);
+            CHECK(node->panel == plan->schedule->panel_ptr[s] - branch->panel);
             for (int32_t i = from; i < node->nr && i < from + GSV_ROW_UNIT; i++, rows++) {
                 uint64_t sum = i < node->nc ? 0 : gathered(lists, branch, node, i, u, read, level + 1);
                 for (int32_t k = 0; k < node->nc && k <= i; k++)
@@ -190,7 +190,7 @@ static void walk_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
     }
     CHECK(rows == all_rows);
     for (int32_t k = 0; k < branch->outside_rows; k++)
-        CHECK(u[k] == v->u[plan->tiles->upper_updates + branch->outside + k]);
+        CHECK(u[k] == v->u[plan->schedule->upper_updates + branch->outside + k]);
     free(f);
     free(u);
     free(read);
@@ -198,7 +198,7 @@ static void walk_forward(const gsv_plan *plan, int32_t b, const vectors *v) {
 }
 
 static void walk_backward(const gsv_plan *plan, int32_t b, const vectors *v) {
-    const gsv_branches *branches = &plan->tiles->branches;
+    const gsv_branches *branches = &plan->schedule->branches;
     const gsv_branch *branch = &branches->branch[b];
     const uint16_t *lists = branches->lists + branch->lists;
     const gsv_branch_node *nodes = (const gsv_branch_node *)lists;
@@ -241,8 +241,8 @@ typedef struct walk {
 } walk;
 
 static walk begin_walk(const gsv_plan *plan, int32_t b) {
-    const gsv_branch *branch = &plan->tiles->branches.branch[b];
-    const uint16_t *lists = plan->tiles->branches.walks + branch->walks, *at = branch->walk;
+    const gsv_branch *branch = &plan->schedule->branches.branch[b];
+    const uint16_t *lists = plan->schedule->branches.walks + branch->walks, *at = branch->walk;
     walk w = {.branch = branch,
               .nodes = (const gsv_branch_node *)(lists + at[GSV_WALK_NODES]),
               .packs = (const gsv_branch_pack *)(lists + at[GSV_WALK_PACKS]),
@@ -255,13 +255,13 @@ static walk begin_walk(const gsv_plan *plan, int32_t b) {
               .vectors =
                   calloc(4u * ((size_t)branch->walk_rows + branch->outside_rows) + 4, sizeof *w.vectors)};
     REQUIRE(w.panels && w.vectors);
-    CHECK(branch->walks % 8 == 0 && branch->walks + at[GSV_WALK_END] <= plan->tiles->branches.nwalks);
+    CHECK(branch->walks % 8 == 0 && branch->walks + at[GSV_WALK_END] <= plan->schedule->branches.nwalks);
     CHECK(at[GSV_WALK_NODES] == 0 && at[GSV_WALK_MAP] % 8 == 0 && at[GSV_WALK_END] % 8 == 0);
     for (int32_t s = branch->first; s < branch->end; s++)
         for (int32_t j = 0; j < gsv_columns(plan, s); j++)
             for (int32_t i = j; i < gsv_rows(plan, s); i++)
-                w.panels[plan->tiles->panel_ptr[s] - branch->panel + gsv_narrow_column(gsv_rows(plan, s), j) +
-                         i] = entry(s, i, j);
+                w.panels[plan->schedule->panel_ptr[s] - branch->panel +
+                         gsv_narrow_column(gsv_rows(plan, s), j) + i] = entry(s, i, j);
     const gsv_walk_room room = gsv_branch_walk_room(branch, GSV_PACKED);
     const int32_t packs = at[GSV_WALK_END] - at[GSV_WALK_MAP];
     CHECK(room.lists >= 8 * branch->numbers && room.outside >= room.lists + 2 * at[GSV_WALK_END]);
@@ -271,7 +271,7 @@ static walk begin_walk(const gsv_plan *plan, int32_t b) {
     CHECK(looked_up.vectors >= looked_up.numbers && looked_up.vectors + 8 * packs >= room.vectors);
     CHECK(looked_up.vectors >= looked_up.lists + 31 * 8 && looked_up.each == room.each);
     CHECK(room.vectors >= room.lists + 31 * 8 && room.numbers % GSV_WALK_LINE == 0);
-    CHECK(plan->tiles->branches.most_walk >= room.vectors + room.each);
+    CHECK(plan->schedule->branches.most_walk >= room.vectors + room.each);
     return w;
 }
 
@@ -363,7 +363,7 @@ static void walk_many_forward(const gsv_plan *plan, int32_t b, const vectors *v)
         w.columns += node->nc;
     }
     for (int32_t k = 0; k < w.branch->outside_rows; k++)
-        CHECK(*row_of(&w, own + k) == v->u[plan->tiles->upper_updates + w.branch->outside + k]);
+        CHECK(*row_of(&w, own + k) == v->u[plan->schedule->upper_updates + w.branch->outside + k]);
     end_walk(&w);
 }
 
@@ -372,7 +372,7 @@ static void walk_many_backward(const gsv_plan *plan, int32_t b, const vectors *v
     const int32_t own = w.branch->walk_rows;
     const uint64_t *x = v->x + w.branch->first_column, *y = v->y + w.branch->first_column;
     for (int32_t k = 0; k < w.branch->outside_rows; k++)
-        *row_of(&w, own + k) = v->y[plan->tiles->branches.outside_row[w.branch->outside + k]];
+        *row_of(&w, own + k) = v->y[plan->schedule->branches.outside_row[w.branch->outside + k]];
     for (const gsv_branch_node *node = w.nodes + w.count; node-- > w.nodes;) {
         uint64_t sum[GSV_NARROW_COLUMNS] = {0};
         for (int32_t j = 0; j < node->nc; j++)
@@ -418,7 +418,7 @@ static void check_matrix(const char *spec, int some, cholmod_common *common) {
         open_example(&e, a, common);
     }
     const gsv_plan *plan = &e.plan;
-    CHECK(some == MAYBE || (plan->tiles->branches.count > 0) == some);
+    CHECK(some == MAYBE || (plan->schedule->branches.count > 0) == some);
     check_choice(plan);
     const size_t n = (size_t)plan->l.n + 1, updates = (size_t)plan->update_ptr[plan->l.nsuper] + 1;
     const vectors v = {calloc(n, 8), calloc(n, 8), calloc(updates, 8), calloc(n, 8)};
@@ -426,7 +426,7 @@ static void check_matrix(const char *spec, int some, cholmod_common *common) {
     for (int32_t i = 0; i < plan->l.n; i++)
         v.b[i] = number(99, (uint64_t)i);
     reference(plan, &v);
-    for (int32_t b = 0; b < plan->tiles->branches.count; b++) {
+    for (int32_t b = 0; b < plan->schedule->branches.count; b++) {
         walk_forward(plan, b, &v);
         walk_backward(plan, b, &v);
         walk_many_forward(plan, b, &v);

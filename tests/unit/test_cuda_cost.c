@@ -12,7 +12,7 @@
 static int64_t upper_numbers(const gsv_plan *plan) {
     int64_t numbers = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        numbers += plan->tiles->branches.of[s] < 0 ? gsv_trapezoid(plan, s) : 0;
+        numbers += plan->schedule->branches.of[s] < 0 ? gsv_trapezoid(plan, s) : 0;
     return numbers;
 }
 
@@ -66,8 +66,8 @@ static void check_cost(const char *spec, gpusolve_dtype dtype, size_t count, con
     plan_example e;
     open_example(&e, testing_load(spec, common), common);
     gsv_cuda_factor device = {
-        .abilities = {.block_columns = testing_is_complex(dtype) ? 0 : e.plan.tiles->stream.block_columns,
-                      .side = e.plan.tiles->stream.side,
+        .abilities = {.block_columns = testing_is_complex(dtype) ? 0 : e.plan.schedule->stream.block_columns,
+                      .side = e.plan.schedule->stream.side,
                       .stream_blocks = {{396, 396}, {264, 396}, {0, 264}}}};
     if (testing_is_complex(dtype))
         memset(device.abilities.stream_blocks[1], 0,

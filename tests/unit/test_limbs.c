@@ -35,7 +35,7 @@ static uint64_t *at(walk *w, const gsv_limb_chunk *c, int32_t bytes) {
 
 /* What the producer copies. */
 static void bring(walk *w, const gsv_limb_chunk *c) {
-    const gsv_limbs *limbs = &w->plan->tiles->limbs;
+    const gsv_limbs *limbs = &w->plan->schedule->limbs;
     const int32_t bytes = gsv_limb_bytes(c);
     CHECK(bytes <= GSV_LIMB_RING && gsv_limb_panel(c) + 8 * c->numbers + 16 <= bytes);
     CHECK(c->lists % 8 == 0 && c->list_length % 8 == 0 && (c->list_length > 0) == (c->chunks > 0));
@@ -49,14 +49,14 @@ static void bring(walk *w, const gsv_limb_chunk *c) {
 
 /* What a supernode begins with. */
 static void stage(walk *w, const gsv_limb_chunk *c) {
-    const gsv_tiles *tiles = w->plan->tiles;
+    const gsv_schedule *schedule = w->plan->schedule;
     uint64_t *staged = w->rows + c->staged;
     for (int32_t i = 0; i < c->nc; i++)
         *staged++ = w->v.b[c->first_column + i];
     for (int32_t run = 0; run < GSV_LIMB_RUNS; run++) {
         seen |= c->brought[run] > 0 ? BRINGS << run : 0;
         for (uint32_t row = c->from[run]; row < c->from[run] + c->brought[run]; row++) {
-            CHECK(row >= tiles->upper_updates && row < tiles->shared_updates);
+            CHECK(row >= schedule->upper_updates && row < schedule->shared_updates);
             CHECK(staged < w->rows + GSV_LIMB_ROWS);
             *staged++ = w->v.u[row];
         }
@@ -112,7 +112,7 @@ static void multiply(walk *w, const gsv_limb_chunk *c) {
     const int32_t s = supernode_at(plan, c->first_column), nc = c->nc, nr = c->nr;
     const uint64_t *panel = at(w, c, gsv_limb_panel(c));
     CHECK(gsv_rows(plan, s) == nr && gsv_columns(plan, s) == nc && c->narrow == gsv_is_narrow(nr, nc));
-    CHECK(plan->tiles->limbs.in[s] && nc <= GSV_LIMB_WIDEST);
+    CHECK(plan->schedule->limbs.in[s] && nc <= GSV_LIMB_WIDEST);
     CHECK(c->row % GSV_TILE == 0 &&
           (c->narrow ? c->rows == nr : c->row + c->rows == nr || c->rows % GSV_TILE == 0));
     for (int32_t i = c->row; i < c->row + c->rows; i++) {
@@ -125,25 +125,26 @@ static void multiply(walk *w, const gsv_limb_chunk *c) {
         if (i < nc)
             CHECK(sum == w->v.x[c->first_column + i]);
         else
-            CHECK(sum == w->v.u[plan->tiles->update_place[s] + i - nc]);
+            CHECK(sum == w->v.u[plan->schedule->update_place[s] + i - nc]);
         if (kept)
             *kept = sum;
         if (i >= nc && c->root) {
-            CHECK(c->update == plan->tiles->update_place[s]);
+            CHECK(c->update == plan->schedule->update_place[s]);
             w->left[c->update + (uint32_t)(i - nc)] = 1;
         }
     }
     if (c->last) {
         const int32_t parent = plan->parent[s];
         CHECK(c->row + c->rows == nr && !w->solved[s]);
-        CHECK(c->root == (parent < 0 || !plan->tiles->limbs.in[parent]));
+        CHECK(c->root == (parent < 0 || !plan->schedule->limbs.in[parent]));
         w->solved[s] = 1;
     }
 }
 
 /* What it begins with is there; and then so is what the next one does, if there is one. */
 static int64_t walk_limb(walk *w, const gsv_limb *limb, const gsv_limb *next) {
-    const gsv_limb_chunk *chunks = w->plan->tiles->limbs.chunk, *after = next ? chunks + next->first : NULL,
+    const gsv_limb_chunk *chunks = w->plan->schedule->limbs.chunk,
+                         *after = next ? chunks + next->first : NULL,
                          *last = chunks + limb->first + limb->chunks - 1;
     int64_t numbers = 0;
     CHECK(limb->chunks > 0 && limb->chunks <= GSV_LIMB_CHUNKS);
@@ -181,7 +182,7 @@ static int32_t check_limbs(const char *spec, cholmod_common *common) {
     w->left = calloc((size_t)plan->update_ptr[plan->l.nsuper] + 1, 1);
     w->solved = calloc((size_t)plan->l.nsuper + 1, 1);
     REQUIRE(w->left && w->solved);
-    const gsv_limbs *limbs = &plan->tiles->limbs;
+    const gsv_limbs *limbs = &plan->schedule->limbs;
     int64_t before = INT64_MAX; /* what the limb before costs */
     if (limbs->count > 0)
         stage(w, limbs->chunk + limbs->limb[0].first);
@@ -196,11 +197,12 @@ static int32_t check_limbs(const char *spec, cholmod_common *common) {
     }
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int in = limbs->in[s], parent = plan->parent[s];
-        CHECK(in == w->solved[s] && !(in && plan->tiles->branches.of[s] >= 0));
+        CHECK(in == w->solved[s] && !(in && plan->schedule->branches.of[s] >= 0));
         if (parent >= 0 && limbs->in[parent])
-            CHECK(in || plan->tiles->branches.of[s] >= 0); /* whole subtrees */
+            CHECK(in || plan->schedule->branches.of[s] >= 0); /* whole subtrees */
         for (int64_t u = 0; u < gsv_updates(plan, s); u++)
-            CHECK(w->left[plan->tiles->update_place[s] + u] == (in && !(parent >= 0 && limbs->in[parent])));
+            CHECK(w->left[plan->schedule->update_place[s] + u] ==
+                  (in && !(parent >= 0 && limbs->in[parent])));
     }
     const int32_t count = limbs->count;
     free_vectors(&w->v);

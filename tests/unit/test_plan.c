@@ -59,19 +59,19 @@ static int64_t wide_place(int32_t nc, int32_t i, int32_t j) {
 
 static int64_t place(const gsv_plan *plan, int32_t s, int32_t i, int32_t j) {
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-    return plan->tiles->panel_ptr[s] +
+    return plan->schedule->panel_ptr[s] +
            (gsv_is_narrow(nr, nc) ? gsv_narrow_column(nr, j) + i : wide_place(nc, i, j));
 }
 
 /* Entries get their own places, inside their panel, and panels do not overlap. */
 static void check_storage(const gsv_plan *plan) {
-    const int64_t size = plan->tiles->panel_ptr[plan->l.nsuper];
+    const int64_t size = plan->schedule->panel_ptr[plan->l.nsuper];
     unsigned char *used = calloc((size_t)size + 1, 1);
     REQUIRE(used);
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        const int64_t begin = plan->tiles->panel_ptr[s], end = begin + gsv_panel_size(nr, nc);
-        CHECK(end <= plan->tiles->panel_ptr[s + 1]);
+        const int64_t begin = plan->schedule->panel_ptr[s], end = begin + gsv_panel_size(nr, nc);
+        CHECK(end <= plan->schedule->panel_ptr[s + 1]);
         CHECK(gsv_is_narrow(nr, nc) || begin % GSV_TILE == 0);
         for (int32_t j = 0; j < nc; j++)
             for (int32_t i = j; i < nr; i++) {
@@ -85,7 +85,7 @@ static void check_storage(const gsv_plan *plan) {
 
 /* Those in no branch, each once, level by level and ascending; tiny ones in the other list than small ones. */
 static void check_narrow(const gsv_plan *plan) {
-    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
+    const gsv_supernode_list *lists[] = {&plan->schedule->tiny, &plan->schedule->small};
     unsigned char *listed = calloc((size_t)plan->l.nsuper + 1, 1);
     REQUIRE(listed);
     for (int small = 0; small < 2; small++)
@@ -99,13 +99,13 @@ static void check_narrow(const gsv_plan *plan) {
         }
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         CHECK(listed[s] ==
-              (plan->tiles->branches.of[s] < 0 && gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s))));
+              (plan->schedule->branches.of[s] < 0 && gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s))));
     free(listed);
 }
 
 /* What children owe a row is listed completely and in order. */
 static void check_gather(const gsv_plan *plan) {
-    const gsv_tiles *tiles = plan->tiles;
+    const gsv_schedule *schedule = plan->schedule;
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
     int32_t *owner = malloc((size_t)updates * sizeof *owner + 1); /* of the update row at each place */
     REQUIRE(owner);
@@ -113,30 +113,31 @@ static void check_gather(const gsv_plan *plan) {
         owner[k] = -1;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         for (int64_t k = 0; k < plan->update_ptr[s + 1] - plan->update_ptr[s]; k++)
-            if (CHECK(tiles->update_place[s] + k < updates)) {
-                CHECK(owner[tiles->update_place[s] + k] == -1);
-                CHECK((tiles->update_place[s] + k < tiles->upper_updates) == (tiles->branches.of[s] < 0));
-                owner[tiles->update_place[s] + k] = s;
+            if (CHECK(schedule->update_place[s] + k < updates)) {
+                CHECK(owner[schedule->update_place[s] + k] == -1);
+                CHECK((schedule->update_place[s] + k < schedule->upper_updates) ==
+                      (schedule->branches.of[s] < 0));
+                owner[schedule->update_place[s] + k] = s;
             }
     for (int inside = 0, done = 0; inside < 2; inside++) /* the upper tree's fronts, and then the others */
         for (int32_t s = 0; s < plan->l.nsuper; s++)
-            if ((tiles->branches.of[s] >= 0) == inside) {
-                CHECK(tiles->row_place[s] == done);
+            if ((schedule->branches.of[s] >= 0) == inside) {
+                CHECK(schedule->row_place[s] == done);
                 done += gsv_rows(plan, s);
-                CHECK(inside == (done > tiles->upper_rows));
+                CHECK(inside == (done > schedule->upper_rows));
             }
     int64_t listed = 0, owed = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         owed += nr - nc;
         for (int32_t i = 0; i < nr; i++) {
-            const uint32_t *ptr = tiles->gather_ptr + tiles->row_place[s] + i;
+            const uint32_t *ptr = schedule->gather_ptr + schedule->row_place[s] + i;
             listed += ptr[1] - ptr[0];
             for (uint32_t k = ptr[0]; k < ptr[1]; k++) {
-                const int32_t c = owner[tiles->gather[k]];
-                const int64_t u = plan->update_ptr[c] + tiles->gather[k] - tiles->update_place[c];
+                const int32_t c = owner[schedule->gather[k]];
+                const int64_t u = plan->update_ptr[c] + schedule->gather[k] - schedule->update_place[c];
                 CHECK(plan->parent[c] == s && plan->update_map[u] == i);
-                CHECK(k == ptr[0] || owner[tiles->gather[k - 1]] < c);
+                CHECK(k == ptr[0] || owner[schedule->gather[k - 1]] < c);
             }
         }
     }
@@ -166,10 +167,10 @@ static void invert_panel(const gsv_plan *plan, int32_t s, const double *l, doubl
 }
 
 static double owed_to(const gsv_plan *plan, int32_t s, int32_t i, const double *u) {
-    const uint32_t *ptr = plan->tiles->gather_ptr + plan->tiles->row_place[s] + i;
+    const uint32_t *ptr = plan->schedule->gather_ptr + plan->schedule->row_place[s] + i;
     double sum = 0;
     for (uint32_t k = ptr[0]; k < ptr[1]; k++)
-        sum += u[plan->tiles->gather[k]];
+        sum += u[plan->schedule->gather[k]];
     return sum;
 }
 
@@ -184,7 +185,7 @@ static void forward(const gsv_plan *plan, int32_t s, const double *panels, const
         if (i < nc)
             x[plan->l.first_column[s] + i] = sum;
         else
-            u[plan->tiles->update_place[s] + i - nc] = sum;
+            u[plan->schedule->update_place[s] + i - nc] = sum;
     }
 }
 
@@ -215,7 +216,7 @@ static void run_sweeps(const gsv_plan *plan, const double *panels, double *y, do
 
 static void check_solution(const gsv_plan *plan, const gpusolve_factor_data *data, const cholmod_sparse *a) {
     const int32_t n = plan->l.n;
-    double *panels = calloc((size_t)plan->tiles->panel_ptr[plan->l.nsuper] + 1, sizeof *panels);
+    double *panels = calloc((size_t)plan->schedule->panel_ptr[plan->l.nsuper] + 1, sizeof *panels);
     double *raw = malloc((size_t)data->xsize * sizeof *raw + 1);
     double *y = calloc((size_t)n + 1, sizeof *y), *x = calloc((size_t)n + 1, sizeof *x);
     double *u = calloc((size_t)plan->update_ptr[plan->l.nsuper] + 1, sizeof *u);
@@ -259,8 +260,8 @@ static void check_threads(const gsv_plan *plan, const gpusolve_factor_data *data
         gsv_message message;
         REQUIRE(gsv_import_structure(data, testing_pool(counts[k]), &structure, &message) == GPUSOLVE_OK);
         REQUIRE(gsv_plan_create(&structure, testing_pool(counts[k]), &other, &message) == GPUSOLVE_OK);
-        REQUIRE(gsv_tiles_create(&other, testing_pool(counts[k]), &message) == GPUSOLVE_OK);
-        const gsv_tiles *a = plan->tiles, *b = other.tiles;
+        REQUIRE(gsv_schedule_create(&other, testing_pool(counts[k]), &message) == GPUSOLVE_OK);
+        const gsv_schedule *a = plan->schedule, *b = other.tiles;
         CHECK(same(a->gather_ptr, b->gather_ptr, plan->l.row_ptr[plan->l.nsuper] + 1, sizeof *a->gather_ptr));
         CHECK(same(a->row_place, b->row_place, plan->l.nsuper, sizeof *a->row_place));
         CHECK(same(a->gather, b->gather, plan->update_ptr[plan->l.nsuper], sizeof *a->gather));

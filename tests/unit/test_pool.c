@@ -88,7 +88,7 @@ static void check_helpers_come(void) {
     gpusolve_destroy(handle);
 }
 
-static void *many_runs(void *argument) {
+static void *tasks_runs(void *argument) {
     int *failures = argument;
     gpusolve_options options = GPUSOLVE_OPTIONS_INIT;
     gpusolve_handle *handle;
@@ -110,7 +110,7 @@ static void check_several_handles(void) {
     int failures[HANDLES] = {0};
     testing_in("several handles");
     for (int i = 0; i < HANDLES; i++)
-        REQUIRE(pthread_create(&threads[i], NULL, many_runs, &failures[i]) == 0);
+        REQUIRE(pthread_create(&threads[i], NULL, tasks_runs, &failures[i]) == 0);
     for (int i = 0; i < HANDLES; i++) {
         REQUIRE(pthread_join(threads[i], NULL) == 0);
         CHECK(failures[i] == 0);

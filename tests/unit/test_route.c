@@ -9,8 +9,8 @@
 enum { MOST_COLUMNS = 600, STREAMS = 0, NO_STREAMS, DEVICES };
 
 static gsv_abilities abilities_of(const gsv_plan *plan, gpusolve_dtype dtype, int device) {
-    gsv_abilities a = {.block_columns = plan->tiles->stream.block_columns,
-                       .side = plan->tiles->stream.side,
+    gsv_abilities a = {.block_columns = plan->schedule->stream.block_columns,
+                       .side = plan->schedule->stream.side,
                        .teams = device == STREAMS};
     if (device == NO_STREAMS)
         return a;
@@ -27,7 +27,7 @@ static int is_above(const gsv_run *run, gsv_upper forward, gsv_upper backward) {
 
 /* What gpusolve_solve promises of each set of bits: its columns go through the tree in one way. */
 static void check_bits(const gsv_run *run, int bits, gpusolve_dtype dtype) {
-    const int tasks = is_above(run, GSV_TASKS, GSV_TASKS), slim = run->columns == GSV_MANY_SLIM;
+    const int tasks = is_above(run, GSV_TASKS, GSV_TASKS), slim = run->columns == GSV_TASKS_16;
     switch (bits) {
     case 1:
         CHECK(is_above(run, GSV_STREAM, GSV_STREAM) && run->columns == 1);
@@ -41,17 +41,16 @@ static void check_bits(const gsv_run *run, int bits, gpusolve_dtype dtype) {
         CHECK(!testing_is_complex(dtype));
         break;
     case 4:
-        CHECK(tasks && (run->columns == GSV_MANY_LEAST || (slim && testing_is_complex(dtype))) &&
-              !run->broad);
+        CHECK(tasks && (run->columns == GSV_TASKS_32 || (slim && testing_is_complex(dtype))) && !run->broad);
         break;
     case 5:
-        CHECK(tasks && run->columns == GSV_MANY_COLUMNS && !run->broad);
+        CHECK(tasks && run->columns == GSV_TASKS_64 && !run->broad);
         break;
     case 6:
-        CHECK(tasks && run->columns % GSV_MANY_COLUMNS == 0 && run->broad);
+        CHECK(tasks && run->columns % GSV_TASKS_64 == 0 && run->broad);
         break;
     case 7:
-        CHECK(tasks && run->columns <= GSV_MANY_BROAD && !run->broad && run->plain);
+        CHECK(tasks && run->columns <= GSV_TASKS_BROAD && !run->broad && run->plain);
         break;
     default:
         CHECK(!"a set of bits from 1 to 7");
@@ -60,7 +59,7 @@ static void check_bits(const gsv_run *run, int bits, gpusolve_dtype dtype) {
 
 static void check_room(const gsv_run *run, const gsv_route_room *room) {
     if (run->above[0] == GSV_TASKS)
-        CHECK(run->columns <= room->tasks && (!run->broad || room->tasks > GSV_MANY_BROAD));
+        CHECK(run->columns <= room->tasks && (!run->broad || room->tasks > GSV_TASKS_BROAD));
     if (run->above[0] == GSV_STREAM)
         CHECK(room->one && run->groups <= room->ones);
     if (run->above[0] == GSV_BLOCK_STREAM || run->above[1] == GSV_BLOCK_STREAM)
@@ -82,7 +81,7 @@ static void check_columns(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_
         const int64_t count = columns - first < route.at_once ? columns - first : route.at_once;
         const gsv_run run = gsv_route_run(&route, count);
         CHECK(run.groups * run.columns >= count && run.groups >= 1);
-        CHECK(run.groups * run.columns <= GSV_MANY_GROUPS * GSV_MANY_COLUMNS);
+        CHECK(run.groups * run.columns <= GSV_TASKS_GROUPS * GSV_TASKS_64);
         CHECK(is_above(&run, route.widest.above[0], route.widest.above[1]));
         check_bits(&run, route.bits, dtype);
         for (int k = 0; k < 3; k++)

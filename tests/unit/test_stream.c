@@ -21,12 +21,12 @@ static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
     const int32_t all = gsv_block_row_columns(p->nc, p->place), last = p->first + p->count;
     const int collects = p->left + each == GSV_TILE;
     CHECK((p->groups == 2 || p->groups == 4) && p->left == w->left && p->nc > GSV_SHARED_COLUMNS);
-    CHECK(p->panel == w->plan->tiles->panel_ptr[s] + gsv_block_row_start(p->nc, p->place) +
+    CHECK(p->panel == w->plan->schedule->panel_ptr[s] + gsv_block_row_start(p->nc, p->place) +
                           GSV_TILE * (int64_t)(p->first + p->left));
     CHECK(p->first % GSV_TILE == 0 && p->numbers == 0 && p->a_rows == 0);
     CHECK((p->count + GSV_TILE - 1) / GSV_TILE * GSV_TILE * each <= GSV_PIECE_NUMBERS);
     CHECK((int64_t)p->published + p->nc + 3 * GSV_TILE * ((p->nr + GSV_TILE - 1) / GSV_TILE) <=
-          w->plan->tiles->stream.published);
+          w->plan->schedule->stream.published);
     if (first)
         CHECK(p->first == 0);
     if (p->flags & GSV_PIECE_LAST)
@@ -67,9 +67,9 @@ static void rows_forward(walk *w, const gsv_piece *p, int first, row_task *t) {
     const uint64_t *b = w->v->b + p->first_column, *panel = w->v->panels + p->panel;
     CHECK(p->kind == GSV_ROW_PIECE && p->nc > GSV_WARP_TILE_COLUMNS && w->left == 0);
     CHECK(p->panel ==
-          w->plan->tiles->panel_ptr[s] + gsv_block_row_start(p->nc, p->place) + GSV_TILE * p->first);
+          w->plan->schedule->panel_ptr[s] + gsv_block_row_start(p->nc, p->place) + GSV_TILE * p->first);
     CHECK(folded ? p->nc <= GSV_FOLD_COLUMNS : p->nc > GSV_SHARED_COLUMNS);
-    CHECK((int64_t)p->published + p->nc <= w->plan->tiles->stream.published);
+    CHECK((int64_t)p->published + p->nc <= w->plan->schedule->stream.published);
     CHECK(p->groups == 1 || (p->groups == 2 && folded && p->first == 0));
     w->published += !folded;
     if (first) {
@@ -199,7 +199,7 @@ static void walk_forward(walk *w, const gsv_piece_list *list, int block) {
 
 static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
     const gsv_plan *plan = w->plan;
-    const gsv_tiles *tiles = plan->tiles;
+    const gsv_schedule *schedule = plan->schedule;
     for (int32_t t = 0; t < list->tasks; t++) {
         uint64_t sum[16 * GSV_GROUPS] = {0};
         int32_t reached = 0, first_column = 0, columns = 0, step = 1, odd = 0;
@@ -223,7 +223,7 @@ static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
             const int32_t above = GSV_TILE * (p->first + step * (p->count - 1) + 1);
             const int32_t bottom = narrow || above > p->nr ? p->nr : above;
             CHECK(step == 1 || (step == 2 && p->width == 8 && p->count <= GSV_HALVED_ROWS &&
-                                p->numbers + p->nc <= tiles->stream.published));
+                                p->numbers + p->nc <= schedule->stream.published));
             CHECK(step == 2 || !odd);
             const int32_t rest = (p->nr + GSV_TILE - 1) / GSV_TILE;
             if (p->kind == GSV_BLOCK_PIECE)
@@ -241,7 +241,7 @@ static void walk_backward(walk *w, const gsv_piece_list *list, int block) {
                 CHECK(p->count * 16 * wide <= GSV_PIECE_NUMBERS);
             for (int32_t i = top; i < bottom; i++) {
                 const int32_t row = plan->l.rows[plan->l.row_ptr[s] + i];
-                CHECK(tiles->stream.rows[p->row + i] == w->place[row]);
+                CHECK(schedule->stream.rows[p->row + i] == w->place[row]);
                 if (!(p->flags & GSV_PIECE_FAR) && (!narrow || k == 0)) {
                     CHECK(i - top < p->b_rows);
                     CHECK((int32_t)w->lists[p->b_ptr_at / 4 + i - top] == w->place[row]);
@@ -286,27 +286,27 @@ static int64_t check_streams(const char *spec, int block, int far, cholmod_commo
               .v = &v,
               .done = calloc(updates, 1),
               .x_done = calloc(n, 1),
-              .front_done = calloc((size_t)plan->tiles->stream.published + 1, 1),
+              .front_done = calloc((size_t)plan->schedule->stream.published + 1, 1),
               .place = calloc(n, sizeof *w.place),
               .rows_before = calloc((size_t)plan->l.nsuper + 1, sizeof *w.rows_before)};
     REQUIRE(w.done && w.x_done && w.front_done && w.place && w.rows_before);
     count_places(&w);
-    const gsv_stream *streams = &plan->tiles->stream;
+    const gsv_stream *streams = &plan->schedule->stream;
     for (int32_t s = 0; s < plan->l.nsuper && block; s++) {
-        if (!plan->tiles->limbs.in[s]) /* else a limb has it */
+        if (!plan->schedule->limbs.in[s]) /* else a limb has it */
             continue;
         memset(w.x_done + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
-        memset(w.done + plan->tiles->update_place[s], 1, (size_t)gsv_updates(plan, s));
+        memset(w.done + plan->schedule->update_place[s], 1, (size_t)gsv_updates(plan, s));
     }
     walk_forward(&w, block ? &streams->block_forward : &streams->forward, block);
     CHECK(w.left == 0 && w.share == 0);
     int64_t columns = 0, upper = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        upper += plan->tiles->branches.of[s] < 0 ? gsv_columns(plan, s) : 0;
+        upper += plan->schedule->branches.of[s] < 0 ? gsv_columns(plan, s) : 0;
     for (int32_t i = 0; i < plan->l.n; i++)
         columns += w.x_done[i];
     CHECK(columns == upper);
-    for (int64_t k = 0; k < plan->tiles->upper_updates; k++)
+    for (int64_t k = 0; k < plan->schedule->upper_updates; k++)
         CHECK(w.done[k]);
     CHECK(far == MAYBE_FAR || (w.far > 0) == far);
     free(w.done);
@@ -336,7 +336,7 @@ static int64_t check_matrix(const char *spec, int far, cholmod_common *common) {
 static void check_random(const char *spec, cholmod_common *common) {
     plan_example e;
     open_named(&e, spec, common);
-    const int has_block = e.plan.tiles->stream.block_columns > 0;
+    const int has_block = e.plan.schedule->stream.block_columns > 0;
     close_example(&e, common);
     check_streams(spec, ONE, MAYBE_FAR, common);
     if (has_block)
@@ -359,13 +359,13 @@ static void check_side(void) {
         plan_example e;
         testing_in("%s, side by side", cases[k].spec);
         open_example(&e, testing_load(cases[k].spec, &common), &common);
-        CHECK(e.plan.tiles->stream.side == cases[k].groups);
+        CHECK(e.plan.schedule->stream.side == cases[k].groups);
         close_example(&e, &common);
     }
     gsv_stream_side = 2;
     plan_example e;
     open_example(&e, testing_load("grid3d:14", &common), &common);
-    CHECK(e.plan.tiles->stream.side == 2);
+    CHECK(e.plan.schedule->stream.side == 2);
     close_example(&e, &common);
     gsv_stream_side = GSV_SIDE;
     cholmod_finish(&common);

@@ -126,7 +126,7 @@ typedef struct gsv_executor {
 
     /* What `fill` needs of the plan; NULL: nothing. Reads no numbers, no device. */
     gpusolve_status (*place)(gsv_plan *plan, gsv_message *message);
-    /* Build the executor's part of the plan (plan->tiles or plan->subtrees) on the pool's threads: it is the
+    /* Build the executor's part of the plan (plan->schedule or plan->subtrees) on the pool's threads: it is the
      * same with any number of them. Reads no numbers, no device. */
     gpusolve_status (*plan)(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
     /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes; of a handle of

@@ -321,7 +321,7 @@ gpusolve_status gpusolve_selection_create(gpusolve_handle *handle, const gpusolv
     m.made->b_count = b_count;
     m.made->x_count = x_count;
     /* wider blocks, of a part with few rows, would mean more memory, and little less time */
-    m.made->max_nrhs = max_nrhs < GSV_MANY_LEAST ? max_nrhs : GSV_MANY_LEAST;
+    m.made->max_nrhs = max_nrhs < GSV_TASKS_32 ? max_nrhs : GSV_TASKS_32;
     m.scratch = gsv_malloc((size_t)factor->plan.l.n, sizeof *m.scratch);
     status = m.scratch ? read_rows(&m, b_rows, x_rows) : no_memory(&m);
     gsv_free(m.scratch);

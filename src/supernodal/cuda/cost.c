@@ -40,10 +40,10 @@ static measured constants_of(const measured *solves, int64_t nrhs) {
     int k = 0;
     while (solves[k].columns < nrhs)
         k++;
-    if (nrhs <= GSV_MANY_COLUMNS)
+    if (nrhs <= GSV_TASKS_64)
         return solves[k];
     const measured *from = &solves[k - 1], *to = &solves[k];
-    const int32_t columns = ((int32_t)nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS * GSV_MANY_COLUMNS;
+    const int32_t columns = ((int32_t)nrhs + GSV_TASKS_64 - 1) / GSV_TASKS_64 * GSV_TASKS_64;
     const double part = (double)(columns - from->columns) / (to->columns - from->columns);
     return (measured){columns, from->level_us + part * (to->level_us - from->level_us),
                       from->upper + part * (to->upper - from->upper),
@@ -51,7 +51,7 @@ static measured constants_of(const measured *solves, int64_t nrhs) {
                       from->single + part * (to->single - from->single)};
 }
 
-/* One block of right-hand sides, GSV_MANY_GROUPS times GSV_MANY_COLUMNS at most. */
+/* One block of right-hand sides, GSV_TASKS_GROUPS times GSV_TASKS_64 at most. */
 static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype,
                             int64_t nrhs) {
     if (nrhs == 0)
@@ -66,14 +66,14 @@ static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_
 }
 
 double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype) {
-    const int64_t widest = GSV_MANY_GROUPS * GSV_MANY_COLUMNS;
+    const int64_t widest = GSV_TASKS_GROUPS * GSV_TASKS_64;
     return (double)(cost->nrhs / widest) * predict_block(cost, n, upper_numbers, dtype, widest) +
            predict_block(cost, n, upper_numbers, dtype, cost->nrhs % widest);
 }
 
 /* From solves on an H100, of 29 factors that have 8 groups, 4 or 3. */
 double gsv_cuda_side_us(const gsv_plan *plan) {
-    return 3.1e-6 * (double)plan->tiles->panel_ptr[plan->l.nsuper] + 370e-6 * (double)plan->l.n;
+    return 3.1e-6 * (double)plan->schedule->panel_ptr[plan->l.nsuper] + 370e-6 * (double)plan->l.n;
 }
 
 /* From solves on an H200, of a dozen factors, of five in complex numbers. */
@@ -82,16 +82,16 @@ double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype) {
                           : dtype == GPUSOLVE_FLOAT        ? 1.7e-6
                                                            : 3.3e-6,
                  columns = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 150e-6 : 100e-6;
-    return panels * (double)plan->tiles->panel_ptr[plan->l.nsuper] + columns * (double)plan->l.n;
+    return panels * (double)plan->schedule->panel_ptr[plan->l.nsuper] + columns * (double)plan->l.n;
 }
 
 /* The launches of both sweeps where the upper tree is a stream, for 1 or GSV_SIDE_COLUMNS right-hand sides. */
-static int64_t launches_of_stream(const gsv_tiles *tiles, int columns) {
-    const gsv_branches *branches = &tiles->branches;
+static int64_t launches_of_stream(const gsv_schedule *schedule, int columns) {
+    const gsv_branches *branches = &schedule->branches;
     if (columns == 1)
-        return (tiles->stream.supernodes > 0 ? 2 : 0) + (branches->count > 0 ? 2 : 0);
-    int64_t count = (tiles->limbs.count > 0) + (tiles->stream.block_forward.tasks > 0) +
-                    (tiles->stream.block_backward.tasks > 0);
+        return (schedule->stream.supernodes > 0 ? 2 : 0) + (branches->count > 0 ? 2 : 0);
+    int64_t count = (schedule->limbs.count > 0) + (schedule->stream.block_forward.tasks > 0) +
+                    (schedule->stream.block_backward.tasks > 0);
     for (int backward = 0; branches->count > 0 && backward < 2; backward++)
         count += gsv_team_launches(branches, backward, columns);
     return count;
@@ -99,13 +99,13 @@ static int64_t launches_of_stream(const gsv_tiles *tiles, int columns) {
 
 /* The launches of both sweeps of a run of tasks. */
 static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_run *run) {
-    const gsv_tiles *tiles = factor->plan.tiles;
-    const gsv_many_list *lists = tiles->many.list;
-    const gsv_many_width width = {run->columns, run->broad, run->plain};
-    const int back = run->above[1] == GSV_BLOCK_STREAM ? tiles->stream.block_backward.tasks > 0
-                                                       : lists[gsv_many_list_of(1, run->broad)].tasks > 0;
-    return gsv_cuda_many(factor->dtype)->branch_launches(&tiles->branches, width) +
-           (lists[gsv_many_list_of(0, run->broad)].tasks > 0) + back;
+    const gsv_schedule *schedule = factor->plan.schedule;
+    const gsv_task_list *lists = schedule->tasks.list;
+    const gsv_tasks_width width = {run->columns, run->broad, run->plain};
+    const int back = run->above[1] == GSV_BLOCK_STREAM ? schedule->stream.block_backward.tasks > 0
+                                                       : lists[gsv_task_list_of(1, run->broad)].tasks > 0;
+    return gsv_cuda_tasks(factor->dtype)->branch_launches(&schedule->branches, width) +
+           (lists[gsv_task_list_of(0, run->broad)].tasks > 0) + back;
 }
 
 /* How nrhs right-hand sides are solved: `turns` times, each time `groups` groups of `together` columns side by side. */
@@ -120,13 +120,13 @@ static dealing deal(const gsv_route *route, int64_t nrhs) {
     if (run->above[0] != GSV_TASKS)
         return (dealing){run->columns > 1 ? nrhs : 1, 1, run->columns > 1 ? 1 : nrhs};
     if (nrhs <= run->columns)
-        return (dealing){nrhs > GSV_MANY_SLIM ? nrhs : GSV_MANY_SLIM, 1, 1};
+        return (dealing){nrhs > GSV_TASKS_16 ? nrhs : GSV_TASKS_16, 1, 1};
     return (dealing){run->columns, 1, nrhs / run->columns}; /* and what is left */
 }
 
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost) {
     const gsv_plan *plan = &factor->plan;
-    const gsv_tiles *tiles = plan->tiles;
+    const gsv_schedule *schedule = plan->schedule;
     const int same_bits = handle && handle->same_bits;
     const gsv_abilities abilities =
         gsv_abilities_for(&((const gsv_cuda_factor *)factor->prepared)->abilities, same_bits);
@@ -136,7 +136,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     const dealing how = deal(&route, cost->nrhs);
     int64_t supernodes = 0, numbers = 0; /* in branches */
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (tiles->branches.of[s] >= 0) {
+        if (schedule->branches.of[s] >= 0) {
             supernodes++;
             numbers += gsv_trapezoid(plan, s);
         }
@@ -147,7 +147,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
                                   : "stream",
                  plan->l.nsuper - supernodes, plan->nnz_l - numbers, factor->dtype);
     cost->launches = tasks ? launches_of_tasks(factor, run)
-                           : launches_of_stream(tiles, run->columns) * (how.turns > 0 ? how.turns : 1);
+                           : launches_of_stream(schedule, run->columns) * (how.turns > 0 ? how.turns : 1);
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
     if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && cost->nrhs > 0) {
@@ -167,17 +167,17 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
 
 void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_plan *plan = &factor->plan;
-    const gsv_tiles *tiles = plan->tiles;
+    const gsv_schedule *schedule = plan->schedule;
     const gsv_cuda_factor *device = factor->prepared;
     const gsv_abilities *abilities = &device->abilities;
     const int streams = gsv_streams_one(abilities), blocks = gsv_streamed(abilities) > 1;
     int64_t inside = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        inside += tiles->branches.of[s] >= 0;
+        inside += schedule->branches.of[s] >= 0;
     gsv_text_add(text, "branches: %d, a block each, with %lld of the supernodes\n",
-                 (int)tiles->branches.count, (long long)inside);
+                 (int)schedule->branches.count, (long long)inside);
     gsv_text_add(text, "limbs: %d, of more than one right-hand side forward\n",
-                 blocks ? (int)tiles->limbs.count : 0);
+                 blocks ? (int)schedule->limbs.count : 0);
     const int side = gsv_most_groups(abilities);
     if (side > 1)
         gsv_text_add(text, "side by side: up to %d groups of %d right-hand sides\n", side, GSV_SIDE_COLUMNS);
@@ -185,11 +185,11 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
     if (ones > 1)
         gsv_text_add(text, "side by side: up to %d right-hand sides, each as one\n", ones);
     gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
-                 (long long)tiles->stream.supernodes, (int)tiles->stream.forward.tasks,
-                 (int)tiles->stream.backward.tasks, streams ? "" : ", not used: not on this device");
+                 (long long)schedule->stream.supernodes, (int)schedule->stream.forward.tasks,
+                 (int)schedule->stream.backward.tasks, streams ? "" : ", not used: not on this device");
     gsv_text_add(text, "tasks: %lld forward and %lld backward for more than %d right-hand sides\n",
-                 (long long)tiles->many.list[gsv_many_list_of(0, 0)].tasks,
-                 (long long)tiles->many.list[gsv_many_list_of(1, 0)].tasks,
+                 (long long)schedule->tasks.list[gsv_task_list_of(0, 0)].tasks,
+                 (long long)schedule->tasks.list[gsv_task_list_of(1, 0)].tasks,
                  gsv_before_tasks(factor->dtype, abilities));
     gsv_text_add(
         text,

@@ -32,7 +32,7 @@ typedef struct gsv_device_pieces {
 
 /* Device pointers, all read-only during a solve. */
 typedef struct gsv_device_plan {
-    const gsv_node *tiny, *small, *wide; /* the first two in the order of gsv_tiles; wide ones ascend */
+    const gsv_node *tiny, *small, *wide; /* the first two in the order of gsv_schedule; wide ones ascend */
     const int32_t *rows;                 /* [rows] */
     const uint32_t *gather_ptr;          /* [rows + 1] */
     const uint32_t *gather;              /* [update rows] */
@@ -70,7 +70,7 @@ typedef struct gsv_device_vectors {
     void *y, *x, *u;
     /* the upper tree's solution [stream.columns], and fronts of wide supernodes [stream.published], one after
      * the other, and then comes u. Where the upper tree is a stream, they and the upper rows of u, for several
-     * right-hand sides those that are handed over (gsv_tiles.handed_updates), are filled
+     * right-hand sides those that are handed over (gsv_schedule.handed_updates), are filled
      * with ABSENT before: by the load, but that, for several right-hand sides, f and u are left to the branches'
      * launch of the forward sweep, if there is one. The backward sweep wants only z, and for one right-hand side f. */
     void *z, *f;
@@ -90,7 +90,7 @@ typedef struct gsv_stream_state {
 
 /* z, f and u of GSV_SIDE_COLUMNS right-hand sides: numbers. */
 static inline int64_t gsv_side_upper(const gsv_plan *plan) {
-    const gsv_stream *upper = &plan->tiles->stream;
+    const gsv_stream *upper = &plan->schedule->stream;
     return (upper->columns + upper->published + plan->update_ptr[plan->l.nsuper]) * GSV_SIDE_COLUMNS;
 }
 

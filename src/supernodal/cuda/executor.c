@@ -23,7 +23,7 @@ typedef struct solve_call {
     const gsv_cuda_factor *device;
     gsv_cuda_workspace *work;
     const gsv_sweep_functions *sweeps;
-    const gsv_many_functions *many;
+    const gsv_tasks_functions *tasks;
     cudaStream_t stream;
     unsigned steps;
     int capturing, b_on_device, x_on_device;
@@ -42,8 +42,8 @@ static cudaError_t load(const solve_call *call, const gsv_run *run, const int32_
     const gsv_plan *plan = &call->factor->plan;
     gsv_abilities abilities = gsv_cuda_abilities_of(call->device, call->work);
     const int tasks = run->above[0] == GSV_TASKS;
-    if (tasks && !(run->columns == GSV_MANY_SLIM && !gsv_is_complex(call->factor->dtype)))
-        return call->many->load(plan, inverse, from, to, run->columns, &call->work->many, call->stream);
+    if (tasks && !(run->columns == GSV_TASKS_16 && !gsv_is_complex(call->factor->dtype)))
+        return call->tasks->load(plan, inverse, from, to, run->columns, &call->work->tasks, call->stream);
     if (tasks && run->above[1] == GSV_TASKS)
         abilities.block_columns = 0; /* no stream wants anything filled */
     const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, run);
@@ -54,8 +54,8 @@ static cudaError_t load(const solve_call *call, const gsv_run *run, const int32_
 static cudaError_t store(const solve_call *call, const gsv_run *run, const int32_t *inverse, const void *from,
                          gsv_device_dense to) {
     if (run->above[0] == GSV_TASKS)
-        return call->many->store(&call->factor->plan, inverse, from, to, run->columns, &call->work->many,
-                                 call->stream);
+        return call->tasks->store(&call->factor->plan, inverse, from, to, run->columns, &call->work->tasks,
+                                  call->stream);
     return gsv_cuda_sweeps_of(call->factor->dtype, run)
         ->store(call->factor->plan.l.n, inverse, from, to, run->columns, run->groups, call->stream);
 }
@@ -64,7 +64,7 @@ static cudaError_t scale(const solve_call *call, const gsv_run *run, void *v) {
     const int32_t n = call->factor->plan.l.n;
     const void *d = call->device->plan.d;
     if (run->above[0] == GSV_TASKS)
-        return call->many->scale(n, d, v, run->columns, call->stream);
+        return call->tasks->scale(n, d, v, run->columns, call->stream);
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, run);
     const gsv_device_plan *plan = &call->device->plan;
     const int64_t group = run->columns > 1 ? plan->side_vector * (int64_t)sizeof(double)
@@ -195,7 +195,7 @@ static cudaError_t solve_columns(const solve_call *call, const gsv_run *run, con
                                  const gpusolve_dense *x) {
     const cudaError_t error = launch_columns(call, run, b, x);
     if (error != cudaSuccess && run->above[0] == GSV_TASKS && !call->capturing)
-        call->many->clear(&call->factor->plan, &call->work->many, call->stream);
+        call->tasks->clear(&call->factor->plan, &call->work->tasks, call->stream);
     return error;
 }
 
@@ -240,7 +240,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     solve_call call = {.factor = factor,
                        .device = factor->prepared,
                        .sweeps = gsv_cuda_sweeps(factor->dtype),
-                       .many = gsv_cuda_many(factor->dtype),
+                       .tasks = gsv_cuda_tasks(factor->dtype),
                        .stream = (cudaStream_t)handle->stream,
                        .steps = steps,
                        .b_on_device = gsv_cuda_is_device(b->values),
@@ -276,8 +276,8 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
 
 const gsv_executor gsv_cuda_executor = {
     .backend = GPUSOLVE_BACKEND_CUDA,
-    .place = gsv_tiles_place,
-    .plan = gsv_tiles_create,
+    .place = gsv_schedule_place,
+    .plan = gsv_schedule_create,
     .bytes = gsv_cuda_count_bytes,
     .prepare_bytes = gsv_cuda_upload_bytes,
     .checks_numbers = 1,

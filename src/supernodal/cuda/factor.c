@@ -40,8 +40,8 @@ enum {
     BLOCK_BACKWARD_PIECES,
     BLOCK_BACKWARD_TASKS,
     UPPER_ROWS,
-    MANY_TASKS, /* of list 0, and of the others */
-    PERM = MANY_TASKS + GSV_MANY_LISTS,
+    TASKS, /* of list 0, and of the others */
+    PERM = TASKS + GSV_TASK_LISTS,
     INVERSE,
     PARTS
 };
@@ -75,7 +75,7 @@ static gsv_device_pieces list_at(const char *base, const layout *l, int pieces_p
                                  const gsv_piece_list *list) {
     return (gsv_device_pieces){(const gsv_piece *)(base + l->start[pieces_part]),
                                (const int32_t *)(base + l->start[pieces_part + 1]), list->tasks,
-                               (uint32_t)plan->tiles->upper_updates};
+                               (uint32_t)plan->schedule->upper_updates};
 }
 
 /* Supernodes whose panels are in tiles: none is in a branch. */
@@ -88,36 +88,36 @@ static int64_t count_wide(const gsv_plan *plan) {
 
 static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
     const int64_t n = plan->l.n;
-    const gsv_tiles *tiles = plan->tiles;
-    const gsv_branches *branches = &tiles->branches;
-    const int64_t rows = tiles->upper_rows;
+    const gsv_schedule *schedule = plan->schedule;
+    const gsv_branches *branches = &schedule->branches;
+    const int64_t rows = schedule->upper_rows;
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
     layout l = {.size = {
                     [ROWS] = rows * 4,
                     [GATHER_PTR] = (rows + 1) * 4,
-                    [GATHER] = (int64_t)tiles->gather_ptr[rows] * 4,
-                    [TINY] = tiles->tiny.count * (int64_t)sizeof(gsv_node),
-                    [SMALL] = tiles->small.count * (int64_t)sizeof(gsv_node),
+                    [GATHER] = (int64_t)schedule->gather_ptr[rows] * 4,
+                    [TINY] = schedule->tiny.count * (int64_t)sizeof(gsv_node),
+                    [SMALL] = schedule->small.count * (int64_t)sizeof(gsv_node),
                     [WIDE] = count_wide(plan) * (int64_t)sizeof(gsv_node),
                     [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
                     [LISTS] = branches->nlists * 2,
                     [WALKS] = branches->nwalks * 2,
                     [OUTSIDE_ROW] = branches->noutside * 4,
                     [UPPER_COLUMN] = branches->upper_columns * (int64_t)4,
-                    [UPPER_ROWS] = tiles->stream.nrows * 4,
+                    [UPPER_ROWS] = schedule->stream.nrows * 4,
                     [PERM] = plan->l.perm ? n * 4 : 0,
                     [INVERSE] = plan->l.perm ? n * 4 : 0,
                 }};
-    for (int k = 0; k < GSV_MANY_LISTS; k++)
-        l.size[MANY_TASKS + k] = tiles->many.list[k].tasks * (int64_t)sizeof(gsv_many_task);
-    set_list(&l, FORWARD_PIECES, &tiles->stream.forward);
-    set_list(&l, BACKWARD_PIECES, &tiles->stream.backward);
-    if (!complex && tiles->stream.block_columns > 0) {
-        set_list(&l, BLOCK_FORWARD_PIECES, &tiles->stream.block_forward);
-        set_list(&l, BLOCK_BACKWARD_PIECES, &tiles->stream.block_backward);
-        l.size[LIMBS] = tiles->limbs.count * (int64_t)sizeof(gsv_limb);
-        l.size[LIMB_CHUNKS] = tiles->limbs.nchunks * (int64_t)sizeof(gsv_limb_chunk);
-        l.size[LIMB_LISTS] = tiles->limbs.nlists * 2;
+    for (int k = 0; k < GSV_TASK_LISTS; k++)
+        l.size[TASKS + k] = schedule->tasks.list[k].tasks * (int64_t)sizeof(gsv_task);
+    set_list(&l, FORWARD_PIECES, &schedule->stream.forward);
+    set_list(&l, BACKWARD_PIECES, &schedule->stream.backward);
+    if (!complex && schedule->stream.block_columns > 0) {
+        set_list(&l, BLOCK_FORWARD_PIECES, &schedule->stream.block_forward);
+        set_list(&l, BLOCK_BACKWARD_PIECES, &schedule->stream.block_backward);
+        l.size[LIMBS] = schedule->limbs.count * (int64_t)sizeof(gsv_limb);
+        l.size[LIMB_CHUNKS] = schedule->limbs.nchunks * (int64_t)sizeof(gsv_limb_chunk);
+        l.size[LIMB_LISTS] = schedule->limbs.nlists * 2;
     }
     for (int k = 0; k < PARTS; k++)
         l.start[k + 1] = (l.start[k] + l.size[k] + 255) / 256 * 256;
@@ -139,11 +139,11 @@ static int32_t *invert(const gsv_plan *plan) {
 }
 
 static cudaError_t put_rows(const gsv_plan *plan, void *to) {
-    const size_t count = (size_t)plan->tiles->upper_rows;
+    const size_t count = (size_t)plan->schedule->upper_rows;
     int32_t *rows = gsv_malloc(count, sizeof *rows);
     if (!rows)
         return cudaErrorMemoryAllocation;
-    gsv_tiles_list_rows(plan, rows);
+    gsv_schedule_list_rows(plan, rows);
     const cudaError_t error = gsv_cuda_fill(to, rows, count * sizeof *rows);
     gsv_free(rows);
     return error;
@@ -153,8 +153,9 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
                                  gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const layout l = make_layout(plan, factor->dtype);
-    const gsv_branches *branches = &plan->tiles->branches;
-    const int64_t panels = plan->tiles->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(factor->dtype);
+    const gsv_branches *branches = &plan->schedule->branches;
+    const int64_t panels =
+        plan->schedule->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(factor->dtype);
     char *base = device->memory;
     int32_t *inverse = invert(plan);
     device->well = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->well);
@@ -163,17 +164,17 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
     const void *from[PARTS] = {
-        [GATHER_PTR] = plan->tiles->gather_ptr,
-        [GATHER] = plan->tiles->gather,
+        [GATHER_PTR] = plan->schedule->gather_ptr,
+        [GATHER] = plan->schedule->gather,
         [BRANCHES] = branches->branch,
         [LISTS] = branches->lists,
         [WALKS] = branches->walks,
-        [LIMBS] = plan->tiles->limbs.limb,
-        [LIMB_CHUNKS] = plan->tiles->limbs.chunk,
-        [LIMB_LISTS] = plan->tiles->limbs.lists,
+        [LIMBS] = plan->schedule->limbs.limb,
+        [LIMB_CHUNKS] = plan->schedule->limbs.chunk,
+        [LIMB_LISTS] = plan->schedule->limbs.lists,
         [OUTSIDE_ROW] = branches->outside_row,
         [UPPER_COLUMN] = branches->upper_column,
-        [UPPER_ROWS] = plan->tiles->stream.rows,
+        [UPPER_ROWS] = plan->schedule->stream.rows,
         [PERM] = plan->l.perm,
         [INVERSE] = inverse,
     };
@@ -181,17 +182,17 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
         if (from[k] && l.size[k] > 0)
             error = gsv_cuda_fill(base + l.start[k], from[k], (size_t)l.size[k]);
-    const gsv_stream *streams = &plan->tiles->stream;
+    const gsv_stream *streams = &plan->schedule->stream;
     const gsv_piece_list *lists[] = {&streams->forward, &streams->backward, &streams->block_forward,
                                      &streams->block_backward};
     static const int parts[] = {FORWARD_PIECES, BACKWARD_PIECES, BLOCK_FORWARD_PIECES, BLOCK_BACKWARD_PIECES};
     for (int k = 0; k < 4 && error == cudaSuccess; k++)
         error = put_list(base, &l, parts[k], lists[k]);
-    for (int k = 0; k < GSV_MANY_LISTS && error == cudaSuccess; k++) {
-        device->many.task[k] = (const gsv_many_task *)(base + l.start[MANY_TASKS + k]);
-        if (l.size[MANY_TASKS + k] > 0)
-            error = gsv_cuda_fill(base + l.start[MANY_TASKS + k], plan->tiles->many.list[k].task,
-                                  (size_t)l.size[MANY_TASKS + k]);
+    for (int k = 0; k < GSV_TASK_LISTS && error == cudaSuccess; k++) {
+        device->tasks.task[k] = (const gsv_task *)(base + l.start[TASKS + k]);
+        if (l.size[TASKS + k] > 0)
+            error = gsv_cuda_fill(base + l.start[TASKS + k], plan->schedule->tasks.list[k].task,
+                                  (size_t)l.size[TASKS + k]);
     }
     if (error == cudaSuccess && l.size[ROWS] > 0)
         error = put_rows(plan, base + l.start[ROWS]);
@@ -215,14 +216,15 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .limb_chunks = (const gsv_limb_chunk *)(base + l.start[LIMB_CHUNKS]),
         .limb_lists = (const uint16_t *)(base + l.start[LIMB_LISTS]),
         .outside_row = (const int32_t *)(base + l.start[OUTSIDE_ROW]),
-        .outside_update = (uint32_t)plan->tiles->upper_updates,
+        .outside_update = (uint32_t)plan->schedule->upper_updates,
         .upper_column = (const int32_t *)(base + l.start[UPPER_COLUMN]),
         .perm = plan->l.perm ? (const int32_t *)(base + l.start[PERM]) : NULL,
         .inverse = plan->l.perm ? (const int32_t *)(base + l.start[INVERSE]) : NULL,
-        .forward_pieces = list_at(base, &l, FORWARD_PIECES, plan, &plan->tiles->stream.forward),
-        .backward_pieces = list_at(base, &l, BACKWARD_PIECES, plan, &plan->tiles->stream.backward),
-        .block_forward = list_at(base, &l, BLOCK_FORWARD_PIECES, plan, &plan->tiles->stream.block_forward),
-        .block_backward = list_at(base, &l, BLOCK_BACKWARD_PIECES, plan, &plan->tiles->stream.block_backward),
+        .forward_pieces = list_at(base, &l, FORWARD_PIECES, plan, &plan->schedule->stream.forward),
+        .backward_pieces = list_at(base, &l, BACKWARD_PIECES, plan, &plan->schedule->stream.backward),
+        .block_forward = list_at(base, &l, BLOCK_FORWARD_PIECES, plan, &plan->schedule->stream.block_forward),
+        .block_backward =
+            list_at(base, &l, BLOCK_BACKWARD_PIECES, plan, &plan->schedule->stream.block_backward),
         .upper_rows = (const int32_t *)(base + l.start[UPPER_ROWS]),
         .side_vector = plan->l.n * (int64_t)GSV_SIDE_COLUMNS,
         .side_upper = gsv_side_upper(plan),
@@ -251,9 +253,9 @@ static cudaError_t shared_of_block(int *most) {
 }
 
 cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_abilities *abilities) {
-    const gsv_branches *branches = &plan->tiles->branches;
+    const gsv_branches *branches = &plan->schedule->branches;
     int most = 0;
-    *abilities = (gsv_abilities){.block_columns = plan->tiles->stream.block_columns};
+    *abilities = (gsv_abilities){.block_columns = plan->schedule->stream.block_columns};
     cudaError_t error = shared_of_block(&most);
     if (error != cudaSuccess || !gsv_cuda_streams_allowed)
         return error;
@@ -269,14 +271,14 @@ cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_
 }
 
 /* Lets the tasks have their shared memory, which every factor wants. */
-static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_device_many *many,
+static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_device_tasks *tasks,
                                      gsv_message *message) {
     int most = 0;
     const gpusolve_status status = gsv_cuda_check(shared_of_block(&most), "asking the device", message);
     if (status != GPUSOLVE_OK)
         return status;
-    many->shared = most;
-    if (gsv_cuda_many(factor->dtype)->reserve(&factor->plan.tiles->branches, many) == cudaSuccess)
+    tasks->shared = most;
+    if (gsv_cuda_tasks(factor->dtype)->reserve(&factor->plan.schedule->branches, tasks) == cudaSuccess)
         return GPUSOLVE_OK;
     cudaGetLastError();
     return gsv_fail(
@@ -304,9 +306,9 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         status = gsv_cuda_check(error, "asking what the device can run", message);
     }
     if (status == GPUSOLVE_OK)
-        status = reserve_tasks(factor, &device->many, message);
+        status = reserve_tasks(factor, &device->tasks, message);
     if (status == GPUSOLVE_OK)
-        device->abilities.teams = device->many.teams;
+        device->abilities.teams = device->tasks.teams;
     const double placed = gsv_milliseconds();
     uint8_t *well = status == GPUSOLVE_OK && data ? gsv_cuda_new_well(factor, message) : NULL;
     if (status == GPUSOLVE_OK && data && factor->plan.l.n > 0)

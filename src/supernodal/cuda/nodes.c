@@ -10,9 +10,9 @@
 #include <string.h>
 
 static gsv_node make_node(const gsv_plan *plan, int32_t s, const uint8_t *well) {
-    return (gsv_node){.panel = plan->tiles->panel_ptr[s],
-                      .rows = plan->tiles->row_place[s],
-                      .update = plan->tiles->update_place[s],
+    return (gsv_node){.panel = plan->schedule->panel_ptr[s],
+                      .rows = plan->schedule->row_place[s],
+                      .update = plan->schedule->update_place[s],
                       .first_column = plan->l.first_column[s],
                       .nc = gsv_columns(plan, s),
                       .nr = gsv_rows(plan, s),
@@ -40,8 +40,8 @@ static cudaError_t put_nodes(const gsv_plan *plan, const gsv_device_plan *device
     const gsv_node *const to[] = {device->tiny, device->small, device->wide};
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < 3 && error == cudaSuccess; k++) {
-        const int64_t count = k == 0   ? list_narrow(plan, &plan->tiles->tiny, well, nodes)
-                              : k == 1 ? list_narrow(plan, &plan->tiles->small, well, nodes)
+        const int64_t count = k == 0   ? list_narrow(plan, &plan->schedule->tiny, well, nodes)
+                              : k == 1 ? list_narrow(plan, &plan->schedule->small, well, nodes)
                                        : list_wide(plan, well, nodes);
         if (count > 0)
             error = gsv_cuda_fill((void *)to[k], nodes, (size_t)count * sizeof *nodes);
@@ -54,7 +54,7 @@ static int choose_side(const gsv_plan *plan, const uint8_t *well) {
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (gsv_columns(plan, s) > GSV_SIDE_WIDEST && !well[s])
             return 1;
-    return plan->tiles->stream.side;
+    return plan->schedule->stream.side;
 }
 
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,

@@ -74,10 +74,10 @@ static int64_t list_pieces(const gpusolve_factor *whole, const int32_t *supernod
             at += count_pieces(bytes) + (part->has_d ? count_pieces(nc * real) : 0);
             continue;
         }
-        at =
-            cut(static_cast<const char *>(from->plan.panels) + whole->plan.tiles->panel_ptr[s] * number,
-                static_cast<char *>(const_cast<void *>(to->plan.panels)) + plan->tiles->panel_ptr[k] * number,
-                bytes, list, at);
+        at = cut(static_cast<const char *>(from->plan.panels) + whole->plan.schedule->panel_ptr[s] * number,
+                 static_cast<char *>(const_cast<void *>(to->plan.panels)) +
+                     plan->schedule->panel_ptr[k] * number,
+                 bytes, list, at);
         if (part->has_d)
             at = cut(static_cast<const char *>(from->plan.d) + whole->plan.l.first_column[s] * real,
                      static_cast<char *>(const_cast<void *>(to->plan.d)) + plan->l.first_column[k] * real,

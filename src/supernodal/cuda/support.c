@@ -57,18 +57,18 @@ const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
     return &gsv_sweep_z;
 }
 
-const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype) {
+const gsv_tasks_functions *gsv_cuda_tasks(gpusolve_dtype dtype) {
     switch (dtype) {
     case GPUSOLVE_FLOAT:
-        return &gsv_many_m;
+        return &gsv_tasks_m;
     case GPUSOLVE_DOUBLE:
-        return &gsv_many_d;
+        return &gsv_tasks_d;
     case GPUSOLVE_COMPLEX_FLOAT:
-        return &gsv_many_c;
+        return &gsv_tasks_c;
     case GPUSOLVE_COMPLEX_DOUBLE:
         break;
     }
-    return &gsv_many_z;
+    return &gsv_tasks_z;
 }
 
 gpusolve_status gsv_cuda_probe(int *device, char *name, size_t name_bytes, gsv_message *message) {

@@ -24,7 +24,7 @@ typedef struct gsv_cuda_factor {
     gsv_device_plan plan;
     void *memory;
     gsv_abilities abilities;
-    gsv_device_many many;
+    gsv_device_tasks tasks;
     uint8_t *well; /* [nsuper] of a wide panel: k <= GSV_WELL_LIMIT */
     float *k;      /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
     int placed;    /* the nodes on the device say so */
@@ -33,13 +33,13 @@ typedef struct gsv_cuda_factor {
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
 
-/* How many right-hand sides stand side by side: 1 or GSV_SIDE_COLUMNS; GSV_MANY_SLIM, GSV_MANY_LEAST, or up to
- * GSV_MANY_GROUPS times GSV_MANY_COLUMNS, where more than GSV_MANY_BROAD, and what they leave, have lists of their
+/* How many right-hand sides stand side by side: 1 or GSV_SIDE_COLUMNS; GSV_TASKS_16, GSV_TASKS_32, or up to
+ * GSV_TASKS_GROUPS times GSV_TASKS_64, where more than GSV_TASKS_BROAD, and what they leave, have lists of their
  * own; or 2 to GSV_SIDE groups (stream.h). */
 enum {
     GSV_STREAM_WIDTHS = GSV_EIGHT + 1,
-    GSV_MANY_WIDTHS = 2 + GSV_MANY_BROAD / GSV_MANY_COLUMNS + GSV_MANY_GROUPS,
-    GSV_WIDTHS = GSV_STREAM_WIDTHS + GSV_MANY_WIDTHS + GSV_SIDE - 1
+    GSV_TASKS_WIDTHS = 2 + GSV_TASKS_BROAD / GSV_TASKS_64 + GSV_TASKS_GROUPS,
+    GSV_WIDTHS = GSV_STREAM_WIDTHS + GSV_TASKS_WIDTHS + GSV_SIDE - 1
 };
 
 /* workspace->state: one allocation on the device, and the sweeps as graphs, one for each width. */
@@ -51,7 +51,7 @@ typedef struct gsv_cuda_workspace {
     int64_t plans;                        /* gpusolve_factor.plans when it was laid out */
     int captured;                         /* some graph has a solve with it */
     struct gsv_cuda_workspace *retired;   /* of earlier plans, kept for such graphs; or NULL */
-    gsv_many_vectors many, slim;          /* slim: for GSV_MANY_SLIM; they leave z alone */
+    gsv_tasks_vectors tasks, tasks_16;    /* slim: for GSV_TASKS_16; they leave z alone */
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
 
@@ -69,7 +69,7 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
 
 /* The launchers of a precision. */
 const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
-const gsv_many_functions *gsv_cuda_many(gpusolve_dtype dtype);
+const gsv_tasks_functions *gsv_cuda_tasks(gpusolve_dtype dtype);
 
 /* cuda/nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the abilities. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,

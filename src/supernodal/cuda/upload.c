@@ -164,7 +164,7 @@ static void list_panels(upload *u, int64_t index) {
                           .eager = u->finer != NULL};
     for (int32_t s = batch->first; s < batch->last; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-        const int64_t from = u->way->start[s] - batch->begin, to = plan->tiles->panel_ptr[s];
+        const int64_t from = u->way->start[s] - batch->begin, to = plan->schedule->panel_ptr[s];
         uint8_t *const cut = u->p->cut + plan->l.first_column[s];
         const double least = gsv_is_narrow(nr, nc) ? GSV_NARROW_FINER : GSV_FINER;
         const float finer = u->finer && u->finer[s] > least ? u->finer[s] : (float)least;

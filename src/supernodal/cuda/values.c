@@ -21,7 +21,7 @@ static values_layout make_values_layout(const gsv_plan *plan, gpusolve_dtype dty
     const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
     values_layout l = {.d = has_d ? plan->l.n * (complex ? number / 2 : number) : 0};
     l.panels = (l.d + 255) / 256 * 256;
-    l.bytes = l.panels + (plan->tiles->panel_ptr[plan->l.nsuper] * number + 255) / 256 * 256;
+    l.bytes = l.panels + (plan->schedule->panel_ptr[plan->l.nsuper] * number + 255) / 256 * 256;
     return l;
 }
 

@@ -33,11 +33,11 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 /* Bytes of the partial sums of tasks with rows of so many bytes. */
-static int64_t partial_bytes(const gsv_many *many, int64_t row, int64_t number) {
+static int64_t partial_bytes(const gsv_tasks *tasks, int64_t row, int64_t number) {
     int64_t most = 0;
-    for (int list = 0; list < GSV_MANY_LISTS; list++) {
-        const int64_t widest = list < gsv_many_list_of(0, 1) ? number * GSV_MANY_BROAD : row;
-        most = larger(most, many->list[list].slots * GSV_MANY_ROWS * (row < widest ? row : widest));
+    for (int list = 0; list < GSV_TASK_LISTS; list++) {
+        const int64_t widest = list < gsv_task_list_of(0, 1) ? number * GSV_TASKS_BROAD : row;
+        most = larger(most, tasks->list[list].slots * GSV_TASK_ROWS * (row < widest ? row : widest));
     }
     return most;
 }
@@ -45,8 +45,8 @@ static int64_t partial_bytes(const gsv_many *many, int64_t row, int64_t number) 
 static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype,
                                               const gsv_abilities *abilities, int same_bits,
                                               int64_t max_nrhs) {
-    const gsv_many *many = &plan->tiles->many;
-    const gsv_stream *upper = &plan->tiles->stream;
+    const gsv_tasks *upper_tasks = &plan->schedule->tasks;
+    const gsv_stream *upper = &plan->schedule->stream;
     const gsv_route_room room = gsv_route_room_of(plan, dtype, abilities, same_bits, max_nrhs);
     const int tasks = room.tasks, blocks = room.block, ones = room.ones;
     /* of the widest group of a stream */
@@ -58,7 +58,7 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
     const int64_t beside = ones > 1 ? ones * own : 0; /* of y twice, for b or x of the host */
     const int64_t groups = blocks ? widest / (GSV_SIDE_COLUMNS * number) : 0;
     const int side = groups < upper->side ? (int)groups : upper->side;
-    int64_t rows = larger((upper->columns + upper->published + updates) * row, many->updates * wide);
+    int64_t rows = larger((upper->columns + upper->published + updates) * row, upper_tasks->updates * wide);
     if (side > 1)
         rows = larger(rows, side * gsv_side_upper(plan) * number);
     rows = larger(rows, beside * gsv_one_upper(plan));
@@ -66,8 +66,8 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
                              plan->l.n * larger(widest, beside),
                              (int64_t)sizeof(gsv_stream_state) * larger(side, ones),
                              rows,
-                             partial_bytes(many, wide, number),
-                             wide ? (int64_t)sizeof(int) * gsv_many_counters(plan) : 0};
+                             partial_bytes(upper_tasks, wide, number),
+                             wide ? (int64_t)sizeof(int) * gsv_task_counters(plan) : 0};
     int64_t start[7] = {0};
     for (int k = 0; k < 6; k++)
         start[k + 1] = (start[k] + sizes[k] + 255) / 256 * 256;
@@ -85,12 +85,12 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
 static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype, const workspace_layout *l,
                                      char *base, int nr) {
     const int64_t row = nr * (nr > 1 ? wide_number_bytes(dtype) : (int64_t)gsv_dtype_bytes(dtype));
-    char *z = base + l->z, *f = z + plan->tiles->stream.columns * row;
+    char *z = base + l->z, *f = z + plan->schedule->stream.columns * row;
     return (gsv_device_vectors){.y = base,
                                 .x = base + l->x,
                                 .z = z,
                                 .f = f,
-                                .u = f + plan->tiles->stream.published * row,
+                                .u = f + plan->schedule->stream.published * row,
                                 .state = (gsv_stream_state *)(base + l->state),
                                 .groups = 1};
 }
@@ -109,37 +109,37 @@ void gsv_cuda_count_bytes(int device, int same_bits, const gsv_plan *plan, gpuso
 
 /* Run number k of those that there may be: of one group, of tasks, and of groups side by side. */
 static gsv_run run_of(const gsv_plan *plan, const gsv_abilities *abilities, int same_bits, int k) {
-    const int tasks = k - GSV_STREAM_WIDTHS, groups = tasks - 1, others = GSV_MANY_BROAD / GSV_MANY_COLUMNS;
-    if (tasks >= GSV_MANY_WIDTHS)
-        return gsv_run_of_stream(GSV_SIDE_COLUMNS, tasks - GSV_MANY_WIDTHS + 2);
+    const int tasks = k - GSV_STREAM_WIDTHS, groups = tasks - 1, others = GSV_TASKS_BROAD / GSV_TASKS_64;
+    if (tasks >= GSV_TASKS_WIDTHS)
+        return gsv_run_of_stream(GSV_SIDE_COLUMNS, tasks - GSV_TASKS_WIDTHS + 2);
     if (tasks < 0)
         return gsv_run_of_stream(k == GSV_ONE ? 1 : GSV_SIDE_COLUMNS, 1);
-    const int broad = groups > others, columns = groups < 0 ? GSV_MANY_SLIM
+    const int broad = groups > others, columns = groups < 0 ? GSV_TASKS_16
                                                  : groups == 0
-                                                     ? GSV_MANY_LEAST
-                                                     : (broad ? groups - others : groups) * GSV_MANY_COLUMNS;
+                                                     ? GSV_TASKS_32
+                                                     : (broad ? groups - others : groups) * GSV_TASKS_64;
     return gsv_run_of_tasks(plan, abilities, same_bits, columns, broad);
 }
 
 static int number_of(const gsv_run *run) {
     if (run->groups > 1)
-        return GSV_STREAM_WIDTHS + GSV_MANY_WIDTHS + run->groups - 2;
+        return GSV_STREAM_WIDTHS + GSV_TASKS_WIDTHS + run->groups - 2;
     if (run->above[0] != GSV_TASKS)
         return gsv_class_of(run->columns);
-    if (run->columns == GSV_MANY_SLIM)
+    if (run->columns == GSV_TASKS_16)
         return GSV_STREAM_WIDTHS;
-    return GSV_STREAM_WIDTHS + 1 + (run->columns + (run->broad ? GSV_MANY_BROAD : 0)) / GSV_MANY_COLUMNS;
+    return GSV_STREAM_WIDTHS + 1 + (run->columns + (run->broad ? GSV_TASKS_BROAD : 0)) / GSV_TASKS_64;
 }
 
 cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
                                   const gsv_cuda_workspace *work, const gsv_run *run, int backward,
                                   cudaStream_t stream) {
     if (run->above[backward] == GSV_TASKS) {
-        const gsv_many_functions *many = gsv_cuda_many(dtype);
-        const gsv_many_width width = {run->columns, run->broad, run->plain};
-        return (backward ? many->backward : many->forward)(
-            plan, &device->plan, &device->many, run->columns == GSV_MANY_SLIM ? &work->slim : &work->many,
-            width, stream);
+        const gsv_tasks_functions *tasks = gsv_cuda_tasks(dtype);
+        const gsv_tasks_width width = {run->columns, run->broad, run->plain};
+        return (backward ? tasks->backward : tasks->forward)(
+            plan, &device->plan, &device->tasks,
+            run->columns == GSV_TASKS_16 ? &work->tasks_16 : &work->tasks, width, stream);
     }
     const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(dtype, run);
     const gsv_abilities abilities = gsv_cuda_abilities_of(device, work);
@@ -234,7 +234,7 @@ static int has_run(const workspace_layout *l, const gsv_abilities *abilities, co
         return gsv_groups_for(side, run->groups * GSV_SIDE_COLUMNS) == run->groups;
     }
     if (run->above[0] == GSV_TASKS)
-        return run->columns <= l->room.tasks && (!run->broad || l->room.tasks > GSV_MANY_BROAD);
+        return run->columns <= l->room.tasks && (!run->broad || l->room.tasks > GSV_TASKS_BROAD);
     return run->columns == 1 ? l->room.one : l->room.block;
 }
 
@@ -258,25 +258,25 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_stream(&stream, &handle->message);
     char *base = state->memory;
-    state->many = (gsv_many_vectors){.y = base,
-                                     .x = base + l.x,
-                                     .u = base + l.z,
-                                     .partial = base + l.partial,
-                                     .counters = (int *)(base + l.counters),
-                                     .state = (gsv_stream_state *)(base + l.state)};
+    state->tasks = (gsv_tasks_vectors){.y = base,
+                                       .x = base + l.x,
+                                       .u = base + l.z,
+                                       .partial = base + l.partial,
+                                       .counters = (int *)(base + l.counters),
+                                       .state = (gsv_stream_state *)(base + l.state)};
     if (status == GPUSOLVE_OK && base)
         status = make_states(state, base + l.state, (int)larger(l.side, l.room.ones), &handle->message);
     if (status == GPUSOLVE_OK && l.room.tasks > 0) {
-        const cudaError_t error = gsv_cuda_many(factor->dtype)->clear(plan, &state->many, stream);
+        const cudaError_t error = gsv_cuda_tasks(factor->dtype)->clear(plan, &state->tasks, stream);
         status = gsv_cuda_check(error == cudaSuccess ? cudaStreamSynchronize(stream) : error,
                                 "preparing a workspace", &handle->message);
     }
     static const int columns[GSV_CLASSES] = {1, GSV_SIDE_COLUMNS, GSV_BLOCK_COLUMNS};
     for (int k = 0; k < GSV_CLASSES; k++)
         state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, columns[k]);
-    state->slim = state->many;
+    state->tasks_16 = state->tasks;
     if (l.room.block && l.room.tasks > 0)
-        state->slim.u = state->vectors[GSV_SIXTEEN].f;
+        state->tasks_16.u = state->vectors[GSV_SIXTEEN].f;
     for (int k = 0; k < GSV_WIDTHS && plan->l.n > 0 && status == GPUSOLVE_OK; k++) {
         const gsv_run run = run_of(plan, &abilities, state->same_bits, k);
         if (!has_run(&l, &abilities, &run))

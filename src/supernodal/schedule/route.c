@@ -72,7 +72,7 @@ int gsv_groups_for(int side, int64_t columns) {
 
 static int ones_by_size(const gsv_plan *plan, gpusolve_dtype dtype) {
     const int number = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16 : dtype == GPUSOLVE_FLOAT ? 4 : 8;
-    const int64_t bytes = plan->tiles->panel_ptr[plan->l.nsuper] * number;
+    const int64_t bytes = plan->schedule->panel_ptr[plan->l.nsuper] * number;
     if (is_complex(dtype))
         return bytes <= COMPLEX_ALL ? GSV_ONES
                : bytes <= COMPLEX_4 ? 4
@@ -95,16 +95,16 @@ int gsv_most_ones(const gsv_plan *plan, gpusolve_dtype dtype) {
 
 /* Columns of tasks side by side in a solve of nrhs: at most those of one set of bits, if same_bits. */
 static int task_columns(int64_t nrhs, int same_bits) {
-    const int64_t groups = (nrhs + GSV_MANY_COLUMNS - 1) / GSV_MANY_COLUMNS,
-                  most = same_bits ? GSV_MANY_BROAD / GSV_MANY_COLUMNS : GSV_MANY_GROUPS;
-    if (nrhs <= GSV_MANY_LEAST)
-        return nrhs <= GSV_MANY_SLIM ? GSV_MANY_SLIM : GSV_MANY_LEAST;
-    return GSV_MANY_COLUMNS * (int)(groups < most ? groups : most);
+    const int64_t groups = (nrhs + GSV_TASKS_64 - 1) / GSV_TASKS_64,
+                  most = same_bits ? GSV_TASKS_BROAD / GSV_TASKS_64 : GSV_TASKS_GROUPS;
+    if (nrhs <= GSV_TASKS_32)
+        return nrhs <= GSV_TASKS_16 ? GSV_TASKS_16 : GSV_TASKS_32;
+    return GSV_TASKS_64 * (int)(groups < most ? groups : most);
 }
 
-/* Is the backward sweep of GSV_MANY_SLIM columns a stream's? */
+/* Is the backward sweep of GSV_TASKS_16 columns a stream's? */
 static int streams_back(const gsv_plan *plan, const gsv_abilities *abilities) {
-    return plan->tiles->many.streams_back && abilities->block_columns >= GSV_MANY_SLIM &&
+    return plan->schedule->tasks.streams_back && abilities->block_columns >= GSV_TASKS_16 &&
            abilities->stream_blocks[GSV_SIXTEEN][1] > 0;
 }
 
@@ -112,7 +112,7 @@ static int streams_back(const gsv_plan *plan, const gsv_abilities *abilities) {
 
 gsv_run gsv_run_of_tasks(const gsv_plan *plan, const gsv_abilities *abilities, int same_bits, int columns,
                          int broad) {
-    const int back = columns == GSV_MANY_SLIM && streams_back(plan, abilities);
+    const int back = columns == GSV_TASKS_16 && streams_back(plan, abilities);
     return (gsv_run){.above = {GSV_TASKS, back ? GSV_BLOCK_STREAM : GSV_TASKS},
                      .columns = columns,
                      .groups = 1,
@@ -128,14 +128,14 @@ gsv_run gsv_run_of_stream(int columns, int groups) {
 static gsv_route route_of_tasks(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
                                 int same_bits, int64_t columns) {
     const int widest = task_columns(columns, same_bits);
-    const int broad = widest > GSV_MANY_BROAD;
-    const int least = widest > GSV_MANY_LEAST ? GSV_MANY_COLUMNS : widest;
+    const int broad = widest > GSV_TASKS_BROAD;
+    const int least = widest > GSV_TASKS_32 ? GSV_TASKS_64 : widest;
     return (gsv_route){.widest = gsv_run_of_tasks(plan, abilities, same_bits, widest, broad),
-                       .bits = same_bits                                      ? 7
-                               : broad                                        ? 6
-                               : least == GSV_MANY_COLUMNS                    ? 5
-                               : least == GSV_MANY_SLIM && !is_complex(dtype) ? 3
-                                                                              : 4,
+                       .bits = same_bits                                     ? 7
+                               : broad                                       ? 6
+                               : least == GSV_TASKS_64                       ? 5
+                               : least == GSV_TASKS_16 && !is_complex(dtype) ? 3
+                                                                             : 4,
                        .at_once = columns < widest ? columns : widest,
                        .least = least};
 }

@@ -60,10 +60,10 @@ typedef enum gsv_upper { GSV_STREAM, GSV_BLOCK_STREAM, GSV_TASKS } gsv_upper;
 /* How the columns of one run stand side by side. */
 typedef struct gsv_run {
     gsv_upper above[2];
-    int columns; /* of each group, filled up with zeros: 1, GSV_SIDE_COLUMNS; of tasks GSV_MANY_SLIM, GSV_MANY_LEAST, or a multiple of
-                  * GSV_MANY_COLUMNS */
+    int columns; /* of each group, filled up with zeros: 1, GSV_SIDE_COLUMNS; of tasks GSV_TASKS_16, GSV_TASKS_32, or a multiple of
+                  * GSV_TASKS_64 */
     int groups;
-    int broad, plain; /* tasks: gsv_many_width */
+    int broad, plain; /* tasks: gsv_tasks_width */
 } gsv_run;
 
 /* How a solve's columns are dealt out to runs. */
@@ -112,7 +112,7 @@ int gsv_most_ones(const gsv_plan *plan, gpusolve_dtype dtype);
 extern int gsv_ones_limit; /* GSV_ONES: a variable for the sake of tests */
 
 /* Complex columns, in double and in single precision, that the stream solves one after the other: more of them take less time as
- * tasks of GSV_MANY_SLIM. */
+ * tasks of GSV_TASKS_16. */
 enum { GSV_FEW_COMPLEX = 2, GSV_FEW_IN_SINGLE = 3 };
 
 #ifdef __cplusplus

@@ -33,8 +33,8 @@ typedef struct gsv_supernode_list {
     int32_t *supernode; /* [count] */
 } gsv_supernode_list;
 
-struct gsv_tiles {
-    int is_whole; /* 0: gsv_tiles_place has been there, gsv_tiles_create has not */
+struct gsv_schedule {
+    int is_whole; /* 0: gsv_schedule_place has been there, gsv_schedule_create has not */
     int64_t
         *panel_ptr; /* [nsuper + 1] start of each panel, in numbers; wide ones on a multiple of GSV_TILE */
     int64_t
@@ -52,21 +52,21 @@ struct gsv_tiles {
     gsv_branches branches;
     gsv_limbs limbs;
     gsv_stream stream;
-    gsv_many many;
+    gsv_tasks tasks;
 };
 
 /* Numbers that a panel takes. */
 int64_t gsv_panel_size(int64_t nr, int64_t nc);
 
 /* What a factor's values need: which supernodes are branches and limbs, and where each panel stands. It makes
- * plan->tiles, with nothing else in it, unless it is there. GPUSOLVE_TOO_LARGE: as below. */
-gpusolve_status gsv_tiles_place(gsv_plan *plan, gsv_message *message);
-/* Builds plan->tiles, or what it lacks. After a failure there is none. GPUSOLVE_TOO_LARGE: the supernodes have 2^32 - 1 rows or more. */
-gpusolve_status gsv_tiles_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
-void gsv_tiles_free(gsv_tiles *tiles); /* NULL is accepted */
+ * plan->schedule, with nothing else in it, unless it is there. GPUSOLVE_TOO_LARGE: as below. */
+gpusolve_status gsv_schedule_place(gsv_plan *plan, gsv_message *message);
+/* Builds plan->schedule, or what it lacks. After a failure there is none. GPUSOLVE_TOO_LARGE: the supernodes have 2^32 - 1 rows or more. */
+gpusolve_status gsv_schedule_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
+void gsv_schedule_free(gsv_schedule *schedule); /* NULL is accepted */
 
 /* The upper tree's fronts' rows at their places: rows [upper_rows]. */
-void gsv_tiles_list_rows(const gsv_plan *plan, int32_t *rows);
+void gsv_schedule_list_rows(const gsv_plan *plan, int32_t *rows);
 
 #ifdef __cplusplus
 }

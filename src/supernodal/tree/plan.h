@@ -58,8 +58,8 @@ static inline int32_t gsv_first_slice(const gsv_structure *l, int32_t k) {
     return l->slice_ptr ? l->slice_ptr[k] : k;
 }
 
-typedef struct gsv_tiles
-    gsv_tiles; /* the device's tasks, branches and streams, and its storage: schedule/schedule.h */
+typedef struct gsv_schedule
+    gsv_schedule; /* the device's tasks, branches and streams, and its storage: schedule/schedule.h */
 typedef struct gsv_subtrees gsv_subtrees; /* the tree dealt out to threads: subtrees.h */
 
 typedef struct gsv_plan {
@@ -78,7 +78,7 @@ typedef struct gsv_plan {
     int64_t bytes;       /* host memory of the plan, with the executor's part */
     int in_place;        /* the caller's panels stay where they are: the host executor reads them there */
     /* the executor's part, one of them; whoever makes it says how it is freed */
-    gsv_tiles *tiles;
+    gsv_schedule *schedule;
     gsv_subtrees *subtrees;
     void (*free_part)(struct gsv_plan *plan);
 } gsv_plan;

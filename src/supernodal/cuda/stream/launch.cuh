@@ -53,9 +53,10 @@ template <int NR, bool BACKWARD> bool walks_stream(const gsv_abilities &abilitie
 /* Bytes that the forward sweep of a stream wants filled with ABSENT: f and, behind it, the upper rows of u, but for
  * several right-hand sides not those that limbs keep to themselves. */
 template <typename N, int NR> int64_t forward_fill(const gsv_plan *plan, const gsv_device_vectors &vectors) {
-    const gsv_tiles *tiles = plan->tiles;
+    const gsv_schedule *schedule = plan->schedule;
     return static_cast<char *>(vectors.u) - static_cast<char *>(vectors.f) +
-           (NR > 1 ? tiles->handed_updates : tiles->upper_updates) * NR * int64_t(sizeof(vector_number<N>));
+           (NR > 1 ? schedule->handed_updates : schedule->upper_updates) * NR *
+               int64_t(sizeof(vector_number<N>));
 }
 
 /* Shared memory of so many blocks that walk branches for one right-hand side, of which six share an SM: spread evenly, but
@@ -72,7 +73,7 @@ template <typename T> size_t one_spread(const gsv_branches &branches, bool backw
 template <typename T, int NR>
 cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device,
                              const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const gsv_branches &branches = plan->tiles->branches;
+    const gsv_branches &branches = plan->schedule->branches;
     if (branches.count == 0)
         return cudaSuccess;
     if constexpr (NR == 1) {
@@ -90,7 +91,7 @@ cudaError_t forward_branches(const gsv_plan *plan, const gsv_device_plan &device
 template <typename T, int NR>
 cudaError_t backward_branches(const gsv_plan *plan, const gsv_device_plan &device,
                               const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const gsv_branches &branches = plan->tiles->branches;
+    const gsv_branches &branches = plan->schedule->branches;
     if (branches.count == 0)
         return cudaSuccess;
     if constexpr (NR == 1) {
@@ -180,7 +181,7 @@ cudaError_t launch_stream(const gsv_device_plan &device, const gsv_abilities &ab
 template <typename T>
 cudaError_t forward_above(const gsv_plan *plan, const gsv_device_plan &device, const gsv_abilities &abilities,
                           const gsv_device_vectors &vectors, cudaStream_t stream) {
-    const gsv_limbs *limbs = &plan->tiles->limbs;
+    const gsv_limbs *limbs = &plan->schedule->limbs;
     const cudaError_t error =
         gsv_limb_forward(limbs, &device, &vectors, abilities.stream_blocks[GSV_EIGHT][false], stream);
     return error != cudaSuccess ? error
@@ -221,15 +222,16 @@ template <typename T, int NR> cudaError_t count_class(int most, int processors, 
 template <typename T>
 one_upper<T> upper_of(const gsv_plan *plan, const gsv_device_plan &device, const gsv_abilities &abilities,
                       const gsv_device_vectors &vectors, int64_t *blocks) {
-    const gsv_tiles *tiles = plan->tiles;
-    const int64_t most = tiles->branches.upper_columns > tiles->upper_updates ? tiles->branches.upper_columns
-                                                                              : tiles->upper_updates;
-    *blocks = tiles->branches.count + most / (ONE_THREADS * ONE_EACH) + 1;
-    return {tiles->branches.count,         device.upper_column,
-            tiles->branches.upper_columns, static_cast<T *>(vectors.y),
-            static_cast<T *>(vectors.z),   static_cast<T *>(vectors.f),
-            static_cast<T *>(vectors.u),   tiles->stream.published,
-            tiles->upper_updates,          vectors.state};
+    const gsv_schedule *schedule = plan->schedule;
+    const int64_t most = schedule->branches.upper_columns > schedule->upper_updates
+                             ? schedule->branches.upper_columns
+                             : schedule->upper_updates;
+    *blocks = schedule->branches.count + most / (ONE_THREADS * ONE_EACH) + 1;
+    return {schedule->branches.count,         device.upper_column,
+            schedule->branches.upper_columns, static_cast<T *>(vectors.y),
+            static_cast<T *>(vectors.z),      static_cast<T *>(vectors.f),
+            static_cast<T *>(vectors.u),      schedule->stream.published,
+            schedule->upper_updates,          vectors.state};
 }
 
 /* The load and the forward sweep, for b's one right-hand side, or for as many as there are groups. */
@@ -239,7 +241,7 @@ cudaError_t forward_from(const gsv_plan *plan, const gsv_device_plan &device, co
                          cudaStream_t stream) {
     int64_t blocks = 0;
     const one_upper<T> upper = upper_of<T>(plan, device, abilities, vectors, &blocks);
-    const size_t bytes = one_spread<T>(plan->tiles->branches, false, blocks * vectors.groups);
+    const size_t bytes = one_spread<T>(plan->schedule->branches, false, blocks * vectors.groups);
     const auto kernel =
         vectors.groups > 1 ? branch_forward_one_kernel<T, true> : branch_forward_one_kernel<T, false>;
     /* not before what is ahead of the solve on the stream has ended */
@@ -263,8 +265,8 @@ cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, con
     const auto kernel =
         vectors.groups > 1 ? branch_backward_one_kernel<T, true> : branch_backward_one_kernel<T, false>;
     return launch_allowed(kernel, {blocks, vectors.groups}, ONE_THREADS,
-                          one_spread<T>(plan->tiles->branches, true, blocks * vectors.groups), stream, device,
-                          static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
+                          one_spread<T>(plan->schedule->branches, true, blocks * vectors.groups), stream,
+                          device, static_cast<const T *>(vectors.x), static_cast<const T *>(vectors.y),
                           one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride, x.column_stride},
                           upper);
 }
@@ -340,7 +342,7 @@ cudaError_t launch_load(const gsv_plan *plan, const gsv_abilities &abilities, co
     if (walks_stream<NR, true>(abilities))
         fill = static_cast<char *>(vectors.f) - static_cast<char *>(vectors.z);
     if (walks_stream<NR, false>(abilities) &&
-        (NR == 1 || plan->tiles->branches.count == 0)) /* else forward_branches does */
+        (NR == 1 || plan->schedule->branches.count == 0)) /* else forward_branches does */
         fill += forward_fill<T, NR>(plan, vectors);
     return launch_side<NR>(vectors.groups > 1, [&](auto side) {
         return launch_transfer<vector_number<T>, NR>(n, 1, [&](int64_t blocks, auto cut) {

@@ -17,7 +17,7 @@
 namespace gsv {
 
 /* Right-hand sides of a block, C of them, in lines of a row of a vector. */
-template <typename T, int C> struct many_lines {
+template <typename T, int C> struct tasks_lines {
     static_assert(C * sizeof(T) % L2_LINE == 0, "whole lines");
     static const int EACH = L2_LINE / int(sizeof(T)), /* numbers of a line */
         COUNT = C / EACH;
@@ -25,24 +25,24 @@ template <typename T, int C> struct many_lines {
 
 /* What the rows of a task were owed, WIDTH right-hand sides from c on. */
 template <typename T, int WIDTH, int THREADS>
-__device__ __forceinline__ void
-many_discard_owed_block(const gsv_device_plan &plan, const gsv_many_task &task,
-                        const many_lists<false> &lists, int columns, int c, const T *u) {
-    typedef many_lines<T, WIDTH> lines;
+__device__ __forceinline__ void tasks_discard_owed_block(const gsv_device_plan &plan, const gsv_task &task,
+                                                         const tasks_lists<false> &lists, int columns, int c,
+                                                         const T *u) {
+    typedef tasks_lines<T, WIDTH> lines;
     const T *from = u + c + threadIdx.x % lines::COUNT * lines::EACH;
     const uint32_t *list = lists.list_of(plan, task);
     const uint32_t count = task.listed > 0 ? lists.begin_of(task, task.listed_rows) : 0;
     for (uint32_t k = threadIdx.x / lines::COUNT; k < count; k += THREADS / lines::COUNT)
-        discard_line(many_row(from, list[k], columns));
+        discard_line(tasks_row(from, list[k], columns));
 }
 
 /* The sums of a tile's ranges. */
 template <typename Kind, int C, bool BACKWARD>
-__device__ __forceinline__ void many_discard_sums_block(const gsv_many_task &task, const many_tile &tile,
-                                                        const vector_number<Kind> *partial) {
+__device__ __forceinline__ void tasks_discard_sums_block(const gsv_task &task, const tasks_tile &tile,
+                                                         const vector_number<Kind> *partial) {
     typedef vector_number<Kind> T;
-    typedef many_shape<Kind, C, BACKWARD> shape;
-    typedef many_lines<T, C> lines;
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
+    typedef tasks_lines<T, C> lines;
     const T *from = partial + tile.c0 + threadIdx.x % lines::COUNT * lines::EACH;
     for (int k = threadIdx.x / lines::COUNT; k < task.slots * shape::ROWS; k += shape::THREADS / lines::COUNT)
         if (k % shape::ROWS < tile.height)
@@ -51,27 +51,27 @@ __device__ __forceinline__ void many_discard_sums_block(const gsv_many_task &tas
 
 /* What a task has read, when all of the block have read it. done: a tile's sums are complete, and the block's. */
 template <typename Kind, int C, bool BACKWARD>
-__device__ __forceinline__ void many_discard_block(const gsv_device_plan &plan, const many_work &work,
-                                                   const many_tile &tile, const many_lists<BACKWARD> &lists,
-                                                   bool done, const gsv_many_vectors &v) {
+__device__ __forceinline__ void
+tasks_discard_block(const gsv_device_plan &plan, const tasks_work &work, const tasks_tile &tile,
+                    const tasks_lists<BACKWARD> &lists, bool done, const gsv_tasks_vectors &v) {
     typedef vector_number<Kind> T;
-    typedef many_shape<Kind, C, BACKWARD> shape;
-    const gsv_many_task &task = work.task;
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
+    const gsv_task &task = work.task;
     const T *u = static_cast<const T *>(v.u);
     if (work.lost)
         return; /* somebody may be writing it */
-    if (task.kind == GSV_MANY_PRODUCT && done && task.slots > 0)
-        many_discard_sums_block<Kind, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
+    if (task.kind == GSV_TASK_PRODUCT && done && task.slots > 0)
+        tasks_discard_sums_block<Kind, C, BACKWARD>(task, tile, static_cast<const T *>(v.partial));
     if constexpr (!BACKWARD) {
-        typedef many_narrow_room<Kind, C, false> room;
-        if (task.kind != GSV_MANY_NARROW) {
-            many_discard_owed_block<T, C, shape::THREADS>(plan, task, lists, tile.columns, tile.c0, u);
+        typedef tasks_narrow_room<Kind, C, false> room;
+        if (task.kind != GSV_TASK_NARROW) {
+            tasks_discard_owed_block<T, C, shape::THREADS>(plan, task, lists, tile.columns, tile.c0, u);
             return;
         }
-        for (int part = many_narrow_part<Kind, C, false>(task.begin);
-             part < many_narrow_part<Kind, C, false>(task.end); part++)
-            many_discard_owed_block<T, room::WIDTH, shape::THREADS>(plan, task, lists, tile.columns,
-                                                                    tile.c0 + part * room::WIDTH, u);
+        for (int part = tasks_narrow_part<Kind, C, false>(task.begin);
+             part < tasks_narrow_part<Kind, C, false>(task.end); part++)
+            tasks_discard_owed_block<T, room::WIDTH, shape::THREADS>(plan, task, lists, tile.columns,
+                                                                     tile.c0 + part * room::WIDTH, u);
     }
 }
 

@@ -10,14 +10,14 @@ namespace gsv {
 
 /* This thread's place in a tile: rows row(i), i < rows, ascending, and right-hand sides column + APART t and the one
  * behind it. */
-template <typename Kind, int C, bool BACKWARD> struct many_place_of_thread {
-    typedef many_sums_of<Kind, C, BACKWARD> sums_of;
+template <typename Kind, int C, bool BACKWARD> struct tasks_place_of_thread {
+    typedef tasks_sums_of<Kind, C, BACKWARD> sums_of;
     int first, column, rows;
-    __device__ __forceinline__ explicit many_place_of_thread(const many_tile &tile) {
+    __device__ __forceinline__ explicit tasks_place_of_thread(const tasks_tile &tile) {
         const int g = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
-        first = many_warp_row<Kind, C, BACKWARD>(tile.height) + (sums_of::TURNED ? 2 * q : g);
-        column = many_warp_column<Kind, C, BACKWARD>() + 2 * (sums_of::TURNED ? g : q);
-        rows = many_warp_rows<Kind, C, BACKWARD>(tile.height) / (sums_of::TURNED ? 4 : 8);
+        first = tasks_warp_row<Kind, C, BACKWARD>(tile.height) + (sums_of::TURNED ? 2 * q : g);
+        column = tasks_warp_column<Kind, C, BACKWARD>() + 2 * (sums_of::TURNED ? g : q);
+        rows = tasks_warp_rows<Kind, C, BACKWARD>(tile.height) / (sums_of::TURNED ? 4 : 8);
     }
     __device__ __forceinline__ int row(int i) const {
         return first + (sums_of::TURNED ? i / 2 * 8 + i % 2 : 8 * i);
@@ -26,13 +26,14 @@ template <typename Kind, int C, bool BACKWARD> struct many_place_of_thread {
 
 /* The range of a tile that is cut: leaves its sums, and, if it is the last of them, all ranges' in result. */
 template <typename Kind, int C, bool BACKWARD, int I, int RUNS>
-__device__ __forceinline__ bool many_add_ranges_block(many_work &work, const many_tile &tile,
-                                                      vector_number<Kind> *partial,
-                                                      vector_number<Kind> (&result)[I][RUNS][2]) {
+__device__ __forceinline__ bool tasks_add_ranges_block(tasks_work &work, const tasks_tile &tile,
+                                                       vector_number<Kind> *partial,
+                                                       vector_number<Kind> (&result)[I][RUNS][2]) {
     typedef vector_number<Kind> T;
-    const many_place_of_thread<Kind, C, BACKWARD> place(tile);
-    constexpr int APART = many_sums_of<Kind, C, BACKWARD>::APART, ROWS = many_shape<Kind, C, BACKWARD>::ROWS;
-    const gsv_many_task &task = work.task;
+    const tasks_place_of_thread<Kind, C, BACKWARD> place(tile);
+    constexpr int APART = tasks_sums_of<Kind, C, BACKWARD>::APART,
+                  ROWS = tasks_shape<Kind, C, BACKWARD>::ROWS;
+    const gsv_task &task = work.task;
     auto at = [&](int slot, int i) {
         return partial + (int64_t(slot) * ROWS + place.row(i)) * tile.columns + tile.c0 + place.column;
     };
@@ -48,8 +49,8 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
     }
     __syncthreads(); /* all sums are written */
     if (threadIdx.x == 0) {
-        int *met = many_counter(work, task.met);
-        work.last = many_meet(met) == task.slots - 1;
+        int *met = tasks_counter(work, task.met);
+        work.last = tasks_meet(met) == task.slots - 1;
     }
     __syncthreads(); /* it is known who is the last */
     if (!work.last)
@@ -100,7 +101,7 @@ __device__ __forceinline__ bool many_add_ranges_block(many_work &work, const man
 }
 
 /* Row i of a front, in the vector that the tile writes. */
-template <typename T> __device__ __forceinline__ T *many_row_of(const many_tile &tile, int i, T *x, T *u) {
+template <typename T> __device__ __forceinline__ T *tasks_row_of(const tasks_tile &tile, int i, T *x, T *u) {
     const gsv_node &node = tile.node;
     return i < node.nc ? x + int64_t(node.first_column + i) * tile.columns
                        : u + (node.update + i - node.nc) * tile.columns;
@@ -108,12 +109,12 @@ template <typename T> __device__ __forceinline__ T *many_row_of(const many_tile 
 
 /* What a forward tile's sums begin as: what the children owe its rows. */
 template <typename Kind, int C, int I, int RUNS>
-__device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, const many_tile &tile,
-                                                   const gsv_many_task &task, const many_lists<false> &lists,
-                                                   const vector_number<Kind> *u,
-                                                   vector_number<Kind> (&sum)[I][RUNS][2]) {
+__device__ __forceinline__ void tasks_begin_forward(const gsv_device_plan &plan, const tasks_tile &tile,
+                                                    const gsv_task &task, const tasks_lists<false> &lists,
+                                                    const vector_number<Kind> *u,
+                                                    vector_number<Kind> (&sum)[I][RUNS][2]) {
     typedef vector_number<Kind> T;
-    const many_place_of_thread<Kind, C, false> place(tile);
+    const tasks_place_of_thread<Kind, C, false> place(tile);
     const int c = tile.c0 + place.column;
     const int own = tile.first < tile.node.nc ? tile.node.nc - tile.first : 0; /* rows that are in no list */
     const uint32_t *list = lists.list_of(plan, task);
@@ -128,7 +129,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
         most = count[i] > most ? count[i] : most;
         const T *from = nullptr;
         if (count[i] > 0)
-            from = many_row(u, term_of(i, 0), tile.columns);
+            from = tasks_row(u, term_of(i, 0), tile.columns);
 #pragma unroll
         for (int t = 0; t < RUNS; t++) {
             sum[i][t][0] = sum[i][t][1] = make<T>(0);
@@ -149,7 +150,7 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
                 for (int t = 0; t < RUNS; t++)
                     term[i][t][0] = term[i][t][1] = make<T>(0);
                 if (k < count[i0 + i]) {
-                    const T *from = many_row(u, term_of(i0 + i, k), tile.columns) + c;
+                    const T *from = tasks_row(u, term_of(i0 + i, k), tile.columns) + c;
 #pragma unroll
                     for (int t = 0; t < RUNS; t++)
                         load_run_once(from + 8 * t, term[i][t]);
@@ -171,19 +172,19 @@ __device__ __forceinline__ void many_begin_forward(const gsv_device_plan &plan, 
 }
 
 /* A tile; false: another block has the ranges that are missing, and does the rest. lists: on their way, for owed() to
- * wait for; owed(), ready() and await() as in many_product_block. */
+ * wait for; owed(), ready() and await() as in tasks_product_block. */
 template <typename Kind, int C, bool BACKWARD, typename Owed, typename Ready, typename Await>
 __device__ __forceinline__ bool
-many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &tile,
-                const many_lists<BACKWARD> &lists, vector_number<Kind> *y, vector_number<Kind> *x,
-                vector_number<Kind> *u, int columns, vector_number<Kind> *partial,
-                vector_number<Kind> *shared, Owed owed, Ready ready, Await await) {
+tasks_tile_block(const gsv_device_plan &plan, tasks_work &work, const tasks_tile &tile,
+                 const tasks_lists<BACKWARD> &lists, vector_number<Kind> *y, vector_number<Kind> *x,
+                 vector_number<Kind> *u, int columns, vector_number<Kind> *partial,
+                 vector_number<Kind> *shared, Owed owed, Ready ready, Await await) {
     typedef vector_number<Kind> T;
-    typedef many_shape<Kind, C, BACKWARD> shape;
-    typedef many_sums_of<Kind, C, BACKWARD> sums_of;
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
+    typedef tasks_sums_of<Kind, C, BACKWARD> sums_of;
     constexpr int RUNS = sums_of::RUNS, I = sums_of::ROWS;
     typename sums_of::type sums;
-    many_product_block<Kind, C, BACKWARD>(
+    tasks_product_block<Kind, C, BACKWARD>(
         plan, tile, BACKWARD ? x : y, y, columns, shared, sums,
         [&] {
             if (!BACKWARD)
@@ -196,12 +197,12 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
                 of.clear();
             } else if constexpr (!BACKWARD) {
                 T first[I][RUNS][2];
-                many_begin_forward<Kind, C>(plan, tile, work.task, lists, u, first);
+                tasks_begin_forward<Kind, C>(plan, tile, work.task, lists, u, first);
                 of.set(first);
             }
         });
     T result[I][RUNS][2];
-    many_result<Kind, C, BACKWARD>(sums, result);
+    tasks_result<Kind, C, BACKWARD>(sums, result);
     if (work.lost) {
 #pragma unroll
         for (int i = 0; i < I; i++)
@@ -209,9 +210,9 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
             for (int t = 0; t < RUNS; t++)
                 result[i][t][0] = result[i][t][1] = not_a_number<T>();
     }
-    if (work.task.slots > 0 && !many_add_ranges_block<Kind, C, BACKWARD>(work, tile, partial, result))
+    if (work.task.slots > 0 && !tasks_add_ranges_block<Kind, C, BACKWARD>(work, tile, partial, result))
         return false;
-    const many_place_of_thread<Kind, C, BACKWARD> place(tile);
+    const tasks_place_of_thread<Kind, C, BACKWARD> place(tile);
     const int c = tile.c0 + place.column;
 #pragma unroll
     for (int i = 0; i < I; i++) {
@@ -219,7 +220,7 @@ many_tile_block(const gsv_device_plan &plan, many_work &work, const many_tile &t
         if (i >= place.rows || at >= tile.last)
             continue;
         T *to =
-            BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns : many_row_of(tile, at, x, u);
+            BACKWARD ? y + int64_t(tile.node.first_column + at) * tile.columns : tasks_row_of(tile, at, x, u);
 #pragma unroll
         for (int t = 0; t < RUNS; t++)
             store_run(to + c + sums_of::APART * t, result[i][t]);

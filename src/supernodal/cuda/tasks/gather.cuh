@@ -11,52 +11,52 @@
 
 namespace gsv {
 
-__device__ __forceinline__ gsv_node many_node(const gsv_device_plan &plan, int32_t node) {
-    const int kind = node >> GSV_MANY_KIND, at = node & ((1 << GSV_MANY_KIND) - 1);
-    return (kind == GSV_MANY_TINY ? plan.tiny : kind == GSV_MANY_SMALL ? plan.small : plan.wide)[at];
+__device__ __forceinline__ gsv_node tasks_node(const gsv_device_plan &plan, int32_t node) {
+    const int kind = node >> GSV_TASK_KIND, at = node & ((1 << GSV_TASK_KIND) - 1);
+    return (kind == GSV_TASK_TINY ? plan.tiny : kind == GSV_TASK_SMALL ? plan.small : plan.wide)[at];
 }
 
 /* Row `row` of vectors with so many columns: one multiplication of 32 by 32 bits. */
 template <typename T>
-__device__ __forceinline__ const T *many_row(const T *vectors, uint32_t row, int columns) {
+__device__ __forceinline__ const T *tasks_row(const T *vectors, uint32_t row, int columns) {
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(vectors) +
                                        uint64_t(row) * (uint32_t(columns) * uint32_t(sizeof(T))));
 }
 
-/* What a block has of its task's rows in shared memory (gsv_many_task.listed_rows), on its way as soon as the task is
+/* What a block has of its task's rows in shared memory (gsv_task.listed_rows), on its way as soon as the task is
  * known, before its supernode is. Forward, what they are owed: row k has terms begin_of(k) .. begin_of(k + 1) - 1 of the
- * task's list, which stays where it is if it is of more than GSV_MANY_LISTED. */
-template <bool BACKWARD> struct many_lists {
-    uint32_t ptr[GSV_NARROW_ROWS + 1], term[GSV_MANY_LISTED];
+ * task's list, which stays where it is if it is of more than GSV_TASK_LISTED. */
+template <bool BACKWARD> struct tasks_lists {
+    uint32_t ptr[GSV_NARROW_ROWS + 1], term[GSV_TASK_LISTED];
 
     /* By threads `thread` of so many; a group of copies. */
-    __device__ __forceinline__ void begin(const gsv_device_plan &plan, const gsv_many_task &task, int thread,
+    __device__ __forceinline__ void begin(const gsv_device_plan &plan, const gsv_task &task, int thread,
                                           int threads) {
         if (task.listed_rows > 0)
             for (int k = thread; k <= task.listed_rows; k += threads)
                 begin_copy<4>(ptr + k, plan.gather_ptr + int64_t(task.row) + k, true);
-        if (task.listed <= GSV_MANY_LISTED)
+        if (task.listed <= GSV_TASK_LISTED)
             for (int k = thread; k < task.listed; k += threads)
                 begin_copy<4>(term + k, plan.gather + int64_t(task.list) + k, true);
         commit_copies();
     }
 
-    __device__ __forceinline__ uint32_t begin_of(const gsv_many_task &task, int k) const {
+    __device__ __forceinline__ uint32_t begin_of(const gsv_task &task, int k) const {
         return ptr[k] - task.list;
     }
     __device__ __forceinline__ const uint32_t *list_of(const gsv_device_plan &plan,
-                                                       const gsv_many_task &task) const {
-        return task.listed <= GSV_MANY_LISTED ? term : plan.gather + task.list;
+                                                       const gsv_task &task) const {
+        return task.listed <= GSV_TASK_LISTED ? term : plan.gather + task.list;
     }
 };
 
 /* Backward, a narrow supernode's: which rows of the solution they are. */
-template <> struct many_lists<true> {
+template <> struct tasks_lists<true> {
     int32_t row[GSV_NARROW_ROWS];
 
-    __device__ __forceinline__ void begin(const gsv_device_plan &plan, const gsv_many_task &task, int thread,
+    __device__ __forceinline__ void begin(const gsv_device_plan &plan, const gsv_task &task, int thread,
                                           int threads) {
-        if (task.kind == GSV_MANY_NARROW)
+        if (task.kind == GSV_TASK_NARROW)
             for (int k = thread; k < task.listed_rows; k += threads)
                 begin_copy<4>(row + k, plan.rows + int64_t(task.row) + k, true);
         commit_copies();
@@ -64,8 +64,8 @@ template <> struct many_lists<true> {
 };
 
 /* A block's: also where code is out of line and would take an argument for a place in any memory. */
-template <bool BACKWARD> __device__ __forceinline__ many_lists<BACKWARD> &many_block_lists() {
-    __shared__ many_lists<BACKWARD> lists;
+template <bool BACKWARD> __device__ __forceinline__ tasks_lists<BACKWARD> &tasks_block_lists() {
+    __shared__ tasks_lists<BACKWARD> lists;
     return lists;
 }
 
@@ -73,7 +73,7 @@ template <bool BACKWARD> __device__ __forceinline__ many_lists<BACKWARD> &many_b
  * of all rows are looked up, and then asked for, together, and the next ones are looked up while they come. What is
  * read under a condition is zero before: else the compiler keeps registers for it all round a kernel's loop over a
  * tile. */
-template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
+template <typename T, int ROWS, int AHEAD> struct tasks_owed_sums {
     uint32_t at[ROWS], end[ROWS], row[AHEAD][ROWS];
     T sum[ROWS][2], term[AHEAD][ROWS][2];
 
@@ -97,7 +97,7 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
             for (int r = 0; r < ROWS; r++) {
                 term[a][r][0] = term[a][r][1] = make<T>(0);
                 if (at[r] + a < end[r])
-                    load_run_once(many_row(u, row[a][r], columns), term[a][r]);
+                    load_run_once(tasks_row(u, row[a][r], columns), term[a][r]);
             }
     }
 
@@ -134,13 +134,13 @@ template <typename T, int ROWS, int AHEAD> struct many_owed_sums {
 /* y(rows of the task, an assembly) += what the children owe them, right-hand sides c0 on; NaN, if ready() says that it is
  * not there. All rows at the same time, two numbers a thread. */
 template <typename T, int C, int THREADS, typename Ready>
-__device__ __forceinline__ void many_assemble_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                    const gsv_many_task &task, const many_lists<false> &lists,
-                                                    int columns, int c0, T *y, const T *u, Ready ready) {
-    constexpr int AT_ONCE = THREADS / (C / 2), ROWS = GSV_MANY_ASSEMBLE / AT_ONCE;
+__device__ __forceinline__ void tasks_assemble_block(const gsv_device_plan &plan, const gsv_node &node,
+                                                     const gsv_task &task, const tasks_lists<false> &lists,
+                                                     int columns, int c0, T *y, const T *u, Ready ready) {
+    constexpr int AT_ONCE = THREADS / (C / 2), ROWS = GSV_TASK_ASSEMBLE / AT_ONCE;
     constexpr int AHEAD = sizeof(T) < 16 && THREADS > 2 * C ? 3 : 2;
     const int c = c0 + int(threadIdx.x) % (C / 2) * 2, k0 = int(threadIdx.x) / (C / 2);
-    many_owed_sums<T, ROWS, AHEAD> owed;
+    tasks_owed_sums<T, ROWS, AHEAD> owed;
     wait_for_copies<0>();
     __syncthreads(); /* the lists are there */
     const uint32_t *list = lists.list_of(plan, task);

@@ -15,8 +15,8 @@ namespace gsv {
 
 /* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. Each
  * brings the branch's panels and lists. */
-inline int many_splits(int32_t branches, int columns) {
-    const int groups = columns / GSV_MANY_COLUMNS;
+inline int tasks_splits(int32_t branches, int columns) {
+    const int groups = columns / GSV_TASKS_64;
     int splits = 1;
     while (branches * splits < 256 && 2 * splits <= groups && groups % (2 * splits) == 0)
         splits *= 2;
@@ -24,17 +24,17 @@ inline int many_splits(int32_t branches, int columns) {
 }
 
 /* Warps of a block that walks a branch for so many right-hand sides. */
-inline int many_branch_warps(int columns) {
-    const int chunks = columns / GSV_WALK_COLUMNS, most = MANY_BRANCH_BLOCK / 32;
+inline int eight_warps(int columns) {
+    const int chunks = columns / GSV_WALK_COLUMNS, most = EIGHT_BLOCK / 32;
     return chunks < most ? chunks : most;
 }
 
 /* Shared memory that a walk wants with the vectors of so many warps. */
-template <typename P> int many_walk_bytes(const gsv_branches &branches, int warps) {
+template <typename P> int eight_walk_bytes(const gsv_branches &branches, int warps) {
     int most = 0;
     for (int32_t b = 0; b < branches.count; b++) {
         const gsv_walk_room room =
-            gsv_branch_walk_room_of(&branches.branch[b], many_walk<P>::PACKS, int(sizeof(wide_number<P>)));
+            gsv_branch_walk_room_of(&branches.branch[b], eight_walk<P>::PACKS, int(sizeof(wide_number<P>)));
         const int bytes = room.vectors + warps * room.each;
         most = bytes > most ? bytes : most;
     }
@@ -44,36 +44,36 @@ template <typename P> int many_walk_bytes(const gsv_branches &branches, int warp
 /* Shared memory of such a block: an equal share for two on an SM, where there are registers for them and most have room
  * for all their warps' vectors, or for nearly all. One block begins then while another walks. No more than a block may have,
  * `shared`. */
-template <typename P> int many_branch_room(const gsv_branches &branches, int warps, int shared) {
+template <typename P> int eight_room(const gsv_branches &branches, int warps, int shared) {
     int64_t all = branches.walk_room + warps * branches.walk_each;
     int most = branches.most_walk;
     if (traits<P>::is_complex) {
         all = 0;
         for (int32_t b = 0; b < branches.count; b++) {
-            const gsv_walk_room room = gsv_branch_walk_room_of(&branches.branch[b], many_walk<P>::PACKS,
+            const gsv_walk_room room = gsv_branch_walk_room_of(&branches.branch[b], eight_walk<P>::PACKS,
                                                                int(sizeof(wide_number<P>)));
             all += room.vectors + warps * room.each;
         }
-        most = many_walk_bytes<P>(branches, 1);
+        most = eight_walk_bytes<P>(branches, 1);
     }
     const int64_t mean = all / (branches.count > 0 ? branches.count : 1);
-    const int sharing = 2 * warps > MANY_BRANCH_BLOCK / 32 || 4 * mean > 5 * many_branch_share(2) ? 1 : 2;
-    const int share = many_branch_share(sharing) < shared ? many_branch_share(sharing) : shared;
+    const int sharing = 2 * warps > EIGHT_BLOCK / 32 || 4 * mean > 5 * eight_share(2) ? 1 : 2;
+    const int share = eight_share(sharing) < shared ? eight_share(sharing) : shared;
     return most > share ? most : share;
 }
 
 /* The same where a block has few warps, and an SM many blocks: no more than they use. */
 template <typename P> int plain_branch_room(const gsv_branches &branches, int warps, int shared) {
-    const int room = many_branch_room<P>(branches, warps, shared), all = many_walk_bytes<P>(branches, warps);
+    const int room = eight_room<P>(branches, warps, shared), all = eight_walk_bytes<P>(branches, warps);
     return all < room ? all : room;
 }
 
-/* Of a block that walks a branch for GSV_MANY_LEAST right-hand sides: for all vectors, if two such blocks can share an
+/* Of a block that walks a branch for GSV_TASKS_32 right-hand sides: for all vectors, if two such blocks can share an
  * SM; or else for as many as they can. */
 template <bool BACKWARD> int few_branch_room(const gsv_branch &branch) {
     const gsv_pack_form form = BACKWARD ? GSV_LOOKED_UP : GSV_PACKED;
     const int one = gsv_branch_walk_bytes(&branch, form, 1),
-              all = gsv_branch_walk_bytes(&branch, form, MANY_BRANCH_FEW), share = many_branch_share(2);
+              all = gsv_branch_walk_bytes(&branch, form, EIGHT_FEW), share = eight_share(2);
     return all <= share ? all : one > share ? one : share;
 }
 
@@ -84,161 +84,162 @@ template <bool BACKWARD> branch_cut few_branch_cut(const gsv_branches *branches)
 }
 
 /* Shared memory of a sweep's block: for a tile, or a narrow supernode. */
-template <typename Kind, int C, bool BACKWARD> constexpr int many_bytes() {
-    typedef many_narrow_room<Kind, C, BACKWARD> narrow;
-    constexpr int most = many_shape<Kind, C, BACKWARD>::BYTES;
+template <typename Kind, int C, bool BACKWARD> constexpr int tasks_bytes() {
+    typedef tasks_narrow_room<Kind, C, BACKWARD> narrow;
+    constexpr int most = tasks_shape<Kind, C, BACKWARD>::BYTES;
     return narrow::BYTES > most ? narrow::BYTES : most;
 }
 
-template <typename Kind> struct many_launcher {
+template <typename Kind> struct tasks_launcher {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
     typedef typename traits<Kind>::real real;
-    static const int REAL = many_shape<Kind, GSV_MANY_LEAST, false>::REAL,
+    static const int REAL = tasks_shape<Kind, GSV_TASKS_32, false>::REAL,
                      FLOATS = std::is_same<P, float>::value;
 
     template <int C, bool BACKWARD>
     static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
-                              const gsv_many_task *tasks, int groups, const gsv_many_vectors *v, int *ticket,
+                              const gsv_task *tasks, int groups, const gsv_tasks_vectors *v, int *ticket,
                               int *counters) {
-        typedef many_shape<Kind, C, BACKWARD> shape;
-        return launch_allowed(many_sweep_kernel<Kind, C, BACKWARD>, blocks, shape::THREADS,
-                              size_t(many_bytes<Kind, C, BACKWARD>()), stream, *device, tasks, groups, *v,
+        typedef tasks_shape<Kind, C, BACKWARD> shape;
+        return launch_allowed(tasks_sweep_kernel<Kind, C, BACKWARD>, blocks, shape::THREADS,
+                              size_t(tasks_bytes<Kind, C, BACKWARD>()), stream, *device, tasks, groups, *v,
                               ticket, counters);
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
      * long, and there are multiprocessors for twice as many. Complex sums of 64 columns spill. */
     static int tile_columns(const gsv_plan *plan, int columns) {
-        if (columns == GSV_MANY_SLIM)
+        if (columns == GSV_TASKS_16)
             return columns;
-        const bool half = columns <= GSV_MANY_LEAST || traits<Kind>::is_complex ||
-                          (columns <= GSV_MANY_COLUMNS && plan->tiles->many.is_short);
-        return half ? GSV_MANY_LEAST : GSV_MANY_COLUMNS;
+        const bool half = columns <= GSV_TASKS_32 || traits<Kind>::is_complex ||
+                          (columns <= GSV_TASKS_64 && plan->schedule->tasks.is_short);
+        return half ? GSV_TASKS_32 : GSV_TASKS_64;
     }
 
     /* One sweep over the upper tree. */
     template <bool BACKWARD>
-    static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device, const gsv_device_many *many,
-                             const gsv_many_vectors *v, gsv_many_width width, cudaStream_t stream) {
-        const int list = gsv_many_list_of(BACKWARD, width.broad), columns = width.columns;
-        const int64_t tasks = plan->tiles->many.list[list].tasks;
-        int *ticket = v->counters + (BACKWARD ? gsv_many_sweep_counters(plan, 0) : 0);
+    static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device,
+                             const gsv_device_tasks *lists, const gsv_tasks_vectors *v, gsv_tasks_width width,
+                             cudaStream_t stream) {
+        const int list = gsv_task_list_of(BACKWARD, width.broad), columns = width.columns;
+        const int64_t tasks = plan->schedule->tasks.list[list].tasks;
+        int *ticket = v->counters + (BACKWARD ? gsv_task_sweep_counters(plan, 0) : 0);
         const int tile = tile_columns(plan, columns), groups = columns / tile;
         const auto launch_of = [&](auto sides) {
-            return launch<sides, BACKWARD>(tasks * groups, stream, device, many->task[list], groups, v,
-                                           ticket, ticket + GSV_MANY_TILES);
+            return launch<sides, BACKWARD>(tasks * groups, stream, device, lists->task[list], groups, v,
+                                           ticket, ticket + GSV_TASK_TILES);
         };
         if (tasks == 0)
             return cudaSuccess;
-        if (tile == GSV_MANY_SLIM)
-            return launch_of(std::integral_constant<int, GSV_MANY_SLIM>());
+        if (tile == GSV_TASKS_16)
+            return launch_of(std::integral_constant<int, GSV_TASKS_16>());
         if constexpr (REAL)
-            if (tile == GSV_MANY_COLUMNS)
-                return launch_of(std::integral_constant<int, GSV_MANY_COLUMNS>());
-        return launch_of(std::integral_constant<int, GSV_MANY_LEAST>());
+            if (tile == GSV_TASKS_64)
+                return launch_of(std::integral_constant<int, GSV_TASKS_64>());
+        return launch_of(std::integral_constant<int, GSV_TASKS_32>());
     }
 
-    static cudaError_t clear(const gsv_plan *plan, const gsv_many_vectors *v, cudaStream_t stream) {
-        return cudaMemsetAsync(v->counters, 0, size_t(gsv_many_counters(plan)) * sizeof(int), stream);
+    static cudaError_t clear(const gsv_plan *plan, const gsv_tasks_vectors *v, cudaStream_t stream) {
+        return cudaMemsetAsync(v->counters, 0, size_t(gsv_task_counters(plan)) * sizeof(int), stream);
     }
 
     /* Branches of.first .. end - 1, one sweep, for so many real columns, by blocks of so many threads with so much
      * shared memory. */
     template <bool BACKWARD>
-    static cudaError_t walk(const gsv_device_plan *device, const gsv_many_vectors *v, int columns, int splits,
-                            int32_t end, int threads, int room, const branch_launch &of,
+    static cudaError_t walk(const gsv_device_plan *device, const gsv_tasks_vectors *v, int columns,
+                            int splits, int32_t end, int threads, int room, const branch_launch &of,
                             cudaStream_t stream) {
         double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
         const int64_t blocks = int64_t(end - of.first) * splits;
         if (BACKWARD)
-            return launch_allowed(many_branch_backward_kernel<P>, blocks, threads, size_t(room), stream,
-                                  *device, x, y, columns, splits, room, of);
-        return launch_allowed(many_branch_forward_kernel<P>, blocks, threads, size_t(room), stream, *device,
-                              y, x, static_cast<double *>(v->u), columns, splits, room, of);
+            return launch_allowed(eight_backward_kernel<P>, blocks, threads, size_t(room), stream, *device, x,
+                                  y, columns, splits, room, of);
+        return launch_allowed(eight_forward_kernel<P>, blocks, threads, size_t(room), stream, *device, y, x,
+                              static_cast<double *>(v->u), columns, splits, room, of);
     }
 
-    /* The same for GSV_MANY_LEAST, backward by teams of two warps. */
+    /* The same for GSV_TASKS_32, backward by teams of two warps. */
     template <bool BACKWARD>
     static cudaError_t walk_few(const gsv_branches &branches, const gsv_device_plan *device,
-                                const gsv_many_vectors *v, cudaStream_t stream) {
-        return launch_cut(few_branch_cut<BACKWARD>(&branches), branches.count, FEW_RESIDENT, 1,
-                          [&](int32_t end, int bytes, const branch_launch &of) {
-                              if constexpr (BACKWARD)
-                                  return launch_allowed(team_backward_kernel<P, GSV_MANY_LEAST, false>,
-                                                        end - of.first,
-                                                        team_backward<GSV_MANY_LEAST>::THREADS, size_t(bytes),
-                                                        stream, *device, static_cast<const double *>(v->x),
-                                                        static_cast<double *>(v->y), bytes, of);
-                              else
-                                  return walk<false>(device, v, GSV_MANY_LEAST, 1, end, 32 * MANY_BRANCH_FEW,
-                                                     bytes, of, stream);
-                          });
+                                const gsv_tasks_vectors *v, cudaStream_t stream) {
+        return launch_cut(
+            few_branch_cut<BACKWARD>(&branches), branches.count, FEW_RESIDENT, 1,
+            [&](int32_t end, int bytes, const branch_launch &of) {
+                if constexpr (BACKWARD)
+                    return launch_allowed(team_backward_kernel<P, GSV_TASKS_32, false>, end - of.first,
+                                          team_backward<GSV_TASKS_32>::THREADS, size_t(bytes), stream,
+                                          *device, static_cast<const double *>(v->x),
+                                          static_cast<double *>(v->y), bytes, of);
+                else
+                    return walk<false>(device, v, GSV_TASKS_32, 1, end, 32 * EIGHT_FEW, bytes, of, stream);
+            });
     }
 
     /* The branches, one sweep. */
     template <bool BACKWARD>
     static cudaError_t branches(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_device_many *many, const gsv_many_vectors *v, gsv_many_width width,
-                                cudaStream_t stream) {
-        const gsv_branches &branches = plan->tiles->branches;
+                                const gsv_device_tasks *lists, const gsv_tasks_vectors *v,
+                                gsv_tasks_width width, cudaStream_t stream) {
+        const gsv_branches &branches = plan->schedule->branches;
         const int columns = width.columns;
         if (branches.count == 0)
             return cudaSuccess;
         if constexpr (REAL) {
-            if (columns == GSV_MANY_SLIM && !width.plain) {
+            if (columns == GSV_TASKS_16 && !width.plain) {
                 const gsv_device_vectors vectors = {
                     .y = v->y, .x = v->x, .u = v->u, .state = v->state, .groups = 1};
                 return BACKWARD ? gsv_team_backward(&branches, device, &vectors, columns, stream)
                                 : gsv_team_forward(&branches, device, &vectors, 0, columns, stream);
             }
-            if (columns == GSV_MANY_LEAST && !width.plain)
+            if (columns == GSV_TASKS_32 && !width.plain)
                 return walk_few<BACKWARD>(branches, device, v, stream);
         }
         const int reals = traits<Kind>::is_complex ? 2 * columns : columns,
-                  splits = many_splits(branches.count, reals), warps = many_branch_warps(reals / splits),
-                  room = width.plain && reals < GSV_MANY_COLUMNS
-                             ? plain_branch_room<P>(branches, warps, many->shared)
-                             : many_branch_room<P>(branches, warps, many->shared);
+                  splits = tasks_splits(branches.count, reals), warps = eight_warps(reals / splits),
+                  room = width.plain && reals < GSV_TASKS_64
+                             ? plain_branch_room<P>(branches, warps, lists->shared)
+                             : eight_room<P>(branches, warps, lists->shared);
         return walk<BACKWARD>(device, v, reals, splits, branches.count, 32 * warps, room,
                               {0, branches.count, MULTIPROCESSORS / splits, THE_ONLY}, stream);
     }
 
-    static int branch_launches(const gsv_branches *branches, gsv_many_width width) {
+    static int branch_launches(const gsv_branches *branches, gsv_tasks_width width) {
         if (branches->count == 0)
             return 0;
-        if (!REAL || width.plain || width.columns > GSV_MANY_LEAST)
+        if (!REAL || width.plain || width.columns > GSV_TASKS_32)
             return 2;
-        return width.columns == GSV_MANY_SLIM ? gsv_team_launches(branches, 0, GSV_MANY_SLIM) +
-                                                    gsv_team_launches(branches, 1, GSV_MANY_SLIM)
-                                              : launches_of(few_branch_cut<false>(branches)) +
-                                                    launches_of(few_branch_cut<true>(branches));
+        return width.columns == GSV_TASKS_16 ? gsv_team_launches(branches, 0, GSV_TASKS_16) +
+                                                   gsv_team_launches(branches, 1, GSV_TASKS_16)
+                                             : launches_of(few_branch_cut<false>(branches)) +
+                                                   launches_of(few_branch_cut<true>(branches));
     }
 
     static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
-                               const gsv_device_many *many, const gsv_many_vectors *v, gsv_many_width width,
-                               cudaStream_t stream) {
-        const cudaError_t error = branches<false>(plan, device, many, v, width, stream);
-        return error == cudaSuccess ? upper<false>(plan, device, many, v, width, stream) : error;
+                               const gsv_device_tasks *lists, const gsv_tasks_vectors *v,
+                               gsv_tasks_width width, cudaStream_t stream) {
+        const cudaError_t error = branches<false>(plan, device, lists, v, width, stream);
+        return error == cudaSuccess ? upper<false>(plan, device, lists, v, width, stream) : error;
     }
 
     static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_device_many *many, const gsv_many_vectors *v, gsv_many_width width,
-                                cudaStream_t stream) {
-        const cudaError_t error = upper<true>(plan, device, many, v, width, stream);
-        return error == cudaSuccess ? branches<true>(plan, device, many, v, width, stream) : error;
+                                const gsv_device_tasks *lists, const gsv_tasks_vectors *v,
+                                gsv_tasks_width width, cudaStream_t stream) {
+        const cudaError_t error = upper<true>(plan, device, lists, v, width, stream);
+        return error == cudaSuccess ? branches<true>(plan, device, lists, v, width, stream) : error;
     }
 
     template <int C> static cudaError_t reserve_sweeps() {
-        const cudaError_t error = allow_shared(
-            reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, false>), many_bytes<Kind, C, false>());
+        const cudaError_t error =
+            allow_shared(reinterpret_cast<const void *>(tasks_sweep_kernel<Kind, C, false>),
+                         tasks_bytes<Kind, C, false>());
         return error != cudaSuccess
                    ? error
-                   : allow_shared(reinterpret_cast<const void *>(many_sweep_kernel<Kind, C, true>),
-                                  many_bytes<Kind, C, true>());
+                   : allow_shared(reinterpret_cast<const void *>(tasks_sweep_kernel<Kind, C, true>),
+                                  tasks_bytes<Kind, C, true>());
     }
 
-    /* The walks for GSV_MANY_SLIM and GSV_MANY_LEAST by teams. */
+    /* The walks for GSV_TASKS_16 and GSV_TASKS_32 by teams. */
     static cudaError_t reserve_teams(const gsv_branches *branches, int shared) {
         if constexpr (!REAL)
             return cudaSuccess;
@@ -247,49 +248,49 @@ template <typename Kind> struct many_launcher {
                       backward = most_bytes(branches, few_branch_room<true>);
             if (forward > shared || backward > shared)
                 return cudaErrorInvalidValue;
-            const cudaError_t error = gsv_team_reserve(branches, FLOATS, GSV_MANY_SLIM, shared);
+            const cudaError_t error = gsv_team_reserve(branches, FLOATS, GSV_TASKS_16, shared);
             return error != cudaSuccess ? error
                                         : allow_shared(reinterpret_cast<const void *>(
-                                                           team_backward_kernel<P, GSV_MANY_LEAST, false>),
+                                                           team_backward_kernel<P, GSV_TASKS_32, false>),
                                                        size_t(backward));
         }
     }
 
-    static cudaError_t reserve(const gsv_branches *branches, gsv_device_many *many) {
-        const int room = many_branch_room<P>(*branches, MANY_BRANCH_BLOCK / 32, many->shared);
-        if (room > many->shared)
+    static cudaError_t reserve(const gsv_branches *branches, gsv_device_tasks *lists) {
+        const int room = eight_room<P>(*branches, EIGHT_BLOCK / 32, lists->shared);
+        if (room > lists->shared)
             return cudaErrorInvalidValue;
-        cudaError_t error = reserve_sweeps<GSV_MANY_LEAST>();
+        cudaError_t error = reserve_sweeps<GSV_TASKS_32>();
         if (error == cudaSuccess)
-            error = reserve_sweeps<GSV_MANY_SLIM>();
+            error = reserve_sweeps<GSV_TASKS_16>();
         if constexpr (REAL)
             if (error == cudaSuccess)
-                error = reserve_sweeps<GSV_MANY_COLUMNS>();
-        const void *kernels[] = {reinterpret_cast<const void *>(many_branch_forward_kernel<P>),
-                                 reinterpret_cast<const void *>(many_branch_backward_kernel<P>)};
+                error = reserve_sweeps<GSV_TASKS_64>();
+        const void *kernels[] = {reinterpret_cast<const void *>(eight_forward_kernel<P>),
+                                 reinterpret_cast<const void *>(eight_backward_kernel<P>)};
         for (int k = 0; k < 2 && error == cudaSuccess; k++)
             error = allow_shared(kernels[k], size_t(room));
         if (error != cudaSuccess)
             return error;
-        many->teams = reserve_teams(branches, many->shared) == cudaSuccess;
-        if (!many->teams)
+        lists->teams = reserve_teams(branches, lists->shared) == cudaSuccess;
+        if (!lists->teams)
             cudaGetLastError();
         return cudaSuccess;
     }
 
     /* Calls launch(width): right-hand sides of a block on their way in or out, an integral constant. */
     template <typename Launch> static cudaError_t transfer_by(int columns, Launch launch) {
-        if (columns == GSV_MANY_SLIM)
-            return launch(std::integral_constant<int, GSV_MANY_SLIM>());
-        return launch(std::integral_constant<int, MANY_TRANSFER>());
+        if (columns == GSV_TASKS_16)
+            return launch(std::integral_constant<int, GSV_TASKS_16>());
+        return launch(std::integral_constant<int, TASKS_TRANSFER>());
     }
 
     static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
-                            int columns, const gsv_many_vectors *v, cudaStream_t stream) {
+                            int columns, const gsv_tasks_vectors *v, cudaStream_t stream) {
         const int32_t n = plan->l.n;
         return transfer_by(columns, [&](auto width) {
             return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
-                many_load_kernel<Kind, width, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
+                tasks_load_kernel<Kind, width, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
                     n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
                 return cudaGetLastError();
             });
@@ -299,33 +300,33 @@ template <typename Kind> struct many_launcher {
     /* The counters are zero afterwards, not before: a sweep's blocks take their tasks before they wait for what is
      * launched before them. */
     static cudaError_t store(const gsv_plan *plan, const int32_t *inverse, const void *from,
-                             gsv_device_dense to, int columns, const gsv_many_vectors *v,
+                             gsv_device_dense to, int columns, const gsv_tasks_vectors *v,
                              cudaStream_t stream) {
         const int32_t n = plan->l.n;
         return transfer_by(columns, [&](auto width) {
             return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
-                return launch_allowed(many_store_kernel<Kind, width, cut>, blocks, BLOCK, 0, stream, n,
+                return launch_allowed(tasks_store_kernel<Kind, width, cut>, blocks, BLOCK, 0, stream, n,
                                       inverse, static_cast<const T *>(from), to, columns, v->counters,
-                                      gsv_many_counters(plan));
+                                      gsv_task_counters(plan));
             });
         });
     }
 
     static cudaError_t scale(int32_t n, const void *d, void *v, int columns, cudaStream_t stream) {
         const unsigned blocks = unsigned((int64_t(n) * columns + BLOCK - 1) / BLOCK);
-        many_scale_kernel<Kind>
+        tasks_scale_kernel<Kind>
             <<<blocks, BLOCK, 0, stream>>>(n, static_cast<const real *>(d), static_cast<T *>(v), columns);
         return cudaGetLastError();
     }
 };
 
 /* clang-format off */
-#define GSV_DEFINE_MANY(name, type)                                                                          \
-    extern "C" const gsv_many_functions name = {                                                             \
-        gsv::many_launcher<type>::branch_launches,                                                           \
-        gsv::many_launcher<type>::forward, gsv::many_launcher<type>::backward,                               \
-        gsv::many_launcher<type>::reserve, gsv::many_launcher<type>::clear,                                  \
-        gsv::many_launcher<type>::load, gsv::many_launcher<type>::store, gsv::many_launcher<type>::scale}
+#define GSV_DEFINE_TASKS(name, type)                                                                          \
+    extern "C" const gsv_tasks_functions name = {                                                             \
+        gsv::tasks_launcher<type>::branch_launches,                                                           \
+        gsv::tasks_launcher<type>::forward, gsv::tasks_launcher<type>::backward,                               \
+        gsv::tasks_launcher<type>::reserve, gsv::tasks_launcher<type>::clear,                                  \
+        gsv::tasks_launcher<type>::load, gsv::tasks_launcher<type>::store, gsv::tasks_launcher<type>::scale}
 /* clang-format on */
 
 } // namespace gsv

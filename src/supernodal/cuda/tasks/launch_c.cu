@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_MANY(gsv_many_c, gsv::mixed<gsv::complex<float>>);
+GSV_DEFINE_TASKS(gsv_tasks_c, gsv::mixed<gsv::complex<float>>);

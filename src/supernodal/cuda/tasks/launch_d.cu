@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_MANY(gsv_many_d, double);
+GSV_DEFINE_TASKS(gsv_tasks_d, double);

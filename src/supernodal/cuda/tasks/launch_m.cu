@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_MANY(gsv_many_m, gsv::mixed<float>);
+GSV_DEFINE_TASKS(gsv_tasks_m, gsv::mixed<float>);

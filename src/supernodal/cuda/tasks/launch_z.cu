@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_MANY(gsv_many_z, gsv::complex<double>);
+GSV_DEFINE_TASKS(gsv_tasks_z, gsv::complex<double>);

@@ -18,7 +18,7 @@
  * All number types, in the fragments of fragment.cuh. Forward in lane l = 4 g + q: a rows g + 8 m, terms q and q + 4;
  * v these terms, column g; sums rows g + 8 m, columns 2 q and 2 q + 1. Backward the rows of a fragment are right-hand
  * sides, of each sixteen g and g + 8 are 2 g and 2 g + 1, its columns are the supernode's, and of eight rows of the
- * panel terms q and q + 4 are 2 q and 2 q + 1: a lane has two neighbours from every read (many_sums_of).
+ * panel terms q and q + 4 are 2 q and 2 q + 1: a lane has two neighbours from every read (tasks_sums_of).
  *
  * Synchronisation: barriers forward when the lists are there; before the vectors are read, in ready(); before the
  * products; and, where there is more than one part, or rows come some after the others, before what the next ones
@@ -34,10 +34,10 @@
 
 namespace gsv {
 
-template <typename Kind, int C, bool BACKWARD> struct many_narrow_room {
+template <typename Kind, int C, bool BACKWARD> struct tasks_narrow_room {
     typedef vector_number<Kind> T;
-    typedef many_shape<Kind, C, BACKWARD> shape;
-    static const int SIXTEENS = C == GSV_MANY_COLUMNS ? 2 : 1; /* of a part's right-hand sides */
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
+    static const int SIXTEENS = C == GSV_TASKS_64 ? 2 : 1; /* of a part's right-hand sides */
     static const int WIDTH = 16 * SIXTEENS, PARTS = C / WIDTH;
     static const int STRIDE = WIDTH + (sizeof(T) < 16 ? 4 : 2); /* of a row of it in shared memory */
     static const int SUM_STRIDE = WIDTH + 2;                    /* of a row of sums */
@@ -45,7 +45,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_narrow_room {
     static const int SHARES = WARPS;                  /* of a backward sum, one for each warp, */
     static const int EIGHTS = GSV_NARROW_COLUMNS / 8; /* and of its columns so many eights */
     static const int SUMS = SHARES * GSV_NARROW_COLUMNS * SUM_STRIDE;
-    static const int PADDING = 15; /* of a column at most (many_narrow_stride) */
+    static const int PADDING = 15; /* of a column at most (tasks_narrow_stride) */
     /* Shared memory: backward for sums and the panel, forward a tile's, for the panel and as many rows of a front as there
      * is room for. */
     static const int BYTES =
@@ -59,22 +59,22 @@ template <typename Kind, int C, bool BACKWARD> struct many_narrow_room {
     static_assert(BACKWARD || (BYTES / int(sizeof(T)) - panel_room(GSV_NARROW_ENTRIES)) / STRIDE >=
                                   GSV_NARROW_COLUMNS + GSV_TILE,
                   "there is room for own columns and a tile");
-    static const int EACH = GSV_MANY_PARTS / PARTS; /* so many of a task's parts are one here */
-    static_assert(PARTS * EACH == GSV_MANY_PARTS && EIGHTS * 8 == GSV_NARROW_COLUMNS, "equal shares");
+    static const int EACH = GSV_TASK_PARTS / PARTS; /* so many of a task's parts are one here */
+    static_assert(PARTS * EACH == GSV_TASK_PARTS && EIGHTS * 8 == GSV_NARROW_COLUMNS, "equal shares");
 };
 
-/* The first part that begins in a task's part of GSV_MANY_PARTS, or behind it. */
-template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_narrow_part(int part) {
-    constexpr int EACH = many_narrow_room<Kind, C, BACKWARD>::EACH;
+/* The first part that begins in a task's part of GSV_TASK_PARTS, or behind it. */
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int tasks_narrow_part(int part) {
+    constexpr int EACH = tasks_narrow_room<Kind, C, BACKWARD>::EACH;
     return (part + EACH - 1) / EACH;
 }
 
 /* Numbers of the panel, as it is stored; and rounded up to whole tiles. */
-__device__ __forceinline__ int many_narrow_numbers(const gsv_node &node) {
+__device__ __forceinline__ int tasks_narrow_numbers(const gsv_node &node) {
     return node.nr * node.nc - node.nc * (node.nc - 1) / 2;
 }
-__device__ __forceinline__ int many_narrow_panel(const gsv_node &node) {
-    return gsv_many_whole_tiles(many_narrow_numbers(node));
+__device__ __forceinline__ int tasks_narrow_panel(const gsv_node &node) {
+    return gsv_whole_tiles(tasks_narrow_numbers(node));
 }
 
 /* Begin to bring the panel, as it is stored. */
@@ -82,7 +82,7 @@ template <int THREADS, typename T>
 __device__ __forceinline__ void begin_packed_panel_block(const gsv_device_plan &plan, const gsv_node &node,
                                                          T *to) {
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
-    const int numbers = many_narrow_numbers(node);
+    const int numbers = tasks_narrow_numbers(node);
     for (int e = threadIdx.x; e < numbers; e += THREADS)
         begin_copy<int(sizeof(T))>(to + e, panel + e, true);
     commit_copies();
@@ -90,7 +90,7 @@ __device__ __forceinline__ void begin_packed_panel_block(const gsv_device_plan &
 
 /* Backward, from a column of the panel in shared memory to the next: eight numbers more than a multiple of sixteen, so
  * that a warp's lanes, eight columns by four pairs of rows, read different banks. */
-__device__ __forceinline__ int many_narrow_stride(int nr) {
+__device__ __forceinline__ int tasks_narrow_stride(int nr) {
     return (nr + 7) / 16 * 16 + 8;
 }
 
@@ -99,7 +99,7 @@ __device__ __forceinline__ int many_narrow_stride(int nr) {
 template <int THREADS, typename T>
 __device__ __forceinline__ void begin_panel_columns_block(const gsv_device_plan &plan, const gsv_node &node,
                                                           T *to) {
-    const int lane = threadIdx.x % 32, nr = node.nr, nc = node.nc, stride = many_narrow_stride(nr);
+    const int lane = threadIdx.x % 32, nr = node.nr, nc = node.nc, stride = tasks_narrow_stride(nr);
     const T *panel = static_cast<const T *>(plan.panels) + node.panel;
     for (int j = threadIdx.x / 32; j < nc; j += THREADS / 32) {
         const T *from = panel + gsv_narrow_column(nr, j);
@@ -116,18 +116,18 @@ __device__ __forceinline__ void begin_panel_columns_block(const gsv_device_plan 
 
 /* What rows of a front begin as. A thread has two right-hand sides, and every STEP-th row: of ROWS rows at a time the
  * first AHEAD terms are asked for all together. */
-template <typename Kind, int C> struct many_narrow_front {
+template <typename Kind, int C> struct tasks_narrow_front {
     typedef vector_number<Kind> T;
-    typedef many_narrow_room<Kind, C, false> room;
+    typedef tasks_narrow_room<Kind, C, false> room;
     static const int PER_ROW = room::WIDTH / 2,
                      STEP = room::THREADS / PER_ROW; /* threads of a row, rows of a step */
     static const int ROWS = 4, AHEAD = sizeof(T) < 16 ? 2 : 1;
     const gsv_node &node;
-    const gsv_many_task &task;
-    const many_lists<false> &lists; /* what is owed */
+    const gsv_task &task;
+    const tasks_lists<false> &lists; /* what is owed */
     const uint32_t *list;
     int columns, before; /* before: this thread's next row */
-    many_owed_sums<T, ROWS, AHEAD> owed;
+    tasks_owed_sums<T, ROWS, AHEAD> owed;
 
     /* The next rows' first terms, from row `begin` on; lists are there. */
     __device__ __forceinline__ void look_up(int begin) {
@@ -151,7 +151,7 @@ template <typename Kind, int C> struct many_narrow_front {
             const int i = before + r * STEP;
             owed.sum[r][0] = owed.sum[r][1] = make<T>(0);
             if (i < node.nc)
-                load_run(many_row(y, i, columns), owed.sum[r]);
+                load_run(tasks_row(y, i, columns), owed.sum[r]);
         }
         owed.ask(u, columns);
     }
@@ -181,16 +181,16 @@ template <typename Kind, int C> struct many_narrow_front {
  * row i, if it is not one of own columns, at i - shift; x and u: of these right-hand sides. */
 template <typename Kind, int C>
 __device__ __forceinline__ void
-many_narrow_product_block(const gsv_node &node, const panel_number<Kind> *panel, const vector_number<Kind> *f,
-                          int begin, int end, int shift, int columns, vector_number<Kind> *x,
-                          vector_number<Kind> *u) {
+tasks_narrow_product_block(const gsv_node &node, const panel_number<Kind> *panel,
+                           const vector_number<Kind> *f, int begin, int end, int shift, int columns,
+                           vector_number<Kind> *x, vector_number<Kind> *u) {
     typedef vector_number<Kind> T;
-    constexpr int STRIDE = many_narrow_room<Kind, C, false>::STRIDE,
-                  N = many_narrow_room<Kind, C, false>::WIDTH / 8;
+    constexpr int STRIDE = tasks_narrow_room<Kind, C, false>::STRIDE,
+                  N = tasks_narrow_room<Kind, C, false>::WIDTH / 8;
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
     const T *v = f + q * STRIDE + g;
     for (int first = begin + int(threadIdx.x) / 32 * 16; first < end;
-         first += 16 * many_narrow_room<Kind, C, false>::WARPS) {
+         first += 16 * tasks_narrow_room<Kind, C, false>::WARPS) {
         T sum[2][N][2];
 #pragma unroll
         for (int m = 0; m < 2; m++) {
@@ -242,17 +242,17 @@ many_narrow_product_block(const gsv_node &node, const panel_number<Kind> *panel,
 /* Parts begin .. end - 1 of the right-hand sides c0 on, one at least. */
 template <typename Kind, int C, typename Ready>
 __device__ __forceinline__ void
-many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, const gsv_many_task &task,
-                          const many_lists<false> &lists, int begin, int end, int columns, int c0,
-                          const vector_number<Kind> *y, vector_number<Kind> *x, vector_number<Kind> *u,
-                          vector_number<Kind> *shared, Ready ready) {
+tasks_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, const gsv_task &task,
+                           const tasks_lists<false> &lists, int begin, int end, int columns, int c0,
+                           const vector_number<Kind> *y, vector_number<Kind> *x, vector_number<Kind> *u,
+                           vector_number<Kind> *shared, Ready ready) {
     typedef vector_number<Kind> T;
-    typedef many_narrow_room<Kind, C, false> room;
+    typedef tasks_narrow_room<Kind, C, false> room;
     panel_number<Kind> *panel = reinterpret_cast<panel_number<Kind> *>(shared);
-    T *f = shared + room::panel_room(many_narrow_panel(node));
+    T *f = shared + room::panel_room(tasks_narrow_panel(node));
     const int nr = node.nr, rows = (int(room::BYTES / sizeof(T)) - int(f - shared)) / room::STRIDE;
     begin_packed_panel_block<room::THREADS>(plan, node, panel);
-    many_narrow_front<Kind, C> front = {node, task, lists, lists.list_of(plan, task), columns, 0, {}};
+    tasks_narrow_front<Kind, C> front = {node, task, lists, lists.list_of(plan, task), columns, 0, {}};
     wait_for_copies<1>();
     __syncthreads(); /* the lists are there; the panel is on its way */
     front.look_up(0);
@@ -271,29 +271,29 @@ many_narrow_forward_block(const gsv_device_plan &plan, const gsv_node &node, con
             front.finish(owns, owes, to, shift, lost, f);
             wait_for_copies<0>();
             __syncthreads(); /* f and the panel are there */
-            many_narrow_product_block<Kind, C>(node, panel, f, from, to, shift, columns,
-                                               x + int64_t(node.first_column) * columns + c,
-                                               u + int64_t(node.update) * columns + c);
+            tasks_narrow_product_block<Kind, C>(node, panel, f, from, to, shift, columns,
+                                                x + int64_t(node.first_column) * columns + c,
+                                                u + int64_t(node.update) * columns + c);
         }
     }
 }
 
 /* Not inlined: the compiler finds a better loop of a tile in a kernel without it. */
 template <typename Kind, int C, typename Ready>
-__device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
-                                                        int begin, int end, int columns, int c0,
-                                                        const vector_number<Kind> *x, vector_number<Kind> *y,
-                                                        vector_number<Kind> *shared, Ready ready) {
+__device__ __noinline__ void tasks_narrow_backward_block(const gsv_device_plan &plan, const gsv_node &node,
+                                                         int begin, int end, int columns, int c0,
+                                                         const vector_number<Kind> *x, vector_number<Kind> *y,
+                                                         vector_number<Kind> *shared, Ready ready) {
     typedef vector_number<Kind> T;
-    typedef many_narrow_room<Kind, C, true> room;
+    typedef tasks_narrow_room<Kind, C, true> room;
     constexpr int STRIDE = room::SUM_STRIDE, SHARES = room::SHARES, EIGHTS = room::EIGHTS,
                   SIXTEENS = room::SIXTEENS;
     constexpr int AHEAD = 2; /* blocks of eight rows that a warp asks for at the same time */
-    const int32_t *rows = many_block_lists<true>().row;
+    const int32_t *rows = tasks_block_lists<true>().row;
     T *sums_of = shared;
     panel_number<Kind> *panel = reinterpret_cast<panel_number<Kind> *>(shared + room::SUMS);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, q = lane % 4;
-    const int nr = node.nr, nc = node.nc, stride = many_narrow_stride(nr);
+    const int nr = node.nr, nc = node.nc, stride = tasks_narrow_stride(nr);
     auto row_of = [&](int turn, int k) { return turn + 8 * (warp + SHARES * k); };
     begin_panel_columns_block<room::THREADS>(plan, node, panel);
     wait_for_copies<1>(); /* the list of rows; the panel is on its way */
@@ -307,7 +307,7 @@ __device__ __noinline__ void many_narrow_backward_block(const gsv_device_plan &p
 #pragma unroll
             for (int s = 0; s < 2; s++) {
                 const int i = row_of(turn, k) + 2 * q + s;
-                const T *from = many_row(i < nc ? above : below, i < nr ? rows[i] : 0, columns);
+                const T *from = tasks_row(i < nc ? above : below, i < nr ? rows[i] : 0, columns);
 #pragma unroll
                 for (int w = 0; w < SIXTEENS; w++) {
                     ahead[k][s][w][0] = ahead[k][s][w][1] = make<T>(0);

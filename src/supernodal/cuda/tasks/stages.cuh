@@ -6,7 +6,7 @@
  * In shared memory the sixteen numbers of a panel's tile that stand side by side, and so each sixteen of a
  * row of v, are permuted: number p of run k is at p ^ 4 (k mod 4), so that the lanes of a fragment, four
  * runs by eight numbers, read different banks; sixteen bytes stay together. Runs k, k + 4, k + 8 and k + 12 of a
- * stage stand side by side (many_place); where terms are in a run, backward, see many_place_in_run.
+ * stage stand side by side (tasks_place); where terms are in a run, backward, see tasks_place_in_run.
  * The ring begins with a line (SHARED_LINE), as all that is copied does.
  */
 #ifndef GSV_CUDA_TASKS_STAGES_CUH
@@ -20,27 +20,27 @@
 namespace gsv {
 
 /* May sixteen terms be summed by themselves? See Order in cuda/tasks/tile.cuh. Of mixed<complex<float>> no such terms stand
- * side by side (many_place), for two numbers are copied at once. */
-template <typename Kind> struct many_chains {
+ * side by side (tasks_place), for two numbers are copied at once. */
+template <typename Kind> struct tasks_chains {
     static const bool value =
         sizeof(typename traits<Kind>::real) == sizeof(double) || !traits<Kind>::is_complex;
 };
 
 /* Kind: of the panel's and the vectors' numbers (scalar.cuh); C: right-hand sides of a tile. */
-template <typename Kind, int C, bool BACKWARD> struct many_shape {
+template <typename Kind, int C, bool BACKWARD> struct tasks_shape {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
-    static const bool CHAINS = many_chains<Kind>::value, REAL = CHAINS && !traits<T>::is_complex;
-    static const bool AHEAD = REAL && C <= GSV_MANY_LEAST, /* it has registers (many_lane) */
-        HALVES = C == GSV_MANY_COLUMNS,                    /* so has it (multiply_halves) */
-        DISCARDS = REAL && C <= GSV_MANY_LEAST;            /* it is worth it (cuda/tasks/discard.cuh) */
-    static const int ROWS = GSV_MANY_ROWS, COLUMNS = C, DEPTH = GSV_TILE;
-    static_assert(REAL || C <= GSV_MANY_LEAST, "complex sums of 64 columns spill");
-    static const int STAGES = C <= GSV_MANY_LEAST || !BACKWARD ? 4 : 3;
+    static const bool CHAINS = tasks_chains<Kind>::value, REAL = CHAINS && !traits<T>::is_complex;
+    static const bool AHEAD = REAL && C <= GSV_TASKS_32, /* it has registers (tasks_lane) */
+        HALVES = C == GSV_TASKS_64,                      /* so has it (multiply_halves) */
+        DISCARDS = REAL && C <= GSV_TASKS_32;            /* it is worth it (cuda/tasks/discard.cuh) */
+    static const int ROWS = GSV_TASK_ROWS, COLUMNS = C, DEPTH = GSV_TILE;
+    static_assert(REAL || C <= GSV_TASKS_32, "complex sums of 64 columns spill");
+    static const int STAGES = C <= GSV_TASKS_32 || !BACKWARD ? 4 : 3;
     /* Of a warp's sums, and warps beside and above each other: two beside each other, or, where a tile has no more
      * than sixteen columns, one. */
-    static const int WARP_COLUMNS = C > GSV_MANY_SLIM ? C / 2 : C, RUNS = WARP_COLUMNS / 8,
-                     WARP_ROWS = C > GSV_MANY_SLIM ? 32 : 16, EIGHTS = WARP_ROWS / 8;
+    static const int WARP_COLUMNS = C > GSV_TASKS_16 ? C / 2 : C, RUNS = WARP_COLUMNS / 8,
+                     WARP_ROWS = C > GSV_TASKS_16 ? 32 : 16, EIGHTS = WARP_ROWS / 8;
     static const int ACROSS = C / WARP_COLUMNS, DOWN = ROWS / WARP_ROWS, THREADS = 32 * ACROSS * DOWN;
     static const int A = ROWS * DEPTH, V = DEPTH * COLUMNS; /* numbers of a stage: first the panel's */
     static const int A_BYTES = A * int(sizeof(P)), STAGE = A_BYTES + V * int(sizeof(T)); /* bytes */
@@ -48,9 +48,9 @@ template <typename Kind, int C, bool BACKWARD> struct many_shape {
     static const int BYTES = STAGES * STAGE;
     /* Blocks of an SM, by registers and shared memory. Much of a task is latency, so that more of them with smaller tiles
      * are better (lessons/tasks.md). */
-    static const int RESIDENT = REAL                                          ? (C <= GSV_MANY_LEAST ? 4 : 3)
-                                : sizeof(P) < sizeof(T) && C <= GSV_MANY_SLIM ? 3
-                                                                              : 2;
+    static const int RESIDENT = REAL                                         ? (C <= GSV_TASKS_32 ? 4 : 3)
+                                : sizeof(P) < sizeof(T) && C <= GSV_TASKS_16 ? 3
+                                                                             : 2;
 };
 
 /* Where number p of run k is, in its run. */
@@ -59,18 +59,18 @@ __device__ __forceinline__ int swizzle(int p, int k) {
 }
 
 /* Which of sixteen runs term k is: the terms k, k + 4, k + 8, k + 12 stand side by side. */
-template <typename Kind> __device__ __forceinline__ int many_place(int k) {
-    return many_chains<Kind>::value ? k % 4 * 4 + k / 4 : k;
+template <typename Kind> __device__ __forceinline__ int tasks_place(int k) {
+    return tasks_chains<Kind>::value ? k % 4 * 4 + k / 4 : k;
 }
 
 /* Backward, a run of the panel is sixteen terms: where term p of run k is. Two real numbers stay side by side, and
  * are read together; of floats so do the four of a copy. */
-template <typename Kind> __device__ __forceinline__ int many_place_in_run(int p, int k) {
+template <typename Kind> __device__ __forceinline__ int tasks_place_in_run(int p, int k) {
     if constexpr (sizeof(panel_number<Kind>) < sizeof(double))
         return p;
-    if constexpr (many_chains<Kind>::value && !traits<Kind>::is_complex)
+    if constexpr (tasks_chains<Kind>::value && !traits<Kind>::is_complex)
         return p ^ 2 * (k & 1);
-    return swizzle(many_place<Kind>(p), k);
+    return swizzle(tasks_place<Kind>(p), k);
 }
 
 /* 16 bytes of a panel. */
@@ -83,42 +83,42 @@ __device__ __forceinline__ void begin_copy_panel(void *to, const void *from, boo
 }
 
 /* What a tile is about. */
-struct many_tile {
+struct tasks_tile {
     gsv_node node;
-    int first, begin, end; /* gsv_many_task */
+    int first, begin, end; /* gsv_task */
     int last;              /* row, or column, behind the last one that there is */
-    int height;            /* GSV_MANY_ROWS, or half of it */
+    int height;            /* GSV_TASK_ROWS, or half of it */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + C - 1 */
     /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
      * they are numbers of full tiles. */
     int inside, inside_end;
-    int near, far; /* backward: terms near .. far - 1 are those that wait longest (many_cursor) */
+    int near, far; /* backward: terms near .. far - 1 are those that wait longest (tasks_cursor) */
 };
 
 /* Which sixteen terms come next. Forward, one after the other. Backward those of own columns, then those of
  * rows of the grandparent and what is above it, which have been known for long, and last those of the
  * parent's rows. */
-template <bool BACKWARD> struct many_cursor {
+template <bool BACKWARD> struct tasks_cursor {
     int term;
-    __device__ __forceinline__ explicit many_cursor(const many_tile &tile) : term(tile.begin) {}
+    __device__ __forceinline__ explicit tasks_cursor(const tasks_tile &tile) : term(tile.begin) {}
     /* returns how far it is from the terms before */
-    __device__ __forceinline__ int advance(const many_tile &) {
+    __device__ __forceinline__ int advance(const tasks_tile &) {
         term += GSV_TILE;
         return GSV_TILE;
     }
 };
 
-template <> struct many_cursor<true> {
+template <> struct tasks_cursor<true> {
     int term, stop; /* where its segment ends */
     int wait;       /* where the last segment began that has to be waited for */
 
-    __device__ __forceinline__ explicit many_cursor(const many_tile &tile)
+    __device__ __forceinline__ explicit tasks_cursor(const tasks_tile &tile)
         : term(tile.begin), stop(tile.near), wait(-1) {
         if (term == stop)
             turn(tile);
     }
-    __device__ __forceinline__ void turn(const many_tile &tile) {
+    __device__ __forceinline__ void turn(const tasks_tile &tile) {
         const bool above = stop == tile.near && tile.far < tile.end;
         term = wait = above ? tile.far : tile.near;
         stop = above ? tile.end : tile.far;
@@ -126,7 +126,7 @@ template <> struct many_cursor<true> {
     __device__ __forceinline__ bool begins() const {
         return term == wait;
     }
-    __device__ __forceinline__ int advance(const many_tile &tile) {
+    __device__ __forceinline__ int advance(const tasks_tile &tile) {
         const int before = term;
         term += GSV_TILE;
         if (term >= stop)
@@ -143,10 +143,10 @@ template <> struct many_cursor<true> {
  * kernel's parameters, which need no registers: what the compiler keeps in local memory instead may come out of L2 in
  * every stage, for whoever acquires a counter empties the L1 cache.
  */
-template <typename Kind, int C, bool BACKWARD> struct many_stream {
+template <typename Kind, int C, bool BACKWARD> struct tasks_stream {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
-    typedef many_shape<Kind, C, BACKWARD> shape;
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
     static const int CHUNK = shape::CHUNK, THREADS = shape::THREADS;
     /* Copies of a thread that stand side by side: two, where one for each would not be a whole tile of the panel, or not
      * sixteen of a row of v. */
@@ -161,27 +161,27 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
     /* From the place of the first of two copies to that of the other, in bytes of a line: terms p and p + 1 of a run, p
      * even, or neighbours in a tile's column (place_in_stage). */
     static const int BESIDE = (BACKWARD ? 4 : 1) * int(sizeof(P));
-    static_assert(SIDE == 1 || (CHUNK == 1 && many_chains<Kind>::value), "these are their places");
+    static_assert(SIDE == 1 || (CHUNK == 1 && tasks_chains<Kind>::value), "these are their places");
     static_assert(APART % GSV_TILE == 0, "the copies of a thread are of one column of their tiles");
     static_assert(V_APART % GSV_TILE == 0, "a thread's copies of v have the same place in their sixteens");
-    const many_tile &tile;
+    const tasks_tile &tile;
     const P *panel;       /* the next stage's first copy; backward, of its block row */
     const T *own, *below; /* v; forward own: the next stage's first copy */
     const int32_t *next;  /* backward: the row that ask() asks for next */
     int columns, column;  /* of v; this thread's first one of a copy */
     int nc, split, inside, inside_end;
-    int run, place, v_place;      /* of the first copies: their panel's column; in a stage, in bytes */
-    many_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
-    int left;                     /* rows of v that it has, from this thread's on */
-    uint32_t down[COPIES];        /* forward: bytes from the first copy on */
-    uint32_t there;               /* bit k: copy k is of rows, or columns, that the panel has */
-    l2_policy policy;             /* of the panel */
-    int32_t row;                  /* backward: of the next stage's v */
+    int run, place, v_place;       /* of the first copies: their panel's column; in a stage, in bytes */
+    tasks_cursor<BACKWARD> cursor; /* of the next stage; at first, of its panel */
+    int left;                      /* rows of v that it has, from this thread's on */
+    uint32_t down[COPIES];         /* forward: bytes from the first copy on */
+    uint32_t there;                /* bit k: copy k is of rows, or columns, that the panel has */
+    l2_policy policy;              /* of the panel */
+    int32_t row;                   /* backward: of the next stage's v */
 
     /* From the stage on at which `from` is; row, backward: as below, or 0, and then ask() comes first. */
-    __device__ __forceinline__ many_stream(const gsv_device_plan &plan, const many_tile &tile, const T *own,
-                                           const T *below, int columns, const l2_policy &policy,
-                                           const many_cursor<BACKWARD> &from, int32_t row)
+    __device__ __forceinline__ tasks_stream(const gsv_device_plan &plan, const tasks_tile &tile, const T *own,
+                                            const T *below, int columns, const l2_policy &policy,
+                                            const tasks_cursor<BACKWARD> &from, int32_t row)
         : tile(tile), own(own), below(below), columns(columns), nc(tile.node.nc),
           split(tile.node.first_column + tile.node.nc), inside(tile.inside), inside_end(tile.inside_end),
           cursor(from), there(0), policy(policy), row(row) {
@@ -204,9 +204,9 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
         left = tile.end - cursor.term - r;
         next = plan.rows + tile.node.rows + (tile.end - left);
         v_place = shape::A_BYTES +
-                  (many_place<Kind>(r) * shape::COLUMNS + swizzle(v, many_place<Kind>(r))) * int(sizeof(T));
+                  (tasks_place<Kind>(r) * shape::COLUMNS + swizzle(v, tasks_place<Kind>(r))) * int(sizeof(T));
         if (!BACKWARD)
-            this->own = many_row(own + column, tile.node.first_column + cursor.term + r, columns);
+            this->own = tasks_row(own + column, tile.node.first_column + cursor.term + r, columns);
     }
 
     /* Where the block row of this row begins in the panel. */
@@ -222,14 +222,14 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
     /* Where number p of run `run` of the panel goes. */
     static __device__ __forceinline__ int place_in_stage(int run, int p) {
         if (BACKWARD)
-            return run * GSV_TILE + many_place_in_run<Kind>(p, run);
-        const int place = many_place<Kind>(run % shape::DEPTH);
+            return run * GSV_TILE + tasks_place_in_run<Kind>(p, run);
+        const int place = tasks_place<Kind>(run % shape::DEPTH);
         return (run / shape::DEPTH * shape::DEPTH + place) * GSV_TILE + swizzle(p, place);
     }
 
     /* The next stage. */
     template <typename Await> __device__ __forceinline__ void bring(unsigned stage, Await await) {
-        const many_cursor<BACKWARD> at = cursor;
+        const tasks_cursor<BACKWARD> at = cursor;
         const int further = cursor.advance(tile);
         bring_vectors(stage, at, further, await);
         bring_panel(stage, at.term, further);
@@ -240,9 +240,9 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
         bring_panel(stage, term, further);
     }
     template <typename Await>
-    __device__ __forceinline__ void bring_vectors_after(unsigned stage, many_cursor<BACKWARD> &at,
+    __device__ __forceinline__ void bring_vectors_after(unsigned stage, tasks_cursor<BACKWARD> &at,
                                                         Await await) {
-        const many_cursor<BACKWARD> before = at;
+        const tasks_cursor<BACKWARD> before = at;
         const int further = at.advance(tile);
         bring_vectors(stage, before, further, await);
     }
@@ -250,14 +250,14 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
     /* The rows of v at `at`, to which the next ones are `further`. Backward, await(whether they are of the
      * parent's rows) returns when those of their segment are there. */
     template <typename Await>
-    __device__ __forceinline__ void bring_vectors(unsigned stage, const many_cursor<BACKWARD> &at,
+    __device__ __forceinline__ void bring_vectors(unsigned stage, const tasks_cursor<BACKWARD> &at,
                                                   int further, Await await) {
         if constexpr (BACKWARD)
             if (at.begins())
                 await(at.term < tile.far);
         const T *from = own;
         if (BACKWARD)
-            from = many_row(row < split ? own : below, row, columns) + column;
+            from = tasks_row(row < split ? own : below, row, columns) + column;
 #pragma unroll
         for (int k = 0; k < V_COPIES; k++)
 #pragma unroll
@@ -269,7 +269,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_stream {
         if (BACKWARD)
             ask();
         else
-            own = many_row(own, shape::DEPTH, columns);
+            own = tasks_row(own, shape::DEPTH, columns);
     }
 
     /* The panel's columns, or rows, from `term` on, to which the next ones are `further`. */

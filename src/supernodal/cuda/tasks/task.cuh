@@ -8,49 +8,49 @@
 
 namespace gsv {
 
-__device__ __forceinline__ int many_within(int k, int least, int most) {
+__device__ __forceinline__ int tasks_within(int k, int least, int most) {
     return k < least ? least : k < most ? k : most;
 }
 
-__device__ __forceinline__ many_tile many_tile_of(const gsv_device_plan &plan, const gsv_many_task &task,
-                                                  bool backward, int columns, int c0) {
-    const gsv_node node = many_node(plan, task.node);
-    many_tile tile = {node, task.first, task.begin, task.end, task.first + task.rows, task.rows, columns, c0,
-                      0,    0,          0,          0};
+__device__ __forceinline__ tasks_tile tasks_tile_of(const gsv_device_plan &plan, const gsv_task &task,
+                                                    bool backward, int columns, int c0) {
+    const gsv_node node = tasks_node(plan, task.node);
+    tasks_tile tile = {node, task.first, task.begin, task.end, task.first + task.rows, task.rows, columns, c0,
+                       0,    0,          0,          0};
     const int corner = tile.last < node.nc ? tile.last : node.nc, behind = backward ? node.nc : node.nr;
     tile.last = tile.last < behind ? tile.last : behind;
-    tile.inside = backward ? gsv_many_whole_tiles(corner) - GSV_TILE : tile.begin;
-    tile.near = backward ? many_within(task.near, tile.begin, tile.end) : tile.begin;
-    tile.far = backward ? many_within(task.far, tile.near, tile.end) : tile.end;
+    tile.inside = backward ? gsv_whole_tiles(corner) - GSV_TILE : tile.begin;
+    tile.near = backward ? tasks_within(task.near, tile.begin, tile.end) : tile.begin;
+    tile.far = backward ? tasks_within(task.far, tile.near, tile.end) : tile.end;
     tile.inside_end = backward || tile.end < task.first + GSV_TILE ? tile.end : task.first + GSV_TILE;
     return tile;
 }
 
 /* 2^32 / groups, rounded up: k / groups is this times k, >> 32, for k < 2^30, without a division. */
-__device__ __forceinline__ uint64_t many_reciprocal(int groups) {
-    static_assert(GSV_MANY_GROUPS <= 4, "exact for these");
+__device__ __forceinline__ uint64_t tasks_reciprocal(int groups) {
+    static_assert(GSV_TASKS_GROUPS <= 4, "exact for these");
     return groups == 1 ? 1ull << 32 : groups == 2 ? 1ull << 31 : groups == 3 ? 0x55555556ull : 1ull << 30;
 }
 
-/* The task that a ticket is for. Of more groups than GSV_MANY_GROUPS, an even number, those of complex numbers alone. */
-template <typename Kind> __device__ __forceinline__ int many_task_of(int ticket, int groups) {
-    const bool twice = traits<Kind>::is_complex && groups > GSV_MANY_GROUPS;
-    return int(uint32_t(ticket) * many_reciprocal(twice ? groups / 2 : groups) >> 32) >> twice;
+/* The task that a ticket is for. Of more groups than GSV_TASKS_GROUPS, an even number, those of complex numbers alone. */
+template <typename Kind> __device__ __forceinline__ int task_of(int ticket, int groups) {
+    const bool twice = traits<Kind>::is_complex && groups > GSV_TASKS_GROUPS;
+    return int(uint32_t(ticket) * tasks_reciprocal(twice ? groups / 2 : groups) >> 32) >> twice;
 }
 
 /* Lets L2 have a task that a block takes some time from now; its own will be near that of ticket blockIdx.x. A task
  * that is not there yet takes memory's time, up to half of what passes before a block knows its supernode. */
 template <typename Kind>
-__device__ __forceinline__ void many_ask_for_later(const gsv_many_task *tasks, int groups) {
+__device__ __forceinline__ void tasks_ask_for_later(const gsv_task *tasks, int groups) {
     constexpr unsigned LATER = 128; /* blocks */
     if (blockIdx.x + LATER >= gridDim.x)
         return;
-    prefetch(tasks + many_task_of<Kind>(blockIdx.x + LATER, groups)); /* one line of L2 */
+    prefetch(tasks + task_of<Kind>(blockIdx.x + LATER, groups)); /* one line of L2 */
 }
 
 /* What a block is at, in its shared memory. */
-struct alignas(16) many_work {
-    gsv_many_task task;
+struct alignas(16) tasks_work {
+    gsv_task task;
     int *counters; /* of the task's right-hand sides */
     int lost, last;
     int alone;      /* the launch before has surely ended */
@@ -58,21 +58,21 @@ struct alignas(16) many_work {
 };
 
 /* Counter k of the task's right-hand sides. */
-__device__ __forceinline__ int *many_counter(const many_work &work, int k) {
-    return work.counters + int64_t(k) * GSV_MANY_TILES;
+__device__ __forceinline__ int *tasks_counter(const tasks_work &work, int k) {
+    return work.counters + int64_t(k) * GSV_TASK_TILES;
 }
 
 /* Has a counter reached `count`? By one thread. */
-__device__ __forceinline__ bool many_has(const int *counter, int count) {
+__device__ __forceinline__ bool tasks_has(const int *counter, int count) {
     int value;
     asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(value) : "l"(counter) : "memory");
     return value >= count;
 }
 
 /* Sooner or later? By one thread. */
-__device__ __forceinline__ bool many_reaches(const int *counter, int count, gsv_stream_state *state) {
+__device__ __forceinline__ bool tasks_reaches(const int *counter, int count, gsv_stream_state *state) {
     for (int n = 1;; n++) {
-        if (many_has(counter, count))
+        if (tasks_has(counter, count))
             return true;
         if (gives_up(n, state))
             return false;
@@ -80,27 +80,27 @@ __device__ __forceinline__ bool many_reaches(const int *counter, int count, gsv_
 }
 
 /* One more; what the block wrote before its last barrier is there for who finds it so. By one thread. */
-__device__ __forceinline__ void many_advance(int *counter) {
+__device__ __forceinline__ void tasks_advance(int *counter) {
     asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory");
 }
-__device__ __forceinline__ int many_meet(int *counter) {
+__device__ __forceinline__ int tasks_meet(int *counter) {
     int before;
     asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
     return before;
 }
 
 /* What a task waits for is looked at, by two threads beside each other: it may be there. Known behind a barrier. */
-__device__ __forceinline__ void many_look_block(many_work &work) {
-    const gsv_many_task &task = work.task;
+__device__ __forceinline__ void tasks_look_block(tasks_work &work) {
+    const gsv_task &task = work.task;
     if (threadIdx.x == 32)
-        work.over = task.count == 0 || many_has(many_counter(work, task.wait), task.count);
+        work.over = task.count == 0 || tasks_has(tasks_counter(work, task.wait), task.count);
     if (threadIdx.x == 64)
-        work.owed = task.owing == 0 || many_has(many_counter(work, task.owed), task.owing);
+        work.owed = task.owing == 0 || tasks_has(tasks_counter(work, task.owed), task.owing);
 }
 
 /* More blocks than the device has room for at a time: who takes a ticket behind so many others begins when a block of
  * its launch has ended, and so the launch before, for which each block waits. */
-template <int THREADS> __device__ __forceinline__ int many_at_once() {
+template <int THREADS> __device__ __forceinline__ int tasks_at_once() {
     constexpr int MOST = 2048 / THREADS; /* of a multiprocessor */
     unsigned processors;
     asm("mov.u32 %0, %%nsmid;" : "=r"(processors));

@@ -31,7 +31,7 @@
  * the one before have begun, takes its tasks, and waits in wait_for_vectors() for all of it. A block whose ticket says
  * that there is nothing left of that one looks at its task's counters while it reads its supernode.
  *
- * Bits. The sums have a fixed order: what the children owe, in the order of gsv_tiles.gather, then sixteen
+ * Bits. The sums have a fixed order: what the children owe, in the order of gsv_schedule.gather, then sixteen
  * terms after sixteen, range after range (cuda/tasks/tile.cuh; in branches, and forward in narrow supernodes,
  * one chain, backward in narrow ones four). It depends on the factor alone, so a column has the same bits
  * wherever it stands and whatever stands beside it, and with the same lists and walks of branches also with 16, 32 and 64
@@ -58,42 +58,42 @@ namespace gsv {
  * groups first. The plan stays among the parameters: not all that reads it is inlined.
  */
 template <typename Kind, int C, bool BACKWARD>
-__global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
-                                  many_shape<Kind, C, BACKWARD>::RESIDENT)
-    many_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_many_task *tasks, int groups,
-                      gsv_many_vectors v, int *ticket, int *counters) {
+__global__ void __launch_bounds__(tasks_shape<Kind, C, BACKWARD>::THREADS,
+                                  tasks_shape<Kind, C, BACKWARD>::RESIDENT)
+    tasks_sweep_kernel(const __grid_constant__ gsv_device_plan plan, const gsv_task *tasks, int groups,
+                       gsv_tasks_vectors v, int *ticket, int *counters) {
     typedef vector_number<Kind> T;
-    typedef many_shape<Kind, C, BACKWARD> shape;
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
     extern __shared__ __align__(SHARED_LINE) int4 memory[];
-    __shared__ many_work work;
-    __shared__ alignas(16) char tile_memory[sizeof(many_tile)];
-    many_tile &tile = *reinterpret_cast<many_tile *>(tile_memory);
-    many_lists<BACKWARD> &lists = many_block_lists<BACKWARD>();
+    __shared__ tasks_work work;
+    __shared__ alignas(16) char tile_memory[sizeof(tasks_tile)];
+    tasks_tile &tile = *reinterpret_cast<tasks_tile *>(tile_memory);
+    tasks_lists<BACKWARD> &lists = tasks_block_lists<BACKWARD>();
     T *y = static_cast<T *>(v.y), *x = static_cast<T *>(v.x), *u = static_cast<T *>(v.u);
     T *shared = reinterpret_cast<T *>(memory);
     if (threadIdx.x == 32)
-        many_ask_for_later<Kind>(tasks, groups);
+        tasks_ask_for_later<Kind>(tasks, groups);
     int group = 0; /* thread 0's */
     if (threadIdx.x == 0) {
-        const int taken = atomicAdd(ticket, 1), which = many_task_of<Kind>(taken, groups);
+        const int taken = atomicAdd(ticket, 1), which = task_of<Kind>(taken, groups);
         group = taken - which * groups;
-        static_assert(sizeof(gsv_many_task) == 64, "four reads");
+        static_assert(sizeof(gsv_task) == 64, "four reads");
 #pragma unroll
         for (int k = 0; k < 4; k++)
             reinterpret_cast<int4 *>(&work.task)[k] = reinterpret_cast<const int4 *>(tasks + which)[k];
         work.counters = counters + group;
         work.lost = 0;
-        work.alone = taken >= many_at_once<shape::THREADS>();
+        work.alone = taken >= tasks_at_once<shape::THREADS>();
         work.over = work.owed = 0;
     }
     __syncthreads(); /* the task is there */
     if (threadIdx.x == 0)
-        tile = many_tile_of(plan, work.task, BACKWARD, C * groups, C * group);
+        tile = tasks_tile_of(plan, work.task, BACKWARD, C * groups, C * group);
     else if (threadIdx.x >= 32) {
         lists.begin(plan, work.task, threadIdx.x - 32, shape::THREADS - 32);
         if (work.alone) { /* nothing to wait for: a trip beside those for the supernode and lists */
             wait_for_vectors();
-            many_look_block(work);
+            tasks_look_block(work);
         }
     }
     __syncthreads(); /* the supernode is there, and what the look has found */
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
         wait_for_vectors();
         if (threadIdx.x == 0)
             work.lost |= work.task.count > 0 && !work.over &&
-                         !many_reaches(many_counter(work, work.task.wait), work.task.count, v.state);
+                         !tasks_reaches(tasks_counter(work, work.task.wait), work.task.count, v.state);
         __syncthreads(); /* what the task reads is there, and its lists in shared memory */
         return !work.lost;
     };
@@ -115,14 +115,14 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
         wait_for_vectors();
         if (BACKWARD) {
             if (!work.alone) {
-                many_look_block(work);
+                tasks_look_block(work);
                 __syncthreads(); /* it is known what is there */
             }
             return true;
         }
         if (threadIdx.x == 0 && !work.owed) {
-            work.lost = !many_reaches(many_counter(work, work.task.owed), work.task.owing, v.state);
-            work.over = many_has(many_counter(work, work.task.wait), work.task.count);
+            work.lost = !tasks_reaches(tasks_counter(work, work.task.owed), work.task.owing, v.state);
+            work.over = tasks_has(tasks_counter(work, work.task.wait), work.task.count);
         }
         __syncthreads(); /* what is owed is there, and its lists in shared memory */
         return work.over != 0;
@@ -133,37 +133,37 @@ __global__ void __launch_bounds__(many_shape<Kind, C, BACKWARD>::THREADS,
             return;
         if (threadIdx.x == 0)
             work.lost |= nearest
-                             ? !many_reaches(many_counter(work, work.task.wait), work.task.count, v.state)
-                             : !many_reaches(many_counter(work, work.task.owed), work.task.owing, v.state);
+                             ? !tasks_reaches(tasks_counter(work, work.task.wait), work.task.count, v.state)
+                             : !tasks_reaches(tasks_counter(work, work.task.owed), work.task.owing, v.state);
         __syncthreads(); /* they are there */
     };
     bool done = true;
-    if (work.task.kind == GSV_MANY_PRODUCT) {
+    if (work.task.kind == GSV_TASK_PRODUCT) {
         T *partial = static_cast<T *>(v.partial);
-        done = many_tile_block<Kind, C, BACKWARD>(plan, work, tile, lists, y, x, u, C * groups, partial,
-                                                  shared, owed, ready, await);
-    } else if (work.task.kind == GSV_MANY_NARROW) {
-        const int begin = many_narrow_part<Kind, C, BACKWARD>(work.task.begin),
-                  end = many_narrow_part<Kind, C, BACKWARD>(work.task.end);
+        done = tasks_tile_block<Kind, C, BACKWARD>(plan, work, tile, lists, y, x, u, C * groups, partial,
+                                                   shared, owed, ready, await);
+    } else if (work.task.kind == GSV_TASK_NARROW) {
+        const int begin = tasks_narrow_part<Kind, C, BACKWARD>(work.task.begin),
+                  end = tasks_narrow_part<Kind, C, BACKWARD>(work.task.end);
         if (begin == end)
             ready(); /* another task has its right-hand sides */
         else if constexpr (BACKWARD)
-            many_narrow_backward_block<Kind, C>(plan, tile.node, begin, end, tile.columns, tile.c0, x, y,
-                                                shared, ready);
+            tasks_narrow_backward_block<Kind, C>(plan, tile.node, begin, end, tile.columns, tile.c0, x, y,
+                                                 shared, ready);
         else
-            many_narrow_forward_block<Kind, C>(plan, tile.node, work.task, lists, begin, end, tile.columns,
-                                               tile.c0, y, x, u, shared, ready);
+            tasks_narrow_forward_block<Kind, C>(plan, tile.node, work.task, lists, begin, end, tile.columns,
+                                                tile.c0, y, x, u, shared, ready);
     } else if constexpr (!BACKWARD) {
-        many_assemble_block<T, C, shape::THREADS>(plan, tile.node, work.task, lists, tile.columns, tile.c0, y,
-                                                  u, ready);
+        tasks_assemble_block<T, C, shape::THREADS>(plan, tile.node, work.task, lists, tile.columns, tile.c0,
+                                                   y, u, ready);
     }
     const bool signals = done && work.task.signal >= 0;
     if (signals || shape::DISCARDS)
         __syncthreads(); /* the results are written, and all has been read */
     if (signals && threadIdx.x == 0)
-        many_advance(many_counter(work, work.task.signal));
+        tasks_advance(tasks_counter(work, work.task.signal));
     if constexpr (shape::DISCARDS)
-        many_discard_block<Kind, C, BACKWARD>(plan, work, tile, lists, done, v);
+        tasks_discard_block<Kind, C, BACKWARD>(plan, work, tile, lists, done, v);
 }
 
 } // namespace gsv

@@ -1,5 +1,5 @@
 /*
- * One tile of the sweeps for many right-hand sides: GSV_MANY_ROWS x C sums, or half as many rows, over a range of terms, by
+ * One tile of the sweeps for many right-hand sides: GSV_TASK_ROWS x C sums, or half as many rows, over a range of terms, by
  * a block of four warps; C is 64, 32 or 16.
  *
  *      forward    c = A v          A: rows of the panel, v: rows of y
@@ -25,7 +25,7 @@
  * mixed<complex<float>>, summed in double, all terms are one chain.
  *
  * The terms of a backward sum begin with those of own columns, which are known; then come those of rows above
- * the parent's, and last the parent's, which the block waits for when it gets there (many_cursor).
+ * the parent's, and last the parent's, which the block waits for when it gets there (tasks_cursor).
  *
  * Synchronisation: a barrier for each sixteen terms: the stage is there, and the one before has been read.
  * Shared memory traffic of it, C = 64: 8 KB + 8 KB in, and by each of four warps (32 + 32) x 16 numbers
@@ -41,22 +41,22 @@ namespace gsv {
 
 /* This warp's sums of a tile: WARP_COLUMNS, and an equal share of the rows of a tile of this height, but sixteen at
  * least: so some warps may have none. */
-template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_share(int height) {
-    typedef many_shape<Kind, C, BACKWARD> shape;
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int tasks_warp_share(int height) {
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
     return shape::WARP_ROWS == GSV_TILE ? int(GSV_TILE) : height / shape::DOWN;
 }
-template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_row(int height) {
-    return threadIdx.x / (32 * many_shape<Kind, C, BACKWARD>::ACROSS) *
-           many_warp_share<Kind, C, BACKWARD>(height);
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int tasks_warp_row(int height) {
+    return threadIdx.x / (32 * tasks_shape<Kind, C, BACKWARD>::ACROSS) *
+           tasks_warp_share<Kind, C, BACKWARD>(height);
 }
-template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_rows(int height) {
-    const int share = many_warp_share<Kind, C, BACKWARD>(height);
-    if (many_shape<Kind, C, BACKWARD>::WARP_ROWS == GSV_TILE)
-        return many_warp_row<Kind, C, BACKWARD>(height) < height ? share : 0;
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int tasks_warp_rows(int height) {
+    const int share = tasks_warp_share<Kind, C, BACKWARD>(height);
+    if (tasks_shape<Kind, C, BACKWARD>::WARP_ROWS == GSV_TILE)
+        return tasks_warp_row<Kind, C, BACKWARD>(height) < height ? share : 0;
     return share;
 }
-template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int many_warp_column() {
-    typedef many_shape<Kind, C, BACKWARD> shape;
+template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int tasks_warp_column() {
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
     return threadIdx.x / 32 % shape::ACROSS * shape::WARP_COLUMNS;
 }
 
@@ -64,8 +64,8 @@ template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int ma
  * each other. Real numbers backward are turned: the rows of a fragment are right-hand sides, its columns are sums'
  * rows. So what a lane reads at once, two terms of a run of the panel or two right-hand sides of a term, are the
  * registers of one operand, and none is moved. */
-template <typename Kind, int C, bool BACKWARD> struct many_sums_of {
-    typedef many_shape<Kind, C, BACKWARD> shape;
+template <typename Kind, int C, bool BACKWARD> struct tasks_sums_of {
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
     static const bool TURNED = BACKWARD && shape::REAL;
     static const int ROWS = TURNED ? 2 * shape::EIGHTS : shape::EIGHTS,
                      RUNS = shape::WARP_COLUMNS / (TURNED ? 16 : 8), APART = TURNED ? 16 : 8;
@@ -76,10 +76,10 @@ template <typename Kind, int C, bool BACKWARD> struct many_sums_of {
 
 template <typename Kind, int C, bool BACKWARD>
 __device__ __forceinline__ void
-many_result(const typename many_sums_of<Kind, C, BACKWARD>::type &sums,
-            vector_number<Kind> (
-                &to)[many_sums_of<Kind, C, BACKWARD>::ROWS][many_sums_of<Kind, C, BACKWARD>::RUNS][2]) {
-    typedef many_sums_of<Kind, C, BACKWARD> of;
+tasks_result(const typename tasks_sums_of<Kind, C, BACKWARD>::type &sums,
+             vector_number<Kind> (
+                 &to)[tasks_sums_of<Kind, C, BACKWARD>::ROWS][tasks_sums_of<Kind, C, BACKWARD>::RUNS][2]) {
+    typedef tasks_sums_of<Kind, C, BACKWARD> of;
     if constexpr (of::TURNED) {
 #pragma unroll
         for (int i = 0; i < of::ROWS; i++)
@@ -93,10 +93,10 @@ many_result(const typename many_sums_of<Kind, C, BACKWARD>::type &sums,
 }
 
 /* How sixteen terms are added to a total (Order, above). */
-enum many_sums { ONE_CHAIN, BY_THEMSELVES };
+enum tasks_sums { ONE_CHAIN, BY_THEMSELVES };
 
 /* sum += a x over sixteen terms, 16 x 8 sums, a[c] and x[c] of the terms c, c + 4, c + 8, c + 12. */
-template <many_sums SUMS>
+template <tasks_sums SUMS>
 __device__ __forceinline__ void add_run_warp(double (&sum)[4], const double (&a)[4][2],
                                              const double (&x)[4]) {
     if constexpr (SUMS == ONE_CHAIN) {
@@ -112,13 +112,13 @@ __device__ __forceinline__ void add_run_warp(double (&sum)[4], const double (&a)
         sum[e] += run[e];
 }
 
-template <many_sums SUMS, int I, int N>
+template <tasks_sums SUMS, int I, int N>
 __device__ __forceinline__ void add_runs_warp(fragment<double, I, N> &sums, int i, int t,
                                               const double (&a)[4][2], const double (&x)[4]) {
     add_run_warp<SUMS>(sums.c[i][t], a, x);
 }
 
-template <many_sums SUMS, int I, int N>
+template <tasks_sums SUMS, int I, int N>
 __device__ __forceinline__ void add_runs_warp(fragment<complex<double>, I, N> &sums, int i, int t,
                                               const complex<double> (&a)[4][2],
                                               const complex<double> (&x)[4]) {
@@ -141,27 +141,28 @@ __device__ __forceinline__ void add_runs_warp(fragment<complex<double>, I, N> &s
 }
 
 /* Where a lane's numbers of a stage are: a few places, and constants from there. */
-template <typename Kind, int C, bool BACKWARD> struct many_lane {
+template <typename Kind, int C, bool BACKWARD> struct tasks_lane {
     typedef vector_number<Kind> T;
     typedef panel_number<Kind> P;
-    typedef many_shape<Kind, C, BACKWARD> shape;
-    typedef many_sums_of<Kind, C, BACKWARD> sums_of;
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
+    typedef tasks_sums_of<Kind, C, BACKWARD> sums_of;
     static const bool TURNED = sums_of::TURNED;
     static const int PLACES = TURNED ? 2 : BACKWARD ? 4 : 1;
     /* In bytes; unless turned, of each sixteen numbers the first eight: the others are at ^ OTHER. */
     int a[PLACES], v;
 
-    __device__ __forceinline__ explicit many_lane(int height) {
+    __device__ __forceinline__ explicit tasks_lane(int height) {
         const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
-        const int row = many_warp_row<Kind, C, BACKWARD>(height);
+        const int row = tasks_warp_row<Kind, C, BACKWARD>(height);
         v = shape::A_BYTES +
-            (q * shape::COLUMNS + many_warp_column<Kind, C, BACKWARD>() + swizzle(TURNED ? 2 * g : g, q)) *
+            (q * shape::COLUMNS + tasks_warp_column<Kind, C, BACKWARD>() + swizzle(TURNED ? 2 * g : g, q)) *
                 int(sizeof(T));
 #pragma unroll
         for (int h = 0; h < PLACES; h++)
-            a[h] = int(sizeof(P)) * (TURNED ? (row + g) * GSV_TILE + many_place_in_run<Kind>(4 * q + 2 * h, g)
-                                     : BACKWARD ? (row + g) * GSV_TILE + swizzle(4 * h, g) + q
-                                                : (row + q) * GSV_TILE + swizzle(g, q));
+            a[h] =
+                int(sizeof(P)) * (TURNED ? (row + g) * GSV_TILE + tasks_place_in_run<Kind>(4 * q + 2 * h, g)
+                                  : BACKWARD ? (row + g) * GSV_TILE + swizzle(4 * h, g) + q
+                                             : (row + q) * GSV_TILE + swizzle(g, q));
     }
 
     /* Where the numbers of the first eights are, or of the others. */
@@ -229,7 +230,7 @@ template <typename Kind, int C, bool BACKWARD> struct many_lane {
 
     /* The first `active` of the warp's runs of sixteen rows, or, where it has registers to read the next one's
      * numbers while one is multiplied with, ALL of the first SIXTEENS, without a branch among them. */
-    template <many_sums SUMS, int SIXTEENS, bool ALL>
+    template <tasks_sums SUMS, int SIXTEENS, bool ALL>
     __device__ __forceinline__ void multiply_warp(unsigned stage, int active,
                                                   typename sums_of::type &sums) const {
         if constexpr (TURNED) { /* right-hand sides in place of rows, and rows in place of right-hand sides */
@@ -295,29 +296,29 @@ template <typename Kind, int C, bool BACKWARD> struct many_lane {
 /* All terms of a tile. The first panels are asked for before anything is waited for. owed() returns when what
  * begin() reads is there, true if the vectors are as well, or backward, if they may be asked for; begin()
  * gives the sums what they begin as, while the first vectors are on their way or still to come; ready()
- * returns when they are there; await as in many_stream. Ends without a barrier: shared memory is still being
+ * returns when they are there; await as in tasks_stream. Ends without a barrier: shared memory is still being
  * read. */
 template <typename Kind, int C, bool BACKWARD, typename Owed, typename Ready, typename Await, typename Begin>
 __device__ __forceinline__ void
-many_product_block(const gsv_device_plan &plan, const many_tile &tile, const vector_number<Kind> *own,
-                   const vector_number<Kind> *below, int columns, vector_number<Kind> *memory,
-                   typename many_sums_of<Kind, C, BACKWARD>::type &sums, Owed owed, Ready ready, Await await,
-                   Begin begin) {
+tasks_product_block(const gsv_device_plan &plan, const tasks_tile &tile, const vector_number<Kind> *own,
+                    const vector_number<Kind> *below, int columns, vector_number<Kind> *memory,
+                    typename tasks_sums_of<Kind, C, BACKWARD>::type &sums, Owed owed, Ready ready,
+                    Await await, Begin begin) {
     typedef vector_number<Kind> T;
-    typedef many_shape<Kind, C, BACKWARD> shape;
+    typedef tasks_shape<Kind, C, BACKWARD> shape;
     const unsigned shared = kept_shared(memory);
     constexpr unsigned STAGE = shape::STAGE;
     static_assert(STAGE % SHARED_LINE == 0, "stages begin with a line");
     const int steps = (tile.end - tile.begin + shape::DEPTH - 1) / shape::DEPTH;
     /* nothing to multiply behind the last row or column */
-    const int left = tile.last - tile.first - many_warp_row<Kind, C, BACKWARD>(tile.height);
-    const int rows = many_warp_rows<Kind, C, BACKWARD>(tile.height),
+    const int left = tile.last - tile.first - tasks_warp_row<Kind, C, BACKWARD>(tile.height);
+    const int rows = tasks_warp_rows<Kind, C, BACKWARD>(tile.height),
               active = ((left < rows ? left : rows) + 15) / 16;
     /* tiles of other right-hand sides want the panel, too, and soon */
     const l2_policy policy = l2_policy_of(plan.transient && columns == C);
-    const many_cursor<BACKWARD> begins(tile);
-    auto stream_from = [&](const many_cursor<BACKWARD> &at, int32_t row) {
-        return many_stream<Kind, C, BACKWARD>(plan, tile, own, below, columns, policy, at, row);
+    const tasks_cursor<BACKWARD> begins(tile);
+    auto stream_from = [&](const tasks_cursor<BACKWARD> &at, int32_t row) {
+        return tasks_stream<Kind, C, BACKWARD>(plan, tile, own, below, columns, policy, at, row);
     };
     auto ahead = stream_from(begins, 0);
     ahead.ask();
@@ -326,7 +327,7 @@ many_product_block(const gsv_device_plan &plan, const many_tile &tile, const vec
     int32_t row = ahead.row;
     auto bring_first = [&] {
         auto first = stream_from(begins, row);
-        many_cursor<BACKWARD> at = begins;
+        tasks_cursor<BACKWARD> at = begins;
         for (int step = 0; step < shape::STAGES - 1; step++) {
             if (step < steps)
                 first.bring_vectors_after(shared + step * STAGE, at, await);
@@ -342,7 +343,7 @@ many_product_block(const gsv_device_plan &plan, const many_tile &tile, const vec
         ready();
         bring_first();
     }
-    const many_lane<Kind, C, BACKWARD> lane(tile.height);
+    const tasks_lane<Kind, C, BACKWARD> lane(tile.height);
     constexpr unsigned LAST = (shape::STAGES - 1) * STAGE;
     auto multiply = [&](auto sums_of) {
         auto rest = stream_from(ahead.cursor, row);
@@ -354,7 +355,7 @@ many_product_block(const gsv_device_plan &plan, const many_tile &tile, const vec
                 rest.bring(at == shared ? at + LAST : at - STAGE, await);
             commit_copies();
             constexpr int MOST = shape::EIGHTS / 2, HALF = MOST / 2;
-            constexpr many_sums SUMS = decltype(sums_of)::value;
+            constexpr tasks_sums SUMS = decltype(sums_of)::value;
             if (active > (shape::AHEAD ? HALF : 0))
                 lane.template multiply_warp<SUMS, MOST, shape::AHEAD>(at, active, sums);
             else if (shape::AHEAD && active > 0)
@@ -402,9 +403,9 @@ many_product_block(const gsv_device_plan &plan, const many_tile &tile, const vec
             return;
         }
     if (shape::CHAINS && tile.node.well_conditioned)
-        multiply(std::integral_constant<many_sums, ONE_CHAIN>());
+        multiply(std::integral_constant<tasks_sums, ONE_CHAIN>());
     else
-        multiply(std::integral_constant<many_sums, BY_THEMSELVES>());
+        multiply(std::integral_constant<tasks_sums, BY_THEMSELVES>());
 }
 
 } // namespace gsv

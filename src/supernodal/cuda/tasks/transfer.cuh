@@ -18,15 +18,15 @@
 namespace gsv {
 
 enum {
-    MANY_TRANSFER = 32,
-    MANY_TRANSFERS = 6 /* blocks that an SM shall hold: so many there are registers for */
+    TASKS_TRANSFER = 32,
+    TASKS_TRANSFERS = 6 /* blocks that an SM shall hold: so many there are registers for */
 };
 
 /* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */
 template <typename Kind, int W, int CUT>
-__global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
-    many_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, vector_number<Kind> *to,
-                     int columns, int *broken) {
+__global__ void __launch_bounds__(BLOCK, TASKS_TRANSFERS)
+    tasks_load_kernel(int32_t n, const int32_t *inverse, gsv_device_dense from, vector_number<Kind> *to,
+                      int columns, int *broken) {
     typedef panel_number<Kind> P;
     typedef vector_number<Kind> T;
     typedef gsv::transfer<T, W, CUT> transfer;
@@ -60,9 +60,9 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
 
 /* to(i, c) = from(inverse ? inverse[i] : i, c); and so many counters are zero, for the next solve. */
 template <typename Kind, int W, int CUT>
-__global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
-    many_store_kernel(int32_t n, const int32_t *inverse, const vector_number<Kind> *from, gsv_device_dense to,
-                      int columns, int *counters, int64_t count) {
+__global__ void __launch_bounds__(BLOCK, TASKS_TRANSFERS)
+    tasks_store_kernel(int32_t n, const int32_t *inverse, const vector_number<Kind> *from,
+                       gsv_device_dense to, int columns, int *counters, int64_t count) {
     typedef panel_number<Kind> P;
     typedef vector_number<Kind> T;
     typedef gsv::transfer<T, W, CUT> transfer;
@@ -98,8 +98,8 @@ __global__ void __launch_bounds__(BLOCK, MANY_TRANSFERS)
 }
 
 template <typename Kind>
-__global__ void many_scale_kernel(int32_t n, const typename traits<Kind>::real *d, vector_number<Kind> *v,
-                                  int columns) {
+__global__ void tasks_scale_kernel(int32_t n, const typename traits<Kind>::real *d, vector_number<Kind> *v,
+                                   int columns) {
     const int64_t e = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
     if (e < int64_t(n) * columns)
         v[e] = divide_real<vector_number<Kind>>(v[e], d[e / columns]);

@@ -2,7 +2,7 @@
  * Branches (branches.h) for many right-hand sides on FP64 tensor cores: a warp walks a branch for eight right-hand
  * sides of its own, or for four complex ones, whose real and imaginary parts stand side by side. `columns` counts real
  * ones, or parts. A complex number of the panels is two products, of its parts with a row of these and with i times it
- * (many_walk::factor).
+ * (eight_walk::factor).
  *
  *      forward    x1 = W f1,  f(rows below) -= M f1        backward   y1 = [W; -M]' [x1; y(rows below)]
  *
@@ -71,8 +71,8 @@ template <int TEAM, int TEAMS> struct team_of {
 /* f(rows below) += the product, x(own rows) = the product, for a pack of up to 8 TILES rows, or more; b: its
  * right-hand sides. */
 template <int TILES, typename Walk>
-__device__ __forceinline__ void many_forward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
-                                                  double *x, int columns) {
+__device__ __forceinline__ void tasks_forward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
+                                                   double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = pack.rows;
     const uint16_t *list = walk.rows + pack.list + g;
     const typename Walk::factor v = walk.template factor_of<false>(b);
@@ -113,8 +113,8 @@ __device__ __forceinline__ void many_forward_pack(const Walk &walk, const gsv_br
 
 /* x of the 8 OWN columns of a node or less, and f(rows below first .. first + 8 BELOW - 1) += the product. */
 template <int OWN, int BELOW, typename Walk>
-__device__ __forceinline__ void many_forward_rows(const Walk &walk, const gsv_branch_node &node, int first,
-                                                  double *x, int columns) {
+__device__ __forceinline__ void tasks_forward_rows(const Walk &walk, const gsv_branch_node &node, int first,
+                                                   double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
     const uint16_t *below = walk.below + node.below + first + g;
     const auto *panel = walk.panels + node.panel + gsv_narrow_column(nr, q) + g;
@@ -183,30 +183,30 @@ __device__ __forceinline__ void many_forward_rows(const Walk &walk, const gsv_br
 }
 
 template <typename Walk>
-__device__ __forceinline__ void many_forward_node(const Walk &walk, const gsv_branch_node &node, double *x,
-                                                  int columns) {
+__device__ __forceinline__ void tasks_forward_node(const Walk &walk, const gsv_branch_node &node, double *x,
+                                                   int columns) {
     const int rows = node.nr - node.nc;
     if (node.nc <= 8)
-        many_forward_rows<1, 4>(walk, node, 0, x, columns);
+        tasks_forward_rows<1, 4>(walk, node, 0, x, columns);
     else if (node.nc <= 16)
-        many_forward_rows<2, 4>(walk, node, 0, x, columns);
+        tasks_forward_rows<2, 4>(walk, node, 0, x, columns);
     else
-        many_forward_rows<4, 4>(walk, node, 0, x, columns);
+        tasks_forward_rows<4, 4>(walk, node, 0, x, columns);
     int first = 32;
     for (; rows - first > 16; first += 32)
-        many_forward_rows<0, 4>(walk, node, first, x, columns);
+        tasks_forward_rows<0, 4>(walk, node, first, x, columns);
     if (rows > first)
-        many_forward_rows<0, 2>(walk, node, first, x, columns);
+        tasks_forward_rows<0, 2>(walk, node, first, x, columns);
 }
 
 /* splits: blocks of a branch; room: bytes of shared memory. */
 template <typename P>
-__global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
-    many_branch_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns,
-                               int splits, int room, branch_launch launch) {
+__global__ void __launch_bounds__(EIGHT_BLOCK)
+    eight_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int columns, int splits,
+                         int room, branch_launch launch) {
     const int which = launch.first + blockIdx.x / splits;
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
-    const many_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
+    const eight_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * columns;
@@ -215,51 +215,51 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
     wait_for_vectors(launch.part);
     __syncthreads(); /* the lists are there */
 
-    double ahead[MANY_AHEAD];
+    double ahead[TASKS_AHEAD];
     if (walk.begin < walk.end) {
         for (int k = 0; k < walk.count; k++)
             walk.begin_node_warp(walk.nodes[k], y + first + walk.begin, columns);
         for (int e = 4 * walk.own + lane; e < 4 * (walk.own + outside); e += 32)
             sums[e] = make_double2(0, 0);
 #pragma unroll
-        for (int e = 0; e < MANY_AHEAD; e++)
+        for (int e = 0; e < TASKS_AHEAD; e++)
             ahead[e] = walk.request(e, y + first + walk.begin, columns);
     }
-    if (columns == GSV_MANY_LEAST && threadIdx.x >= blockDim.x - 32) /* with more it is no better */
+    if (columns == GSV_TASKS_32 && threadIdx.x >= blockDim.x - 32) /* with more it is no better */
         prefetch_branch_warp<P, false>(plan, which, launch, walk_lists{plan.branch_walks});
     commit_copies();
     wait_for_copies<1>();
     __syncthreads(); /* the panels are there */
-    if constexpr (many_walk<P>::PACKS == GSV_PACKED)
+    if constexpr (eight_walk<P>::PACKS == GSV_PACKED)
         walk.fill_packs_block();
     wait_for_own_copies();
     __syncthreads(); /* the packs are there, and each warp's rows */
     for (int c = walk.begin; c < walk.end; c += walk.step) {
         const double *from = y + first + c, *next = c + walk.step < walk.end ? from + walk.step : nullptr;
         double *to = x + first + c, *out = u + (plan.outside_update + branch.outside) * columns + c;
-        for (int k = 0; k < walk.npacks; k += MANY_AHEAD) {
+        for (int k = 0; k < walk.npacks; k += TASKS_AHEAD) {
 #pragma unroll
-            for (int e = 0; e < MANY_AHEAD; e++) {
+            for (int e = 0; e < TASKS_AHEAD; e++) {
                 if (k + e >= walk.npacks)
                     break;
                 const gsv_branch_pack pack = walk.packs[k + e];
                 if (pack.rows <= 8)
-                    many_forward_pack<1>(walk, pack, ahead[e], to, columns);
+                    tasks_forward_pack<1>(walk, pack, ahead[e], to, columns);
                 else if (pack.rows <= 16)
-                    many_forward_pack<2>(walk, pack, ahead[e], to, columns);
+                    tasks_forward_pack<2>(walk, pack, ahead[e], to, columns);
                 else
-                    many_forward_pack<3>(walk, pack, ahead[e], to, columns);
+                    tasks_forward_pack<3>(walk, pack, ahead[e], to, columns);
                 __syncwarp(); /* the next one may add to the same rows */
-                ahead[e] = walk.request(k + e + MANY_AHEAD, from, columns);
+                ahead[e] = walk.request(k + e + TASKS_AHEAD, from, columns);
             }
         }
         if (next)
 #pragma unroll
-            for (int e = 0; e < MANY_AHEAD; e++)
+            for (int e = 0; e < TASKS_AHEAD; e++)
                 ahead[e] = walk.request(e, next, columns);
         for (int k = 0; k < walk.count; k++) {
             const gsv_branch_node node = walk.nodes[k];
-            many_forward_node(walk, node, to, columns);
+            tasks_forward_node(walk, node, to, columns);
             __syncwarp(); /* what it owes is there, and its own rows have been read */
             if (next)
                 walk.begin_node_warp(node, next, columns);
@@ -279,8 +279,8 @@ __global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
 /* The sums of TILES times eight columns take STEPS times four rows below, from row i0 on. WHOLE: so many there
  * are; else rows that are not there are the last one, times zero. panel: row q below of the lane's columns. */
 template <int TILES, int STEPS, bool WHOLE, typename Walk, typename Panel>
-__device__ __forceinline__ void many_backward_below(const Walk &walk, const gsv_branch_node &node, int i0,
-                                                    const Panel (&panel)[TILES], double (&sum)[TILES][2]) {
+__device__ __forceinline__ void tasks_backward_below(const Walk &walk, const gsv_branch_node &node, int i0,
+                                                     const Panel (&panel)[TILES], double (&sum)[TILES][2]) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = node.nr - node.nc;
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
     typename Walk::factor b[STEPS];
@@ -304,8 +304,8 @@ __device__ __forceinline__ void many_backward_below(const Walk &walk, const gsv_
 
 /* A pack; b: its own rows. */
 template <gsv_pack_form FORM, typename Walk>
-__device__ __forceinline__ void many_backward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
-                                                   double *y, int columns) {
+__device__ __forceinline__ void tasks_backward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
+                                                    double *y, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
     const int rows = pack.rows, some = g < GSV_PACK_COLUMNS ? rows : 0; /* of the lane's column */
     const uint16_t *list = walk.rows + pack.list;
@@ -333,8 +333,8 @@ __device__ __forceinline__ void many_backward_pack(const Walk &walk, const gsv_b
 
 /* A node of up to 8 TILES columns; its rows of the vectors become the solution. */
 template <int TILES, typename Walk>
-__device__ __forceinline__ void many_backward_node(const Walk &walk, const gsv_branch_node &node, double *y,
-                                                   int columns) {
+__device__ __forceinline__ void tasks_backward_node(const Walk &walk, const gsv_branch_node &node, double *y,
+                                                    int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc, rows = nr - nc;
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
     decltype(walk.panels) panel[TILES];
@@ -363,9 +363,9 @@ __device__ __forceinline__ void many_backward_node(const Walk &walk, const gsv_b
         panel[m] += nc;
     int i0 = 0;
     for (; i0 + 16 <= rows; i0 += 16)
-        many_backward_below<TILES, 4, true>(walk, node, i0, panel, sum);
+        tasks_backward_below<TILES, 4, true>(walk, node, i0, panel, sum);
     for (; i0 < rows; i0 += 8)
-        many_backward_below<TILES, 2, false>(walk, node, i0, panel, sum);
+        tasks_backward_below<TILES, 2, false>(walk, node, i0, panel, sum);
     __syncwarp(); /* x has been read by all lanes */
 #pragma unroll
     for (int m = 0; m < TILES; m++) {
@@ -380,8 +380,8 @@ __device__ __forceinline__ void many_backward_node(const Walk &walk, const gsv_b
 /* Begin to bring a warp's share of the rows that the outside rows are: so many of them from row[0] on, every
  * 8 TEAM-th. to, row: the lane's, of its first row. */
 template <int TEAM>
-__device__ __forceinline__ void many_bring_outside_warp(double2 *to, const int32_t *row, int rows,
-                                                        const double *from, int columns) {
+__device__ __forceinline__ void tasks_bring_outside_warp(double2 *to, const int32_t *row, int rows,
+                                                         const double *from, int columns) {
     constexpr int AT_ONCE = 4, STEP = 8 * TEAM,
                   NEXT = STEP * GSV_WALK_COLUMNS / 2; /* the banks are the same */
     for (; rows > 0; rows -= AT_ONCE * STEP) {
@@ -401,24 +401,24 @@ __device__ __forceinline__ void many_bring_outside_warp(double2 *to, const int32
 /* What a team's backward walk begins with: it begins to bring the rows of the vectors, and requests the own rows of the
  * first packs. x, y: of the branch's first column, and of the first row of all. */
 template <int TEAM, typename Walk>
-__device__ __forceinline__ void many_begin_backward(const Walk &walk, int member, const double *x,
-                                                    const double *y, int columns,
-                                                    double (&ahead)[MANY_AHEAD]) {
+__device__ __forceinline__ void tasks_begin_backward(const Walk &walk, int member, const double *x,
+                                                     const double *y, int columns,
+                                                     double (&ahead)[TASKS_AHEAD]) {
     const int row = 8 * member + threadIdx.x % 32 / 4, pair = threadIdx.x % 4;
-    many_bring_outside_warp<TEAM>(walk.vectors + (gsv_walk_place(walk.own + row) ^ pair),
-                                  walk.outside_row + row, walk.branch.outside_rows - row, y + 2 * pair,
-                                  columns);
+    tasks_bring_outside_warp<TEAM>(walk.vectors + (gsv_walk_place(walk.own + row) ^ pair),
+                                   walk.outside_row + row, walk.branch.outside_rows - row, y + 2 * pair,
+                                   columns);
     for (int k = walk.count - 1 - member; k >= 0; k -= TEAM)
         walk.begin_node_warp(walk.nodes[k], x, columns);
 #pragma unroll
-    for (int e = 0; e < MANY_AHEAD; e++)
+    for (int e = 0; e < TASKS_AHEAD; e++)
         ahead[e] = walk.request(TEAM * e + member, x, columns);
 }
 
 /* The walk for eight right-hand sides, whose rows are there. x, y: of the branch's first column. */
 template <int TEAM, int TEAMS, gsv_pack_form FORM, typename Walk>
-__device__ __forceinline__ void many_walk_back(const Walk &walk, int member, const double *x, double *y,
-                                               int columns, double (&ahead)[MANY_AHEAD]) {
+__device__ __forceinline__ void eight_walk_back(const Walk &walk, int member, const double *x, double *y,
+                                                int columns, double (&ahead)[TASKS_AHEAD]) {
     typedef team_of<TEAM, TEAMS> team;
     int level = TEAM > 1 && walk.count > 0 ? walk.nodes[walk.count - 1].unit : 0;
     for (int k = walk.count - 1; k >= 0; k--) {
@@ -430,51 +430,51 @@ __device__ __forceinline__ void many_walk_back(const Walk &walk, int member, con
         if ((walk.count - 1 - k) % TEAM != member)
             continue;
         if (node.nc <= 8)
-            many_backward_node<1>(walk, node, y, columns);
+            tasks_backward_node<1>(walk, node, y, columns);
         else if (node.nc <= 16)
-            many_backward_node<2>(walk, node, y, columns);
+            tasks_backward_node<2>(walk, node, y, columns);
         else
-            many_backward_node<4>(walk, node, y, columns);
+            tasks_backward_node<4>(walk, node, y, columns);
         __syncwarp(); /* the node's solution is there */
     }
     if (TEAM > 1)
         team::meet(); /* and that of all nodes */
-    for (int k = member; k < walk.npacks; k += TEAM * MANY_AHEAD) {
+    for (int k = member; k < walk.npacks; k += TEAM * TASKS_AHEAD) {
 #pragma unroll
-        for (int e = 0; e < MANY_AHEAD; e++) {
+        for (int e = 0; e < TASKS_AHEAD; e++) {
             if (k + TEAM * e >= walk.npacks)
                 break;
-            many_backward_pack<FORM>(walk, walk.packs[k + TEAM * e], ahead[e], y, columns);
-            ahead[e] = walk.request(k + TEAM * (e + MANY_AHEAD), x, columns);
+            tasks_backward_pack<FORM>(walk, walk.packs[k + TEAM * e], ahead[e], y, columns);
+            ahead[e] = walk.request(k + TEAM * (e + TASKS_AHEAD), x, columns);
         }
     }
 }
 
 /* splits: blocks of a branch; room: bytes of shared memory. */
 template <typename P>
-__global__ void __launch_bounds__(MANY_BRANCH_BLOCK)
-    many_branch_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits,
-                                int room, branch_launch launch) {
+__global__ void __launch_bounds__(EIGHT_BLOCK)
+    eight_backward_kernel(gsv_device_plan plan, const double *x, double *y, int columns, int splits, int room,
+                          branch_launch launch) {
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x / splits;
-    const many_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
+    const eight_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, columns, splits, which);
     const gsv_branch &branch = walk.branch;
     const int64_t first = int64_t(branch.first_column) * columns;
     for (int i = threadIdx.x; i < branch.outside_rows; i += blockDim.x)
         walk.outside_row[i] = plan.outside_row[branch.outside + i];
     wait_for_own_copies();
     __syncthreads(); /* panels and lists are there */
-    if constexpr (many_walk<P>::PACKS == GSV_PACKED)
+    if constexpr (eight_walk<P>::PACKS == GSV_PACKED)
         walk.fill_packs_block();
     __syncthreads(); /* the packs are there */
     wait_for_vectors(launch.part);
 
     for (int c = walk.begin; c < walk.end; c += walk.step) {
-        double ahead[MANY_AHEAD];
-        many_begin_backward<1>(walk, 0, x + first + c, y + c, columns, ahead);
+        double ahead[TASKS_AHEAD];
+        tasks_begin_backward<1>(walk, 0, x + first + c, y + c, columns, ahead);
         wait_for_own_copies();
         __syncwarp(); /* the rows are there */
-        many_walk_back<1, 1, many_walk<P>::PACKS>(walk, 0, x + first + c, y + first + c, columns, ahead);
+        eight_walk_back<1, 1, eight_walk<P>::PACKS>(walk, 0, x + first + c, y + first + c, columns, ahead);
         __syncwarp(); /* the rows may go */
     }
     wait_for_first_part(launch.part);

@@ -24,15 +24,15 @@
 namespace gsv {
 
 enum {
-    MANY_BRANCH_BLOCK = 512, /* threads at most */
-    MANY_BRANCH_FEW = 4,     /* warps that walk for GSV_MANY_LEAST right-hand sides; backward, teams of two */
-    MANY_AHEAD = 4           /* so many packs ahead right-hand sides are requested */
+    EIGHT_BLOCK = 512, /* threads at most */
+    EIGHT_FEW = 4,     /* warps that walk for GSV_TASKS_32 right-hand sides; backward, teams of two */
+    TASKS_AHEAD = 4    /* so many packs ahead right-hand sides are requested */
 };
 
 static_assert(int(GSV_WALK_LINE) == int(SHARED_LINE), "lines of shared memory");
 
 /* Bytes of shared memory where so many blocks share an SM's. */
-inline int many_branch_share(int blocks) {
+inline int eight_share(int blocks) {
     return SHARED_OF_SM / blocks - SHARED_OF_BLOCK;
 }
 
@@ -49,7 +49,7 @@ struct walk_form {
 
 /* A block's branch, and where its things are in shared memory. P: the panels' numbers; there is room for
  * these in double precision. */
-template <typename P> struct many_walk {
+template <typename P> struct eight_walk {
     typedef P panel_type;
     typedef wide_number<P> number_type; /* a panel's, where it is multiplied with */
     /* of the packs, for many right-hand sides: complex panels leave no room for another copy */
@@ -70,8 +70,8 @@ template <typename P> struct many_walk {
 
     /* columns: right-hand sides of all blocks of a branch, `splits`; which: the branch. Ends with two groups of copies on
      * their way: the lists, and the panels. */
-    __device__ __forceinline__ many_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
-                                         int splits, int which, walk_form form = {1, false, PACKS})
+    __device__ __forceinline__ eight_walk(const gsv_device_plan &plan, char *memory, int room, int columns,
+                                          int splits, int which, walk_form form = {1, false, PACKS})
         : branch(read_branch(plan, which)) {
         const gsv_walk_room at = gsv_branch_walk_room_of(&branch, form.numbers, int(sizeof(number_type)));
         const uint16_t *lists = reinterpret_cast<const uint16_t *>(memory + at.lists);

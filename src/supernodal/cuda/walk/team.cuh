@@ -3,7 +3,7 @@
  * for each eight of them.
  *
  *      backward  a team of four for 8 or 16, where the upper tree is a stream (cuda/stream/block.cuh), of two for
- *                GSV_MANY_LEAST. The packs' numbers are looked up, not packed: each is wanted once or twice
+ *                GSV_TASKS_32. The packs' numbers are looked up, not packed: each is wanted once or twice
  *      forward   a team of two for 8 or 16. Every other pack and every other node is one warp's. What a node owes it adds
  *                to vectors of the warp's own; whoever has the node that it is owed to adds up both, in their order
  *
@@ -50,8 +50,8 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
     const vectors_wait vectors(launch.part, launch.at_once);
-    const many_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
-                            {TEAM_FORWARD, true, GSV_PACKED});
+    const eight_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
+                             {TEAM_FORWARD, true, GSV_PACKED});
     const gsv_branch &branch = walk.branch;
     const int lane = threadIdx.x % 32, member = team::member(), outside = branch.outside_rows;
     const int64_t first = int64_t(branch.first_column) * NR;
@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
         }
     for (int e = 4 * walk.own + lane; e < each; e += 32)
         walk.vectors[e] = make_double2(0, 0);
-    double ahead[MANY_AHEAD];
+    double ahead[TASKS_AHEAD];
 #pragma unroll
-    for (int e = 0; e < MANY_AHEAD; e++)
+    for (int e = 0; e < TASKS_AHEAD; e++)
         ahead[e] = walk.request(TEAM_FORWARD * e + member, from, NR);
     if (threadIdx.x >= blockDim.x - 32)
         prefetch_branch_warp<P, false>(plan, which, launch, walk_lists{plan.branch_walks});
@@ -86,20 +86,20 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     walk.fill_packs_block();
     wait_for_own_copies();
     __syncthreads(); /* the packs are there, and each warp's rows */
-    for (int k = member; k < walk.npacks; k += TEAM_FORWARD * MANY_AHEAD) {
+    for (int k = member; k < walk.npacks; k += TEAM_FORWARD * TASKS_AHEAD) {
 #pragma unroll
-        for (int e = 0; e < MANY_AHEAD; e++) {
+        for (int e = 0; e < TASKS_AHEAD; e++) {
             if (k + TEAM_FORWARD * e >= walk.npacks)
                 break;
             const gsv_branch_pack pack = walk.packs[k + TEAM_FORWARD * e];
             if (pack.rows <= 8)
-                many_forward_pack<1>(walk, pack, ahead[e], to, NR);
+                tasks_forward_pack<1>(walk, pack, ahead[e], to, NR);
             else if (pack.rows <= 16)
-                many_forward_pack<2>(walk, pack, ahead[e], to, NR);
+                tasks_forward_pack<2>(walk, pack, ahead[e], to, NR);
             else
-                many_forward_pack<3>(walk, pack, ahead[e], to, NR);
+                tasks_forward_pack<3>(walk, pack, ahead[e], to, NR);
             __syncwarp(); /* the next one may add to the same rows */
-            ahead[e] = walk.request(k + TEAM_FORWARD * (e + MANY_AHEAD), from, NR);
+            ahead[e] = walk.request(k + TEAM_FORWARD * (e + TASKS_AHEAD), from, NR);
         }
     }
     /* of what is owed, over the warps' vectors in their order */
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
             }
             __syncwarp(); /* the node's rows are complete */
         }
-        many_forward_node(walk, node, to, NR);
+        tasks_forward_node(walk, node, to, NR);
         __syncwarp(); /* what it owes is there */
     }
     team::meet(); /* all has been added */
@@ -141,11 +141,11 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
 }
 
 template <int NR> struct team_backward {
-    static const int TEAM = NR < GSV_MANY_LEAST ? 4 : 2, THREADS = team_threads<TEAM, NR>(),
+    static const int TEAM = NR < GSV_TASKS_32 ? 4 : 2, THREADS = team_threads<TEAM, NR>(),
                      RESIDENT = NR == 8 ? 5 : 3; /* blocks an SM at most: so many there are registers for */
 };
 
-/* room: bytes of shared memory, enough for all vectors, or with GSV_MANY_LEAST right-hand sides for some. SIDE: as
+/* room: bytes of shared memory, enough for all vectors, or with GSV_TASKS_32 right-hand sides for some. SIDE: as
  * above. */
 template <typename P, int NR, bool SIDE>
 __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>::RESIDENT)
@@ -159,8 +159,8 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     const int which = launch.first + blockIdx.x;
     const vectors_wait vectors(launch.part, launch.at_once);
-    const many_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
-                            {TEAM, false, GSV_LOOKED_UP});
+    const eight_walk<P> walk(plan, reinterpret_cast<char *>(shared), room, NR, 1, which,
+                             {TEAM, false, GSV_LOOKED_UP});
     const gsv_branch &branch = walk.branch;
     const int member = team::member();
     const int64_t first = int64_t(branch.first_column) * NR;
@@ -170,20 +170,20 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
     vectors.finish();
     __syncthreads(); /* lists are there */
 
-    double ahead[MANY_AHEAD];
+    double ahead[TASKS_AHEAD];
     if (walk.begin < walk.end)
-        many_begin_backward<TEAM>(walk, member, x + first + walk.begin, y + walk.begin, NR, ahead);
+        tasks_begin_backward<TEAM>(walk, member, x + first + walk.begin, y + walk.begin, NR, ahead);
     if (threadIdx.x >= blockDim.x - 32)
         prefetch_branch_warp<P, true>(plan, which, launch, walk_lists{plan.branch_walks});
     wait_for_own_copies();
     __syncthreads(); /* panels and rows are there */
     for (int c = walk.begin; c < walk.end;) {
-        many_walk_back<TEAM, TEAMS, GSV_LOOKED_UP>(walk, member, x + first + c, y + first + c, NR, ahead);
+        eight_walk_back<TEAM, TEAMS, GSV_LOOKED_UP>(walk, member, x + first + c, y + first + c, NR, ahead);
         c += walk.step;
-        if (NR < GSV_MANY_LEAST || c >= walk.end) /* for so few there is room at once */
+        if (NR < GSV_TASKS_32 || c >= walk.end) /* for so few there is room at once */
             break;
         team::meet(); /* the rows may go */
-        many_begin_backward<TEAM>(walk, member, x + first + c, y + c, NR, ahead);
+        tasks_begin_backward<TEAM>(walk, member, x + first + c, y + c, NR, ahead);
         wait_for_own_copies();
         team::meet(); /* the rows are there */
     }

@@ -26,7 +26,7 @@ void gsv_add_piece(gsv_writer *w, gsv_piece piece) {
     if (w->list->piece) {
         int64_t end = 0, a = 0, b = 0;
         if (!w->backward) {
-            const uint32_t *ptr = w->plan->tiles->gather_ptr + piece.row;
+            const uint32_t *ptr = w->plan->schedule->gather_ptr + piece.row;
             piece.a_gather = piece.a_rows > 0 ? ptr[piece.a_first] : 0;
             piece.b_gather = ptr[piece.b_first];
             a = piece.a_rows > 0 ? (int64_t)ptr[piece.a_first + piece.a_rows] - piece.a_gather : 0;
@@ -60,9 +60,9 @@ void gsv_add_piece(gsv_writer *w, gsv_piece piece) {
 
 gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind) {
     const gsv_plan *plan = w->plan;
-    return (gsv_piece){.panel = plan->tiles->panel_ptr[s],
+    return (gsv_piece){.panel = plan->schedule->panel_ptr[s],
                        .row = w->row,
-                       .update = (uint32_t)plan->tiles->update_place[s],
+                       .update = (uint32_t)plan->schedule->update_place[s],
                        .published = w->place,
                        .first_column = plan->l.first_column[s],
                        .nr = gsv_rows(plan, s),
@@ -159,7 +159,7 @@ static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) 
 
 /* Numbers of the lists of some rows of a front. */
 static int64_t entries(const gsv_writer *w, int32_t first, int32_t rows) {
-    const uint32_t *ptr = w->plan->tiles->gather_ptr + w->row + first;
+    const uint32_t *ptr = w->plan->schedule->gather_ptr + w->row + first;
     return rows + 1 + (int64_t)ptr[rows] - ptr[0];
 }
 

@@ -59,7 +59,7 @@ static bool set_levels(const gsv_plan *plan, int backward, bool large, member *m
 
 /* A limb has it: no stream forward for a block of right-hand sides does. */
 static bool is_walked(const gsv_writer *w, const member *m) {
-    return w->block && !w->backward && w->plan->tiles->limbs.in[m->s];
+    return w->block && !w->backward && w->plan->schedule->limbs.in[m->s];
 }
 
 /* Tasks of one supernode, of so many groups. */
@@ -124,7 +124,7 @@ static void add_member(gsv_writer *w, const member *m, gsv_phase phase) {
         return;
     const bool in_rows =
         !m->narrow && !w->backward && (w->block || gsv_columns(w->plan, m->s) > GSV_WARP_TILE_COLUMNS);
-    w->row = w->backward ? m->row : w->plan->tiles->row_place[m->s];
+    w->row = w->backward ? m->row : w->plan->schedule->row_place[m->s];
     w->place = m->place;
     w->sums = w->backward && !w->block ? m->sums : -1;
     if (in_rows && w->block)
@@ -188,7 +188,7 @@ static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_w
 
 /* The upper tree's supernodes; counts what the stream has of each. */
 static void list_members(const gsv_plan *plan, gsv_stream *stream, member *members) {
-    const int32_t nsuper = plan->l.nsuper, *of = plan->tiles->branches.of;
+    const int32_t nsuper = plan->l.nsuper, *of = plan->schedule->branches.of;
     int64_t count = 0;
     for (int32_t s = 0; s < nsuper; s++) {
         const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
@@ -266,7 +266,7 @@ static bool place_rows(const gsv_plan *plan, gsv_stream *stream, const member *m
 
 /* gsv_stream.side */
 static int choose_side(const gsv_plan *plan) {
-    const int64_t size = plan->tiles->panel_ptr[plan->l.nsuper] + GSV_SIDE_COLUMN * (int64_t)plan->l.n;
+    const int64_t size = plan->schedule->panel_ptr[plan->l.nsuper] + GSV_SIDE_COLUMN * (int64_t)plan->l.n;
     const int64_t groups = size <= GSV_SIDE_8 ? 8 : size <= GSV_SIDE_4 ? 4 : size <= GSV_SIDE_3 ? 3 : 1;
     return (int)(groups < gsv_stream_side ? groups : gsv_stream_side);
 }
@@ -274,7 +274,7 @@ static int choose_side(const gsv_plan *plan) {
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
     *stream = (gsv_stream){0};
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        stream->supernodes += plan->tiles->branches.of[s] < 0;
+        stream->supernodes += plan->schedule->branches.of[s] < 0;
     const int64_t count = stream->supernodes;
     member *members = gsv_malloc((size_t)count + 1, sizeof *members);
     gpusolve_status status = GPUSOLVE_OK;

@@ -39,7 +39,7 @@
  * what its parents wait for; and the rest of the wide triangles, which keeps blocks busy while the next level's first
  * tasks wait, the longest block rows first.
  *
- * A piece brings its lists along, contiguous parts of gsv_tiles.gather_ptr and .gather, or of the rows:
+ * A piece brings its lists along, contiguous parts of gsv_schedule.gather_ptr and .gather, or of the rows:
  *
  *      a    forward: the rows of the front's own columns that the piece multiplies with, where every task
  *           assembles them for itself; none if pieces before have brought them
@@ -152,9 +152,9 @@ enum {
 };
 
 typedef struct gsv_piece {
-    int64_t panel;      /* first number of the piece; GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE: of the panel */
-    int64_t row;        /* of the supernode's first row: gsv_tiles.row_place; backward: in gsv_stream.rows */
-    uint32_t update;    /* row of its update vector */
+    int64_t panel;   /* first number of the piece; GSV_COLUMNS_PIECE, GSV_BLOCK_PIECE: of the panel */
+    int64_t row;     /* of the supernode's first row: gsv_schedule.row_place; backward: in gsv_stream.rows */
+    uint32_t update; /* row of its update vector */
     uint32_t published; /* forward: row of its published front, after which come sums of shared block rows;
                          * backward: place of its first column */
     int32_t first_column, nr, nc; /* of the supernode */
@@ -210,7 +210,7 @@ typedef struct gsv_stream {
     int64_t bytes;               /* memory of all this */
 } gsv_stream;
 
-/* Builds the streams; plan->tiles has its panel_ptr, update_place, gather lists and branches. */
+/* Builds the streams; plan->schedule has its panel_ptr, update_place, gather lists and branches. */
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
 /* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS, GSV_BLOCK_TOGETHER_TASKS, GSV_LARGE_STREAM and GSV_SIDE: variables for the sake of
  * tests */

@@ -26,7 +26,7 @@ typedef struct heap {
 /* One sweep. Times are from its beginning. Whoever waits for a counter waits for all tasks that advance it: they stand
  * before it. */
 typedef struct planner {
-    const gsv_many_task *task;
+    const gsv_task *task;
     int64_t ntasks;
     int32_t ncounters;
     int backward;
@@ -69,20 +69,20 @@ static double time_of_terms(int32_t terms) {
     return STEP * ((terms + GSV_TILE - 1) / GSV_TILE);
 }
 
-static double duration(const gsv_many_task *task) {
-    return task->kind == GSV_MANY_PRODUCT    ? PRODUCT + time_of_terms(task->end - task->begin)
-           : task->kind == GSV_MANY_ASSEMBLY ? ASSEMBLY
+static double duration(const gsv_task *task) {
+    return task->kind == GSV_TASK_PRODUCT    ? PRODUCT + time_of_terms(task->end - task->begin)
+           : task->kind == GSV_TASK_ASSEMBLY ? ASSEMBLY
                                              : NARROW;
 }
 
-static int32_t within(int32_t term, const gsv_many_task *task) {
+static int32_t within(int32_t term, const gsv_task *task) {
     return term < task->begin ? task->begin : term < task->end ? term : task->end;
 }
 
 /* How long a task is busy before it needs what it waits for: forward with what its rows are owed, backward with
  * all terms but the parent's. */
-static double ahead(const planner *p, const gsv_many_task *task) {
-    if (!p->backward || task->kind != GSV_MANY_PRODUCT)
+static double ahead(const planner *p, const gsv_task *task) {
+    if (!p->backward || task->kind != GSV_TASK_PRODUCT)
         return task->owing > 0 ? PRODUCT / 2 : 0;
     return time_of_terms(task->end - task->begin - (within(task->far, task) - within(task->near, task)));
 }
@@ -93,7 +93,7 @@ static void find_ways(planner *p) {
     for (int32_t c = 0; c < p->ncounters; c++)
         from[c] = 0;
     for (int64_t t = p->ntasks - 1; t >= 0; t--) {
-        const gsv_many_task *task = &p->task[t];
+        const gsv_task *task = &p->task[t];
         p->left[t] = duration(task) + (task->signal >= 0 ? from[task->signal] : 0);
         if (task->count > 0)
             from[task->wait] = fmax(from[task->wait], HOP + p->left[t] - ahead(p, task));
@@ -106,7 +106,7 @@ static void list_waiting(planner *p) {
     memset(p->first, 0, ((size_t)p->ncounters + 1) * sizeof *p->first);
     memset(p->missing, 0, (size_t)p->ncounters * sizeof *p->missing);
     for (int64_t t = 0; t < p->ntasks; t++) {
-        const gsv_many_task *task = &p->task[t];
+        const gsv_task *task = &p->task[t];
         if (task->count > 0)
             p->first[task->wait]++;
         if (task->signal >= 0)
@@ -124,7 +124,7 @@ static void list_waiting(planner *p) {
 
 /* A task of which all that it waits for has begun can begin when that ends, or a while before. */
 static void announce(planner *p, int64_t t) {
-    const gsv_many_task *task = &p->task[t];
+    const gsv_task *task = &p->task[t];
     double time = 0;
     if (task->count > 0)
         time = fmax(0, p->reached[task->wait] + HOP - ahead(p, task));
@@ -133,7 +133,7 @@ static void announce(planner *p, int64_t t) {
     push(&p->coming, time, t);
 }
 
-static void simulate(planner *p, gsv_many_task *order) {
+static void simulate(planner *p, gsv_task *order) {
     memset(p->reached, 0, (size_t)p->ncounters * sizeof *p->reached);
     for (int64_t t = 0; t < p->ntasks; t++)
         if (p->task[t].count == 0)
@@ -149,7 +149,7 @@ static void simulate(planner *p, gsv_many_task *order) {
             const int64_t t = pop(&p->coming).number;
             push(&p->ready, -p->left[t], t);
         }
-        const gsv_many_task *task = &p->task[pop(&p->ready).number];
+        const gsv_task *task = &p->task[pop(&p->ready).number];
         const int32_t c = task->signal;
         const double end = now + duration(task);
         order[n] = *task;
@@ -163,9 +163,9 @@ static void simulate(planner *p, gsv_many_task *order) {
     }
 }
 
-int gsv_many_order(gsv_many_list *list, int backward) {
+int gsv_tasks_order(gsv_task_list *list, int backward) {
     const size_t ntasks = (size_t)list->tasks, ncounters = (size_t)list->counters;
-    gsv_many_task *order = gsv_malloc(ntasks, sizeof *order);
+    gsv_task *order = gsv_malloc(ntasks, sizeof *order);
     planner p = {.task = list->task,
                  .ntasks = list->tasks,
                  .ncounters = list->counters,

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* Puts the tasks of a sweep, which stand level by level, into that order. Zero if out of memory. */
-int gsv_many_order(gsv_many_list *list, int backward);
+int gsv_tasks_order(gsv_task_list *list, int backward);
 
 #ifdef __cplusplus
 }

@@ -15,42 +15,42 @@
 typedef struct division {
     int32_t pairs, few, least, narrow;
 } division;
-static const division divisions[GSV_MANY_LISTS] = {
+static const division divisions[GSV_TASK_LISTS] = {
     {198, 99, 2, 264}, {165, 28, 1, 264}, {66, 27, 1, 132}, {44, 11, 1, 132}};
 
 /* One sweep's list in the making. */
 typedef struct builder {
     const gsv_plan *plan;
-    const gsv_tiles *tiles;
-    gsv_many_list *list;
-    const int32_t *node; /* [nsuper] what gsv_many_task.node is for each */
+    const gsv_schedule *schedule;
+    gsv_task_list *list;
+    const int32_t *node; /* [nsuper] what gsv_task.node is for each */
     bool backward;
     division by;
     bool fill;        /* count, then fill */
     int32_t *longest; /* [nlevels] terms of a task at most */
     int32_t *narrow;  /* [nlevels] tasks of a narrow supernode */
     int32_t *rows;    /* [nlevels] of a tile, or its columns */
-    /* [2 nlevels] tasks of each step, the products behind the others: how many, then the next one's place */
+    /* [2 nlevels] tasks of each step, the products behind the others: how tasks, then the next one's place */
     int64_t *place;
     int32_t *counter; /* [nsuper] what supernode s waits for: forward its children, backward its parent */
     int32_t *count;   /* [nsuper] and what it has to reach; 0: nothing */
 } builder;
 
-void gsv_many_free(gsv_many *many) {
-    for (int k = 0; k < GSV_MANY_LISTS; k++)
-        gsv_free(many->list[k].task);
-    *many = (gsv_many){0};
+void gsv_tasks_free(gsv_tasks *tasks) {
+    for (int k = 0; k < GSV_TASK_LISTS; k++)
+        gsv_free(tasks->list[k].task);
+    *tasks = (gsv_tasks){0};
 }
 
 static void name_nodes(const gsv_plan *plan, int32_t *node) {
-    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
-    for (int kind = GSV_MANY_TINY; kind <= GSV_MANY_SMALL; kind++)
+    const gsv_supernode_list *lists[] = {&plan->schedule->tiny, &plan->schedule->small};
+    for (int kind = GSV_TASK_TINY; kind <= GSV_TASK_SMALL; kind++)
         for (int32_t k = 0; k < (int32_t)lists[kind]->count; k++)
-            node[lists[kind]->supernode[k]] = kind << GSV_MANY_KIND | k;
+            node[lists[kind]->supernode[k]] = kind << GSV_TASK_KIND | k;
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
-            node[s] = GSV_MANY_WIDE << GSV_MANY_KIND | wide++;
+            node[s] = GSV_TASK_WIDE << GSV_TASK_KIND | wide++;
 }
 
 static int32_t smaller(int32_t a, int32_t b) {
@@ -62,7 +62,7 @@ static int32_t larger(int32_t a, int32_t b) {
 }
 
 static bool is_above(const builder *b, int32_t s) {
-    return b->tiles->branches.of[s] < 0;
+    return b->schedule->branches.of[s] < 0;
 }
 
 /* Is a supernode solved in tiles? */
@@ -94,7 +94,7 @@ static void choose_parts(builder *b) {
         b->place[step_of(b, s)] += is_above(b, s) && !is_tiled(b, s);
     for (int32_t k = 0; k < plan->nlevels; k++) {
         b->narrow[k] = b->by.least;
-        while (b->narrow[k] < GSV_MANY_PARTS && 2 * b->narrow[k] * b->place[k] <= b->by.narrow)
+        while (b->narrow[k] < GSV_TASK_PARTS && 2 * b->narrow[k] * b->place[k] <= b->by.narrow)
             b->narrow[k] *= 2;
     }
 }
@@ -106,9 +106,9 @@ static void choose_rows(builder *b) {
         b->place[k] = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (is_tiled(b, s))
-            b->place[step_of(b, s)] += gsv_many_pieces(across(b, s), 2 * GSV_MANY_ROWS);
+            b->place[step_of(b, s)] += gsv_pieces_of(across(b, s), 2 * GSV_TASK_ROWS);
     for (int32_t k = 0; k < plan->nlevels; k++)
-        b->rows[k] = b->place[k] <= b->by.few ? GSV_MANY_ROWS / 2 : GSV_MANY_ROWS;
+        b->rows[k] = b->place[k] <= b->by.few ? GSV_TASK_ROWS / 2 : GSV_TASK_ROWS;
 }
 
 /* How long a task of each step may be. */
@@ -124,9 +124,9 @@ static void choose_lengths(builder *b) {
     }
     for (int32_t k = 0; k < plan->nlevels; k++) {
         const int64_t share = b->place[k] / b->by.pairs;
-        b->longest[k] = share < GSV_MANY_TERMS  ? GSV_MANY_TERMS
+        b->longest[k] = share < GSV_TASK_TERMS  ? GSV_TASK_TERMS
                         : share > INT32_MAX / 2 ? INT32_MAX / 2
-                                                : gsv_many_whole_tiles((int32_t)share);
+                                                : gsv_whole_tiles((int32_t)share);
     }
 }
 
@@ -151,7 +151,7 @@ static void choose_counters(builder *b) {
             for (int32_t first = 0; first < across(b, s); first += b->rows[step_of(b, s)])
                 signals += is_owed(b, s, first);
         } else if (b->backward && is_tiled(b, parent)) {
-            signals = gsv_many_pieces(across(b, parent), b->rows[step_of(b, parent)]);
+            signals = gsv_pieces_of(across(b, parent), b->rows[step_of(b, parent)]);
         }
         if (b->backward)
             b->count[s] = signals;
@@ -180,8 +180,8 @@ static int32_t advanced(const builder *b, int32_t s) {
     return b->plan->parent[s] < 0 ? -1 : b->counter[b->plan->parent[s]];
 }
 
-static void append(builder *b, int32_t s, gsv_many_task task) {
-    int64_t *place = &b->place[2 * (int64_t)step_of(b, s) + (task.kind == GSV_MANY_PRODUCT)];
+static void append(builder *b, int32_t s, gsv_task task) {
+    int64_t *place = &b->place[2 * (int64_t)step_of(b, s) + (task.kind == GSV_TASK_PRODUCT)];
     task.node = b->node[s];
     if (b->fill)
         b->list->task[*place] = task;
@@ -189,13 +189,13 @@ static void append(builder *b, int32_t s, gsv_many_task task) {
 }
 
 /* A task lists rows first .. end - 1 of a front. */
-static void list_rows(const builder *b, int32_t s, int32_t first, int32_t end, gsv_many_task *task) {
-    const int64_t row = b->tiles->row_place[s] + first;
-    const uint32_t *ptr = b->tiles->gather_ptr + row, count = ptr[end - first] - ptr[0];
+static void list_rows(const builder *b, int32_t s, int32_t first, int32_t end, gsv_task *task) {
+    const int64_t row = b->schedule->row_place[s] + first;
+    const uint32_t *ptr = b->schedule->gather_ptr + row, count = ptr[end - first] - ptr[0];
     task->row = (uint32_t)row;
     task->list = ptr[0];
     task->listed_rows = (int16_t)(end - first);
-    task->listed = (int16_t)(count > GSV_MANY_LISTED ? GSV_MANY_LISTED + 1 : count);
+    task->listed = (int16_t)(count > GSV_TASK_LISTED ? GSV_TASK_LISTED + 1 : count);
 }
 
 /* Assemblies of supernode s: *wait and *count become what its tiles wait for. */
@@ -205,18 +205,18 @@ static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count)
     if (b->backward || plan->child_ptr[s] == plan->child_ptr[s + 1])
         return;
     const int32_t ready = b->list->counters++;
-    for (int32_t first = 0; first < nc; first += GSV_MANY_ASSEMBLE) {
-        gsv_many_task task = {.kind = GSV_MANY_ASSEMBLY,
-                              .first = first,
-                              .end = smaller(first + GSV_MANY_ASSEMBLE, nc),
-                              .wait = *wait,
-                              .count = *count,
-                              .signal = ready};
+    for (int32_t first = 0; first < nc; first += GSV_TASK_ASSEMBLE) {
+        gsv_task task = {.kind = GSV_TASK_ASSEMBLY,
+                         .first = first,
+                         .end = smaller(first + GSV_TASK_ASSEMBLE, nc),
+                         .wait = *wait,
+                         .count = *count,
+                         .signal = ready};
         list_rows(b, s, first, task.end, &task);
         append(b, s, task);
     }
     *wait = ready;
-    *count = gsv_many_pieces(nc, GSV_MANY_ASSEMBLE);
+    *count = gsv_pieces_of(nc, GSV_TASK_ASSEMBLE);
 }
 
 /* Behind the parent's rows: the first multiple of GSV_TILE from which on row k of s is none of them. */
@@ -231,7 +231,7 @@ static int32_t behind_parent(const gsv_plan *plan, int32_t s) {
         else
             high = middle;
     }
-    return smaller(gsv_many_whole_tiles(low), nr);
+    return smaller(gsv_whole_tiles(low), nr);
 }
 
 /* The tiles of supernode s; owed, owing: what its assemblies wait for, or backward its parent. */
@@ -242,18 +242,18 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
     for (int32_t first = 0; first < across(b, s); first += rows) {
         int32_t begin, end;
         terms(b, s, first, rows, &begin, &end);
-        const int32_t parts = gsv_many_pieces(end - begin, longest);
-        const int32_t each = gsv_many_whole_tiles(gsv_many_pieces(end - begin, parts)),
-                      slots = gsv_many_pieces(end - begin, each);
-        gsv_many_task task = {.kind = GSV_MANY_PRODUCT,
-                              .first = first,
-                              .rows = (int16_t)rows,
-                              .begin = begin,
-                              .end = end,
-                              .wait = wait,
-                              .count = count,
-                              .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1,
-                              .owed = owed};
+        const int32_t parts = gsv_pieces_of(end - begin, longest);
+        const int32_t each = gsv_whole_tiles(gsv_pieces_of(end - begin, parts)),
+                      slots = gsv_pieces_of(end - begin, each);
+        gsv_task task = {.kind = GSV_TASK_PRODUCT,
+                         .first = first,
+                         .rows = (int16_t)rows,
+                         .begin = begin,
+                         .end = end,
+                         .wait = wait,
+                         .count = count,
+                         .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1,
+                         .owed = owed};
         if (b->backward) {
             task.near = near;
             task.far = far;
@@ -292,14 +292,14 @@ static void add_all(builder *b) {
             add_assemblies(b, s, &wait, &count);
             add_tiles(b, s, wait, count, owed, owing);
         } else if (is_above(b, s)) {
-            const int32_t each = GSV_MANY_PARTS / b->narrow[step_of(b, s)];
-            for (int32_t part = 0; part < GSV_MANY_PARTS; part += each) {
-                gsv_many_task task = {.kind = GSV_MANY_NARROW,
-                                      .begin = part,
-                                      .end = part + each,
-                                      .wait = wait,
-                                      .count = count,
-                                      .signal = advanced(b, s)};
+            const int32_t each = GSV_TASK_PARTS / b->narrow[step_of(b, s)];
+            for (int32_t part = 0; part < GSV_TASK_PARTS; part += each) {
+                gsv_task task = {.kind = GSV_TASK_NARROW,
+                                 .begin = part,
+                                 .end = part + each,
+                                 .wait = wait,
+                                 .count = count,
+                                 .signal = advanced(b, s)};
                 list_rows(b, s, 0, gsv_rows(b->plan, s), &task);
                 append(b, s, task);
             }
@@ -308,7 +308,7 @@ static void add_all(builder *b) {
 }
 
 static int by_length(const void *a, const void *b) {
-    const gsv_many_task *x = a, *y = b;
+    const gsv_task *x = a, *y = b;
     const int32_t p = x->end - x->begin, q = y->end - y->begin;
     if (p != q)
         return p < q ? 1 : -1;
@@ -321,7 +321,7 @@ static int by_length(const void *a, const void *b) {
 
 static bool make_list(builder *b) {
     const int32_t nlevels = b->plan->nlevels;
-    gsv_many_list *list = b->list;
+    gsv_task_list *list = b->list;
     choose_parts(b);
     choose_rows(b);
     for (int32_t k = 0; k < nlevels; k++)
@@ -345,18 +345,19 @@ static bool make_list(builder *b) {
         if (count > 1)
             qsort(list->task + first, (size_t)count, sizeof *list->task, by_length);
     }
-    return gsv_many_order(list, b->backward);
+    return gsv_tasks_order(list, b->backward);
 }
 
-static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward, bool broad, gsv_many *many) {
+static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward, bool broad,
+                       gsv_tasks *tasks) {
     const size_t nsuper = (size_t)plan->l.nsuper, nlevels = (size_t)plan->nlevels;
-    gsv_many_list *list = &many->list[gsv_many_list_of(backward, broad)];
+    gsv_task_list *list = &tasks->list[gsv_task_list_of(backward, broad)];
     builder b = {.plan = plan,
-                 .tiles = plan->tiles,
+                 .schedule = plan->schedule,
                  .list = list,
                  .node = node,
                  .backward = backward,
-                 .by = divisions[gsv_many_list_of(backward, broad)]};
+                 .by = divisions[gsv_task_list_of(backward, broad)]};
     b.longest = gsv_malloc(nlevels, sizeof *b.longest);
     b.narrow = gsv_malloc(nlevels, sizeof *b.narrow);
     b.rows = gsv_malloc(nlevels, sizeof *b.rows);
@@ -371,42 +372,42 @@ static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward,
     gsv_free(b.counter);
     gsv_free(b.count);
     if (good)
-        many->bytes += list->tasks * (int64_t)sizeof *list->task;
+        tasks->bytes += list->tasks * (int64_t)sizeof *list->task;
     return good;
 }
 
-static bool is_short(const gsv_many_list *forward) {
+static bool is_short(const gsv_task_list *forward) {
     int64_t terms = 0;
     for (int64_t t = 0; t < forward->tasks; t++)
-        if (forward->task[t].kind == GSV_MANY_PRODUCT)
+        if (forward->task[t].kind == GSV_TASK_PRODUCT)
             terms += forward->task[t].end - forward->task[t].begin;
-    return forward->tasks <= GSV_MANY_SHORT_TASKS && terms <= GSV_MANY_SHORT_TERMS;
+    return forward->tasks <= GSV_TASK_SHORT_TASKS && terms <= GSV_TASK_SHORT_TERMS;
 }
 
 /* Numbers of the supernodes that are in no branch. */
 static int64_t upper_numbers(const gsv_plan *plan) {
     int64_t numbers = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        numbers += plan->tiles->branches.of[s] < 0 ? gsv_trapezoid(plan, s) : 0;
+        numbers += plan->schedule->branches.of[s] < 0 ? gsv_trapezoid(plan, s) : 0;
     return numbers;
 }
 
-gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_message *message) {
-    *many = (gsv_many){0};
+gpusolve_status gsv_tasks_create(const gsv_plan *plan, gsv_tasks *tasks, gsv_message *message) {
+    *tasks = (gsv_tasks){0};
     int32_t *node = gsv_malloc((size_t)plan->l.nsuper, sizeof *node);
     bool good = node;
     if (good)
         name_nodes(plan, node);
     for (int broad = 0; broad < 2; broad++)
         good =
-            good && make_sweep(plan, node, false, broad, many) && make_sweep(plan, node, true, broad, many);
+            good && make_sweep(plan, node, false, broad, tasks) && make_sweep(plan, node, true, broad, tasks);
     gsv_free(node);
     if (good) {
-        many->updates = plan->tiles->shared_updates;
-        many->is_short = is_short(&many->list[gsv_many_list_of(0, 0)]);
-        many->streams_back = upper_numbers(plan) < GSV_MANY_STREAMED;
+        tasks->updates = plan->schedule->shared_updates;
+        tasks->is_short = is_short(&tasks->list[gsv_task_list_of(0, 0)]);
+        tasks->streams_back = upper_numbers(plan) < GSV_TASK_STREAMED;
         return GPUSOLVE_OK;
     }
-    gsv_many_free(many);
+    gsv_tasks_free(tasks);
     return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
 }

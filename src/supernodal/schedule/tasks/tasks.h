@@ -4,12 +4,12 @@
  *
  * Each sweep is a list of tasks. A task is a narrow supernode, with all of a tile's right-hand
  * sides or, where a level has few of them, with some of these; or rows of a wide one to which is added what
- * the children owe; or a tile: a product of GSV_MANY_ROWS rows of a panel, or half as many where a level has
+ * the children owe; or a tile: a product of GSV_TASK_ROWS rows of a panel, or half as many where a level has
  * few tiles, with its front (forward), or of so many of its columns with the rows of the solution (backward).
  * Where a level has few tiles and long ones their terms are cut into ranges of equal length, so that there is
  * work for every multiprocessor: then each range is a task, its partial sums have a slot of their own, and the
  * range that is done last adds all of them, in ascending order. All this follows from the level alone, and from
- * whether vectors are broad, with more than GSV_MANY_BROAD columns: a task is several blocks there, so that fewer
+ * whether vectors are broad, with more than GSV_TASKS_BROAD columns: a task is several blocks there, so that fewer
  * tiles, and ranges, are enough. So there are two lists for each sweep, and two sets of bits of a column.
  *
  * Whoever runs the tasks in the order of the list (schedule/tasks/order.h), each once, may begin a task as soon as its counter says
@@ -30,33 +30,33 @@ extern "C" {
 #endif
 
 enum {
-    GSV_MANY_ROWS = 64,    /* of a tile, half of them where a level has few */
-    GSV_MANY_COLUMNS = 64, /* right-hand sides of a tile: vectors are a multiple of it wide, */
-    GSV_MANY_LEAST = 32,   /* or so wide, */
-    GSV_MANY_SLIM = 16,    /* or so wide */
-    GSV_MANY_GROUPS = 4,   /* so many times at most */
+    GSV_TASK_ROWS = 64,   /* of a tile, half of them where a level has few */
+    GSV_TASKS_64 = 64,    /* right-hand sides of a tile: vectors are a multiple of it wide, */
+    GSV_TASKS_32 = 32,    /* or so wide, */
+    GSV_TASKS_16 = 16,    /* or so wide */
+    GSV_TASKS_GROUPS = 4, /* so many times at most */
     /* tiles of right-hand sides side by side, at most */
-    GSV_MANY_TILES = GSV_MANY_GROUPS * GSV_MANY_COLUMNS / GSV_MANY_LEAST,
-    GSV_MANY_BROAD = 64,  /* vectors with more right-hand sides are broad */
-    GSV_MANY_TERMS = 128, /* a tile of no more terms than that is not cut */
+    GSV_TASK_TILES = GSV_TASKS_GROUPS * GSV_TASKS_64 / GSV_TASKS_32,
+    GSV_TASKS_BROAD = 64, /* vectors with more right-hand sides are broad */
+    GSV_TASK_TERMS = 128, /* a tile of no more terms than that is not cut */
     /* forward tasks of a sweep that is short, and terms of its products */
-    GSV_MANY_SHORT_TASKS = 12000,
-    GSV_MANY_SHORT_TERMS = 1 << 18,
+    GSV_TASK_SHORT_TASKS = 12000,
+    GSV_TASK_SHORT_TERMS = 1 << 18,
     /* numbers of the upper tree: with fewer, streams_back */
-    GSV_MANY_STREAMED = 40 << 20,
-    GSV_MANY_PARTS = 2,     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks */
-    GSV_MANY_ASSEMBLE = 32, /* rows of an assemble task */
-    GSV_MANY_LISTED = 1024, /* terms that a task's rows are owed: a block has room for a list of so many */
-    GSV_MANY_KIND = 29      /* node = kind << GSV_MANY_KIND | place among those of that kind in no branch */
+    GSV_TASK_STREAMED = 40 << 20,
+    GSV_TASK_PARTS = 2,     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks */
+    GSV_TASK_ASSEMBLE = 32, /* rows of an assemble task */
+    GSV_TASK_LISTED = 1024, /* terms that a task's rows are owed: a block has room for a list of so many */
+    GSV_TASK_KIND = 29      /* node = kind << GSV_TASK_KIND | place among those of that kind in no branch */
 };
 
-enum { GSV_MANY_TINY, GSV_MANY_SMALL, GSV_MANY_WIDE };         /* of a node */
-enum { GSV_MANY_NARROW, GSV_MANY_ASSEMBLY, GSV_MANY_PRODUCT }; /* of a task */
-enum { GSV_MANY_LISTS = 4 };                                   /* gsv_many_list_of() */
+enum { GSV_TASK_TINY, GSV_TASK_SMALL, GSV_TASK_WIDE };         /* of a node */
+enum { GSV_TASK_NARROW, GSV_TASK_ASSEMBLY, GSV_TASK_PRODUCT }; /* of a task */
+enum { GSV_TASK_LISTS = 4 };                                   /* gsv_task_list_of() */
 
 /* What begins when counter `wait` has reached `count` (at once, if count is 0), and advances `signal`, if
  * that is no -1, when it is done. */
-typedef struct gsv_many_task {
+typedef struct gsv_task {
     int16_t kind;
     int16_t rows;  /* product: of the tile, or its columns */
     int16_t slots; /* product: ranges, some hundreds at most, if it is one of several, else 0, */
@@ -64,7 +64,7 @@ typedef struct gsv_many_task {
     int32_t node;
     int32_t first; /* product: its first row or column; assembly: the first row */
     /* product: its terms, columns or rows of the panel; assembly: end of the rows; narrow: which of the
-     * GSV_MANY_PARTS parts of the right-hand sides */
+     * GSV_TASK_PARTS parts of the right-hand sides */
     int32_t begin, end;
     /* product that is one of several ranges: where the first one's partial sums are, and the counter of those that
      * are done */
@@ -77,7 +77,7 @@ typedef struct gsv_many_task {
     int32_t owed, owing;
     /* All but products backward: what a block lists before it knows the supernode. These are `listed_rows` rows, from row
      * `row` of all fronts on; of a product, forward, those of the update vector that it begins with. Forward they are
-     * owed, together, gsv_tiles.gather from `list` on: `listed` terms, GSV_MANY_LISTED + 1 if they are more. */
+     * owed, together, gsv_schedule.gather from `list` on: `listed` terms, GSV_TASK_LISTED + 1 if they are more. */
     uint32_t row;
     union {
         struct {
@@ -88,29 +88,29 @@ typedef struct gsv_many_task {
             int16_t listed_rows, listed;
         };
     };
-} gsv_many_task;
+} gsv_task;
 
 /* A sweep's tasks, in the order in which they begin. */
-typedef struct gsv_many_list {
-    gsv_many_task *task; /* [tasks] */
+typedef struct gsv_task_list {
+    gsv_task *task; /* [tasks] */
     int64_t tasks, slots;
     int32_t counters;
-} gsv_many_list;
+} gsv_task_list;
 
-typedef struct gsv_many {
-    gsv_many_list list[GSV_MANY_LISTS];
+typedef struct gsv_tasks {
+    gsv_task_list list[GSV_TASK_LISTS];
     int64_t updates;  /* rows of update vectors that these sweeps write: the first ones */
     int32_t is_short; /* few tasks, and little to multiply: latency */
-    /* of GSV_MANY_SLIM right-hand sides the backward sweep is not these tasks but the stream's (stream.h) */
+    /* of GSV_TASKS_16 right-hand sides the backward sweep is not these tasks but the stream's (stream.h) */
     int32_t streams_back;
     int64_t bytes; /* memory of all this */
-} gsv_many;
+} gsv_tasks;
 
 /* The number of a sweep's list, for broad vectors or others; and which sweep's it is. */
-static inline int gsv_many_list_of(int backward, int broad) {
+static inline int gsv_task_list_of(int backward, int broad) {
     return 2 * broad + backward;
 }
-static inline int gsv_many_is_backward(int list) {
+static inline int gsv_task_list_is_backward(int list) {
     return list % 2;
 }
 
@@ -120,21 +120,21 @@ static inline int gsv_many_is_backward(int list) {
  *   plain  each warp walks branches alone: there is no room for teams of warps, or a column must have the same bits with
  *          any number of columns
  */
-typedef struct gsv_many_width {
+typedef struct gsv_tasks_width {
     int columns, broad, plain;
-} gsv_many_width;
+} gsv_tasks_width;
 
 /* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */
-static inline GSV_HOST_DEVICE int32_t gsv_many_pieces(int32_t whole, int32_t piece) {
+static inline GSV_HOST_DEVICE int32_t gsv_pieces_of(int32_t whole, int32_t piece) {
     return (whole + piece - 1) / piece;
 }
-static inline GSV_HOST_DEVICE int32_t gsv_many_whole_tiles(int32_t count) {
-    return gsv_many_pieces(count, GSV_TILE) * GSV_TILE;
+static inline GSV_HOST_DEVICE int32_t gsv_whole_tiles(int32_t count) {
+    return gsv_pieces_of(count, GSV_TILE) * GSV_TILE;
 }
 
-/* From plan->tiles, which is complete but for this. */
-gpusolve_status gsv_many_create(const gsv_plan *plan, gsv_many *many, gsv_message *message);
-void gsv_many_free(gsv_many *many); /* frees the arrays, leaves zeros */
+/* From plan->schedule, which is complete but for this. */
+gpusolve_status gsv_tasks_create(const gsv_plan *plan, gsv_tasks *tasks, gsv_message *message);
+void gsv_tasks_free(gsv_tasks *tasks); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus
 }

@@ -138,7 +138,7 @@ typedef struct gsv_branches {
     uint16_t *walks; /* [nwalks] */
     int64_t noutside;
     int32_t *outside_row; /* [noutside] row of L; its row of the update vectors, its root's, is
-                           * gsv_tiles.upper_updates and so many more */
+                           * gsv_schedule.upper_updates and so many more */
     int32_t *of;          /* [nsuper] the branch that a supernode is in, or -1 */
     int32_t upper_columns;
     int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */

@@ -14,8 +14,8 @@ int64_t gsv_limb_most = GSV_LIMB_MOST, gsv_limb_least = GSV_LIMB_LEAST;
 /* What making limbs works with, in two rounds: count, then write. */
 typedef struct work {
     const gsv_plan *plan;
-    const gsv_tiles *tiles; /* NULL: count */
-    const int32_t *of;      /* [nsuper] branches.of */
+    const gsv_schedule *schedule; /* NULL: count */
+    const int32_t *of;            /* [nsuper] branches.of */
     gsv_limbs *limbs;
     int64_t *cost;    /* [nsuper] of the subtree's supernodes in no branch; -1: it is no limb */
     int64_t *outside; /* [nsuper] rows of the update vectors that branches leave, of those before it */
@@ -135,7 +135,7 @@ static void list_children(work *w, const gsv_limb_chunk *chunk, int32_t s) {
 static void write_lists(work *w, gsv_limb_chunk *chunk, int32_t s, int64_t terms) {
     gsv_limbs *limbs = w->limbs;
     const int32_t nr = chunk->nr, *ptr = w->ptr;
-    if (w->tiles) {
+    if (w->schedule) {
         list_children(w, chunk, s);
         terms = 0;
         for (int32_t i = 0; i < nr; i++)
@@ -144,7 +144,7 @@ static void write_lists(work *w, gsv_limb_chunk *chunk, int32_t s, int64_t terms
     chunk->lists = (uint32_t)limbs->nlists;
     chunk->list_length = (uint16_t)((nr + terms + 7) / 8 * 8);
     limbs->nlists += chunk->list_length;
-    if (!w->tiles)
+    if (!w->schedule)
         return;
     uint16_t *owed = limbs->lists + chunk->lists;
     int32_t end = nr;
@@ -173,7 +173,7 @@ static bool list_runs(const work *w, gsv_limb_chunk *chunk, int32_t s) {
         if (all > GSV_LIMB_ROWS || (first != end && runs == GSV_LIMB_RUNS))
             return false;
         if (first != end)
-            chunk->from[runs++] = w->tiles ? (uint32_t)(w->tiles->upper_updates + first) : 0;
+            chunk->from[runs++] = w->schedule ? (uint32_t)(w->schedule->upper_updates + first) : 0;
         chunk->brought[runs - 1] = (uint16_t)(chunk->brought[runs - 1] + rows);
         end = first + rows;
     }
@@ -193,7 +193,7 @@ static int64_t count_owed(const gsv_plan *plan, int32_t s) {
 static bool stage_supernode(work *w, gsv_limb_chunk *chunk, int32_t s) {
     const gsv_plan *plan = w->plan;
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-    *chunk = (gsv_limb_chunk){.panel = w->tiles ? w->tiles->panel_ptr[s] : 0,
+    *chunk = (gsv_limb_chunk){.panel = w->schedule ? w->schedule->panel_ptr[s] : 0,
                               .first_column = plan->l.first_column[s],
                               .nr = (uint16_t)nr,
                               .nc = (uint16_t)nc,
@@ -215,7 +215,7 @@ static bool add_supernode(work *w, gsv_limb_chunk chunk, int32_t s, bool root) {
         return false;
     chunk.place = (uint16_t)place;
     chunk.root = root;
-    chunk.update = w->tiles && root ? (uint32_t)w->tiles->update_place[s] : 0;
+    chunk.update = w->schedule && root ? (uint32_t)w->schedule->update_place[s] : 0;
     w->place[s] = (uint16_t)place;
     write_lists(w, &chunk, s, owed);
     const int32_t first_chunk = w->chunks;
@@ -269,7 +269,7 @@ static void add_limb(work *w, int32_t s) {
             return;
         }
     }
-    if (w->tiles) {
+    if (w->schedule) {
         limbs->limb[limbs->count] = (gsv_limb){limbs->nchunks, w->chunks};
         memcpy(limbs->chunk + limbs->nchunks, w->chunk, (size_t)w->chunks * sizeof *w->chunk);
     } else { /* others read it when limbs are filled */
@@ -347,7 +347,7 @@ gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_li
 
 gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_message *message) {
     const int32_t count = limbs->count;
-    work *w = begin_work(plan, plan->tiles->branches.of, limbs);
+    work *w = begin_work(plan, plan->schedule->branches.of, limbs);
     limbs->limb = gsv_malloc((size_t)count + 1, sizeof *limbs->limb);
     limbs->chunk = gsv_malloc((size_t)limbs->nchunks + 1, sizeof *limbs->chunk);
     limbs->lists = gsv_malloc((size_t)limbs->nlists + 1, sizeof *limbs->lists);
@@ -355,7 +355,7 @@ gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_messa
         end_work(w);
         return out_of_memory(message);
     }
-    w->tiles = plan->tiles;
+    w->schedule = plan->schedule;
     limbs->count = limbs->nchunks = 0;
     limbs->nlists = 0;
     for (int32_t k = 0; k < count; k++)

@@ -110,7 +110,7 @@ static inline GSV_HOST_DEVICE int gsv_limb_collides(const gsv_limb_chunk *root, 
 /* Which supernodes are in limbs: fills count, root and in. of: of the branches. */
 gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs,
                                  gsv_message *message);
-/* The rest, once plan->tiles has panel_ptr and update_place. */
+/* The rest, once plan->schedule has panel_ptr and update_place. */
 gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_message *message);
 /* GSV_LIMB_MOST, or 0 for no limbs, and GSV_LIMB_LEAST: variables for the sake of tests */
 extern int64_t gsv_limb_most, gsv_limb_least;

@@ -1,5 +1,5 @@
 /*
- * gpusolve-many-bench NR NC [COLUMNS ...]: one supernode of NR rows and NC columns with many right-hand
+ * gpusolve-tasks-bench NR NC [COLUMNS ...]: one supernode of NR rows and NC columns with many right-hand
  * sides, forward and backward, by the kernels of src/supernodal/cuda/tasks/tasks.cuh, beside cuBLAS's DGEMM with the
  * whole NR x NC rectangle, which is what a solver that goes level by level would call. The ladder:
  *
@@ -64,7 +64,7 @@ void make_plan(int nr, int nc, gsv_plan *plan) {
     for (int i = nc; i < nr; i++)
         structure.rows[nr + i - nc] = i;
     TRY(gsv_plan_create(&structure, nullptr, plan, &message));
-    TRY(gsv_tiles_create(plan, nullptr, &message));
+    TRY(gsv_schedule_create(plan, nullptr, &message));
 }
 
 void report(const char *kernel, const char *sweep, int nr, int nc, int columns, double us) {
@@ -78,7 +78,7 @@ void report(const char *kernel, const char *sweep, int nr, int nc, int columns, 
 struct problem {
     gsv_plan plan;
     gsv_device_plan device;
-    gsv_device_many many;
+    gsv_device_tasks tasks;
     int nr, nc;
     double *rectangle; /* column-major, zeros above the diagonal */
 };
@@ -103,24 +103,24 @@ problem make_problem(int nr, int nc) {
     node[0].nc = nc;
     p.device.tiny = p.device.small = p.device.wide = on_device(node);
     p.device.rows = on_device(std::vector<int32_t>(p.plan.l.rows, p.plan.l.rows + nr));
-    gsv_tiles *tiles = p.plan.tiles;
-    p.device.gather_ptr =
-        on_device(std::vector<uint32_t>(tiles->gather_ptr, tiles->gather_ptr + p.plan.l.row_ptr[1] + 1));
+    gsv_schedule *schedule = p.plan.schedule;
+    p.device.gather_ptr = on_device(
+        std::vector<uint32_t>(schedule->gather_ptr, schedule->gather_ptr + p.plan.l.row_ptr[1] + 1));
     p.device.panels = on_device(panel);
     p.rectangle = on_device(full);
     /* of supernode 0 alone, which waits for nobody */
-    const int kind = !gsv_is_narrow(nr, nc) ? GSV_MANY_WIDE
-                     : gsv_is_tiny(nr, nc)  ? GSV_MANY_TINY
-                                            : GSV_MANY_SMALL;
-    for (int k = 0; k < GSV_MANY_LISTS; k++) {
-        gsv_many_list &list = tiles->many.list[k];
-        std::vector<gsv_many_task> tasks;
+    const int kind = !gsv_is_narrow(nr, nc) ? GSV_TASK_WIDE
+                     : gsv_is_tiny(nr, nc)  ? GSV_TASK_TINY
+                                            : GSV_TASK_SMALL;
+    for (int k = 0; k < GSV_TASK_LISTS; k++) {
+        gsv_task_list &list = schedule->tasks.list[k];
+        std::vector<gsv_task> tasks;
         for (int64_t t = 0; t < list.tasks; t++)
-            if (list.task[t].node == kind << GSV_MANY_KIND) {
+            if (list.task[t].node == kind << GSV_TASK_KIND) {
                 tasks.push_back(list.task[t]);
                 tasks.back().count = tasks.back().owing = 0;
             }
-        p.many.task[k] = on_device(tasks);
+        p.tasks.task[k] = on_device(tasks);
         list.tasks = int64_t(tasks.size());
     }
     return p;
@@ -135,14 +135,14 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
         value = random_number(&state);
     double *x = on_device(numbers), *y = on_device(numbers), *u = on_device(numbers),
            *expected = on_device(numbers);
-    const gsv_many_width width = {columns, columns > GSV_MANY_BROAD, 0};
-    const int64_t slots = p.plan.tiles->many.list[gsv_many_list_of(BACKWARD, width.broad)].slots;
-    double *partial = on_device(std::vector<double>(size_t(slots) * GSV_MANY_ROWS * size_t(columns)));
-    int *counters = on_device(std::vector<int>(size_t(gsv_many_counters(&p.plan))));
-    const gsv_many_vectors v = {y, x, u, partial, counters, nullptr};
+    const gsv_tasks_width width = {columns, columns > GSV_TASKS_BROAD, 0};
+    const int64_t slots = p.plan.schedule->tasks.list[gsv_task_list_of(BACKWARD, width.broad)].slots;
+    double *partial = on_device(std::vector<double>(size_t(slots) * GSV_TASK_ROWS * size_t(columns)));
+    int *counters = on_device(std::vector<int>(size_t(gsv_task_counters(&p.plan))));
+    const gsv_tasks_vectors v = {y, x, u, partial, counters, nullptr};
     auto tiles = [&] {
-        TRY(gsv::many_launcher<double>::clear(&p.plan, &v, nullptr));
-        TRY((gsv::many_launcher<double>::upper<BACKWARD>(&p.plan, &p.device, &p.many, &v, width, nullptr)));
+        TRY(gsv::tasks_launcher<double>::clear(&p.plan, &v, nullptr));
+        TRY((gsv::tasks_launcher<double>::upper<BACKWARD>(&p.plan, &p.device, &p.tasks, &v, width, nullptr)));
     };
     /* vectors are row-major: c' = v' A', or v' A; y(rows below) and x(own rows) of the backward sweep start
      * as the same numbers */
@@ -178,25 +178,25 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
 
 int main(int argc, char **argv) {
     if (argc < 3) {
-        fprintf(stderr, "usage: gpusolve-many-bench NR NC [COLUMNS ...]\n");
+        fprintf(stderr, "usage: gpusolve-tasks-bench NR NC [COLUMNS ...]\n");
         return 2;
     }
     const int nr = atoi(argv[1]), nc = atoi(argv[2]);
     if (nc < 1 || nr < nc) {
-        fprintf(stderr, "gpusolve-many-bench: 1 <= NC <= NR\n");
+        fprintf(stderr, "gpusolve-tasks-bench: 1 <= NC <= NR\n");
         return 2;
     }
     cublasHandle_t blas;
     TRY(cublasCreate(&blas));
     problem p = make_problem(nr, nc);
     gsv_branches none = {};
-    p.many.shared = 227 << 10;
-    TRY(gsv::many_launcher<double>::reserve(&none, &p.many));
+    p.tasks.shared = 227 << 10;
+    TRY(gsv::tasks_launcher<double>::reserve(&none, &p.tasks));
     for (int k = 3; k < std::max(argc, 4); k++) {
         const int columns = argc > 3 ? atoi(argv[k]) : 256;
-        if (columns != GSV_MANY_LEAST &&
-            (columns < 64 || columns % GSV_MANY_COLUMNS || columns > GSV_MANY_GROUPS * GSV_MANY_COLUMNS)) {
-            fprintf(stderr, "gpusolve-many-bench: %s columns: 32, 64, 128, 192 or 256\n", argv[k]);
+        if (columns != GSV_TASKS_32 &&
+            (columns < 64 || columns % GSV_TASKS_64 || columns > GSV_TASKS_GROUPS * GSV_TASKS_64)) {
+            fprintf(stderr, "gpusolve-tasks-bench: %s columns: 32, 64, 128, 192 or 256\n", argv[k]);
             return 2;
         }
         measure<false>(p, columns, blas);

@@ -5,7 +5,7 @@
  * the plan's own maps to the last bit: every term of every sum once, every partial sum added once, nothing read before
  * it is written, nor after a task has read and discarded it (cuda/tasks/discard.cuh).
  */
-#include "many_reference.h"
+#include "tasks_reference.h"
 #include "plan_example.h"
 
 #include "cholmod_helpers.h"
@@ -26,9 +26,9 @@ static void finish(run *r, int32_t s, int32_t k, int backward, uint64_t sum) {
 }
 
 /* A task that is no product backward lists rows first .. end - 1 of its front, and what they are owed. */
-static void check_owed(const run *r, const gsv_many_task *task, int32_t s, int32_t first, int32_t end) {
-    const int64_t row = r->plan->tiles->row_place[s] + first;
-    const uint32_t *ptr = r->plan->tiles->gather_ptr + row;
+static void check_owed(const run *r, const gsv_task *task, int32_t s, int32_t first, int32_t end) {
+    const int64_t row = r->plan->schedule->row_place[s] + first;
+    const uint32_t *ptr = r->plan->schedule->gather_ptr + row;
     if (first >= end) {
         CHECK(task->listed_rows == 0 && task->listed == 0);
         return;
@@ -36,17 +36,17 @@ static void check_owed(const run *r, const gsv_many_task *task, int32_t s, int32
     const uint32_t count = ptr[end - first] - ptr[0];
     CHECK(task->listed_rows == end - first && task->listed_rows <= GSV_NARROW_ROWS);
     CHECK(task->row == row && task->list == ptr[0]);
-    CHECK(task->listed == (count <= GSV_MANY_LISTED ? (int64_t)count : GSV_MANY_LISTED + 1));
-    listed_seen[count > GSV_MANY_LISTED]++;
+    CHECK(task->listed == (count <= GSV_TASK_LISTED ? (int64_t)count : GSV_TASK_LISTED + 1));
+    listed_seen[count > GSV_TASK_LISTED]++;
 }
 
 /* Returns whether the tile is complete. */
-static int run_product(run *r, const gsv_many_task *task, int backward) {
+static int run_product(run *r, const gsv_task *task, int backward) {
     const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s), nc = gsv_columns(r->plan, s);
-    CHECK(r->plan->tiles->branches.of[s] < 0 && !gsv_is_narrow(nr, nc));
-    CHECK(task->rows > 0 && task->rows <= GSV_MANY_ROWS && task->rows % (2 * GSV_TILE) == 0);
+    CHECK(r->plan->schedule->branches.of[s] < 0 && !gsv_is_narrow(nr, nc));
+    CHECK(task->rows > 0 && task->rows <= GSV_TASK_ROWS && task->rows % (2 * GSV_TILE) == 0);
     CHECK(task->first % task->rows == 0 && task->begin % GSV_TILE == 0 && task->begin < task->end);
-    uint64_t sums[GSV_MANY_ROWS] = {0};
+    uint64_t sums[GSV_TASK_ROWS] = {0};
     const int owed = !backward && task->range == 0; /* it begins as what its rows below are owed */
     CHECK(task->begin >= 0 && task->end <= (backward ? nr : nc));
     if (!backward) {
@@ -70,15 +70,15 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
         CHECK(!r->partial_there[task->slot + task->range]++);
         /* the sums are discarded some time after they have been added */
         CHECK(!r->partial_written[task->slot + task->range]++);
-        for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
-            r->partial[(int64_t)(task->slot + task->range) * GSV_MANY_ROWS + e] = sums[e];
+        for (int32_t e = 0; e < GSV_TASK_ROWS; e++)
+            r->partial[(int64_t)(task->slot + task->range) * GSV_TASK_ROWS + e] = sums[e];
         if (++r->counter[task->met] < task->slots)
             return 0;
         memset(sums, 0, sizeof sums);
         for (int32_t k = 0; k < task->slots; k++) {
             CHECK(r->partial_there[task->slot + k]);
-            for (int32_t e = 0; e < GSV_MANY_ROWS; e++)
-                sums[e] += r->partial[(int64_t)(task->slot + k) * GSV_MANY_ROWS + e];
+            for (int32_t e = 0; e < GSV_TASK_ROWS; e++)
+                sums[e] += r->partial[(int64_t)(task->slot + k) * GSV_TASK_ROWS + e];
             r->partial_there[task->slot + k] = 0;
         }
     }
@@ -87,9 +87,9 @@ static int run_product(run *r, const gsv_many_task *task, int backward) {
     return 1;
 }
 
-static void run_assembly(run *r, const gsv_many_task *task) {
+static void run_assembly(run *r, const gsv_task *task) {
     const int32_t s = supernode_of_task(r, task);
-    CHECK(task->first < task->end && task->end - task->first <= GSV_MANY_ASSEMBLE &&
+    CHECK(task->first < task->end && task->end - task->first <= GSV_TASK_ASSEMBLE &&
           task->end <= gsv_columns(r->plan, s));
     check_owed(r, task, s, task->first, task->end);
     for (int32_t i = task->first; i < task->end; i++) {
@@ -99,17 +99,17 @@ static void run_assembly(run *r, const gsv_many_task *task) {
     }
 }
 
-static void run_task(run *r, const gsv_many_task *task, int backward) {
+static void run_task(run *r, const gsv_task *task, int backward) {
     const int32_t s = supernode_of_task(r, task);
     int done = 1;
-    if (task->kind == GSV_MANY_PRODUCT) {
+    if (task->kind == GSV_TASK_PRODUCT) {
         done = run_product(r, task, backward);
-    } else if (task->kind == GSV_MANY_ASSEMBLY) {
+    } else if (task->kind == GSV_TASK_ASSEMBLY) {
         CHECK(!backward);
         run_assembly(r, task);
     } else {
-        CHECK(task->kind == GSV_MANY_NARROW && gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)));
-        CHECK(0 <= task->begin && task->begin < task->end && task->end <= GSV_MANY_PARTS);
+        CHECK(task->kind == GSV_TASK_NARROW && gsv_is_narrow(gsv_rows(r->plan, s), gsv_columns(r->plan, s)));
+        CHECK(0 <= task->begin && task->begin < task->end && task->end <= GSV_TASK_PARTS);
         check_owed(r, task, s, 0, gsv_rows(r->plan, s));
         if (task->begin <= r->part && r->part < task->end) {
             (backward ? backward_alone : forward_alone)(r, s);
@@ -121,19 +121,19 @@ static void run_task(run *r, const gsv_many_task *task, int backward) {
         r->counter[task->signal]++;
 }
 
-static int may_begin(const run *r, const gsv_many_task *task) {
+static int may_begin(const run *r, const gsv_task *task) {
     return task->count == 0 || r->counter[task->wait] >= task->count;
 }
 
 /* What a tile reads before its own counter says so, as soon as counter `owed` does: forward what its rows are
  * owed, backward the solution from the rows of its parent's parent on. */
-static void begin_tiles(const run *r, const gsv_many_task *tasks, int64_t ntasks, int backward, char *began) {
+static void begin_tiles(const run *r, const gsv_task *tasks, int64_t ntasks, int backward, char *began) {
     for (int64_t t = 0; t < ntasks; t++) {
-        const gsv_many_task *task = &tasks[t];
+        const gsv_task *task = &tasks[t];
         if (began[t] || task->owing == 0 || r->counter[task->owed] < task->owing)
             continue;
         const int32_t s = supernode_of_task(r, task);
-        CHECK(task->kind == GSV_MANY_PRODUCT && (backward || task->range == 0));
+        CHECK(task->kind == GSV_TASK_PRODUCT && (backward || task->range == 0));
         const int32_t above = !backward ? task->end : task->begin > task->far ? task->begin : task->far;
         for (int32_t k = above; k < task->end; k++)
             solution(r, s, k);
@@ -147,7 +147,7 @@ static void begin_tiles(const run *r, const gsv_many_task *tasks, int64_t ntasks
 
 /* Backward, terms near .. far - 1 are all that a tile has to wait for longest: before them own columns, and
  * behind them nothing unless it waits for that, too. */
-static void check_segments(const run *r, const gsv_many_task *task) {
+static void check_segments(const run *r, const gsv_task *task) {
     const int32_t s = supernode_of_task(r, task), nr = gsv_rows(r->plan, s);
     CHECK(task->near % GSV_TILE == 0 && task->near <= gsv_columns(r->plan, s) && task->near <= task->far);
     CHECK(task->far == nr || (task->far % GSV_TILE == 0 && task->far < nr && task->owing > 0));
@@ -157,12 +157,13 @@ static void check_segments(const run *r, const gsv_many_task *task) {
 enum { IN_ORDER, WORST, ORDERS };
 
 static void run_sweep(run *r, int backward, int order) {
-    const gsv_many_list *list = r->list = &r->plan->tiles->many.list[gsv_many_list_of(backward, r->broad)];
-    const gsv_many_task *tasks = list->task;
+    const gsv_task_list *list = r->list =
+        &r->plan->schedule->tasks.list[gsv_task_list_of(backward, r->broad)];
+    const gsv_task *tasks = list->task;
     const int64_t ntasks = list->tasks;
     char *ran = zeros(ntasks, 1), *began = zeros(ntasks, 1);
     r->counter = zeros(list->counters, sizeof *r->counter);
-    r->partial = zeros(list->slots * GSV_MANY_ROWS, 8);
+    r->partial = zeros(list->slots * GSV_TASK_ROWS, 8);
     r->partial_there = zeros(list->slots, 1);
     r->partial_written = zeros(list->slots, 1);
     for (int64_t step = 0; step < ntasks; step++) {
@@ -174,7 +175,7 @@ static void run_sweep(run *r, int backward, int order) {
         REQUIRE(began[t] || tasks[t].owing == 0);
         ran[t] = 1;
         run_task(r, &tasks[t], backward);
-        if (backward && tasks[t].kind == GSV_MANY_PRODUCT)
+        if (backward && tasks[t].kind == GSV_TASK_PRODUCT)
             check_segments(r, &tasks[t]);
     }
     free(ran);
@@ -212,7 +213,7 @@ static void stop(run *r) {
 static void mark_leaves(run *r) {
     const gsv_plan *plan = r->plan;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (plan->tiles->branches.of[s] < 0 && plan->child_ptr[s] == plan->child_ptr[s + 1] &&
+        if (plan->schedule->branches.of[s] < 0 && plan->child_ptr[s] == plan->child_ptr[s + 1] &&
             !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
             memset(r->y_there + plan->l.first_column[s], 1, (size_t)gsv_columns(plan, s));
 }
@@ -223,12 +224,12 @@ static void check_order(const gsv_plan *plan, const run *alone, int32_t part, in
     tasks.broad = broad;
     mark_leaves(&tasks);
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (plan->tiles->branches.of[s] >= 0)
+        if (plan->schedule->branches.of[s] >= 0)
             forward_alone(&tasks, s);
     run_sweep(&tasks, 0, order);
     run_sweep(&tasks, 1, order);
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
-        if (plan->tiles->branches.of[s] >= 0)
+        if (plan->schedule->branches.of[s] >= 0)
             backward_alone(&tasks, s);
     for (int32_t i = 0; i < plan->l.n; i++)
         CHECK(tasks.y_there[i] && tasks.z_there[i] && tasks.x[i] == alone->x[i] && tasks.z[i] == alone->z[i]);
@@ -241,18 +242,18 @@ static void check_plan(const gsv_plan *plan) {
         forward_alone(&alone, s);
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
         backward_alone(&alone, s);
-    for (int32_t part = 0; part < GSV_MANY_PARTS; part++)
+    for (int32_t part = 0; part < GSV_TASK_PARTS; part++)
         for (int order = 0; order < ORDERS; order++)
             for (int broad = 0; broad < 2; broad++)
                 check_order(plan, &alone, part, order, broad);
     stop(&alone);
     /* what the upper tree and the branches' roots write stands before what branches keep */
-    CHECK(plan->tiles->many.updates >= plan->tiles->upper_updates);
+    CHECK(plan->schedule->tasks.updates >= plan->schedule->upper_updates);
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int32_t b = plan->tiles->branches.of[s], parent = plan->parent[s];
-        const int shared = b < 0 || parent < 0 || plan->tiles->branches.of[parent] != b;
+        const int32_t b = plan->schedule->branches.of[s], parent = plan->parent[s];
+        const int shared = b < 0 || parent < 0 || plan->schedule->branches.of[parent] != b;
         if (gsv_updates(plan, s) > 0)
-            CHECK((plan->tiles->update_place[s] + gsv_updates(plan, s) <= plan->tiles->many.updates) ==
+            CHECK((plan->schedule->update_place[s] + gsv_updates(plan, s) <= plan->schedule->tasks.updates) ==
                   shared);
     }
 }
@@ -262,10 +263,10 @@ static void check_structure(gsv_structure *structure, int64_t slots) {
     gsv_message message;
     gsv_plan plan;
     REQUIRE(gsv_plan_create(structure, testing_pool(2), &plan, &message) == GPUSOLVE_OK);
-    REQUIRE(gsv_tiles_create(&plan, testing_pool(2), &message) == GPUSOLVE_OK);
+    REQUIRE(gsv_schedule_create(&plan, testing_pool(2), &message) == GPUSOLVE_OK);
     check_plan(&plan);
-    const gsv_many_list *usual = plan.tiles->many.list, *broad = usual + gsv_many_list_of(0, 1);
-    for (int k = 0; k < GSV_MANY_LISTS; k++)
+    const gsv_task_list *usual = plan.schedule->tasks.list, *broad = usual + gsv_task_list_of(0, 1);
+    for (int k = 0; k < GSV_TASK_LISTS; k++)
         CHECK(usual[k].slots >= slots);
     fewer_seen += usual->tasks - broad->tasks;
     gsv_plan_free(&plan);

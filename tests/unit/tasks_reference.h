@@ -1,7 +1,7 @@
 /* What the sweeps for many right-hand sides compute, supernode after supernode by the plan's own maps, in integers; and
- * what of it is there: for test_many.c. */
-#ifndef GSV_MANY_REFERENCE_H
-#define GSV_MANY_REFERENCE_H
+ * what of it is there: for test_tasks.c. */
+#ifndef GSV_TASKS_REFERENCE_H
+#define GSV_TASKS_REFERENCE_H
 
 #include "supernodal/schedule/tasks/tasks.h"
 #include "supernodal/schedule/schedule.h"
@@ -21,7 +21,7 @@ static uint64_t entry(int32_t s, int32_t i, int32_t j) {
 typedef struct run {
     const gsv_plan *plan;
     int32_t part, broad;       /* broad: by the lists for broad vectors */
-    const gsv_many_list *list; /* of a sweep */
+    const gsv_task_list *list; /* of a sweep */
     int32_t *supernode[3];     /* of each kind, by place */
     uint64_t *y, *x, *u, *z, *partial;
     char *u_there, *y_there, *z_there, *partial_there;
@@ -29,8 +29,8 @@ typedef struct run {
     int32_t *counter;
 } run;
 
-static int32_t supernode_of_task(const run *r, const gsv_many_task *task) {
-    return r->supernode[task->node >> GSV_MANY_KIND][task->node & ((1 << GSV_MANY_KIND) - 1)];
+static int32_t supernode_of_task(const run *r, const gsv_task *task) {
+    return r->supernode[task->node >> GSV_TASK_KIND][task->node & ((1 << GSV_TASK_KIND) - 1)];
 }
 
 static void *zeros(int64_t count, size_t size) {
@@ -41,7 +41,7 @@ static void *zeros(int64_t count, size_t size) {
 
 static void list_supernodes(run *r) {
     const gsv_plan *plan = r->plan;
-    const gsv_supernode_list *lists[] = {&plan->tiles->tiny, &plan->tiles->small};
+    const gsv_supernode_list *lists[] = {&plan->schedule->tiny, &plan->schedule->small};
     for (int kind = 0; kind < 3; kind++)
         r->supernode[kind] = zeros(plan->l.nsuper, sizeof(int32_t));
     for (int kind = 0; kind < 2; kind++) /* those in no branch, level by level */
@@ -49,30 +49,30 @@ static void list_supernodes(run *r) {
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
-            r->supernode[GSV_MANY_WIDE][wide++] = s;
+            r->supernode[GSV_TASK_WIDE][wide++] = s;
 }
 
 /* What the children owe front row i of supernode s, by the device's lists. */
 static uint64_t gathered(const run *r, int32_t s, int32_t i) {
-    const gsv_tiles *tiles = r->plan->tiles;
-    const int64_t row = tiles->row_place[s] + i;
+    const gsv_schedule *schedule = r->plan->schedule;
+    const int64_t row = schedule->row_place[s] + i;
     uint64_t sum = 0;
-    for (uint32_t g = tiles->gather_ptr[row]; g < tiles->gather_ptr[row + 1]; g++) {
-        CHECK(tiles->gather[g] < r->plan->tiles->many.updates || tiles->branches.of[s] >= 0);
-        CHECK(r->u_there[tiles->gather[g]]);
-        sum += r->u[tiles->gather[g]];
+    for (uint32_t g = schedule->gather_ptr[row]; g < schedule->gather_ptr[row + 1]; g++) {
+        CHECK(schedule->gather[g] < r->plan->schedule->tasks.updates || schedule->branches.of[s] >= 0);
+        CHECK(r->u_there[schedule->gather[g]]);
+        sum += r->u[schedule->gather[g]];
     }
     return sum;
 }
 
 /* A task has read what the children owe row i, and discards it: nobody may read it again. */
 static void discard(run *r, int32_t s, int32_t i) {
-    const gsv_tiles *tiles = r->plan->tiles;
-    const int64_t row = tiles->row_place[s] + i;
-    for (uint32_t g = tiles->gather_ptr[row]; g < tiles->gather_ptr[row + 1]; g++) {
-        CHECK(r->u_there[tiles->gather[g]]);
-        r->u_there[tiles->gather[g]] = 0;
-        r->u[tiles->gather[g]] = entry(-2, i, 0);
+    const gsv_schedule *schedule = r->plan->schedule;
+    const int64_t row = schedule->row_place[s] + i;
+    for (uint32_t g = schedule->gather_ptr[row]; g < schedule->gather_ptr[row + 1]; g++) {
+        CHECK(r->u_there[schedule->gather[g]]);
+        r->u_there[schedule->gather[g]] = 0;
+        r->u[schedule->gather[g]] = entry(-2, i, 0);
     }
 }
 
@@ -90,7 +90,7 @@ static void put_forward(run *r, int32_t s, int32_t i, uint64_t sum) {
         r->x[r->plan->l.first_column[s] + i] = sum;
         return;
     }
-    const int64_t at = r->plan->tiles->update_place[s] + i - nc;
+    const int64_t at = r->plan->schedule->update_place[s] + i - nc;
     CHECK(!r->u_there[at] && !r->u_written[at]);
     r->u[at] = sum;
     r->u_there[at] = r->u_written[at] = 1;
