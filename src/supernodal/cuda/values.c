@@ -211,7 +211,7 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
     const double filled = gsv_milliseconds();
     if (status == GPUSOLVE_OK && !cuts->at && factor->plan.l.n > 0)
         status = gsv_cuda_place_triangles(factor, device, well, &handle->message);
-    device->form_ms = gsv_milliseconds() - filled;
+    device->nodes_ms = gsv_milliseconds() - filled;
     factor->unusable = status != GPUSOLVE_OK && (touched || factor->unusable);
     gsv_free(well);
     gsv_cuda_leave(previous);
