@@ -51,7 +51,7 @@ typedef struct gsv_cuda_workspace {
     int64_t plans;                        /* gpusolve_factor.plans when it was laid out */
     int captured;                         /* some graph has a solve with it */
     struct gsv_cuda_workspace *retired;   /* of earlier plans, kept for such graphs; or NULL */
-    gsv_tasks_vectors tasks, tasks_16;    /* slim: for GSV_TASKS_16; they leave z alone */
+    gsv_tasks_vectors tasks, tasks_16;    /* tasks_16: for GSV_TASKS_16, which leave z alone */
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
 
