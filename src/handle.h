@@ -24,6 +24,7 @@ struct gpusolve_handle {
     struct gsv_pool *pool; /* these threads; NULL for one */
     void *stream;          /* cudaStream_t */
     int same_bits;
+    const struct gsv_machine *machine; /* for its plans (supernodal/schedule/machine.h); NULL: the default */
     char device_name[128];
     void *scratch; /* the executor's, kept from one prepare to the next; NULL at first */
     void *trsv;    /* the device memory of gpusolve_?trsv, or NULL */

@@ -8,6 +8,7 @@
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
+#include "tuning.h"
 
 typedef struct problem {
     cholmod_common common;
@@ -30,7 +31,7 @@ static inline gpusolve_factor *import_rounded(gpusolve_handle *handle, const cho
     return factor;
 }
 
-/* Import L in this precision, again if it was before: into a plan as the tests' variables want it now. */
+/* Import L in this precision, again if it was before: into a plan by the tuning of now (tuning.h). */
 static inline void import_as(problem *p, gpusolve_dtype dtype) {
     gpusolve_factor_destroy(p->factor);
     p->factor = NULL;
@@ -47,7 +48,7 @@ static inline void open_kind(problem *p, const char *spec, gpusolve_factor_kind 
     REQUIRE(p->a);
     p->l = testing_factorize(p->a, kind, &p->common);
     REQUIRE(p->l);
-    p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    p->handle = tuned_handle(GPUSOLVE_BACKEND_CUDA, 0);
     p->factor = NULL;
     import_as(p, dtype);
     p->n = (int64_t)p->l->n;

@@ -9,6 +9,7 @@
  */
 #include "supernodal/schedule/stream/stream.h"
 #include "testing.h"
+#include "tuning.h"
 
 enum { COLUMNS = 33 };
 
@@ -189,7 +190,7 @@ static void check_example(gpusolve_backend backend, const example *e) {
     double *l = malloc((size_t)n * (size_t)n * sizeof *l);
     REQUIRE(l);
     make_factor(e, l);
-    gpusolve_handle *handle = testing_handle(backend, 0);
+    gpusolve_handle *handle = tuned_handle(backend, 0);
     gpusolve_factor *factor = import(handle, e, GPUSOLVE_DOUBLE, l);
     REQUIRE(factor);
 
@@ -255,7 +256,7 @@ static void check_single(gpusolve_backend backend, const example *e, int64_t at_
     for (int64_t k = 0; k < (int64_t)n * n; k++)
         l[k] = (float)l[k];
     const double norm_a = norm_of_a(n, l);
-    gpusolve_handle *handle = testing_handle(backend, 0);
+    gpusolve_handle *handle = tuned_handle(backend, 0);
     gpusolve_factor *factor = import(handle, e, GPUSOLVE_FLOAT, l);
     REQUIRE(factor);
     const gpusolve_dense b = testing_block(GPUSOLVE_FLOAT, GPUSOLVE_COL_MAJOR, n, COLUMNS, 0);
@@ -307,7 +308,7 @@ int main(void) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s += step)
             for (size_t g = s % step; g < sizeof growths / sizeof *growths; g += step) {
                 /* block rows in tasks of several, as only large factors have them, or one by one */
-                gsv_stream_together_tasks = (s + g) % 2 ? 0 : GSV_TOGETHER_TASKS;
+                tuning.together_tasks = (s + g) % 2 ? 0 : GSV_TOGETHER_TASKS;
                 check_example(backends[k], &(example){sizes[s][0], sizes[s][1], growths[g]});
                 for (int64_t at_once = COLUMNS; growths[g] <= 1e4 && at_once >= 8; at_once -= COLUMNS - 8)
                     check_single(backends[k], &(example){sizes[s][0], sizes[s][1], growths[g]}, at_once);

@@ -139,13 +139,13 @@ static void check_prepare(const problem *p) {
 /* With block rows in tasks of several, and the farthest from the root first, as only large factors have them. */
 static void check_tasks(const problem *p, const char *spec) {
     testing_in("%s, other tasks", spec);
-    const int64_t together = gsv_stream_together_tasks, large = gsv_stream_large;
+    const int64_t together = tuning.together_tasks, large = tuning.large_stream;
     task t = make_task(p, 1, 7);
     problem other = {0};
-    gsv_stream_together_tasks = gsv_stream_large = 0;
+    tuning.together_tasks = tuning.large_stream = 0;
     open_problem(&other, spec);
-    gsv_stream_together_tasks = together;
-    gsv_stream_large = large;
+    tuning.together_tasks = together;
+    tuning.large_stream = large;
     CHECK(other.factor->plan.schedule->stream.forward.tasks < p->factor->plan.schedule->stream.forward.tasks);
     t.p = &other;
     solve_often(&t, NULL, NULL);

@@ -166,7 +166,7 @@ static void check_condition(gpusolve_dtype dtype, int n, int below, double growt
     data.x = dtype == GPUSOLVE_FLOAT ? (void *)rounded : l;
     data.ssize = all + below;
     data.xsize = px[2];
-    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    gpusolve_handle *handle = tuned_handle(GPUSOLVE_BACKEND_CUDA, 0);
     gpusolve_factor *factor = NULL;
     REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
     CHECK(factor->plan.l.nsuper > data.nsuper);
@@ -240,9 +240,9 @@ static int64_t count_wide(const gsv_piece_list *list) {
 
 /* Streams count as large, but with limbs of the usual size. */
 static void choose_limbs(int kind) {
-    gsv_stream_large = kind == LIMBS ? GSV_LARGE_STREAM : 0;
-    gsv_limb_most = kind == NO_LIMBS ? 0 : GSV_LIMB_MOST;
-    gsv_limb_least = kind == LARGE_LIMBS ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
+    tuning.large_stream = kind == LIMBS ? GSV_LARGE_STREAM : 0;
+    tuning.limb_most = kind == NO_LIMBS ? 0 : GSV_LIMB_MOST;
+    tuning.limb_least = kind == LARGE_LIMBS ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
 }
 
 /* So that a block has several limbs, one after the other. Before a workspace records its graphs. */
@@ -326,9 +326,9 @@ int main(void) {
         printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
     }
-    gsv_stream_block_together_tasks = 0;
-    gsv_stream_side = 1; /* nine and more are not solved by eights, */
-    gsv_ones_limit = 1;  /* nor two and more one by one */
+    tuning.block_together_tasks = 0;
+    tuning.groups = 1; /* nine and more are not solved by eights, */
+    tuning.ones = 1;   /* nor two and more one by one */
     if (testing_few()) {
         check_matrix("elasticity3d:8", 1, 0);
         check_matrix("grid3d:14", 0, 1);
@@ -345,7 +345,7 @@ int main(void) {
     choose_limbs(LIMBS);
     for (int k = 0; k < 4; k++) {
         const gpusolve_dtype dtype = k < 2 ? GPUSOLVE_DOUBLE : GPUSOLVE_FLOAT;
-        gsv_stream_side = k % 2 ? GSV_SIDE : 1;
+        tuning.groups = k % 2 ? GSV_SIDE : 1;
         check_condition(dtype, 200, 0, 1e9);
         check_condition(dtype, 1000, 0, 1e9);
         check_condition(dtype, 1000, 0, 2e3);

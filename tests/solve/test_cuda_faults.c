@@ -264,7 +264,7 @@ int main(void) {
         check_refinement(&w);
     }
     close_world(&w);
-    gsv_stream_side = 1; /* as large factors are solved with */
+    tuning.groups = 1; /* as large factors are solved with */
     open_world(&w, "grid3d:14");
     check_many(&w, GSV_TASKS_BROAD);
     check_many(&w, GSV_TASKS_BROAD + 1);

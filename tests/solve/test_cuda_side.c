@@ -156,9 +156,9 @@ static void check_cost(const problem *p) {
 /* A factor of which three groups are solved side by side: 24 columns have the bits of eight, 32 their own. */
 static void check_three(const char *spec) {
     problem p;
-    gsv_stream_side = 3;
+    tuning.groups = 3;
     open_problem(&p, spec);
-    gsv_stream_side = GSV_SIDE;
+    tuning.groups = GSV_SIDE;
     testing_in("%s, three groups", spec);
     CHECK(side_of(&p) == 3);
     const gpusolve_dense b = new_block(&p, 32), x = new_block(&p, 32), expected = new_block(&p, 32);
@@ -200,13 +200,13 @@ static void check_eights(void) {
     int limbs[2] = {0}; /* trees with limbs, [1], or not */
     width = EIGHT;
     most = EIGHT * GSV_SIDE;
-    gsv_ones_limit = 1;
+    tuning.ones = 1;
     for (size_t k = 0; k < 2 * sizeof subjects / sizeof *subjects; k++) {
         const subject *s = &subjects[k / 2];
         problem p;
         if (testing_few() && k % 2 != k / 2 % 2) /* a quick run: each with limbs or without, in turn */
             continue;
-        gsv_limb_most = k % 2 ? GSV_LIMB_MOST : 0;
+        tuning.limb_most = k % 2 ? GSV_LIMB_MOST : 0;
         open_kind(&p, s->spec, s->kind, s->dtype);
         const gsv_schedule *schedule = p.factor->plan.schedule;
         limbs[schedule->limbs.count > 0]++;
@@ -230,7 +230,7 @@ static void check_eights(void) {
     }
     CHECK(testing_few() || (limbs[0] > 0 && limbs[1] > 0));
     check_three("grid3d:14");
-    gsv_ones_limit = GSV_ONES;
+    tuning.ones = GSV_ONES;
 }
 
 /* Of eight columns and one more: nine are no groups of one, nor are two of a factor that may have none. */
@@ -240,12 +240,12 @@ static void check_limits(const problem *p) {
     const gsv_plan *plan = &p->factor->plan;
     for (int64_t columns = 1; columns <= GSV_ONES + 1; columns++)
         for (int limit = 3; limit <= GSV_ONES; limit += GSV_ONES - 3) {
-            gsv_ones_limit = limit;
+            tuning.ones = limit;
             const gsv_run run = gsv_route_of(plan, p->dtype, abilities, 0, 1, columns).widest;
             CHECK(run.columns == 1 || columns > limit);
             CHECK(columns > limit ? run.columns > 1 || run.groups == 1 : run.groups == columns);
         }
-    gsv_ones_limit = GSV_ONES;
+    tuning.ones = GSV_ONES;
 }
 
 static void check_ones(void) {

@@ -12,6 +12,7 @@
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
 #include "gpusolve_selection.h"
+#include "tuning.h"
 #include "supernodal/cuda/support.h"
 
 enum { COLUMNS = 300 };
@@ -56,7 +57,7 @@ static problem open_problem(const subject *s, int64_t max_nrhs, cholmod_common *
     }
     p.dtype = data.dtype;
     p.n = (int64_t)p.l->n;
-    p.handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    p.handle = tuned_handle(GPUSOLVE_BACKEND_CUDA, 0);
     REQUIRE(gpusolve_factor_create(p.handle, &data, &p.factor) == GPUSOLVE_OK);
     REQUIRE(gpusolve_workspace_create(p.handle, p.factor, max_nrhs, &p.workspace) == GPUSOLVE_OK);
     return p;
@@ -224,7 +225,7 @@ static void open_large(problem *p, const char *spec, cholmod_common *common) {
     REQUIRE(p->a != NULL);
     p->l = testing_factorize(p->a, GPUSOLVE_SUPERNODAL_LL, common);
     REQUIRE(p->l != NULL && p->l->minor == p->l->n);
-    p->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    p->handle = tuned_handle(GPUSOLVE_BACKEND_CUDA, 0);
     p->n = (int64_t)p->l->n;
     p->dtype = p->l->xtype == CHOLMOD_REAL ? GPUSOLVE_DOUBLE : GPUSOLVE_COMPLEX_DOUBLE;
     REQUIRE(gpusolve_cholmod_import(p->handle, p->l, &p->factor) == GPUSOLVE_OK);
@@ -291,7 +292,7 @@ static void check_split(const char *spec, double growth, cholmod_common *common)
     REQUIRE(p.l != NULL && p.l->minor == p.l->n);
     make_ill(p.l, growth);
     REQUIRE(testing_explicit_create(p.l, p.a, common, &p.e) == 0);
-    p.handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 0);
+    p.handle = tuned_handle(GPUSOLVE_BACKEND_CUDA, 0);
     p.n = (int64_t)p.l->n;
     p.dtype = GPUSOLVE_DOUBLE;
     REQUIRE(gpusolve_cholmod_import(p.handle, p.l, &p.factor) == GPUSOLVE_OK);
@@ -418,8 +419,8 @@ int main(void) {
         return TESTING_SKIPPED;
     }
     cholmod_start(&common);
-    gsv_stream_side = 1; /* small factors, too, have these kernels for 9 to 64 columns (test_cuda_side.c), */
-    gsv_ones_limit = 1;  /* and those of several for 2 to 8 */
+    tuning.groups = 1; /* small factors, too, have these kernels for 9 to 64 columns (test_cuda_side.c), */
+    tuning.ones = 1;   /* and those of several for 2 to 8 */
     const int few = testing_few();
     for (size_t k = 0; k < sizeof subjects / sizeof subjects[0]; k += few ? 3 : 1) {
         problem p = open_problem(&subjects[k], COLUMNS, &common);

@@ -28,9 +28,9 @@ static const way ways[] = {
 };
 
 static void take_way(const way *w) {
-    gsv_cuda_streams_allowed = w->streams;
-    gsv_cuda_shared_limit = w->shared;
-    gsv_stream_block_least = w->block_least;
+    tuning.streams = w->streams;
+    tuning.shared_limit = w->shared;
+    tuning.block_least = w->block_least;
 }
 
 /* The host's numbers. */
@@ -206,9 +206,9 @@ static void check_refused(void) {
     REQUIRE(p.factor->plan.schedule->branches.count > 0);
     gpusolve_factor_data data = testing_factor_data(p.l);
     const int64_t live = gsv_live_allocations();
-    gsv_cuda_shared_limit = TOO_SMALL_SHARED;
+    tuning.shared_limit = TOO_SMALL_SHARED;
     CHECK_STATUS(gpusolve_factor_create(p.handle, &data, &factor), GPUSOLVE_NOT_SUPPORTED);
-    gsv_cuda_shared_limit = INT_MAX;
+    tuning.shared_limit = INT_MAX;
     CHECK(factor == NULL && strstr(gpusolve_last_error(p.handle), "shared memory") != NULL);
     CHECK(gsv_live_allocations() == live);
     close_problem(&p);
@@ -229,15 +229,15 @@ int main(void) {
         printf("skipped: no CUDA device\n");
         return TESTING_SKIPPED;
     }
-    const int64_t least = gsv_stream_block_least;
-    gsv_ones_limit = 1; /* two and more are not solved one by one */
+    const int64_t least = tuning.block_least;
+    tuning.ones = 1; /* two and more are not solved one by one */
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
         take_way(&ways[k]);
         for (size_t s = 0; s < sizeof subjects / sizeof *subjects; s += testing_few() ? 2 : 1)
             check_subject(&subjects[s], &ways[k]);
     }
     take_way(&(way){"as it is", 1, INT_MAX, least});
-    gsv_ones_limit = GSV_ONES;
+    tuning.ones = GSV_ONES;
     check_refused();
     CHECK(gsv_live_allocations() == 0);
     return testing_done();

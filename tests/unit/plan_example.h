@@ -11,6 +11,7 @@
 #include "supernodal/import/import.h"
 #include "supernodal/schedule/schedule.h"
 #include "testing.h"
+#include "tuning.h"
 
 typedef struct plan_example {
     cholmod_sparse *a;
@@ -27,6 +28,7 @@ static inline void plan_example_data(plan_example *e) {
     e->live = gsv_live_allocations();
     REQUIRE(gsv_import_structure(&e->data, testing_pool(2), &structure, &message) == GPUSOLVE_OK);
     REQUIRE(gsv_plan_create(&structure, testing_pool(2), &e->plan, &message) == GPUSOLVE_OK);
+    e->plan.machine = &tuning;
     REQUIRE(gsv_schedule_create(&e->plan, testing_pool(2), &message) == GPUSOLVE_OK);
 }
 

@@ -221,7 +221,7 @@ int main(void) {
     cholmod_common common;
     cholmod_start(&common);
     for (int large = 0; large < 2; large++) { /* limbs as large in these as in others */
-        gsv_limb_least = large ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
+        tuning.limb_least = large ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
         CHECK(check_limbs("diag:1", &common) == 1);
         check_limbs("tridiag:3000", &common);
         check_limbs("forest:2000", &common);

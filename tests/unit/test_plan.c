@@ -261,7 +261,7 @@ static void check_threads(const gsv_plan *plan, const gpusolve_factor_data *data
         REQUIRE(gsv_import_structure(data, testing_pool(counts[k]), &structure, &message) == GPUSOLVE_OK);
         REQUIRE(gsv_plan_create(&structure, testing_pool(counts[k]), &other, &message) == GPUSOLVE_OK);
         REQUIRE(gsv_schedule_create(&other, testing_pool(counts[k]), &message) == GPUSOLVE_OK);
-        const gsv_schedule *a = plan->schedule, *b = other.tiles;
+        const gsv_schedule *a = plan->schedule, *b = other.schedule;
         CHECK(same(a->gather_ptr, b->gather_ptr, plan->l.row_ptr[plan->l.nsuper] + 1, sizeof *a->gather_ptr));
         CHECK(same(a->row_place, b->row_place, plan->l.nsuper, sizeof *a->row_place));
         CHECK(same(a->gather, b->gather, plan->update_ptr[plan->l.nsuper], sizeof *a->gather));

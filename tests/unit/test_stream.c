@@ -362,12 +362,12 @@ static void check_side(void) {
         CHECK(e.plan.schedule->stream.side == cases[k].groups);
         close_example(&e, &common);
     }
-    gsv_stream_side = 2;
+    tuning.groups = 2;
     plan_example e;
     open_example(&e, testing_load("grid3d:14", &common), &common);
     CHECK(e.plan.schedule->stream.side == 2);
     close_example(&e, &common);
-    gsv_stream_side = GSV_SIDE;
+    tuning.groups = GSV_SIDE;
     cholmod_finish(&common);
 }
 
@@ -376,7 +376,7 @@ int main(void) {
     cholmod_start(&common);
     check_side();
     with_random(20, check_random, &common);
-    gsv_stream_block_least = gsv_limb_most = 0;
+    tuning.block_least = tuning.limb_most = 0;
     with_random(160, check_random, &common);
     /* what is counted below is that of matrices */
     shares_seen = together_seen = most_shares = block_together_seen = kept_seen = widest_folded = 0;
@@ -398,7 +398,7 @@ int main(void) {
     CHECK(widest_folded > 0 && widest_folded <= GSV_BLOCK_FOLD_COLUMNS);
     check_matrix("elasticity3d:20", 0, &common);
     CHECK(shares_seen == (2 | 4) && halves_seen > 0 && most_shares > 2);
-    gsv_stream_together_tasks = gsv_stream_block_together_tasks = gsv_stream_large = 0;
+    tuning.together_tasks = tuning.block_together_tasks = tuning.large_stream = 0;
     check_matrix("grid3d:14", 0, &common);
     check_matrix("grid2d:300", 0, &common);
     check_matrix("elasticity3d:12", 0, &common);
@@ -409,7 +409,7 @@ int main(void) {
     CHECK(block_together_seen == GSV_BLOCK_TOGETHER && widest_folded > GSV_BLOCK_FOLD_COLUMNS);
     CHECK(kept_seen == (COPIED | IN_PLACE | OF_TWO));
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
-    gsv_limb_most = GSV_LIMB_MOST; /* the block's forward stream is what is above the limbs */
+    tuning.limb_most = GSV_LIMB_MOST; /* the block's forward stream is what is above the limbs */
     check_matrix("forest:2000", 0, &common);
     check_matrix("elasticity3d:12", 0, &common);
     check_matrix("grid3d:26", 0, &common);

@@ -30,8 +30,10 @@ static gpusolve_status check_data(const gpusolve_factor_data *data, gsv_message 
 static gpusolve_status make_tree(const gpusolve_handle *handle, gsv_structure *structure, int in_place,
                                  gsv_plan *plan, gsv_message *message) {
     const gpusolve_status status = gsv_plan_create(structure, handle->pool, plan, message);
-    if (!status)
+    if (!status) {
         plan->in_place = in_place;
+        plan->machine = handle->machine;
+    }
     return status;
 }
 

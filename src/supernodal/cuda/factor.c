@@ -1,9 +1,9 @@
 /* The plan's arrays on the device: the larger part of a factor that is not numbers. The numbers are there before
  * (cuda/values.c). */
 #include "../../memory.h"
+#include "../schedule/machine.h"
 #include "support.h"
 
-#include <limits.h>
 #include <string.h>
 
 /* Panels of so many times the L2 cache of an H200 pass as fast, for one right-hand side, if they are like everything
@@ -240,15 +240,14 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
     return gsv_cuda_check(error, "copying the plan to the device", message);
 }
 
-int gsv_cuda_shared_limit = INT_MAX, gsv_cuda_streams_allowed = 1;
-
-static cudaError_t shared_of_block(int *most) {
+static cudaError_t shared_of_block(const gsv_plan *plan, int *most) {
+    const int limit = gsv_machine_of(plan)->shared_limit;
     int id = 0;
     cudaError_t error = cudaGetDevice(&id);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(most, cudaDevAttrMaxSharedMemoryPerBlockOptin, id);
-    if (*most > gsv_cuda_shared_limit)
-        *most = gsv_cuda_shared_limit;
+    if (*most > limit)
+        *most = limit;
     return error;
 }
 
@@ -256,8 +255,8 @@ cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_
     const gsv_branches *branches = &plan->schedule->branches;
     int most = 0;
     *abilities = (gsv_abilities){.block_columns = plan->schedule->stream.block_columns};
-    cudaError_t error = shared_of_block(&most);
-    if (error != cudaSuccess || !gsv_cuda_streams_allowed)
+    cudaError_t error = shared_of_block(plan, &most);
+    if (error != cudaSuccess || !gsv_machine_of(plan)->streams)
         return error;
     error = gsv_cuda_sweeps(dtype)->stream_blocks(branches, most, abilities->stream_blocks);
     if (error == cudaSuccess && dtype == GPUSOLVE_FLOAT) {
@@ -274,7 +273,8 @@ cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_
 static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_device_tasks *tasks,
                                      gsv_message *message) {
     int most = 0;
-    const gpusolve_status status = gsv_cuda_check(shared_of_block(&most), "asking the device", message);
+    const gpusolve_status status =
+        gsv_cuda_check(shared_of_block(&factor->plan, &most), "asking the device", message);
     if (status != GPUSOLVE_OK)
         return status;
     tasks->shared = most;

@@ -84,9 +84,6 @@ gpusolve_status gsv_cuda_make_values(gpusolve_factor *factor, gsv_message *messa
 int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
 /* cuda/factor.c. Which ways through the tree the current device has for a plan. */
 cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_abilities *abilities);
-/* Variables for the sake of tests. A block may have no more bytes of shared memory than that; 0: the device has no streams,
- * as devices before compute capability 9.0. */
-extern int gsv_cuda_shared_limit, gsv_cuda_streams_allowed;
 
 /* cuda/values.c, and cuda/factor.c: the values, and the rest. With data NULL gsv_cuda_prepare makes room for the values, too, and the caller
  * copies them and calls gsv_cuda_place_nodes. */

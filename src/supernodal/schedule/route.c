@@ -1,25 +1,11 @@
 /* Which way a block of right-hand sides takes: route.h. */
 #include "route.h"
 
+#include "machine.h"
+
 #include <string.h>
 
-/*
- * Panels of up to this number of bytes: 2, 3, 4 or GSV_ONES columns are solved side by side, each as one, because that is faster than a
- * block of eight, or than complex ones one after the other or as tasks. More than four real ones: with ONES_COLUMN bytes for
- * each column of L. (H200; lessons/streams.md)
- */
-enum {
-    REAL_2 = 68500000,
-    REAL_3 = 28000000,
-    REAL_4 = 16000000,
-    ONES_COLUMN = 800,
-    COMPLEX_2 = 256000000,
-    COMPLEX_3 = 64000000,
-    COMPLEX_4 = 32000000,
-    COMPLEX_ALL = 28000000
-};
-
-int gsv_ones_limit = GSV_ONES;
+const gsv_machine gsv_machine_default = GSV_MACHINE_DEFAULT;
 
 static int is_complex(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
@@ -70,25 +56,27 @@ int gsv_groups_for(int side, int64_t columns) {
     return 1;
 }
 
+/* That is faster than a block of eight, or than complex columns one after the other or as tasks (gsv_machine). */
 static int ones_by_size(const gsv_plan *plan, gpusolve_dtype dtype) {
+    const gsv_machine *m = gsv_machine_of(plan);
     const int number = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16 : dtype == GPUSOLVE_FLOAT ? 4 : 8;
     const int64_t bytes = plan->schedule->panel_ptr[plan->l.nsuper] * number;
     if (is_complex(dtype))
-        return bytes <= COMPLEX_ALL ? GSV_ONES
-               : bytes <= COMPLEX_4 ? 4
-               : bytes <= COMPLEX_3 ? 3
-               : bytes <= COMPLEX_2 ? 2
-                                    : 1;
-    return bytes + ONES_COLUMN * (int64_t)plan->l.n <= REAL_4 ? GSV_ONES
-           : bytes <= REAL_4                                  ? 4
-           : bytes <= REAL_3                                  ? 3
-           : bytes <= REAL_2                                  ? 2
-                                                              : 1;
+        return bytes <= m->complex_all ? GSV_ONES
+               : bytes <= m->complex_4 ? 4
+               : bytes <= m->complex_3 ? 3
+               : bytes <= m->complex_2 ? 2
+                                       : 1;
+    return bytes + m->ones_column * (int64_t)plan->l.n <= m->real_4 ? GSV_ONES
+           : bytes <= m->real_4                                     ? 4
+           : bytes <= m->real_3                                     ? 3
+           : bytes <= m->real_2                                     ? 2
+                                                                    : 1;
 }
 
 int gsv_most_ones(const gsv_plan *plan, gpusolve_dtype dtype) {
-    const int most = ones_by_size(plan, dtype);
-    return most < gsv_ones_limit ? most : gsv_ones_limit;
+    const int by_size = ones_by_size(plan, dtype), most = gsv_machine_of(plan)->ones;
+    return by_size < most ? by_size : most;
 }
 
 /* ---------------------------------------------------------------------------------------------- tasks --- */

@@ -109,7 +109,6 @@ int gsv_most_groups(const gsv_abilities *abilities);
 int gsv_groups_for(int side, int64_t columns);
 /* Groups of one column that are solved side by side, at most. */
 int gsv_most_ones(const gsv_plan *plan, gpusolve_dtype dtype);
-extern int gsv_ones_limit; /* GSV_ONES: a variable for the sake of tests */
 
 /* Complex columns, in double and in single precision, that the stream solves one after the other: more of them take less time as
  * tasks of GSV_TASKS_16. */

@@ -81,6 +81,7 @@ typedef struct gsv_plan {
     gsv_schedule *schedule;
     gsv_subtrees *subtrees;
     void (*free_part)(struct gsv_plan *plan);
+    const struct gsv_machine *machine; /* schedule/machine.h; NULL: the default */
 } gsv_plan;
 
 static inline int32_t gsv_columns(const gsv_plan *plan, int32_t s) {

@@ -3,22 +3,15 @@
 
 #include "../../../memory.h"
 #include "../../tree/reach.h"
+#include "../machine.h"
 #include "pieces.h"
 #include "../schedule.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-int64_t gsv_stream_block_least = GSV_BLOCK_LEAST, gsv_stream_together_tasks = GSV_TOGETHER_TASKS,
-        gsv_stream_block_together_tasks = GSV_BLOCK_TOGETHER_TASKS, gsv_stream_large = GSV_LARGE_STREAM,
-        gsv_stream_side = GSV_SIDE;
-
-static bool is_large(const gsv_stream *stream) {
-    return stream->numbers >= gsv_stream_large;
-}
-
 int32_t gsv_stream_fold(const gsv_stream *stream) {
-    return is_large(stream) ? GSV_BLOCK_LARGE_FOLD_COLUMNS : GSV_BLOCK_FOLD_COLUMNS;
+    return stream->large ? GSV_BLOCK_LARGE_FOLD_COLUMNS : GSV_BLOCK_FOLD_COLUMNS;
 }
 
 /* A supernode of the upper tree, to be sorted. */
@@ -106,7 +99,8 @@ static void begin_level(gsv_writer *w, const member *members, int64_t count) {
                   : !w->block               ? GSV_TOGETHER
                   : w->groups == GSV_GROUPS ? GSV_BLOCK_TOGETHER
                                             : 1;
-    const int64_t least = w->block ? gsv_stream_block_together_tasks : gsv_stream_together_tasks;
+    const gsv_machine *machine = gsv_machine_of(w->plan);
+    const int64_t least = w->block ? machine->block_together_tasks : machine->together_tasks;
     while (w->together > 1 && tasks_of_level(w, members, count, w->groups * w->together) < least)
         w->together /= 2;
     const int64_t tasks = tasks_of_level(w, members, count, w->groups * w->together);
@@ -165,7 +159,7 @@ static int64_t enough_forward(const gsv_stream *stream) {
 static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_writer w,
                                  const member *members, int64_t count, gsv_message *message) {
     w.list = list;
-    w.large = is_large(stream);
+    w.large = stream->large;
     w.fold = gsv_stream_fold(stream);
     w.enough = w.backward ? GSV_ENOUGH_BACKWARD : enough_forward(stream);
     write_stream(&w, members, count, stream->published);
@@ -236,7 +230,7 @@ static void place_published(const gsv_plan *plan, gsv_stream *stream, member *me
 /* As a stream has them. Forward comes first. */
 static bool sort_members(const gsv_plan *plan, int backward, gsv_stream *stream, member *members) {
     const int64_t count = stream->supernodes;
-    if (!set_levels(plan, backward, is_large(stream), members, count))
+    if (!set_levels(plan, backward, stream->large, members, count))
         return false;
     if (count > 1)
         qsort(members, (size_t)count, sizeof *members, in_stream);
@@ -268,7 +262,8 @@ static bool place_rows(const gsv_plan *plan, gsv_stream *stream, const member *m
 static int choose_side(const gsv_plan *plan) {
     const int64_t size = plan->schedule->panel_ptr[plan->l.nsuper] + GSV_SIDE_COLUMN * (int64_t)plan->l.n;
     const int64_t groups = size <= GSV_SIDE_8 ? 8 : size <= GSV_SIDE_4 ? 4 : size <= GSV_SIDE_3 ? 3 : 1;
-    return (int)(groups < gsv_stream_side ? groups : gsv_stream_side);
+    const int most = gsv_machine_of(plan)->groups;
+    return groups < most ? (int)groups : most;
 }
 
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {
@@ -280,7 +275,8 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
     gpusolve_status status = GPUSOLVE_OK;
     if (members)
         list_members(plan, stream, members);
-    if (stream->numbers >= gsv_stream_block_least)
+    stream->large = stream->numbers >= gsv_machine_of(plan)->large_stream;
+    if (stream->numbers >= gsv_machine_of(plan)->block_least)
         stream->block_columns = GSV_BLOCK_COLUMNS;
     stream->side = stream->block_columns > 0 ? choose_side(plan) : 1;
     if (!members || !place_rows(plan, stream, members))

@@ -203,6 +203,7 @@ typedef struct gsv_stream {
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
     int block_columns;           /* GSV_BLOCK_COLUMNS, blocks of so many at most are solved so too; or 0 */
     int side;                    /* groups that are solved side by side at most; 1: none are */
+    int large;                   /* it has many numbers */
     int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts, and of sums */
@@ -212,10 +213,6 @@ typedef struct gsv_stream {
 
 /* Builds the streams; plan->schedule has its panel_ptr, update_place, gather lists and branches. */
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
-/* GSV_BLOCK_LEAST, GSV_TOGETHER_TASKS, GSV_BLOCK_TOGETHER_TASKS, GSV_LARGE_STREAM and GSV_SIDE: variables for the sake of
- * tests */
-extern int64_t gsv_stream_block_least, gsv_stream_together_tasks, gsv_stream_block_together_tasks,
-    gsv_stream_large, gsv_stream_side;
 /* Up to how many columns of a wide supernode each task for a block of right-hand sides assembles its front. */
 int32_t gsv_stream_fold(const gsv_stream *stream);
 void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */

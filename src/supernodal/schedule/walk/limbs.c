@@ -3,13 +3,12 @@
 #include "limbs.h"
 
 #include "../../../memory.h"
+#include "../machine.h"
 #include "../schedule.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-int64_t gsv_limb_most = GSV_LIMB_MOST, gsv_limb_least = GSV_LIMB_LEAST;
 
 /* What making limbs works with, in two rounds: count, then write. */
 typedef struct work {
@@ -45,10 +44,11 @@ static int64_t most_cost(const work *w) {
         numbers += in_branch(w, s) ? 0 : gsv_panel_size(gsv_rows(w->plan, s), gsv_columns(w->plan, s));
         cost += cost_of(w, s);
     }
-    if (numbers < gsv_stream_block_least) /* there is no stream for a block, then */
+    const gsv_machine *machine = gsv_machine_of(w->plan);
+    if (numbers < machine->block_least) /* there is no stream for a block, then */
         return 0;
-    const int64_t most = gsv_limb_least + cost / GSV_LIMB_SHARE;
-    return most < gsv_limb_most ? most : gsv_limb_most;
+    const int64_t most = machine->limb_least + cost / GSV_LIMB_SHARE;
+    return most < machine->limb_most ? most : machine->limb_most;
 }
 
 static void measure_subtrees(const work *w) {

@@ -112,8 +112,6 @@ gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_li
                                  gsv_message *message);
 /* The rest, once plan->schedule has panel_ptr and update_place. */
 gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_message *message);
-/* GSV_LIMB_MOST, or 0 for no limbs, and GSV_LIMB_LEAST: variables for the sake of tests */
-extern int64_t gsv_limb_most, gsv_limb_least;
 void gsv_limbs_free(gsv_limbs *limbs); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus
