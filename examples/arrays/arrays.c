@@ -62,7 +62,7 @@ int main(void) {
         b[j] = 1;
 
     data.kind = GPUSOLVE_SIMPLICIAL_LL;
-    data.n = data.minor = n; /* minor = n: the factorisation went through */
+    data.n = data.minor = n; /* minor = n: the factorisation did not stop early */
     data.xsize = p[n];
     data.p = p;
     data.i = i;

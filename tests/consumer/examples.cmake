@@ -1,5 +1,5 @@
-# The programs of examples/: check_examples(WAY) builds all of them with CMake, or those that need no more than pkg-config knows
-# with make, runs them, and compares what they print with their READMEs. Included by consume.cmake.
+# The programs of examples/: check_examples(WAY) builds all of them with CMake, or each
+# with make and pkg-config, runs them, and compares what they print with their READMEs. Included by consume.cmake.
 
 file(GLOB example_names RELATIVE "${SOURCE}/examples" "${SOURCE}/examples/*/CMakeLists.txt")
 list(TRANSFORM example_names REPLACE "/CMakeLists.txt$" "")
@@ -58,7 +58,8 @@ function(check_examples way)
         check_output(arrays "${folder}/arrays/arrays")
     else()
         find_program(make NAMES make gmake REQUIRED)
-        file(COPY "${SOURCE}/examples" DESTINATION "${folder}/made")
+        # without programs that make has left there
+        file(COPY "${SOURCE}/examples" DESTINATION "${folder}/made" FILES_MATCHING REGEX "(\\.[a-z]+|/Makefile)$")
     endif()
 
     foreach(name ${example_names})
@@ -76,7 +77,7 @@ function(check_examples way)
             if(name STREQUAL "cuda_graph" AND NOT CUDA_HOME)
                 continue()
             endif()
-            run("${make}" -C "${folder}/made/examples/${name}" "CC=${folder}/bin/cc" "CUDA_HOME=${CUDA_HOME}"
+            run("${make}" -C "${folder}/made/examples/${name}" CC=cc "CUDA_HOME=${CUDA_HOME}"
                 "CFLAGS=-Wall -Wextra -Wpedantic -Werror")
         endif()
         check_output(${name} "${path}")
