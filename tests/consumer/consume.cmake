@@ -1,6 +1,6 @@
 cmake_minimum_required(VERSION 3.25)
 # Install the build, build programs against it, shared and static, with find_package (WAY=cmake) or with pkg-config, and run
-# them: those of project/ and cpp_only/, and README.md's example by the lines that README.md prints.
+# them: those of project/ and cpp_only/, README.md's example by the lines that README.md prints, and all of examples/.
 set(folder "${BUILD}/consumer-${WAY}")
 set(prefix "${folder}/prefix")
 set(example "${SOURCE}/examples/cholmod")
@@ -63,13 +63,18 @@ if(SANITIZE)
     set(sanitize "-fsanitize=${SANITIZE}")
 endif()
 
+include("${CMAKE_CURRENT_LIST_DIR}/examples.cmake")
+
 if(WAY STREQUAL "cmake")
+    # build(SOURCE OPTION...): leaves what configuring said in the variable output.
     function(build source)
         get_filename_component(name "${source}" NAME)
         run("${CMAKE_COMMAND}" -S "${source}" -B "${folder}/${name}" -G "${GENERATOR}"
             "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}"
-            "-DCMAKE_C_FLAGS=${sanitize}" "-DCMAKE_CXX_FLAGS=${sanitize}")
+            "-DCMAKE_C_FLAGS=${sanitize}" "-DCMAKE_CXX_FLAGS=${sanitize}" ${ARGN})
+        set(said "${output}")
         run("${CMAKE_COMMAND}" --build "${folder}/${name}")
+        set(output "${said}" PARENT_SCOPE)
     endfunction()
     build("${CMAKE_CURRENT_LIST_DIR}/project")
     build("${CMAKE_CURRENT_LIST_DIR}/cpp_only")
@@ -81,6 +86,7 @@ if(WAY STREQUAL "cmake")
         run("${folder}/${program}")
     endforeach()
     check_example("${folder}/cholmod/solve")
+    check_examples(cmake)
     return()
 endif()
 
@@ -106,3 +112,4 @@ foreach(kind shared static)
     check_link("${folder}/build-example/solve" "${kind}")
     check_example("${folder}/build-example/solve")
 endforeach()
+check_examples(make)

@@ -1,0 +1,85 @@
+# The programs of examples/: check_examples(WAY) builds all of them with CMake, or each
+# with make and pkg-config, runs them, and compares what they print with their READMEs. Included by consume.cmake.
+
+file(GLOB example_names RELATIVE "${SOURCE}/examples" "${SOURCE}/examples/*/CMakeLists.txt")
+list(TRANSFORM example_names REPLACE "/CMakeLists.txt$" "")
+list(LENGTH example_names count)
+if(count LESS 10)
+    message(FATAL_ERROR "only ${count} examples in ${SOURCE}/examples")
+endif()
+# Small systems: threads of a BLAS would only wait for each other.
+set(ENV{OPENBLAS_NUM_THREADS} 1)
+
+# Rounding errors become ~, longer fractions lose what a rounding error can change.
+function(without_rounding text result)
+    string(REGEX REPLACE "[0-9]\\.[0-9]e-[12][0-9]|0\\.0e\\+00" "~" text "${text}")
+    string(REGEX REPLACE "(\\.[0-9][0-9][0-9][0-9][0-9][0-9])[0-9]+" "\\1" text "${text}")
+    string(REGEX REPLACE "\n0\\." "\n." text "${text}")
+    set(${result} "${text}" PARENT_SCOPE)
+endfunction()
+
+# Run an example; it must print one of the blocks ```text of its README.
+function(check_output name program)
+    set(input /dev/null)
+    if(name STREQUAL "cholmod")
+        set(input "${SOURCE}/examples/cholmod/grid.mtx")
+    endif()
+    execute_process(COMMAND "${program}" INPUT_FILE "${input}" OUTPUT_VARIABLE output ERROR_VARIABLE error
+        RESULT_VARIABLE result)
+    if(NOT result EQUAL 0 OR error OR output STREQUAL "")
+        message(FATAL_ERROR "examples/${name}: ${program}: ${result}\n${output}${error}")
+    endif()
+    # Skipped only where there is nothing to run on.
+    if(output MATCHES "^skipped" AND (DEFINED ENV{GPUSOLVE_TEST_DEVICE} OR (CBLAS AND NOT name STREQUAL "cuda_graph")))
+        message(FATAL_ERROR "examples/${name} says that it is ${output}")
+    endif()
+    file(READ "${SOURCE}/examples/${name}/README.md" readme)
+    without_rounding("${output}" output)
+    without_rounding("${readme}" readme)
+    string(FIND "${readme}" "\n```text\n${output}```\n" place)
+    if(place EQUAL -1)
+        message(FATAL_ERROR "examples/${name}/README.md does not show what ${program} prints, but for rounding errors ~:\n${output}")
+    endif()
+endfunction()
+
+function(check_examples way)
+    file(READ "${SOURCE}/examples/README.md" readme)
+    foreach(name ${example_names})
+        string(FIND "${readme}" "[${name}](${name}/README.md)" place)
+        if(place EQUAL -1)
+            message(FATAL_ERROR "examples/README.md does not list ${name}")
+        endif()
+    endforeach()
+
+    if(way STREQUAL "cmake")
+        build("${CMAKE_CURRENT_LIST_DIR}/examples" "-DEXAMPLES=${SOURCE}/examples")
+        set(configured "${output}")
+        build("${SOURCE}/examples/arrays") # a folder by itself; consume.cmake builds examples/cholmod so
+        check_output(arrays "${folder}/arrays/arrays")
+    else()
+        find_program(make NAMES make gmake REQUIRED)
+        # without programs that make has left there
+        file(COPY "${SOURCE}/examples" DESTINATION "${folder}/made" FILES_MATCHING REGEX "(\\.[a-z]+|/Makefile)$")
+    endif()
+
+    foreach(name ${example_names})
+        set(program ${name})
+        if(name STREQUAL "cholmod")
+            set(program solve)
+        endif()
+        if(way STREQUAL "cmake")
+            set(path "${folder}/examples/${name}/${program}")
+            if(name STREQUAL "cuda_graph" AND configured MATCHES "cuda_graph: not built" AND NOT EXISTS "${path}")
+                continue()
+            endif()
+        else()
+            set(path "${folder}/made/examples/${name}/${program}")
+            if(name STREQUAL "cuda_graph" AND NOT CUDA_HOME)
+                continue()
+            endif()
+            run("${make}" -C "${folder}/made/examples/${name}" CC=cc "CUDA_HOME=${CUDA_HOME}"
+                "CFLAGS=-Wall -Wextra -Wpedantic -Werror")
+        endif()
+        check_output(${name} "${path}")
+    endforeach()
+endfunction()
