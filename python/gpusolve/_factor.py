@@ -461,7 +461,7 @@ class Factor:
         if columns.dtype.kind == "c" and self._dtype.kind != "c":
             raise TypeError("A: is complex, the factor is real")
         x = columns.x.astype(np.complex128) if self._dtype.kind == "c" else columns.x
-        numeric = self._symbolic.factorize(columns.n, columns.p, columns.i, x, columns.stype, 0.0)
+        numeric = self._symbolic.factorize(columns.n, columns.p, columns.i, x, columns.stype, 0.0, False)
         self._core.refresh_numeric(numeric)
         return self
 
@@ -651,8 +651,8 @@ def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None,
     if permutation is not None and not np.array_equal(np.sort(permutation), np.arange(columns.n)):
         raise ValueError(f"ordering: is no permutation of the numbers 0 to {columns.n - 1}")
     _library.open_cholmod()
-    symbolic = _core.Symbolic(columns.n, columns.p, columns.i, columns.stype, method, _MODES[mode], False, permutation)
-    numeric = symbolic.factorize(columns.n, columns.p, columns.i, columns.x, columns.stype, 0.0)
+    symbolic = _core.Symbolic(columns.n, columns.p, columns.i, columns.stype, method, _MODES[mode], permutation)
+    numeric = symbolic.factorize(columns.n, columns.p, columns.i, columns.x, columns.stype, 0.0, False)
     is_single = columns.is_single if precision is None else precision == "single"
     core = _core.Factor.from_numeric(*place, numeric, is_single)
     return Factor._make(core, symbolic.perm, symbolic, (columns.p, columns.i, columns.stype))
