@@ -12,7 +12,7 @@ _SUPERNODAL, _LDL = 0, 2  # kinds of a factor
 _BLOCK = 64  # columns of a sparse right-hand side that are solved at a time
 
 # How a solve with one kind of factor becomes one with the other: the system to solve, and what scales b and x by rows.
-# With R the square root of D, the L of L L' is the unit L of L D L' times R.
+# With R the square root of D, the L of L L' is the unit L of L D L' times R. The D of L L' is the identity.
 _BY_LL = {
     "L": ("L", None, lambda root: root),
     "Lt": ("Lt", lambda root: root, None),
@@ -25,7 +25,6 @@ _BY_LDL = {
     "Lt": ("Lt", lambda root: 1 / root, None),
     "LD": ("L", None, lambda root: 1 / root),
     "DLt": ("Lt", lambda root: 1 / root, None),
-    "D": (None, lambda root: np.ones_like(root), None),
 }
 
 
@@ -178,6 +177,8 @@ class Decomposition:
     def _solve(self, b, system, is_ldl):
         """Solve a system of L D L' or of L L', whichever of the two is held; b is dense."""
         before = after = None
+        if system == "D" and not is_ldl:
+            return scaled(b, np.ones(self._pattern.n, self._solver.dtype))
         if is_ldl != self._holds_ldl and system in _BY_LL:
             system, before, after = (_BY_LL if is_ldl else _BY_LDL)[system]
         root = None
@@ -185,7 +186,7 @@ class Decomposition:
             root = self._root().astype(self._solver.dtype.type(0).real.dtype)
         with Translated():
             b = b if before is None else scaled(b, before(root))
-            x = b if system is None else self._solver.solve(b, system=system)
+            x = self._solver.solve(b, system=system)
             return x if after is None else scaled(x, after(root))
 
     def _solve_sparse(self, b, container, solve):

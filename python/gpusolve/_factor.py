@@ -574,13 +574,12 @@ class Factor:
 def _from_scikit_sparse(f):
     """Kind, L as sorted compressed columns, and the permutation, of either version of scikit-sparse."""
     if hasattr(f, "solve_LDLt"):  # 0.4
-        L, perm, kind = f.LD(), f.P(), "ldl"
+        kind, L, perm = "ldl", f.LD(), f.P()
     elif type(f).__name__ == "CholeskyFactor":  # 0.5
-        L, perm, kind = f.get_factor(kind="LL", lower=True), f.perm, "ll"
-        L = L[0] if isinstance(L, tuple) else L
+        kind, L, perm = "ll" if f.is_ll else "ldl", f.factor, f.perm
     else:
         raise TypeError(f"f: {type(f).__name__} is no factor of scikit-sparse")
-    L = sp.csc_matrix(L)
+    L = sp.csc_matrix(L, copy=not L.has_sorted_indices)
     L.sort_indices()
     return kind, L, np.asarray(perm)
 

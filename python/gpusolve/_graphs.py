@@ -26,6 +26,9 @@ def _graph(A, kind, kinds):
 
 def _tree(A, kind):
     """Parents and postorder of the elimination tree."""
+    n = A.shape[1 if kind == "col" else 0]
+    if A.nnz == 0:
+        return np.full(n, -1), np.arange(n)
     if kind == "sym":
         graph = pattern_of(A, 1)
     elif kind == "lo":
@@ -98,11 +101,10 @@ def symbfact(A, *, kind=None, lower=False, return_factor=False):
         A is not square, or there is no such kind.
     """
     A, kind, itype, n = _graph(A, kind, ("sym", "lo", "row", "col"))
-    if n == 0 or A.nnz == 0:
-        count, height, L = np.zeros(n, np.int64), int(n > 0), sp.eye(n, dtype=bool, format="csc")
-        parent, post = np.full(n, -1), np.arange(n)
+    parent, post = _tree(A, kind)
+    if A.nnz == 0:
+        count, height, L = np.zeros(n, np.int64), int(n > 0), sp.identity(n, dtype=bool, format="csc")
     else:
-        parent, post = _tree(A, kind)
         if kind in ("sym", "lo"):
             graph = pattern_of(A.T.tocsc() if kind == "sym" else A, -1)
         else:

@@ -89,6 +89,9 @@ __all__ = [
 ]
 
 
+_OF_05 = {"lower", "order", "sym_kind", "supernodal_mode"}  # arguments that cholesky has in version 0.5 alone
+
+
 def _lower_columns(A, what="A"):
     """The lower triangle of A, which alone is used."""
     if not sp.issparse(A) and not type(A).__module__.startswith("cupyx."):
@@ -282,8 +285,13 @@ def analyze_AAt(A, mode="auto", ordering_method="default", use_long=None, *, dev
     return Factor._analyzed(_lower_columns(_product(A)), mode, ordering_method, _place(device, 0, False))
 
 
-def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, device=None):
-    """Factorise A + beta I; see sksparse.cholmod.cholesky.
+def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, device=None, **options):
+    """Factorise A + beta I; see sksparse.cholmod.cholesky of version 0.4.
+
+    Raises
+    ------
+    TypeError
+        There is an argument of the `cholesky` of version 0.5, which is `gpusolve.sksparse05.cholesky`.
 
     Examples
     --------
@@ -292,6 +300,9 @@ def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *
     >>> bool(np.allclose(factor(np.array([6.0, 7.0])), 1))
     True
     """
+    if options:
+        hint = " of version 0.5; gpusolve.sksparse05 has that cholesky" if set(options) <= _OF_05 else ""
+        raise TypeError(f"cholesky() got an unexpected keyword argument {next(iter(options))!r}{hint}")
     columns = _lower_columns(A)
     factor = Factor._analyzed(columns, mode, ordering_method, _place(device, 0, False))
     factor._take(columns, beta)

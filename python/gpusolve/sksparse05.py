@@ -162,12 +162,16 @@ class CholeskyFactor(Decomposition):
             Another order or pattern than that which was analysed.
         ValueError
             ldl is no bool.
+        TypeError
+            beta is no real number, or A has a dtype that cannot be factorised.
         """
         A, _ = compressed(A)
         if ldl is None:
             ldl = self.is_numeric and not self._is_ll
         if not isinstance(ldl, bool):
             raise ValueError(f"ldl: must be None, True or False, not {ldl!r}")
+        if not hasattr(beta, "__float__"):
+            raise TypeError(f"beta: must be a real number, not {beta!r}")
         if self.sym_kind == "sym" and A.shape[0] != A.shape[1]:
             raise CholmodInvalidInputError(f"A: must be square, but has the shape {A.shape}")
         self._factorize(*self._used(A), beta, ldl, A.dtype in (np.float32, np.complex64))
@@ -180,7 +184,7 @@ class CholeskyFactor(Decomposition):
 
     def _with_numbers(self):
         if not self.is_numeric:
-            raise CholmodError("the factor has no numbers yet: call factorize")
+            raise CholmodInvalidInputError("the factor has no numbers yet: call factorize")
         return self
 
     # ------------------------------------------------------------------------------------------ properties
@@ -284,6 +288,18 @@ class CholeskyFactor(Decomposition):
         return (f"CholeskyFactor(N={self.N}, nnz={self.nnz}, is_ll={self.is_ll}, is_super={self.is_super}, "
                 f"itype=np.{self.itype.name}, dtype=np.{self.dtype.name}, order={self.order})")
 
+    def __str__(self):
+        return "\n  ".join((
+            f"Cholesky factorization of size {self.N}x{self.N}",
+            f"Nonzeros: {self.nnz}",
+            f"Form:     {'LL.T' if self.is_ll else 'LDL.T'}",
+            f"Triangle: {'lower' if self.is_lower else 'upper'}",
+            f"Storage:  {'supernodal' if self.is_super else 'simplicial'}",
+            f"itype:    np.{self.itype.name}",
+            f"dtype:    np.{self.dtype.name}",
+            f"order:    {self.order}",
+        ))
+
     # -------------------------------------------------------------------------------------------- parts
 
     def _matrix(self, is_ldl):
@@ -315,7 +331,7 @@ class CholeskyFactor(Decomposition):
         Raises
         ------
         CholmodError
-            There are no numbers yet.
+            There are no numbers yet. This is a ValueError, too.
         CholmodNotPositiveDefiniteError
             "LL" is wanted, but D has entries that are not positive.
         ValueError
@@ -350,7 +366,7 @@ class CholeskyFactor(Decomposition):
         Raises
         ------
         CholmodError
-            There are no numbers yet.
+            There are no numbers yet. This is a ValueError, too.
         CholmodNotPositiveDefiniteError
             "LL" is wanted, but D has entries that are not positive.
         ValueError
@@ -373,8 +389,11 @@ class CholeskyFactor(Decomposition):
         return copy
 
     def logdet(self):
-        """Logarithm of the determinant of what was factorised; NaN if D has a negative entry."""
-        return self._dtype.type(self._with_numbers()._logdet())
+        """Logarithm of the determinant of what was factorised: the sum of np.log(D), NaN or complex if D has a negative entry."""
+        logarithm = self._with_numbers()._logdet()
+        if np.isnan(logarithm) and self._dtype.kind == "c":
+            logarithm = np.log(self._diagonal().astype(complex)).sum()
+        return self._dtype.type(logarithm)
 
     def slogdet(self):
         """1 and the logarithm of the determinant, both of the factor's dtype."""
@@ -410,7 +429,7 @@ class CholeskyFactor(Decomposition):
         Raises
         ------
         CholmodError
-            There are no numbers yet.
+            There are no numbers yet. This is a ValueError, too.
         CholmodNotPositiveDefiniteError
             `rcond` is 0.
         ValueError

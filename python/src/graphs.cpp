@@ -1,4 +1,6 @@
 /* CHOLMOD's functions for graphs, for gpusolve/_graphs.py: elimination trees and nested dissection. */
+#include <nanobind/stl/optional.h>
+
 #include "arrays.h"
 #include "unlocked.h"
 
