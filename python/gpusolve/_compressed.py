@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-DTYPES = ("float32", "float64", "complex64", "complex128")
+from ._arguments import DTYPES
 
 
 def compressed(A):

@@ -24,6 +24,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
+from ._arguments import MODES, ORDERINGS, place
 from ._arrays import package_of
 from ._cholmod_errors import (
     CholmodError,
@@ -41,7 +42,6 @@ from ._cholmod_errors import (
 )
 from ._compressed import Pattern
 from ._decomposition import Decomposition
-from ._factor import _MODES, _ORDERINGS, _place
 from ._matrix import Columns
 from .sksparse05 import (
     CholeskyFactor,
@@ -122,11 +122,11 @@ class Factor(Decomposition):
     @classmethod
     def _analyzed(cls, columns, mode, ordering_method, place):
         self = object.__new__(cls)
-        if mode not in _MODES:
-            raise CholmodError(f"Unknown mode {mode!r}, must be one of {', '.join(_MODES)}")
-        if ordering_method not in _ORDERINGS:
-            raise CholmodError(f"Unknown ordering method {ordering_method!r}, must be one of {', '.join(_ORDERINGS)}")
-        self._analyze(_pattern(columns), _MODES[mode], _ORDERINGS[ordering_method], place)
+        if mode not in MODES:
+            raise CholmodError(f"Unknown mode {mode!r}, must be one of {', '.join(MODES)}")
+        if ordering_method not in ORDERINGS:
+            raise CholmodError(f"Unknown ordering method {ordering_method!r}, must be one of {', '.join(ORDERINGS)}")
+        self._analyze(_pattern(columns), MODES[mode], ORDERINGS[ordering_method], place)
         self._is_complex = columns.dtype.kind == "c"
         return self
 
@@ -277,12 +277,12 @@ def analyze(A, mode="auto", ordering_method="default", use_long=None, *, device=
     Factor
         It has no numbers until `Factor.cholesky_inplace` is called.
     """
-    return Factor._analyzed(_lower_columns(A), mode, ordering_method, _place(device, 0, False))
+    return Factor._analyzed(_lower_columns(A), mode, ordering_method, place(device, 0, False))
 
 
 def analyze_AAt(A, mode="auto", ordering_method="default", use_long=None, *, device=None):
     """As `analyze`, of A A'."""
-    return Factor._analyzed(_lower_columns(_product(A)), mode, ordering_method, _place(device, 0, False))
+    return Factor._analyzed(_lower_columns(_product(A)), mode, ordering_method, place(device, 0, False))
 
 
 def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, device=None, **options):
@@ -304,7 +304,7 @@ def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *
         hint = " of version 0.5; gpusolve.sksparse05 has that cholesky" if set(options) <= _OF_05 else ""
         raise TypeError(f"cholesky() got an unexpected keyword argument {next(iter(options))!r}{hint}")
     columns = _lower_columns(A)
-    factor = Factor._analyzed(columns, mode, ordering_method, _place(device, 0, False))
+    factor = Factor._analyzed(columns, mode, ordering_method, place(device, 0, False))
     factor._take(columns, beta)
     return factor
 
