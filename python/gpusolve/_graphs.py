@@ -142,6 +142,12 @@ def _dissected(A, kind):
     return graph, itype, n, A.nnz == 0
 
 
+def _size(nd_small):
+    if nd_small < 0:
+        raise ValueError(f"nd_small: is negative: {nd_small}")
+    return int(nd_small)
+
+
 def bisect(A, *, kind=None):
     """A node separator of the graph of A, of A A' or of A' A.
 
@@ -239,9 +245,16 @@ class SeparatorTree:
         Returns
         -------
         SeparatorTree
+
+        Raises
+        ------
+        CholmodInvalidInputError
+            The arrays describe no tree.
+        ValueError
+            nd_small is negative.
         """
         oksep = 1.0 if nd_oksep is None else float(nd_oksep)
-        small = 200 if nd_small is None else int(nd_small)
+        small = 200 if nd_small is None else _size(nd_small)
         _library.open_cholmod()
         with Translated():
             parts = _core.collapse_septree(self._cp.astype(np.int64), self._cmember.astype(np.int64), oksep, small)
@@ -276,12 +289,13 @@ def nesdis(A, *, kind=None, return_separator=False, nd_small=None, nd_components
     CholmodNotInstalledError
         CHOLMOD was built without METIS.
     ValueError
-        A is not square, or there is no such kind.
+        A is not square, there is no such kind, or nd_small is negative.
     """
     graph, itype, n, is_empty = _dissected(A, kind)
     if is_empty:
         p, tree = np.arange(n, dtype=itype), SeparatorTree(np.array([-1], itype), np.zeros(n, itype))
     else:
+        nd_small = None if nd_small is None else _size(nd_small)
         with Translated():
             p, cp, cmember = (v.astype(itype) for v in _core.nesdis(*graph, nd_small, nd_components, nd_oksep, nd_camd))
         tree = SeparatorTree(cp, cmember)

@@ -194,7 +194,8 @@ def test_graphs_beside_scikit_sparse():
         pruned = septree.prune(nd_oksep=0.1, nd_small=30)
         return p, septree.cp, septree.cmember, repr(septree), pruned.cp, pruned.cmember, septree.prune().cp
 
-    for X in (A, WIDE, B, sp.csc_array(B.T), sp.csc_array(sp.triu(A)), sp.csc_array(sp.tril(A)), sp.csc_array(grid(30)), A.toarray()):
+    triangles = (sp.csc_array(sp.triu(A)), sp.csc_array(sp.tril(A)))
+    for X in (A, WIDE, B, sp.csc_array(B.T), *triangles, sp.csc_array(grid(30)), A.toarray()):
         for kind in (None, "sym", "lo", "row", "col"):
             if kind not in ("row", "col") and X.shape[0] != X.shape[1]:
                 continue
@@ -334,9 +335,10 @@ def test_equations(device, mode, dtype):
             assert np.allclose(L @ D @ L.conj().T, permuted, rtol, rtol)
             assert np.array_equal(f.R.toarray(), L.conj().T)
             assert np.allclose(np.diag(L), 1) == (ldl != is_changed)
-            shapes = {"A": P.T @ permuted @ P, "LDLt": permuted, "LD": L @ D, "DLt": D @ L.conj().T, "L": L, "Lt": L.conj().T, "D": D}
+            Lt = L.conj().T
+            systems = {"A": P.T @ permuted @ P, "LDLt": permuted, "LD": L @ D, "DLt": D @ Lt, "L": L, "Lt": Lt, "D": D}
             for right in (random(36, dtype), random((36, 3), dtype), sp.csc_array(random((36, 70), dtype))):
-                for system, matrix in shapes.items():
+                for system, matrix in systems.items():
                     x = f.solve(right, system)
                     assert x.shape == right.shape and x.dtype == dtype and sp.issparse(x) == sp.issparse(right)
                     assert np.allclose(matrix @ plain(x), plain(right), rtol, rtol)
@@ -425,6 +427,9 @@ def test_nested_dissection():
     for bad in (ours.SeparatorTree([-1], [1]), ours.SeparatorTree([0, -1], [0, 1]), ours.SeparatorTree([5, -1], [0, 1])):
         with pytest.raises(ours.CholmodInvalidInputError):
             bad.prune()
+    for call in (lambda: tree.prune(nd_small=-1), lambda: ours.nesdis(M, nd_small=-1)):
+        with pytest.raises(ValueError, match="negative"):
+            call()
 
 
 def test_graphs_without_edges():
