@@ -13,14 +13,14 @@ _BLOCK = 64  # columns of a sparse right-hand side that are solved at a time
 
 # How a solve with one kind of factor becomes one with the other: the system to solve, and what scales b and x by rows.
 # With R the square root of D, the L of L L' is the unit L of L D L' times R. The D of L L' is the identity.
-_BY_LL = {
+_BY_LL = {  # of L D L', where L L' is held
     "L": ("L", None, lambda root: root),
     "Lt": ("Lt", lambda root: root, None),
     "LD": ("L", None, lambda root: 1 / root),
     "DLt": ("Lt", lambda root: 1 / root, None),
     "D": ("D", None, lambda root: 1 / root**2),
 }
-_BY_LDL = {
+_BY_LDL = {  # of L L', where L D L' is held
     "L": ("L", None, lambda root: 1 / root),
     "Lt": ("Lt", lambda root: 1 / root, None),
     "LD": ("L", None, lambda root: 1 / root),
