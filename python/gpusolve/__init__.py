@@ -14,8 +14,10 @@ from . import _library
 
 _path = _library.load()
 
+from ._cholesky import cholesky  # noqa: E402
 from ._errors import DeviceError, NotPositiveDefiniteError, SingularError  # noqa: E402
-from ._factor import Factor, Selection, cholesky  # noqa: E402
+from ._factor import Factor  # noqa: E402
+from ._selection import Selection  # noqa: E402
 from ._linalg import SparseCholesky, factorized, splu, spsolve  # noqa: E402
 from ._core import version as _version  # noqa: E402
 

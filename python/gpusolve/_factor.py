@@ -1,111 +1,13 @@
 """The factor: what gpusolve.cholesky returns."""
 
 import numpy as np
-import scipy.sparse as sp
 
-from . import _core, _library
-from ._arrays import NumPy, package_of, promote
+from . import _core
+from ._arguments import DTYPES, SYSTEMS, described, from_scikit_sparse, place
+from ._arrays import NumPy, package_of
 from ._matrix import TRIANGLES, Columns
+from ._selection import Selection
 from ._solve import as_operand, refine, solve
-
-SYSTEMS = {"A": 0, "LDLt": 1, "LD": 2, "DLt": 3, "L": 4, "Lt": 5, "D": 6, "P": 7, "Pt": 8}
-_DTYPES = ("float32", "float64", "complex64", "complex128")
-_KINDS = {"supernodal": 0, "ll": 1, "ldl": 2}
-_ORDERINGS = {"natural": 0, "amd": 2, "metis": 3, "nesdis": 4, "colamd": 5, "best": 9, "default": -1}
-_MODES = {"simplicial": 0, "auto": 1, "supernodal": 2}
-_PRECISIONS = (None, "single", "double")
-
-
-def _place(device, threads, same_bits):
-    """device as backend and ordinal: None, "cpu", "host", "cuda", "cuda:1", or an ordinal."""
-    if not isinstance(threads, int) or threads < 0 or threads > 1024:
-        raise ValueError(f"threads: must be 0 to 1024, not {threads!r}")
-    if device is None:
-        return 0, -1, threads, bool(same_bits)
-    if device in ("cpu", "host"):
-        return 1, -1, threads, bool(same_bits)
-    if device == "cuda":
-        return 2, -1, threads, bool(same_bits)
-    if isinstance(device, str) and device.startswith("cuda:") and device[5:].isdigit():
-        return 2, int(device[5:]), threads, bool(same_bits)
-    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
-        return 2, device, threads, bool(same_bits)
-    raise ValueError(f'device: must be None, "cpu", "cuda", "cuda:0" or an ordinal, not {device!r}')
-
-
-def _indices(array, name):
-    array = np.asarray(array)
-    array = array.astype(np.int64) if array.size == 0 else array
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: must be a vector of integers")
-    return np.ascontiguousarray(array, dtype=np.int64)
-
-
-def _described(kind, n, x, perm, p, i, nz, super, pi, px, s):
-    """The arguments of _core for plain arrays, and the permutation."""
-    if kind not in _KINDS:
-        raise ValueError(f"kind: must be one of {sorted(_KINDS)}, not {kind!r}")
-    x = np.ascontiguousarray(x)
-    if x.ndim != 1:
-        raise ValueError("x: must be a vector")
-    if x.dtype.name not in _DTYPES:
-        x = x.astype(promote(x.dtype.name, "float64"))
-    wanted = {"super": super, "pi": pi, "px": px, "s": s} if kind == "supernodal" else {"p": p, "i": i}
-    missing = [name for name, array in wanted.items() if array is None]
-    if missing:
-        raise ValueError(f"{missing[0]}: is wanted for kind={kind!r}")
-    arrays = [_indices(array, name) for name, array in wanted.items()]
-    if kind != "supernodal":
-        arrays.append(None if nz is None else _indices(nz, "nz"))
-    if len(arrays[0]) == 0:
-        raise ValueError(f"{next(iter(wanted))}: is empty")
-    if n is None:
-        n = int(arrays[0][-1]) if kind == "supernodal" else len(arrays[0]) - 1
-    perm = None if perm is None else _indices(perm, "perm")
-    return _KINDS[kind], n, x, perm, arrays
-
-
-class Selection:
-    """Solves in which few rows of b are nonzero, or few rows of x are wanted. Made by `Factor.selection`."""
-
-    def __init__(self, factor, b_rows, x_rows, system, max_nrhs):
-        if system not in SYSTEMS:
-            raise ValueError(f"system: must be one of {list(SYSTEMS)}, not {system!r}")
-        self._factor = factor
-        b_rows = None if b_rows is None else _indices(b_rows, "b_rows")
-        x_rows = None if x_rows is None else _indices(x_rows, "x_rows")
-        self._core = _core.Selection(factor._core, SYSTEMS[system], b_rows, x_rows, max_nrhs)
-        self.system = system
-        self._counts = (
-            factor.n if b_rows is None else len(b_rows),
-            factor.n if x_rows is None else len(x_rows),
-        )
-
-    @property
-    def info(self):
-        """dict : how much of the tree a solve walks, and the memory of the selection, in bytes."""
-        self._factor._open()
-        return self._core.info()
-
-    def solve(self, b, out=None, *, stream=None):
-        """Solve for the selected rows.
-
-        Parameters
-        ----------
-        b : array, shape (len(b_rows),) or (len(b_rows), k)
-            Row j is row ``b_rows[j]`` of the right-hand side.
-        out : array, optional
-            Shape (len(x_rows),) or (len(x_rows), k).
-        stream : optional
-            As in `Factor.solve`.
-
-        Returns
-        -------
-        x : array
-            Row j is row ``x_rows[j]`` of the solution.
-        """
-        self._factor._open()
-        return solve(self._core.solve, b, out, stream, self._factor.dtype.name, self._counts)
 
 
 class Factor:
@@ -129,7 +31,7 @@ class Factor:
         self.n = core.n
         self._perm = np.arange(self.n) if perm is None else perm
         self._perm.flags.writeable = False
-        self._dtype = np.dtype(_DTYPES[core.dtype])
+        self._dtype = np.dtype(DTYPES[core.dtype])
         return self
 
     @classmethod
@@ -174,9 +76,9 @@ class Factor:
         >>> F.solve(np.array([8.0, 22.0]))
         array([1., 2.])
         """
-        described = _described(kind, n, x, perm, p, i, nz, super, pi, px, s)
-        core = _core.Factor.from_arrays(*_place(device, threads, same_bits), *described, allow_fill)
-        return cls._make(core, described[3])
+        arguments = described(kind, n, x, perm, p, i, nz, super, pi, px, s)
+        core = _core.Factor.from_arrays(*place(device, threads, same_bits), *arguments, allow_fill)
+        return cls._make(core, arguments[3])
 
     @classmethod
     def from_scikit_sparse(cls, f, *, device=None, threads=0, same_bits=False):
@@ -194,7 +96,7 @@ class Factor:
         -------
         Factor
         """
-        kind, L, perm = _from_scikit_sparse(f)
+        kind, L, perm = from_scikit_sparse(f)
         return cls.from_arrays(kind, L.data, n=L.shape[0], perm=perm, p=L.indptr, i=L.indices, device=device,
                                threads=threads, same_bits=same_bits)
 
@@ -443,14 +345,14 @@ class Factor:
             unknown = set(arrays) - set(names)
             if unknown or "x" not in arrays:
                 raise ValueError(f"A: arrays must be named as in from_arrays, x among them, not {sorted(arrays)}")
-            described = _described(kind, **{name: arrays.get(name) for name in names})
-            self._core.refresh_arrays(*described, fill)
+            arguments = described(kind, **{name: arrays.get(name) for name in names})
+            self._core.refresh_arrays(*arguments, fill)
             return self
         if self._symbolic is None:
             if hasattr(A, "solve_LDLt") or type(A).__name__ == "CholeskyFactor":
-                kind, L, perm = _from_scikit_sparse(A)
-                described = _described(kind, L.shape[0], L.data, perm, L.indptr, L.indices, None, None, None, None, None)
-                self._core.refresh_arrays(*described, False)
+                kind, L, perm = from_scikit_sparse(A)
+                arguments = described(kind, L.shape[0], L.data, perm, L.indptr, L.indices, None, None, None, None, None)
+                self._core.refresh_arrays(*arguments, False)
                 return self
             raise TypeError("refresh: this factor was made of arrays; refresh it with (kind, arrays)")
         columns = Columns(A, triangle, check)
@@ -461,7 +363,7 @@ class Factor:
         if columns.dtype.kind == "c" and self._dtype.kind != "c":
             raise TypeError("A: is complex, the factor is real")
         x = columns.x.astype(np.complex128) if self._dtype.kind == "c" else columns.x
-        numeric = self._symbolic.factorize(columns.n, columns.p, columns.i, x, columns.stype, 0.0)
+        numeric = self._symbolic.factorize(columns.n, columns.p, columns.i, x, columns.stype, 0.0, False)
         self._core.refresh_numeric(numeric)
         return self
 
@@ -569,90 +471,3 @@ class Factor:
 
     def __reduce__(self):
         raise TypeError("a Factor cannot be pickled or copied: threads may share it")
-
-
-def _from_scikit_sparse(f):
-    """Kind, L as sorted compressed columns, and the permutation, of either version of scikit-sparse."""
-    if hasattr(f, "solve_LDLt"):  # 0.4
-        L, perm, kind = f.LD(), f.P(), "ldl"
-    elif type(f).__name__ == "CholeskyFactor":  # 0.5
-        L, perm, kind = f.get_factor(kind="LL", lower=True), f.perm, "ll"
-        L = L[0] if isinstance(L, tuple) else L
-    else:
-        raise TypeError(f"f: {type(f).__name__} is no factor of scikit-sparse")
-    L = sp.csc_matrix(L)
-    L.sort_indices()
-    return kind, L, np.asarray(perm)
-
-
-def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None, check=True, mode="auto", threads=0,
-             same_bits=False):
-    """Factorise a symmetric or Hermitian positive definite matrix with CHOLMOD, and import the factor.
-
-    Parameters
-    ----------
-    A : sparse matrix or array of SciPy or CuPy, shape (n, n)
-        Any format; real or complex. Both triangles, or one of them.
-    ordering : {"metis", "amd", "nesdis", "colamd", "natural", "default", "best"} or array of int
-        How fill is reduced; an array is a permutation of one's own. "default" is CHOLMOD's strategy, "best" tries all.
-        AMD is used in place of METIS where CHOLMOD was built without it.
-    precision : {None, "single", "double"}
-        Of the factor; None: A's. CHOLMOD factorises in double precision; "single" rounds its factor.
-    device : {None, "cpu", "cuda", "cuda:0", ...} or int
-        None: the current GPU if there is one, else the host.
-    triangle : {None, "full", "lower", "upper"}
-        Which part of A is used. None: what is there; if both triangles are, they must agree.
-    check : bool
-        Whether both triangles are compared.
-    mode : {"auto", "simplicial", "supernodal"}
-        How CHOLMOD factorises.
-    threads : int
-        Of the host backend; 0: as many as OMP_NUM_THREADS says, else one for each processor.
-    same_bits : bool
-        On a GPU: a column gets the same bits however many are solved at a time, at a cost in speed.
-
-    Returns
-    -------
-    Factor
-
-    Raises
-    ------
-    NotPositiveDefiniteError
-        A is not positive definite; its attribute `column` says where.
-    ValueError
-        A is not square or not symmetric, or holds a NaN or an infinity.
-    ImportError
-        CHOLMOD was not found.
-    DeviceError
-        There is no such device.
-
-    Examples
-    --------
-    >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(4, 4))
-    >>> with gpusolve.cholesky(A) as F:
-    ...     print(F.solve(np.array([1.0, 0.0, 0.0, 1.0])))
-    [1. 1. 1. 1.]
-    """
-    place = _place(device, threads, same_bits)
-    if precision not in _PRECISIONS:
-        raise ValueError(f"precision: must be one of {_PRECISIONS}, not {precision!r}")
-    if mode not in _MODES:
-        raise ValueError(f"mode: must be one of {sorted(_MODES)}, not {mode!r}")
-    permutation = None
-    if isinstance(ordering, str) or ordering is None:
-        if ordering is not None and ordering not in _ORDERINGS:
-            raise ValueError(f"ordering: must be a permutation or one of {sorted(_ORDERINGS)}, not {ordering!r}")
-        method = _ORDERINGS[ordering or "metis"]
-    else:
-        permutation, method = _indices(ordering, "ordering"), 1
-    columns = Columns(A, triangle, check)
-    if not np.isfinite(columns.x).all():
-        raise ValueError("A: holds a NaN or an infinity")
-    if permutation is not None and not np.array_equal(np.sort(permutation), np.arange(columns.n)):
-        raise ValueError(f"ordering: is no permutation of the numbers 0 to {columns.n - 1}")
-    _library.open_cholmod()
-    symbolic = _core.Symbolic(columns.n, columns.p, columns.i, columns.stype, method, _MODES[mode], False, permutation)
-    numeric = symbolic.factorize(columns.n, columns.p, columns.i, columns.x, columns.stype, 0.0)
-    is_single = columns.is_single if precision is None else precision == "single"
-    core = _core.Factor.from_numeric(*place, numeric, is_single)
-    return Factor._make(core, symbolic.perm, symbolic, (columns.p, columns.i, columns.stype))

@@ -4,22 +4,13 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from ._selection import Selection
+
 _Array = TypeVar("_Array")
 _System = Literal["A", "LDLt", "LD", "DLt", "L", "Lt", "D", "P", "Pt"]
 _Trans = Literal["N", "T", "H"]
 _Triangle = Literal["full", "lower", "upper"] | None
 _Kind = Literal["supernodal", "ll", "ldl"]
-_Ordering = (
-    Literal["metis", "amd", "nesdis", "colamd", "natural", "default", "best"] | npt.ArrayLike | None
-)
-
-SYSTEMS: dict[str, int]
-
-class Selection:
-    system: str
-    @property
-    def info(self) -> dict[str, int]: ...
-    def solve(self, b: Any, out: Any = ..., *, stream: Any = ...) -> Any: ...
 
 class Factor:
     n: int
@@ -118,16 +109,3 @@ class Factor:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
-
-def cholesky(
-    A: Any,
-    *,
-    ordering: _Ordering = ...,
-    precision: Literal["single", "double"] | None = ...,
-    device: str | int | None = ...,
-    triangle: _Triangle = ...,
-    check: bool = ...,
-    mode: Literal["auto", "simplicial", "supernodal"] = ...,
-    threads: int = ...,
-    same_bits: bool = ...,
-) -> Factor: ...

@@ -16,7 +16,7 @@ import sys
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 _SONAME = "libgpusolve.so.0"
-_reasons = []
+_reasons: list[str] = []
 
 
 def _nvidia_folders():

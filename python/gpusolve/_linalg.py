@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ._factor import cholesky
+from ._cholesky import cholesky
 
 __all__ = ["SparseCholesky", "factorized", "splu", "spsolve"]
 

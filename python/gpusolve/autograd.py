@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import torch
 from torch.autograd.function import once_differentiable
 
-from ._factor import cholesky
+from ._cholesky import cholesky
 
 __all__ = ["Pattern"]
 

@@ -1,9 +1,14 @@
 """The interface of scikit-sparse, so that a program changes one import line.
 
-``from sksparse.cholmod import cholesky`` becomes ``from gpusolve.sksparse import cholesky``. The names are those of
-``sksparse.cholmod`` 0.4: `cholesky`, `analyze`, `cholesky_AAt`, `analyze_AAt`, `Factor` and the exceptions.
+``from sksparse.cholmod import ...`` becomes ``from gpusolve.sksparse import ...``. The names are those of ``sksparse.cholmod``:
 
-What differs:
+- version 0.4: `cholesky`, `analyze`, `cholesky_AAt`, `analyze_AAt`, `Factor` and the exceptions;
+- version 0.5: `CholeskyFactor`, `cho_factor`, `ldl_factor`, `ldl`, `cho_solve`, the functions for graphs and the exceptions.
+
+The two versions differ in one name that both have. Here `cholesky` is that of 0.4 and returns a `Factor`, which solves. That of
+0.5 returns the matrix R and the permutation; import it from `gpusolve.sksparse05`, which has the names of 0.5 alone.
+
+What differs from 0.4 (`gpusolve.sksparse05` says what differs from 0.5):
 
 - solves run on the GPU if there is one, and take arrays of CuPy, PyTorch and JAX as well; real factors take complex b;
 - ``update_inplace`` raises NotImplementedError;
@@ -19,92 +24,72 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from . import _core, _library
+from ._arguments import MODES, ORDERINGS, place
 from ._arrays import package_of
-from ._errors import NotPositiveDefiniteError
-from ._factor import _MODES, _ORDERINGS, _place
-from ._factor import Factor as _Solver
+from ._cholmod_errors import (
+    CholmodError,
+    CholmodGpuProblemError,
+    CholmodInvalidError,
+    CholmodInvalidInputError,
+    CholmodNotInstalledError,
+    CholmodNotPositiveDefiniteError,
+    CholmodOutOfMemoryError,
+    CholmodOverflowError,
+    CholmodSmallDiagonalWarning,
+    CholmodTooLargeError,
+    CholmodTypeConversionWarning,
+    CholmodWarning,
+)
+from ._compressed import Pattern
+from ._decomposition import Decomposition
 from ._matrix import Columns
+from .sksparse05 import (
+    CholeskyFactor,
+    SeparatorTree,
+    bisect,
+    cho_factor,
+    cho_solve,
+    etree,
+    ldl,
+    ldl_factor,
+    metis,
+    nesdis,
+    symbfact,
+)
 
 __all__ = [
+    "CholeskyFactor",
     "CholmodError",
     "CholmodGpuProblemError",
     "CholmodInvalidError",
+    "CholmodInvalidInputError",
     "CholmodNotInstalledError",
     "CholmodNotPositiveDefiniteError",
     "CholmodOutOfMemoryError",
+    "CholmodOverflowError",
+    "CholmodSmallDiagonalWarning",
     "CholmodTooLargeError",
     "CholmodTypeConversionWarning",
     "CholmodWarning",
     "Factor",
+    "SeparatorTree",
     "analyze",
     "analyze_AAt",
+    "bisect",
+    "cho_factor",
+    "cho_solve",
     "cholesky",
     "cholesky_AAt",
+    "etree",
+    "ldl",
+    "ldl_factor",
+    "metis",
+    "nesdis",
+    "symbfact",
 ]
 
 
-class CholmodError(Exception):
-    """A call failed."""
-
-
-class CholmodNotPositiveDefiniteError(CholmodError, NotPositiveDefiniteError):
-    """The matrix is not positive definite; `column` says where."""
-
-
-class CholmodNotInstalledError(CholmodError):
-    """CHOLMOD was built without what is wanted."""
-
-
-class CholmodOutOfMemoryError(CholmodError, MemoryError):
-    """There is not enough memory."""
-
-
-class CholmodTooLargeError(CholmodError):
-    """A size exceeds what CHOLMOD's integers can hold."""
-
-
-class CholmodInvalidError(CholmodError, ValueError):
-    """An argument is wrong, or the factor has no numbers yet."""
-
-
-class CholmodGpuProblemError(CholmodError):
-    """There is no such device, or a CUDA call failed."""
-
-
-class CholmodWarning(UserWarning):
-    """Something is slower than it need be."""
-
-
-class CholmodTypeConversionWarning(CholmodWarning, sp.SparseEfficiencyWarning):
-    """A matrix was converted to compressed columns."""
-
-
-_TRANSLATED = (
-    (NotPositiveDefiniteError, CholmodNotPositiveDefiniteError),
-    (MemoryError, CholmodOutOfMemoryError),
-    (OverflowError, CholmodTooLargeError),
-    (NotImplementedError, CholmodNotInstalledError),
-    (ValueError, CholmodInvalidError),
-    (RuntimeError, CholmodGpuProblemError),
-)
-
-
-class _Translated:
-    """Within it, gpusolve's exceptions become those of scikit-sparse."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if kind is None or isinstance(error, CholmodError):
-            return
-        for theirs, ours in _TRANSLATED:
-            if isinstance(error, theirs):
-                translated = ours(str(error))
-                if theirs is NotPositiveDefiniteError:
-                    translated.column = error.column
-                raise translated from error
+_OF_05 = {"lower", "order", "sym_kind", "supernodal_mode"}  # arguments that cholesky has in version 0.5 alone
 
 
 def _lower_columns(A, what="A"):
@@ -119,31 +104,16 @@ def _lower_columns(A, what="A"):
     return Columns(A, "lower", what=what)
 
 
+def _pattern(columns):
+    return Pattern(columns.n, columns.p, columns.i, columns.stype)
+
+
 def _product(A):
     """A A'."""
     return sp.csc_matrix(A @ A.conj().T)
 
 
-def _scaled(x, by):
-    """x with row i times by[i], in x's package."""
-    by = by if len(x.shape) == 1 else by[:, None]
-    package = package_of(x).__name__ if package_of(x) else "NumPy"
-    if package == "Torch":
-        import torch
-
-        return x * torch.as_tensor(by, device=x.device)
-    if package == "CuPy":
-        import cupy
-
-        return x * cupy.asarray(by)
-    if package == "JAX":
-        import jax
-
-        return x * jax.numpy.asarray(by)
-    return x * by
-
-
-class Factor:
+class Factor(Decomposition):
     """A decomposition L L' or L D L' of A + beta I, with a permutation. Made by `analyze` and `cholesky`."""
 
     def __init__(self):
@@ -152,65 +122,28 @@ class Factor:
     @classmethod
     def _analyzed(cls, columns, mode, ordering_method, place):
         self = object.__new__(cls)
-        if mode not in _MODES:
-            raise CholmodError(f"Unknown mode {mode!r}, must be one of {', '.join(_MODES)}")
-        if ordering_method not in _ORDERINGS:
-            raise CholmodError(f"Unknown ordering method {ordering_method!r}, must be one of {', '.join(_ORDERINGS)}")
-        _library.open_cholmod()
-        with _Translated():
-            self._symbolic = _core.Symbolic(columns.n, columns.p, columns.i, columns.stype,
-                                            _ORDERINGS[ordering_method], _MODES[mode], True, None)
-        self._pattern = (columns.n, columns.p, columns.i)
+        if mode not in MODES:
+            raise CholmodError(f"Unknown mode {mode!r}, must be one of {', '.join(MODES)}")
+        if ordering_method not in ORDERINGS:
+            raise CholmodError(f"Unknown ordering method {ordering_method!r}, must be one of {', '.join(ORDERINGS)}")
+        self._analyze(_pattern(columns), MODES[mode], ORDERINGS[ordering_method], place)
         self._is_complex = columns.dtype.kind == "c"
-        self._place = place
-        self._numeric = self._solver = None
-        self._is_shared = False
-        self._parts = {}
         return self
 
     # ------------------------------------------------------------------------------------------ numbers
 
-    def _fitted(self, columns):
-        """The numbers of a matrix on the pattern that was analysed."""
-        n, p, i = self._pattern
-        if columns.n != n:
-            raise CholmodInvalidError("A and L dimensions do not match")
-        if (columns.dtype.kind == "c") != self._is_complex:
+    def _take(self, columns, beta):
+        if columns.n == self._pattern.n and (columns.dtype.kind == "c") != self._is_complex:
             raise CholmodError("inconsistent use of complex array")
-        if np.array_equal(columns.p, p) and np.array_equal(columns.i, i):
-            return columns.x
-        # A subset of the pattern: the other entries are zeros.
-        keys = np.repeat(np.arange(n), np.diff(p)) * n + i
-        wanted = np.repeat(np.arange(n), np.diff(columns.p)) * n + columns.i
-        lower = columns.i >= np.repeat(np.arange(n), np.diff(columns.p))
-        at = np.searchsorted(keys, wanted[lower])
-        if len(keys) == 0 and lower.any() or (len(keys) and (keys[np.minimum(at, len(keys) - 1)] != wanted[lower]).any()):
-            raise CholmodInvalidError("A: has entries outside of the pattern that was analysed")
-        x = np.zeros(len(i), columns.dtype)
-        x[at] = columns.x[lower]
-        return x
-
-    def _factorize(self, columns, beta):
-        x = self._fitted(columns)
-        n, p, i = self._pattern
-        with _Translated():
-            numeric = self._symbolic.factorize(n, p, i, x, columns.stype, float(beta))
-            if self._solver is not None and not self._is_shared:
-                self._solver._core.refresh_numeric(numeric)
-            else:
-                core = _core.Factor.from_numeric(*self._place, numeric, False)
-                self._solver = _Solver._make(core, np.array(self._symbolic.perm))
-                self._is_shared = False
-        self._numeric = numeric
-        self._parts = {}
+        self._factorize(_pattern(columns), columns.x, beta, True)
 
     def cholesky_inplace(self, A, beta=0):
         """Factorise A + beta I, of the pattern that was analysed."""
-        self._factorize(_lower_columns(A), beta)
+        self._take(_lower_columns(A), beta)
 
     def cholesky_AAt_inplace(self, A, beta=0):
         """Factorise A A' + beta I, of the pattern that was analysed."""
-        self._factorize(_lower_columns(_product(A)), beta)
+        self._take(_lower_columns(_product(A)), beta)
 
     def cholesky(self, A, beta=0):
         """As `cholesky_inplace`, in a copy."""
@@ -224,13 +157,6 @@ class Factor:
         copy.cholesky_AAt_inplace(A, beta)
         return copy
 
-    def copy(self):
-        """A copy; the numbers are shared until one of the two gets new ones."""
-        copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        self._is_shared = copy._is_shared = True
-        return copy
-
     def update_inplace(self, C, subtract=False):
         """Not there: NotImplementedError."""
         raise NotImplementedError(
@@ -240,46 +166,10 @@ class Factor:
 
     # -------------------------------------------------------------------------------------------- parts
 
-    def _part(self, name):
-        """L as arrays, whether D is apart, and D: made when first wanted."""
+    def _with_numbers(self):
         if self._numeric is None:
             raise CholmodInvalidError("the factor has no numbers yet: call cholesky_inplace")
-        if not self._parts:
-            arrays = self._numeric.arrays()
-            n, x = arrays["n"], arrays["x"]
-            self._parts["is_ldl"] = arrays["kind"] == 2
-            if arrays["kind"] == 0:
-                first, counts = arrays["super"][:-1], np.diff(arrays["super"])
-                heights = np.diff(arrays["pi"])
-                snode = np.repeat(np.arange(len(counts)), counts)
-                within = np.arange(n) - first[snode]
-                rows = heights[snode] - within
-                starts = arrays["px"][:-1][snode] + within * heights[snode] + within
-                row_starts = arrays["pi"][:-1][snode] + within
-                offsets = np.arange(rows.sum()) - np.repeat(np.cumsum(rows) - rows, rows)
-                indices = arrays["s"][np.repeat(row_starts, rows) + offsets]
-                data = x[np.repeat(starts, rows) + offsets]
-                L = sp.csc_matrix((data, indices, np.concatenate([[0], np.cumsum(rows)])), shape=(n, n))
-            else:
-                counts = arrays["nz"]
-                offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-                at = np.repeat(arrays["p"][:-1], counts) + offsets
-                L = sp.csc_matrix((x[at], arrays["i"][at], np.concatenate([[0], np.cumsum(counts)])), shape=(n, n))
-                L.sort_indices()
-            diagonal = L.data[L.indptr[:-1]] if n else x[:0]
-            self._parts["L"] = L
-            self._parts["D"] = diagonal if self._parts["is_ldl"] else diagonal * diagonal
-        return self._parts[name]
-
-    def _root(self):
-        """Square roots of D: the diagonal of L in L L'."""
-        d = self._part("D").real
-        if not (d > 0).all():
-            at = int(np.argmax(~(d > 0)))
-            error = CholmodNotPositiveDefiniteError("L not positive definite")
-            error.column = int(self.P()[at])
-            raise error
-        return np.sqrt(d)
+        return self
 
     def P(self):
         """The permutation: A[P[:, np.newaxis], P[np.newaxis, :]] is factorised."""
@@ -287,27 +177,15 @@ class Factor:
 
     def D(self):
         """The diagonal of D, as a vector."""
-        return self._part("D").copy()
+        return self._with_numbers()._diagonal().astype(complex if self._is_complex else float)
 
     def L(self):
         """L of L L'."""
-        L = self._part("L")
-        if not self._part("is_ldl"):
-            return L.copy()
-        root = self._root()
-        unit = L.copy()
-        unit.data[L.indptr[:-1]] = 1
-        return sp.csc_matrix(unit @ sp.diags(root))
+        return self._with_numbers()._combined(False)
 
     def LD(self):
         """L of L D L' with D in place of its diagonal of ones."""
-        L = self._part("L").copy()
-        if self._part("is_ldl"):
-            return L
-        root = L.data[L.indptr[:-1]]
-        L.data /= np.repeat(root, np.diff(L.indptr))
-        L.data[L.indptr[:-1]] = self._part("D")
-        return L
+        return self._with_numbers()._combined(True)
 
     def L_D(self):
         """L and D of L D L', both sparse."""
@@ -322,11 +200,8 @@ class Factor:
 
     def slogdet(self):
         """1.0 and the logarithm of the determinant, NaN if it is negative."""
-        self._part("D")
-        sign, logarithm = self._solver._core.slogdet()
-        indefinite = self._part("is_ldl") and not (self._part("D").real > 0).all()
-        logarithm = np.float64("nan") if indefinite else np.float64(logarithm)
-        return 1.0, np.complex128(logarithm) if self._is_complex else logarithm
+        logarithm = self._with_numbers()._logdet()
+        return 1.0, np.complex128(logarithm) if self._is_complex else np.float64(logarithm)
 
     def det(self):
         """The determinant; may overflow."""
@@ -334,74 +209,64 @@ class Factor:
 
     def inv(self):
         """The inverse, as compressed columns; it is dense in general."""
-        n = self._pattern[0]
-        return sp.csc_matrix(self.solve_A(np.eye(n, dtype=complex if self._is_complex else float)))
+        return self.solve_A(sp.identity(self._pattern[0], dtype=complex if self._is_complex else float, format="csc"))
 
     # ------------------------------------------------------------------------------------------- solves
 
-    def _solve(self, b, system, before=None, after=None):
-        if self._numeric is None and system not in ("P", "Pt"):
-            raise CholmodInvalidError("the factor has no numbers yet: call cholesky_inplace")
+    def _solve_any(self, b, system, is_ldl=True):
+        if system not in ("P", "Pt"):
+            self._with_numbers()
         if sp.issparse(b):
-            return sp.csc_matrix(self._solve(b.toarray(), system, before, after))
+            return self._solve_sparse(b, sp.csc_matrix, lambda dense: self._solve_any(dense, system, is_ldl))
         if package_of(b) is None:
             b = np.asarray(b)
         if len(b.shape) > 2:
             raise CholmodError(f"array has {len(b.shape)} dimensions (expected 2)")
-        with _Translated():
-            if self._solver is None:
-                n = self._pattern[0]
-                if len(b.shape) < 1 or b.shape[0] != n:
-                    raise CholmodInvalidError("dimensions of L and B do not match")
-                b = b * 1.0
-                return b[self._symbolic.perm] if system == "P" else b[np.argsort(self._symbolic.perm)]
-            b = b if before is None else _scaled(b, before)
-            x = self._solver.solve(b, system=system)
-            return x if after is None else _scaled(x, after)
+        if self._solver is not None:
+            return self._solve(b, system, is_ldl)
+        n = self._pattern[0]
+        if len(b.shape) < 1 or b.shape[0] != n:
+            raise CholmodInvalidError("dimensions of L and B do not match")
+        b = b * 1.0
+        return b[self._symbolic.perm] if system == "P" else b[np.argsort(self._symbolic.perm)]
 
     def solve_A(self, b):
         """Solve A x = b."""
-        return self._solve(b, "A")
+        return self._solve_any(b, "A")
 
     __call__ = solve_A
 
     def solve_LDLt(self, b):
         """Solve L D L' x = b."""
-        return self._solve(b, "LDLt")
+        return self._solve_any(b, "LDLt")
 
     def solve_LD(self, b):
         """Solve L D x = b, of L D L'."""
-        return self._solve(b, "LD") if self._part("is_ldl") else self._solve(b, "L", after=1 / self._root())
+        return self._solve_any(b, "LD")
 
     def solve_DLt(self, b):
         """Solve D L' x = b, of L D L'."""
-        return self._solve(b, "DLt") if self._part("is_ldl") else self._solve(b, "Lt", before=1 / self._root())
+        return self._solve_any(b, "DLt")
 
     def solve_L(self, b, use_LDLt_decomposition=True):
         """Solve L x = b, with L of L D L' or of L L'."""
-        is_ldl = self._part("is_ldl")
-        if bool(use_LDLt_decomposition) == is_ldl:
-            return self._solve(b, "L")
-        return self._solve(b, "L", after=1 / self._root() if is_ldl else self._root())
+        return self._solve_any(b, "L", bool(use_LDLt_decomposition))
 
     def solve_Lt(self, b, use_LDLt_decomposition=True):
         """Solve L' x = b, with L of L D L' or of L L'."""
-        is_ldl = self._part("is_ldl")
-        if bool(use_LDLt_decomposition) == is_ldl:
-            return self._solve(b, "Lt")
-        return self._solve(b, "Lt", before=1 / self._root() if is_ldl else self._root())
+        return self._solve_any(b, "Lt", bool(use_LDLt_decomposition))
 
     def solve_D(self, b):
         """Solve D x = b, of L D L'."""
-        return self._solve(b, "D") if self._part("is_ldl") else self._solve(b, "D", after=1 / self._part("D").real)
+        return self._solve_any(b, "D")
 
     def apply_P(self, b):
         """P b."""
-        return self._solve(b, "P")
+        return self._solve_any(b, "P")
 
     def apply_Pt(self, b):
         """P' b."""
-        return self._solve(b, "Pt")
+        return self._solve_any(b, "Pt")
 
 
 def analyze(A, mode="auto", ordering_method="default", use_long=None, *, device=None):
@@ -412,16 +277,21 @@ def analyze(A, mode="auto", ordering_method="default", use_long=None, *, device=
     Factor
         It has no numbers until `Factor.cholesky_inplace` is called.
     """
-    return Factor._analyzed(_lower_columns(A), mode, ordering_method, _place(device, 0, False))
+    return Factor._analyzed(_lower_columns(A), mode, ordering_method, place(device, 0, False))
 
 
 def analyze_AAt(A, mode="auto", ordering_method="default", use_long=None, *, device=None):
     """As `analyze`, of A A'."""
-    return Factor._analyzed(_lower_columns(_product(A)), mode, ordering_method, _place(device, 0, False))
+    return Factor._analyzed(_lower_columns(_product(A)), mode, ordering_method, place(device, 0, False))
 
 
-def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, device=None):
-    """Factorise A + beta I; see sksparse.cholmod.cholesky.
+def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *, device=None, **options):
+    """Factorise A + beta I; see sksparse.cholmod.cholesky of version 0.4.
+
+    Raises
+    ------
+    TypeError
+        There is an argument of the `cholesky` of version 0.5, which is `gpusolve.sksparse05.cholesky`.
 
     Examples
     --------
@@ -430,9 +300,12 @@ def cholesky(A, beta=0, mode="auto", ordering_method="default", use_long=None, *
     >>> bool(np.allclose(factor(np.array([6.0, 7.0])), 1))
     True
     """
+    if options:
+        hint = " of version 0.5; gpusolve.sksparse05 has that cholesky" if set(options) <= _OF_05 else ""
+        raise TypeError(f"cholesky() got an unexpected keyword argument {next(iter(options))!r}{hint}")
     columns = _lower_columns(A)
-    factor = Factor._analyzed(columns, mode, ordering_method, _place(device, 0, False))
-    factor._factorize(columns, beta)
+    factor = Factor._analyzed(columns, mode, ordering_method, place(device, 0, False))
+    factor._take(columns, beta)
     return factor
 
 

@@ -22,14 +22,22 @@ struct Library {
     int (*factorize)(Sparse *, double *, int64_t *, size_t, Factor *, void *);
     Factor *(*copy_factor)(Factor *, void *);
     int (*free_factor)(Factor **, void *);
+    void *opened; /* dlopen's */
     int numbers[3];
     Layout layout;
+};
+
+/* Where the first method's parameters of nested dissection lie. */
+struct Dissection {
+    size_t oksep, small, camd, components;
 };
 
 namespace {
 
 /* As in the headers of 3.0, 4.2 and 5.3; other versions put new fields behind these, or are refused. */
 const Layout LAYOUT = {48, 60, 136, 144, 168, 316, 168, 1864, 1960, 1972};
+
+const Dissection DISSECTION = {216, 256, 308, 312};
 
 int &field(Common &common, size_t offset) {
     return *reinterpret_cast<int *>(common.bytes + offset);
@@ -77,6 +85,7 @@ std::string load(const std::string &name, Library *library) {
         !find(opened, "cholmod_l_version", &version))
         return name + ": is not a CHOLMOD with 64-bit indices";
     version(library->numbers);
+    library->opened = opened;
     library->layout = LAYOUT;
     const int main = library->numbers[0];
     if (main < 3 || main > 5)
@@ -86,19 +95,6 @@ std::string load(const std::string &name, Library *library) {
         return name + ": its cholmod_common has a layout that is not known";
     library->finish(common->bytes);
     return "";
-}
-
-[[noreturn]] void fail(const Library &library, Common &common, const char *call) {
-    const int status = field(common, library.layout.status);
-    const std::string text = std::string(call) + ": ";
-    if (status == OUT_OF_MEMORY)
-        throw Failure(GPUSOLVE_OUT_OF_MEMORY, text + "CHOLMOD is out of memory");
-    if (status == TOO_LARGE)
-        throw Failure(GPUSOLVE_TOO_LARGE, text + "the factor is too large for CHOLMOD");
-    if (status == NOT_INSTALLED)
-        throw Failure(GPUSOLVE_NOT_SUPPORTED, text + "this CHOLMOD was built without that ordering");
-    throw Failure(GPUSOLVE_INVALID_ARGUMENT,
-                  text + "CHOLMOD refuses the matrix (status " + std::to_string(status) + ")");
 }
 
 } // namespace
@@ -123,22 +119,61 @@ std::string version(const Library *library) {
     return std::to_string(n[0]) + "." + std::to_string(n[1]) + "." + std::to_string(n[2]);
 }
 
+void *function(const Library *library, const char *name) {
+    void *const found = dlsym(library->opened, name);
+    if (!found)
+        throw Failure(GPUSOLVE_NOT_SUPPORTED, std::string(name) + ": this CHOLMOD was built without it");
+    return found;
+}
+
+void begin(const Library *library, Common &common) {
+    if (!start(*library, common))
+        throw Failure(GPUSOLVE_INTERNAL_ERROR, "cholmod_l_start failed");
+}
+
+void end(const Library *library, Common &common) {
+    library->finish(common.bytes);
+}
+
+void fail(const Library *library, Common &common, const char *call) {
+    const int status = field(common, library->layout.status);
+    const std::string text = std::string(call) + ": ";
+    if (status == OUT_OF_MEMORY)
+        throw Failure(GPUSOLVE_OUT_OF_MEMORY, text + "CHOLMOD is out of memory");
+    if (status == TOO_LARGE)
+        throw Failure(GPUSOLVE_TOO_LARGE, text + "the factor is too large for CHOLMOD");
+    if (status == NOT_INSTALLED)
+        throw Failure(GPUSOLVE_NOT_SUPPORTED, text + "this CHOLMOD was built without it");
+    throw Failure(GPUSOLVE_INVALID_ARGUMENT,
+                  text + "CHOLMOD refuses the matrix (status " + std::to_string(status) + ")");
+}
+
+void set_dissection(Common &common, std::optional<int64_t> small, std::optional<bool> components,
+                    std::optional<double> oksep, std::optional<int> camd) {
+    auto *const nd_oksep = reinterpret_cast<double *>(common.bytes + DISSECTION.oksep);
+    auto *const nd_small = reinterpret_cast<size_t *>(common.bytes + DISSECTION.small);
+    int &nd_camd = field(common, DISSECTION.camd), &nd_components = field(common, DISSECTION.components);
+    if (*nd_oksep != 1 || *nd_small != 200 || nd_camd != 1 || nd_components != 0)
+        throw Failure(GPUSOLVE_NOT_SUPPORTED, "nesdis: this CHOLMOD has other defaults than are known");
+    *nd_oksep = oksep.value_or(*nd_oksep);
+    *nd_small = static_cast<size_t>(small.value_or(static_cast<int64_t>(*nd_small)));
+    nd_camd = camd.value_or(nd_camd);
+    nd_components = components.value_or(nd_components != 0);
+}
+
 /* ------------------------------------------------------------------------------------------ symbolic --- */
 
-Symbolic::Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mode, bool is_ldl,
-                   int64_t *permutation)
+Symbolic::Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mode, int64_t *permutation)
     : library_(library), common_(std::make_unique<Common>()) {
     const Layout &at = library->layout;
     Common &common = *common_;
-    if (!start(*library, common))
-        throw Failure(GPUSOLVE_INTERNAL_ERROR, "cholmod_l_start failed");
+    begin(library, common);
     field(common, at.supernodal) = mode;
-    field(common, at.final_ll) = !is_ldl;
     if (ordering == BEST)
         field(common, at.nmethods) = 9;
     else if (ordering != DEFAULT) {
         field(common, at.nmethods) = 1;
-        field(common, at.ordering) = ordering;
+        field(common, at.ordering) = ordering == POSTORDERED ? NATURAL : ordering;
         field(common, at.postorder) = ordering != NATURAL;
     }
     factor_ = library->analyze(a, permutation, nullptr, 0, common.bytes);
@@ -150,7 +185,7 @@ Symbolic::Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mo
     if (factor_)
         return;
     try {
-        fail(*library, common, "analysis");
+        fail(library, common, "analysis");
     } catch (const Failure &) {
         library->finish(common.bytes);
         throw;
@@ -171,22 +206,21 @@ int64_t Symbolic::nonzeros() const {
     return sum;
 }
 
-std::unique_ptr<Numeric> Symbolic::factorize(Sparse *a, double beta) const {
+std::unique_ptr<Numeric> Symbolic::factorize(Sparse *a, double beta, bool is_ldl) const {
     /* A cholmod_common of its own: several threads may factorise with one analysis. */
     const Layout &at = library_->layout;
     auto common = std::make_unique<Common>();
-    if (!start(*library_, *common))
-        throw Failure(GPUSOLVE_INTERNAL_ERROR, "cholmod_l_start failed");
-    for (const size_t offset : {at.supernodal, at.final_ll})
-        field(*common, offset) = field(*common_, offset);
+    begin(library_, *common);
+    field(*common, at.supernodal) = field(*common_, at.supernodal);
+    field(*common, at.final_ll) = !is_ldl;
     Factor *const copy = library_->copy_factor(factor_, common->bytes);
     auto numeric = std::make_unique<Numeric>(library_, copy, std::move(common));
     if (!copy)
-        fail(*library_, *numeric->common, "factorisation");
+        fail(library_, *numeric->common, "factorisation");
     double shift[2] = {beta, 0};
     const int done = library_->factorize(a, shift, nullptr, 0, copy, numeric->common->bytes);
     if (!done && field(*numeric->common, at.status) != NOT_POSDEF)
-        fail(*library_, *numeric->common, "factorisation");
+        fail(library_, *numeric->common, "factorisation");
     if (copy->minor < copy->n) {
         const auto stopped = static_cast<int64_t>(copy->minor);
         const int64_t column = copy->Perm ? static_cast<const int64_t *>(copy->Perm)[stopped] : stopped;

@@ -7,6 +7,7 @@
 #define GPUSOLVE_PYTHON_CHOLMOD_H
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Library; /* functions and layout */
 /* Opens the first of the libraries that can be used; throws what is wrong with each if none can. */
 const Library *open(const std::vector<std::string> &names);
 std::string version(const Library *library); /* "5.3.0" */
+/* One of the library's functions; Failure if it was built without it. */
+void *function(const Library *library, const char *name);
 
 struct Sparse { /* cholmod_sparse */
     size_t nrow, ncol, nzmax;
@@ -36,13 +39,31 @@ struct Factor { /* the first fields of cholmod_factor */
     int ordering, is_ll, is_super, is_monotonic, itype, xtype, dtype, useGPU;
 };
 
-enum Ordering { NATURAL = 0, GIVEN = 1, AMD = 2, METIS = 3, NESDIS = 4, COLAMD = 5, BEST = 9, DEFAULT = -1 };
+enum Ordering {
+    NATURAL = 0,
+    GIVEN = 1,
+    AMD = 2,
+    METIS = 3,
+    NESDIS = 4,
+    COLAMD = 5,
+    POSTORDERED = 6, /* natural, then a postorder of the elimination tree */
+    BEST = 9,
+    DEFAULT = -1
+};
 enum Mode { SIMPLICIAL = 0, AUTO = 1, SUPERNODAL = 2 };
 
 /* cholmod_common: as large as any version's, zero, aligned. */
 struct Common {
     alignas(16) unsigned char bytes[16384];
 };
+
+void begin(const Library *library, Common &common);
+void end(const Library *library, Common &common);
+/* Throws what the status of the cholmod_common says of a call that failed. */
+[[noreturn]] void fail(const Library *library, Common &common, const char *call);
+/* Parameters of nested dissection; those that are not given keep CHOLMOD's defaults. */
+void set_dissection(Common &common, std::optional<int64_t> small, std::optional<bool> components,
+                    std::optional<double> oksep, std::optional<int> camd);
 
 /* A factor with numbers. */
 class Numeric {
@@ -66,13 +87,15 @@ class Symbolic {
     std::unique_ptr<Common> common_;
 
   public:
-    Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mode, bool is_ldl,
-             int64_t *permutation);
+    Symbolic(const Library *library, Sparse *a, Ordering ordering, Mode mode, int64_t *permutation);
     ~Symbolic();
     Symbolic(const Symbolic &) = delete;
     Symbolic &operator=(const Symbolic &) = delete;
-    /* Factorises A + beta I; Failure with the column where A is not positive definite. */
-    std::unique_ptr<Numeric> factorize(Sparse *a, double beta) const;
+    /*
+     * Factorises A + beta I; Failure with the column where A is not positive definite. is_ldl: L D L' rather than L L'
+     * if the analysis is simplicial; a supernodal one always gives L L'.
+     */
+    std::unique_ptr<Numeric> factorize(Sparse *a, double beta, bool is_ldl) const;
     const Factor *factor() const {
         return factor_;
     }

@@ -42,21 +42,11 @@ int64_t index_at(const gpusolve_factor_data &data, const void *indices, int64_t 
                                         : static_cast<const int64_t *>(indices)[k];
 }
 
-} // namespace
-
-void measure_determinant(const gpusolve_factor_data &data, double *logarithm, double *sign) {
-    const double power = data.kind == GPUSOLVE_SIMPLICIAL_LDL ? 1 : 2;
-    *logarithm = 0;
-    *sign = 1;
-    const auto take = [&](int64_t at) {
-        const double d = real_at(data, at);
-        *logarithm += power * std::log(std::fabs(d));
-        if (power < 2 && d < 0)
-            *sign = -*sign;
-    };
+/* Calls take with the diagonal entries of L, or of D, in order. */
+template <typename Take> void for_each_pivot(const gpusolve_factor_data &data, const Take &take) {
     if (data.kind != GPUSOLVE_SUPERNODAL_LL) {
         for (int64_t j = 0; j < data.n; j++)
-            take(index_at(data, data.p, j));
+            take(real_at(data, index_at(data, data.p, j)));
         return;
     }
     for (int64_t k = 0; k < data.nsuper; k++) {
@@ -64,8 +54,28 @@ void measure_determinant(const gpusolve_factor_data &data, double *logarithm, do
         const int64_t rows = index_at(data, data.pi, k + 1) - index_at(data, data.pi, k);
         const int64_t panel = index_at(data, data.px, k);
         for (int64_t j = 0; j < columns; j++)
-            take(panel + j * rows + j);
+            take(real_at(data, panel + j * rows + j));
     }
+}
+
+} // namespace
+
+std::vector<double> diagonal_of(const gpusolve_factor_data &data) {
+    std::vector<double> diagonal;
+    diagonal.reserve(static_cast<size_t>(data.n));
+    for_each_pivot(data, [&](double d) { diagonal.push_back(d); });
+    return diagonal;
+}
+
+void measure_determinant(const gpusolve_factor_data &data, double *logarithm, double *sign) {
+    const double power = data.kind == GPUSOLVE_SIMPLICIAL_LDL ? 1 : 2;
+    *logarithm = 0;
+    *sign = 1;
+    for_each_pivot(data, [&](double d) {
+        *logarithm += power * std::log(std::fabs(d));
+        if (power < 2 && d < 0)
+            *sign = -*sign;
+    });
 }
 
 /* ---------------------------------------------------------------------------------------- the factor --- */
@@ -228,26 +238,44 @@ Turn::~Turn() {
 
 /* ------------------------------------------------------------------------------------------- solves --- */
 
+namespace {
+
+/* The operands of a solve. A pair that is usable has as many columns in x as in b, in memory that the factor's backend reads. */
+struct Pair {
+    const Operand b, x;
+    const bool is_usable; /* false: a copy in another layout or dtype is needed */
+
+    Pair(const FactorState &state, nb::handle from, int64_t b_rows, nb::handle to, int64_t x_rows)
+        : b(from, "b", false, b_rows), x(to, "out", true, x_rows), is_usable(b.is_usable && x.is_usable) {
+        if (!is_usable)
+            return;
+        state.check_place(b, "b");
+        state.check_place(x, "out");
+        if (b.dense.cols != x.dense.cols)
+            throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: has " + std::to_string(x.dense.cols) +
+                                                         " columns, b has " + std::to_string(b.dense.cols));
+    }
+    int64_t columns() const {
+        return b.dense.cols;
+    }
+};
+
+} // namespace
+
 bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
            uintptr_t stream) {
-    const Operand from(b, "b", false, state->n);
-    const Operand to(x, "out", true, state->n);
-    if (!from.is_usable || !to.is_usable)
+    const Pair pair(*state, b, state->n, x, state->n);
+    if (!pair.is_usable)
         return false;
-    state->check_place(from, "b");
-    state->check_place(to, "out");
-    if (from.dense.cols != to.dense.cols)
-        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: has " + std::to_string(to.dense.cols) +
-                                                     " columns, b has " + std::to_string(from.dense.cols));
     void *const on = reinterpret_cast<void *>(stream);
     const Turn turn(*state, false);
     Handle handle(state->place, on);
-    const Room room = state->take_room(handle, std::max<int64_t>(1, from.dense.cols), on);
+    const Room room = state->take_room(handle, std::max<int64_t>(1, pair.columns()), on);
     gpusolve_status status;
     {
         const Unlocked unlocked;
         status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system),
-                                &from.dense, &to.dense);
+                                &pair.b.dense, &pair.x.dense);
     }
     state->return_room(room);
     if (status == GPUSOLVE_TYPE_MISMATCH)
@@ -258,21 +286,18 @@ bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x
 
 double time_calls(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
                   uintptr_t stream, int count) {
-    const Operand from(b, "b", false, state->n);
-    const Operand to(x, "out", true, state->n);
-    if (!from.is_usable || !to.is_usable || from.dense.cols != to.dense.cols || count < 1)
+    const Pair pair(*state, b, state->n, x, state->n);
+    if (!pair.is_usable || count < 1)
         throw Failure(GPUSOLVE_INVALID_ARGUMENT, "time_calls: its operands cannot be taken as they are");
-    state->check_place(from, "b");
-    state->check_place(to, "out");
     void *const on = reinterpret_cast<void *>(stream);
     const Turn turn(*state, false);
     Handle handle(state->place, on);
-    const Room room = state->take_room(handle, std::max<int64_t>(1, from.dense.cols), on);
+    const Room room = state->take_room(handle, std::max<int64_t>(1, pair.columns()), on);
     gpusolve_status status = GPUSOLVE_OK;
     const auto start = std::chrono::steady_clock::now();
     for (int k = 0; k < count && status == GPUSOLVE_OK; k++)
         status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system),
-                                &from.dense, &to.dense);
+                                &pair.b.dense, &pair.x.dense);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     state->return_room(room);
     check(status, handle);
@@ -282,14 +307,11 @@ double time_calls(const std::shared_ptr<FactorState> &state, nb::handle b, nb::h
 bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb::handle b, nb::handle x,
             const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps,
             int64_t columns) {
-    const Operand from(b, "b", false, state->n);
-    const Operand to(x, "out", true, state->n);
-    if (!from.is_usable || !to.is_usable)
+    const Pair pair(*state, b, state->n, x, state->n);
+    if (!pair.is_usable)
         return false;
-    state->check_place(from, "b");
-    state->check_place(to, "out");
-    if (from.dense.cols != to.dense.cols || from.dense.cols != columns)
-        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: its number of columns is not that of b");
+    if (pair.columns() != columns)
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "errors, steps: must have one entry for each column of b");
     void *const on = reinterpret_cast<void *>(stream);
     const Turn turn(*state, false);
     Handle handle(state->place, on);
@@ -297,8 +319,8 @@ bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb:
     gpusolve_status status;
     {
         const Unlocked unlocked;
-        status = gpusolve_refine(handle, state->get(), matrix.matrix, room.workspace, &from.dense, &to.dense,
-                                 &options, errors, steps);
+        status = gpusolve_refine(handle, state->get(), matrix.matrix, room.workspace, &pair.b.dense,
+                                 &pair.x.dense, &options, errors, steps);
     }
     state->return_room(room);
     if (status == GPUSOLVE_TYPE_MISMATCH)
@@ -354,14 +376,9 @@ Selection::~Selection() {
 }
 
 bool Selection::solve(nb::handle b, nb::handle x, uintptr_t stream) {
-    const Operand from(b, "b", false, b_count_);
-    const Operand to(x, "out", true, x_count_);
-    if (!from.is_usable || !to.is_usable)
+    const Pair pair(*state_, b, b_count_, x, x_count_);
+    if (!pair.is_usable)
         return false;
-    state_->check_place(from, "b");
-    state_->check_place(to, "out");
-    if (from.dense.cols != to.dense.cols)
-        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "out: its number of columns is not that of b");
     void *const on = reinterpret_cast<void *>(stream);
     const Turn turn(*state_, false);
     if (generation_ != process_generation()) {
@@ -378,7 +395,7 @@ bool Selection::solve(nb::handle b, nb::handle x, uintptr_t stream) {
             driver::wait_for_device(state_->place.device);
             stream_ = on;
         }
-        status = gpusolve_solve_selected(handle, state_->get(), selection_, &from.dense, &to.dense);
+        status = gpusolve_solve_selected(handle, state_->get(), selection_, &pair.b.dense, &pair.x.dense);
     }
     if (status == GPUSOLVE_TYPE_MISMATCH)
         return false;

@@ -125,6 +125,9 @@ class Selection {
 /* The diagonal's part of log(det A) and its sign, of arrays that the library has accepted. */
 void measure_determinant(const gpusolve_factor_data &data, double *logarithm, double *sign);
 
+/* The diagonal of L, or D of L D L'. */
+std::vector<double> diagonal_of(const gpusolve_factor_data &data);
+
 /* False if b or x are not in a layout or dtype that the library takes; nothing is done then. */
 bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
            uintptr_t stream);

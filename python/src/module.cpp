@@ -6,6 +6,7 @@
 
 #include <complex>
 
+#include "arrays.h"
 #include "cholmod.h"
 #include "driver.h"
 #include "factor.h"
@@ -14,9 +15,6 @@
 using namespace nb::literals;
 
 namespace {
-
-using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Place place_of(int backend, int device, int threads, bool same_bits) {
     Place place;
@@ -177,30 +175,16 @@ std::string summary_of(FactorState &state) {
     return text;
 }
 
-/* CHOLMOD's view of compressed columns; the arrays outlive the call. */
-cholmod::Sparse sparse_of(int64_t n, const Indices &p, const Indices &i, const Numbers *x, int stype) {
-    cholmod::Sparse a{};
-    if (static_cast<int64_t>(p.size()) != n + 1 || p.data()[n] > static_cast<int64_t>(i.size()) ||
-        (x && p.data()[n] > static_cast<int64_t>(x->size())))
-        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "A: its index arrays do not fit together");
-    a.nrow = a.ncol = static_cast<size_t>(n);
-    a.nzmax = i.size();
-    a.p = const_cast<int64_t *>(p.data());
-    a.i = const_cast<int64_t *>(i.data());
-    a.x = x ? const_cast<void *>(x->data()) : nullptr;
-    a.stype = stype;
-    a.itype = 2; /* CHOLMOD_LONG */
-    a.xtype = x ? (dtype_of(*x) == GPUSOLVE_DOUBLE ? 1 : 2) : 0;
-    a.sorted = a.packed = 1;
-    if (x && dtype_of(*x) != GPUSOLVE_DOUBLE && dtype_of(*x) != GPUSOLVE_COMPLEX_DOUBLE)
+/* As pattern_of, with numbers. */
+cholmod::Sparse sparse_of(int64_t n, const Indices &p, const Indices &i, const Numbers &x, int stype) {
+    cholmod::Sparse a = pattern_of(n, p, i, stype);
+    if (p.data()[a.ncol] > static_cast<int64_t>(x.size()))
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "A: its arrays do not fit together");
+    if (dtype_of(x) != GPUSOLVE_DOUBLE && dtype_of(x) != GPUSOLVE_COMPLEX_DOUBLE)
         throw Failure(GPUSOLVE_TYPE_MISMATCH, "A: CHOLMOD factorises in double precision");
+    a.x = const_cast<void *>(x.data());
+    a.xtype = dtype_of(x) == GPUSOLVE_DOUBLE ? 1 : 2;
     return a;
-}
-
-template <typename T> nb::object copy_of(const void *from, size_t count) {
-    auto *copy = new std::vector<T>(static_cast<const T *>(from), static_cast<const T *>(from) + count);
-    nb::capsule owner(copy, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy->data(), {count}, owner));
 }
 
 /* L's arrays, copied, under the names of Factor.from_arrays. */
@@ -245,6 +229,12 @@ void bind_cholmod(nb::module_ &m) {
 
     nb::class_<cholmod::Numeric>(m, "Numeric")
         .def("arrays", &arrays_of)
+        .def("diagonal",
+             [](const cholmod::Numeric &f) {
+                 const std::vector<double> diagonal = diagonal_of(f.describe());
+                 return copy_of<double>(diagonal.data(), diagonal.size());
+             })
+        .def_prop_ro("kind", [](const cholmod::Numeric &f) { return static_cast<int>(f.describe().kind); })
         .def_prop_ro("perm",
                      [](cholmod::Numeric &f) { return copy_of<int64_t>(f.factor->Perm, f.factor->n); });
 
@@ -252,25 +242,29 @@ void bind_cholmod(nb::module_ &m) {
         .def(
             "__init__",
             [](cholmod::Symbolic *self, int64_t n, const Indices &p, const Indices &i, int stype,
-               int ordering, int mode, bool is_ldl, std::optional<Indices> permutation) {
-                cholmod::Sparse a = sparse_of(n, p, i, nullptr, stype);
+               int ordering, int mode, std::optional<Indices> permutation) {
+                cholmod::Sparse a = pattern_of(n, p, i, stype);
                 auto *given = permutation ? const_cast<int64_t *>(permutation->data()) : nullptr;
                 const cholmod::Library *const library = cholmod::open({});
                 const Unlocked unlocked;
                 new (self) cholmod::Symbolic(library, &a, static_cast<cholmod::Ordering>(ordering),
-                                             static_cast<cholmod::Mode>(mode), is_ldl, given);
+                                             static_cast<cholmod::Mode>(mode), given);
             },
-            "n"_a, "p"_a, "i"_a, "stype"_a, "ordering"_a, "mode"_a, "is_ldl"_a, "permutation"_a.none())
+            "n"_a, "p"_a, "i"_a, "stype"_a, "ordering"_a, "mode"_a, "permutation"_a.none())
         .def("factorize",
              [](const cholmod::Symbolic &self, int64_t n, const Indices &p, const Indices &i,
-                const Numbers &x, int stype, double beta) {
-                 cholmod::Sparse a = sparse_of(n, p, i, &x, stype);
+                const Numbers &x, int stype, double beta, bool is_ldl) {
+                 cholmod::Sparse a = sparse_of(n, p, i, x, stype);
                  const Unlocked unlocked;
-                 return self.factorize(&a, beta);
+                 return self.factorize(&a, beta, is_ldl);
              })
         .def_prop_ro(
             "perm",
             [](const cholmod::Symbolic &s) { return copy_of<int64_t>(s.factor()->Perm, s.factor()->n); })
+        .def_prop_ro(
+            "column_counts",
+            [](const cholmod::Symbolic &s) { return copy_of<int64_t>(s.factor()->ColCount, s.factor()->n); })
+        .def_prop_ro("ordering", [](const cholmod::Symbolic &s) { return s.factor()->ordering; })
         .def_prop_ro("is_super", [](const cholmod::Symbolic &s) { return s.factor()->is_super != 0; })
         .def_prop_ro("nnz", &cholmod::Symbolic::nonzeros);
 }
@@ -410,6 +404,22 @@ void bind_matrix_and_selection(nb::module_ &m) {
 
 } // namespace
 
+cholmod::Sparse pattern_of(int64_t n, const Indices &p, const Indices &i, int stype) {
+    cholmod::Sparse a{};
+    const int64_t ncol = static_cast<int64_t>(p.size()) - 1;
+    if (ncol < 0 || (stype != 0 && ncol != n) || p.data()[ncol] > static_cast<int64_t>(i.size()))
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT, "A: its index arrays do not fit together");
+    a.nrow = static_cast<size_t>(n);
+    a.ncol = static_cast<size_t>(ncol);
+    a.nzmax = i.size();
+    a.p = const_cast<int64_t *>(p.data());
+    a.i = const_cast<int64_t *>(i.data());
+    a.stype = stype;
+    a.itype = 2; /* CHOLMOD_LONG */
+    a.sorted = a.packed = 1;
+    return a;
+}
+
 NB_MODULE(_core, m) {
     nb::register_exception_translator(translate);
     nb::set_leak_warnings(false); /* a factor that a running thread holds at the end is no leak */
@@ -424,6 +434,7 @@ NB_MODULE(_core, m) {
         return nb::make_tuple(static_cast<int>(handle.place().backend), gpusolve_get_device_name(handle));
     });
     bind_cholmod(m);
+    bind_graphs(m);
     bind_factor(m);
     bind_matrix_and_selection(m);
 }

@@ -220,7 +220,7 @@ def test_from_arrays_supernodal(device):
 
     A = grid(8)
     c = Columns(A)
-    arrays = symbolic_of.factorize(c.n, c.p, c.i, c.x, c.stype, 0.0).arrays()
+    arrays = symbolic_of.factorize(c.n, c.p, c.i, c.x, c.stype, 0.0, False).arrays()
     assert arrays.pop("kind") == 0
     F = gpusolve.Factor.from_arrays("supernodal", perm=symbolic_of.perm, device=device, **arrays)
     b = random((64, 3))

@@ -1,0 +1,81 @@
+"""gpusolve.cholesky: CHOLMOD factorises, the factor is imported."""
+
+import numpy as np
+
+from . import _core, _library
+from ._arguments import MODES, ORDERINGS, PRECISIONS, indices, place
+from ._factor import Factor
+from ._matrix import Columns
+
+
+def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None, check=True, mode="auto", threads=0,
+             same_bits=False):
+    """Factorise a symmetric or Hermitian positive definite matrix with CHOLMOD, and import the factor.
+
+    Parameters
+    ----------
+    A : sparse matrix or array of SciPy or CuPy, shape (n, n)
+        Any format; real or complex. Both triangles, or one of them.
+    ordering : {"metis", "amd", "nesdis", "colamd", "natural", "default", "best"} or array of int
+        How fill is reduced; an array is a permutation of one's own. "default" is CHOLMOD's strategy, "best" tries all.
+        AMD is used in place of METIS where CHOLMOD was built without it.
+    precision : {None, "single", "double"}
+        Of the factor; None: A's. CHOLMOD factorises in double precision; "single" rounds its factor.
+    device : {None, "cpu", "cuda", "cuda:0", ...} or int
+        None: the current GPU if there is one, else the host.
+    triangle : {None, "full", "lower", "upper"}
+        Which part of A is used. None: what is there; if both triangles are, they must agree.
+    check : bool
+        Whether both triangles are compared.
+    mode : {"auto", "simplicial", "supernodal"}
+        How CHOLMOD factorises.
+    threads : int
+        Of the host backend; 0: as many as OMP_NUM_THREADS says, else one for each processor.
+    same_bits : bool
+        On a GPU: a column gets the same bits however many are solved at a time, at a cost in speed.
+
+    Returns
+    -------
+    Factor
+
+    Raises
+    ------
+    NotPositiveDefiniteError
+        A is not positive definite; its attribute `column` says where.
+    ValueError
+        A is not square or not symmetric, or holds a NaN or an infinity.
+    ImportError
+        CHOLMOD was not found.
+    DeviceError
+        There is no such device.
+
+    Examples
+    --------
+    >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(4, 4))
+    >>> with gpusolve.cholesky(A) as F:
+    ...     print(F.solve(np.array([1.0, 0.0, 0.0, 1.0])))
+    [1. 1. 1. 1.]
+    """
+    where = place(device, threads, same_bits)
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision: must be one of {PRECISIONS}, not {precision!r}")
+    if mode not in MODES:
+        raise ValueError(f"mode: must be one of {sorted(MODES)}, not {mode!r}")
+    permutation = None
+    if isinstance(ordering, str) or ordering is None:
+        if ordering is not None and ordering not in ORDERINGS:
+            raise ValueError(f"ordering: must be a permutation or one of {sorted(ORDERINGS)}, not {ordering!r}")
+        method = ORDERINGS[ordering or "metis"]
+    else:
+        permutation, method = indices(ordering, "ordering"), 1
+    columns = Columns(A, triangle, check)
+    if not np.isfinite(columns.x).all():
+        raise ValueError("A: holds a NaN or an infinity")
+    if permutation is not None and not np.array_equal(np.sort(permutation), np.arange(columns.n)):
+        raise ValueError(f"ordering: is no permutation of the numbers 0 to {columns.n - 1}")
+    _library.open_cholmod()
+    symbolic = _core.Symbolic(columns.n, columns.p, columns.i, columns.stype, method, MODES[mode], permutation)
+    numeric = symbolic.factorize(columns.n, columns.p, columns.i, columns.x, columns.stype, 0.0, False)
+    is_single = columns.is_single if precision is None else precision == "single"
+    core = _core.Factor.from_numeric(*where, numeric, is_single)
+    return Factor._make(core, symbolic.perm, symbolic, (columns.p, columns.i, columns.stype))
