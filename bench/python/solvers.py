@@ -8,6 +8,7 @@ operand(b)      b, in Fortran's order, as the package likes it best, and where i
 solve(b)        x for an operand
 host(x)         x as an array of NumPy
 wait()          returns when the device has done everything
+device_name()   "host" or the device's name; for a solver that has factorised
 
 PER_WIDTH: a factor is for one number of columns (so it is made again for each). Each package is given the ordering and the
 options that suit positive definite matrices best, as its documentation tells.
@@ -63,6 +64,9 @@ class Solver:
         if self.cupy:
             self.cupy.cuda.runtime.deviceSynchronize()
 
+    def device_name(self):
+        return "host" if self.DEVICE == "cpu" else cupy_with_device().cuda.runtime.getDeviceProperties(0)["name"].decode()
+
 
 class GpuSolve(Solver):
     PACKAGE, KEEPS = "gpusolve", True
@@ -83,6 +87,9 @@ class GpuSolve(Solver):
 
 class GpuSolveDevice(GpuSolve):
     DEVICE = "cuda"
+
+    def device_name(self):
+        return self.F.info["device"]
 
 
 class GpuSolveCupy(GpuSolveDevice):
