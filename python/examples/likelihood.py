@@ -13,6 +13,7 @@ scikit-sparse computes the same gradient by finite differences for comparison, i
 """
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,25 +67,20 @@ class Field:
         return (lower + sp.tril(lower, -1).T).tocsc()
 
 
-class ScikitSparse:
+def by_scikit_sparse(matrix, values):
     """logdet and solve of a Pattern, by scikit-sparse and without gradients."""
+    from sksparse.cholmod import cholesky
 
-    def __init__(self, matrix, example):
-        from sksparse.cholmod import cholesky
+    factor, known = cholesky(matrix(values), ordering_method="metis"), [values]
 
-        self.matrix, self.values, self.factor = matrix, example, cholesky(matrix(example), ordering_method="metis")
+    def of(values):
+        if not torch.equal(values, known[0]):
+            factor.cholesky_inplace(matrix(values))
+            known[0] = values
+        return factor
 
-    def of(self, values):
-        if not torch.equal(values, self.values):
-            self.factor.cholesky_inplace(self.matrix(values))
-            self.values = values
-        return self.factor
-
-    def logdet(self, values):
-        return self.of(values).logdet()
-
-    def solve(self, values, b):
-        return torch.as_tensor(self.of(values)(b.numpy()))
+    return SimpleNamespace(logdet=lambda values: of(values).logdet(),
+                           solve=lambda values, b: torch.as_tensor(of(values)(b.numpy())))
 
 
 def main():
@@ -105,7 +101,7 @@ def main():
     title = f"{field.n} unknowns, a gradient for {len(truth)} parameters: gpusolve on {device} {seconds:.2f} s"
     try:
         at, step = parameters.detach(), 1e-5
-        peers = [ScikitSparse(field.matrix, values) for values in field.values(at)[:2]]
+        peers = [by_scikit_sparse(field.matrix, values) for values in field.values(at)[:2]]
         start = time.perf_counter()
         differences = torch.stack([(field.loss(at + e, y, peers) - field.loss(at - e, y, peers)) / (2 * step)
                                    for e in torch.eye(len(at), dtype=torch.float64) * step])
