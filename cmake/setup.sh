@@ -65,7 +65,8 @@ gpusolve_venv() {
             "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
                 'numpy>=1.24' 'scipy>=1.10' 'nanobind>=3.1' nanobind-backend pytest hypothesis
     } >"$folder.log" 2>&1 || return
-    # Compiled here; without it, tests beside it are skipped.
+    # Without these, tests of the examples and tests beside scikit-sparse, which is compiled here, are skipped.
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check matplotlib >>"$folder.log" 2>&1 || true
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check 'scikit-sparse<0.5' >>"$folder.log" 2>&1 || true
     touch "$folder/is-complete"
 }

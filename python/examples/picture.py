@@ -1,6 +1,7 @@
 """What the examples share: options, arrays on the factor's device, and the picture."""
 
 import argparse
+import io
 
 import numpy as np
 
@@ -26,8 +27,12 @@ def arrays(factor):
 
 
 def save(figure, title, output):
-    """Write the picture with its title."""
+    """Write the picture with its title, in 256 colours, which makes a small file."""
+    from PIL import Image  # comes with matplotlib
+
     figure.suptitle(title, fontsize=11)
     figure.tight_layout()
-    figure.savefig(output, dpi=110)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=110)
+    Image.open(buffer).convert("RGB").quantize(256, kmeans=2, dither=Image.Dither.NONE).save(output, "PNG", optimize=True)
     print(f"wrote {output}")
