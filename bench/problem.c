@@ -72,9 +72,18 @@ static void factorise(bench_problem *problem) {
         cholmod_factorize(problem->matrix, problem->factor, c);
 }
 
-static const char *cholmod_failure(const bench_problem *problem) {
-    if (problem->common.status == CHOLMOD_NOT_POSDEF ||
-        (problem->factor && problem->factor->minor < problem->factor->n))
+/* NULL, or why there is no factor; text may be used for that. */
+static const char *cholmod_failure(const bench_problem *problem, char *text, size_t size) {
+    const cholmod_factor *factor = problem->factor;
+
+    if (factor && factor->minor < factor->n) {
+        (void)snprintf(
+            text, size,
+            "is not positive definite: CHOLMOD stops at column %zu of P A P', column %d of A, counted from 0",
+            factor->minor, ((const int *)factor->Perm)[factor->minor]);
+        return text;
+    }
+    if (problem->common.status == CHOLMOD_NOT_POSDEF)
         return "is not positive definite";
     if (problem->common.status == CHOLMOD_OUT_OF_MEMORY)
         return "does not fit in memory";
@@ -128,7 +137,7 @@ static double norm_of(const gsm_matrix *a) {
 }
 
 int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, bench_problem *problem) {
-    char message[256];
+    char message[256], text[160];
     gsm_matrix a;
     const char *failure = NULL;
     double begin;
@@ -162,7 +171,7 @@ int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, 
         begin = bench_now_us();
         factorise(problem);
         problem->factorise_ms = 1e-3 * (bench_now_us() - begin);
-        failure = cholmod_failure(problem);
+        failure = cholmod_failure(problem, text, sizeof text);
     }
     if (!failure && is_single(problem)) {
         problem->single_factor =

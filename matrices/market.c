@@ -4,133 +4,89 @@
  * One pass over the text in blocks collects the entries as triplets; those of the upper triangle are mirrored
  * into the lower one. Then each triangle is put into columns: at once when the file has that order, by two
  * bucket sorts otherwise. Memory grows with the entries that are really there, never with what the header
- * claims: a short file cannot ask for much. */
+ * claims: a short file cannot ask for much. A message starts with PATH:LINE:COLUMN of the token that is wrong,
+ * or with PATH:LINE where it is a line or an entry; columns are bytes, from 1. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "text.h"
+#include "triplets.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* --------------------------------------------------------------------------------------- triplets --- */
-
-/* Entries of one triangle, as lower ones. */
-typedef struct triplets {
-    int32_t *row, *column; /* [count] */
-    double *value;         /* [count] or [2 count] */
-    int64_t count, capacity;
-    bool sorted; /* columns ascending, rows strictly ascending in each */
-} triplets;
-
-static void triplets_free(triplets *list) {
-    free(list->row);
-    free(list->column);
-    free(list->value);
-    memset(list, 0, sizeof *list);
-}
-
-/* realloc for count elements; the old block stays where it fails. */
-static bool resize(void **block, int64_t count, size_t size) {
-    if ((uint64_t)count > SIZE_MAX / size) {
-        return false;
-    }
-    void *grown = realloc(*block, count > 0 ? (size_t)count * size : 1);
-    if (grown != NULL) {
-        *block = grown;
-    }
-    return grown != NULL;
-}
-
-static bool triplets_push(triplets *list, int64_t row, int64_t column, double re, double im,
-                          bool is_complex) {
-    if (list->count == list->capacity) {
-        int64_t capacity = list->capacity < 4096 ? 4096 : 2 * list->capacity;
-        void *rows = list->row, *columns = list->column, *values = list->value;
-        bool grown = resize(&rows, capacity, sizeof *list->row);
-        list->row = rows;
-        grown = grown && resize(&columns, capacity, sizeof *list->column);
-        list->column = columns;
-        grown = grown && resize(&values, capacity, (is_complex ? 2 : 1) * sizeof *list->value);
-        list->value = values;
-        if (!grown) {
-            return false;
-        }
-        list->capacity = capacity;
-    }
-    int64_t k = list->count++;
-    if (k > 0) {
-        int64_t last = list->column[k - 1];
-        list->sorted = list->sorted && (column > last || (column == last && row > list->row[k - 1]));
-    }
-    list->row[k] = (int32_t)row;
-    list->column[k] = (int32_t)column;
-    if (is_complex) {
-        list->value[2 * k] = re;
-        list->value[2 * k + 1] = im;
-    } else {
-        list->value[k] = re;
-    }
-    return true;
-}
-
-/* Sorts by column, then row: a bucket sort by row, and a stable one by column. */
-static bool triplets_sort(triplets *list, int64_t n, bool is_complex) {
-    int64_t count = list->count;
-    triplets sorted = {.count = count, .capacity = count, .sorted = true};
-    void *next = NULL, *order = NULL, *rows = NULL, *columns = NULL, *values = NULL;
-    bool enough = resize(&next, n + 1, sizeof(int64_t)) && resize(&order, count, sizeof(int64_t)) &&
-                  resize(&rows, count, sizeof(int32_t)) && resize(&columns, count, sizeof(int32_t)) &&
-                  resize(&values, count, (is_complex ? 2 : 1) * sizeof(double));
-    sorted.row = rows;
-    sorted.column = columns;
-    sorted.value = values;
-    if (enough) {
-        int64_t *place = next, *by_row = order;
-        for (int pass = 0; pass < 2; pass++) {
-            const int32_t *key = pass == 0 ? list->row : list->column;
-            memset(place, 0, ((size_t)n + 1) * sizeof *place);
-            for (int64_t k = 0; k < count; k++) {
-                place[key[k] + 1]++;
-            }
-            for (int64_t i = 0; i < n; i++) {
-                place[i + 1] += place[i];
-            }
-            for (int64_t k = 0; k < count; k++) {
-                if (pass == 0) {
-                    by_row[place[key[k]]++] = k;
-                    continue;
-                }
-                int64_t from = by_row[k], to = place[key[from]]++;
-                sorted.row[to] = list->row[from];
-                sorted.column[to] = list->column[from];
-                if (is_complex) {
-                    sorted.value[2 * to] = list->value[2 * from];
-                    sorted.value[2 * to + 1] = list->value[2 * from + 1];
-                } else {
-                    sorted.value[to] = list->value[from];
-                }
-            }
-        }
-        triplets_free(list);
-        *list = sorted;
-    } else {
-        triplets_free(&sorted);
-    }
-    free(next);
-    free(order);
-    return enough;
-}
-
-/* ------------------------------------------------------------------------------------------- file --- */
 
 typedef struct market_file {
     gsm_text text;
     bool is_complex, is_integer, is_general;
     int64_t n, entries; /* as the size line declares */
-    triplets lower, upper;
+    gsm_triplets lower, upper;
 } market_file;
+
+/* The tokens of one line, from left to right. The first fault is kept as the status and as a message. */
+typedef struct market_line {
+    const market_file *file;
+    const char *text, *at; /* at: behind the last token */
+    gsm_report *report;
+    int status;
+} market_line;
+
+static void refuse_token(market_line *line, const char *token, const char *what, const char *fault) {
+    int length = (int)strcspn(token, " \t"), column = (int)(token - line->text) + 1;
+    const gsm_text *text = &line->file->text;
+    line->status =
+        length == 0 ? gsm_fail(line->report, GSM_BAD_FILE, "%s:%" PRId64 ":%d: the %s %s", text->path,
+                               text->line, column, what, fault)
+                    : gsm_fail(line->report, GSM_BAD_FILE, "%s:%" PRId64 ":%d: the %s '%.*s' %s", text->path,
+                               text->line, column, what, length < 40 ? length : 40, token, fault);
+}
+
+/* The next token as a count; what names it for the message. */
+static int64_t next_count(market_line *line, const char *what) {
+    int64_t value = 0;
+    if (line->status == GSM_SUCCESS) {
+        const char *fault = NULL, *token = gsm_skip_blanks(line->at);
+        line->at = gsm_read_count(token, &value, &fault);
+        if (line->at == NULL) {
+            refuse_token(line, token, what, fault);
+        }
+    }
+    return value;
+}
+
+/* The next token as a count from 1 to n. */
+static int64_t next_index(market_line *line, const char *what) {
+    const char *before = line->at;
+    int64_t value = next_count(line, what);
+    if (line->status == GSM_SUCCESS && (value < 1 || value > line->file->n)) {
+        char fault[48];
+        (void)snprintf(fault, sizeof fault, "is outside 1 .. %" PRId64, line->file->n);
+        refuse_token(line, gsm_skip_blanks(before), what, fault);
+    }
+    return value;
+}
+
+static double next_real(market_line *line, const char *what) {
+    double value = 0.0;
+    if (line->status == GSM_SUCCESS) {
+        const char *fault = NULL, *token = gsm_skip_blanks(line->at);
+        line->at = gsm_read_real(token, line->file->is_integer, &value, &fault);
+        if (line->at == NULL) {
+            refuse_token(line, token, what, fault);
+        }
+    }
+    return value;
+}
+
+static void end_line(market_line *line, const char *what) {
+    if (line->status == GSM_SUCCESS) {
+        const char *token = gsm_skip_blanks(line->at);
+        if (*token != '\0') {
+            refuse_token(line, token, "text", what);
+        }
+    }
+}
 
 /* Compares the comment "% name: GROUP/NAME" with the group that was asked for. */
 static int check_group(const market_file *file, const char *comment, const char *group, gsm_report *report) {
@@ -139,26 +95,32 @@ static int check_group(const market_file *file, const char *comment, const char 
         return GSM_SUCCESS;
     }
     const char *stated = comment + sizeof key - 1;
-    size_t length = strcspn(stated, "/ \t\r");
+    size_t length = strcspn(stated, "/ \t");
     if (stated[length] != '/' || (length == strlen(group) && strncmp(stated, group, length) == 0)) {
         return GSM_SUCCESS;
     }
-    return gsm_fail(report, GSM_BAD_FILE, "%s: is %.80s, not of the group %s", file->text.path, stated,
-                    group);
+    return gsm_fail(report, GSM_BAD_FILE, "%s:%" PRId64 ": is %.80s, not of the group %s", file->text.path,
+                    file->text.line, stated, group);
+}
+
+/* A word of the banner that is not read. */
+static int refuse_word(const market_file *file, const char *line, const char *word, int status,
+                       const char *fault, gsm_report *report) {
+    return gsm_fail(report, status, "%s:1:%d: '%.40s' %s", file->text.path, (int)(word - line) + 1, word,
+                    fault);
 }
 
 /* %%MatrixMarket matrix FORMAT FIELD SYMMETRY */
 static int read_banner(market_file *file, char *line, gsm_report *report) {
-    const char *path = file->text.path;
     char *rest = NULL;
     char *word[6];
     for (int w = 0; w < 6; w++) {
-        word[w] = strtok_r(w == 0 ? line : NULL, " \t\r", &rest);
+        word[w] = strtok_r(w == 0 ? line : NULL, " \t", &rest);
     }
     if (word[0] == NULL || strcasecmp(word[0], "%%MatrixMarket") != 0 || word[4] == NULL || word[5] != NULL ||
         strcasecmp(word[1], "matrix") != 0) {
-        return gsm_fail(report, GSM_BAD_FILE, "%s:1: is not '%%%%MatrixMarket matrix FORMAT FIELD SYMMETRY'",
-                        path);
+        return gsm_fail(report, GSM_BAD_FILE,
+                        "%s:1:1: is not '%%%%MatrixMarket matrix FORMAT FIELD SYMMETRY'", file->text.path);
     }
     const char *format = word[2], *field = word[3], *symmetry = word[4];
     bool is_hermitian = strcasecmp(symmetry, "hermitian") == 0;
@@ -167,86 +129,88 @@ static int read_banner(market_file *file, char *line, gsm_report *report) {
     file->is_complex = strcasecmp(field, "complex") == 0;
     file->is_integer = strcasecmp(field, "integer") == 0;
     if (strcasecmp(format, "coordinate") != 0) {
-        return gsm_fail(report, strcasecmp(format, "array") == 0 ? GSM_UNSUPPORTED : GSM_BAD_FILE,
-                        "%s:1: format '%.40s' is not 'coordinate'", path, format);
+        int status = strcasecmp(format, "array") == 0 ? GSM_UNSUPPORTED : GSM_BAD_FILE;
+        return refuse_word(file, line, format, status, "is not 'coordinate'", report);
     }
     if (strcasecmp(field, "pattern") == 0) {
-        return gsm_fail(report, GSM_UNSUPPORTED, "%s:1: a pattern has no values", path);
+        return refuse_word(file, line, field, GSM_UNSUPPORTED, "has no values", report);
     }
     if (!file->is_complex && !file->is_integer && strcasecmp(field, "real") != 0) {
-        return gsm_fail(report, GSM_BAD_FILE, "%s:1: field '%.40s' is not real, integer or complex", path,
-                        field);
+        return refuse_word(file, line, field, GSM_BAD_FILE, "is not real, integer or complex", report);
     }
-    if (strcasecmp(symmetry, "skew-symmetric") == 0 || (is_symmetric && file->is_complex)) {
-        return gsm_fail(report, GSM_UNSUPPORTED, "%s:1: %s %s is neither real symmetric nor Hermitian", path,
-                        field, symmetry);
+    if (strcasecmp(symmetry, "skew-symmetric") == 0) {
+        return refuse_word(file, line, symmetry, GSM_UNSUPPORTED, "is neither symmetric nor Hermitian",
+                           report);
     }
-    if ((!file->is_general && !is_symmetric && !is_hermitian) || (is_hermitian && !file->is_complex)) {
-        return gsm_fail(report, GSM_BAD_FILE, "%s:1: symmetry '%.40s' does not go with field '%.40s'", path,
-                        symmetry, field);
+    if (is_symmetric && file->is_complex) {
+        return refuse_word(file, line, symmetry, GSM_UNSUPPORTED, "and complex is not Hermitian", report);
+    }
+    if (is_hermitian && !file->is_complex) {
+        return refuse_word(file, line, symmetry, GSM_BAD_FILE, "goes with the field complex alone", report);
+    }
+    if (!file->is_general && !is_symmetric && !is_hermitian) {
+        return refuse_word(file, line, symmetry, GSM_BAD_FILE, "is not symmetric, hermitian or general",
+                           report);
     }
     return GSM_SUCCESS;
 }
 
 /* ROWS COLUMNS ENTRIES */
-static int read_sizes(market_file *file, const char *line, gsm_report *report) {
-    int64_t rows = 0, columns = 0, entries = 0;
-    const char *text = gsm_read_count(line, &rows);
-    text = text == NULL ? NULL : gsm_read_count(text, &columns);
-    text = text == NULL ? NULL : gsm_read_count(text, &entries);
-    if (text == NULL || *gsm_skip_blanks(text) != '\0') {
-        return gsm_fail(report, GSM_BAD_FILE, "%s:%" PRId64 ": is not 'ROWS COLUMNS ENTRIES': '%.60s'",
-                        file->text.path, file->text.line, line);
+static int read_sizes(market_file *file, const char *text, gsm_report *report) {
+    market_line line = {file, text, text, report, GSM_SUCCESS};
+    int64_t rows = next_count(&line, "number of rows");
+    int64_t columns = next_count(&line, "number of columns");
+    int64_t entries = next_count(&line, "number of entries");
+    end_line(&line, "follows ROWS COLUMNS ENTRIES");
+    if (line.status != GSM_SUCCESS) {
+        return line.status;
     }
     if (rows != columns) {
-        return gsm_fail(report, GSM_UNSUPPORTED, "%s: %" PRId64 " x %" PRId64 " is not square",
-                        file->text.path, rows, columns);
+        return gsm_fail(report, GSM_UNSUPPORTED, "%s:%" PRId64 ": %" PRId64 " x %" PRId64 " is not square",
+                        file->text.path, file->text.line, rows, columns);
     }
     if (rows > INT32_MAX) {
-        return gsm_fail(report, GSM_UNSUPPORTED, "%s: order %" PRId64 " exceeds 2^31 - 1", file->text.path,
-                        rows);
+        return gsm_fail(report, GSM_UNSUPPORTED, "%s:%" PRId64 ": order %" PRId64 " exceeds 2^31 - 1",
+                        file->text.path, file->text.line, rows);
     }
     int64_t most = file->is_general ? rows * rows : rows * (rows + 1) / 2;
     if (entries > most) {
         return gsm_fail(report, GSM_BAD_FILE,
-                        "%s: declares %" PRId64 " entries, more than order %" PRId64 " has room for",
-                        file->text.path, entries, rows);
+                        "%s:%" PRId64 ": declares %" PRId64 " entries, more than order %" PRId64
+                        " has room for",
+                        file->text.path, file->text.line, entries, rows);
     }
     file->n = rows;
     file->entries = entries;
     return GSM_SUCCESS;
 }
 
-/* ROW COLUMN RE [IM] */
-static int read_entry(market_file *file, const char *line, gsm_report *report) {
-    int64_t row = 0, column = 0;
-    double re = 0.0, im = 0.0;
-    const char *text = gsm_read_count(line, &row);
-    text = text == NULL ? NULL : gsm_read_count(text, &column);
-    text = text == NULL ? NULL : gsm_read_real(text, file->is_integer, &re);
+/* ROW COLUMN VALUE, or ROW COLUMN RE IM */
+static int read_entry(market_file *file, const char *text, gsm_report *report) {
+    market_line line = {file, text, text, report, GSM_SUCCESS};
+    int64_t row = next_index(&line, "row");
+    int64_t column = next_index(&line, "column");
+    double value[2] = {0.0, 0.0};
+    value[0] = next_real(&line, file->is_complex ? "real part" : "value");
     if (file->is_complex) {
-        text = text == NULL ? NULL : gsm_read_real(text, false, &im);
+        value[1] = next_real(&line, "imaginary part");
     }
-    if (text == NULL || *gsm_skip_blanks(text) != '\0') {
-        return gsm_fail(report, GSM_BAD_FILE,
-                        "%s:%" PRId64 ": is not 'ROW COLUMN %s' with finite values: '%.60s'", file->text.path,
-                        file->text.line, file->is_complex ? "RE IM" : "VALUE", line);
+    end_line(&line, "follows the entry");
+    if (line.status != GSM_SUCCESS) {
+        return line.status;
     }
-    if (row < 1 || row > file->n || column < 1 || column > file->n) {
+    if (row == column && value[1] != 0.0 && !file->is_general) {
         return gsm_fail(report, GSM_BAD_FILE,
-                        "%s:%" PRId64 ": entry (%" PRId64 ", %" PRId64 ") is outside 1 .. %" PRId64,
-                        file->text.path, file->text.line, row, column, file->n);
-    }
-    if (row == column && im != 0.0) {
-        return gsm_fail(report, GSM_BAD_FILE,
-                        "%s:%" PRId64 ": diagonal entry %" PRId64 " has an imaginary part", file->text.path,
-                        file->text.line, row);
+                        "%s:%" PRId64 ": diagonal entry %" PRId64 " has the imaginary part %.17g",
+                        file->text.path, file->text.line, row, value[1]);
     }
     bool is_upper = row < column;
-    triplets *list = is_upper && file->is_general ? &file->upper : &file->lower;
-    bool pushed = is_upper ? triplets_push(list, column - 1, row - 1, re, -im, file->is_complex)
-                           : triplets_push(list, row - 1, column - 1, re, im, file->is_complex);
-    return pushed ? GSM_SUCCESS : gsm_fail_memory(report);
+    if (is_upper) {
+        value[1] = -value[1];
+    }
+    gsm_triplets *list = is_upper && file->is_general ? &file->upper : &file->lower;
+    int64_t i = (is_upper ? column : row) - 1, j = (is_upper ? row : column) - 1;
+    return gsm_triplets_push(list, i, j, value, file->text.line) ? GSM_SUCCESS : gsm_fail_memory(report);
 }
 
 /* Everything from the banner to the end of the file. */
@@ -257,6 +221,8 @@ static int read_text(market_file *file, const char *group, gsm_report *report) {
         return gsm_fail(report, GSM_BAD_FILE, "%s: is empty", file->text.path);
     }
     status = status == GSM_SUCCESS ? read_banner(file, line, report) : status;
+    file->lower = gsm_triplets_start(file->is_complex);
+    file->upper = gsm_triplets_start(file->is_complex);
     bool sized = false;
     int64_t count = 0;
     while (status == GSM_SUCCESS) {
@@ -271,23 +237,25 @@ static int read_text(market_file *file, const char *group, gsm_report *report) {
         if (!sized && *text == '%') {
             status = check_group(file, text, group, report);
         } else if (!sized) {
-            status = read_sizes(file, text, report);
+            status = read_sizes(file, line, report);
             sized = true;
         } else if (count == file->entries) {
             status = gsm_fail(report, GSM_BAD_FILE,
-                              "%s:%" PRId64 ": text behind the last of %" PRId64 " entries: '%.60s'",
-                              file->text.path, file->text.line, count, text);
+                              "%s:%" PRId64 ":%d: text behind the last of %" PRId64 " entries: '%.60s'",
+                              file->text.path, file->text.line, (int)(text - line) + 1, count, text);
         } else {
-            status = read_entry(file, text, report);
+            status = read_entry(file, line, report);
             count++;
         }
     }
     if (status == GSM_SUCCESS && !sized) {
-        status = gsm_fail(report, GSM_BAD_FILE, "%s: ends before its size line", file->text.path);
+        status = gsm_fail(report, GSM_BAD_FILE, "%s:%" PRId64 ": ends before its size line", file->text.path,
+                          file->text.line);
     }
     if (status == GSM_SUCCESS && count < file->entries) {
-        status = gsm_fail(report, GSM_BAD_FILE, "%s: ends after %" PRId64 " of %" PRId64 " entries",
-                          file->text.path, count, file->entries);
+        status =
+            gsm_fail(report, GSM_BAD_FILE, "%s:%" PRId64 ": ends after %" PRId64 " of %" PRId64 " entries",
+                     file->text.path, file->text.line, count, file->entries);
     }
     return status;
 }
@@ -302,57 +270,66 @@ static int check_count(const market_file *file, gsm_report *report) {
 }
 
 /* Sorts one triangle and refuses entries given twice. */
-static int order_triangle(market_file *file, triplets *list, gsm_report *report) {
+static int order_triangle(market_file *file, gsm_triplets *list, gsm_report *report) {
     if (list->sorted) {
         return GSM_SUCCESS;
     }
-    if (!triplets_sort(list, file->n, file->is_complex)) {
+    if (!gsm_triplets_sort(list, file->n)) {
         return gsm_fail_memory(report);
     }
-    for (int64_t k = 1; k < list->count; k++) {
-        if (list->row[k] == list->row[k - 1] && list->column[k] == list->column[k - 1]) {
-            return gsm_fail(report, GSM_BAD_FILE, "%s: entry (%d, %d) is given twice%s", file->text.path,
-                            list->row[k] + 1, list->column[k] + 1,
-                            file->is_general ? "" : ", or in both triangles");
-        }
+    int64_t k = gsm_triplets_repeated(list);
+    if (k < 0) {
+        return GSM_SUCCESS;
     }
-    return GSM_SUCCESS;
+    bool is_upper = list == &file->upper;
+    return gsm_fail(report, GSM_BAD_FILE,
+                    "%s:%" PRId64 ": entry (%d, %d) is given again; before%s on line %" PRId64,
+                    file->text.path, list->line[k], (is_upper ? list->column[k] : list->row[k]) + 1,
+                    (is_upper ? list->row[k] : list->column[k]) + 1,
+                    file->is_general ? "" : ", or its mirror image,", list->line[k - 1]);
 }
 
-/* Whether both triangles of a general file agree, an absent entry counting as zero. */
-static int check_symmetry(const market_file *file, gsm_report *report) {
-    const triplets *a = &file->lower, *b = &file->upper;
-    for (int64_t p = 0, q = 0; p < a->count || q < b->count;) {
-        int64_t at_p = p < a->count ? (int64_t)a->column[p] * file->n + a->row[p] : INT64_MAX;
-        int64_t at_q = q < b->count ? (int64_t)b->column[q] * file->n + b->row[q] : INT64_MAX;
-        bool has_p = at_p <= at_q, has_q = at_q <= at_p;
-        int32_t row = has_p ? a->row[p] : b->row[q], column = has_p ? a->column[p] : b->column[q];
-        bool same = true;
-        int parts = file->is_complex ? 2 : 1;
-        for (int c = 0; c < parts; c++) {
-            double x = has_p ? a->value[parts * p + c] : 0.0;
-            double y = has_q ? b->value[parts * q + c] : 0.0;
-            same = same && x == y;
-        }
-        if (!same && row != column) {
-            return gsm_fail(report, GSM_UNSUPPORTED, "%s: entries (%d, %d) and (%d, %d) differ: not %s",
-                            file->text.path, row + 1, column + 1, column + 1, row + 1,
-                            file->is_complex ? "Hermitian" : "symmetric");
-        }
-        p += has_p;
-        q += has_q;
+/* A number for a message: "1.5", or "(1.5, -2)". */
+static void number_text(const market_file *file, const double value[2], char *text, size_t size) {
+    (void)snprintf(text, size, file->is_complex ? "(%.17g, %.17g)" : "%.17g", value[0], value[1]);
+}
+
+/* The matrix of a general file as one triangle. */
+static int make_symmetric(market_file *file, gsm_report *report) {
+    gsm_mismatch m;
+    if (!gsm_triplets_symmetrise(&file->lower, &file->upper, file->n, &m)) {
+        return gsm_fail_memory(report);
     }
-    return GSM_SUCCESS;
+    if (m.line == 0) {
+        return GSM_SUCCESS;
+    }
+    if (m.row == m.column) {
+        return gsm_fail(report, GSM_UNSUPPORTED,
+                        "%s:%" PRId64 ": diagonal entry %" PRId64
+                        " has the imaginary part %.17g: not Hermitian",
+                        file->text.path, m.line, m.row + 1, m.value[1]);
+    }
+    char value[64], mirror[64], other[112] = "is absent";
+    number_text(file, m.value, value, sizeof value);
+    if (m.mirror_line != 0) {
+        number_text(file, m.mirror, mirror, sizeof mirror);
+        (void)snprintf(other, sizeof other, "= %s on line %" PRId64, mirror, m.mirror_line);
+    }
+    return gsm_fail(report, GSM_UNSUPPORTED,
+                    "%s:%" PRId64 ": (%" PRId64 ", %" PRId64 ") = %s, but (%" PRId64 ", %" PRId64
+                    ") %s: not %s, by %.3g (allowed: %.3g)",
+                    file->text.path, m.line, m.row + 1, m.column + 1, value, m.column + 1, m.row + 1, other,
+                    file->is_complex ? "Hermitian" : "symmetric", m.difference, m.allowed);
 }
 
 /* Moves the lower triangle into matrix. */
 static int compress(market_file *file, gsm_matrix *matrix, gsm_report *report) {
-    triplets *list = &file->lower;
+    gsm_triplets *list = &file->lower;
     int64_t *colptr = calloc((size_t)file->n + 1, sizeof *colptr);
     void *rows = list->row, *values = list->value;
-    bool enough = colptr != NULL && resize(&rows, list->count, sizeof *list->row);
+    bool enough = colptr != NULL && gsm_resize(&rows, list->count, sizeof *list->row);
     list->row = rows;
-    enough = enough && resize(&values, list->count, (file->is_complex ? 2 : 1) * sizeof *list->value);
+    enough = enough && gsm_resize(&values, list->count, (file->is_complex ? 2 : 1) * sizeof *list->value);
     list->value = values;
     if (!enough) {
         free(colptr);
@@ -376,16 +353,16 @@ static int compress(market_file *file, gsm_matrix *matrix, gsm_report *report) {
 }
 
 int gsm_read_market(const char *path, const char *group, gsm_matrix *matrix, gsm_report *report) {
-    market_file file = {.lower.sorted = true, .upper.sorted = true};
+    market_file file = {0};
     int status = gsm_text_open(&file.text, path, report);
     status = status == GSM_SUCCESS ? read_text(&file, group, report) : status;
     status = status == GSM_SUCCESS ? check_count(&file, report) : status;
     status = status == GSM_SUCCESS ? order_triangle(&file, &file.lower, report) : status;
     status = status == GSM_SUCCESS ? order_triangle(&file, &file.upper, report) : status;
-    status = status == GSM_SUCCESS && file.is_general ? check_symmetry(&file, report) : status;
+    status = status == GSM_SUCCESS && file.is_general ? make_symmetric(&file, report) : status;
     status = status == GSM_SUCCESS ? compress(&file, matrix, report) : status;
-    triplets_free(&file.lower);
-    triplets_free(&file.upper);
+    gsm_triplets_free(&file.lower);
+    gsm_triplets_free(&file.upper);
     gsm_text_close(&file.text);
     return status;
 }

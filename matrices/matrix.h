@@ -71,12 +71,21 @@ typedef enum gsm_status {
  * GROUP/NAME (where a group is given) and NAME/NAME, each ending in .mtx and then .mtx.gz. Where a group is
  * given, a file whose "% name:" comment states another one is refused.
  *
- * Files are "matrix coordinate", field real, integer or complex, symmetric, hermitian or general. An entry
- * above the diagonal of a symmetric file is taken as its mirror image. A general file is accepted if it is
- * exactly symmetric (Hermitian), an absent entry counting as zero; its lower triangle is kept. Explicit zeros
- * are kept. Refused: an entry given twice (also once in each triangle of a symmetric file), numbers that are
- * not finite, integers beyond 2^53, a diagonal entry with an imaginary part, fewer or more entries than
- * declared, fewer stored entries than n (no such matrix is positive definite), text after the last entry. */
+ * Files are "matrix coordinate", field real, integer or complex, symmetric, hermitian or general. Lines end in LF,
+ * CR LF or CR; exponents are written with E or, as Fortran does, with D, in either case. An entry above the diagonal
+ * of a symmetric file is taken as its mirror image. Explicit zeros are kept.
+ *
+ * A general file is accepted if it is symmetric (Hermitian) up to rounding:
+ *     abs(a_ij - conj(a_ji)) <= 2^-40 sqrt(abs(re(a_ii) re(a_jj)))    (2^-40 is 9.1e-13)
+ * for all i and j, an absent entry counting as zero. Pairs that agree keep their value, the others get the mean
+ * (a_ij + conj(a_ji)) / 2; the lower triangle is kept. Where a diagonal entry is zero or absent nothing is rounding.
+ *
+ * Refused: an entry given twice (also once in each triangle of a symmetric file), numbers that are not finite,
+ * integers beyond 2^53, a diagonal entry of a Hermitian file with an imaginary part, fewer or more entries than
+ * declared, fewer stored entries than n (no such matrix is positive definite), text after the last entry. The message
+ * starts with PATH:LINE:COLUMN of the word that is wrong, or with PATH:LINE of the line or the entry; the columns are
+ * bytes. Of a matrix that is not symmetric it names the first entry of the file that differs from its mirror image,
+ * by how much, and how much is allowed. */
 int gsm_load(const char *spec, gsm_matrix *out, char *message, size_t message_size);
 
 /* Releases what gsm_load allocated and sets *matrix to zero. Takes NULL and a matrix that is all zero. */

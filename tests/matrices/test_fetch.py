@@ -2,15 +2,16 @@
 """matrices/fetch against a server on the loopback interface: good and bad files, cuts, stalls, signals.
 
 The matrix served is Trefethen_20, made here from its definition (primes on the diagonal, ones where |i - j| is
-a power of two), so the manifest's fingerprint is met from outside. Every failure must leave the folder empty.
+a power of two), so the manifest's fingerprint is met from outside. Every failure must leave the folder empty, but for
+what can be resumed.
 """
 
 import argparse
+import fcntl
 import glob
 import gzip
 import http.server
-import importlib.machinery
-import importlib.util
+import importlib
 import io
 import os
 import random
@@ -42,12 +43,16 @@ def trefethen(n, corner=2):
     )
 
 
+def noise(count):
+    return random.Random(1).getrandbits(8 * count + 1).to_bytes(count + 1, "little")[:count]
+
+
 def archive(name, text, padding=0):
     """NAME.tar.gz with NAME/NAME.mtx, and before it a file that does not compress."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w:gz") as tar:
         for path, body in (
-            ("%s/noise.bin" % name, random.Random(1).randbytes(padding)),
+            ("%s/noise.bin" % name, noise(padding)),
             ("%s/%s.mtx" % (name, name), text),
         ):
             info = tarfile.TarInfo(path)
@@ -107,11 +112,15 @@ def give_resumable(body, cut=None, tag='"v1"'):
     return step
 
 
-def stall(handler):
+def stall(handler, headers=()):
     """Sends half and then nothing until the test is over."""
-    send(handler, GOOD, cut=len(GOOD) // 2)
+    send(handler, GOOD, headers=headers, cut=len(GOOD) // 2)
     handler.server.stalled.set()
     handler.server.over.wait(60)
+
+
+def stall_resumable(handler):
+    stall(handler, [("ETag", '"v1"')])
 
 
 class FetchTest(unittest.TestCase):
@@ -153,6 +162,7 @@ class FetchTest(unittest.TestCase):
     def assert_failed(self, done, message, requests=None):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(message, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
         self.assertEqual(os.listdir(self.dir), [])
         if requests is not None:
             self.assertEqual(len(self.server.requests), requests)
@@ -254,12 +264,12 @@ class FetchTest(unittest.TestCase):
 
     def test_cut_for_good(self):
         self.assert_failed(
-            self.fetch(lambda handler: send(handler, GOOD, cut=1000)), "the connection was cut", requests=3
+            self.fetch(lambda handler: send(handler, GOOD, cut=1000)), "the connection was cut at 1.0 kB of ", requests=3
         )
 
     def test_stalled(self):
         began = time.monotonic()
-        self.assert_failed(self.fetch(stall, options=("--retries", "0")), "no byte for 1 s", requests=1)
+        self.assert_failed(self.fetch(stall, options=("--retries", "0")), " for 1 s (after 1 attempt)", requests=1)
         self.assertLess(time.monotonic() - began, 20)
 
     def test_stalled_then_success(self):
@@ -269,23 +279,156 @@ class FetchTest(unittest.TestCase):
         url = "http://127.0.0.1:1/MM"
         self.assert_failed(self.fetch(give(GOOD), options=("--base-url", url)), "refused", requests=0)
 
+    def interrupt(self, step, number):
+        """Runs until half of the archive has come, then sends a signal."""
+        self.server.script = [step]
+        self.server.requests.clear()
+        self.server.stalled.clear()
+        command = self.command("Trefethen_20", options=("--timeout", "50"))
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as process:
+            self.assertTrue(self.server.stalled.wait(30))
+            time.sleep(0.5)  # let it write what it received
+            process.send_signal(number)
+            errors = process.communicate(timeout=30)[1]
+        self.assertEqual(process.returncode, -number if number == signal.SIGKILL else 128 + number)
+        self.assertNotIn("Traceback", errors)
+
     def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                self.interrupt(stall, number)
+                self.assertEqual(os.listdir(self.dir), [])
+        self.interrupt(stall, signal.SIGKILL)  # leaves bytes of no known version, which are not used
+        self.assertEqual(os.listdir(self.dir), ["Trefethen_20.tar.gz.part"])
+        self.server.requests.clear()
+        self.assert_fetched(self.fetch(give(GOOD)))
+        self.assertEqual([asked for _, asked in self.server.requests], [None])
+
+    def test_signals_then_resumed(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             with self.subTest(signal=number):
-                self.server.script = [stall]
-                self.server.stalled.clear()
-                command = self.command("Trefethen_20", options=("--timeout", "50"))
-                with subprocess.Popen(
-                    command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-                ) as process:
-                    self.assertTrue(self.server.stalled.wait(30))
-                    time.sleep(0.3)  # let it write what it received
-                    process.send_signal(number)
-                    errors = process.communicate(timeout=30)[1]
-                expected = -number if number == signal.SIGKILL else 128 + number
-                self.assertEqual(process.returncode, expected)
-                self.assertNotIn("Traceback", errors)
-                self.assertEqual(os.listdir(self.dir), [])
+                self.interrupt(stall_resumable, number)
+                self.assertEqual(
+                    sorted(os.listdir(self.dir)),
+                    ["Trefethen_20.tar.gz.part", "Trefethen_20.tar.gz.part.version"],
+                )
+                have = os.path.getsize(os.path.join(self.dir, "Trefethen_20.tar.gz.part"))
+                self.assertGreater(have, 0)
+                self.server.requests.clear()
+                self.assert_fetched(self.fetch(give_resumable(GOOD)))
+                self.assertEqual([asked for _, asked in self.server.requests], ["bytes=%d-" % have])
+                os.unlink(os.path.join(self.dir, "Trefethen_20.mtx.gz"))
+
+    def leave_part(self, count, tag='"v1"'):
+        """A run without retries that gets count bytes."""
+        done = self.fetch(give_resumable(GOOD, count, tag), options=("--retries", "0"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the connection was cut at ", done.stderr)
+        self.assertIn(" are kept for the next run", done.stderr)
+        part = os.path.join(self.dir, "Trefethen_20.tar.gz.part")
+        self.assertEqual(os.path.getsize(part), count)
+        self.server.requests.clear()
+        return part
+
+    def test_resumed_by_the_next_run(self):
+        self.leave_part(70000)
+        self.assert_fetched(self.fetch(give_resumable(GOOD)))
+        self.assertEqual([asked for _, asked in self.server.requests], ["bytes=70000-"])
+
+    def test_changed_before_the_next_run(self):
+        self.leave_part(70000)
+        other = archive("Trefethen_20", trefethen(20), 1000)
+        self.assert_fetched(self.fetch(give_resumable(other, None, '"v2"')))
+
+    def test_kept_part_is_damaged(self):
+        with open(self.leave_part(70000), "r+b") as file:
+            file.seek(60000)
+            file.write(bytes(100))
+        self.assert_fetched(self.fetch(give_resumable(GOOD)))
+        self.assertEqual([asked for _, asked in self.server.requests], ["bytes=70000-", None])
+
+    def test_kept_part_is_complete(self):
+        with open(self.leave_part(70000), "wb") as file:
+            file.write(GOOD)
+
+        def nothing_behind(handler):
+            send(handler, b"", 416, [("Content-Range", "bytes */%d" % len(GOOD))])
+
+        self.assert_fetched(self.fetch(nothing_behind))
+        self.assertEqual([asked for _, asked in self.server.requests], ["bytes=%d-" % len(GOOD)])
+
+    def test_kept_part_is_too_long(self):
+        with open(self.leave_part(70000), "wb") as file:
+            file.write(GOOD + b"more")
+
+        def nothing_behind(handler):
+            send(handler, b"", 416, [("Content-Range", "bytes */%d" % len(GOOD))])
+
+        self.assert_fetched(self.fetch(nothing_behind, give_resumable(GOOD)))
+        self.assertEqual([asked for _, asked in self.server.requests], ["bytes=%d-" % (len(GOOD) + 4), None])
+
+    def test_kept_part_belongs_to_a_wrong_matrix(self):
+        wrong = archive("Trefethen_20", trefethen(20, corner=3), 200000)
+        done = self.fetch(give_resumable(wrong, 70000), options=("--retries", "0"))
+        self.assertIn("kept", done.stderr)
+        self.server.requests.clear()
+        self.assert_failed(self.fetch(give_resumable(wrong)), "wrong matrix: fingerprint", requests=1)
+
+    def test_another_range_than_asked_for(self):
+        self.leave_part(70000)
+
+        def from_the_start(handler):
+            send(handler, GOOD, 206, [("Content-Range", "bytes 0-%d/%d" % (len(GOOD) - 1, len(GOOD)))])
+
+        done = self.fetch(from_the_start)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("another range than asked for", done.stderr)
+
+    def test_two_at_a_time(self):
+        with open(os.path.join(self.dir, "Trefethen_20.tar.gz.part"), "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            done = self.fetch(give(GOOD))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("another process is writing it", done.stderr)
+        self.assertEqual(self.server.requests, [])
+        self.assert_fetched(self.fetch(give(GOOD)))
+
+    def test_progress(self):
+        size = "%.1f kB" % (len(GOOD) / 1000)
+        done = self.fetch(give_resumable(GOOD, 70000), give_resumable(GOOD), options=("--progress",))
+        self.assert_fetched(done)
+        self.assertRegex(done.stderr, r"Trefethen_20: [0-9.]+ kB of %s \([0-9]+ %%\)\n" % size)
+        self.assertIn("Trefethen_20: the connection was cut at 70.0 kB of %s; trying again\n" % size, done.stderr)
+        self.assertTrue(done.stderr.endswith("Trefethen_20: %s of %s (100 %%)\n" % (size, size)), done.stderr)
+        self.assertNotIn("\r", done.stderr)
+
+    def test_progress_without_a_size(self):
+        def unsized(handler):
+            handler.send_response(200)
+            handler.end_headers()
+            handler.wfile.write(GOOD)
+
+        done = self.fetch(unsized, options=("--progress",))
+        self.assert_fetched(done)
+        self.assertTrue(done.stderr.endswith("Trefethen_20: %.1f kB\n" % (len(GOOD) / 1000)), done.stderr)
+
+    def test_no_progress_without_a_terminal(self):
+        self.assertEqual(self.fetch(give(GOOD)).stderr, "")
+
+    def test_progress_on_a_terminal(self):
+        ours, theirs = os.openpty()
+        self.server.script = [give(GOOD)]
+        process = subprocess.run(
+            self.command("Trefethen_20"), stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=60
+        )
+        os.close(theirs)
+        shown = os.read(ours, 65536).decode()
+        os.close(ours)
+        self.assertEqual(process.returncode, 0)
+        size = "%.1f kB" % (len(GOOD) / 1000)
+        self.assertIn("\r\x1b[KTrefethen_20: %s of %s (100 %%)\r\n" % (size, size), shown)
 
     def test_several_names(self):
         done = self.fetch(
@@ -319,6 +462,40 @@ class FetchTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("HTTPS", done.stderr)
 
+    def test_unwritable_folder(self):
+        path = os.path.join(self.dir, "file")
+        with open(path, "wb"):
+            pass
+        done = self.fetch(give(GOOD), options=("--dir", path))
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "Trefethen_20: failed: %s: File exists\n" % path)
+
+    def test_bad_manifests(self):
+        path = os.path.join(self.dir, "manifest.tsv")
+        for text, message in (
+            (None, "fetch: the manifest: %s: No such file or directory\n" % path),
+            ("", "fetch: the manifest: %s: no line with the names of the columns\n" % path),
+            ("# c\ngroup\tname\nHB\tnos4\n", "fetch: the manifest: %s:3: malformed: 'kind'\n" % path),
+        ):
+            with self.subTest(message=message):
+                if text is not None:
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text)
+                done = self.fetch(give(GOOD), options=("--manifest", path))
+                self.assertEqual((done.returncode, done.stderr), (2, message))
+
+    def test_help_waits_for_nothing(self):
+        done = subprocess.run(
+            [sys.executable, "-B", "-X", "importtime", OPTIONS.fetch, "--help"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("--progress", done.stdout)
+        for module in ("ssl", "urllib.request", "tarfile", "fetch_transfer"):
+            self.assertNotRegex(done.stderr, r"\| +%s\n" % module)
+
     def test_list(self):
         done = subprocess.run(
             [sys.executable, "-B", OPTIONS.fetch, "--list"], capture_output=True, text=True, timeout=60
@@ -342,9 +519,9 @@ class FingerprintTest(unittest.TestCase):
     def test_agreement(self):
         if not OPTIONS.fingerprint:
             self.skipTest("no --fingerprint TOOL given")
-        loader = importlib.machinery.SourceFileLoader("fetch", OPTIONS.fetch)
-        fetch = importlib.util.module_from_spec(importlib.util.spec_from_loader("fetch", loader))
-        loader.exec_module(fetch)
+        sys.path.insert(0, os.path.dirname(os.path.abspath(OPTIONS.fetch)))
+        self.addCleanup(sys.path.pop, 0)
+        fetch_check = importlib.import_module("fetch_check")
         root = os.path.join(os.path.dirname(os.path.abspath(OPTIONS.fetch)), os.pardir)
         near = glob.glob(os.path.join(root, "matrices", "*.mtx.gz")) + glob.glob(
             os.path.join(root, os.pardir, "shared", "matrices", "*.mtx.gz")
@@ -363,7 +540,7 @@ class FingerprintTest(unittest.TestCase):
                         [OPTIONS.fingerprint, path], capture_output=True, text=True, check=True
                     ).stdout.split("\t")
                     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
-                        matrix = fetch.Matrix(file, True)
+                        matrix = fetch_check.Matrix(file, True)
                     self.assertEqual([str(matrix.n), str(matrix.nnz)], [told[1], told[3]])
                     self.assertEqual("%016x\n" % matrix.fingerprint, told[5])
 
@@ -374,7 +551,4 @@ if __name__ == "__main__":
     parser.add_argument("--fetch", default=os.path.join(here, os.pardir, os.pardir, "matrices", "fetch"))
     parser.add_argument("--fingerprint", help="the C tool")
     OPTIONS, rest = parser.parse_known_args()
-    if sys.version_info < (3, 9):
-        print("skipped: needs Python 3.9")
-        sys.exit(77)
     unittest.main(argv=sys.argv[:1] + rest)
