@@ -17,7 +17,7 @@ class Factor:
     `close`, at the end of a ``with`` block, or with its last reference.
     """
 
-    __slots__ = ("_core", "_symbolic", "_columns", "_perm", "_dtype", "n", "__weakref__")
+    __slots__ = ("_core", "_symbolic", "_columns", "_kept", "_perm", "_dtype", "n", "__weakref__")
 
     def __init__(self):
         raise TypeError("a Factor is made by gpusolve.cholesky, Factor.from_arrays or Factor.from_scikit_sparse")
@@ -28,6 +28,7 @@ class Factor:
         self._core = core
         self._symbolic = symbolic
         self._columns = columns
+        self._kept = []  # CHOLMOD's numbers of the last refresh
         self.n = core.n
         self._perm = np.arange(self.n) if perm is None else perm
         self._perm.flags.writeable = False
@@ -313,7 +314,8 @@ class Factor:
     def refresh(self, A, *, triangle=None, check=True):
         """Take new numbers on the old pattern; ordering, plan and memory stay.
 
-        Waits for solves under way in other threads.
+        Waits for solves under way in other threads. From the first refresh on, a factor of `cholesky` keeps CHOLMOD's L
+        in host memory for the next one, until `close`.
 
         Parameters
         ----------
@@ -363,9 +365,19 @@ class Factor:
         if columns.dtype.kind == "c" and self._dtype.kind != "c":
             raise TypeError("A: is complex, the factor is real")
         x = columns.x.astype(np.complex128) if self._dtype.kind == "c" else columns.x
-        numeric = self._symbolic.factorize(columns.n, columns.p, columns.i, x, columns.stype, 0.0, False)
-        self._core.refresh_numeric(numeric)
+        self._factorize_again((columns.n, columns.p, columns.i, x, columns.stype, 0.0))
         return self
+
+    def _factorize_again(self, matrix):
+        """In the memory of the refresh before, if no other thread has it."""
+        try:
+            numeric = self._kept.pop()
+        except IndexError:
+            numeric = self._symbolic.factorize(*matrix, False)
+        else:
+            numeric.factorize(*matrix)  # a failure costs the memory, not the factor
+        self._core.refresh_numeric(numeric)
+        self._kept[:] = [] if self._core.closed else [numeric]
 
     def logdet(self):
         """Logarithm of the determinant of A.
@@ -456,6 +468,7 @@ class Factor:
         """Free the factor's memory, once solves under way are done. Later calls raise ValueError."""
         self._core.close()
         self._symbolic = self._columns = None
+        self._kept.clear()
 
     def __enter__(self):
         self._open()

@@ -217,20 +217,24 @@ std::unique_ptr<Numeric> Symbolic::factorize(Sparse *a, double beta, bool is_ldl
     auto numeric = std::make_unique<Numeric>(library_, copy, std::move(common));
     if (!copy)
         fail(library_, *numeric->common, "factorisation");
+    numeric->factorize(a, beta);
+    return numeric;
+}
+
+void Numeric::factorize(Sparse *a, double beta) {
     double shift[2] = {beta, 0};
-    const int done = library_->factorize(a, shift, nullptr, 0, copy, numeric->common->bytes);
-    if (!done && field(*numeric->common, at.status) != NOT_POSDEF)
-        fail(library_, *numeric->common, "factorisation");
-    if (copy->minor < copy->n) {
-        const auto stopped = static_cast<int64_t>(copy->minor);
-        const int64_t column = copy->Perm ? static_cast<const int64_t *>(copy->Perm)[stopped] : stopped;
+    const int done = library->factorize(a, shift, nullptr, 0, factor, common->bytes);
+    if (!done && field(*common, library->layout.status) != NOT_POSDEF)
+        fail(library, *common, "factorisation");
+    if (factor->minor < factor->n) {
+        const auto stopped = static_cast<int64_t>(factor->minor);
+        const int64_t column = factor->Perm ? static_cast<const int64_t *>(factor->Perm)[stopped] : stopped;
         throw Failure(GPUSOLVE_NOT_POSITIVE_DEFINITE,
                       "the matrix is not positive definite: its factorisation stopped at column " +
                           std::to_string(column) + " (column " + std::to_string(stopped) +
                           " of the reordered matrix)",
                       column);
     }
-    return numeric;
 }
 
 Numeric::~Numeric() {

@@ -76,6 +76,9 @@ class Numeric {
     ~Numeric();
     Numeric(const Numeric &) = delete;
     Numeric &operator=(const Numeric &) = delete;
+    /* New numbers, of A + beta I, in the same memory. Failure with the column where A is not positive definite; then there
+     * are none, and other numbers may follow. */
+    void factorize(Sparse *a, double beta);
     /* L's arrays as gpusolve takes them, borrowed. */
     gpusolve_factor_data describe() const;
 };

@@ -234,6 +234,13 @@ void bind_cholmod(nb::module_ &m) {
                  const std::vector<double> diagonal = diagonal_of(f.describe());
                  return copy_of<double>(diagonal.data(), diagonal.size());
              })
+        .def("factorize",
+             [](cholmod::Numeric &self, int64_t n, const Indices &p, const Indices &i, const Numbers &x,
+                int stype, double beta) {
+                 cholmod::Sparse a = sparse_of(n, p, i, x, stype);
+                 const Unlocked unlocked;
+                 self.factorize(&a, beta);
+             })
         .def_prop_ro("kind", [](const cholmod::Numeric &f) { return static_cast<int>(f.describe().kind); })
         .def_prop_ro("perm",
                      [](cholmod::Numeric &f) { return copy_of<int64_t>(f.factor->Perm, f.factor->n); });

@@ -192,6 +192,25 @@ def test_refresh(device):
     assert np.allclose(B @ single.solve(b), b, atol=1e-3)
 
 
+@pytest.mark.parametrize("mode", ["supernodal", "simplicial"])
+def test_refresh_in_the_memory_of_the_last(device, mode):
+    A = grid(9)
+    b = random((81, 3))
+    F = gpusolve.cholesky(A, mode=mode, device=device)
+    for scale in (3.0, 0.25, -1.0, 7.0, 1.0, -2.0, 5.0):
+        B = scale * A
+        if scale < 0:
+            with pytest.raises(gpusolve.NotPositiveDefiniteError):
+                F.refresh(B)
+            continue
+        fresh = gpusolve.cholesky(B, mode=mode, device=device)
+        assert np.allclose(F.refresh(B).solve(b), fresh.solve(b), rtol=1e-12, atol=0)
+        assert np.isclose(F.logdet(), fresh.logdet(), rtol=1e-13)
+    assert len(F._kept) == 1
+    F.close()
+    assert not F._kept
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_from_arrays(device, dtype, index):

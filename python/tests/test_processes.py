@@ -65,6 +65,25 @@ def test_refresh_among_solves(device):
     assert not wrong
 
 
+def test_refreshes_at_once(device):
+    A = grid(12)
+    b = random((144, 2))
+    F = gpusolve.cholesky(A, device=device)
+    allowed = [gpusolve.cholesky(k * A, device=device).solve(b) for k in range(1, 5)]
+
+    def work(k):
+        for _ in range(20):
+            F.refresh(k * A)
+            x = F.solve(b)
+            if not any(np.allclose(x, one, rtol=1e-12, atol=0) for one in allowed):
+                return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(1, 5)))
+    assert np.allclose(F.refresh(3 * A).solve(b), allowed[2], rtol=1e-12, atol=0)
+
+
 def test_close_among_solves(device):
     A = grid(15)
     b = random((225, 4))
