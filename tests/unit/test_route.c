@@ -53,7 +53,7 @@ static void check_bits(const gsv_run *run, int bits, gpusolve_dtype dtype) {
         CHECK(tasks && run->columns <= GSV_TASKS_BROAD && !run->broad && run->plain);
         break;
     default:
-        CHECK(!"a set of bits from 1 to 7");
+        CHECK(bits >= 1 && bits <= 7);
     }
 }
 
