@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-/* Panels of so many times the L2 cache of an H200 pass as fast, for one right-hand side, if they are like everything
- * that it keeps (cuda/shared/l2.cuh): 0.7 GB want to give way first, 2.4 GB do not. */
+/* For one right-hand side, panels of up to this many times the L2 cache are marked as first to be evicted (cuda/shared/l2.cuh). On
+ * an H200 that is faster for panels of 0.7 GB; for 2.4 GB it makes no difference. */
 enum { TRANSIENT_FOR_ONE = 16 };
 
-/* What branches read for one right-hand side is the first to give way where panels are more than so many times the L2
- * cache: of 0.12 GB some is still there when it is read again, of 0.35 GB none. */
+/* For one right-hand side, what branches read is marked as first to be evicted if the panels are more than this many times
+ * the L2 cache: of 0.12 GB some is still in the cache when it is read again, of 0.35 GB none. */
 enum { TRANSIENT_BRANCHES = 4 };
 
 /* -------------------------------------------------------------------------------------------- layout --- */

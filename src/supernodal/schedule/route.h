@@ -71,7 +71,7 @@ typedef struct gsv_route {
     int bits;        /* 1 to 7: the set of bits, as gpusolve_solve numbers them */
     int64_t at_once; /* columns of a run; the last one may have fewer */
     gsv_run widest;  /* a run of that many */
-    int least; /* tasks: vectors of the last run have at least so many columns, so that it has the bits of the others */
+    int least; /* tasks: columns that the last run's vectors have at least, so that it has the bits of the others */
 } gsv_route;
 
 /* The route of `columns` right-hand sides, at least 1. sweeps: 0 if the system has no triangle. abilities: gsv_abilities_for() the
@@ -91,7 +91,7 @@ typedef struct gsv_route_room {
 gsv_route_room gsv_route_room_of(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
                                  int same_bits, int64_t max_nrhs);
 
-/* A run of tasks with vectors of so many columns. */
+/* A run of tasks with vectors of `columns` columns. */
 gsv_run gsv_run_of_tasks(const gsv_plan *plan, const gsv_abilities *abilities, int same_bits, int columns,
                          int broad);
 /* A run of a stream: `groups` groups of 1 or GSV_SIDE_COLUMNS columns. */

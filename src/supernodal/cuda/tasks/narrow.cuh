@@ -59,7 +59,7 @@ template <typename Kind, int C, bool BACKWARD> struct tasks_narrow_room {
     static_assert(BACKWARD || (BYTES / int(sizeof(T)) - panel_room(GSV_NARROW_ENTRIES)) / STRIDE >=
                                   GSV_NARROW_COLUMNS + GSV_TILE,
                   "there is room for own columns and a tile");
-    static const int EACH = GSV_TASK_PARTS / PARTS; /* so many of a task's parts are one here */
+    static const int EACH = GSV_TASK_PARTS / PARTS; /* parts of a task that one part holds here */
     static_assert(PARTS * EACH == GSV_TASK_PARTS && EIGHTS * 8 == GSV_NARROW_COLUMNS, "equal shares");
 };
 

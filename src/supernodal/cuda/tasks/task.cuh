@@ -32,7 +32,7 @@ __device__ __forceinline__ uint64_t tasks_reciprocal(int groups) {
     return groups == 1 ? 1ull << 32 : groups == 2 ? 1ull << 31 : groups == 3 ? 0x55555556ull : 1ull << 30;
 }
 
-/* The task that a ticket is for. Of more groups than GSV_TASKS_GROUPS, an even number, those of complex numbers alone. */
+/* The task that a ticket is for. Only complex numbers have more groups than GSV_TASKS_GROUPS; then the number is even. */
 template <typename Kind> __device__ __forceinline__ int task_of(int ticket, int groups) {
     const bool twice = traits<Kind>::is_complex && groups > GSV_TASKS_GROUPS;
     return int(uint32_t(ticket) * tasks_reciprocal(twice ? groups / 2 : groups) >> 32) >> twice;

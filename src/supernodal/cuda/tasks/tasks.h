@@ -54,7 +54,7 @@ typedef cudaError_t gsv_tasks_sweep(const gsv_plan *plan, const gsv_device_plan 
                                     gsv_tasks_width width, cudaStream_t stream);
 
 typedef struct gsv_tasks_functions {
-    /* How many launches of both sweeps are the branches', for so many right-hand sides. */
+    /* The number of launches for branches in both sweeps together, with vectors of this width. */
     int (*branch_launches)(const gsv_branches *branches, gsv_tasks_width width);
     /* One sweep over all levels, on the stream. */
     gsv_tasks_sweep *forward, *backward;

@@ -19,7 +19,7 @@ namespace gsv {
 
 enum {
     TASKS_TRANSFER = 32,
-    TASKS_TRANSFERS = 6 /* blocks that an SM shall hold: so many there are registers for */
+    TASKS_TRANSFERS = 6 /* blocks that an SM shall hold: there are registers for these */
 };
 
 /* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */

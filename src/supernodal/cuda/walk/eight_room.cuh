@@ -7,7 +7,7 @@
  *      outside     backward: the rows of the solution that its outside rows are
  *      numbers     of the packs, by their map, if packed
  *      vectors     for each warp: rows for the columns of all nodes but small leaves, then the outside rows,
- *                  64 bytes a row; so many warps walk as have room
+ *                  64 bytes a row; as many warps walk as there is room for
  *
  * Two trips through L2 and two or three barriers of the block before the first product: lists and panels, then
  * what they say.
@@ -26,12 +26,12 @@ namespace gsv {
 enum {
     EIGHT_BLOCK = 512, /* threads at most */
     EIGHT_FEW = 4,     /* warps that walk for GSV_TASKS_32 right-hand sides; backward, teams of two */
-    TASKS_AHEAD = 4    /* so many packs ahead right-hand sides are requested */
+    TASKS_AHEAD = 4    /* right-hand sides are requested this number of packs ahead */
 };
 
 static_assert(int(GSV_WALK_LINE) == int(SHARED_LINE), "lines of shared memory");
 
-/* Bytes of shared memory where so many blocks share an SM's. */
+/* Bytes of shared memory for a block if `blocks` blocks share an SM. */
 inline int eight_share(int blocks) {
     return SHARED_OF_SM / blocks - SHARED_OF_BLOCK;
 }
@@ -40,7 +40,7 @@ __device__ __forceinline__ void begin_copy_pair(double2 *to, const double *from)
     copy_16_bytes_async(to, reinterpret_cast<const double2 *>(from));
 }
 
-/* How a block's warps walk: so many share eight right-hand sides, and their vectors, or each has its own. */
+/* How a block's warps walk: `team` warps share eight right-hand sides; they share vectors, or each warp has its own. */
 struct walk_form {
     int team;
     bool own_vectors;
