@@ -1,9 +1,12 @@
 """The examples of the docstrings and of the README."""
 
+import contextlib
 import doctest
 import importlib
+import io
 import pathlib
 import pkgutil
+import re
 
 import numpy as np
 import pytest
@@ -29,6 +32,18 @@ def test_readme():
         pytest.skip("the README is not here")
     result = doctest.testfile(str(readme), module_relative=False)
     assert result.failed == 0 and result.attempted > 0
+
+
+def test_front_page():
+    """The program of the project's README, which prints its residual."""
+    readme = pathlib.Path(__file__).parents[2] / "README.md"
+    if not readme.exists() or not (readme.parent / "include").exists():
+        pytest.skip("the project's README is not here")
+    program = re.search(r"^```python\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, str(readme), "exec"), {})
+    assert float(printed.getvalue()) < 1e-10
 
 
 @pytest.mark.parametrize("name", ["gpusolve", "gpusolve.sksparse", "gpusolve.sksparse05"])

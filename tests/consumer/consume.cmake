@@ -1,6 +1,6 @@
 cmake_minimum_required(VERSION 3.25)
 # Install the build, build programs against it, shared and static, with find_package (WAY=cmake) or with pkg-config, and run
-# them: those of project/ and cpp_only/, README.md's example by the lines that README.md prints, and all of examples/.
+# them: those of project/ and cpp_only/, the example of README.md by the lines that it and docs/install.md print, and all of examples/.
 set(folder "${BUILD}/consumer-${WAY}")
 set(prefix "${folder}/prefix")
 set(example "${SOURCE}/examples/cholmod")
@@ -47,17 +47,23 @@ endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
 
-# README.md prints the example's files as they are.
+# README.md prints the beginning of the example, which is complete by itself; docs/install.md prints its CMakeLists.txt.
 file(READ "${SOURCE}/README.md" readme)
-foreach(file solve.c:c CMakeLists.txt:cmake)
-    string(REPLACE ":" ";" file "${file}")
-    list(POP_BACK file language)
-    file(READ "${example}/${file}" text)
-    string(FIND "${readme}" "\n```${language}\n${text}```\n" place)
-    if(place EQUAL -1)
-        message(FATAL_ERROR "README.md does not print examples/cholmod/${file} as it is")
-    endif()
-endforeach()
+file(READ "${SOURCE}/docs/install.md" install)
+string(REGEX MATCH "\n```c\n([^`]*)```\n" found "${readme}")
+set(excerpt "${CMAKE_MATCH_1}")
+file(READ "${example}/solve.c" text)
+string(FIND "${text}" "${excerpt}" place)
+if(excerpt STREQUAL "" OR place EQUAL -1)
+    message(FATAL_ERROR "README.md's program in C is not in examples/cholmod/solve.c as it is")
+endif()
+file(WRITE "${folder}/excerpt.c" "${excerpt}")
+run("${CC}" -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only "-I${prefix}/include" "${folder}/excerpt.c")
+file(READ "${example}/CMakeLists.txt" text)
+string(FIND "${install}" "\n```cmake\n${text}```\n" place)
+if(place EQUAL -1)
+    message(FATAL_ERROR "docs/install.md does not print examples/cholmod/CMakeLists.txt as it is")
+endif()
 
 if(SANITIZE)
     set(sanitize "-fsanitize=${SANITIZE}")
@@ -90,16 +96,17 @@ if(WAY STREQUAL "cmake")
     return()
 endif()
 
-# README.md's lines that begin with "cc ", in this order: shared, static. They run in the source's root, so they do here.
+# The lines of README.md and docs/install.md that begin with "cc ", in this order: shared, static. They run in the source's root,
+# so they do here.
 set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
 set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}:$ENV{LD_LIBRARY_PATH}")
-string(REGEX MATCHALL "\ncc [^\n]*" lines "${readme}")
+string(REGEX MATCHALL "\ncc [^\n]*" lines "${readme}${install}")
 list(LENGTH lines count)
 if(NOT count EQUAL 2)
-    message(FATAL_ERROR "README.md has ${count} lines that begin with \"cc \", not 2")
+    message(FATAL_ERROR "README.md and docs/install.md have ${count} lines that begin with \"cc \", not 2")
 endif()
 file(CREATE_LINK "${SOURCE}/examples" "${folder}/examples" SYMBOLIC)
-file(MAKE_DIRECTORY "${folder}/build-example")
+file(MAKE_DIRECTORY "${folder}/build-library")
 # The build's compiler and sanitizers under the name cc.
 file(WRITE "${folder}/bin/cc" "#!/bin/sh\nexec '${CC}' ${sanitize} \"$@\"\n")
 file(CHMOD "${folder}/bin/cc" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
@@ -107,9 +114,9 @@ set(ENV{PATH} "${folder}/bin:$ENV{PATH}")
 foreach(kind shared static)
     list(POP_FRONT lines line)
     string(STRIP "${line}" line)
-    file(REMOVE "${folder}/build-example/solve")
+    file(REMOVE "${folder}/build-library/solve")
     run(sh -c "eval \"${line}\"") # a path with a space is quoted by pkg-config
-    check_link("${folder}/build-example/solve" "${kind}")
-    check_example("${folder}/build-example/solve")
+    check_link("${folder}/build-library/solve" "${kind}")
+    check_example("${folder}/build-library/solve")
 endforeach()
 check_examples(make)
