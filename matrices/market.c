@@ -9,6 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "text.h"
+#include "tokens.h"
 #include "triplets.h"
 
 #include <inttypes.h>
@@ -23,70 +24,6 @@ typedef struct market_file {
     int64_t n, entries; /* as the size line declares */
     gsm_triplets lower, upper;
 } market_file;
-
-/* The tokens of one line, from left to right. The first fault is kept as the status and as a message. */
-typedef struct market_line {
-    const market_file *file;
-    const char *text, *at; /* at: behind the last token */
-    gsm_report *report;
-    int status;
-} market_line;
-
-static void refuse_token(market_line *line, const char *token, const char *what, const char *fault) {
-    int length = (int)strcspn(token, " \t"), column = (int)(token - line->text) + 1;
-    const gsm_text *text = &line->file->text;
-    line->status =
-        length == 0 ? gsm_fail(line->report, GSM_BAD_FILE, "%s:%" PRId64 ":%d: the %s %s", text->path,
-                               text->line, column, what, fault)
-                    : gsm_fail(line->report, GSM_BAD_FILE, "%s:%" PRId64 ":%d: the %s '%.*s' %s", text->path,
-                               text->line, column, what, length < 40 ? length : 40, token, fault);
-}
-
-/* The next token as a count; what names it for the message. */
-static int64_t next_count(market_line *line, const char *what) {
-    int64_t value = 0;
-    if (line->status == GSM_SUCCESS) {
-        const char *fault = NULL, *token = gsm_skip_blanks(line->at);
-        line->at = gsm_read_count(token, &value, &fault);
-        if (line->at == NULL) {
-            refuse_token(line, token, what, fault);
-        }
-    }
-    return value;
-}
-
-/* The next token as a count from 1 to n. */
-static int64_t next_index(market_line *line, const char *what) {
-    const char *before = line->at;
-    int64_t value = next_count(line, what);
-    if (line->status == GSM_SUCCESS && (value < 1 || value > line->file->n)) {
-        char fault[48];
-        (void)snprintf(fault, sizeof fault, "is outside 1 .. %" PRId64, line->file->n);
-        refuse_token(line, gsm_skip_blanks(before), what, fault);
-    }
-    return value;
-}
-
-static double next_real(market_line *line, const char *what) {
-    double value = 0.0;
-    if (line->status == GSM_SUCCESS) {
-        const char *fault = NULL, *token = gsm_skip_blanks(line->at);
-        line->at = gsm_read_real(token, line->file->is_integer, &value, &fault);
-        if (line->at == NULL) {
-            refuse_token(line, token, what, fault);
-        }
-    }
-    return value;
-}
-
-static void end_line(market_line *line, const char *what) {
-    if (line->status == GSM_SUCCESS) {
-        const char *token = gsm_skip_blanks(line->at);
-        if (*token != '\0') {
-            refuse_token(line, token, "text", what);
-        }
-    }
-}
 
 /* Compares the comment "% name: GROUP/NAME" with the group that was asked for. */
 static int check_group(const market_file *file, const char *comment, const char *group, gsm_report *report) {
@@ -103,24 +40,12 @@ static int check_group(const market_file *file, const char *comment, const char 
                     file->text.line, stated, group);
 }
 
-/* A word of the banner that is not read. */
-static int refuse_word(const market_file *file, const char *line, const char *word, int status,
-                       const char *fault, gsm_report *report) {
-    return gsm_fail(report, status, "%s:1:%d: '%.40s' %s", file->text.path, (int)(word - line) + 1, word,
-                    fault);
-}
-
 /* %%MatrixMarket matrix FORMAT FIELD SYMMETRY */
 static int read_banner(market_file *file, char *line, gsm_report *report) {
-    char *rest = NULL;
-    char *word[6];
-    for (int w = 0; w < 6; w++) {
-        word[w] = strtok_r(w == 0 ? line : NULL, " \t", &rest);
-    }
-    if (word[0] == NULL || strcasecmp(word[0], "%%MatrixMarket") != 0 || word[4] == NULL || word[5] != NULL ||
-        strcasecmp(word[1], "matrix") != 0) {
-        return gsm_fail(report, GSM_BAD_FILE,
-                        "%s:1:1: is not '%%%%MatrixMarket matrix FORMAT FIELD SYMMETRY'", file->text.path);
+    const char *word[5];
+    int banner = gsm_read_banner(&file->text, line, word, report);
+    if (banner != GSM_SUCCESS) {
+        return banner;
     }
     const char *format = word[2], *field = word[3], *symmetry = word[4];
     bool is_hermitian = strcasecmp(symmetry, "hermitian") == 0;
@@ -130,38 +55,41 @@ static int read_banner(market_file *file, char *line, gsm_report *report) {
     file->is_integer = strcasecmp(field, "integer") == 0;
     if (strcasecmp(format, "coordinate") != 0) {
         int status = strcasecmp(format, "array") == 0 ? GSM_UNSUPPORTED : GSM_BAD_FILE;
-        return refuse_word(file, line, format, status, "is not 'coordinate'", report);
+        return gsm_refuse_word(&file->text, line, format, status, "is not 'coordinate'", report);
     }
     if (strcasecmp(field, "pattern") == 0) {
-        return refuse_word(file, line, field, GSM_UNSUPPORTED, "has no values", report);
+        return gsm_refuse_word(&file->text, line, field, GSM_UNSUPPORTED, "has no values", report);
     }
     if (!file->is_complex && !file->is_integer && strcasecmp(field, "real") != 0) {
-        return refuse_word(file, line, field, GSM_BAD_FILE, "is not real, integer or complex", report);
+        return gsm_refuse_word(&file->text, line, field, GSM_BAD_FILE, "is not real, integer or complex",
+                               report);
     }
     if (strcasecmp(symmetry, "skew-symmetric") == 0) {
-        return refuse_word(file, line, symmetry, GSM_UNSUPPORTED, "is neither symmetric nor Hermitian",
-                           report);
+        return gsm_refuse_word(&file->text, line, symmetry, GSM_UNSUPPORTED,
+                               "is neither symmetric nor Hermitian", report);
     }
     if (is_symmetric && file->is_complex) {
-        return refuse_word(file, line, symmetry, GSM_UNSUPPORTED, "and complex is not Hermitian", report);
+        return gsm_refuse_word(&file->text, line, symmetry, GSM_UNSUPPORTED, "and complex is not Hermitian",
+                               report);
     }
     if (is_hermitian && !file->is_complex) {
-        return refuse_word(file, line, symmetry, GSM_BAD_FILE, "goes with the field complex alone", report);
+        return gsm_refuse_word(&file->text, line, symmetry, GSM_BAD_FILE, "goes with the field complex alone",
+                               report);
     }
     if (!file->is_general && !is_symmetric && !is_hermitian) {
-        return refuse_word(file, line, symmetry, GSM_BAD_FILE, "is not symmetric, hermitian or general",
-                           report);
+        return gsm_refuse_word(&file->text, line, symmetry, GSM_BAD_FILE,
+                               "is not symmetric, hermitian or general", report);
     }
     return GSM_SUCCESS;
 }
 
 /* ROWS COLUMNS ENTRIES */
 static int read_sizes(market_file *file, const char *text, gsm_report *report) {
-    market_line line = {file, text, text, report, GSM_SUCCESS};
-    int64_t rows = next_count(&line, "number of rows");
-    int64_t columns = next_count(&line, "number of columns");
-    int64_t entries = next_count(&line, "number of entries");
-    end_line(&line, "follows ROWS COLUMNS ENTRIES");
+    gsm_tokens line = gsm_tokens_start(&file->text, text, report);
+    int64_t rows = gsm_next_count(&line, "number of rows");
+    int64_t columns = gsm_next_count(&line, "number of columns");
+    int64_t entries = gsm_next_count(&line, "number of entries");
+    gsm_end_line(&line, "follows ROWS COLUMNS ENTRIES");
     if (line.status != GSM_SUCCESS) {
         return line.status;
     }
@@ -187,15 +115,12 @@ static int read_sizes(market_file *file, const char *text, gsm_report *report) {
 
 /* ROW COLUMN VALUE, or ROW COLUMN RE IM */
 static int read_entry(market_file *file, const char *text, gsm_report *report) {
-    market_line line = {file, text, text, report, GSM_SUCCESS};
-    int64_t row = next_index(&line, "row");
-    int64_t column = next_index(&line, "column");
+    gsm_tokens line = gsm_tokens_start(&file->text, text, report);
+    int64_t row = gsm_next_index(&line, "row", file->n);
+    int64_t column = gsm_next_index(&line, "column", file->n);
     double value[2] = {0.0, 0.0};
-    value[0] = next_real(&line, file->is_complex ? "real part" : "value");
-    if (file->is_complex) {
-        value[1] = next_real(&line, "imaginary part");
-    }
-    end_line(&line, "follows the entry");
+    gsm_next_number(&line, file->is_complex, file->is_integer, value);
+    gsm_end_line(&line, "follows the entry");
     if (line.status != GSM_SUCCESS) {
         return line.status;
     }

@@ -126,33 +126,54 @@ static int load_named(const char *spec, gsm_matrix *matrix, gsm_report *report) 
     return status;
 }
 
-int gsm_load(const char *spec, gsm_matrix *out, char *message, size_t message_size) {
-    gsm_report report = {message, message == NULL ? 0 : message_size};
-    if (report.size > 0) {
-        message[0] = '\0';
+/* What gsm_load and gsm_load_file begin with. */
+static int start_load(const char *spec, gsm_matrix *out, gsm_report *report) {
+    if (report->text == NULL && report->size > 0) {
+        report->size = 0;
+        if (out != NULL) {
+            memset(out, 0, sizeof *out);
+        }
+        return GSM_INVALID_ARGUMENT;
+    }
+    if (report->size > 0) {
+        report->text[0] = '\0';
     }
     if (out != NULL) {
         memset(out, 0, sizeof *out);
     }
-    if (spec == NULL || out == NULL) {
-        return gsm_fail(&report, GSM_INVALID_ARGUMENT, "%s is NULL", spec == NULL ? "spec" : "out");
+    return spec == NULL || out == NULL
+               ? gsm_fail(report, GSM_INVALID_ARGUMENT, "%s is NULL", spec == NULL ? "spec" : "out")
+               : GSM_SUCCESS;
+}
+
+/* A file, named as it is without its folder and ending. */
+static int load_file(const char *path, gsm_matrix *out, gsm_report *report) {
+    int status = gsm_read_market(path, NULL, out, report);
+    if (status == GSM_SUCCESS) {
+        const char *slash = strrchr(path, '/');
+        const char *name = slash == NULL ? path : slash + 1;
+        gsm_set_name(out, name, length_without_ending(name));
     }
-    if (message == NULL && message_size > 0) {
-        return GSM_INVALID_ARGUMENT;
+    return status;
+}
+
+int gsm_load(const char *spec, gsm_matrix *out, char *message, size_t message_size) {
+    gsm_report report = {message, message_size};
+    int status = start_load(spec, out, &report);
+    if (status != GSM_SUCCESS) {
+        return status;
     }
     if (gsm_is_generator(spec)) {
         return gsm_generate(spec, out, &report);
     }
-    if (length_without_ending(spec) < strlen(spec)) {
-        int status = gsm_read_market(spec, NULL, out, &report);
-        if (status == GSM_SUCCESS) {
-            const char *slash = strrchr(spec, '/');
-            const char *name = slash == NULL ? spec : slash + 1;
-            gsm_set_name(out, name, length_without_ending(name));
-        }
-        return status;
-    }
-    return load_named(spec, out, &report);
+    return length_without_ending(spec) < strlen(spec) ? load_file(spec, out, &report)
+                                                      : load_named(spec, out, &report);
+}
+
+int gsm_load_file(const char *path, gsm_matrix *out, char *message, size_t message_size) {
+    gsm_report report = {message, message_size};
+    int status = start_load(path, out, &report);
+    return status == GSM_SUCCESS ? load_file(path, out, &report) : status;
 }
 
 const char *gsm_status_name(int status) {

@@ -88,6 +88,10 @@ typedef enum gsm_status {
  * by how much, and how much is allowed. */
 int gsm_load(const char *spec, gsm_matrix *out, char *message, size_t message_size);
 
+/* Loads the matrix in the file path, whatever its name ends with; "-" is standard input, which is then called so in
+ * messages. Otherwise as gsm_load. */
+int gsm_load_file(const char *path, gsm_matrix *out, char *message, size_t message_size);
+
 /* Releases what gsm_load allocated and sets *matrix to zero. Takes NULL and a matrix that is all zero. */
 void gsm_free(gsm_matrix *matrix);
 

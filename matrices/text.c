@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* ------------------------------------------------------------------------------------------ lines --- */
@@ -18,12 +19,22 @@ int gsm_text_open(gsm_text *text, const char *path, gsm_report *report) {
     memset(text, 0, sizeof *text);
     text->path = path;
     errno = 0;
-    text->file = gzopen(path, "rb");
+    if (strcmp(path, "-") == 0) {
+        text->path = "standard input";
+        int copy = dup(STDIN_FILENO); /* which is closed in the end; standard input stays open */
+        text->file = copy < 0 ? NULL : gzdopen(copy, "rb");
+        if (text->file == NULL && copy >= 0) {
+            (void)close(copy);
+            errno = 0;
+        }
+    } else {
+        text->file = gzopen(path, "rb");
+    }
     if (text->file == NULL) {
         bool absent = errno == ENOENT || errno == ENOTDIR;
-        return errno == 0 || errno == ENOMEM
-                   ? gsm_fail_memory(report)
-                   : gsm_fail(report, absent ? GSM_NOT_FOUND : GSM_IO_ERROR, "%s: %s", path, strerror(errno));
+        return errno == 0 || errno == ENOMEM ? gsm_fail_memory(report)
+                                             : gsm_fail(report, absent ? GSM_NOT_FOUND : GSM_IO_ERROR,
+                                                        "%s: %s", text->path, strerror(errno));
     }
     (void)gzbuffer(text->file, GSM_TEXT_SIZE);
     text->buffer = malloc(GSM_TEXT_SIZE + 1);

@@ -1,4 +1,4 @@
-/* Lines and numbers of a text file, plain or packed by gzip: what market.c reads with. */
+/* Lines and numbers of a text file, plain or packed by gzip: what market.c and block.c read with. */
 #ifndef GPUSOLVE_MATRICES_TEXT_H
 #define GPUSOLVE_MATRICES_TEXT_H
 
@@ -20,7 +20,7 @@ typedef struct gsm_text {
 #define GSM_TEXT_SIZE (1 << 18) /* bytes read at a time; also the longest line */
 #endif
 
-/* Opens path, which must outlive text. To be closed whatever is returned. */
+/* Opens path, which must outlive text; "-" is standard input. To be closed whatever is returned. */
 int gsm_text_open(gsm_text *text, const char *path, gsm_report *report);
 void gsm_text_close(gsm_text *text);
 
