@@ -47,6 +47,19 @@ endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
 
+# The installed command finds the installed library, and its man page is there. x of a corner of the grid is 5/6.
+if(COMMAND)
+    run("${prefix}/bin/gpusolve-solve" --quiet "${example}/grid.mtx")
+    if(NOT output MATCHES "^%%MatrixMarket matrix array real general\n16 1\n0\\.83333333333333")
+        message(FATAL_ERROR "gpusolve-solve: ${output}")
+    endif()
+    file(GLOB_RECURSE documents "${prefix}/share/*gpusolve-solve*")
+    list(LENGTH documents count)
+    if(NOT count EQUAL 2)
+        message(FATAL_ERROR "gpusolve-solve's man page and completion are not both installed: ${documents}")
+    endif()
+endif()
+
 # README.md prints the beginning of the example, which is complete by itself; docs/install.md prints its CMakeLists.txt.
 file(READ "${SOURCE}/README.md" readme)
 file(READ "${SOURCE}/docs/install.md" install)

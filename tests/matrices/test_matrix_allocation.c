@@ -1,8 +1,9 @@
-/* gsm_load when memory runs out: malloc, calloc, realloc and strndup are made to fail at their k-th call, for
+/* gsm_load and gsm_load_block when memory runs out: malloc, calloc, realloc and strndup are made to fail at their k-th call, for
  * every k. Each time the status is GSM_OUT_OF_MEMORY and nothing is left allocated; with all calls granted,
  * the matrix is right. The linker routes the library's calls here (--wrap). */
 #define _POSIX_C_SOURCE 200809L
 
+#include "block.h"
 #include "check.h"
 
 #include <stdlib.h>
@@ -64,6 +65,50 @@ static void exhaust(const char *spec, uint64_t fingerprint) {
     CHECK(false, "%s: no end", spec);
 }
 
+/* The same of a block that is 3000 x 2 or 80 x 80; its last number is 7. */
+static void exhaust_block(const char *path) {
+    for (long k = 1; k < 100; k++) {
+        gsm_block b;
+        char message[200];
+        calls = 0;
+        fail_at = k;
+        int status = gsm_load_block(path, -1, &b, message, sizeof message);
+        fail_at = 0;
+        if (calls < k) {
+            CHECK(k > 3 && status == GSM_SUCCESS, "%s with every call granted (%ld): %s", path, calls,
+                  message);
+            CHECK(status != GSM_SUCCESS || (b.rows * b.cols > 5999 && b.values[b.rows * b.cols - 1] == 7),
+                  "%s", path);
+            gsm_free_block(&b);
+            return;
+        }
+        CHECK(status == GSM_OUT_OF_MEMORY && strcmp(message, "out of memory") == 0, "%s, call %ld: %s: %s",
+              path, k, gsm_status_name(status), message);
+        CHECK(b.values == NULL && b.rows == 0, "%s, call %ld", path, k);
+        gsm_free_block(&b);
+    }
+    CHECK(false, "%s: no end", path);
+}
+
+static void exhaust_blocks(const char *path) {
+    static const char *const headers[] = {"array real general\n3000 2\n", "array real symmetric\n80 80\n",
+                                          "coordinate real general\n3000 2 1\n"};
+    static const int numbers[] = {6000, 80 * 81 / 2, 0};
+    for (int h = 0; h < 3; h++) {
+        FILE *file = fopen(path, "w");
+        CHECK(file != NULL, "cannot write %s", path);
+        if (file == NULL)
+            return;
+        (void)fprintf(file, "%%%%MatrixMarket matrix %s", headers[h]);
+        for (int i = 0; i < numbers[h]; i++) {
+            (void)fprintf(file, "7\n");
+        }
+        (void)fprintf(file, "%s", numbers[h] ? "" : "3000 2 7\n");
+        CHECK(fclose(file) == 0, "cannot write %s", path);
+        exhaust_block(path);
+    }
+}
+
 static uint64_t fingerprint_of(const char *spec) {
     gsm_matrix a;
     char message[200];
@@ -120,6 +165,7 @@ int main(void) {
     (void)fprintf(file, "1 %d 1e-20 0\n", ORDER);
     CHECK(fclose(file) == 0, "cannot write %s", path);
     exhaust("Group/gsm_some", fingerprint_of(path));
+    exhaust_blocks(path);
     (void)remove(path);
     (void)rmdir(folder);
     return report("test_matrix_allocation");
