@@ -1,5 +1,6 @@
 # Sourced by tests/run, bench/demo and .ci/run: sees to the packages, configures and builds. Needs bash.
-#   gpusolve_packages [PACKAGE...]             install what is missing, these too, or say what is
+#   gpusolve_install PACKAGE...                install those that are missing, or say what is
+#   gpusolve_packages [PACKAGE...]             the same with what builds and tests need
 #   gpusolve_configure FOLDER [OPTION...]      with these CMake options; quiet unless it fails
 #   gpusolve_build FOLDER [TARGET...]
 #   gpusolve_venv FOLDER                       Python's virtual environment there, with what the Python package's tests need
@@ -13,8 +14,11 @@ case $gpusolve_build_dir in
 esac
 
 gpusolve_packages() {
-    local wanted="gcc g++ cmake ninja-build pkg-config python3 libsuitesparse-dev libmetis-dev libopenblas-dev zlib1g-dev $*"
-    local package missing=
+    gpusolve_install gcc g++ cmake ninja-build pkg-config python3 libsuitesparse-dev libmetis-dev libopenblas-dev zlib1g-dev "$@"
+}
+
+gpusolve_install() {
+    local wanted=$* package missing=
     if ! command -v dpkg-query >/dev/null; then
         echo "setup: not a Debian system, so packages are not looked after; needed are what Debian calls: $wanted" >&2
         return 0

@@ -1,4 +1,4 @@
-/*
+/** @file
  * CHOLMOD's objects in gpusolve's terms. Header only: it is compiled in the program that includes it, which
  * links CHOLMOD; the gpusolve library itself needs no SuiteSparse. C11 and C++11; CHOLMOD 3.x, 4.x and 5.x.
  *
@@ -178,16 +178,21 @@ static inline gpusolve_status gpusolve_cholmod_describe_(const cholmod_factor *L
 }
 
 /* ------------------------------------------------------------------------------------ the factor --- */
+/** @name The factor
+ * @{ */
 
-/*
+/**
  * gpusolve_factor_create of a cholmod_factor: supernodal L L', or simplicial L L' or L D L', packed or not,
  * its columns in any order; real, complex or zomplex; of either itype; double, and single where CHOLMOD has
  * it. If L->ordering is CHOLMOD_NATURAL, P is the identity and L->Perm is not read, as in cholmod_solve.
- *   L       [in, host] numeric; unchanged, not needed afterwards
- *   factor  [out, host] the new factor; NULL on failure
+ * @param L       [in, host] numeric; unchanged, not needed afterwards
+ * @param factor  [out, host] the new factor; NULL on failure
  *
- * GPUSOLVE_NOT_POSITIVE_DEFINITE: L->minor < L->n. GPUSOLVE_INVALID_FACTOR: L is symbolic, or its arrays are
- * not a factor's. GPUSOLVE_NOT_SUPPORTED: itype CHOLMOD_INTLONG; dtype. Else as gpusolve_factor_create.
+ * @retval GPUSOLVE_NOT_POSITIVE_DEFINITE L->minor < L->n
+ * @retval GPUSOLVE_INVALID_FACTOR L is symbolic, or its arrays are not a factor's
+ * @retval GPUSOLVE_NOT_SUPPORTED itype CHOLMOD_INTLONG; dtype
+ *
+ * Else as gpusolve_factor_create.
  */
 static inline gpusolve_status gpusolve_cholmod_import(gpusolve_handle *handle, const cholmod_factor *L,
                                                       gpusolve_factor **factor) {
@@ -201,7 +206,7 @@ static inline gpusolve_status gpusolve_cholmod_import(gpusolve_handle *handle, c
     return gpusolve_factor_create(handle, &data, factor);
 }
 
-/* gpusolve_factor_refresh with the numbers that L has now. Simplicial or supernodal, L must fit the planned
+/** gpusolve_factor_refresh with the numbers that L has now. Simplicial or supernodal, L must fit the planned
  * pattern. */
 static inline gpusolve_status gpusolve_cholmod_refresh(gpusolve_handle *handle, gpusolve_factor *factor,
                                                        const cholmod_factor *L) {
@@ -213,7 +218,7 @@ static inline gpusolve_status gpusolve_cholmod_refresh(gpusolve_handle *handle, 
     return gpusolve_factor_refresh(handle, factor, &data);
 }
 
-/* gpusolve_query: what an imported L would need, before anything is allocated on the backend. */
+/** gpusolve_query: what an imported L would need, before anything is allocated on the backend. */
 static inline gpusolve_status gpusolve_cholmod_query(gpusolve_handle *handle, const cholmod_factor *L,
                                                      int64_t max_nrhs, gpusolve_info *info) {
     gpusolve_factor_data data;
@@ -224,13 +229,17 @@ static inline gpusolve_status gpusolve_cholmod_query(gpusolve_handle *handle, co
     return gpusolve_query(handle, &data, max_nrhs, info);
 }
 
-/* -------------------------------------------------------------------------------- A, for refinement --- */
+/** @} */
 
-/*
+/* -------------------------------------------------------------------------------- A, for refinement --- */
+/** @name A, for refinement
+ * @{ */
+
+/**
  * gpusolve_matrix_create of a cholmod_sparse: packed or not, sorted or not; its lower triangle (stype < 0),
  * its upper (stype > 0) or all of it (stype 0).
- *   A       [in, host] square, with numbers
- *   matrix  [out, host] NULL on failure
+ * @param A       [in, host] square, with numbers
+ * @param matrix  [out, host] NULL on failure
  */
 static inline gpusolve_status gpusolve_cholmod_matrix(gpusolve_handle *handle, const cholmod_sparse *A,
                                                       gpusolve_matrix **matrix) {
@@ -264,14 +273,21 @@ static inline gpusolve_status gpusolve_cholmod_matrix(gpusolve_handle *handle, c
     return gpusolve_matrix_create(handle, &data, matrix);
 }
 
-/* --------------------------------------------------------------------------------- dense operands --- */
+/** @} */
 
-/*
+/* --------------------------------------------------------------------------------- dense operands --- */
+/** @name Dense operands
+ * @{ */
+
+/**
  * Describe a real or complex cholmod_dense to gpusolve_solve and gpusolve_refine; nothing is copied.
- *   X     [in, host]
- *   view  [out, host] borrows X's numbers; they may be written through it. All zeros on failure
- * GPUSOLVE_NOT_SUPPORTED: X is zomplex (cholmod_dense_xtype makes it complex), or of another dtype.
- * GPUSOLVE_INVALID_ARGUMENT: NULL, or no numbers. There is no handle, so the status says it all.
+ * @param X     [in, host]
+ * @param view  [out, host] borrows X's numbers; they may be written through it. All zeros on failure
+ *
+ * @retval GPUSOLVE_NOT_SUPPORTED X is zomplex (cholmod_dense_xtype makes it complex), or of another dtype
+ * @retval GPUSOLVE_INVALID_ARGUMENT NULL, or no numbers
+ *
+ * There is no handle, so the status says it all.
  */
 static inline gpusolve_status gpusolve_cholmod_dense_view(const cholmod_dense *X, gpusolve_dense *view) {
     const char *text = NULL;
@@ -294,7 +310,11 @@ static inline gpusolve_status gpusolve_cholmod_dense_view(const cholmod_dense *X
     return GPUSOLVE_OK;
 }
 
+/** @} */
+
 /* --------------------------------------------------------------------------------- one-call solve --- */
+/** @name One-call solve
+ * @{ */
 
 /* The value of Common->status that says most about a gpusolve_status. */
 static inline int gpusolve_cholmod_status_(gpusolve_status status) {
@@ -403,10 +423,10 @@ static inline gpusolve_status gpusolve_cholmod_check_(gpusolve_handle *handle, i
     return GPUSOLVE_OK;
 }
 
-/*
+/**
  * gpusolve_cholmod_solve that also says what went wrong.
- *   status   [out, host] or NULL
- *   message  [out, host] 256 characters, "" on success; or NULL
+ * @param status   [out, host] or NULL
+ * @param message  [out, host] 256 characters, "" on success; or NULL
  */
 static inline cholmod_dense *gpusolve_cholmod_solve_status(int sys, cholmod_factor *L, cholmod_dense *B,
                                                            cholmod_common *Common, gpusolve_status *status,
@@ -448,25 +468,29 @@ static inline cholmod_dense *gpusolve_cholmod_solve_status(int sys, cholmod_fact
     return X;
 }
 
-/*
+/**
  * Solve one system once, in the shape of cholmod_solve: X = sys \ B. Imports L anew in every call and keeps
  * nothing, so it never answers from old numbers; who solves more than once imports once.
- *   sys     CHOLMOD_A .. CHOLMOD_Pt
- *   L       [in, host] as in gpusolve_cholmod_import
- *   B       [in, host] n x nrhs, any leading dimension, of L's precision; real, complex or zomplex, whatever L is
- *   Common  [in, out] its itype must be L's. Allocates X and, for a B that is zomplex, or real with a complex L, a copy
- *           of it
+ * @param sys     CHOLMOD_A .. CHOLMOD_Pt
+ * @param L       [in, host] as in gpusolve_cholmod_import
+ * @param B       [in, host] n x nrhs, any leading dimension, of L's precision; real, complex or zomplex, whatever L is
+ * @param Common  [in, out] its itype must be L's. Allocates X and, for a B that is zomplex, or real with a complex L, a copy
+ *                of it
  *
- * Returns X, to be freed with cholmod_free_dense (cholmod_l_free_dense for
- * CHOLMOD_LONG), of B's precision: real if L and B are, or if B is and sys is CHOLMOD_P or CHOLMOD_Pt;
- * otherwise complex, or zomplex where Common->prefer_zomplex says so. That is cholmod_solve's choice. Runs on the default backend. On failure returns NULL, sets Common->status
- * (CHOLMOD_INVALID, _OUT_OF_MEMORY, _TOO_LARGE, _NOT_POSDEF, _GPU_PROBLEM) and calls Common->error_handler,
- * if there is one, with the sentence that explains it. Prints nothing.
+ * @return X, to be freed with cholmod_free_dense (cholmod_l_free_dense for CHOLMOD_LONG), of B's precision: real if L and B
+ * are, or if B is and sys is CHOLMOD_P or CHOLMOD_Pt; otherwise complex, or zomplex if Common->prefer_zomplex says so. That is
+ * cholmod_solve's choice. On failure NULL.
+ *
+ * Runs on the default backend. A failure sets Common->status (CHOLMOD_INVALID, CHOLMOD_OUT_OF_MEMORY, CHOLMOD_TOO_LARGE,
+ * CHOLMOD_NOT_POSDEF, CHOLMOD_GPU_PROBLEM) and calls Common->error_handler, if there is one, with the sentence that explains it.
+ * Prints nothing.
  */
 static inline cholmod_dense *gpusolve_cholmod_solve(int sys, cholmod_factor *L, cholmod_dense *B,
                                                     cholmod_common *Common) {
     return gpusolve_cholmod_solve_status(sys, L, B, Common, NULL, NULL);
 }
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -34,16 +34,17 @@ def test_readme():
     assert result.failed == 0 and result.attempted > 0
 
 
-def test_front_page():
-    """The program of the project's README, which prints its residual."""
-    readme = pathlib.Path(__file__).parents[2] / "README.md"
-    if not readme.exists() or not (readme.parent / "include").exists():
-        pytest.skip("the project's README is not here")
-    program = re.search(r"^```python\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/guides/python.md"])
+def test_page(page):
+    """The program of a page of the project, which prints its residual."""
+    root = pathlib.Path(__file__).parents[2]
+    if not (root / page).exists() or not (root / "include").exists():
+        pytest.skip("the project's pages are not here")
+    program = re.search(r"^```python\n(.*?)^```$", (root / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[1]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(program, str(readme), "exec"), {})
-    assert float(printed.getvalue()) < 1e-10
+        exec(compile(program, page, "exec"), {})
+    assert float(printed.getvalue()) < 1e-9
 
 
 @pytest.mark.parametrize("name", ["gpusolve", "gpusolve.sksparse", "gpusolve.sksparse05"])
