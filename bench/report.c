@@ -31,35 +31,42 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
 
     printf("gpusolve %s (%s) on %s%s%s, reading %.0f GB/s\n", gpusolve_version(), BENCH_REVISION, device_name,
            device->driver[0] ? ", driver " : "", device->driver, 1e-9 * device->bandwidth);
-    printf("%-24s %9s %11s %7s %4s %5s %11s %10s %10s %6s", "matrix", "n", "nnz(L)", "backend", "type",
-           "nrhs", "prepare ms", "solve ms", "wall ms", "wall %");
+    printf("%-24s %9s %11s %7s %4s %5s %11s %10s %8s %10s %6s", "matrix", "n", "nnz(L)", "backend", "type",
+           "nrhs", "prepare ms", "solve ms", "spread %", "wall ms", "wall %");
     for (int i = 0; i < BENCH_PEERS; i++)
         if (options->peers >> i & 1)
-            printf(" %11s %8s", titles[i], "speed-up");
+            printf(" %11s %8s %8s", titles[i], "spread %", "speed-up");
     printf(" %9s", "error");
     if (options->refine)
         printf(" %10s %5s %9s", "refine ms", "steps", "error");
     if (options->select)
         printf(" %10s", "select ms");
     putchar('\n');
+    fflush(stdout);
 }
 
 void bench_report_row(const bench_record *record, const bench_options *options) {
     const gpusolve_info *info = record->info;
 
-    printf("%-24s %9" PRId64 " %11" PRId64 " %7s %4c %5" PRId64 " %11.2f %10.4f %10.4f %6.1f",
+    printf("%-24s %9" PRId64 " %11" PRId64 " %7s %4c %5" PRId64 " %11.2f %10.4f %8.1f %10.4f %6.1f",
            record->problem->name, info->n, info->nnz_l, backend_name(info), dtype_letter(info->dtype),
            record->nrhs, info->plan_ms + info->prepare_ms, 1e-3 * record->solve.median,
-           1e-3 * record->cost->wall_us, 100 * record->cost->wall_us / record->solve.median);
+           100 * record->solve.spread, 1e-3 * record->cost->wall_us,
+           100 * record->cost->wall_us / record->solve.median);
     for (int i = 0; i < BENCH_PEERS; i++) {
         const bench_peer *peer = &record->peers->peer[i];
 
         if (!(options->peers >> i & 1))
             continue;
         if (peer->absent[0] || peer->refused[0] || peer->untimed)
-            printf(" %11s %8s", peer->absent[0] ? "absent" : peer->refused[0] ? "refuses" : "untimed", "-");
+            printf(" %11s %8s %8s",
+                   peer->absent[0]    ? "absent"
+                   : peer->refused[0] ? "refuses"
+                                      : "untimed",
+                   "-", "-");
         else
-            printf(" %11.4f %8.2f", 1e-3 * peer->solve.median, peer->solve.median / record->solve.median);
+            printf(" %11.4f %8.1f %8.2f", 1e-3 * peer->solve.median, 100 * peer->solve.spread,
+                   peer->solve.median / record->solve.median);
     }
     printf(" %9.1e", record->error);
     if (record->refined)

@@ -188,6 +188,34 @@ class Scripts(unittest.TestCase):
         self.assertEqual([word for word in words if word in ("4.0", "6.0", "9.0", "36.0")], ["4.0", "9.0"])
         self.assertEqual(words.count("than oneMKL PARDISO"), 1)
 
+    def gain(self, records):
+        text = "".join(json.dumps(r) + "\n" for r in records)
+        return subprocess.run([sys.executable, BENCH / "gain"], input=text, capture_output=True, text=True)
+
+    def test_gain(self):
+        done = self.gain(dict(r, ok=True) for r in RECORDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        # nrhs 1: 20 and 20 times; 32: 9000 / 31.6
+        self.assertIn("gpusolve was 20.0 and 284.8 times as fast as CHOLMOD with 1 and 32 right-hand sides", lines[0])
+        self.assertIn("(geometric means of 2 matrices; 20.0 to 284.8)", lines[0])
+        self.assertIn("gpusolve was 3.0 times as fast as cuDSS with 1 right-hand side (", lines[1])
+        self.assertEqual(lines[2:], ["All answers are right."])
+        done = self.gain(dict(r, ok=r["nrhs"] == 1) for r in RECORDS)
+        self.assertNotIn("284.8", done.stdout)
+        self.assertIn("1 of 3 answers are WRONG.", done.stdout)
+        self.assertEqual(self.gain([]).stdout, "")
+
+    def test_demo_says_how_at_once(self):
+        done = subprocess.run(["bash", BENCH / "demo", "--nrhs", "8", "--help"], capture_output=True, text=True, env={"PATH": "/bin:/usr/bin"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("--matrices A,B", done.stdout)
+        self.assertNotIn("configuring", done.stdout)
+        for wrong in (["--matrices"], ["--json"]):
+            done = subprocess.run(["bash", BENCH / "demo", *wrong], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("wants a value", done.stderr)
+
     def made_program(self, name, solves, status=0):
         program = Path(self.folder.name) / name
         lines = "".join("echo \"%s nrhs %5d  A %10.1f us, L %10.1f, L' %10.1f  panels\"\n" % s for s in solves)
