@@ -89,7 +89,7 @@ if(WAY STREQUAL "cmake")
     function(build source)
         get_filename_component(name "${source}" NAME)
         run("${CMAKE_COMMAND}" -S "${source}" -B "${folder}/${name}" -G "${GENERATOR}"
-            "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}"
+            "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${CC}" "-DCMAKE_CXX_COMPILER=${CXX}"
             "-DCMAKE_C_FLAGS=${sanitize}" "-DCMAKE_CXX_FLAGS=${sanitize}" ${ARGN})
         set(said "${output}")
         run("${CMAKE_COMMAND}" --build "${folder}/${name}")
@@ -120,9 +120,10 @@ if(NOT count EQUAL 2)
 endif()
 file(CREATE_LINK "${SOURCE}/examples" "${folder}/examples" SYMBOLIC)
 file(MAKE_DIRECTORY "${folder}/build-library")
-# The build's compiler and sanitizers under the name cc.
+# The build's compilers and sanitizers under the names cc and c++.
 file(WRITE "${folder}/bin/cc" "#!/bin/sh\nexec '${CC}' ${sanitize} \"$@\"\n")
-file(CHMOD "${folder}/bin/cc" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+file(WRITE "${folder}/bin/c++" "#!/bin/sh\nexec '${CXX}' ${sanitize} \"$@\"\n")
+file(CHMOD "${folder}/bin/cc" "${folder}/bin/c++" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 set(ENV{PATH} "${folder}/bin:$ENV{PATH}")
 foreach(kind shared static)
     list(POP_FRONT lines line)
