@@ -1,4 +1,4 @@
-/*
+/** @file
  * gpusolve for C++17: the calls of gpusolve.h and gpusolve_selection.h with objects that free what they own, views of
  * containers, and exceptions. Header only; the library itself is C.
  *
@@ -45,7 +45,7 @@ namespace gpusolve {
 
 namespace detail {
 
-/* Owns one C object. */
+/** Owns one C object. */
 template <class T, void (*Destroy)(T *)> class owner {
   public:
     owner() noexcept = default;
@@ -61,18 +61,18 @@ template <class T, void (*Destroy)(T *)> class owner {
         Destroy(object);
     }
 
-    /* The C object; nullptr: none. */
+    /** The C object; nullptr: none. */
     T *get() const noexcept {
         return object;
     }
     explicit operator bool() const noexcept {
         return object != nullptr;
     }
-    /* Hands the C object over: the caller destroys it. */
+    /** Hands the C object over: the caller destroys it. */
     T *release() noexcept {
         return std::exchange(object, nullptr);
     }
-    /* Destroys what there is, and adopts. */
+    /** Destroys what there is, and adopts. */
     void reset(T *adopted = nullptr) noexcept {
         if (adopted != object)
             Destroy(std::exchange(object, adopted));
@@ -102,7 +102,7 @@ class error : public std::runtime_error {
 
 /* --------------------------------------------------------------------------------------------- handle --- */
 
-/* One for each thread. */
+/** One for each thread. */
 class handle : public detail::owner<gpusolve_handle, gpusolve_destroy> {
   public:
     explicit handle(gpusolve_handle *adopted) noexcept : owner(adopted) {}
@@ -118,18 +118,18 @@ class handle : public detail::owner<gpusolve_handle, gpusolve_destroy> {
     }
 #endif
 
-    /* HOST or CUDA, never AUTO. */
+    /** HOST or CUDA, never AUTO. */
     gpusolve_backend backend() const noexcept {
         return gpusolve_get_backend(object);
     }
     const char *device_name() const noexcept {
         return gpusolve_get_device_name(object);
     }
-    /* The sentence of the last failed call, until the next call. */
+    /** The sentence of the last failed call, until the next call. */
     const char *last_error() const noexcept {
         return gpusolve_last_error(object);
     }
-    /* stream: a cudaStream_t. */
+    /** stream: a cudaStream_t. */
     void set_stream(void *stream, gpusolve_status &status) noexcept {
         status = gpusolve_set_stream(object, stream);
     }
@@ -139,7 +139,7 @@ class handle : public detail::owner<gpusolve_handle, gpusolve_destroy> {
 };
 
 #if GPUSOLVE_HPP_THROWS
-/* Throws if a call of the C headers with this handle has failed. */
+/** Throws if a call of the C headers with this handle has failed. */
 inline void check(const handle &handle, gpusolve_status status) {
     if (status == GPUSOLVE_OK)
         return;
@@ -154,7 +154,7 @@ inline void handle::set_stream(void *stream) {
 
 /* --------------------------------------------------------------------------------------------- factor --- */
 
-/* Immutable, but for refresh: any number of threads may solve with it, each with a handle of its own. */
+/** Immutable, but for refresh: any number of threads may solve with it, each with a handle of its own. */
 class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
   public:
     factor() noexcept = default;
@@ -167,7 +167,7 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
                             : gpusolve_factor_create(with.get(), &data, &object);
     }
 
-    /* New numbers on the old pattern. */
+    /** New numbers on the old pattern. */
     void refresh(handle &with, const gpusolve_factor_data &data, gpusolve_status &status) noexcept {
         status = gpusolve_factor_refresh(with.get(), object, &data);
     }
@@ -176,7 +176,7 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
                             : gpusolve_factor_refresh(with.get(), object, &data);
     }
 
-    /* Sizes and times; workspace_bytes for max_nrhs columns. */
+    /** Sizes and times; workspace_bytes for max_nrhs columns. */
     gpusolve_info info(handle &with, std::int64_t max_nrhs, gpusolve_status &status) const noexcept {
         gpusolve_info info = {};
         info.size = sizeof info;
@@ -184,7 +184,7 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
         return info;
     }
 
-    /* What a solve should cost; bytes_per_s 0: that of the model's machine. */
+    /** What a solve should cost; bytes_per_s 0: that of the model's machine. */
     gpusolve_cost cost(handle &with, std::int64_t nrhs, double bytes_per_s,
                        gpusolve_status &status) const noexcept {
         gpusolve_cost cost = {};
@@ -193,7 +193,7 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
         return cost;
     }
 
-    /* The plan in words. */
+    /** The plan in words. */
     std::string summary(handle &with, gpusolve_status &status) const {
         std::size_t needed = 0;
         std::string text;
@@ -240,7 +240,7 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
 
 /* ---------------------------------------------------------------------- workspace, matrix, selection --- */
 
-/* One for each solve that is under way at the same time; for up to max_nrhs columns. */
+/** One for each solve that is under way at the same time; for up to max_nrhs columns. */
 class workspace : public detail::owner<gpusolve_workspace, gpusolve_workspace_destroy> {
   public:
     workspace() noexcept = default;
@@ -248,7 +248,7 @@ class workspace : public detail::owner<gpusolve_workspace, gpusolve_workspace_de
     workspace(handle &with, const factor &of, std::int64_t max_nrhs, gpusolve_status &status) noexcept {
         status = gpusolve_workspace_create(with.get(), of.get(), max_nrhs, &object);
     }
-    /* Whether a solve that has run gave up waiting on the device. */
+    /** Whether a solve that has run gave up waiting on the device. */
     void check_solves(handle &with, gpusolve_status &status) noexcept {
         status = gpusolve_workspace_check(with.get(), object);
     }
@@ -262,7 +262,7 @@ class workspace : public detail::owner<gpusolve_workspace, gpusolve_workspace_de
 #endif
 };
 
-/* A, for refinement. */
+/** A, for refinement. */
 class matrix : public detail::owner<gpusolve_matrix, gpusolve_matrix_destroy> {
   public:
     matrix() noexcept = default;
@@ -280,10 +280,10 @@ class matrix : public detail::owner<gpusolve_matrix, gpusolve_matrix_destroy> {
 #endif
 };
 
-/* All rows of b, or of x, in a selection. */
+/** All rows of b, or of x, in a selection. */
 struct all_rows {};
 
-/* Solves with few nonzero rows of b, and for few rows of x. Rows are containers of std::int64_t, or all_rows(). */
+/** Solves with few nonzero rows of b, and for few rows of x. Rows are containers of std::int64_t, or all_rows(). */
 class selection : public detail::owner<gpusolve_selection, gpusolve_selection_destroy> {
   public:
     selection() noexcept = default;
@@ -328,7 +328,7 @@ class selection : public detail::owner<gpusolve_selection, gpusolve_selection_de
 
 namespace detail {
 
-/* x is written. */
+/** x is written. */
 template <class X> auto as_solution(X &&operand) noexcept {
     const auto block = as_block(operand);
     static_assert(!std::is_const_v<block_element<std::decay_t<decltype(block)>>>,
@@ -338,7 +338,7 @@ template <class X> auto as_solution(X &&operand) noexcept {
 
 } // namespace detail
 
-/* x = system \ b. b and x are blocks, or containers of one column each. Without a workspace the handle's own is used. */
+/** x = system \ b. b and x are blocks, or containers of one column each. Without a workspace the handle's own is used. */
 template <class B, class X>
 void solve(handle &with, const factor &of, const workspace &in, gpusolve_system system, const B &b, X &&x,
            gpusolve_status &status) noexcept {
@@ -352,7 +352,7 @@ void solve(handle &with, const factor &of, gpusolve_system system, const B &b, X
     solve(with, of, workspace(), system, b, x, status);
 }
 
-/* What the selection selects: row k of b and x is the k-th row that it was made with. */
+/** What the selection selects: row k of b and x is the k-th row that it was made with. */
 template <class B, class X>
 void solve(handle &with, const factor &of, selection &selected, const B &b, X &&x,
            gpusolve_status &status) noexcept {
@@ -361,13 +361,13 @@ void solve(handle &with, const factor &of, selection &selected, const B &b, X &&
     status = gpusolve_solve_selected(with.get(), of.get(), selected.get(), &right.get(), &left.get());
 }
 
-/* What refine returns, a number for each column. */
+/** What refine returns, a number for each column. */
 struct refinement {
     std::vector<double> backward_error;
-    std::vector<int> steps; /* corrections that were kept */
+    std::vector<int> steps; /**< corrections that were kept */
 };
 
-/* Iterative refinement against a; x must not be b. */
+/** Iterative refinement against a; x must not be b. */
 template <class B, class X>
 refinement refine(handle &with, const factor &of, const matrix &a, const workspace &in, const B &b, X &&x,
                   const gpusolve_refine_options &wanted, gpusolve_status &status) {

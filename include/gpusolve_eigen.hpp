@@ -1,4 +1,4 @@
-/*
+/** @file
  * Eigen's CholmodSupernodalLLT, solving with gpusolve. Header only, C++17; needs Eigen 3.4 or later and CHOLMOD, whose headers
  * must be on the search path (Debian: -I/usr/include/eigen3 -I/usr/include/suitesparse).
  *
@@ -54,7 +54,7 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
     using StorageIndex = typename MatrixType::StorageIndex;
     using Index = Eigen::Index;
 
-    /* wanted: backend, device, stream and threads, as in gpusolve.h. */
+    /** wanted: backend, device, stream and threads, as in gpusolve.h. */
     explicit SupernodalLLT(const gpusolve_options &wanted = options()) : handle_(wanted, status_) {
         init();
     }
@@ -64,14 +64,14 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
         compute(matrix);
     }
 
-    /* analyzePattern and factorize. */
+    /** analyzePattern and factorize. */
     SupernodalLLT &compute(const MatrixType &matrix) {
         analyzePattern(matrix);
         factorize(matrix);
         return *this;
     }
 
-    /* CHOLMOD orders A and plans its factor. */
+    /** CHOLMOD orders A and plans its factor. */
     void analyzePattern(const MatrixType &matrix) {
         workspace_.reset();
         factor_.reset();
@@ -81,7 +81,7 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
             fail(GPUSOLVE_INTERNAL_ERROR, "CHOLMOD cannot analyse the matrix");
     }
 
-    /* CHOLMOD factorises A, whose pattern is that of the matrix that was analysed. gpusolve imports the factor, or refreshes the
+    /** CHOLMOD factorises A, whose pattern is that of the matrix that was analysed. gpusolve imports the factor, or refreshes the
      * one that it has. info(): NumericalIssue if A is not positive definite, InvalidInput for other faults. */
     void factorize(const MatrixType &matrix) {
         if (!m_cholmodFactor)
@@ -108,7 +108,7 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
         return size_;
     }
 
-    /* Of the last call that factorised or solved; why it failed, in a sentence. */
+    /** Of the last call that factorised or solved; why it failed, in a sentence. */
     gpusolve_status status() const {
         return status_;
     }
@@ -116,7 +116,7 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
         return text_;
     }
 
-    /* gpusolve's own objects, for its other calls: partial solves, refinement, selections. */
+    /** gpusolve's own objects, for its other calls: partial solves, refinement, selections. */
     gpusolve::handle &handle() const {
         return handle_;
     }
@@ -152,7 +152,7 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
         dest.derived() = x;
     }
 
-    /* A sparse b, 32 columns at a time. */
+    /** A sparse b, 32 columns at a time. */
     template <class Rhs, class Dest>
     void _solve_impl(const Eigen::SparseMatrixBase<Rhs> &b, Eigen::SparseMatrixBase<Dest> &dest) const {
         using Number = typename Rhs::Scalar;
@@ -192,7 +192,7 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
         factorizationFailed_ = true;
     }
 
-    /* The column of A, though the factorisation was of P A P'. */
+    /** The column of A, though the factorisation was of P A P'. */
     std::string whereItStops() const {
         const std::size_t column = static_cast<std::size_t>(
             static_cast<const StorageIndex *>(m_cholmodFactor->Perm)[m_cholmodFactor->minor]);
@@ -216,14 +216,14 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
         return status;
     }
 
-    /* Whether numbers can be written where they lie: an inner stride of one, as gpusolve wants it. */
+    /** Whether numbers can be written where they lie: an inner stride of one, as gpusolve wants it. */
     template <class Dest, class Number> static constexpr bool isPlain() {
         return (Eigen::internal::traits<Dest>::Flags & Eigen::DirectAccessBit) != 0 &&
                (Eigen::internal::traits<Dest>::Flags & Eigen::LvalueBit) != 0 &&
                Dest::InnerStrideAtCompileTime == 1 && std::is_same_v<typename Dest::Scalar, Number>;
     }
 
-    /* x is described as dense memory, though it may be const: it is not written then. */
+    /** x is described as dense memory, though it may be const: it is not written then. */
     template <class Number, class Block> gpusolve_dense describe(const Block &x) const {
         gpusolve_dense view;
         const Index inner = Block::IsRowMajor ? x.cols() : x.rows(),
@@ -241,7 +241,7 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
         return b.values == x.values && b.order == x.order && b.ld == x.ld;
     }
 
-    /* Whether the memory from first to last number has a part in common. */
+    /** Whether the memory from first to last number has a part in common. */
     static bool overlap(const gpusolve_dense &b, const gpusolve_dense &x) {
         const auto begin = [](const gpusolve_dense &block) {
             return reinterpret_cast<std::uintptr_t>(block.values);
@@ -258,7 +258,7 @@ class SupernodalLLT : public Eigen::CholmodBase<MatrixType_, UpLo_, SupernodalLL
         return Number(std::numeric_limits<RealScalar>::quiet_NaN());
     }
 
-    /* The workspace for more columns than the handle's own takes at a time; NULL for fewer, or if there is no memory for it. */
+    /** The workspace for more columns than the handle's own takes at a time; NULL for fewer, or if there is no memory for it. */
     gpusolve_workspace *room(std::int64_t columns) const {
         constexpr std::int64_t OWN = 32, MOST = 256;
         const std::int64_t wanted = (std::min)(columns, MOST);

@@ -1,4 +1,4 @@
-/*
+/** @file
  * What gpusolve.hpp passes to the C calls: numbers and index arrays of containers, as blocks of right-hand sides, as factors and
  * as matrices. Nothing here owns or copies an array; a container must live until the call that takes it has returned.
  *
@@ -24,7 +24,7 @@ namespace gpusolve {
 
 /* ---------------------------------------------------------------------------------- types of numbers --- */
 
-/* The gpusolve_dtype of float, double, std::complex<float> and std::complex<double>. */
+/** The gpusolve_dtype of float, double, std::complex<float> and std::complex<double>. */
 template <class T> struct dtype_of;
 template <> struct dtype_of<float> : std::integral_constant<gpusolve_dtype, GPUSOLVE_FLOAT> {};
 template <> struct dtype_of<double> : std::integral_constant<gpusolve_dtype, GPUSOLVE_DOUBLE> {};
@@ -33,14 +33,14 @@ struct dtype_of<std::complex<float>> : std::integral_constant<gpusolve_dtype, GP
 template <>
 struct dtype_of<std::complex<double>> : std::integral_constant<gpusolve_dtype, GPUSOLVE_COMPLEX_DOUBLE> {};
 
-/* The gpusolve_itype of a signed integer of 32 or 64 bits. */
+/** The gpusolve_itype of a signed integer of 32 or 64 bits. */
 template <class T>
 struct itype_of : std::integral_constant<gpusolve_itype, sizeof(T) == 4 ? GPUSOLVE_INT32 : GPUSOLVE_INT64> {
     static_assert(std::is_integral_v<T> && std::is_signed_v<T> && (sizeof(T) == 4 || sizeof(T) == 8),
                   "indices are signed integers of 32 or 64 bits");
 };
 
-/* The C structs with their defaults. */
+/** The C structs with their defaults. */
 struct options : gpusolve_options {
     options() noexcept : gpusolve_options(GPUSOLVE_OPTIONS_INIT) {}
 };
@@ -50,8 +50,8 @@ struct refine_options : gpusolve_refine_options {
 };
 
 struct factor_data : gpusolve_factor_data {
-    const char *fault =
-        nullptr; /* static text: what makes these arrays no factor; the factor is refused with it */
+    /** Static text: what makes these arrays no factor; the factor is refused with it. */
+    const char *fault = nullptr;
     factor_data() noexcept : gpusolve_factor_data(GPUSOLVE_FACTOR_DATA_INIT) {}
 };
 
@@ -64,7 +64,7 @@ struct matrix_data : gpusolve_matrix_data {
 
 namespace detail {
 
-/* What a container or an array holds. */
+/** What a container or an array holds. */
 template <class C> using element = std::remove_pointer_t<decltype(std::data(std::declval<C &>()))>;
 template <class C> using value = std::remove_cv_t<element<C>>;
 
@@ -76,7 +76,7 @@ template <class C> std::int64_t length(const C &container) noexcept {
 
 /* ------------------------------------------------------------------------------------ dense operands --- */
 
-/*
+/**
  * A block of right-hand sides or solutions: a gpusolve_dense that knows its type. T is const for what is read alone. It borrows
  * the numbers, which may be in device memory (then by the constructor with a pointer).
  */
@@ -84,7 +84,7 @@ template <class T> class block {
   public:
     using value_type = std::remove_const_t<T>;
 
-    /* rows x cols numbers; ld 0: without gaps. */
+    /** rows x cols numbers; ld 0: without gaps. */
     block(T *values, std::int64_t rows, std::int64_t cols = 1, gpusolve_order order = GPUSOLVE_COL_MAJOR,
           std::int64_t ld = 0) noexcept
         : dense{dtype_of<value_type>::value, order, rows, cols, ld, const_cast<value_type *>(values)} {
@@ -93,7 +93,7 @@ template <class T> class block {
             dense.ld = inner > 1 ? inner : 1;
     }
 
-    /* What may be written may be read. */
+    /** What may be written may be read. */
     template <class U, class = std::enable_if_t<std::is_same_v<const U, T> && !std::is_const_v<U>>>
     block(const block<U> &other) noexcept : dense(other.get()) {}
 
@@ -105,7 +105,7 @@ template <class T> class block {
     gpusolve_dense dense;
 };
 
-/* A container as a block of cols columns, one after the other, or of rows of cols numbers. If its size is no multiple of
+/** A container as a block of cols columns, one after the other, or of rows of cols numbers. If its size is no multiple of
  * cols the call that takes it refuses it. */
 template <class C> auto columns(C &&container, std::int64_t cols) noexcept {
     using T = detail::element<C>;
@@ -127,7 +127,7 @@ template <class C> struct block_element_of;
 template <class T> struct block_element_of<block<T>> { using type = T; };
 template <class C> using block_element = typename block_element_of<C>::type;
 
-/* A block itself, or a container as one column. */
+/** A block itself, or a container as one column. */
 template <class C> auto as_block(C &&operand) noexcept {
     if constexpr (is_block<std::decay_t<C>>::value)
         return operand;
@@ -154,7 +154,7 @@ template <class Perm> void set_perm(factor_data &data, const Perm &perm) noexcep
 
 } // namespace detail
 
-/* A supernodal factor L L' from containers, which must live until the call that takes it has returned. Their sizes are
+/** A supernodal factor L L' from containers, which must live until the call that takes it has returned. Their sizes are
  * checked then; gpusolve.h says what they hold. */
 template <class Super, class Pi, class Px, class S, class X>
 factor_data supernodal(const Super &super, const Pi &pi, const Px &px, const S &s, const X &x) noexcept {
@@ -176,7 +176,7 @@ factor_data supernodal(const Super &super, const Pi &pi, const Px &px, const S &
     return data;
 }
 
-/* The same with a permutation. */
+/** The same with a permutation. */
 template <class Super, class Pi, class Px, class S, class X, class Perm>
 factor_data supernodal(const Super &super, const Pi &pi, const Px &px, const S &s, const X &x,
                        const Perm &perm) noexcept {
@@ -186,7 +186,7 @@ factor_data supernodal(const Super &super, const Pi &pi, const Px &px, const S &
     return data;
 }
 
-/* A simplicial factor in compressed columns, of the kind L L' or L D L'. */
+/** A simplicial factor in compressed columns, of the kind L L' or L D L'. */
 template <class P, class I, class X>
 factor_data simplicial(gpusolve_factor_kind kind, const P &p, const I &i, const X &x) noexcept {
     factor_data data;
@@ -214,7 +214,7 @@ factor_data simplicial(gpusolve_factor_kind kind, const P &p, const I &i, const 
     return data;
 }
 
-/* A sparse symmetric (Hermitian) matrix in compressed columns, for refinement; borrowed as above. */
+/** A sparse symmetric (Hermitian) matrix in compressed columns, for refinement; borrowed as above. */
 template <class Ptr, class Index, class X>
 matrix_data csc(gpusolve_triangle triangle, const Ptr &ptr, const Index &index, const X &x) noexcept {
     matrix_data data;
