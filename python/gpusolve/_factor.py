@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import DTYPES, SYSTEMS, described, from_scikit_sparse, place
-from ._arrays import NumPy, package_of
+from ._arrays import CuPy, NumPy, Torch, package_of
 from ._matrix import TRIANGLES, Columns
 from ._selection import Selection
 from ._solve import as_operand, refine, solve
@@ -17,7 +17,7 @@ class Factor:
     `close`, at the end of a ``with`` block, or with its last reference.
     """
 
-    __slots__ = ("_core", "_symbolic", "_columns", "_kept", "_perm", "_dtype", "n", "__weakref__")
+    __slots__ = ("_core", "_symbolic", "_columns", "_kept", "_perm", "_dtype", "_dtype_name", "n", "__weakref__")
 
     def __init__(self):
         raise TypeError("a Factor is made by gpusolve.cholesky, Factor.from_arrays or Factor.from_scikit_sparse")
@@ -33,6 +33,7 @@ class Factor:
         self._perm = np.arange(self.n) if perm is None else perm
         self._perm.flags.writeable = False
         self._dtype = np.dtype(DTYPES[core.dtype])
+        self._dtype_name = self._dtype.name
         return self
 
     @classmethod
@@ -160,12 +161,16 @@ class Factor:
                 raise TypeError("out: cannot be given where a gradient of b is wanted")
             return solve_with_gradient(self, b, system, stream)
         core = self._core
-        # The common case, without detours.
+        # The common cases, without detours.
         if package is NumPy and type(b) is np.ndarray and b.dtype == self._dtype and stream is None:
             x = np.empty_like(b) if out is None else out
             if type(x) is np.ndarray and x.shape == b.shape and core.solve(b, x, code, 0):
                 return x
-        return solve(lambda b, x, on: core.solve(b, x, code, on), b, out, stream, self._dtype.name, (self.n, self.n))
+        elif out is not None and stream is None and package in (CuPy, Torch) and type(out) is type(b):
+            if package.dtype_name(b) == self._dtype_name and b.dtype == out.dtype and b.shape == out.shape:
+                if core.solve(package.view(b), package.view(out), code, package.stream(b)):
+                    return out
+        return solve(lambda b, x, on: core.solve(b, x, code, on), b, out, stream, self._dtype_name, (self.n, self.n))
 
     def _solve_transposed(self, b, out, stream):
         """A.T is the conjugate of A: x is the conjugate of A \\ conj(b)."""
@@ -261,7 +266,7 @@ class Factor:
         def call(b, x, on):
             return self._core.refine(matrix, b, x, max_steps, tolerance, min_gain, guess is None, on, errors, steps)
 
-        result = refine(call, b, guess, out, stream, self._dtype.name, self.n)
+        result = refine(call, b, guess, out, stream, self._dtype_name, self.n)
         return result, (float(errors[0]) if len(b.shape) == 1 else errors)
 
     def selection(self, b_rows=None, x_rows=None, *, system="A", max_nrhs=32):

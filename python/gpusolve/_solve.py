@@ -1,5 +1,7 @@
 """From an array of any package, dtype and layout to what _core takes, and back."""
 
+import functools
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -8,6 +10,7 @@ from ._arrays import INEXACT, NumPy, package_of, promote, stream_pointer
 _SINGLE = ("float32", "complex64")
 
 
+@functools.lru_cache(maxsize=None)
 def in_precision_of(name, factor_dtype):
     """The dtype `name` in the precision of the factor, complex if either is."""
     is_complex = name.startswith("complex") or factor_dtype.startswith("complex")
@@ -63,7 +66,7 @@ def solve(call, b, out, stream, factor_dtype, rows):
     if name == working and name == result:
         x = empty(b, None) if out is None else out
         if call(package.view(b, waits), to.view(x, waits), pointer):
-            return package.finish(x, pointer) if out is None else x
+            return package.finish(x, pointer, b) if out is None else x
 
     # By way of contiguous copies in the factor's precision.
     converted = package.astype(b, working)
@@ -73,7 +76,7 @@ def solve(call, b, out, stream, factor_dtype, rows):
     if out is not None:
         to.assign(out, x)
         return out
-    x = package.finish(x, pointer)
+    x = package.finish(x, pointer, b)
     return x if working == result else package.astype(x, result)
 
 
@@ -83,7 +86,7 @@ def refine(call, b, guess, out, stream, factor_dtype, rows):
     check_shape(b, rows)
     if not package.is_mutable:
         x = refine(call, np.asarray(b), None if guess is None else np.asarray(guess), None, None, factor_dtype, rows)
-        return package.finish(x, 0)
+        return package.finish(x, 0, b)
     pointer = package.stream(b) if stream is None else stream_pointer(stream)
     result = promote(package.dtype_name(b), factor_dtype)
     working = in_precision_of(result, factor_dtype)

@@ -48,17 +48,28 @@ bool layout_of(int64_t rows, int64_t cols, int64_t row_stride, int64_t column_st
     return column_stride == 1 && row_stride >= cols;
 }
 
-template <typename Array> std::string shape_of(const Array &array) {
+/* CuPy divides negative strides as if they were unsigned: what comes out is far beyond all addresses. */
+bool is_stride(int64_t stride) {
+    return stride >= -(INT64_MAX / 32) && stride <= INT64_MAX / 32;
+}
+
+std::string shape_of(size_t dimensions, const int64_t *shape) {
     std::string text = "(";
-    for (size_t k = 0; k < array.ndim(); k++)
-        text += (k ? ", " : "") + std::to_string(array.shape(k));
-    return text + (array.ndim() == 1 ? ",)" : ")");
+    for (size_t k = 0; k < dimensions; k++)
+        text += (k ? ", " : "") + std::to_string(shape[k]);
+    return text + (dimensions == 1 ? ",)" : ")");
+}
+
+size_t bytes_of(gpusolve_dtype dtype) {
+    return dtype == GPUSOLVE_FLOAT ? 4u : dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16u : 8u;
 }
 
 } // namespace
 
 Operand::Operand(nb::handle object, const char *name, bool writable, int64_t rows) {
-    if (writable) {
+    if (PyTuple_CheckExact(object.ptr())) {
+        describe_tuple(nb::borrow<nb::tuple>(object), name, rows);
+    } else if (writable) {
         nb::ndarray<> array;
         if (!nb::try_cast(object, array, false))
             return; /* read-only, or not an array that can be described: the caller finds out which */
@@ -73,26 +84,65 @@ Operand::Operand(nb::handle object, const char *name, bool writable, int64_t row
     }
 }
 
+void Operand::take(const Description &array, const char *name, int64_t rows) {
+    if (array.dimensions < 1 || array.dimensions > 2 || array.shape[0] != rows)
+        throw Failure(GPUSOLVE_INVALID_ARGUMENT,
+                      std::string(name) + ": has the shape " +
+                          shape_of(std::min<size_t>(array.dimensions, 2), array.shape) + "; wanted is (" +
+                          std::to_string(rows) + ",) or (" + std::to_string(rows) + ", k)");
+    const bool is_vector = array.dimensions == 1;
+    dense.rows = rows;
+    dense.cols = is_vector ? 1 : array.shape[1];
+    dense.values = array.values;
+    dense.dtype = array.dtype;
+    is_usable = array.has_dtype && is_stride(array.strides[0]) &&
+                (is_vector || is_stride(array.strides[1])) &&
+                layout_of(rows, dense.cols, array.strides[0], is_vector ? 1 : array.strides[1], &dense);
+    if (!is_usable)
+        return;
+    /* Numbers must lie at multiples of their parts' size, on a device at multiples of their own. */
+    const bool is_complex = dense.dtype == GPUSOLVE_COMPLEX_FLOAT || dense.dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    const uintptr_t size = bytes_of(dense.dtype) / (is_complex && !is_on_device ? 2u : 1u);
+    if (reinterpret_cast<uintptr_t>(dense.values) % size != 0)
+        is_usable = false;
+}
+
 template <typename Array> void Operand::describe(const Array &array, const char *name, int64_t rows) {
-    if ((array.ndim() != 1 && array.ndim() != 2) || static_cast<int64_t>(array.shape(0)) != rows)
-        throw Failure(GPUSOLVE_INVALID_ARGUMENT, std::string(name) + ": has the shape " + shape_of(array) +
-                                                     "; wanted is (" + std::to_string(rows) + ",) or (" +
-                                                     std::to_string(rows) + ", k)");
     const int device = array.device_type();
     if (device != CPU && device != CUDA && device != CUDA_HOST && device != CUDA_MANAGED)
         throw Failure(GPUSOLVE_NOT_SUPPORTED,
                       std::string(name) + ": is neither in host memory nor on a CUDA device");
     is_on_device = device == CUDA || device == CUDA_MANAGED;
-    const bool is_vector = array.ndim() == 1;
-    dense.rows = rows;
-    dense.cols = is_vector ? 1 : static_cast<int64_t>(array.shape(1));
-    dense.values = const_cast<void *>(static_cast<const void *>(array.data()));
-    is_usable = dtype_of(array.dtype(), &dense.dtype) &&
-                layout_of(rows, dense.cols, array.stride(0), is_vector ? 1 : array.stride(1), &dense);
-    /* Numbers must lie at multiples of their parts' size, on a device at multiples of their own. */
-    const uintptr_t size = array.dtype().bits / 8u;
-    const bool is_complex = array.dtype().code == static_cast<uint8_t>(nb::dlpack::dtype_code::Complex);
-    if (is_usable &&
-        reinterpret_cast<uintptr_t>(dense.values) % (is_complex && !is_on_device ? size / 2 : size) != 0)
-        is_usable = false;
+    Description d{};
+    d.values = const_cast<void *>(static_cast<const void *>(array.data()));
+    d.dimensions = array.ndim();
+    for (size_t k = 0; k < std::min<size_t>(d.dimensions, 2); k++) {
+        d.shape[k] = static_cast<int64_t>(array.shape(k));
+        d.strides[k] = array.stride(k);
+    }
+    d.has_dtype = dtype_of(array.dtype(), &d.dtype);
+    take(d, name, rows);
+}
+
+/* (address, index of the dtype, is it on a device, shape, strides, are these in bytes), or nothing: made by _arrays.py alone. */
+void Operand::describe_tuple(nb::tuple tuple, const char *name, int64_t rows) {
+    static const gpusolve_dtype dtypes[] = {GPUSOLVE_FLOAT, GPUSOLVE_DOUBLE, GPUSOLVE_COMPLEX_FLOAT,
+                                            GPUSOLVE_COMPLEX_DOUBLE}; /* INEXACT in _arrays.py */
+    if (tuple.size() == 0)
+        return;
+    const nb::tuple shape = nb::cast<nb::tuple>(tuple[3]), strides = nb::cast<nb::tuple>(tuple[4]);
+    Description d{};
+    d.values = reinterpret_cast<void *>(nb::cast<uintptr_t>(tuple[0]));
+    d.dimensions = shape.size();
+    d.dtype = dtypes[nb::cast<unsigned>(tuple[1]) & 3u];
+    d.has_dtype = true;
+    is_on_device = nb::cast<bool>(tuple[2]);
+    const int64_t unit = nb::cast<bool>(tuple[5]) ? static_cast<int64_t>(bytes_of(d.dtype)) : 1;
+    for (size_t k = 0; k < std::min<size_t>(d.dimensions, 2); k++) {
+        const int64_t stride = nb::cast<int64_t>(strides[k]);
+        d.shape[k] = nb::cast<int64_t>(shape[k]);
+        d.strides[k] = stride / unit;
+        d.has_dtype = d.has_dtype && stride % unit == 0; /* a part of another array's numbers: copied */
+    }
+    take(d, name, rows);
 }

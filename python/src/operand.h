@@ -10,14 +10,25 @@
 namespace nb = nanobind;
 
 /*
- * A borrowed (n,) or (n, k) array: NumPy's, anything with __dlpack__, or a DLPack capsule. A vector with a stride is a
- * matrix of one column by rows, so it needs no copy.
+ * A borrowed (n,) or (n, k) array: NumPy's, anything with __dlpack__, a DLPack capsule, or the tuple of _arrays.py. A vector
+ * with a stride is a matrix of one column by rows, so it needs no copy.
  */
 class Operand {
     nb::ndarray<nb::ro> read_;
     nb::ndarray<> written_;
 
+    /* What is known of an array, whoever has it; strides in numbers. */
+    struct Description {
+        void *values;
+        size_t dimensions;
+        int64_t shape[2], strides[2];
+        gpusolve_dtype dtype;
+        bool has_dtype; /* it is one of the library's */
+    };
+
+    void take(const Description &array, const char *name, int64_t rows);
     template <typename Array> void describe(const Array &array, const char *name, int64_t rows);
+    void describe_tuple(nb::tuple tuple, const char *name, int64_t rows);
 
   public:
     gpusolve_dense dense{};
