@@ -2,6 +2,7 @@
 """gpusolve-solve's answers, against exact arithmetic: test_solve.py GPUSOLVE-SOLVE"""
 
 import gzip
+import os
 import random
 import re
 import unittest
@@ -163,7 +164,7 @@ class Solve(Case):
             self.assertIn("NVIDIA", done.stderr)
         else:
             # where there is a device after all, none is visible
-            self.refused(1, "no usable CUDA device", "A.mtx", "--backend=cuda", env={"CUDA_VISIBLE_DEVICES": ""})
+            self.refused(1, "no usable CUDA device", "A.mtx", "--backend=cuda", env=dict(os.environ, CUDA_VISIBLE_DEVICES=""))
 
     def test_generator(self):
         done = self.run_program("grid2d:20", "-o", "x.mtx")
