@@ -1,11 +1,14 @@
 # Headers, libraries, the CMake package and gpusolve.pc.
 include(CMakePackageConfigHelpers)
+# Components: runtime is the shared library, tools the program gpusolve-solve, dev everything else (cmake/package.cmake).
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gpusolve")
 
 install(FILES include/gpusolve.h include/gpusolve_cholmod.h include/gpusolve_dense.h include/gpusolve_selection.h
     include/gpusolve.hpp include/gpusolve_views.hpp include/gpusolve_eigen.hpp
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(TARGETS gpusolve EXPORT gpusolveTargets DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS gpusolve EXPORT gpusolveTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
 install(EXPORT gpusolveTargets NAMESPACE gpusolve:: DESTINATION "${package_dir}")
 
 # The static library needs its user to find what the shared one carries, so it has an export of its own.

@@ -1,0 +1,51 @@
+cmake_minimum_required(VERSION 3.25)
+# Make the Debian packages of the build, unpack them in an empty folder, build and run the README's example there, and ask
+# lintian, if it is installed.
+set(folder "${BUILD}/consumer-deb")
+set(root "${folder}/root")
+file(REMOVE_RECURSE "${folder}")
+file(MAKE_DIRECTORY "${root}")
+
+function(run)
+    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${folder}" OUTPUT_VARIABLE output ERROR_VARIABLE output
+        RESULT_VARIABLE result)
+    if(NOT result EQUAL 0)
+        list(JOIN ARGN " " command)
+        message(FATAL_ERROR "${command}\n${output}")
+    endif()
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# What is built already is not built again.
+run("${CPACK}" -G DEB -B "${folder}" -D CPACK_CMAKE_GENERATOR= --config "${BUILD}/CPackConfig.cmake")
+file(GLOB packages "${folder}/*.deb")
+foreach(name libgpusolve0 libgpusolve-dev)
+    if(NOT packages MATCHES "/${name}_[0-9.]+_[a-z0-9]+\\.deb")
+        message(FATAL_ERROR "cpack made no ${name}: ${packages}")
+    endif()
+endforeach()
+foreach(package ${packages})
+    run(dpkg-deb -x "${package}" "${root}")
+endforeach()
+run(dpkg-deb -I "${folder}/libgpusolve0_${VERSION}_${ARCHITECTURE}.deb" shlibs)
+if(NOT output MATCHES "^libgpusolve 0 libgpusolve0 ")
+    message(FATAL_ERROR "libgpusolve0 has no shlibs of its own: ${output}")
+endif()
+
+set(ENV{PKG_CONFIG_PATH} "${root}/usr/${LIBDIR}/pkgconfig")
+set(ENV{LD_LIBRARY_PATH} "${root}/usr/${LIBDIR}:$ENV{LD_LIBRARY_PATH}")
+run(pkg-config --cflags --libs gpusolve)
+separate_arguments(flags UNIX_COMMAND "${output}")
+run("${CC}" "${SOURCE}/examples/cholmod/solve.c" -o "${folder}/solve" ${flags} -lcholmod)
+execute_process(COMMAND "${folder}/solve" INPUT_FILE "${SOURCE}/examples/cholmod/grid.mtx" OUTPUT_VARIABLE output
+    ERROR_VARIABLE error RESULT_VARIABLE result)
+if(NOT result EQUAL 0 OR NOT output MATCHES "\n16 1\n0?\\.8333333")
+    message(FATAL_ERROR "solve: ${result}\n${output}${error}")
+endif()
+
+find_program(lintian lintian)
+if(lintian)
+    run("${lintian}" --allow-root --fail-on error,warning ${packages})
+else()
+    message("left out: lintian, which is not installed")
+endif()
