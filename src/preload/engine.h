@@ -10,12 +10,13 @@
 #include "gpusolve.h"
 #include "gpusolve_selection.h"
 
-#define PRELOAD_ENGINE_FUNCTIONS(X)                                                                       \
-    X(version)                                                                                            \
-    X(status_name) X(status_message) X(create) X(destroy) X(last_error) X(get_backend) X(get_device_name) \
-        X(factor_create) X(factor_refresh) X(factor_destroy) X(factor_info) X(workspace_create)           \
-            X(workspace_destroy) X(solve) X(selection_create) X(selection_destroy) X(selection_get_info)  \
-                X(solve_selected)
+/* clang-format off */
+#define PRELOAD_ENGINE_FUNCTIONS(X)                                                                     \
+    X(version) X(status_name) X(status_message) X(create) X(destroy) X(last_error) X(get_backend)       \
+    X(get_device_name) X(factor_create) X(factor_refresh) X(factor_destroy) X(factor_info)              \
+    X(workspace_create) X(workspace_destroy) X(solve) X(selection_create) X(selection_destroy)          \
+    X(selection_get_info) X(solve_selected)
+/* clang-format on */
 
 typedef struct preload_engine {
 #define PRELOAD_ENGINE_MEMBER(name) __typeof__(gpusolve_##name) *name;

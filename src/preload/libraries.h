@@ -14,15 +14,16 @@
 #include <stdbool.h>
 
 /* cholmod_NAME and cholmod_l_NAME: what is taken, and what the preload library calls itself. */
-#define PRELOAD_REAL_FUNCTIONS(X)                                                                            \
-    X(solve)                                                                                                 \
-    X(solve2) X(spsolve) X(ensure_dense) X(free_dense) X(allocate_sparse) X(reallocate_sparse)               \
-        X(free_sparse) X(factorize) X(factorize_p) X(super_numeric) X(super_symbolic) X(super_symbolic2)     \
-            X(rowfac) X(rowfac_mask) X(rowfac_mask2) X(updown) X(updown_solve) X(updown_mark) X(updown_mask) \
-                X(updown_mask2) X(rowadd) X(rowadd_solve) X(rowadd_mark) X(rowdel) X(rowdel_solve)           \
-                    X(rowdel_mark) X(resymbol) X(resymbol_noperm) X(change_factor) X(pack_factor)            \
-                        X(factor_xtype) X(factor_to_sparse) X(reallocate_factor) X(reallocate_column)        \
-                            X(free_factor) X(finish)
+/* clang-format off */
+#define PRELOAD_REAL_FUNCTIONS(X)                                                                       \
+    X(solve) X(solve2) X(spsolve) X(ensure_dense) X(free_dense) X(allocate_sparse)                      \
+    X(reallocate_sparse) X(free_sparse) X(factorize) X(factorize_p) X(super_numeric)                    \
+    X(super_symbolic) X(super_symbolic2) X(rowfac) X(rowfac_mask) X(rowfac_mask2) X(updown)             \
+    X(updown_solve) X(updown_mark) X(updown_mask) X(updown_mask2) X(rowadd) X(rowadd_solve)             \
+    X(rowadd_mark) X(rowdel) X(rowdel_solve) X(rowdel_mark) X(resymbol) X(resymbol_noperm)              \
+    X(change_factor) X(pack_factor) X(factor_xtype) X(factor_to_sparse) X(reallocate_factor)            \
+    X(reallocate_column) X(free_factor) X(finish)
+/* clang-format on */
 
 enum {
 #define PRELOAD_REAL_PLACE(name) REAL_##name,

@@ -1,0 +1,22 @@
+"""Eigen's CholmodSupernodalLLT under the preload library: run_eigen.py FOLDER PROGRAM PRELOAD"""
+import os
+import re
+import subprocess
+import sys
+
+folder, program, preload = sys.argv[1:]
+os.makedirs(folder, exist_ok=True)
+log = os.path.join(folder, "eigen.log")
+clean = {key: value for key, value in os.environ.items() if not key.startswith("GPUSOLVE_")}
+for settings in ({}, {"LD_PRELOAD": os.path.abspath(preload), "GPUSOLVE_LOG": log, "GPUSOLVE_PRELOAD_MIN_BYTES": "0"}):
+    if os.path.exists(log):
+        os.remove(log)
+    done = subprocess.run([program], env={**clean, **settings}, capture_output=True, text=True, timeout=300)
+    if done.returncode or done.stdout != "0 wrong\n" or done.stderr:
+        sys.exit(f"{settings}: {done.stdout}{done.stderr}")
+with open(log, encoding="utf-8") as file:
+    lines = file.read()
+print(lines.rstrip().split("\n")[-1])
+served, large = map(int, re.search(r"(\d+) of (\d+) large supernodal dense served", lines).groups())
+if not served >= 0.9 * large > 90:
+    sys.exit(f"{served} of {large} dense solves on supernodal factors were served, not 90 %")
