@@ -1,6 +1,6 @@
 # Headers, libraries, the CMake package and gpusolve.pc.
 include(CMakePackageConfigHelpers)
-# Components: runtime is the shared library, tools the program gpusolve-solve, dev everything else (cmake/package.cmake).
+# Components: runtime is the shared library, tools gpusolve-solve and the library to preload, dev everything else (cmake/package.cmake).
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gpusolve")
 

@@ -1,6 +1,6 @@
-# Debian packages: "cpack -G DEB" in the build folder makes libgpusolve0, libgpusolve-dev and, if gpusolve-solve was built,
-# gpusolve-tools. Configure with CMAKE_INSTALL_PREFIX=/usr, which gives the libraries Debian's own folder. docs/install.md
-# has the commands.
+# Debian packages: "cpack -G DEB" in the build folder makes libgpusolve0, libgpusolve-dev and gpusolve-tools, which has
+# gpusolve-solve and the library to preload. Configure with CMAKE_INSTALL_PREFIX=/usr, which gives the libraries Debian's own
+# folder. docs/install.md has the commands.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME gpusolve)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
@@ -47,10 +47,10 @@ file(WRITE "${PROJECT_BINARY_DIR}/deb/triggers" "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/deb/triggers")
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libgpusolve0 (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS libsuitesparse-dev)
-if(TARGET gpusolve-solve)
+if(TARGET gpusolve-solve OR TARGET gpusolve_preload)
     list(APPEND CPACK_COMPONENTS_ALL tools)
-    gpusolve_describe(tools gpusolve-tools math "solves sparse positive definite systems from a shell"
-        "This package has the program gpusolve-solve.")
+    gpusolve_describe(tools gpusolve-tools math "solves sparse positive definite systems - programs"
+        "This package has the program gpusolve-solve, and a library to preload with\nwhich programs that use CHOLMOD solve with gpusolve.")
     set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libgpusolve0 (= ${PROJECT_VERSION})")
 endif()
 

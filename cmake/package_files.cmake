@@ -43,6 +43,15 @@ License: Apache-2.0
         execute_process(COMMAND "${CPACK_GPUSOLVE_STRIP}" --strip-unneeded --remove-section=.comment "${archive}"
             COMMAND_ERROR_IS_FATAL ANY)
     endforeach()
+    # A library to preload is no library to link with: Debian keeps such in a folder of the package's own.
+    file(GLOB_RECURSE preloads "${root}/usr/lib/libgpusolve_preload.so")
+    foreach(preload ${preloads})
+        get_filename_component(place "${preload}" DIRECTORY)
+        file(MAKE_DIRECTORY "${place}/gpusolve")
+        file(RENAME "${preload}" "${place}/gpusolve/libgpusolve_preload.so")
+        file(CHMOD "${place}/gpusolve" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+            WORLD_EXECUTE)
+    endforeach()
     file(GLOB_RECURSE libraries LIST_DIRECTORIES false "${root}/usr/lib/*.so*")
     foreach(library ${libraries})
         if(NOT IS_SYMLINK "${library}")

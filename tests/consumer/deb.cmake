@@ -43,11 +43,23 @@ if(NOT result EQUAL 0 OR NOT output MATCHES "\n16 1\n0?\\.8333333")
     message(FATAL_ERROR "solve: ${result}\n${output}${error}")
 endif()
 
+# The library to preload finds the library by the loader's path.
+file(GLOB_RECURSE preload "${root}/usr/lib/libgpusolve_preload.so")
+if(preload)
+    run("${CC}" "${SOURCE}/tests/consumer/twice.c" -o "${folder}/twice" -I/usr/include/suitesparse -lcholmod)
+    run("${CMAKE_COMMAND}" -E env "LD_PRELOAD=${preload}" GPUSOLVE_PRELOAD=always GPUSOLVE_PRELOAD_MIN_BYTES=0 GPUSOLVE_LOG=stderr
+        sh -c "'${folder}/twice' < '${SOURCE}/examples/cholmod/grid.mtx'")
+    if(NOT output MATCHES "total: 3 solves, 3 served")
+        message(FATAL_ERROR "the library to preload did not serve three solves\n${output}")
+    endif()
+endif()
+
 find_program(lintian lintian)
 if(lintian)
-    # A build that was configured for another prefix than /usr has its .pc files in a folder that is not the architecture's.
-    run("${lintian}" --allow-root --fail-on error,warning --suppress-tags pkg-config-unavailable-for-cross-compilation
-        ${packages})
+    # A build that was configured for another prefix than /usr has its libraries and .pc files in folders that are not the
+    # architecture's.
+    run("${lintian}" --allow-root --fail-on error,warning
+        --suppress-tags pkg-config-unavailable-for-cross-compilation,maintscript-calls-ldconfig ${packages})
 else()
     message("left out: lintian, which is not installed")
 endif()
