@@ -2,22 +2,18 @@
 
     run_sksparse.py PRELOAD FOLDER
 
-PRELOAD is libgpusolve_preload.so. FOLDER keeps the tests: they are in the source package alone, which pip fetches once, if it is of the
-installed version. The package leaves out the four least-squares problems that one test reads from files, so files of these
-names are made here, with other numbers; the test compares solutions with NumPy's, whatever the numbers are.
-Exit code 77: skipped, for want of scikit-sparse 0.4 or of its source package.
+PRELOAD is libgpusolve_preload.so; FOLDER is for the log. The tests, with their matrices, are those that scikit-sparse 0.4 installs.
+Exit code 77: skipped, for want of them.
 """
-import glob
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 
 SKIPPED = 77
-PROBLEMS = {"well1033": (300, 90), "illc1033": (300, 90), "well1850": (500, 200), "illc1850": (500, 200)}
 
 
 def skip(why):
@@ -25,50 +21,22 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
-def fetch_tests(folder, version):
-    """The tests of the source package, in folder/tests."""
-    tests = os.path.join(folder, "tests-" + version)
-    if os.path.isdir(tests):
-        return tests
-    os.makedirs(folder, exist_ok=True)
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary",
-               "scikit-sparse", "--dest", folder, "scikit-sparse==" + version]
-    if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
-        skip("the source package of scikit-sparse " + version + " cannot be fetched")
-    with tarfile.open(glob.glob(os.path.join(folder, "scikit_sparse-*.tar.gz"))[0]) as archive:
-        members = [member for member in archive.getmembers() if re.search(r"/tests/[^/]+\.py$", member.name)]
-        for member in members:
-            member.name = os.path.basename(member.name)
-        archive.extractall(tests + ".part", members)
-    make_problems(os.path.join(tests + ".part", "test_data"))
-    shutil.move(tests + ".part", tests)
+def copy_tests(folder):
+    """The tests of the installed package, in folder/tests: beside the package its compiled part would be looked for."""
+    package = importlib.util.find_spec("sksparse").submodule_search_locations[0]
+    tests = os.path.join(folder, "tests")
+    if not os.path.exists(os.path.join(package, "test_cholmod.py")):
+        skip("scikit-sparse is installed without its tests")
+    shutil.rmtree(tests, ignore_errors=True)
+    shutil.copytree(os.path.join(package, "test_data"), os.path.join(tests, "test_data"))
+    shutil.copy(os.path.join(package, "test_cholmod.py"), tests)
     return tests
-
-
-def make_problems(folder):
-    """Least-squares problems of full rank: some numbers in each row, and a diagonal."""
-    import gzip
-    import numpy
-    import scipy.io
-    import scipy.sparse
-    os.makedirs(folder)
-    for seed, (name, (rows, columns)) in enumerate(PROBLEMS.items()):
-        random = numpy.random.default_rng(seed)
-        matrix = scipy.sparse.random(rows, columns, density=4 / columns, random_state=random, format="lil")
-        matrix.setdiag(1 + random.random(columns))
-        right = random.standard_normal((rows, 1))
-        for suffix, numbers in (("", matrix.tocoo()), ("_rhs1", right)):
-            path = os.path.join(folder, name + suffix + ".mtx")
-            scipy.io.mmwrite(path, numbers)
-            with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
-                packed.write(plain.read())
-            os.remove(path)
 
 
 def outcomes(tests, environment):
     """{test: outcome} of one run of pytest."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "-q", "--disable-warnings", "."]
-    run = subprocess.run(command, cwd=tests, env={**os.environ, **environment}, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=tests, env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment}, capture_output=True, text=True)
     found = dict(reversed(match) for match in re.findall(r"^(PASSED|FAILED|ERROR|SKIPPED) (\S+)", run.stdout, re.MULTILINE))
     if not found:
         print(run.stdout, run.stderr)
@@ -84,7 +52,7 @@ def main():
         skip("scikit-sparse is not installed")
     if not version.startswith("0.4."):
         skip("scikit-sparse " + version + " is installed; the tests of 0.4 are run")
-    tests = fetch_tests(folder, version)
+    tests = copy_tests(folder)
     log = os.path.join(folder, "log")
     if os.path.exists(log):
         os.remove(log)
