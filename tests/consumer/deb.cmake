@@ -43,11 +43,13 @@ if(NOT result EQUAL 0 OR NOT output MATCHES "\n16 1\n0?\\.8333333")
     message(FATAL_ERROR "solve: ${result}\n${output}${error}")
 endif()
 
-# The library to preload finds the library by the loader's path.
+# The library to preload, and the library by the loader's path. The path may have spaces, which LD_PRELOAD divides.
 file(GLOB_RECURSE preload "${root}/usr/lib/libgpusolve_preload.so")
 if(preload)
     run("${CC}" "${SOURCE}/tests/consumer/twice.c" -o "${folder}/twice" -I/usr/include/suitesparse -lcholmod)
-    run("${CMAKE_COMMAND}" -E env "LD_PRELOAD=${preload}" GPUSOLVE_PRELOAD=always GPUSOLVE_PRELOAD_MIN_BYTES=0 GPUSOLVE_LOG=stderr
+    get_filename_component(place "${preload}" DIRECTORY)
+    set(ENV{LD_LIBRARY_PATH} "${place}:$ENV{LD_LIBRARY_PATH}")
+    run("${CMAKE_COMMAND}" -E env LD_PRELOAD=libgpusolve_preload.so GPUSOLVE_PRELOAD=always GPUSOLVE_PRELOAD_MIN_BYTES=0 GPUSOLVE_LOG=stderr
         sh -c "'${folder}/twice' < '${SOURCE}/examples/cholmod/grid.mtx'")
     if(NOT output MATCHES "total: 3 solves, 3 served")
         message(FATAL_ERROR "the library to preload did not serve three solves\n${output}")
