@@ -21,7 +21,7 @@ SECTIONS = {
     "sets": {"always": (ALL, {"bset": 400, "selected": 400, "large": 1.0}), "second": (SECOND, {"bset": 350, "large": 0.9})},
     "sparse": {"always": (ALL, {"sparse": 400, "selected": 200}), "second": (SECOND, {"sparse": 350, "selected": 50})},
     "changes": {"always": (ALL, {"large": 1.0, "refreshes": 10}), "second": (SECOND, {"large": 0.7, "refreshes": 10})},
-    "threads": {"second": (SECOND, {"large": 0.8})},
+    "threads": {"second": (SECOND, {"large": 0.9})},
     "fork": {"second": (SECOND, {"served": 6, "processes": 4})},
     "limits": {
         "factors": ({**SECOND, "GPUSOLVE_PRELOAD_MAX_FACTORS": "4"}, {"served": 30}),

@@ -1,4 +1,4 @@
-"""Eigen's CholmodSupernodalLLT under the preload library: run_eigen.py FOLDER PROGRAM PRELOAD"""
+"""A program that checks its own solutions and says "0 wrong", without and with the preload library: run_user.py FOLDER PROGRAM PRELOAD"""
 import os
 import re
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 folder, program, preload = sys.argv[1:]
 os.makedirs(folder, exist_ok=True)
-log = os.path.join(folder, "eigen.log")
+log = os.path.join(folder, os.path.basename(program) + ".log")
 clean = {key: value for key, value in os.environ.items() if not key.startswith("GPUSOLVE_")}
 for settings in ({}, {"LD_PRELOAD": os.path.abspath(preload), "GPUSOLVE_LOG": log, "GPUSOLVE_PRELOAD_MIN_BYTES": "0"}):
     if os.path.exists(log):
