@@ -79,6 +79,14 @@ static cudaError_t to(const gsv_plan *plan, const gsv_device_plan *device, const
     return cudaSuccess;
 }
 
+static cudaError_t whole(const gsv_plan *plan, const gsv_device_plan *device, int groups, const int32_t *perm,
+                         gsv_device_dense b, gsv_device_dense x, cudaStream_t stream) {
+    (void)plan, (void)device, (void)perm, (void)b, (void)x, (void)stream;
+    note(FORWARD, groups > 1 ? "wholex%d" : "whole", groups);
+    note(BACKWARD, groups > 1 ? "wholex%d" : "whole", groups);
+    return cudaSuccess;
+}
+
 static cudaError_t load(const gsv_plan *plan, const gsv_abilities *abilities, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense b, void *into,
                         const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
@@ -107,15 +115,15 @@ static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
     return sweep(abilities, vectors, nr, BACKWARD);
 }
 
-#define SWEEPS(from_one, to_one)                                                                   \
+#define SWEEPS(from_one, to_one, up_and_down)                                                      \
     {                                                                                              \
         .forward = forward, .backward = backward, .forward_from = from_one, .backward_to = to_one, \
-        .load = load, .store = store                                                               \
+        .whole = up_and_down, .load = load, .store = store                                         \
     }
 
-const gsv_sweep_functions gsv_sweep_s = SWEEPS(from, to), gsv_sweep_d = SWEEPS(from, to),
-                          gsv_sweep_c = SWEEPS(from, to), gsv_sweep_z = SWEEPS(from, to),
-                          gsv_sweep_m = SWEEPS(NULL, NULL);
+const gsv_sweep_functions gsv_sweep_s = SWEEPS(from, to, whole), gsv_sweep_d = SWEEPS(from, to, whole),
+                          gsv_sweep_c = SWEEPS(from, to, whole), gsv_sweep_z = SWEEPS(from, to, whole),
+                          gsv_sweep_m = SWEEPS(NULL, NULL, NULL);
 
 static cudaError_t tasks_forward(const gsv_plan *plan, const gsv_device_plan *device,
                                  const gsv_device_tasks *tasks, const gsv_tasks_vectors *vectors,

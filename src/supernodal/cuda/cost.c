@@ -86,8 +86,12 @@ double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype) {
 }
 
 /* The launches of both sweeps where the upper tree is a stream, for 1 or GSV_SIDE_COLUMNS right-hand sides. */
-static int64_t launches_of_stream(const gsv_schedule *schedule, int columns) {
+static int64_t launches_of_stream(const gpusolve_factor *factor, const gsv_run *run) {
+    const gsv_schedule *schedule = factor->plan.schedule;
     const gsv_branches *branches = &schedule->branches;
+    const int columns = run->columns;
+    if (run->whole && !factor->has_d)
+        return 1;
     if (columns == 1)
         return (schedule->stream.supernodes > 0 ? 2 : 0) + (branches->count > 0 ? 2 : 0);
     int64_t count = (schedule->limbs.count > 0) + (schedule->stream.block_forward.tasks > 0) +
@@ -147,7 +151,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
                                   : "stream",
                  plan->l.nsuper - supernodes, plan->nnz_l - numbers, factor->dtype);
     cost->launches = tasks ? launches_of_tasks(factor, run)
-                           : launches_of_stream(schedule, run->columns) * (how.turns > 0 ? how.turns : 1);
+                           : launches_of_stream(factor, run) * (how.turns > 0 ? how.turns : 1);
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = BYTES_PER_S;
     if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && cost->nrhs > 0) {

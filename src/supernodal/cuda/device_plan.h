@@ -116,11 +116,17 @@ typedef cudaError_t gsv_sweep_one_function(const gsv_plan *plan, const gsv_devic
                                            const gsv_abilities *abilities, const gsv_device_vectors *vectors,
                                            const int32_t *perm, gsv_device_dense dense, cudaStream_t stream);
 
+typedef cudaError_t gsv_sweep_whole_function(const gsv_plan *plan, const gsv_device_plan *device, int groups,
+                                             const int32_t *perm, gsv_device_dense b, gsv_device_dense x,
+                                             cudaStream_t stream);
+
 typedef struct gsv_sweep_functions {
     gsv_sweep_function *forward, *backward;
     /* For one right-hand side, or groups of one: the load with the forward sweep, in two launches, and the backward sweep
      * with the store. b and x are on the device, and neither is a vector of the sweeps. NULL: none. */
     gsv_sweep_one_function *forward_from, *backward_to;
+    /* Both of them in one launch, where the whole tree is in branches (gsv_branches_are_all). perm: of b and of x. NULL: none. */
+    gsv_sweep_whole_function *whole;
     /* Blocks of the stream's kernels that the current device runs at a time, for each class, where a block may have `most`
      * bytes of shared memory; 0: it cannot, or not those that walk the branches then. */
     cudaError_t (*stream_blocks)(const gsv_branches *branches, int most, int (*blocks)[2]);

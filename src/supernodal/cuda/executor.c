@@ -7,7 +7,8 @@
  *      store   x = P' y
  *
  * For one right-hand side on the device, and for a few that are solved side by side, the first launch of the forward sweep
- * loads, and the last one of the backward sweep stores (cuda/walk/one.cuh).
+ * loads, and the last one of the backward sweep stores (cuda/walk/one.cuh). Where the whole tree is in branches these are one
+ * launch (cuda/walk/whole.cuh).
  *
  * All on the handle's stream. The sweeps of a workspace are graphs that were recorded when it was created
  * (cuda/workspace.h); while the stream is being captured their launches go into the user's graph one by one. Nothing is
@@ -97,6 +98,18 @@ static gsv_device_dense column_of(const solve_call *call, gsv_device_dense block
 }
 
 /*
+ * Does one launch do it all? The system must have both sweeps and nothing between them. Some blocks of that launch write x
+ * before others have read b, so if both are the same memory each number must have the same place in both.
+ */
+static int is_whole(const solve_call *call, const gsv_run *run, gsv_device_dense b, gsv_device_dense x) {
+    const unsigned sweeps = GSV_FORWARD | GSV_BACKWARD, places = GSV_PERMUTE_IN | GSV_PERMUTE_OUT;
+    const unsigned permuted = call->steps & places;
+    return run->whole && (call->steps & sweeps) == sweeps && (permuted == 0 || permuted == places) &&
+           !((call->steps & GSV_SCALE) && call->device->plan.d) &&
+           (b.values != x.values || (b.row_stride == x.row_stride && b.column_stride == x.column_stride));
+}
+
+/*
  * One right-hand side on the device, or several side by side: the sweeps' first launch loads, and the last one stores. A
  * system with one sweep alone is loaded, or stored, column by column.
  */
@@ -109,6 +122,8 @@ static cudaError_t launch_ones(const solve_call *call, const gsv_run *run, gsv_d
     const int32_t *perm_out = call->steps & GSV_PERMUTE_OUT ? device->perm : NULL;
     const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, run);
     cudaError_t error = cudaSuccess;
+    if (is_whole(call, run, b, x))
+        return call->sweeps->whole(plan, device, run->groups, perm, b, x, call->stream);
     if (call->steps & GSV_FORWARD)
         error = call->sweeps->forward_from(plan, device, abilities, &vectors, perm, b, call->stream);
     else

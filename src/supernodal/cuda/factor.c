@@ -297,6 +297,8 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     const int64_t bytes = make_layout(&factor->plan, factor->dtype).start[PARTS];
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&device->memory, bytes, message);
+    if (status == GPUSOLVE_OK) /* lists are copied in runs of 16 bytes, with the gaps behind them */
+        status = gsv_cuda_check(gsv_cuda_clear(device->memory, (size_t)bytes), "cudaMemset", message);
     if (status == GPUSOLVE_OK) {
         device->bytes = bytes;
         status = copy_plan(factor, device, message);

@@ -11,6 +11,10 @@ static int is_complex(gpusolve_dtype dtype) {
     return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
 }
 
+static int bytes_of(gpusolve_dtype dtype) {
+    return dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16 : dtype == GPUSOLVE_FLOAT ? 4 : 8;
+}
+
 gsv_abilities gsv_abilities_for(const gsv_abilities *abilities, int same_bits) {
     gsv_abilities own = *abilities;
     if (same_bits)
@@ -59,8 +63,7 @@ int gsv_groups_for(int side, int64_t columns) {
 /* That is faster than a block of eight, or than complex columns one after the other or as tasks (gsv_machine). */
 static int ones_by_size(const gsv_plan *plan, gpusolve_dtype dtype) {
     const gsv_machine *m = gsv_machine_of(plan);
-    const int number = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16 : dtype == GPUSOLVE_FLOAT ? 4 : 8;
-    const int64_t bytes = plan->schedule->panel_ptr[plan->l.nsuper] * number;
+    const int64_t bytes = plan->schedule->panel_ptr[plan->l.nsuper] * bytes_of(dtype);
     if (is_complex(dtype))
         return bytes <= m->complex_all ? GSV_ONES
                : bytes <= m->complex_4 ? 4
@@ -128,14 +131,23 @@ static gsv_route route_of_tasks(const gsv_plan *plan, gpusolve_dtype dtype, cons
                        .least = least};
 }
 
+/* Each column by a stream of its own, `groups` of them side by side. */
+static gsv_route route_of_ones(const gsv_plan *plan, gpusolve_dtype dtype, int groups) {
+    gsv_route route = {.widest = gsv_run_of_stream(1, groups), .bits = 1, .at_once = groups};
+    route.widest.whole = gsv_branches_are_all(&plan->schedule->branches, bytes_of(dtype));
+    return route;
+}
+
 gsv_route gsv_route_of(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
                        int same_bits, int sweeps, int64_t columns) {
     if (sweeps && columns > 1 && columns <= gsv_most_ones(plan, dtype) && gsv_streams_one(abilities))
-        return (gsv_route){.widest = gsv_run_of_stream(1, (int)columns), .bits = 1, .at_once = columns};
+        return route_of_ones(plan, dtype, (int)columns);
     const int before = gsv_before_tasks(dtype, abilities);
     if (before > 0 && columns <= before) {
         const int each = columns > 1 ? gsv_streamed(abilities) : 1;
-        return (gsv_route){.widest = gsv_run_of_stream(each, 1), .bits = each > 1 ? 2 : 1, .at_once = each};
+        if (each == 1)
+            return route_of_ones(plan, dtype, 1);
+        return (gsv_route){.widest = gsv_run_of_stream(each, 1), .bits = 2, .at_once = each};
     }
     const int groups = gsv_groups_for(gsv_most_groups(abilities), columns);
     if (groups > 1)

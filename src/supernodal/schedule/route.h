@@ -63,6 +63,7 @@ typedef struct gsv_run {
     int columns; /* of each group, filled up with zeros: 1, GSV_SIDE_COLUMNS; of tasks GSV_TASKS_16, GSV_TASKS_32, or a multiple of
                   * GSV_TASKS_64 */
     int groups;
+    int whole; /* a stream of one column: all of the tree is in branches, so one launch may walk it up and down */
     int broad, plain; /* tasks: gsv_tasks_width */
 } gsv_run;
 

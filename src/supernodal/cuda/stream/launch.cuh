@@ -9,7 +9,7 @@
 
 #include "block.cuh"
 #include "../walk/launches.cuh"
-#include "../walk/one.cuh"
+#include "../walk/whole.cuh"
 #include "../walk/limb.h"
 #include "one.cuh"
 #include "load_store.cuh"
@@ -271,6 +271,21 @@ cudaError_t backward_to(const gsv_plan *plan, const gsv_device_plan &device, con
                           upper);
 }
 
+/* The load, both sweeps and the store, of a tree that is all branches. */
+template <typename T>
+cudaError_t whole(const gsv_plan *plan, const gsv_device_plan &device, int groups, const int32_t *perm,
+                  gsv_device_dense b, gsv_device_dense x, cudaStream_t stream) {
+    const gsv_branches &branches = plan->schedule->branches;
+    const auto kernel = groups > 1 ? branch_whole_one_kernel<T, true> : branch_whole_one_kernel<T, false>;
+    kernel<<<dim3(unsigned(branches.count), unsigned(groups)), ONE_THREADS,
+             size_t(branches.most_whole[sizeof(T) == 4   ? 0
+                                        : sizeof(T) == 8 ? 1
+                                                         : 2]),
+             stream>>>(device, {static_cast<const T *>(b.values), perm, b.row_stride, b.column_stride},
+                       {static_cast<T *>(x.values), perm, x.row_stride, x.column_stride});
+    return cudaGetLastError();
+}
+
 /* Is there room for these kernels? If not, nothing is left of the error. */
 inline bool has_room(cudaError_t reserved) {
     if (reserved != cudaSuccess)
@@ -400,6 +415,16 @@ template <typename T> struct launcher {
                           cudaStream_t stream) {
         return backward_to<T>(plan, *device, *abilities, *vectors, perm, x, stream);
     }
+    static cudaError_t up_and_down(const gsv_plan *plan, const gsv_device_plan *device, int groups,
+                                   const int32_t *perm, gsv_device_dense b, gsv_device_dense x,
+                                   cudaStream_t stream) {
+        return whole<T>(plan, *device, groups, perm, b, x, stream);
+    }
+    static gsv_sweep_whole_function *whole_one() {
+        if constexpr (has_one<T>())
+            return up_and_down;
+        return NULL;
+    }
     static gsv_sweep_one_function *from_one() {
         if constexpr (has_one<T>())
             return from;
@@ -433,6 +458,7 @@ template <typename T> struct launcher {
     extern "C" const gsv_sweep_functions name = {                                                            \
         gsv::launcher<__VA_ARGS__>::forward, gsv::launcher<__VA_ARGS__>::backward,                           \
         gsv::launcher<__VA_ARGS__>::from_one(), gsv::launcher<__VA_ARGS__>::to_one(),                        \
+        gsv::launcher<__VA_ARGS__>::whole_one(),                                                             \
         gsv::count_stream_blocks<__VA_ARGS__>, gsv::launcher<__VA_ARGS__>::load,                             \
         gsv::launcher<__VA_ARGS__>::store, gsv::launcher<__VA_ARGS__>::scale}
 /* clang-format on */

@@ -171,6 +171,142 @@ __device__ __forceinline__ void walkers_meet() {
     asm volatile("barrier.sync 1, %0;" ::"n"(int(ONE_BLOCK)) : "memory");
 }
 
+/* A branch in shared memory: panels, nodes, and one sweep's units. */
+template <typename T> struct branch_lists {
+    const T *panels;
+    const uint16_t *nodes, *level_units, *units;
+    int levels;
+};
+
+/* The forward walk, by all walkers. f: right-hand side, columns of the branch; becomes complete level by level. x: the
+ * result, in shared or global memory. */
+template <typename T>
+__device__ __forceinline__ void walk_up(const branch_lists<T> &list, const uint16_t *gather_ptr,
+                                        const uint16_t *gather, T *f, T *updates, T *x) {
+    const int group = threadIdx.x / 8, lane = threadIdx.x % 8;
+    for (int level = 0; level < list.levels; level++) {
+        const int end = list.level_units[level + 1];
+        int k = list.level_units[level] + group, i = 0;
+        node_of_branch node;
+        node.nothing();
+        T sum = make<T>(0);
+        auto take_unit = [&]() {
+            node.read(list.nodes, list.units[k]);
+            i = 8 * (k - node.unit()) + lane;
+        };
+        if (k < end)
+            take_unit();
+        if (level > 0) {
+            if (i < node.nr()) {
+                const bool own = i < node.nc();
+                T *row = &f[node.column() + i];
+                sum = add_owed_row(own ? *row : sum, gather_ptr + node.gather() + i, gather, updates);
+                if (own) {
+                    *row = sum;
+                    sum = make<T>(0);
+                }
+            }
+#pragma unroll 1
+            for (int other = k + ONE_GROUPS; other < end; other += ONE_GROUPS) {
+                node_of_branch of;
+                of.read(list.nodes, list.units[other]);
+                const int j = 8 * (other - of.unit()) + lane;
+                T *row = &f[of.column() + j];
+                if (j < of.nc())
+                    *row = add_owed_row(*row, gather_ptr + of.gather() + j, gather, updates);
+            }
+            walkers_meet(); /* f of the level is complete */
+        }
+#pragma unroll 1
+        while (k < end) {
+            const int nr = node.nr(), nc = node.nc();
+            const T *column = list.panels + node.panel() + i;
+            const T *v = f + node.column();
+            const int last = i < nc ? i + 1 : i < nr ? nc : 0;
+            int step = nr - 1;
+#pragma unroll 4
+            for (int p = 0; p < last; p++) {
+                sum = multiply_add(sum, *column, *v);
+                column += step--;
+                v++;
+            }
+            if (i < nc)
+                x[node.column() + i] = sum;
+            else if (i < nr)
+                updates[node.update() + i - nc] = sum;
+            k += ONE_GROUPS;
+            if (k < end) {
+                take_unit();
+                sum = make<T>(0);
+                if (level > 0 && i >= node.nc() && i < node.nr())
+                    sum = add_owed_row(sum, gather_ptr + node.gather() + i, gather, updates);
+            }
+        }
+        walkers_meet(); /* the level's updates are complete */
+    }
+}
+
+/* The backward walk, by all walkers. The right-hand side is at solution + own; behind the solution's columns are the
+ * outside rows. */
+template <typename T>
+__device__ __forceinline__ void walk_down(const branch_lists<T> &list, const uint16_t *below, T *solution,
+                                          int own) {
+    constexpr int LANES = ONE_LANES, SUMS = 8 / LANES, GROUPS = ONE_BLOCK / (4 * LANES);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, phase = lane % LANES;
+    for (int level = list.levels - 1; level >= 0; level--) {
+        const int end = list.level_units[level + 1];
+#pragma unroll 1
+        for (int base = list.level_units[level] + warp * (8 / LANES); base < end; base += GROUPS) {
+            const int k = base + lane / (4 * LANES);
+            node_of_branch node;
+            node.nothing();
+            int first = 0;
+            if (k < end) {
+                node.read(list.nodes, list.units[2 * k]);
+                first = list.units[2 * k + 1];
+            }
+            const int nr = node.nr(), nc = node.nc(), j = first + lane / LANES % 4, stop = j < nc ? nr : 0;
+            const T *column = list.panels + node.panel() + gsv_narrow_column(nr, j);
+            const uint16_t *rows = below + node.below() - nc;
+            T sum[SUMS];
+#pragma unroll
+            for (int q = 0; q < SUMS; q++)
+                sum[q] = make<T>(0);
+#pragma unroll 1
+            for (int i0 = first / 8 * 8 + phase; i0 < stop; i0 += 8) {
+                /* numbers that are not used are read all the same: branches would cost more */
+                T a[SUMS], v[SUMS];
+#pragma unroll
+                for (int q = 0; q < SUMS; q++) {
+                    const int i = i0 + LANES * q;
+                    int from = own + node.column() + (i < nc ? i : 0);
+                    if (i >= nc && i < nr)
+                        from = rows[i];
+                    v[q] = solution[from];
+                    a[q] = conjugate(column[i]);
+                }
+#pragma unroll
+                for (int q = 0; q < SUMS; q++) {
+                    const int i = i0 + LANES * q;
+                    if (i >= j && i < nr)
+                        sum[q] = multiply_add(sum[q], a[q], v[q]);
+                }
+            }
+#pragma unroll
+            for (int away = SUMS / 2; away > 0; away /= 2)
+#pragma unroll
+                for (int q = 0; q < away; q++)
+                    sum[q] = add(sum[q], sum[q + away]);
+#pragma unroll
+            for (int away = LANES / 2; away > 0; away /= 2)
+                sum[0] = add(sum[0], shuffle_xor(sum[0], away));
+            if (phase == 0 && j < nc)
+                solution[node.column() + j] = sum[0];
+        }
+        walkers_meet(); /* the level's solution is there */
+    }
+}
+
 template <typename T, bool SIDE>
 __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     branch_forward_one_kernel(gsv_device_plan plan, one_vector<const T> b, one_upper<T> upper, T *x, T *u) {
@@ -204,7 +340,6 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     const uint16_t *gather = list_of<false>(memory, room, branch, GSV_AT_GATHER);
     T *f = reinterpret_cast<T *>(memory + room.first);
     T *updates = reinterpret_cast<T *>(memory + room.second);
-    const int group = thread / 8, lane = thread % 8;
     const int columns = branch.columns, levels = branch.levels, outside = branch.outside_rows;
     const int64_t first_column = branch.first_column;
     T *outside_u = u + (plan.outside_update + branch.outside);
@@ -226,66 +361,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
         f[e] = *b.at(first_column + e);
     block_meets(); /* f is there, and the mbarrier */
     end_bring_block(memory + room.arrived);
-    for (int level = 0; level < levels; level++) {
-        const int end = level_units[level + 1];
-        int k = level_units[level] + group, i = 0;
-        node_of_branch node;
-        node.nothing();
-        T sum = make<T>(0);
-        auto take_unit = [&]() {
-            node.read(nodes, units[k]);
-            i = 8 * (k - node.unit()) + lane;
-        };
-        if (k < end)
-            take_unit();
-        if (level > 0) {
-            if (i < node.nr()) {
-                const bool own = i < node.nc();
-                T *row = &f[node.column() + i];
-                sum = add_owed_row(own ? *row : sum, gather_ptr + node.gather() + i, gather, updates);
-                if (own) {
-                    *row = sum;
-                    sum = make<T>(0);
-                }
-            }
-#pragma unroll 1
-            for (int other = k + ONE_GROUPS; other < end; other += ONE_GROUPS) {
-                node_of_branch of;
-                of.read(nodes, units[other]);
-                const int j = 8 * (other - of.unit()) + lane;
-                T *row = &f[of.column() + j];
-                if (j < of.nc())
-                    *row = add_owed_row(*row, gather_ptr + of.gather() + j, gather, updates);
-            }
-            walkers_meet(); /* f of the level is complete */
-        }
-#pragma unroll 1
-        while (k < end) {
-            const int nr = node.nr(), nc = node.nc();
-            const T *column = panels + node.panel() + i;
-            const T *v = f + node.column();
-            const int last = i < nc ? i + 1 : i < nr ? nc : 0;
-            int step = nr - 1;
-#pragma unroll 4
-            for (int p = 0; p < last; p++) {
-                sum = multiply_add(sum, *column, *v);
-                column += step--;
-                v++;
-            }
-            if (i < nc)
-                x[node.column() + i] = sum;
-            else if (i < nr)
-                updates[node.update() + i - nc] = sum;
-            k += ONE_GROUPS;
-            if (k < end) {
-                take_unit();
-                sum = make<T>(0);
-                if (level > 0 && i >= node.nc() && i < node.nr())
-                    sum = add_owed_row(sum, gather_ptr + node.gather() + i, gather, updates);
-            }
-        }
-        walkers_meet(); /* the level's updates are complete */
-    }
+    walk_up<T>({panels, nodes, level_units, units, levels}, gather_ptr, gather, f, updates, x);
 #pragma unroll 1
     for (int e = thread; e < outside; e += ONE_BLOCK)
         outside_u[e] = updates[e];
@@ -295,7 +371,6 @@ template <typename T, bool SIDE>
 __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     branch_backward_one_kernel(gsv_device_plan plan, const T *x, const T *y, one_vector<T> to,
                                one_upper<T> upper) {
-    constexpr int LANES = ONE_LANES, SUMS = 8 / LANES, GROUPS = ONE_BLOCK / (4 * LANES);
     if constexpr (SIDE) {
         x = of_group(x, plan.one_vector);
         y = of_group(y, plan.one_vector);
@@ -327,7 +402,6 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     T *solution = reinterpret_cast<T *>(memory + room.first);
     T *f = reinterpret_cast<T *>(memory + room.second);
     const int own = int(f - solution);
-    const int warp = thread / 32, lane = thread % 32, phase = lane % LANES;
     const int columns = branch.columns, outside = branch.outside_rows;
     const int32_t *outside_row = plan.outside_row + branch.outside;
     const int32_t row = thread < outside ? outside_row[thread] : 0;
@@ -357,58 +431,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
         solution[columns + e] = y[outside_row[e]];
     block_meets(); /* f and the outside rows are there, and the mbarrier */
     end_bring_block(memory + room.arrived);
-    for (int level = branch.levels - 1; level >= 0; level--) {
-        const int end = level_units[level + 1];
-#pragma unroll 1
-        for (int base = level_units[level] + warp * (8 / LANES); base < end; base += GROUPS) {
-            const int k = base + lane / (4 * LANES);
-            node_of_branch node;
-            node.nothing();
-            int first = 0;
-            if (k < end) {
-                node.read(nodes, units[2 * k]);
-                first = units[2 * k + 1];
-            }
-            const int nr = node.nr(), nc = node.nc(), j = first + lane / LANES % 4, stop = j < nc ? nr : 0;
-            const T *column = panels + node.panel() + gsv_narrow_column(nr, j);
-            const uint16_t *list = below + node.below() - nc;
-            T sum[SUMS];
-#pragma unroll
-            for (int q = 0; q < SUMS; q++)
-                sum[q] = make<T>(0);
-#pragma unroll 1
-            for (int i0 = first / 8 * 8 + phase; i0 < stop; i0 += 8) {
-                /* numbers that are not used are read all the same: branches would cost more */
-                T a[SUMS], v[SUMS];
-#pragma unroll
-                for (int q = 0; q < SUMS; q++) {
-                    const int i = i0 + LANES * q;
-                    int from = own + node.column() + (i < nc ? i : 0);
-                    if (i >= nc && i < nr)
-                        from = list[i];
-                    v[q] = solution[from];
-                    a[q] = conjugate(column[i]);
-                }
-#pragma unroll
-                for (int q = 0; q < SUMS; q++) {
-                    const int i = i0 + LANES * q;
-                    if (i >= j && i < nr)
-                        sum[q] = multiply_add(sum[q], a[q], v[q]);
-                }
-            }
-#pragma unroll
-            for (int away = SUMS / 2; away > 0; away /= 2)
-#pragma unroll
-                for (int q = 0; q < away; q++)
-                    sum[q] = add(sum[q], sum[q + away]);
-#pragma unroll
-            for (int away = LANES / 2; away > 0; away /= 2)
-                sum[0] = add(sum[0], shuffle_xor(sum[0], away));
-            if (phase == 0 && j < nc)
-                solution[node.column() + j] = sum[0];
-        }
-        walkers_meet(); /* the level's solution is there */
-    }
+    walk_down<T>({panels, nodes, level_units, units, branch.levels}, below, solution, own);
 #pragma unroll
     for (int q = 0; q < ONE_MOVES; q++)
         if (thread + ONE_BLOCK * q < columns)

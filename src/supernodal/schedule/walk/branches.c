@@ -310,6 +310,8 @@ static bool close_gaps(gsv_branches *branches) {
         for (int backward = 0; backward < 2; backward++)
             for (int k = 0; k < GSV_NUMBER_SIZES; k++)
                 raise(&branches->most_one[backward][k], gsv_branch_one_room(branch, backward, 4 << k).bytes);
+        for (int k = 0; k < GSV_NUMBER_SIZES; k++)
+            raise(&branches->most_whole[k], gsv_branch_whole_room(branch, 4 << k).bytes);
         const gsv_walk_room room = gsv_branch_walk_room(branch, GSV_PACKED);
         raise(&branches->most_walk, gsv_branch_walk_bytes(branch, GSV_PACKED, 1));
         branches->walk_room += room.vectors;

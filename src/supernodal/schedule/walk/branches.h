@@ -39,10 +39,12 @@ enum {
     GSV_BRANCH_ROWS = 1536,    /* front rows at most */
     GSV_BRANCH_BYTES = 37888,  /* of shared memory at most, for one right-hand side in double precision: six
                                * branches share an SM of an H200 */
-    GSV_NUMBER_SIZES = 3,      /* of number types: 4, 8 and 16 bytes */
-    GSV_BRANCH_NODE = 96,      /* numbers that a node counts as at least where branches are small */
-    GSV_ROW_UNIT = 8,          /* rows */
-    GSV_BACKWARD_UNIT = 4,     /* columns */
+    GSV_WHOLE_BYTES =
+        49152, /* for a walk up and down at once: what every device gives a block without being asked */
+    GSV_NUMBER_SIZES = 3,  /* of number types: 4, 8 and 16 bytes */
+    GSV_BRANCH_NODE = 96,  /* numbers that a node counts as at least where branches are small */
+    GSV_ROW_UNIT = 8,      /* rows */
+    GSV_BACKWARD_UNIT = 4, /* columns */
     GSV_NO_GATHER = 0xffff
 };
 
@@ -128,6 +130,28 @@ static inline GSV_HOST_DEVICE gsv_one_room gsv_branch_one_room(const gsv_branch 
     return room;
 }
 
+/*
+ * The same of a block that walks up and down again at once, which a branch without outside rows allows
+ * (cuda/walk/whole.cuh). The lists of both sweeps stand in a row. first: the right-hand side, and on the way down the
+ * solution; second: the update rows; between: x, which one sweep leaves to the other.
+ */
+typedef struct gsv_whole_room {
+    int32_t nodes, lists, first, second, between, arrived, bytes;
+} gsv_whole_room;
+
+static inline GSV_HOST_DEVICE gsv_whole_room gsv_branch_whole_room(const gsv_branch *branch, int32_t number) {
+    const int32_t vector = (branch->columns * number + 15) / 16 * 16;
+    gsv_whole_room room;
+    room.nodes = (branch->numbers * number + 15) / 16 * 16;
+    room.lists = room.nodes + 2 * branch->at[GSV_AT_LEVEL_NODES];
+    room.first = room.lists + 2 * (branch->at[GSV_AT_END] - branch->at[GSV_AT_ROW_LEVELS]);
+    room.second = room.first + vector;
+    room.between = room.second + (branch->updates * number + 15) / 16 * 16;
+    room.arrived = room.between + vector;
+    room.bytes = room.arrived + 16;
+    return room;
+}
+
 typedef struct gsv_branches {
     int32_t count;
     gsv_branch *
@@ -144,10 +168,19 @@ typedef struct gsv_branches {
     int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */
     /* the most of any branch: what a block must have room for */
     int32_t most_one[2][GSV_NUMBER_SIZES]; /* bytes for one right-hand side, by sweep and size of numbers */
+    int32_t most_whole[GSV_NUMBER_SIZES];  /* the same, up and down at once */
     int32_t most_walk;                     /* bytes for the walk of one warp, */
     int64_t walk_room, walk_each; /* and of all branches together, without vectors, and a warp's vectors */
     int64_t bytes;                /* memory of all this */
 } gsv_branches;
+
+/* Is the whole tree in branches, and small enough in each that one launch walks it up and down? number: bytes of one. */
+static inline int gsv_branches_are_all(const gsv_branches *branches, int number) {
+    return branches->count > 0 && branches->upper_columns == 0 &&
+           branches->most_whole[number == 4   ? 0
+                                : number == 8 ? 1
+                                              : 2] <= GSV_WHOLE_BYTES;
+}
 
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */
 gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message);
