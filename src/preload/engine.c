@@ -26,17 +26,20 @@ static idle_handle *idle;
 static bool is_cuda, forked_from_cuda;
 static const char *handle_fault; /* why no handle can be made: asked for once */
 
-/* libgpusolve.so.0: the one that the environment names, the one beside this library, or the loader's. */
+/* libgpusolve.so.0: the one that the environment names, the one beside this library or in the folder above, or the loader's. */
 static void *open_library(void) {
     char path[PATH_MAX];
     Dl_info own;
     const char *named = preload_get_settings()->gpusolve;
     if (named)
         return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    static const char *const places[] = {"", "/.."}; /* packages have this library in a folder below */
     if (dladdr((void *)&engine, &own) && own.dli_fname && strrchr(own.dli_fname, '/')) {
         const int folder = (int)(strrchr(own.dli_fname, '/') - own.dli_fname);
-        if (snprintf(path, sizeof path, "%.*s/libgpusolve.so.0", folder, own.dli_fname) < (int)sizeof path) {
-            void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        for (int k = 0; k < 2; k++) {
+            const int length =
+                snprintf(path, sizeof path, "%.*s%s/libgpusolve.so.0", folder, own.dli_fname, places[k]);
+            void *library = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
             if (library)
                 return library;
         }
