@@ -11,6 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
+#ifndef GSM_BLOCK_MOST                  /* the fuzz target wants few */
+#define GSM_BLOCK_MOST (INT64_MAX / 64) /* numbers: twice the bytes of as many complex ones can be computed */
+#endif
+
 typedef enum block_kind { GENERAL, SYMMETRIC, HERMITIAN, SKEW } block_kind;
 
 typedef struct block_file {
@@ -80,7 +84,6 @@ static int64_t most_entries(const block_file *file) {
 }
 
 static int check_sizes(block_file *file, int64_t entries, gsm_report *report) {
-    const int64_t most = INT64_MAX / 64; /* twice the bytes of as many complex numbers can be computed */
     const char *path = file->text.path;
     int64_t line = file->text.line;
     if (file->wanted_rows >= 0 && file->rows != file->wanted_rows) {
@@ -91,7 +94,7 @@ static int check_sizes(block_file *file, int64_t entries, gsm_report *report) {
         return gsm_fail(report, GSM_BAD_FILE, "%s:%" PRId64 ": %" PRId64 " x %" PRId64 " is not square", path,
                         line, file->rows, file->cols);
     }
-    if (file->rows > 0 && file->cols > most / file->rows) {
+    if (file->rows > 0 && file->cols > GSM_BLOCK_MOST / file->rows) {
         return gsm_fail(report, GSM_UNSUPPORTED,
                         "%s:%" PRId64 ": %" PRId64 " x %" PRId64 " numbers are too many", path, line,
                         file->rows, file->cols);

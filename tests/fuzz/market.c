@@ -1,6 +1,6 @@
 /*
- * The Matrix Market reader, fed from memory: this file has the six functions of zlib that the reader calls.
- * The first byte says how reading ends: well, or as zlib reports a file that is cut off or damaged.
+ * The Matrix Market readers, of matrices and of blocks, fed from memory: this file has the six functions of zlib that the reader calls.
+ * The first byte says which of them reads, and how reading ends: well, or as zlib reports a file that is cut off or damaged.
  * What is accepted must be a matrix as matrix.h promises it; what is refused leaves nothing behind.
  */
 #include "bytes.h"
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "matrices/block.h"
 #include "matrices/internal.h"
 
 /* ----------------------------------------------------------------------------------- zlib, from memory --- */
@@ -76,6 +77,24 @@ static void check_matrix(const gsm_matrix *m) {
     gsm_fingerprint(m);
 }
 
+static void read_block(int64_t rows) {
+    static const gsm_block none;
+    char text[64];
+    gsm_block block;
+    const int status = gsm_load_block("b.mtx", rows, &block, text, sizeof text);
+    FUZZ_CHECK((status == GSM_SUCCESS) == (text[0] == '\0') && strlen(text) < sizeof text);
+    FUZZ_CHECK(status != GSM_OUT_OF_MEMORY || ending == Z_MEM_ERROR);
+    if (status == GSM_SUCCESS) {
+        const int64_t count = block.rows * block.cols * (block.is_complex ? 2 : 1);
+        FUZZ_CHECK(block.rows >= 0 && block.cols >= 0 && block.values && (rows < 0 || block.rows == rows));
+        for (int64_t k = 0; k < count; k++)
+            FUZZ_CHECK(isfinite(block.values[k]));
+    } else {
+        FUZZ_CHECK(memcmp(&block, &none, sizeof none) == 0);
+    }
+    gsm_free_block(&block);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const int endings[] = {Z_OK, Z_OK, Z_OK, Z_OK, Z_BUF_ERROR, Z_DATA_ERROR, Z_ERRNO, Z_MEM_ERROR};
     static const gsm_matrix none;
@@ -85,6 +104,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     input = (fuzz_bytes){data, size};
     const uint8_t first = fuzz_byte(&input);
     ending = endings[first % 8];
+    if (first & 128) {
+        read_block(first & 64 ? 3 : -1);
+        return 0;
+    }
     text[0] = '\0';
     const int status = gsm_read_market("a.mtx", first & 8 ? "HB" : NULL, &matrix, &report);
     FUZZ_CHECK((status == GSM_SUCCESS) == (text[0] == '\0') && strlen(text) < sizeof text);
