@@ -50,7 +50,7 @@ gpusolve_configure() {
     fi
     [ -f "$folder/CMakeCache.txt" ] || { command -v ninja >/dev/null && generator=-GNinja; }
     log=$(cmake -S "$gpusolve_root" -B "$folder" $generator "$@" 2>&1) || { echo "$log"; return 1; }
-    grep -E 'CUDA backend|gpusolve-bench:' <<<"$log" || true # a configured folder may have nothing to say
+    grep -E 'CUDA backend|gpusolve-(bench|solve):' <<<"$log" || true # a configured folder may have nothing to say
 }
 
 gpusolve_build() {
