@@ -14,7 +14,7 @@ gpusolve_status gsv_dense_check_operand(gpusolve_handle *handle, const char *nam
                                         const void *memory, int anywhere) {
     if (!memory)
         return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
-    const int is_complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    const int is_complex = gsv_is_complex(dtype);
     int64_t alignment = gsv_number_bytes(dtype) / (is_complex ? 2 : 1);
 #ifdef GPUSOLVE_WITH_CUDA
     if (handle->backend == GPUSOLVE_BACKEND_CUDA) {

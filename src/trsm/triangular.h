@@ -15,6 +15,7 @@
 #ifndef GSV_TRSM_TRIANGULAR_H
 #define GSV_TRSM_TRIANGULAR_H
 
+#include "../dtype.h"
 #include "../message.h"
 #include "gpusolve_dense.h"
 
@@ -71,7 +72,7 @@ static inline int gsv_is_forward(const gsv_triangular *p) {
 }
 
 static inline int64_t gsv_number_bytes(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_FLOAT ? 4 : dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16 : 8;
+    return (int64_t)gsv_dtype_bytes(dtype);
 }
 
 /* Where T(i, j) is: A's entry (i, j) or, when T is a transpose of A, (j, i); in numbers from A's start. */

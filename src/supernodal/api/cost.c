@@ -27,7 +27,7 @@ static double larger(double a, double b) {
 
 /* A number of L takes a multiplication and an addition a sweep and column; complex ones eight operations. */
 static int64_t flops_per_number(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE ? 8 : 2;
+    return gsv_is_complex(dtype) ? 8 : 2;
 }
 
 gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t nrhs,

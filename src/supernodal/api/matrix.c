@@ -26,11 +26,7 @@ typedef struct line_set {
 } line_set;
 
 static int parts_of(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE ? 2 : 1;
-}
-
-static int is_single(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT;
+    return gsv_is_complex(dtype) ? 2 : 1;
 }
 
 static int64_t integer(const gpusolve_matrix_data *data, const void *array, int64_t k) {
@@ -38,7 +34,7 @@ static int64_t integer(const gpusolve_matrix_data *data, const void *array, int6
 }
 
 static double number(const gpusolve_matrix_data *data, const void *array, int64_t k) {
-    return is_single(data->dtype) ? (double)((const float *)array)[k] : ((const double *)array)[k];
+    return gsv_is_single(data->dtype) ? (double)((const float *)array)[k] : ((const double *)array)[k];
 }
 
 static int64_t line_begin(const gpusolve_matrix_data *data, int64_t line) {
@@ -108,7 +104,7 @@ static gpusolve_status check_aligned(const char *name, const void *array, size_t
 /* NULL is aligned. */
 static gpusolve_status check_alignment(const gpusolve_matrix_data *data, gsv_message *message) {
     const size_t index = data->itype == GPUSOLVE_INT32 ? sizeof(int32_t) : sizeof(int64_t);
-    const size_t real = is_single(data->dtype) ? sizeof(float) : sizeof(double);
+    const size_t real = gsv_is_single(data->dtype) ? sizeof(float) : sizeof(double);
     gpusolve_status status = check_aligned("ptr", data->ptr, index, message);
     if (!status)
         status = check_aligned("nz", data->nz, index, message);
@@ -269,7 +265,7 @@ static double norm_inf(const line_set *rows, int64_t n, gpusolve_dtype dtype) {
         double sum = 0;
         for (int64_t k = rows->ptr[i]; k < rows->ptr[i + 1]; k++) {
             double re = rows->values[k * parts], im = parts == 2 ? rows->values[2 * k + 1] : 0;
-            sum += is_single(dtype) ? hypot((double)(float)re, (double)(float)im) : hypot(re, im);
+            sum += gsv_is_single(dtype) ? hypot((double)(float)re, (double)(float)im) : hypot(re, im);
         }
         norm = sum <= norm ? norm : sum;
     }
@@ -305,7 +301,7 @@ static gpusolve_status fill_matrix(gpusolve_handle *handle, gpusolve_matrix *mat
         return status;
     matrix->nnz = rows.ptr[data->n];
     matrix->norm_inf = norm_inf(&rows, data->n, data->dtype);
-    if (is_single(data->dtype))
+    if (gsv_is_single(data->dtype))
         narrow(rows.values, matrix->nnz * parts_of(data->dtype));
     if (isfinite(matrix->norm_inf))
         status = handle->executor->matrix_create(handle, matrix, rows.ptr, rows.index, rows.values);

@@ -91,7 +91,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
     const gsv_schedule *schedule = plan->schedule;
     const gsv_branches *branches = &schedule->branches;
     const int64_t rows = schedule->upper_rows;
-    const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    const int complex = gsv_is_complex(dtype);
     layout l = {.size = {
                     [ROWS] = rows * 4,
                     [GATHER_PTR] = (rows + 1) * 4,

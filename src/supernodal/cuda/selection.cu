@@ -65,7 +65,7 @@ static int64_t list_pieces(const gpusolve_factor *whole, const int32_t *supernod
     gsv_cuda_factor *to = static_cast<gsv_cuda_factor *>(part->prepared);
     const gsv_plan *plan = &part->plan;
     const int64_t number = int64_t(gsv_dtype_bytes(part->dtype));
-    const int64_t real = part->dtype == GPUSOLVE_FLOAT || part->dtype == GPUSOLVE_COMPLEX_FLOAT ? 4 : 8;
+    const int64_t real = gsv_is_single(part->dtype) ? 4 : 8;
     int64_t at = 0;
     for (int32_t k = 0; k < plan->l.nsuper; k++) {
         const int32_t s = supernodes[k], nc = gsv_columns(plan, k);

@@ -18,7 +18,7 @@ typedef struct values_layout {
 
 static values_layout make_values_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
-    const int complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    const int complex = gsv_is_complex(dtype);
     values_layout l = {.d = has_d ? plan->l.n * (complex ? number / 2 : number) : 0};
     l.panels = (l.d + 255) / 256 * 256;
     l.bytes = l.panels + (plan->schedule->panel_ptr[plan->l.nsuper] * number + 255) / 256 * 256;

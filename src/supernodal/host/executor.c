@@ -74,7 +74,7 @@ static void on_huge_pages(void *memory, size_t bytes) {
 }
 
 static size_t real_bytes(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? sizeof(float) : sizeof(double);
+    return gsv_is_single(dtype) ? sizeof(float) : sizeof(double);
 }
 
 /* ------------------------------------------------------------------------------------ plan and factor --- */

@@ -38,12 +38,8 @@
 #define GSV_PACK(name) pack_##name##_z
 #include "../../dense_kernels/pack_block_host.h"
 
-static int is_complex(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
-}
-
 int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start) {
-    const int64_t parts = is_complex(dtype) ? 2 : 1;
+    const int64_t parts = gsv_is_complex(dtype) ? 2 : 1;
     const int64_t line = 64 * parts / (int64_t)gsv_dtype_bytes(dtype);
     int64_t at = 0;
     for (int32_t i = 0; i < plan->l.nsuper; i++) {
@@ -93,7 +89,7 @@ static void pack_blocks(const packing *p, int32_t s, const void *panel, int32_t 
 static void clear_behind(const packing *p, int32_t s) {
     const int64_t size =
         gsv_panel_size(gsv_columns(p->plan, s), gsv_rows(p->plan, s) - gsv_columns(p->plan, s));
-    const int64_t end = p->start[s] + (is_complex(p->data->dtype) ? 2 : 1) * size;
+    const int64_t end = p->start[s] + (gsv_is_complex(p->data->dtype) ? 2 : 1) * size;
     const int64_t left = p->total - end, line = 64 / (int64_t)p->real_bytes;
     const int64_t last = left - GSV_PANEL_SLACK < line ? left : (end + line - 1) / line * line - end;
     memset(p->values + (size_t)end * p->real_bytes, 0, (size_t)last * p->real_bytes);
@@ -106,7 +102,7 @@ static int64_t panel_start(const gpusolve_factor_data *data, int32_t s) {
 
 void gsv_host_in_place_layout(const gsv_plan *plan, const gpusolve_factor_data *data, int64_t *start) {
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        start[s] = panel_start(data, s) * (is_complex(data->dtype) ? 2 : 1);
+        start[s] = panel_start(data, s) * (gsv_is_complex(data->dtype) ? 2 : 1);
 }
 
 static const void *panel_in_place(const packing *p, int32_t s) {
@@ -176,7 +172,7 @@ gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_dat
                  .plan = plan,
                  .start = start,
                  .values = values,
-                 .real_bytes = number / (is_complex(data->dtype) ? 2 : 1),
+                 .real_bytes = number / (gsv_is_complex(data->dtype) ? 2 : 1),
                  .total = gsv_host_pack_layout(plan, data->dtype, NULL)};
     if (plan->l.nsuper == 0)
         memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);

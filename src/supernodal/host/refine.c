@@ -273,7 +273,7 @@ gpusolve_status gsv_host_refine_residual(gpusolve_handle *handle, const gpusolve
 
 /* x = x + r, the first `count` numbers of one column counted as reals */
 static void add_numbers(gpusolve_dtype dtype, void *x, const void *r, int64_t n) {
-    int64_t count = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE ? 2 * n : n;
+    int64_t count = gsv_is_complex(dtype) ? 2 * n : n;
     if (dtype == GPUSOLVE_DOUBLE || dtype == GPUSOLVE_COMPLEX_DOUBLE) {
         for (int64_t i = 0; i < count; i++)
             ((double *)x)[i] += ((const double *)r)[i];

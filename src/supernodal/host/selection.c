@@ -13,7 +13,7 @@
 #include "pack.h"
 
 static size_t real_bytes(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? sizeof(float) : sizeof(double);
+    return gsv_is_single(dtype) ? sizeof(float) : sizeof(double);
 }
 
 /* Numbers of a panel. */

@@ -14,14 +14,6 @@ static inline int gsv_is_supernodal(const gpusolve_factor_data *data) {
     return data->kind == GPUSOLVE_SUPERNODAL_LL;
 }
 
-static inline int gsv_is_complex(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
-}
-
-static inline int gsv_is_single(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT;
-}
-
 /* A column of L in the caller's arrays: its numbers, the diagonal first, are x[start] .. x[start + count -
  * 1]. */
 typedef struct gsv_column_range {

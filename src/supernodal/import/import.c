@@ -10,10 +10,6 @@
 #include "fields.h"
 #include "simplicial.h"
 
-size_t gsv_dtype_bytes(gpusolve_dtype dtype) {
-    return (gsv_is_single(dtype) ? sizeof(float) : sizeof(double)) * (gsv_is_complex(dtype) ? 2 : 1);
-}
-
 int gsv_import_has_d(const gpusolve_factor_data *data) {
     return data->kind == GPUSOLVE_SIMPLICIAL_LDL;
 }

@@ -5,14 +5,12 @@
 #ifndef GSV_IMPORT_IMPORT_H
 #define GSV_IMPORT_IMPORT_H
 
+#include "../../dtype.h"
 #include "../tree/plan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Bytes of one number of this type: 4, 8, 8, 16. */
-size_t gsv_dtype_bytes(gpusolve_dtype dtype);
 
 /*
  * Check every field but the numbers and make the structure, on the pool's threads. A simplicial pattern is grouped into supernodes:

@@ -1,19 +1,12 @@
 /* Which way a block of right-hand sides takes: route.h. */
 #include "route.h"
 
+#include "../../dtype.h"
 #include "machine.h"
 
 #include <string.h>
 
 const gsv_machine gsv_machine_default = GSV_MACHINE_DEFAULT;
-
-static int is_complex(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
-}
-
-static int bytes_of(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16 : dtype == GPUSOLVE_FLOAT ? 4 : 8;
-}
 
 gsv_abilities gsv_abilities_for(const gsv_abilities *abilities, int same_bits) {
     gsv_abilities own = *abilities;
@@ -63,8 +56,8 @@ int gsv_groups_for(int side, int64_t columns) {
 /* That is faster than a block of eight, or than complex columns one after the other or as tasks (gsv_machine). */
 static int ones_by_size(const gsv_plan *plan, gpusolve_dtype dtype) {
     const gsv_machine *m = gsv_machine_of(plan);
-    const int64_t bytes = plan->schedule->panel_ptr[plan->l.nsuper] * bytes_of(dtype);
-    if (is_complex(dtype))
+    const int64_t bytes = plan->schedule->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(dtype);
+    if (gsv_is_complex(dtype))
         return bytes <= m->complex_all ? GSV_ONES
                : bytes <= m->complex_4 ? 4
                : bytes <= m->complex_3 ? 3
@@ -122,11 +115,11 @@ static gsv_route route_of_tasks(const gsv_plan *plan, gpusolve_dtype dtype, cons
     const int broad = widest > GSV_TASKS_BROAD;
     const int least = widest > GSV_TASKS_32 ? GSV_TASKS_64 : widest;
     return (gsv_route){.widest = gsv_run_of_tasks(plan, abilities, same_bits, widest, broad),
-                       .bits = same_bits                                     ? 7
-                               : broad                                       ? 6
-                               : least == GSV_TASKS_64                       ? 5
-                               : least == GSV_TASKS_16 && !is_complex(dtype) ? 3
-                                                                             : 4,
+                       .bits = same_bits                                         ? 7
+                               : broad                                           ? 6
+                               : least == GSV_TASKS_64                           ? 5
+                               : least == GSV_TASKS_16 && !gsv_is_complex(dtype) ? 3
+                                                                                 : 4,
                        .at_once = columns < widest ? columns : widest,
                        .least = least};
 }
@@ -134,7 +127,7 @@ static gsv_route route_of_tasks(const gsv_plan *plan, gpusolve_dtype dtype, cons
 /* Each column by a stream of its own, `groups` of them side by side. */
 static gsv_route route_of_ones(const gsv_plan *plan, gpusolve_dtype dtype, int groups) {
     gsv_route route = {.widest = gsv_run_of_stream(1, groups), .bits = 1, .at_once = groups};
-    route.widest.whole = gsv_branches_are_all(&plan->schedule->branches, bytes_of(dtype));
+    route.widest.whole = gsv_branches_are_all(&plan->schedule->branches, (int)gsv_dtype_bytes(dtype));
     return route;
 }
 

@@ -126,7 +126,7 @@ static gpusolve_status copy_triangle(void *context, gpusolve_dtype dtype, gpusol
             memcpy(column + (size_t)first * number,
                    (const char *)from + (size_t)(first + j * from_ld) * number,
                    (size_t)(last - first) * number);
-        else if (dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT)
+        else if (gsv_is_single(dtype))
             *(float *)(column + (size_t)j * number) = 1;
         else
             *(double *)(column + (size_t)j * number) = 1;
