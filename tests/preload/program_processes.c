@@ -17,7 +17,6 @@ typedef struct worker {
     cholmod_dense *last; /* the solution of the last solve with the shared factor */
     double own;          /* a number of the last solve with a factor of its own */
     int different;       /* solves whose solution is not that of the first */
-    atomic_int *stop;
 } worker;
 
 /* The same right-hand side again and again with the shared factor; a factor of its own that changes. */
@@ -30,7 +29,7 @@ static void *work(void *data) {
     start_problem(&own, call, 5, 0, SUPERNODAL);
     cholmod_dense *b = make_dense(&view, 1 + w->seed % 3, CHOLMOD_REAL, w->seed);
     cholmod_dense *c = make_dense(&own, 1, CHOLMOD_REAL, w->seed);
-    for (int k = 0; k < SOLVES || (w->stop && !atomic_load(w->stop)); k++) {
+    for (int k = 0; k < SOLVES; k++) {
         cholmod_dense *x = call->solve(CHOLMOD_A, view.l, b, &view.common);
         for (size_t i = 0; w->last && i < x->nzmax; i++) {
             const double off = ((double *)x->x)[i] - ((double *)w->last->x)[i];
@@ -82,6 +81,24 @@ void section_threads(void) {
     finish_problem(&shared);
 }
 
+/* Solves and changes without end, all of it without BLAS: OpenBLAS's locks do not survive a fork, so no other thread may be in one. */
+static void *churn(void *stop) {
+    problem own;
+    start_problem(&own, &apis[0], 5, 0, SIMPLICIAL_LDL);
+    cholmod_dense *b = make_dense(&own, 1, CHOLMOD_REAL, 4);
+    for (int k = 0; !atomic_load((atomic_int *)stop); k++) {
+        cholmod_dense *x = own.call->solve(CHOLMOD_A, own.l, b, &own.common);
+        own.call->free_dense(&x, &own.common);
+        if (k % 4 == 3)
+            own.call->pack_factor(own.l, &own.common);
+    }
+    own.call->free_dense(&b, &own.common);
+    own.call->free_factor(&own.l, &own.common);
+    own.call->free_sparse(&own.a, &own.common);
+    own.call->finish(&own.common);
+    return NULL;
+}
+
 /* In a child: the parent's factor, and one of its own; the numbers go through the pipe. */
 static void child(problem *p, cholmod_dense *b, int pipe_end) {
     for (int round = 0; round < 4; round++) {
@@ -109,12 +126,11 @@ void section_fork(void) {
     pthread_t thread;
     start_problem(&p, &apis[0], 8, 0, SUPERNODAL);
     cholmod_dense *b = make_dense(&p, 1, CHOLMOD_REAL, 3);
-    worker busy = {.shared = &p, .seed = 5, .stop = &stop};
     const int with_thread = !getenv("PRELOAD_TEST_QUIET_FORKS");
     double *numbers = calloc(4 * p.l->n, sizeof *numbers);
     for (int round = 0; round < 4; round++)
         solve_and_note(&p, CHOLMOD_A, b, "before the fork");
-    if (with_thread && pthread_create(&thread, NULL, work, &busy))
+    if (with_thread && pthread_create(&thread, NULL, churn, &stop))
         abort();
     for (int turn = 0; turn < 3; turn++) {
         int ends[2], status = -1;
@@ -137,7 +153,6 @@ void section_fork(void) {
     atomic_store(&stop, 1);
     if (with_thread)
         pthread_join(thread, NULL);
-    p.call->free_dense(&busy.last, &p.common);
     p.call->free_dense(&b, &p.common);
     free(numbers);
     finish_problem(&p);
