@@ -26,7 +26,7 @@ __device__ __forceinline__ void let_next_kernel_start() {
  * memory writes two. Dynamic shared memory begins with one only if it says so: it stands behind the static. */
 enum { SHARED_LINE = 128 };
 
-/* An H200's SM has so much of it, and keeps some for each block. Bytes. */
+/* Bytes of shared memory that an H200's SM has, and that it keeps for each block. */
 enum { SHARED_OF_SM = 228 << 10, SHARED_OF_BLOCK = 1 << 10 };
 
 /* Let a kernel have all shared memory of the device: no less than `bytes` a block. Always all of it, so that
@@ -47,7 +47,7 @@ inline cudaError_t allow_shared(const void *kernel, size_t bytes) {
                                 most - int(own.sharedSizeBytes));
 }
 
-/* So many blocks, and as many again for each of the others of some groups. */
+/* This number of blocks, and as many again for each of the others of some groups. */
 struct launch_grid {
     int64_t blocks;
     int groups;

@@ -43,7 +43,7 @@ typedef enum gsv_view {
 gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
                                    const gpusolve_dense *b, const gpusolve_dense *x, gsv_view *view);
 
-/* The same of blocks that have so many rows. */
+/* The same of blocks with these numbers of rows. */
 gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,
                                    int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x,
                                    gsv_view *view);

@@ -14,7 +14,7 @@
 static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
 
 /*
- * So many right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a vector's, both in
+ * `columns` right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a vector's, both in
  * double precision, the vector's of real numbers, at the memory's bandwidth; single: of the panels' times, what they take in
  * single precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its
  * fifteen cases are within 15 %, the worst are 12, 18, 12, 16, 36 and 20 % off; without the cases that groups side by side solve.

@@ -75,7 +75,7 @@ typedef struct gsv_device_vectors {
      * launch of the forward sweep, if there is one. The backward sweep wants only z, and for one right-hand side f. */
     void *z, *f;
     struct gsv_stream_state *state;
-    /* so many groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side (stream.h), or 1: each has all of these
+    /* this number of groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side (stream.h), or 1: each has all of these
      * for itself, one behind the other, and blocks (., g) of each launch */
     int groups;
 } gsv_device_vectors;
@@ -136,7 +136,7 @@ typedef struct gsv_sweep_functions {
     cudaError_t (*load)(const gsv_plan *plan, const gsv_abilities *abilities, const int32_t *perm,
                         const int32_t *inverse, gsv_device_dense from, void *to,
                         const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
-    /* to(i, c) = from(inverse ? inverse[i] : i, c), from: of so many groups (gsv_device_vectors) */
+    /* to(i, c) = from(inverse ? inverse[i] : i, c), from: vectors of `groups` groups (gsv_device_vectors) */
     cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
                          int groups, cudaStream_t stream);
     /* v(i, c) /= d(i) */

@@ -103,7 +103,7 @@ dim3 grid_of(int32_t n, int64_t columns) {
     return dim3(unsigned((int64_t(n) + BLOCK - 1) / BLOCK), unsigned(columns));
 }
 
-/* A grid has 65535 blocks at most in y; so many columns go at a time. */
+/* A grid has 65535 blocks at most in y; that is how many columns go at a time. */
 enum { MOST_COLUMNS = 65535 };
 
 struct residual_launch {

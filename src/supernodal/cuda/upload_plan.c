@@ -12,7 +12,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Of a batch of a factor of so many bytes. */
+/* Bytes of a batch of a factor of `bytes` bytes. */
 static int64_t batch_bytes(int64_t bytes) {
     const int64_t share = bytes / 8 * 5;
     return share < GSV_LEAST_BATCH ? GSV_LEAST_BATCH : share < GSV_BATCH_BYTES ? share : GSV_BATCH_BYTES;

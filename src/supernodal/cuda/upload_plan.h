@@ -22,7 +22,7 @@ enum {
     GSV_BATCH_WIDE = 1 << 12
 };
 
-/* Supernodes first .. last - 1, of which so many are wide, numbers begin .. end - 1 of all, chunk `chunk` and on.
+/* Supernodes first .. last - 1, of which `wide` are wide, numbers begin .. end - 1 of all, chunk `chunk` and on.
  * Batches have descending supernodes and ascending chunks. */
 typedef struct gsv_panel_batch {
     int32_t first, last, wide;

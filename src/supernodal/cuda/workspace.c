@@ -32,7 +32,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Bytes of the partial sums of tasks with rows of so many bytes. */
+/* Bytes of the partial sums of tasks with rows of `row` bytes. */
 static int64_t partial_bytes(const gsv_tasks *tasks, int64_t row, int64_t number) {
     int64_t most = 0;
     for (int list = 0; list < GSV_TASK_LISTS; list++) {

@@ -1,7 +1,7 @@
 /*
  * A workspace of the CUDA executor: one allocation on the device, where the vectors of every width stand, and the sweeps
  * as CUDA graphs, recorded when it is created, one for each width: 1 and GSV_SIDE_COLUMNS as a stream (stream.h); some groups
- * of GSV_SIDE_COLUMNS side by side, likewise; 16, 32 and multiples of 64 up to 256 as tasks (schedule/tasks/tasks.h). Several groups of one,
+ * of GSV_SIDE_COLUMNS side by side, as a stream, too; 16, 32 and multiples of 64 up to 256 as tasks (schedule/tasks/tasks.h). Several groups of one,
  * and one if its operands are on the device, are launched without a graph, for the first launch reads b and the last one
  * writes x.
  *

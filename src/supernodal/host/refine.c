@@ -121,7 +121,7 @@ static void copy_numbers(char *to, int64_t to_step, const char *from, int64_t fr
     }
 }
 
-/* Threads for so many multiplications or moved numbers. */
+/* Threads for `work` multiplications or moved numbers. */
 static int threads_for(const gpusolve_handle *handle, int64_t work) {
     return gsv_pool_share(handle->pool, work, SERIAL_WORK);
 }

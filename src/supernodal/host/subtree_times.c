@@ -31,8 +31,8 @@ static const double HANDOVER_NS = 200, FRESH_NS = 3, STORED_NS = 0.5, TICKET_NS 
  * takes besides, even if they are awake (two processors of an EPYC, solves of 20 to 200 us). */
 static const double GRAIN_NS = 25000, START_NS = 10000;
 
-/* More threads must save so much, or they are left alone. Among numbers of threads that are as good but for
- * so little, the smallest is taken. */
+/* More threads must save this part of the time, or they are not used. Among numbers of threads whose times differ by
+ * less than CLOSE, the smallest is taken. */
 static const double LEAST_GAIN = 0.15, CLOSE = 0.03;
 
 /* ------------------------------------------------------------------------------- what pieces cost --- */

@@ -15,8 +15,8 @@ enum {
 /* But a subtree this light is never cut: handing it over costs more than it gains. */
 static const double LIGHTEST_NS = 4500;
 
-/* A subtree is not cut if so much of its time is its longest path's. A supernode is not shared if sharing it
- * takes so much of the time that one thread needs. */
+/* A subtree is not cut if its longest path takes this part of its time. A supernode is not shared if sharing it takes
+ * this part of the time that one thread needs. */
 static const double MOSTLY_PATH = 0.9, HARDLY_SHARED = 0.85;
 
 static int32_t tiles_below(const gsv_plan *plan, int32_t s) {

@@ -67,7 +67,7 @@ static inline int gsv_in_blocks(const gsv_subtrees *subtrees, gsv_way way, int32
     return subtrees->signal[s] < subtrees->top_blocks && subtrees->path_child[way][s] == GSV_NO_PATH;
 }
 
-/* What sweeps over so many columns, up to GSV_MAX_COLUMNS, should take with so many threads. */
+/* What sweeps over `cols` columns, up to GSV_MAX_COLUMNS, should take with `threads` threads. */
 double gsv_subtrees_us(const gsv_subtrees *subtrees, gsv_sweeps sweeps, int32_t cols, int threads);
 
 /* The threads that they should have: 1 where more would not be faster by 15 %. */

@@ -27,18 +27,18 @@ typedef struct gsv_leaf_device {
 } gsv_leaf_device;
 
 typedef struct gsv_leaf_plan {
-    int group;             /* vectors side by side; 0: through cuBLAS */
-    int serial;            /* solve: through solve_panel */
-    int cluster;           /* multiply: through product, by clusters of so many; 0: not */
-    int64_t stop;          /* rows of the largest leaf */
-    int64_t panel;         /* vectors at a time */
+    int group;     /* vectors side by side; 0: through cuBLAS */
+    int serial;    /* solve: through solve_panel */
+    int cluster;   /* multiply: through product, in clusters of this number of blocks; 0: without clusters */
+    int64_t stop;  /* rows of the largest leaf */
+    int64_t panel; /* vectors at a time */
     int64_t inverse_order; /* solve: rows of T whose inverses are kept at once */
     int64_t chunk;         /* multiply: see trsm/cuda/leaf/leaf.h */
     /* bytes from the start */
     int64_t inverse, substitute, exchange[2], buffer_bytes, partial, end;
 } gsv_leaf_plan;
 
-/* The plan for unlimited memory, and the best one for so much, which is at least GSV_CONTEXT_BYTES. */
+/* The plan for unlimited memory, and the best one for a given amount, which is at least GSV_CONTEXT_BYTES. */
 gsv_leaf_plan gsv_leaf_whole_plan(const gsv_triangular *p, gsv_leaf_device device);
 gsv_leaf_plan gsv_leaf_plan_for(const gsv_triangular *p, gsv_leaf_device device, size_t bytes);
 

@@ -22,7 +22,7 @@ int64_t gsv_cuda_stop(const gsv_triangular *p);
 /* A product with more vectors than this goes through cuBLAS. */
 int64_t gsv_cuda_few(const gsv_triangular *p);
 
-/* Does a solve go through one thread block for each group of vectors? So many of them make it so. */
+/* Number of groups of vectors from which a solve has one thread block for each group. */
 int gsv_cuda_is_serial(const gsv_triangular *p);
 
 /* Does a product go through clusters, in place, where there are any? */

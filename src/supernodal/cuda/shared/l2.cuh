@@ -31,7 +31,7 @@ __device__ __forceinline__ l2_policy l2_policy_of(bool transient) {
     return transient ? l2_first() : normal;
 }
 
-/* Let L2 have it: one place, or a run of bytes, a multiple of 16 on a multiple of 16. */
+/* Prefetch into L2: one place, or a run of bytes, a multiple of 16 on a multiple of 16. */
 __device__ __forceinline__ void prefetch(const void *at) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }

@@ -14,7 +14,7 @@ namespace gsv {
  * right-hand sides a row. A block of threads has ROWS rows: neighbours in whichever of the two directions the
  * user's numbers are neighbours, and across through shared memory, so that both sides are read and written in
  * runs as long as there are. A thread requests all of its numbers before it uses one: 32 bytes or more, for
- * what limits these kernels is how many bytes are under way. CUT: so many times fewer rows and numbers of a thread,
+ * what limits these kernels is how many bytes are under way. CUT: divides the number of rows of a block and of numbers of a thread,
  * where there are few blocks, for then it is how long a block takes.
  */
 template <typename T, int NR, int CUT = 1> struct transfer {
@@ -25,7 +25,7 @@ template <typename T, int NR, int CUT = 1> struct transfer {
     static const int RUNS = (ROWS * NR / RUN + BLOCK - 1) / BLOCK; /* of a thread */
     static_assert(ROWS * NR % BLOCK == 0 && NR % RUN == 0 && BLOCK * RUN % NR == 0, "whole rows, whole runs");
 
-    /* A thread's numbers, so many of which are there: where the first one is in the user's block and in the tile in
+    /* A thread's numbers, of which `there` exist: where the first one is in the user's block and in the tile in
      * shared memory, and how far apart they are. */
     struct share {
         int64_t place, step;

@@ -9,7 +9,7 @@
  * warp brings pieces. Eight warps, backward four, gather what a piece is multiplied with into the piece's slot, all of
  * it together, and what its results are added to. Four other warps multiply, and give the slot back. So the next
  * piece's vectors are on their way while this one's are multiplied with, and a wait for them stops nothing
- * that is ahead of them. Near the root several forward tasks share block rows, each with every so many-th piece
+ * that is ahead of them. Near the root several forward tasks share block rows, dealt out piece by piece
  * of them; the last one adds up what all have published.
  *
  * Synchronisation between blocks. As in cuda/stream/one.cuh: u, f and z are handed over where the data is the
@@ -31,7 +31,7 @@
  * give its slot back only when they have copied the front to the other one; the next piece is on its way there by then,
  * for which that slot is not waited for.
  *
- * Registers. So many blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled
+ * Registers. These blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled
  * goes through L1, of which shared memory leaves little, to L2 and back, which takes as long as the product of a
  * piece. So what few pieces need is read when they need it (end_rows_forward), and the compiler is kept from keeping
  * what follows from a thread's number.

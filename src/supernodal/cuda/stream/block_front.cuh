@@ -102,7 +102,7 @@ template <typename P, int NR> struct block_slot {
     __device__ __forceinline__ double *payload() const {
         return reinterpret_cast<double *>(memory + room::PANEL);
     }
-    /* The front of a piece whose panel takes so many numbers. */
+    /* The front of a piece whose panel has `numbers` numbers. */
     __device__ __forceinline__ double *front(int numbers) const {
         return payload() + (numbers + SHARED_LINE / 8 + 1) / 2 * 2;
     }

@@ -206,7 +206,7 @@ struct group_split {
         : groups(groups), splits(4 >> groups / 2), group(warp & (groups - 1)), split(warp >> groups / 2) {}
 };
 
-/* Of every run so many columns. */
+/* Columns of each run. */
 __device__ __forceinline__ int columns_of_split(int length, const group_split &my) {
     return (((length + my.splits - 1) >> (2 - my.groups / 2)) + 3) / 4 * 4;
 }

@@ -59,7 +59,7 @@ template <typename N, int NR> int64_t forward_fill(const gsv_plan *plan, const g
                int64_t(sizeof(vector_number<N>));
 }
 
-/* Shared memory of so many blocks that walk branches for one right-hand side, of which six share an SM: spread evenly, but
+/* Shared memory of `blocks` blocks that walk branches for one right-hand side, of which six share an SM: spread evenly, but
  * forward not if that makes it five (grid2d:300: 2 % slower). */
 template <typename T> size_t one_spread(const gsv_branches &branches, bool backward, int64_t blocks) {
     enum { RESIDENT = 6, SPREAD_FORWARD = 4 };

@@ -2,9 +2,9 @@
  * The work on each kind of piece of the forward stream (stream.h), by the warps of a block that read it, in
  * three steps: prepare requests what the vector of a piece is made of; complete waits for it, leaves the vector
  * in shared memory and meets the other warps; multiply does the rest, and gives the slot back. A piece is
- * prepared before the one ahead of it is multiplied with, if it is in the ring by then and nobody had to wait
- * for the one ahead: who had to is on the critical path, and shall not tarry. Every sum has the
- * order that cuda/stream/one.cuh says.
+ * prepared before the one ahead of it is multiplied with, if it is in the ring by then and no warp had to wait for the
+ * one ahead. A block that had to wait is on the critical path, so it does not prepare the next piece. The order of every
+ * sum is that of cuda/stream/one.cuh.
  */
 #ifndef GSV_CUDA_STREAM_ONE_FORWARD_CUH
 #define GSV_CUDA_STREAM_ONE_FORWARD_CUH

@@ -58,8 +58,8 @@ __device__ __forceinline__ void publish_barriers() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/* In a build for it, GSV_TARRY, whoever has arrived at a barrier tarries, some warps longer than others: what it still
- * reads of a slot that it has given back is gone by then, and a test fails (tests/README.md). */
+/* In a build with GSV_TARRY a warp that has arrived at a barrier waits, some warps longer than others. If it still reads a
+ * slot that it has given back, what it reads is another piece's by then, and a test fails (tests/README.md). */
 __device__ __forceinline__ void tarry() {
 #ifdef GSV_TARRY
     __nanosleep(1500 + (clock() / 64 + threadIdx.x / 32) % 8 * 250);
@@ -86,7 +86,7 @@ __device__ __forceinline__ void arrive_warp(uint64_t *barrier) {
     tarry();
 }
 
-/* Expect so many bytes in this phase. */
+/* Expect `bytes` bytes in this phase. */
 __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes) {
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
                  "r"(bytes)
@@ -169,7 +169,7 @@ __device__ __forceinline__ int shift_of(const gsv_device_plan &plan, const gsv_p
 }
 
 /*
- * How columns of block rows stand in a slot: in four runs of so many columns, of which a warp reads one column each at
+ * How columns of block rows stand in a slot: in four runs of `length` columns, of which a warp reads one column each at
  * a time, sixteen bytes a lane. COPIES of them, each of all groups one after the other, with a gap in between: four, a
  * run each, would find all banks; two, of two runs that share banks, are fewer instructions.
  */
@@ -260,7 +260,7 @@ __device__ __forceinline__ int share_shift(const gsv_piece &p) {
     return p.groups == 2 ? 3 : 2;
 }
 
-/* of `columns` side by side, so many. */
+/* how many it has of `columns` side by side. */
 __device__ __forceinline__ int shared_columns(const gsv_piece &p, int columns) {
     const int shift = share_shift(p), each = 1 << shift, rest = columns % GSV_TILE - p.left;
     return (columns / GSV_TILE << shift) + (rest < 0 ? 0 : rest < each ? rest : each);
@@ -308,7 +308,7 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
     auto words = [&](int piece) {
         return lane < WORDS ? __ldg(pieces + int64_t(piece) * WORDS + lane) : uint64_t(0);
     };
-    /* what is known of a task is small, and memory far: who takes it shall find it in L2 */
+    /* a task's record is small, and memory is far: prefetch it into L2 for the block that takes the task */
     auto let_l2_have = [&](int task) {
         if (task < list.tasks && lane < 2)
             prefetch(lane == 0 ? static_cast<const void *>(pieces + int64_t(task) * WORDS)

@@ -55,7 +55,7 @@ __device__ __forceinline__ bool tasks_add_ranges_block(tasks_work &work, const t
     __syncthreads(); /* it is known who is the last */
     if (!work.last)
         return false;
-    /* so many rows' sums of a range are asked for at a time */
+    /* rows of a range whose sums are requested at a time */
     constexpr int NUMBERS = sizeof(T) < sizeof(double) ? 1 : sizeof(T) / sizeof(double);
     constexpr int SIDE = 8 / (RUNS * NUMBERS), GROUP = SIDE > I ? I : SIDE;
 #pragma unroll

@@ -16,7 +16,7 @@ __device__ __forceinline__ gsv_node tasks_node(const gsv_device_plan &plan, int3
     return (kind == GSV_TASK_TINY ? plan.tiny : kind == GSV_TASK_SMALL ? plan.small : plan.wide)[at];
 }
 
-/* Row `row` of vectors with so many columns: one multiplication of 32 by 32 bits. */
+/* Row `row` of vectors with `columns` columns: one multiplication of 32 by 32 bits. */
 template <typename T>
 __device__ __forceinline__ const T *tasks_row(const T *vectors, uint32_t row, int columns) {
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(vectors) +
@@ -29,7 +29,7 @@ __device__ __forceinline__ const T *tasks_row(const T *vectors, uint32_t row, in
 template <bool BACKWARD> struct tasks_lists {
     uint32_t ptr[GSV_NARROW_ROWS + 1], term[GSV_TASK_LISTED];
 
-    /* By threads `thread` of so many; a group of copies. */
+    /* By `threads` threads, of which this is `thread`; a group of copies. */
     __device__ __forceinline__ void begin(const gsv_device_plan &plan, const gsv_task &task, int thread,
                                           int threads) {
         if (task.listed_rows > 0)

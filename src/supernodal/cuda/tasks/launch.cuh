@@ -13,7 +13,7 @@
 
 namespace gsv {
 
-/* Blocks of a branch: so many that there are enough for all SMs, no more than groups of right-hand sides. Each
+/* Blocks of a branch: enough for all SMs, at most as many as groups of right-hand sides. Each
  * brings the branch's panels and lists. */
 inline int tasks_splits(int32_t branches, int columns) {
     const int groups = columns / GSV_TASKS_64;
@@ -23,13 +23,13 @@ inline int tasks_splits(int32_t branches, int columns) {
     return splits;
 }
 
-/* Warps of a block that walks a branch for so many right-hand sides. */
+/* Warps of a block that walks a branch for `columns` right-hand sides. */
 inline int eight_warps(int columns) {
     const int chunks = columns / GSV_WALK_COLUMNS, most = EIGHT_BLOCK / 32;
     return chunks < most ? chunks : most;
 }
 
-/* Shared memory that a walk wants with the vectors of so many warps. */
+/* Shared memory that a walk needs with the vectors of `warps` warps. */
 template <typename P> int eight_walk_bytes(const gsv_branches &branches, int warps) {
     int most = 0;
     for (int32_t b = 0; b < branches.count; b++) {
@@ -144,7 +144,7 @@ template <typename Kind> struct tasks_launcher {
         return cudaMemsetAsync(v->counters, 0, size_t(gsv_task_counters(plan)) * sizeof(int), stream);
     }
 
-    /* Branches of.first .. end - 1, one sweep, for so many real columns, by blocks of so many threads with so much
+    /* Branches of.first .. end - 1, one sweep, for `columns` real columns, by blocks with this number of threads and this much
      * shared memory. */
     template <bool BACKWARD>
     static cudaError_t walk(const gsv_device_plan *device, const gsv_tasks_vectors *v, int columns,

@@ -43,7 +43,7 @@ template <typename Kind, int C, bool BACKWARD> struct tasks_narrow_room {
     static const int SUM_STRIDE = WIDTH + 2;                    /* of a row of sums */
     static const int THREADS = shape::THREADS, WARPS = THREADS / 32;
     static const int SHARES = WARPS;                  /* of a backward sum, one for each warp, */
-    static const int EIGHTS = GSV_NARROW_COLUMNS / 8; /* and of its columns so many eights */
+    static const int EIGHTS = GSV_NARROW_COLUMNS / 8; /* and of its columns, in eights */
     static const int SUMS = SHARES * GSV_NARROW_COLUMNS * SUM_STRIDE;
     static const int PADDING = 15; /* of a column at most (tasks_narrow_stride) */
     /* Shared memory: backward for sums and the panel, forward a tile's, for the panel and as many rows of a front as there

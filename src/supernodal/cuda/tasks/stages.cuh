@@ -156,7 +156,7 @@ template <typename Kind, int C, bool BACKWARD> struct tasks_stream {
                      COPIES = shape::A / CHUNK / SIDE / THREADS, /* of the panel, */
         APART = THREADS / PER_RUN;                               /* runs from one to the next */
     static const int PER_ROW = THREADS / shape::DEPTH,           /* threads that have copies of a row of v, */
-        V_COPIES = shape::V / shape::V_CHUNK / V_SIDE / THREADS, /* so many each, */
+        V_COPIES = shape::V / shape::V_CHUNK / V_SIDE / THREADS, /* copies of a thread, */
         V_APART = PER_ROW * shape::V_CHUNK * V_SIDE;             /* numbers from one to the next */
     /* From the place of the first of two copies to that of the other, in bytes of a line: terms p and p + 1 of a run, p
      * even, or neighbours in a tile's column (place_in_stage). */

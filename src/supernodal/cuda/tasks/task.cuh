@@ -38,8 +38,8 @@ template <typename Kind> __device__ __forceinline__ int task_of(int ticket, int 
     return int(uint32_t(ticket) * tasks_reciprocal(twice ? groups / 2 : groups) >> 32) >> twice;
 }
 
-/* Lets L2 have a task that a block takes some time from now; its own will be near that of ticket blockIdx.x. A task
- * that is not there yet takes memory's time, up to half of what passes before a block knows its supernode. */
+/* Prefetch into L2 a task that a block takes some time from now; its own will be near that of ticket blockIdx.x. A task
+ * that must come from memory takes up to half of the time that passes before a block knows its supernode. */
 template <typename Kind>
 __device__ __forceinline__ void tasks_ask_for_later(const gsv_task *tasks, int groups) {
     constexpr unsigned LATER = 128; /* blocks */
@@ -98,8 +98,8 @@ __device__ __forceinline__ void tasks_look_block(tasks_work &work) {
         work.owed = task.owing == 0 || tasks_has(tasks_counter(work, task.owed), task.owing);
 }
 
-/* More blocks than the device has room for at a time: who takes a ticket behind so many others begins when a block of
- * its launch has ended, and so the launch before, for which each block waits. */
+/* More blocks than the device runs at a time. A block whose ticket is this large begins after a block of its launch has
+ * ended. Each block waits for the launch before, so that launch has ended, too. */
 template <int THREADS> __device__ __forceinline__ int tasks_at_once() {
     constexpr int MOST = 2048 / THREADS; /* of a multiprocessor */
     unsigned processors;

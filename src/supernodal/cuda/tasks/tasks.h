@@ -63,10 +63,10 @@ typedef struct gsv_tasks_functions {
     cudaError_t (*reserve)(const gsv_branches *branches, gsv_device_tasks *tasks);
     /* Makes the counters zero: before the first solve, and after one whose store has not been launched. */
     cudaError_t (*clear)(const gsv_plan *plan, const gsv_tasks_vectors *vectors, cudaStream_t stream);
-    /* As in gsv_sweep_functions; besides nothing is broken. */
+    /* As in gsv_sweep_functions. It also clears the word that says that a wait was given up. */
     cudaError_t (*load)(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
                         int columns, const gsv_tasks_vectors *vectors, cudaStream_t stream);
-    /* Likewise; besides the counters are zero again. */
+    /* As in gsv_sweep_functions. It also makes the counters zero. */
     cudaError_t (*store)(const gsv_plan *plan, const int32_t *inverse, const void *from, gsv_device_dense to,
                          int columns, const gsv_tasks_vectors *vectors, cudaStream_t stream);
     cudaError_t (*scale)(int32_t n, const void *d, void *v, int columns, cudaStream_t stream);

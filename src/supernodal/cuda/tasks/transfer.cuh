@@ -19,7 +19,7 @@ namespace gsv {
 
 enum {
     TASKS_TRANSFER = 32,
-    TASKS_TRANSFERS = 6 /* blocks that an SM shall hold: there are registers for these */
+    TASKS_TRANSFERS = 6 /* blocks an SM: there are registers for these */
 };
 
 /* to(inverse ? inverse[i] : i, c) = from(i, c), zero from from.columns on; *broken = 0. */
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(BLOCK, TASKS_TRANSFERS)
         }
 }
 
-/* to(i, c) = from(inverse ? inverse[i] : i, c); and so many counters are zero, for the next solve. */
+/* to(i, c) = from(inverse ? inverse[i] : i, c); and `counters` counters become zero, for the next solve. */
 template <typename Kind, int W, int CUT>
 __global__ void __launch_bounds__(BLOCK, TASKS_TRANSFERS)
     tasks_store_kernel(int32_t n, const int32_t *inverse, const vector_number<Kind> *from,

@@ -46,10 +46,10 @@ struct memory_run {
     int bytes;
 };
 
-/* Lets L2 have what a block brings that begins when this one's time is over: panels, lists(its record) and, if wanted,
- * the list of its outside rows; and the record of one that begins later yet. By a warp, when all that its own block
- * waits for has been requested: blocks that begin together read together, and memory has nothing to do while they all
- * walk. P: the panels' numbers. */
+/* Prefetch into L2 what a block copies that begins when this one ends: panels, lists(its record) and, if wanted, the list
+ * of its outside rows; and the record of a block that begins later still. A warp does so when everything that its own
+ * block waits for has been requested: blocks that begin together read together, and memory is idle while they all walk.
+ * P: the type of the panels' numbers. */
 template <typename P, bool OUTSIDE, typename Lists>
 __device__ __forceinline__ void prefetch_branch_warp(const gsv_device_plan &plan, int which,
                                                      const branch_launch &launch, const Lists &lists) {

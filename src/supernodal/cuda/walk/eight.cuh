@@ -276,8 +276,8 @@ __global__ void __launch_bounds__(EIGHT_BLOCK)
     wait_for_first_part(launch.part);
 }
 
-/* The sums of TILES times eight columns take STEPS times four rows below, from row i0 on. WHOLE: so many there
- * are; else rows that are not there are the last one, times zero. panel: row q below of the lane's columns. */
+/* The sums of TILES times eight columns take STEPS times four rows below, from row i0 on. WHOLE: all of these
+ * rows exist. Otherwise the last row, times zero, stands for each missing one. panel: row q below of the lane's columns. */
 template <int TILES, int STEPS, bool WHOLE, typename Walk, typename Panel>
 __device__ __forceinline__ void tasks_backward_below(const Walk &walk, const gsv_branch_node &node, int i0,
                                                      const Panel (&panel)[TILES], double (&sum)[TILES][2]) {
@@ -377,8 +377,8 @@ __device__ __forceinline__ void tasks_backward_node(const Walk &walk, const gsv_
     }
 }
 
-/* Begin to bring a warp's share of the rows that the outside rows are: so many of them from row[0] on, every
- * 8 TEAM-th. to, row: the lane's, of its first row. */
+/* Begin to copy a warp's share of the outside rows' numbers: row[0] and every 8 TEAM-th one behind it, of `rows`
+ * rows. to, row: the lane's, of its first row. */
 template <int TEAM>
 __device__ __forceinline__ void tasks_bring_outside_warp(double2 *to, const int32_t *row, int rows,
                                                          const double *from, int columns) {

@@ -40,15 +40,15 @@ inline int launches_of(const branch_cut &cut) {
     return cut.cut > 0 ? 2 : 1;
 }
 
-/* Blocks of so many bytes that share an SM, if it has registers and barriers for `resident`. */
+/* Blocks of `bytes` bytes of shared memory that share an SM, if it has registers and barriers for `resident`. */
 inline int resident_blocks(int bytes, int resident) {
     const int blocks = SHARED_OF_SM / (bytes + SHARED_OF_BLOCK);
     return blocks >= resident ? resident : blocks > 0 ? blocks : 1;
 }
 
-/* Shared memory for so many blocks, of which an SM has room for `resident` at most: if they are fewer than the device has
- * room for, so much that they are spread evenly. An SM that is free early would take more than its share, and the others
- * would wait for it. But no more than half of what there is, for a block can begin when an SM has so much left. */
+/* Shared memory for `blocks` blocks, of which an SM has room for at most `resident`. If they are fewer than the device has
+ * room for, each asks for more, so that they are spread evenly: an SM that is free early would take more than its share, and the
+ * others would wait for it. But never more than half of an SM's shared memory, so that a block can begin beside another. */
 inline int spread_bytes(int64_t blocks, int bytes, int resident) {
     const int64_t share = (blocks + MULTIPROCESSORS - 1) / MULTIPROCESSORS;
     const int spread = SHARED_OF_SM / int(share > 1 ? share : 2) - SHARED_OF_BLOCK;
@@ -102,7 +102,7 @@ inline branch_cut choose_cut(const gsv_branches *branches, room_function *room, 
     return best;
 }
 
-/* What the blocks of branches first .. end - 1 fill with ABSENT, where all of them fill so many bytes from
+/* What the blocks of branches first .. end - 1 fill with ABSENT, where all of them fill `bytes` bytes from
  * vectors.f on. */
 inline absent_fill fill_of(const gsv_branches *branches, const gsv_device_vectors *vectors, int64_t bytes,
                            int64_t first, int64_t end) {

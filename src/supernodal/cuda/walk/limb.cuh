@@ -10,7 +10,7 @@
  * its list: rows of its own columns in `front`, the others where the update vector will be. And each of them
  * multiplies sixteen rows of the front at a time, on FP64 tensor cores.
  *
- * Synchronisation. A block takes walks, one of each so many, and the producer goes on to the next one while
+ * Synchronisation. A block takes walks, at a distance of the grid's size, and the producer goes on to the next one while
  * this one is walked; its chunks are `known` (mbarrier) by then. A chunk goes round: full (mbarrier, its
  * copies), empty (mbarrier, the eight warps). The ring is a queue: a chunk stands behind the one before it or at
  * the beginning, and where there is no room the producer waits until the oldest ones are empty. A chunk is used
@@ -105,7 +105,7 @@ template <typename P> struct limb_producer {
     limb_shared shared;
     int oldest, next, head; /* chunks that are not known to be empty; where the ring's next one begins */
 
-    /* Room for so many bytes in the ring. */
+    /* Room for `bytes` bytes in the ring. */
     __device__ __forceinline__ int take_room(int bytes) {
         for (;; oldest++) {
             if (oldest == next) {

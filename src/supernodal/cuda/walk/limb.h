@@ -10,7 +10,7 @@ extern "C" {
 
 /* Let the kernel have its shared memory on the current device; cudaErrorInvalidValue if it has less. */
 cudaError_t gsv_limb_reserve(void);
-/* The limbs' part of the forward sweep of eight right-hand sides, one launch of so many blocks at most, if there are any
+/* The limbs' part of the forward sweep of eight right-hand sides, one launch of at most `blocks` blocks, if there are any
  * limbs. The stream that follows is SECOND_OF_TWO (launch_part). */
 cudaError_t gsv_limb_forward(const gsv_limbs *limbs, const gsv_device_plan *device,
                              const gsv_device_vectors *vectors, int blocks, cudaStream_t stream);

@@ -4,7 +4,7 @@
  * memory too. A branch has some twenty leaves of a few columns and a few larger nodes above them: what such a
  * walk costs is not its products but what surrounds them, so eight lanes take a unit, and a warp four of
  * them, of different nodes. What a block does before its walk is a chain of reads that depend on each other:
- * its record, its places in b, b; so the last warp of an earlier block lets L2 have all that (prefetch).
+ * its record, its places in b, b. The last warp of an earlier block prefetches all that into L2.
  *
  * Several right-hand sides of a small factor are solved side by side: blocks (., g) walk for number g, with vectors of
  * its own.
@@ -122,9 +122,9 @@ struct node_of_branch {
 };
 
 /*
- * The last warp of a block lets L2 have what a block of some time later will read: that one has half a dozen
- * reads to make one after the other before it can begin, and shall wait for L2 and not for memory. vector: of
- * which it reads its columns' rows. outside: a list of the branches' outside rows that it reads, or NULL.
+ * The last warp of a block prefetches into L2 what a later block will read. That block makes half a dozen reads one after
+ * the other before it can begin, and so each waits for L2 and not for memory. vector: the one whose rows, for its columns,
+ * the later block reads. outside: the list of the branches' outside rows that it reads, or NULL.
  */
 template <typename T, typename V>
 __device__ void prefetch_later_warp(const gsv_device_plan &plan, int count, int begin, int end,

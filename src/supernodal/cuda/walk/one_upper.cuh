@@ -17,7 +17,9 @@ enum {
     ONE_MOVES = 2,                         /* columns of a branch that a thread moves, of most branches all */
     ONE_EACH = 4,                          /* columns of the upper tree that a thread moves */
     ONE_RESIDENT = 6,                      /* branches that an SM walks at a time, GSV_BRANCH_BYTES each */
-    ONE_AHEAD = 132 * 3                    /* so many branches later, half of those of an H200: let into L2 */
+    ONE_AHEAD =
+        132 *
+        3 /* how many branches ahead the prefetch into L2 goes: half of those that an H200 walks at a time */
 };
 
 /* A vector whose number i is values[(perm ? perm[i] : i) stride]: y or x of a sweep, or the caller's. */
@@ -29,7 +31,7 @@ template <typename T> struct one_vector {
     __device__ __forceinline__ T *at(int64_t i) const {
         return values + (perm ? perm[i] : i) * stride;
     }
-    /* Where numbers first + e of this thread are, for its columns e of so many: all requested before one is waited
+    /* Where numbers first + e of this thread are, for its columns e < columns: all requested before one is waited
      * for, and none waited for here. One that is not there is column 0. */
     __device__ __forceinline__ void places(int32_t first, int columns, int32_t (&place)[ONE_MOVES]) const {
 #pragma unroll
@@ -51,7 +53,7 @@ template <typename T> struct one_upper {
     const int32_t *column; /* [count] */
     int32_t count;
     T *y, *z, *f, *u;        /* y(column) is the right-hand side; the rest is filled with ABSENT: */
-    int64_t fronts, updates; /* so many rows of f and of u, and z, which has a row for each of the columns */
+    int64_t fronts, updates; /* rows of f and of u, and z, which has a row for each of the columns */
     gsv_stream_state *state;
     /* The vectors of a block's own right-hand side. */
     __device__ __forceinline__ void take_group(const gsv_device_plan &plan) {

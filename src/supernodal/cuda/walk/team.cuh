@@ -16,7 +16,7 @@
  *
  * Traffic: panels and lists once; y, x and the outside rows once. What limits it is that blocks begin together: all read,
  * and then all walk, each some microseconds. So an SM has as many of them as it has room for, which registers are to
- * allow, and who has requested what it needs lets L2 have what a later block will (prefetch_branch_warp).
+ * allow. A block that has requested what it needs prefetches into L2 what a later block will read (prefetch_branch_warp).
  */
 #ifndef GSV_CUDA_WALK_TEAM_CUH
 #define GSV_CUDA_WALK_TEAM_CUH
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
 
 template <int NR> struct team_backward {
     static const int TEAM = NR < GSV_TASKS_32 ? 4 : 2, THREADS = team_threads<TEAM, NR>(),
-                     RESIDENT = NR == 8 ? 5 : 3; /* blocks an SM at most: so many there are registers for */
+                     RESIDENT = NR == 8 ? 5 : 3; /* blocks an SM at most: there are registers for these */
 };
 
 /* room: bytes of shared memory, enough for all vectors, or with GSV_TASKS_32 right-hand sides for some. SIDE: as

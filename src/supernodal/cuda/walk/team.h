@@ -15,7 +15,7 @@ extern "C" {
  * `most` bytes; cudaErrorInvalidValue if that is less than these branches want. */
 cudaError_t gsv_team_reserve(const gsv_branches *branches, int floats, int nr, int most);
 
-/* The branches' part of a sweep: one launch on the stream, or two. fill: so many bytes from vectors->f on, a multiple of 16,
+/* The branches' part of a sweep: one launch on the stream, or two. fill: number of bytes from vectors->f on, a multiple of 16,
  * are filled with ABSENT, perhaps while the load before is still running. */
 cudaError_t gsv_team_forward(const gsv_branches *branches, const gsv_device_plan *device,
                              const gsv_device_vectors *vectors, int64_t fill, int nr, cudaStream_t stream);

@@ -4,7 +4,7 @@
 _Static_assert((int)GSV_BLOCK_LARGE_FOLD_COLUMNS <= 2 * (int)GSV_BLOCK_FIT_4,
                "a front is that of two pieces at most");
 
-/* Tasks that share a range of so many numbers, for a block of right-hand sides. */
+/* Tasks that share a range of `numbers` numbers, for a block of right-hand sides. */
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces) {
     const int64_t most = (numbers + w->quantum - 1) / w->quantum;
     const int64_t shares = most < pieces ? most : pieces;
@@ -83,7 +83,7 @@ static void add_published(gsv_writer *w, gsv_piece piece, int32_t row, int32_t e
     }
 }
 
-/* So many groups of block rows from `row` on; returns where they end. */
+/* Adds `groups` groups of block rows from `row` on; returns where they end. */
 static int32_t add_groups(gsv_writer *w, gsv_piece piece, int32_t row, int32_t groups) {
     const int32_t last = (piece.nr + GSV_TILE - 1) / GSV_TILE, end = row + groups * w->groups;
     if (piece.nc <= w->fold)

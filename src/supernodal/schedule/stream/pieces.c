@@ -48,7 +48,8 @@ void gsv_add_piece(gsv_writer *w, gsv_piece piece) {
         }
         if (a + b > GSV_PIECE_LISTS / 4 || end > GSV_PIECE_LISTS)
             piece.flags |= GSV_PIECE_FAR;
-        if (w->crowd && !(piece.flags & GSV_PIECE_PUBLISHED)) /* who waits for a front shall not wait long */
+        if (w->crowd &&
+            !(piece.flags & GSV_PIECE_PUBLISHED)) /* a task that waits for a front must not wait long */
             piece.flags |= GSV_PIECE_CROWD;
         if (w->alone)
             piece.flags |= GSV_PIECE_ALONE;
@@ -122,13 +123,13 @@ void gsv_add_tiles(gsv_writer *w, int32_t s) {
     }
 }
 
-/* Tasks that share a block row of so many columns, where they do. */
+/* Tasks that share a block row of `columns` columns, where they do. */
 static int shares_of_row(int32_t columns) {
     const int32_t most = GSV_PIECE_NUMBERS / GSV_TILE;
     return columns > 2 * most ? GSV_SHARES : columns > most ? 2 : 1;
 }
 
-/* Block row `row` of a wide supernode, which so many tasks share: each has, of every sixteen columns, 16 / shares. */
+/* Block row `row` of a wide supernode, which `shares` tasks share: each has, of every sixteen columns, 16 / shares. */
 static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) {
     const int32_t columns = gsv_block_row_columns(piece.nc, row), each = GSV_TILE / shares;
     const int32_t fit = GSV_PIECE_NUMBERS / (GSV_TILE * each) * GSV_TILE;
@@ -285,7 +286,7 @@ static void add_half(gsv_writer *w, gsv_piece piece, int32_t last, int odd) {
     }
 }
 
-/* A wide supernode, backward: a few columns a task, which begin at a multiple of so many, in pieces of block
+/* A wide supernode, backward: a few columns a task, which begin at a multiple of their number, in pieces of block
  * rows; of these all but a task's last piece of GSV_COLUMNS_PIECE have an even number. */
 void gsv_add_columns(gsv_writer *w, int32_t s, int kind) {
     gsv_piece piece = gsv_piece_of(w, s, kind);

@@ -37,11 +37,11 @@ void gsv_add_narrow(gsv_writer *w, int32_t s);
  * published: row of its front among the published ones, shared: tasks share block rows */
 void gsv_add_tiles(gsv_writer *w, int32_t s);
 void gsv_add_rows(gsv_writer *w, int32_t s, uint32_t published, bool shared, gsv_phase phase);
-/* likewise, for a block of right-hand sides; */
+/* the same for a block of right-hand sides; */
 void gsv_add_block_rows(gsv_writer *w, int32_t s, uint32_t published, gsv_phase phase);
 /* backward, kind: GSV_COLUMNS_PIECE or GSV_BLOCK_PIECE. */
 void gsv_add_columns(gsv_writer *w, int32_t s, int kind);
-/* Tasks that share a range of so many numbers in so many pieces, for a block of right-hand sides. */
+/* Tasks that share a range of `numbers` numbers in `pieces` pieces, for a block of right-hand sides. */
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
 
 /* What those share: a task begins; its next piece, of which the lists are placed; rows first .. first + rows - 1 of the

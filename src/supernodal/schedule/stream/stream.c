@@ -23,10 +23,10 @@ typedef struct member {
 } member;
 
 /*
- * The order of a stream. Backward those with the longest way to a leaf come first; forward the farthest from the
- * root, likewise for what has to follow, but unless the stream is large the leaves: then levels near the root,
- * which are few tasks, have no others among them. Within a level the order is the tree's, the same in all levels; so
- * a supernode's children are finished some time before the last ones of their level are.
+ * The order of a stream. Backward the supernodes with the longest way to a leaf come first. Forward in a large stream those
+ * farthest from the root come first; in another stream those with the shortest way to their deepest leaf. So levels near
+ * the root, which have few tasks, have no other tasks among them. Within a level the order is the tree's, the same in
+ * all levels, so a supernode's children are finished some time before the last ones of their level are.
  */
 static int in_stream(const void *a, const void *b) {
     const member *x = a, *y = b;
@@ -55,7 +55,7 @@ static bool is_walked(const gsv_writer *w, const member *m) {
     return w->block && !w->backward && w->plan->schedule->limbs.in[m->s];
 }
 
-/* Tasks of one supernode, of so many groups. */
+/* Tasks of one supernode with `groups` groups. */
 static int64_t tasks_of(const gsv_writer *w, const member *m, int groups) {
     if (is_walked(w, m))
         return 0;

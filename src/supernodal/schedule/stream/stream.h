@@ -29,8 +29,8 @@
  *      backward   GSV_NARROW_PIECE    as above
  *                 GSV_BLOCK_PIECE     block rows of one, two or four groups of sixteen columns
  *
- * What has most to follow comes first: backward by the way to the deepest leaf, forward by that to the
- * root, or, unless the stream is large, likewise by the deepest leaf; within such a level, by number.
+ * What has the longest way ahead comes first: backward by the way to the deepest leaf; forward by the way to the root. In a
+ * stream that is not large, forward, what is closest to its deepest leaf comes first. Within such a level the order is that of the numbers.
  * Within a supernode the backward stream's tasks go on by descending columns. Within a task block rows descend, for
  * the last ones have their numbers first. Tasks that share a block row follow each other, and the last one collects
  * their sums.
@@ -64,32 +64,34 @@ enum {
     GSV_LARGE_CROWD = 384, /* or about one, in a large stream, where the levels beside it keep blocks busy */
     GSV_BLOCK_CROWD = 384, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
     GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
-    GSV_ALONE_UPWARD = 1188, /* if no more than so many are between it and the root, that level's too */
+    GSV_ALONE_UPWARD = 1188, /* if at most this number are between it and the root, that level's too */
     GSV_ENOUGH = 99, /* tasks of a level, of the larger kind: three for every four SMs of an H200, forward, */
-    GSV_ENOUGH_LARGE = 3 << 20,   /* if the stream has so many numbers; else one for so many of them, */
+    GSV_ENOUGH_LARGE =
+        3 << 20, /* if the stream has this number of numbers; else one for each of this number of them, */
     GSV_ENOUGH_NUMBERS = 1 << 14, /* for groups of right-hand sides side by side, */
-    GSV_ENOUGH_LEAST = 33,        /* but so many at least, */
+    GSV_ENOUGH_LEAST = 33,        /* but at least this number, */
     GSV_ENOUGH_SMALL = 66,        /* and at most; */
     GSV_ENOUGH_BACKWARD = 264,    /* backward two for each SM */
     GSV_FOLDED = 96,              /* columns of a piece at most, where its task assembles them */
-    GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together, */
-    GSV_TOGETHER_TASKS = 792, /* if so many tasks are left in the level: two for every block of an H200 */
-    GSV_BLOCK_TOGETHER = 4,   /* likewise for a block of right-hand sides: groups of block rows at most, */
-    GSV_BLOCK_TOGETHER_TASKS = 396, /* if so many tasks are left: three for every two blocks */
+    GSV_TOGETHER = 4, /* block rows at most that a task which assembles their front has together, */
+    GSV_TOGETHER_TASKS =
+        792,                /* if this number of tasks is left in the level: two for every block of an H200 */
+    GSV_BLOCK_TOGETHER = 4, /* the same for a block of right-hand sides: groups of block rows at most, */
+    GSV_BLOCK_TOGETHER_TASKS = 396, /* if this number of tasks is left: three for every two blocks */
     /* numbers above the branches: with as many a stream is large, and forward levels count from the root */
     GSV_LARGE_STREAM = 16 << 20,
-    /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and so many rows more
+    /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and this number of rows more
      * for others; forward, for 8 alone, also with the rows that its results are added to */
     GSV_BLOCK_ROOM = 31744,
     GSV_BLOCK_ROOM_ROWS = 258,
     GSV_BLOCK_FORWARD_ROOM = 50304,
     GSV_BLOCK_TASKS = 198,  /* forward tasks of a level, about, where they share block rows, */
-    GSV_BLOCK_TASK = 6144,  /* of so many numbers each at least, */
-    GSV_BLOCK_SHARES = 6,   /* so many of them at most */
+    GSV_BLOCK_TASK = 6144,  /* each of at least this number of numbers, */
+    GSV_BLOCK_SHARES = 6,   /* at most this number of them */
     GSV_BLOCK_FIT_1 = 160,  /* columns of a forward piece that fit so, of one block row, */
     GSV_BLOCK_FIT_2 = 112,  /* two, */
     GSV_BLOCK_FIT_4 = 80,   /* four */
-    GSV_BLOCK_COLUMNS = 16, /* a block of right-hand sides has so many at most, forward half of them */
+    GSV_BLOCK_COLUMNS = 16, /* a block of right-hand sides has at most this number, forward half of them */
     GSV_BLOCK_LEAST =
         0, /* numbers above the branches: with fewer, a block of right-hand sides is tasks (schedule/tasks/tasks.h) */
     GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
@@ -98,21 +100,21 @@ enum {
     GSV_HALVED = 66,           /* and two tasks for the same columns where it would have fewer than this */
     GSV_HALVED_ROWS = 22,      /* block rows of a piece of such a task at most: their list fits */
     GSV_SHARED = 264,          /* tasks of a level: with fewer, tasks share the block rows of supernodes */
-    GSV_SHARED_COLUMNS = 256,  /* of more columns than so many, */
-    GSV_SHARES = 4,            /* so many tasks, or two */
+    GSV_SHARED_COLUMNS = 256,  /* of more columns than this, */
+    GSV_SHARES = 4,            /* this number of tasks, or two */
     GSV_FRONT_ROWS = 128,      /* of a GSV_FRONT_PIECE at most, */
     GSV_BLOCK_FRONT_ROWS = 64, /* for a block of right-hand sides */
     /* up to here each task of a wide front assembles the front's own columns anew; the rows of a wider front are
      * assembled once, and published */
     GSV_FOLD_COLUMNS = 512,
-    GSV_BLOCK_FOLD_COLUMNS = 128,      /* likewise for a block of right-hand sides, */
+    GSV_BLOCK_FOLD_COLUMNS = 128,      /* the same for a block of right-hand sides, */
     GSV_BLOCK_LARGE_FOLD_COLUMNS = 160 /* in a large stream */
 };
 
 /*
  * Of a small factor a sweep is mostly waiting. So groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side, each
- * by its share of a stream's blocks, as long as that is faster than all of them together (schedule/tasks/tasks.h): so many groups at most
- * where numbers of panels, and GSV_SIDE_COLUMN for each column of L, are no more than so many.
+ * by its share of a stream's blocks, as long as that is faster than all of them together (schedule/tasks/tasks.h): at most this number of groups
+ * where numbers of panels, and GSV_SIDE_COLUMN for each column of L, are at most this number.
  */
 enum {
     GSV_SIDE_COLUMNS = 8,
@@ -126,7 +128,7 @@ enum {
     GSV_SIDE_WIDEST = 448
 };
 
-/* Of a small factor up to so many right-hand sides are groups of one, each solved as one is, and with its bits: how many is
+/* For a small factor at most this number of right-hand sides are groups of one. Each is solved as one is, with its bits; how many is
  * a matter of the panels' bytes (cuda/workspace.c). */
 enum { GSV_ONES = 8 };
 
@@ -142,7 +144,7 @@ enum {
 };
 enum {
     GSV_PIECE_FIRST = 1,      /* of its task, or of one of the task's groups of block rows; */
-    GSV_PIECE_LAST = 2,       /* likewise */
+    GSV_PIECE_LAST = 2,       /* the last one, as above */
     GSV_PIECE_FAR = 4,        /* its lists do not fit into a slot */
     GSV_PIECE_CROWD = 8,      /* its level has many tasks: a block may take the next one early */
     GSV_PIECE_PUBLISHED = 16, /* the supernode's front is published */
@@ -201,10 +203,10 @@ typedef struct gsv_piece_list {
 typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
-    int block_columns;           /* GSV_BLOCK_COLUMNS, blocks of so many at most are solved so too; or 0 */
-    int side;                    /* groups that are solved side by side at most; 1: none are */
-    int large;                   /* it has many numbers */
-    int32_t *rows;               /* [nrows] the upper tree's fronts: places among its columns, which ascend */
+    int block_columns; /* GSV_BLOCK_COLUMNS, at most this number of columns are solved in one block; or 0 */
+    int side;          /* groups that are solved side by side at most; 1: none are */
+    int large;         /* it has many numbers */
+    int32_t *rows;     /* [nrows] the upper tree's fronts: places among its columns, which ascend */
     int64_t nrows, columns;      /* of the upper tree */
     int64_t published;           /* rows of all published fronts, and of sums */
     int64_t supernodes, numbers; /* of the upper tree, and of its panels */

@@ -8,10 +8,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* How finely a sweep's levels are divided, as an H200 is fastest with (lessons/tasks.md). Of a supernode's tiles two make a
- * pair, and an odd one as well. A level that is so many pairs of tasks of equal length is not cut further, one with up to
- * so many pairs of tiles has few, a narrow supernode is so many tasks at least, and more if that makes no more than so
- * many of a level's. */
+/* How finely a sweep's levels are divided, as an H200 is fastest with (lessons/tasks.md). Two tiles of a supernode make a
+ * pair, and so does an odd one.
+ *
+ *      pairs    a level that is this number of pairs of tasks of equal length is not cut further
+ *      few      a level with at most this number of pairs of tiles has few
+ *      least    tasks that a narrow supernode has at least
+ *      narrow   it has more if the narrow supernodes of its level are at most this number of tasks then */
 typedef struct division {
     int32_t pairs, few, least, narrow;
 } division;
@@ -79,7 +82,7 @@ static int32_t across(const builder *b, int32_t s) {
     return b->backward ? gsv_columns(b->plan, s) : gsv_rows(b->plan, s);
 }
 
-/* Terms of so many rows or columns from `first` on: from *begin to *end. */
+/* Terms of `rows` rows or columns from `first` on: from *begin to *end. */
 static void terms(const builder *b, int32_t s, int32_t first, int32_t rows, int32_t *begin, int32_t *end) {
     *begin = b->backward ? first : 0;
     *end = b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + rows);

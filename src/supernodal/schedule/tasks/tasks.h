@@ -5,7 +5,7 @@
  * Each sweep is a list of tasks. A task is a narrow supernode, with all of a tile's right-hand
  * sides or, where a level has few of them, with some of these; or rows of a wide one to which is added what
  * the children owe; or a tile: a product of GSV_TASK_ROWS rows of a panel, or half as many where a level has
- * few tiles, with its front (forward), or of so many of its columns with the rows of the solution (backward).
+ * few tiles, with its front (forward), or of some of its columns with the rows of the solution (backward).
  * Where a level has few tiles and long ones their terms are cut into ranges of equal length, so that there is
  * work for every multiprocessor: then each range is a task, its partial sums have a slot of their own, and the
  * range that is done last adds all of them, in ascending order. All this follows from the level alone, and from
@@ -34,7 +34,7 @@ enum {
     GSV_TASKS_64 = 64,    /* right-hand sides of a tile: vectors are a multiple of it wide, */
     GSV_TASKS_32 = 32,    /* or so wide, */
     GSV_TASKS_16 = 16,    /* or so wide */
-    GSV_TASKS_GROUPS = 4, /* so many times at most */
+    GSV_TASKS_GROUPS = 4, /* at most this number of times */
     /* tiles of right-hand sides side by side, at most */
     GSV_TASK_TILES = GSV_TASKS_GROUPS * GSV_TASKS_64 / GSV_TASKS_32,
     GSV_TASKS_BROAD = 64, /* vectors with more right-hand sides are broad */
@@ -44,10 +44,12 @@ enum {
     GSV_TASK_SHORT_TERMS = 1 << 18,
     /* numbers of the upper tree: with fewer, streams_back */
     GSV_TASK_STREAMED = 40 << 20,
-    GSV_TASK_PARTS = 2,     /* of a tile's right-hand sides: a narrow supernode has up to so many tasks */
+    GSV_TASK_PARTS =
+        2, /* of a tile's right-hand sides: a narrow supernode has at most this number of tasks */
     GSV_TASK_ASSEMBLE = 32, /* rows of an assemble task */
-    GSV_TASK_LISTED = 1024, /* terms that a task's rows are owed: a block has room for a list of so many */
-    GSV_TASK_KIND = 29      /* node = kind << GSV_TASK_KIND | place among those of that kind in no branch */
+    GSV_TASK_LISTED =
+        1024,          /* terms that a task's rows are owed: a block has room for a list of this length */
+    GSV_TASK_KIND = 29 /* node = kind << GSV_TASK_KIND | place among those of that kind in no branch */
 };
 
 enum { GSV_TASK_TINY, GSV_TASK_SMALL, GSV_TASK_WIDE };         /* of a node */
@@ -124,7 +126,7 @@ typedef struct gsv_tasks_width {
     int columns, broad, plain;
 } gsv_tasks_width;
 
-/* How many pieces a whole is cut into; and so many rows or columns rounded up to whole tiles. */
+/* How many pieces a whole is cut into; and a number of rows or columns rounded up to whole tiles. */
 static inline GSV_HOST_DEVICE int32_t gsv_pieces_of(int32_t whole, int32_t piece) {
     return (whole + piece - 1) / piece;
 }

@@ -34,7 +34,7 @@ extern "C" {
 
 enum {
     GSV_BRANCH_NUMBERS = 4096, /* of the panels of a branch at most */
-    GSV_BRANCH_FEWEST = 2048,  /* where the tree is small, so many at most */
+    GSV_BRANCH_FEWEST = 2048,  /* the same where the tree is small */
     GSV_BRANCH_COUNT = 400,    /* branches that a tree is meant to have at least: three an SM */
     GSV_BRANCH_ROWS = 1536,    /* front rows at most */
     GSV_BRANCH_BYTES = 37888,  /* of shared memory at most, for one right-hand side in double precision: six
@@ -86,7 +86,7 @@ typedef struct gsv_branch {
     int64_t panel;      /* start of its panels, in numbers; on a multiple of GSV_TILE */
     int64_t lists;      /* start of its lists, in 16-bit numbers; on a multiple of eight */
     int64_t outside;    /* start of its outside rows */
-    int64_t walks;      /* of its walk's lists, likewise */
+    int64_t walks;      /* the same of its walk's lists */
     int32_t first, end; /* supernodes */
     int32_t first_column;
     uint16_t numbers; /* of its panels */
@@ -162,7 +162,7 @@ typedef struct gsv_branches {
     uint16_t *walks; /* [nwalks] */
     int64_t noutside;
     int32_t *outside_row; /* [noutside] row of L; its row of the update vectors, its root's, is
-                           * gsv_schedule.upper_updates and so many more */
+                           * this number behind gsv_schedule.upper_updates */
     int32_t *of;          /* [nsuper] the branch that a supernode is in, or -1 */
     int32_t upper_columns;
     int32_t *upper_column; /* [upper_columns] those that are in no branch, ascending */

@@ -91,7 +91,7 @@ static int32_t list_members(work *w, int32_t s) {
     return count;
 }
 
-/* So many free rows that follow each other, taken, the first such ones or the last: the first of them, or -1. */
+/* Takes `count` free rows that follow each other, the first such ones or the last. Returns the first of them, or -1. */
 static int32_t take_rows(work *w, int32_t count, bool last) {
     for (int32_t k = 0, run = 0; k < GSV_LIMB_ROWS; k++) {
         const int32_t row = last ? GSV_LIMB_ROWS - 1 - k : k, begin = last ? row : row + 1 - count;
@@ -131,7 +131,7 @@ static void list_children(work *w, const gsv_limb_chunk *chunk, int32_t s) {
     ptr[0] = 0;
 }
 
-/* The lists of supernode s, of so many terms. Where they are counted they are as long as they can be. */
+/* The lists of supernode s, with `terms` terms. Where they are counted they are as long as they can be. */
 static void write_lists(work *w, gsv_limb_chunk *chunk, int32_t s, int64_t terms) {
     gsv_limbs *limbs = w->limbs;
     const int32_t nr = chunk->nr, *ptr = w->ptr;

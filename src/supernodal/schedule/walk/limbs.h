@@ -29,8 +29,8 @@ extern "C" {
 #endif
 
 enum {
-    GSV_LIMB_COST = 4096, /* a supernode by itself costs as much as so many numbers of a panel */
-    /* what a limb costs: at most so much and this share of the upper tree's, and never more than */
+    GSV_LIMB_COST = 4096, /* the cost of a supernode by itself, in numbers of a panel */
+    /* what a limb costs at most: LEAST and this share of what the upper tree costs, and never more than MOST */
     GSV_LIMB_LEAST = 16384,
     GSV_LIMB_SHARE = 1024,
     GSV_LIMB_MOST = 131072,

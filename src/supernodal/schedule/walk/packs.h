@@ -38,7 +38,7 @@ enum {
     GSV_WALK_NUMBER = 8,  /* bytes of such a number */
     GSV_PACK_LEAF = 16,   /* rows of a small leaf at most; of its columns, as many as a pack has */
     GSV_PACK_COLUMNS = 4,
-    GSV_PACK_HEIGHT = 8, /* a pack has numbers for a multiple of so many rows */
+    GSV_PACK_HEIGHT = 8, /* a pack has numbers for a multiple of this number of rows */
     GSV_NO_NUMBER = 0xffff,
     GSV_WALK_LINE = 128, /* bytes: numbers and vectors in shared memory begin on multiples */
     GSV_TEAM_VECTORS = 4 /* of a block at most, where teams walk forward */
@@ -55,7 +55,7 @@ static inline GSV_HOST_DEVICE int gsv_walk_place(int row) {
     return row * (GSV_WALK_COLUMNS / 2) + (row & 2);
 }
 
-/* 16-bit numbers that the lists have at most for a node, of so many rows below. */
+/* 16-bit numbers that the lists have at most for a node with `below` rows below. */
 static inline int64_t gsv_branch_walk_most(int64_t below) {
     return 8 + 4 + GSV_PACK_COLUMNS * (below + GSV_PACK_COLUMNS + GSV_PACK_HEIGHT) + 2 * below;
 }
@@ -76,7 +76,7 @@ static inline GSV_HOST_DEVICE int32_t gsv_walk_up(int32_t bytes) {
 /* number: bytes of a panel's, and of a pack's. */
 static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room_of(const gsv_branch *branch,
                                                                     gsv_pack_form form, int32_t number) {
-    enum { OVER = 31 }; /* a product may read so many numbers past the panels, of what nobody writes */
+    enum { OVER = 31 }; /* numbers past the panels that a product may read, of what nobody writes */
     const int32_t map = branch->walk[GSV_WALK_END] - branch->walk[GSV_WALK_MAP];
     gsv_walk_room room;
     room.lists = gsv_walk_up(branch->numbers * number);
@@ -95,7 +95,7 @@ static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branc
     return gsv_branch_walk_room_of(branch, form, GSV_WALK_NUMBER);
 }
 
-/* Bytes of shared memory of a block that walks the branch with so many vectors. */
+/* Bytes of shared memory of a block that walks the branch with `vectors` vectors. */
 static inline GSV_HOST_DEVICE int32_t gsv_branch_walk_bytes(const gsv_branch *branch, gsv_pack_form form,
                                                             int vectors) {
     const gsv_walk_room room = gsv_branch_walk_room(branch, form);

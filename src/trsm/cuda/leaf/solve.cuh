@@ -11,7 +11,7 @@
  *
  *      x(i) = y - P x(i - 1),     P = W_i T(i, i - 1),     y = W_i (alpha b(i) - sum over j < i - 1 ...)
  *
- * where P is formed at the start of the task and y while x(i - 1) is waited for. (With so many tasks that the
+ * where P is formed at the start of the task and y while x(i - 1) is waited for. (With enough tasks that the
  * machine is full, P is left out: it costs 64 columns' work.) T(i, j) x(j) for the j
  * before i - LAG is trsm/cuda/leaf/leaf.cuh's sum; with LAG = 2, T(i, i - 2) is met alone, so that the eight warps'
  * sums are added before x(i - 2) is there. W_i, P and T(i, i - 2) wait in shared memory, requested when the

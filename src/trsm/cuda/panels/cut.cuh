@@ -33,7 +33,7 @@ enum {
     CUT_BALANCED = 1024 /* columns of a triangle that lower limits are tried for, at most */
 };
 
-/* May a triangle of so many columns be inverted? Not if k is a NaN. */
+/* May a triangle of `columns` columns be inverted? Not if k is a NaN. */
 __device__ __forceinline__ bool is_trusted(double k, int32_t columns, double finer) {
     return k * finer <= (columns >= GSV_LARGE_COLUMNS ? GSV_LARGE_LIMIT : GSV_INVERSION_LIMIT);
 }

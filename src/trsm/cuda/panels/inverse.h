@@ -78,7 +78,7 @@ typedef struct gsv_narrow_panel {
     float finer;
 } gsv_narrow_panel;
 
-/* One wide panel; its result is packed in tiles (panel_layout.h). Likewise. */
+/* One wide panel; its result is packed in tiles (panel_layout.h). The rest is as above. */
 typedef struct gsv_wide_panel {
     int64_t from, to; /* numbers */
     int64_t inverse;  /* its room in `inverse`: gsv_wide_inverse(nc) numbers */

@@ -28,7 +28,7 @@ __device__ __forceinline__ double max_warp(double value) {
 
 enum {
     CUT_BALANCE = 7,                    /* lower limits that are tried for slices, at most, */
-    CUT_FEW = 8,                        /* if there are no more than so many */
+    CUT_FEW = 8,                        /* if there are at most this number */
     NARROW_GROUP = 8,                   /* columns whose sums are in registers */
     NARROW_L1 = GSV_NARROW_COLUMNS + 2, /* from row to row of L1, and of W and M: against bank conflicts */
     NARROW_W = GSV_NARROW_COLUMNS + 1
