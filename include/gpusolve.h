@@ -257,8 +257,8 @@ typedef struct gpusolve_factor_data {
  * by it, overflows (a reciprocal: below 5.6e-309, in single precision 2.9e-39). D of L D L' may be as small as numbers are.
  *
  * A simplicial factor is completed: a row of a column is also one of its parent, the column of the first row below the
- * diagonal, as in every Cholesky factor. What was not given is stored as zeros, which leave the solution as it is. Of a
- * factor that cholmod_factorize has made that is nothing or little. An incomplete factor (of an incomplete Cholesky
+ * diagonal, as in every Cholesky factor. What was not given is stored as zeros, which leave the solution as it is. In a
+ * factor that cholmod_factorize has made these are none or few. An incomplete factor (of an incomplete Cholesky
  * factorisation, say) would take as much memory and time as a complete one: if the entries become more than 4 times those
  * that were given, GPUSOLVE_INVALID_FACTOR, before more of them are counted or stored, unless data->allow_fill is 1.
  *

@@ -141,7 +141,7 @@ template <typename T, int NB> struct trsv_shared {
 
 /*
  * This thread's numbers of A's tile (k, j), requested into registers and put into shared memory: E of them,
- * at place(e). Of the diagonal tile the lower triangle is read alone, and its diagonal is ones where A's is
+ * at place(e). In the diagonal tile only the lower triangle is read; its diagonal is ones where A's is
  * unit and in rows that do not exist. Rows below n: zeros. Not transposed: a warp reads 32 rows of a column.
  * Transposed: 4 rows by 8 columns, 64 bytes of each at a time, which are free of bank conflicts when they are
  * stored (4 LD and LD apart).

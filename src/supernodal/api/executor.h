@@ -202,8 +202,8 @@ typedef struct gsv_executor {
 
     /* Append lines about the executor's part of the plan (tasks per tier, say) to a summary; may be NULL. */
     void (*summary)(const gpusolve_factor *factor, struct gsv_text *text);
-    /* Of gpusolve_cost: the tiers, launches, the machine (bytes_per_s where that is 0), and predicted_us
-     * where it is not the wall and the hops. The rest is filled in before or after (cost.c). */
+    /* Fills in fields of gpusolve_cost: the tiers, launches, the machine (bytes_per_s where that is 0), and predicted_us where
+     * it is not the wall and the hops. api/cost.c fills in the rest before or after. */
     void (*cost)(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
     const gsv_selection_functions *selection; /* NULL: no selections */
 } gsv_executor;

@@ -171,7 +171,7 @@ static gpusolve_status refine_block(refinement *block, const gpusolve_dense *b, 
     return status ? status : executor->refine_store(handle, block->workspace, x);
 }
 
-/* What is known of column j of the piece. Of a complex column that is the worse of its two parts, the real one being known
+/* What is known of column j of the piece. For a complex column that is the worse of its two parts; the real one is known
  * first. */
 static void report(const refinement *block, int64_t j, const column_state *column, const results *to) {
     int64_t at = j;

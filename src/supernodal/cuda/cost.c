@@ -19,8 +19,8 @@ static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
  * single precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its
  * fifteen cases are within 15 %, the worst are 12, 18, 12, 16, 36 and 20 % off; without the cases that groups side by side solve.
  * An H100's constants (h100-cudss.jsonl) are 0.84 to 1.00 of these for levels, 0.80 to 0.97 for panels, and 0.73 to 0.85
- * for vectors, and 0.78 to 0.96 in single precision. Of complex numbers, one and those that are tasks, by --dtype z of
- * h200-complex.jsonl: for its seven cases the worst are 7, 12, 11, 16 and 9 % off.
+ * for vectors, and 0.78 to 0.96 in single precision. For complex numbers: one column and those that are tasks, by --dtype z of
+ * h200-complex.jsonl; for its seven cases the worst are 7, 12, 11, 16 and 9 % off.
  */
 typedef struct measured {
     int32_t columns;

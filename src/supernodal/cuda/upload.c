@@ -3,8 +3,8 @@
  * (trsm/cuda/panels/inverse.h).
  *
  * All numbers go in batches of whole panels, and those in chunks (cuda/upload_plan.h). Host threads take pieces of
- * chunks in turn and copy each into a pinned buffer; a chunk is on its way while others are being filled. Of a batch,
- * the room on the device is one of a few slots: some are filled while the panels of another are inverted.
+ * chunks in turn and copy each into a pinned buffer; a chunk is on its way while others are being filled. A
+ * batch has one of a few slots on the device: some are filled while the panels of another are inverted.
  *
  * Inversion. The triangles of wide panels in one of two lanes by turns, for a batch's launches are many and small;
  * then the panels. Narrow panels beside all that, in a stream of their own: each takes its time, however few.
@@ -12,8 +12,8 @@
  * Check. A thread checks what it has copied, while it is in its cache. In a refresh no panel changes before all
  * numbers are known to be good, and batches are left in their slots until then; the triangles of the first are
  * inverted meanwhile, into the lanes' memory. So that this is soon, and the bus is slower than the threads, one that
- * waits for a buffer checks pieces from the end meanwhile, and all do once there is no slot left. Of a simplicial
- * factor the numbers are checked before the first is copied.
+ * waits for a buffer checks pieces from the end meanwhile, and all do once there is no slot left. The numbers of a
+ * simplicial factor are checked before the first is copied.
  *
  * Order. Chunks are handed to the device in ascending order, each by the thread that has filled its last piece, once
  * all before it have been: `passed` counts them. A thread waits for chunks of lower number, for checks, which wait

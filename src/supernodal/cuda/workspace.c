@@ -81,7 +81,7 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
                               .side = side > 1 ? side : 1};
 }
 
-/* Of a stream for nr right-hand sides: z, f and u stand one after the other, with rows of nr numbers. */
+/* The vectors of a stream for nr right-hand sides: z, f and u stand one after the other, with rows of nr numbers. */
 static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype, const workspace_layout *l,
                                      char *base, int nr) {
     const int64_t row = nr * (nr > 1 ? wide_number_bytes(dtype) : (int64_t)gsv_dtype_bytes(dtype));

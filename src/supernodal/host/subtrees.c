@@ -23,7 +23,7 @@ static int32_t tiles_below(const gsv_plan *plan, int32_t s) {
     return (int32_t)((gsv_updates(plan, s) + GSV_ROW_TILE - 1) / GSV_ROW_TILE);
 }
 
-/* Of each supernode. */
+/* For each supernode. */
 typedef struct weights {
     double *tree; /* time of the subtree under it, on one thread */
     double *path; /* time of the longest path in that subtree, however many threads there are */

@@ -32,9 +32,9 @@ GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s) {
 }
 
 /*
- * The pieces of a panel against the front's vectors. Packed panels are read where they are. Of the caller's
- * own, column-major ones, a piece at a time is packed into a small memory that stays in the cache, and the
- * same kernels do the rest: with the same bits. What has such a memory is never inlined, so that a thread's
+ * The pieces of a panel against the front's vectors. Packed panels are read where they are. The
+ * caller's own, column-major panels are packed piece by piece into a small memory that stays in the cache, and the
+ * same kernels do the rest, with the same bits. What has such a memory is never inlined, so that a thread's
  * stack has room for it once at a time.
  */
 #define GSV_ASIDE static __attribute__((noinline))

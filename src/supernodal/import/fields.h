@@ -42,11 +42,11 @@ static inline gsv_column_range gsv_stored_column(const gpusolve_factor_data *dat
 
 /*
  * Check all fields but the numbers and, of a simplicial factor, the row indices; read nothing that is not
- * known to be there. Of a supernodal factor nothing is left to check but that parents contain their children.
+ * known to be there. In a supernodal factor it is then left to check that parents contain their children.
  */
 gpusolve_status gsv_check_fields(const gpusolve_factor_data *data, gsv_pool *pool, gsv_message *message);
 
-/* Of these checks: the scalars, and that the arrays are there; the panels' places, once super and pi have
+/* Parts of these checks: the scalars, and that the arrays are there; the panels' places, once super and pi have
  * passed. */
 gpusolve_status gsv_check_outline(const gpusolve_factor_data *data, gsv_message *message);
 gpusolve_status gsv_check_px(const gpusolve_factor_data *data, gsv_message *message);

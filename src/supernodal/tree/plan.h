@@ -38,7 +38,7 @@ typedef struct gsv_structure {
     int64_t *row_ptr;      /* [nsuper + 1] its rows: rows[row_ptr[s]] .. rows[row_ptr[s + 1] - 1] */
     int32_t *rows;         /* [row_ptr[nsuper]] strictly ascending in a supernode, own columns first */
     int32_t *perm;         /* [n] row i of P A P' is row perm[i] of A; NULL: the identity */
-    /* Of a structure in which supernodes were split (split.h); NULL, 0: none was. */
+    /* If supernodes were split (split.h); NULL, 0: none was. */
     int32_t nwhole; /* supernodes of the caller's factor */
     int32_t
         *slice_ptr; /* [nwhole + 1] its supernode k is supernodes slice_ptr[k] .. slice_ptr[k + 1] - 1 here */

@@ -7,8 +7,8 @@
 #include "../triangular.h"
 
 /* c = beta c + alpha T(to, from) b: triangular.h's multiply for a, where the `to_size` x `from_size`
- * rectangle of T lies, and the first of the rows of both ranges of the first of p->vectors vectors. Of p's
- * pointers, sizes and leading dimensions: vectors, lda, ldb. */
+ * rectangle of T lies, and the first of the rows of both ranges of the first of p->vectors vectors. It
+ * reads vectors, lda and ldb of p, and no other size or pointer. */
 gpusolve_status gsv_cuda_gemm(cublasHandle_t cublas, const gsv_triangular *p, const void *a, const void *b,
                               void *c, int64_t to_size, int64_t from_size, gsv_number alpha, gsv_number beta,
                               gsv_message *message);

@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* Of the device: what a thread block can have, and whether there are clusters of them. */
+/* The device: the shared memory that a thread block can have, and whether there are clusters of blocks. */
 typedef struct gsv_leaf_device {
     int shared_bytes, clusters;
 } gsv_leaf_device;

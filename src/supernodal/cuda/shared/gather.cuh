@@ -20,9 +20,9 @@ __device__ __forceinline__ void wait_for_vectors() {
 }
 
 /*
- * Of two launches with nothing to do with each other, the second one's blocks need not wait for the last of the first
- * one's: these let them start only when what is before both has ended, and then they have all started. That the first
- * launch has ended, which is what the next kernel counts on, the second one's blocks wait for when they are done.
+ * If two launches have nothing to do with each other, blocks of the second need not wait for the last block of the first.
+ * Blocks of the first let them start only when what is before both launches has ended. The next kernel counts on
+ * the end of both, so the second launch's blocks wait for the end of the first when they are done.
  * So it may be, too, where the second one's blocks poll all that they want of the first one.
  */
 enum launch_part { THE_ONLY, FIRST_OF_TWO, SECOND_OF_TWO };
@@ -37,9 +37,9 @@ __device__ __forceinline__ void wait_for_vectors(launch_part part) {
 #endif
 }
 
-/* wait_for_vectors, at one of two places. Of a launch with more blocks than run at a time, the later ones, by number,
- * find what is before it done long ago. So they wait where they begin, for the next launch can begin when the last of
- * them has. */
+/* wait_for_vectors, at one of two places. If a launch has more blocks than run at a time, the launch before has ended long ago
+ * when the later ones begin. So they wait at their beginning, because the next launch can begin when the last of them
+ * has waited. */
 struct vectors_wait {
     const launch_part part;
     const bool late;

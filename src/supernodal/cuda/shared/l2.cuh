@@ -3,7 +3,7 @@
  * first to the last and back; where all of them are more than L2 has room for, what is read is gone before it is wanted
  * again, and has taken the place of vectors, which are wanted soon. So transient panels are the first to give way; which are,
  * cuda/factor.c knows. But where several blocks want the same panel, each for other right-hand sides, not all of
- * them at the same time, they are like everything. Of many right-hand sides, what is not wanted again gives way first,
+ * them at the same time, they are like everything. With many right-hand sides, what is not read again gives way first,
  * too, or is discarded: then it need not be written to memory (lessons/tasks.md).
  */
 #ifndef GSV_CUDA_SHARED_L2_CUH

@@ -32,7 +32,7 @@ template <typename T, int NR, int CUT = 1> struct transfer {
         int tile, tile_step, there;
     };
 
-    /* Of the rows from first_row on and the right-hand sides from first_column on: neighbours are in neighbouring rows,
+    /* This thread's share of the rows from first_row on and the right-hand sides from first_column on. Neighbours are in neighbouring rows,
      * if the block's rows are side by side, or in one row. */
     static __device__ __forceinline__ share share_of_thread(const gsv_device_dense &block, int32_t n,
                                                             int64_t first_row, int first_column) {

@@ -111,7 +111,7 @@ template <typename P, int NR> struct block_slot {
                : backward                ? p.groups * p.count * GSV_TILE * GSV_TILE
                                          : (p.count + 3) / 4 * 4 * p.groups * GSV_TILE;
     }
-    /* Of the last piece of a narrow supernode, whose first one this is. */
+    /* Numbers of the last piece of a narrow supernode whose first piece this is. */
     static __device__ __forceinline__ int last_numbers(const gsv_piece &p) {
         return p.flags & GSV_PIECE_LAST
                    ? p.numbers

@@ -10,7 +10,7 @@
 namespace gsv {
 
 /* List b of a piece, at most 64 rows: calls keep(row, sum) for each of 64 rows with what it is owed, and, before
- * `columns`, with the right-hand side, from y on. Of more rows than there are the sums are zeros. */
+ * `columns`, with the right-hand side, from y on. The sums of rows that do not exist are zeros. */
 template <int NR, typename Slot, typename Keep>
 __device__ __forceinline__ void gather_owed(const block_gather<NR> &block, const Slot &slot, const double *y,
                                             int columns, Keep keep) {
@@ -92,7 +92,7 @@ __device__ __forceinline__ void copy_front(const Slot &old, const Slot &slot) {
     }
 }
 
-/* Of a triangle of many columns some tasks assemble the rows, and publish them; every other task reads them there. */
+/* The rows of a triangle of many columns: some tasks assemble and publish them, and every other task reads them there. */
 template <int NR, typename Slot>
 __device__ __forceinline__ void gather_front(const block_gather<NR> &block, const Slot &slot, const double *y,
                                              double *published) {

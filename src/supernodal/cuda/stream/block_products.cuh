@@ -38,7 +38,7 @@ template <int NR> struct block_product {
         for (int n = 0; n < N; n++)
             acc[n][0] = acc[n][1] = acc[n][2] = acc[n][3] = 0;
     }
-    /* Of sixteen terms, whose sum by itself loses less than all terms as one chain do (test_condition.c). */
+    /* Add a sum of sixteen terms: summed by themselves they lose less than in one chain of all terms (test_condition.c). */
     __device__ __forceinline__ void add(int n, const double (&sum)[4]) {
 #pragma unroll
         for (int e = 0; e < 4; e++)
@@ -81,8 +81,8 @@ template <int NR> struct block_product {
 /* -------------------------------------------------------------------------------------------- forward --- */
 
 /*
- * acc += the product of columns of a block row, of those of a piece before `last`, with a front. Of the four runs
- * columns begin .. stop - 1 each: one of each run makes four terms. panel: the lane's run of this block row.
+ * acc += the product of columns of a block row, of those of a piece before `last`, with a front. It takes
+ * columns begin .. stop - 1 of each of the four runs: one column of each run makes four terms. panel: the lane's run of this block row.
  */
 template <int NR, typename P>
 __device__ __forceinline__ void multiply_row(block_product<NR> &block, const P *panel, const double *front,

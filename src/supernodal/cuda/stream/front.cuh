@@ -143,7 +143,7 @@ template <typename T> struct stream_block {
     __device__ __forceinline__ T *partial() const {
         return reinterpret_cast<T *>(memory + room::PARTIAL) + partials % 2 * 128;
     }
-    /* Of a piece in its slot: a list, and its numbers. */
+    /* A list of a piece in its slot, and the piece's numbers. */
     static __device__ __forceinline__ const uint32_t *list(const gsv_piece &p, int at) {
         return reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(&p) + room::HEADER + at);
     }

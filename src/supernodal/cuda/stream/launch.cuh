@@ -208,7 +208,7 @@ template <typename T, int NR, bool BACKWARD> cudaError_t count_blocks(int most, 
     return error;
 }
 
-/* Of one class's, forward and backward: both, or none. */
+/* Blocks of one class's kernels, forward and backward: both, or none. */
 template <typename T, int NR> cudaError_t count_class(int most, int processors, int (&blocks)[2]) {
     cudaError_t error = count_blocks<T, NR, false>(most, processors, &blocks[0]);
     if (error == cudaSuccess)

@@ -8,7 +8,7 @@
 
 namespace gsv {
 
-/* The vector of a piece: which rows. Of its columns' rows those before `polled` have x, those from there on
+/* The vector of a piece: which rows. Rows of its own columns before `polled` have x, those from there on have
  * their solution. */
 template <typename T> struct backward_front {
     const T *own; /* x */

@@ -255,7 +255,7 @@ __device__ __forceinline__ void copy_columns_warp(const gsv_device_plan &plan, c
                   column_bytes<T>(p), full, transient);
 }
 
-/* Of each sixteen columns of a shared block row a task has 1 << share_shift: eight or four; */
+/* A task has 1 << share_shift of each sixteen columns of a shared block row: eight or four; */
 __device__ __forceinline__ int share_shift(const gsv_piece &p) {
     return p.groups == 2 ? 3 : 2;
 }

@@ -68,8 +68,8 @@ template <typename P> int plain_branch_room(const gsv_branches &branches, int wa
     return all < room ? all : room;
 }
 
-/* Of a block that walks a branch for GSV_TASKS_32 right-hand sides: for all vectors, if two such blocks can share an
- * SM; or else for as many as they can. */
+/* Shared memory of a block that walks a branch for GSV_TASKS_32 right-hand sides: for all vectors if two such blocks can
+ * share an SM, else for as many as they can. */
 template <bool BACKWARD> int few_branch_room(const gsv_branch &branch) {
     const gsv_pack_form form = BACKWARD ? GSV_LOOKED_UP : GSV_PACKED;
     const int one = gsv_branch_walk_bytes(&branch, form, 1),

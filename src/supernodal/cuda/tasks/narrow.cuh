@@ -8,8 +8,8 @@
  *             others; then [x1; u] = [W; -M] f(own) + [0; f(below)], sixteen rows a warp. The lists of what is owed
  *             are in shared memory before the children are waited for, and a thread's terms of four rows are on
  *             their way together: latency is what this costs.
- *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory. Of every four blocks of
- *             eight rows a warp has one, and all columns, at most 32; the four sums meet in shared
+ *   backward  y1 = [W; -M]' [x1; y(rows below)], the vectors straight from global memory. A warp has one of
+ *             every four blocks of eight rows, and all columns, at most 32; the four sums meet in shared
  *             memory. Zeros stand where the panel has no number, so nothing is decided about one before it is read.
  *
  * Order of the sums: forward what is owed, child after child, then one chain of all terms; backward four
@@ -52,7 +52,7 @@ template <typename Kind, int C, bool BACKWARD> struct tasks_narrow_room {
         BACKWARD ? SUMS * int(sizeof(T)) +
                        (GSV_NARROW_ENTRIES + GSV_NARROW_COLUMNS * PADDING) * int(sizeof(panel_number<Kind>))
                  : shape::BYTES;
-    /* Of a panel's numbers, a multiple of sixteen, in vectors' numbers. */
+    /* Room for a panel's numbers, a multiple of sixteen, counted in vectors' numbers. */
     static __host__ __device__ constexpr int panel_room(int numbers) {
         return numbers * int(sizeof(panel_number<Kind>)) / int(sizeof(T));
     }

@@ -19,8 +19,8 @@
 
 namespace gsv {
 
-/* May sixteen terms be summed by themselves? See Order in cuda/tasks/tile.cuh. Of mixed<complex<float>> no such terms stand
- * side by side (tasks_place), for two numbers are copied at once. */
+/* May sixteen terms be summed by themselves? See Order in cuda/tasks/tile.cuh. In mixed<complex<float>> no such terms
+ * stand side by side (tasks_place), because two numbers are copied at once. */
 template <typename Kind> struct tasks_chains {
     static const bool value =
         sizeof(typename traits<Kind>::real) == sizeof(double) || !traits<Kind>::is_complex;
@@ -37,8 +37,8 @@ template <typename Kind, int C, bool BACKWARD> struct tasks_shape {
     static const int ROWS = GSV_TASK_ROWS, COLUMNS = C, DEPTH = GSV_TILE;
     static_assert(REAL || C <= GSV_TASKS_32, "complex sums of 64 columns spill");
     static const int STAGES = C <= GSV_TASKS_32 || !BACKWARD ? 4 : 3;
-    /* Of a warp's sums, and warps beside and above each other: two beside each other, or, where a tile has no more
-     * than sixteen columns, one. */
+    /* Columns of a warp's sums; warps beside and above each other: two beside each other, or one where a tile has at most
+     * sixteen columns. */
     static const int WARP_COLUMNS = C > GSV_TASKS_16 ? C / 2 : C, RUNS = WARP_COLUMNS / 8,
                      WARP_ROWS = C > GSV_TASKS_16 ? 32 : 16, EIGHTS = WARP_ROWS / 8;
     static const int ACROSS = C / WARP_COLUMNS, DOWN = ROWS / WARP_ROWS, THREADS = 32 * ACROSS * DOWN;

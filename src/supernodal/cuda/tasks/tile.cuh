@@ -9,8 +9,8 @@
  * A, 64 x 16, and sixteen rows of v (cuda/tasks/stages.cuh). A warp has 32 x 32 of the sums, or 32 x 16 where C is
  * 32, 16 x 16 where it is 16, in the fragments of the tensor cores (fragment.cuh). Where a tile has half of the rows,
  * so has every warp, or, of 16 x 16, half of the warps have none. A tile of 64 columns has 168 registers a thread, of
- * which 64 are sums, and three blocks an SM; of 32 or 16 columns 128, and four. Of complex numbers, whose sums and stages
- * take twice as much, C is 32 or 16, and it is two blocks, or three in single precision with 16.
+ * which 64 are sums, and three blocks an SM; of 32 or 16 columns 128, and four. Sums and stages of complex numbers
+ * take twice as much: C is 32 or 16, and an SM has two blocks, or three in single precision with 16.
  *
  * Registers. What a thread knows of its copies is worked out anew before the first panels, before their vectors
  * and before the loop (stream_from), which is there for each order of sums, and with 64 columns once more, for one

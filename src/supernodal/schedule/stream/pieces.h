@@ -28,7 +28,7 @@ typedef struct gsv_writer {
     int64_t published; /* rows of published fronts and of sums, so far */
 } gsv_writer;
 
-/* Of a level of the forward stream (stream.h). What is no wide supernode in block rows is of the second. */
+/* The phases of a level of the forward stream (stream.h). Everything but the block rows of wide supernodes is in the second. */
 typedef enum gsv_phase { GSV_FRONTS, GSV_AWAITED, GSV_TRIANGLES } gsv_phase;
 
 /* Add supernode s: a narrow one; */

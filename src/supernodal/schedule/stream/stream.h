@@ -112,7 +112,7 @@ enum {
 };
 
 /*
- * Of a small factor a sweep is mostly waiting. So groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side, each
+ * A sweep of a small factor mostly waits. So groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side, each
  * by its share of a stream's blocks, as long as that is faster than all of them together (schedule/tasks/tasks.h): at most this number of groups
  * where numbers of panels, and GSV_SIDE_COLUMN for each column of L, are at most this number.
  */

@@ -60,7 +60,7 @@ static inline int64_t gsv_branch_walk_most(int64_t below) {
     return 8 + 4 + GSV_PACK_COLUMNS * (below + GSV_PACK_COLUMNS + GSV_PACK_HEIGHT) + 2 * below;
 }
 
-/* Of the packs' numbers. */
+/* How the packs' numbers stand: looked up in the panels, or packed. */
 typedef enum gsv_pack_form { GSV_LOOKED_UP, GSV_PACKED } gsv_pack_form;
 
 /* Where things are in the shared memory of a block that walks the branch, in bytes; the panels begin at 0. */
@@ -89,7 +89,7 @@ static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room_of(const gsv_br
     return room;
 }
 
-/* Of real numbers. */
+/* For real numbers. */
 static inline GSV_HOST_DEVICE gsv_walk_room gsv_branch_walk_room(const gsv_branch *branch,
                                                                  gsv_pack_form form) {
     return gsv_branch_walk_room_of(branch, form, GSV_WALK_NUMBER);

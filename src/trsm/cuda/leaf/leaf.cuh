@@ -47,7 +47,7 @@ template <typename T, int N> struct leaf_shape {
     static const bool ASK_EARLY = SUM_REGISTERS < 128;
 };
 
-/* Of one lane: where it is. In the sums, row g + 8 i; in the end, 16 rows and WIDTH vectors a warp. */
+/* Where a lane is. In the sums, row g + 8 i; in the end, 16 rows and WIDTH vectors a warp. */
 struct leaf_lane {
     int warp, g, q;
     __device__ __forceinline__ leaf_lane()

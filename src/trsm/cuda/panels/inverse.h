@@ -62,7 +62,7 @@ enum {
     GSV_INVERT_STAGES = GSV_INVERT_DOUBLE + GSV_INVERT_LEVELS
 };
 
-/* Of wide panels, and of narrow ones: with 2 test_condition's smallest triangles lose a tenth too much. */
+/* For wide panels, and for narrow ones: with 2 test_condition's smallest triangles lose a tenth too much. */
 #define GSV_FINER 2.0
 #define GSV_NARROW_FINER 2.5
 

@@ -113,7 +113,7 @@ __device__ __forceinline__ void raise(double *to, double value) {
 
 /*
  * k of each panel's triangle. Three launches: step 0 gives e, step 1 gives t = |W E| 1 and t2 = |W E|' 1, step 2
- * raises k, zero before. Of a panel's blocks the first have 32 rows each, warp w the columns w, w + 8,
+ * raises k, zero before. The first blocks of a panel have 32 rows each, warp w the columns w, w + 8,
  * ...; the others 8 columns, a warp each.
  */
 template <typename T>
