@@ -1,4 +1,4 @@
-/* The handle: who runs the solves, where, and what went wrong last. One thread at a time. */
+/* The handle: which backend runs the solves, where, and what went wrong last. One thread at a time. */
 #ifndef GSV_HANDLE_H
 #define GSV_HANDLE_H
 

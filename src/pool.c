@@ -28,7 +28,7 @@
  *
  * Between runs a helper spins for SPIN_US and then sleeps on a semaphore of its own. It says so first and
  * looks at the door once more; the caller opens the door first and looks for sleepers then: one of them sees
- * the other. Waking a thread costs microseconds, so the caller wakes two and everyone who enters wakes two
+ * the other. Waking a thread costs microseconds, so the caller wakes two, and each thread that enters wakes two
  * more. A helper that comes too late, to a processor that another member stands on, sleeps at once.
  *
  * The caller's waits end: helpers inside are running threads, and all their waits end (supernodal/host/executor.c).
@@ -118,7 +118,7 @@ static double now_us(void) {
 
 /* ------------------------------------------------------------------------------------------- a helper --- */
 
-/* Wake some of those who sleep and are asked for. */
+/* Wake some of the helpers that sleep and are asked for. */
 static void wake_some(gsv_pool *p, uint32_t helpers) {
     helpers = helpers < p->helpers ? helpers : p->helpers;
     for (int woken = 0; woken < WAKES;) {

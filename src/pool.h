@@ -51,8 +51,8 @@ void gsv_pool_be_eager(gsv_pool *pool);
 /* Looks that a member of a run may take at what another one does before it gives its processor away. */
 int64_t gsv_pool_patience(const gsv_pool *pool);
 
-/* Run the work on at most `threads` threads. Returns when all who came are through; what they wrote is
- * visible then. */
+/* Run the work on at most `threads` threads. Returns when all threads that came are through; what they
+ * wrote is visible then. */
 void gsv_pool_run(gsv_pool *pool, int threads, gsv_pool_work *work, void *context);
 
 /* The same for `count` items, each done by the first thread that is free. */

@@ -291,7 +291,7 @@ static void wait_for_buffer(upload *u, int64_t piece) {
     if (chunk < GSV_BUFFERS)
         return;
     if (u->passed < chunk - GSV_BUFFERS + 1)
-        check_own(u, piece); /* for who is to free the buffer may be waiting for that */
+        check_own(u, piece); /* the thread that is to free the buffer may be waiting for that */
     while (u->passed < chunk - GSV_BUFFERS + 1)
         if (!check_some(u))
             sched_yield();

@@ -8,7 +8,7 @@
  * read and x written while the rows are in the cache, and x may be b: a row of x is written after the forward
  * sweep has read that row.
  *
- * Who does what. The plan cuts the tree into subtrees, which one thread each walks with vectors that stay in
+ * What the threads do. The plan cuts the tree into subtrees, which one thread each walks with vectors that stay in
  * its cache, and a top, whose supernodes are cut into column blocks of 64 and row tiles of 128 for all
  * threads, or, where they are too small for that, strung to paths for one thread each. Threads draw tickets,
  * first all forward ones, then all backward ones (subtrees.h).
@@ -59,7 +59,7 @@
 #include "selection.h"
 #include "../api/summary.h"
 
-/* Ask for huge pages, where the system gives them to those who ask: a sweep reads far more memory than the
+/* Ask for huge pages, where the system gives them to processes that ask: a sweep reads far more memory than the
  * processor has small pages' addresses at hand for. Memory that was not touched yet. NULL is accepted. */
 static void on_huge_pages(void *memory, size_t bytes) {
 #ifdef MADV_HUGEPAGE

@@ -141,7 +141,7 @@ typedef struct worker {
     int32_t number;
 } worker;
 
-/* A piece that is done, and who did it. */
+/* A piece that is done, and the thread that did it. */
 typedef struct event {
     double time;
     int32_t by;

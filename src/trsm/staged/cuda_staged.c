@@ -3,7 +3,7 @@
  * runs a stage issues, step by step: what the step needs and is not there yet (in), the step (compute), and a
  * block of vectors that is final (out).
  *
- * Who waits for what:
+ * What waits for what:
  *      a step              for all transfers issued before it
  *      a tile in the ring  for the step that used its slot before
  *      a chunk             for the last step of the chunk in whose buffer it goes, and for its way out

@@ -1,4 +1,4 @@
-/* Runs a staged plan on the device: see trsm/staged/plan.h for the order, cuda_staged.c for who waits for what. */
+/* Runs a staged plan on the device: see trsm/staged/plan.h for the order, cuda_staged.c for what waits for what. */
 #ifndef GSV_TRSM_STAGED_CUDA_STAGED_H
 #define GSV_TRSM_STAGED_CUDA_STAGED_H
 

@@ -5,7 +5,7 @@
  *      forward   [x1; u] = [W; -M] f1 + [0; f2]      backward   x1 = [W; -M]' [x1; x(rows below)]
  *
  * What differs is the shape of a piece (the vectors weigh as much as the panels, so a task has up to 64 rows
- * or columns), the products (FP64 tensor cores, panel and front from shared memory), and who does what. One
+ * or columns), the products (FP64 tensor cores, panel and front from shared memory), and the roles of the warps. One
  * warp brings pieces. Eight warps, backward four, gather what a piece is multiplied with into the piece's slot, all of
  * it together, and what its results are added to. Four other warps multiply, and give the slot back. So the next
  * piece's vectors are on their way while this one's are multiplied with, and a wait for them stops nothing

@@ -31,7 +31,7 @@ __device__ __forceinline__ bool poll(Lacks lacks, Ask ask, gsv_stream_state *sta
 template <typename T> struct front_rows {
     enum { EACH = (stream_room<T>::FRONT_ROWS + STREAM_THREADS - 1) / STREAM_THREADS };
     T value[EACH];
-    const T *at[EACH]; /* where it is: who polls does not look it up again */
+    const T *at[EACH]; /* where it is: a thread that polls does not look it up again */
     unsigned polled;   /* bit q: value[q] is */
     static __device__ __forceinline__ int place(int q) {
         return int(threadIdx.x) + STREAM_THREADS * q;
@@ -130,8 +130,8 @@ template <typename T> struct stream_block {
     const T *u;
     uint32_t upper;
     char *memory;
-    /* Each is written before a meeting and read after it. The next is written to the other half: who comes to
-     * write this half again has met, since, with all who read it. */
+    /* Each is written before a meeting and read after it. The next is written to the other half: a thread that comes to
+     * write this half again has since met all threads that read it. */
     int fronts, owns, partials;
 
     __device__ __forceinline__ T *front() const {

@@ -13,7 +13,7 @@
  *
  * Forward, nobody waits for a triangle's rows, so those come last in their level (stream.h).
  *
- * Who takes what. A level of few tasks is on the critical path, so no block has two of them while another
+ * Which block takes which task. A level of few tasks is on the critical path, so no block has two of them while another
  * has none: it takes the next one when it no longer waits for this one's vector. In a level of very many a
  * block takes the next task before it has done its own, but not where others may wait for what that one
  * publishes. Where there are fewer tasks than blocks, several share a block row of a wide supernode: each

@@ -290,8 +290,8 @@ struct ring {
 
 /* The last warp's work: all pieces of all tasks that this block takes, and then one that says that it is
  * over. Unless there is a crowd of them, a task is taken only when there is room for its first piece, and, if
- * there are few, when no piece is left that waits: who takes more than that takes them from blocks that have
- * nothing to do. */
+ * there are few, when no piece is left that waits: a block that took more would take them from blocks that
+ * have nothing to do. */
 template <typename T, bool BACKWARD, typename Room = stream_room<T>>
 __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &list, gsv_stream_state *state,
                         const ring &ring) {

@@ -52,7 +52,7 @@ __device__ __forceinline__ bool tasks_add_ranges_block(tasks_work &work, const t
         int *met = tasks_counter(work, task.met);
         work.last = tasks_meet(met) == task.slots - 1;
     }
-    __syncthreads(); /* it is known who is the last */
+    __syncthreads(); /* it is known whether this block is the last */
     if (!work.last)
         return false;
     /* rows of a range whose sums are requested at a time */

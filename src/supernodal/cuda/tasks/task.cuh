@@ -79,7 +79,7 @@ __device__ __forceinline__ bool tasks_reaches(const int *counter, int count, gsv
     }
 }
 
-/* One more; what the block wrote before its last barrier is there for who finds it so. By one thread. */
+/* Advance a counter, by one thread. A block that sees the new value sees what this block wrote before its last barrier. */
 __device__ __forceinline__ void tasks_advance(int *counter) {
     asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(counter) : "memory");
 }

@@ -366,7 +366,7 @@ tasks_product_block(const gsv_device_plan &plan, const tasks_tile &tile, const v
     /* The same for one chain and a warp all of whose rows are active. While one half of a stage is multiplied with the
      * next one is read, across the barrier, too: each stands behind the last reads of a stage, not its products. The
      * next stage is asked for when most of these are on their way. (The lane is an argument, so that this is compiled
-     * for those alone who call it.) */
+     * only where it is called.) */
     auto multiply_halves = [&](auto lane) {
         typedef decltype(lane) lane_of;
         constexpr int ALL = lane_of::PRODUCTS, MOST = ALL * 3 / 4;

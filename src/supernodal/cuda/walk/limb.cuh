@@ -4,7 +4,7 @@
  *
  *      f1 = y(cols) + the children's rows, f2 = the children's rows;  x1 = W f1,  u = f2 - M f1
  *
- * Who does what. A producer warp brings chunk after chunk into the ring, lists and panel by bulk copies. Eight
+ * Roles of the warps. A producer warp brings chunk after chunk into the ring, lists and panel by bulk copies. Eight
  * warps bring what a supernode begins with, y of its columns and update rows of branches, while they multiply
  * with the supernode before it. Then they assemble its front, four lanes a row, each row's terms in the order of
  * its list: rows of its own columns in `front`, the others where the update vector will be. And each of them

@@ -10,7 +10,7 @@
 enum { BLOCKS = 66 };
 
 /* Microseconds on an H200, for 32 or 64 right-hand sides: a narrow supernode, an assembly, a tile and each
- * sixteen of its terms; and from a counter's last advance until those who wait for it go on. */
+ * sixteen of its terms; and from a counter's last advance until the tasks that wait for it go on. */
 static const double NARROW = 12, ASSEMBLY = 3, PRODUCT = 4, STEP = 0.9, HOP = 2;
 
 typedef struct entry {
