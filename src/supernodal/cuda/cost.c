@@ -1,10 +1,14 @@
 /*
- * How the plan deals the tree out on the device, for the summary, and what a solve should cost, with the
- * machine's constants, all measured on one NVIDIA H200 with CUDA 13.0: a read-only stream of 8 GB 4656 GB/s;
- * cuBLAS's DGEMM of order 8192 57.5 TFLOP/s, taken for the other precisions too; from block to block, one way,
- * where the data itself is the flag 0.42 us, and from one node of a graph to the next 0.50: 0.45 for a hop.
+ * How the plan deals the tree out on the device, for the summary, and what a solve should cost.
  *
- * What a solve takes is predicted from what solves have taken (`measured`): a part for each level of the tree, one for
+ * The machine's constants were measured on one NVIDIA H200 with CUDA 13.0:
+ *
+ *      4656 GB/s       a read-only stream of 8 GB
+ *      57.5 TFLOP/s    cuBLAS's DGEMM of order 8192; used for the other precisions, too
+ *      0.45 us         a hop: 0.42 from block to block, one way, where the data is the flag; 0.50 from one node of a
+ *                      graph to the next
+ *
+ * The time of a solve is predicted from measured times (`measured`). It has three parts: one for each level of the tree, one for
  * the panels above the branches, and one for the vectors, whose rows are the branches' work.
  */
 #include "walk/team.h"

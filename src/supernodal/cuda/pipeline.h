@@ -1,6 +1,6 @@
 /*
- * What an upload works with (cuda/upload.c): pinned buffers and streams, which are slow to make and the same for
- * every factor and so stay with the handle, and device memory, which stays with it too where that is little.
+ * What an upload needs (cuda/upload.c). Pinned buffers and streams are slow to make and the same for every factor, so the
+ * handle keeps them. It also keeps the device memory if that is small.
  */
 #ifndef GSV_CUDA_PIPELINE_H
 #define GSV_CUDA_PIPELINE_H

@@ -1,10 +1,13 @@
 /*
- * How long the L2 cache keeps a panel, or a number of a vector. A solve reads panels once in each sweep, from the
- * first to the last and back; where all of them are more than L2 has room for, what is read is gone before it is wanted
- * again, and has taken the place of vectors, which are wanted soon. So transient panels are the first to give way; which are,
- * cuda/factor.c knows. But where several blocks want the same panel, each for other right-hand sides, not all of
- * them at the same time, they are like everything. With many right-hand sides, what is not read again gives way first,
- * too, or is discarded: then it need not be written to memory (lessons/tasks.md).
+ * How long the L2 cache keeps a panel, or a number of a vector.
+ *
+ * A solve reads each panel once in each sweep. If the panels together are larger than L2, a panel is evicted before it is read
+ * again, and meanwhile it takes the place of vectors, which are read again soon. Such panels are called transient
+ * (cuda/factor.c decides), and they are the first to be evicted. The exception is a panel that several blocks read at
+ * different times, each for other right-hand sides: it has the normal priority.
+ *
+ * With many right-hand sides, parts of vectors that are not read again are evicted first, too, or discarded: then they are
+ * never written to memory (lessons/tasks.md).
  */
 #ifndef GSV_CUDA_SHARED_L2_CUH
 #define GSV_CUDA_SHARED_L2_CUH

@@ -1,6 +1,6 @@
 /*
- * What the branches' kernels for one right-hand side (cuda/walk/one.cuh) load and store: the caller's vectors, or the
- * sweeps', and, by blocks behind the branches' own, the columns that are in no branch.
+ * What the branches' kernels for one right-hand side (cuda/walk/one.cuh) load and store: vectors of the caller or of the
+ * sweeps. Blocks behind the branches' own do this for the columns that are in no branch.
  */
 #ifndef GSV_CUDA_WALK_ONE_UPPER_CUH
 #define GSV_CUDA_WALK_ONE_UPPER_CUH

@@ -4,9 +4,14 @@
 #include "../../../memory.h"
 #include "../schedule.h"
 
-/* What a subtree comes to; numbers < 0: it does not fit into a branch. outside: rows below its roots. forward, backward:
- * 16-bit numbers of the lists that a sweep with one right-hand side reads, but for the nodes' and the levels' own.
- * cost: in numbers, what a block of threads takes for it. */
+/* The sizes of a subtree.
+ *
+ *      numbers             of its panels; negative if it does not fit into a branch
+ *      outside             rows below its roots
+ *      forward, backward   16-bit numbers of the lists that a sweep with one right-hand side reads, without those of the
+ *                          nodes and levels
+ *      cost                of its walk by a block of threads, counted in numbers of a panel
+ */
 typedef struct extent {
     int32_t low, count; /* its first supernode, and how many it has: a range if they agree */
     int64_t numbers, rows, columns, outside;
