@@ -6,7 +6,7 @@
  * makes the factor whole.
  */
 #include "cuda_problem.h"
-#include "random_check.h"
+#include "solve/random_check.h"
 
 #include "gpusolve_selection.h"
 #include "memory.h"
