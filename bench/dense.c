@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "gpusolve.h"
-#include "measure.h"
+#include "machine/measure.h"
 
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
 

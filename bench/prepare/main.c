@@ -28,8 +28,8 @@
 #include <unistd.h>
 
 #include "gpusolve.h"
-#include "bench/measure.h"
-#include "bench/relax.h"
+#include "bench/machine/measure.h"
+#include "bench/solve/relax.h"
 #include "matrices/matrix.h"
 #include "solve.h"
 #include "revision.h"

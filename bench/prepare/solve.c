@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/device.h"
+#include "bench/machine/device.h"
 
 enum { SYSTEMS = 3 };
 static const gpusolve_system systems[SYSTEMS] = {GPUSOLVE_A, GPUSOLVE_L, GPUSOLVE_Lt};

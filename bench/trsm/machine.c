@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "bench/bandwidth.h"
+#include "bench/machine/bandwidth.h"
 #include "operands.h"
 
 enum { CUBLAS_BYTES = 64 << 20 };

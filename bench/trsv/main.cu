@@ -24,7 +24,7 @@
 #include <functional>
 #include <vector>
 
-#include "../bandwidth.h"
+#include "../machine/bandwidth.h"
 #include "gpusolve_dense.h"
 #include "ladder.cuh"
 #include "revision.h"

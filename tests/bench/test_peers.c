@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/gate.h"
-#include "bench/peers.h"
-#include "bench/report.h"
+#include "bench/machine/gate.h"
+#include "bench/peers/peers.h"
+#include "bench/solve/report.h"
 #include "testing.h"
 
 enum {

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "gate.h"
+#include "../machine/device.h"
+#include "../machine/gate.h"
 #include "list.h"
 #include "options.h"
-#include "peers.h"
+#include "../peers/peers.h"
 #include "problem.h"
 #include "report.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gate.h"
+#include "../machine/gate.h"
 #include "solver.h"
 
 /* In the order of peers.h. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "peers.h"
+#include "../peers/peers.h"
 
 void bench_options_usage(void) {
     fputs(

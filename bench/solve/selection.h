@@ -2,7 +2,7 @@
 #ifndef BENCH_SELECTION_H
 #define BENCH_SELECTION_H
 
-#include "device.h"
+#include "../machine/device.h"
 #include "problem.h"
 
 typedef struct bench_selection {

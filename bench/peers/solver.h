@@ -2,8 +2,8 @@
 #ifndef BENCH_SOLVER_H
 #define BENCH_SOLVER_H
 
-#include "device.h"
-#include "problem.h"
+#include "../machine/device.h"
+#include "../solve/problem.h"
 
 typedef struct bench_solver_facts {
     double factorise_ms; /* its ordering, analysis and factorisation */

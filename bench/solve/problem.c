@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gpusolve_cholmod.h"
-#include "measure.h"
+#include "../machine/measure.h"
 
 static int is_single(const bench_problem *problem) {
     return problem->dtype == GPUSOLVE_FLOAT || problem->dtype == GPUSOLVE_COMPLEX_FLOAT;

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "device.h"
+#include "../machine/device.h"
 #include "options.h"
-#include "peers.h"
+#include "../peers/peers.h"
 #include "problem.h"
 #include "selection.h"
 

@@ -2,8 +2,8 @@
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
-#include "device.h"
-#include "problem.h"
+#include "../machine/device.h"
+#include "../solve/problem.h"
 
 enum { /* in the order of their names */
        BENCH_CHOLMOD,
