@@ -45,4 +45,4 @@ class Selection:
             Row j is row ``x_rows[j]`` of the solution.
         """
         self._factor._open()
-        return solve(self._core.solve, b, out, stream, self._factor.dtype.name, self._counts)
+        return solve(self._core.solve, b, out, stream, self._factor._dtype_name, self._counts)
