@@ -59,9 +59,10 @@ endif()
 find_program(lintian lintian)
 if(lintian)
     # A build that was configured for another prefix than /usr has its libraries and .pc files in folders that are not the
-    # architecture's.
-    run("${lintian}" --allow-root --fail-on error,warning
-        --suppress-tags pkg-config-unavailable-for-cross-compilation,maintscript-calls-ldconfig ${packages})
+    # architecture's. The CUDA Toolkit's libraries are not where the loader and the linker look, so a build with CUDA names their folder.
+    run("${lintian}" --allow-root --fail-on error,warning --suppress-tags
+        pkg-config-unavailable-for-cross-compilation,maintscript-calls-ldconfig,custom-library-search-path,pkg-config-bad-directive
+        ${packages})
 else()
     message("left out: lintian, which is not installed")
 endif()
