@@ -1,8 +1,10 @@
-/* gsm_fingerprint and gsm_nonzeros: what tells two matrices apart, whatever file they came from. The
- * definition stands in matrix.h. */
+/* What can be said of a matrix, whatever file it came from: its fingerprint, as matrix.h defines it, its entries, its
+ * norm. */
 #include "matrix.h"
 
+#include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t absorb(uint64_t hash, uint64_t word) {
@@ -57,4 +59,27 @@ int64_t gsm_nonzeros(const gsm_matrix *matrix) {
         }
     }
     return count;
+}
+
+double gsm_norm(const gsm_matrix *matrix) {
+    double *sums = calloc((size_t)matrix->n + 1, sizeof *sums);
+    double norm = 0;
+    if (!sums) {
+        return -1;
+    }
+    for (int64_t j = 0; j < matrix->n; j++) {
+        for (int64_t p = matrix->colptr[j]; p < matrix->colptr[j + 1]; p++) {
+            const double *value = matrix->values + (matrix->is_complex ? 2 * p : p);
+            const double modulus = matrix->is_complex ? hypot(value[0], value[1]) : fabs(value[0]);
+            sums[matrix->rowidx[p]] += modulus;
+            if (matrix->rowidx[p] != j) {
+                sums[j] += modulus;
+            }
+        }
+    }
+    for (int64_t i = 0; i < matrix->n && !isnan(norm); i++) {
+        norm = sums[i] <= norm ? norm : sums[i];
+    }
+    free(sums);
+    return norm;
 }

@@ -115,6 +115,9 @@ uint64_t gsm_fingerprint(const gsm_matrix *matrix);
 /* Entries of the full matrix, both triangles, that are not zero: what the collection calls nnz. */
 int64_t gsm_nonzeros(const gsm_matrix *matrix);
 
+/* The largest sum of moduli in a row of the full matrix; NaN if an entry is NaN, negative if memory runs out. */
+double gsm_norm(const gsm_matrix *matrix);
+
 /* The generators, one a line: the form of the spec and what it makes. Static text. */
 const char *gsm_generators(void);
 

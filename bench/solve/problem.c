@@ -114,28 +114,6 @@ static double modulus(const double *x, int number_parts) {
     return number_parts == 2 ? hypot(x[0], x[1]) : fabs(x[0]);
 }
 
-/* norm(A, inf) of the whole matrix, from its lower triangle; negative when out of memory. */
-static double norm_of(const gsm_matrix *a) {
-    double *sums = calloc((size_t)a->n + 1, sizeof *sums);
-    int number_parts = a->is_complex ? 2 : 1;
-    double norm = 0;
-
-    if (!sums)
-        return -1;
-    for (int64_t j = 0; j < a->n; j++)
-        for (int64_t k = a->colptr[j]; k < a->colptr[j + 1]; k++) {
-            double value = modulus(a->values + k * number_parts, number_parts);
-
-            sums[a->rowidx[k]] += value;
-            if (a->rowidx[k] != j)
-                sums[j] += value;
-        }
-    for (int64_t i = 0; i < a->n; i++)
-        norm = fmax(norm, sums[i]);
-    free(sums);
-    return norm;
-}
-
 int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, bench_problem *problem) {
     char message[256], text[160];
     gsm_matrix a;
@@ -154,7 +132,7 @@ int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, 
     bench_relax_name(relax, a.name, problem->name, sizeof problem->name);
     problem->n = a.n;
     problem->nnz_a = gsm_nonzeros(&a);
-    problem->norm_a = norm_of(&a);
+    problem->norm_a = gsm_norm(&a);
 
     cholmod_start(&problem->common);
     problem->common.print = 0;

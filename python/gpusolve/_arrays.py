@@ -8,8 +8,8 @@ empty(b, rows, dtype)
     The same with another number of rows.
 view(b, stream)
     What _core takes for b: an array, a DLPack capsule, or the tuple (address, index into INEXACT, is it on a device, shape,
-    strides, are these in bytes), which is empty if b must be copied first. stream is None, or a pointer that the producer orders its work
-    before. A tuple costs a tenth of what CuPy and PyTorch take for a capsule; the caller keeps b.
+    strides, are these in bytes), which is empty if b must be copied first. The caller keeps b. stream is None, or a pointer
+    that the producer orders its work before.
 stream(b)
     Pointer of the stream on which b's package works now; 0 for the default stream and on the host.
 finish(x, stream, b)
@@ -59,7 +59,7 @@ class NumPy:
 
     @staticmethod
     def dtype_name(b):
-        index = _CHARS.get(b.dtype.char)  # the attribute "name" takes a microsecond
+        index = _CHARS.get(b.dtype.char)  # quicker than the attribute "name"
         return b.dtype.name if index is None else INEXACT[index]
 
     @staticmethod
@@ -213,7 +213,7 @@ class Torch(NumPy):
         if not b.is_cuda:
             return 0
         torch = sys.modules["torch"]
-        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # the public call makes an object of three microseconds
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # the public call makes an object
         return raw(b.get_device()) if raw else torch.cuda.current_stream(b.device).cuda_stream
 
     @staticmethod

@@ -17,13 +17,13 @@ class Operand {
     nb::ndarray<nb::ro> read_;
     nb::ndarray<> written_;
 
-    /* What is known of an array, whoever has it; strides in numbers. */
+    /* An array of any package. Strides count numbers, not bytes. */
     struct Description {
         void *values;
         size_t dimensions;
         int64_t shape[2], strides[2];
         gpusolve_dtype dtype;
-        bool has_dtype; /* it is one of the library's */
+        bool has_dtype; /* the dtype is one of the library's */
     };
 
     void take(const Description &array, const char *name, int64_t rows);

@@ -35,29 +35,6 @@ static int read_matrix(const char *spec, gsm_matrix *a) {
     return status == GSM_SUCCESS ? COMMAND_DONE : command_complain(reading_status(status), "%s", message);
 }
 
-static double modulus(const double *x, int is_complex) {
-    return is_complex ? hypot(x[0], x[1]) : fabs(x[0]);
-}
-
-/* norm(A, inf) of the whole matrix, from its lower triangle; negative when out of memory. */
-static double norm_of(const gsm_matrix *a) {
-    double *sums = calloc((size_t)a->n + 1, sizeof *sums);
-    double norm = 0;
-    if (!sums)
-        return -1;
-    for (int64_t j = 0; j < a->n; j++)
-        for (int64_t k = a->colptr[j]; k < a->colptr[j + 1]; k++) {
-            const double value = modulus(a->values + (a->is_complex ? 2 * k : k), a->is_complex);
-            sums[a->rowidx[k]] += value;
-            if (a->rowidx[k] != j)
-                sums[j] += value;
-        }
-    for (int64_t i = 0; i < a->n; i++)
-        norm = fmax(norm, sums[i]);
-    free(sums);
-    return norm;
-}
-
 /* b as it is to be solved with: complex where it is or A is. */
 static int read_right_sides(const command_options *options, command_problem *p) {
     gsm_block block = {.rows = p->a.n, .cols = 1};
@@ -93,7 +70,7 @@ int problem_read(const command_options *options, command_problem *p) {
         progress_stage("reading %s",
                        strcmp(options->right_sides, "-") ? options->right_sides : "standard input");
     status = read_right_sides(options, p);
-    p->norm_a = norm_of(&p->a);
+    p->norm_a = gsm_norm(&p->a);
     if (status == COMMAND_DONE && p->norm_a < 0)
         status = command_complain(COMMAND_FAILED, "out of memory");
     p->read_ms = command_now_ms() - begin;

@@ -23,10 +23,10 @@
 
 enum {
     GSV_TILE = 16,             /* rows of a tile */
-    GSV_NARROW_COLUMNS = 32,   /* a narrow supernode has at most this number of columns, */
+    GSV_NARROW_COLUMNS = 32,   /* columns of a narrow supernode, at most, */
     GSV_NARROW_ROWS = 256,     /* rows, */
     GSV_NARROW_ENTRIES = 4096, /* and rows x columns: what four warps read in two or three goes */
-    GSV_TINY_COLUMNS = 16,     /* a tiny one has at most this number of columns, */
+    GSV_TINY_COLUMNS = 16,     /* columns of a tiny one, at most, */
     GSV_TINY_ROWS = 64         /* and rows: two for each lane */
 };
 

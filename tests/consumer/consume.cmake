@@ -7,16 +7,7 @@ set(example "${SOURCE}/examples/cholmod")
 file(REMOVE_RECURSE "${folder}")
 file(MAKE_DIRECTORY "${folder}")
 
-# run(COMMAND...): fails with the command's output if the command does; else leaves the output in the variable output.
-function(run)
-    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${folder}" OUTPUT_VARIABLE output ERROR_VARIABLE output
-        RESULT_VARIABLE result)
-    if(NOT result EQUAL 0)
-        list(JOIN ARGN " " command)
-        message(FATAL_ERROR "${command}\n${output}")
-    endif()
-    set(output "${output}" PARENT_SCOPE)
-endfunction()
+include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 
 # Whether a program needs the shared library; the one of the prefix.
 function(check_link program kind)

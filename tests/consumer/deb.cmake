@@ -6,15 +6,7 @@ set(root "${folder}/root")
 file(REMOVE_RECURSE "${folder}")
 file(MAKE_DIRECTORY "${root}")
 
-function(run)
-    execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${folder}" OUTPUT_VARIABLE output ERROR_VARIABLE output
-        RESULT_VARIABLE result)
-    if(NOT result EQUAL 0)
-        list(JOIN ARGN " " command)
-        message(FATAL_ERROR "${command}\n${output}")
-    endif()
-    set(output "${output}" PARENT_SCOPE)
-endfunction()
+include("${CMAKE_CURRENT_LIST_DIR}/run.cmake")
 
 # Everything is built already.
 run("${CPACK}" -G DEB -B "${folder}" --config "${BUILD}/CPackConfig.cmake")

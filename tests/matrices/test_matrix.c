@@ -201,6 +201,19 @@ static void test_damaged_files(void) {
     CHECK(read > 75 && read < 1425, "%d of 1500 damaged files were read", read);
 }
 
+static void test_norm(void) {
+    gsm_matrix a = {0};
+    CHECK(gsm_load("grid2d:3", &a, NULL, 0) == GSM_SUCCESS && gsm_norm(&a) == 8,
+          "Laplacian: 4 + 4 neighbours");
+    if (a.values) {
+        a.values[0] = -100;
+        CHECK(gsm_norm(&a) == 102, "a corner of -100 and two neighbours");
+        a.values[0] = NAN;
+        CHECK(isnan(gsm_norm(&a)), "NaN");
+    }
+    gsm_free(&a);
+}
+
 static void test_fingerprint(void) {
     static const char base[] = REAL "3 3 5\n1 1 4\n3 1 -1.5\n2 2 5\n3 2 .25\n3 3 6\n";
     uint64_t hash = fingerprint_of(base);
@@ -303,6 +316,7 @@ int main(void) {
     test_numbers();
     test_damaged_files();
     test_fingerprint();
+    test_norm();
     test_search_path();
     test_arguments();
     char path[512];

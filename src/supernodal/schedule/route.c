@@ -127,7 +127,7 @@ static gsv_route route_of_tasks(const gsv_plan *plan, gpusolve_dtype dtype, cons
 /* Each column by a stream of its own, `groups` of them side by side. */
 static gsv_route route_of_ones(const gsv_plan *plan, gpusolve_dtype dtype, int groups) {
     gsv_route route = {.widest = gsv_run_of_stream(1, groups), .bits = 1, .at_once = groups};
-    route.widest.whole = gsv_branches_are_all(&plan->schedule->branches, (int)gsv_dtype_bytes(dtype));
+    route.widest.whole = gsv_branches_are_all(&plan->schedule->branches, gsv_dtype_bytes(dtype));
     return route;
 }
 

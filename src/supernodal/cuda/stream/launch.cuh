@@ -278,11 +278,9 @@ cudaError_t whole(const gsv_plan *plan, const gsv_device_plan &device, int group
     const gsv_branches &branches = plan->schedule->branches;
     const auto kernel = groups > 1 ? branch_whole_one_kernel<T, true> : branch_whole_one_kernel<T, false>;
     kernel<<<dim3(unsigned(branches.count), unsigned(groups)), ONE_THREADS,
-             size_t(branches.most_whole[sizeof(T) == 4   ? 0
-                                        : sizeof(T) == 8 ? 1
-                                                         : 2]),
-             stream>>>(device, {static_cast<const T *>(b.values), perm, b.row_stride, b.column_stride},
-                       {static_cast<T *>(x.values), perm, x.row_stride, x.column_stride});
+             size_t(branches.most_whole[gsv_number_size(sizeof(T))]), stream>>>(
+        device, {static_cast<const T *>(b.values), perm, b.row_stride, b.column_stride},
+        {static_cast<T *>(x.values), perm, x.row_stride, x.column_stride});
     return cudaGetLastError();
 }
 

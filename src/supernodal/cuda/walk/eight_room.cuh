@@ -26,7 +26,7 @@ namespace gsv {
 enum {
     EIGHT_BLOCK = 512, /* threads at most */
     EIGHT_FEW = 4,     /* warps that walk for GSV_TASKS_32 right-hand sides; backward, teams of two */
-    TASKS_AHEAD = 4    /* right-hand sides are requested this number of packs ahead */
+    TASKS_AHEAD = 4    /* packs by which right-hand sides are requested ahead */
 };
 
 static_assert(int(GSV_WALK_LINE) == int(SHARED_LINE), "lines of shared memory");

@@ -49,7 +49,7 @@ __device__ __forceinline__ const uint16_t *list_of(const char *memory, const gsv
 
 /* Shared memory that a block must have. */
 template <typename T> int one_bytes(const gsv_branches &branches, bool backward) {
-    return branches.most_one[backward][sizeof(T) == 4 ? 0 : sizeof(T) == 8 ? 1 : 2];
+    return branches.most_one[backward][gsv_number_size(sizeof(T))];
 }
 
 /* Bring a branch's panels and lists to shared memory; every thread waits for them with end_bring_block, with a
@@ -169,6 +169,38 @@ __device__ __forceinline__ void block_meets() {
 /* The walkers of a block, all warps but the last. */
 __device__ __forceinline__ void walkers_meet() {
     asm volatile("barrier.sync 1, %0;" ::"n"(int(ONE_BLOCK)) : "memory");
+}
+
+/* A branch's columns of b into shared memory. place: of the first ones, by b.places(). */
+template <typename T>
+__device__ __forceinline__ void load_branch(const one_vector<const T> &b, const int32_t (&place)[ONE_MOVES],
+                                            int64_t first_column, int columns, T *f) {
+    const int thread = threadIdx.x;
+    T value[ONE_MOVES];
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        value[q] = b.values[place[q] * b.stride];
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            f[thread + ONE_BLOCK * q] = value[q];
+#pragma unroll 1
+    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
+        f[e] = *b.at(first_column + e);
+}
+
+/* And its columns of x out of shared memory. */
+template <typename T>
+__device__ __forceinline__ void store_branch(const one_vector<T> &to, const int32_t (&place)[ONE_MOVES],
+                                             int64_t first_column, int columns, const T *solution) {
+    const int thread = threadIdx.x;
+#pragma unroll
+    for (int q = 0; q < ONE_MOVES; q++)
+        if (thread + ONE_BLOCK * q < columns)
+            to.values[place[q] * to.stride] = solution[thread + ONE_BLOCK * q];
+#pragma unroll 1
+    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
+        *to.at(first_column + e) = solution[e];
 }
 
 /* A branch in shared memory: panels, nodes, and one sweep's units. */
@@ -348,17 +380,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     x += first_column;
     wait_for_vectors();
 
-    T value[ONE_MOVES];
-#pragma unroll
-    for (int q = 0; q < ONE_MOVES; q++)
-        value[q] = b.values[place[q] * b.stride];
-#pragma unroll
-    for (int q = 0; q < ONE_MOVES; q++)
-        if (thread + ONE_BLOCK * q < columns)
-            f[thread + ONE_BLOCK * q] = value[q];
-#pragma unroll 1
-    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
-        f[e] = *b.at(first_column + e);
+    load_branch<T>(b, place, branch.first_column, columns, f);
     block_meets(); /* f is there, and the mbarrier */
     end_bring_block(memory + room.arrived);
     walk_up<T>({panels, nodes, level_units, units, levels}, gather_ptr, gather, f, updates, x);
@@ -432,13 +454,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     block_meets(); /* f and the outside rows are there, and the mbarrier */
     end_bring_block(memory + room.arrived);
     walk_down<T>({panels, nodes, level_units, units, branch.levels}, below, solution, own);
-#pragma unroll
-    for (int q = 0; q < ONE_MOVES; q++)
-        if (thread + ONE_BLOCK * q < columns)
-            to.values[place[q] * to.stride] = solution[thread + ONE_BLOCK * q];
-#pragma unroll 1
-    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
-        *to.at(first_column + e) = solution[e];
+    store_branch<T>(to, place, branch.first_column, columns, solution);
 }
 
 } // namespace gsv

@@ -51,30 +51,14 @@ __global__ void __launch_bounds__(ONE_THREADS)
     T *x = reinterpret_cast<T *>(memory + whole.between);
     int32_t place[ONE_MOVES]; /* in b, and in x */
     b.places(branch.first_column, columns, place);
-    T value[ONE_MOVES];
-#pragma unroll
-    for (int q = 0; q < ONE_MOVES; q++)
-        value[q] = b.values[place[q] * b.stride];
-#pragma unroll
-    for (int q = 0; q < ONE_MOVES; q++)
-        if (thread + ONE_BLOCK * q < columns)
-            f[thread + ONE_BLOCK * q] = value[q];
-#pragma unroll 1
-    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
-        f[e] = *b.at(int64_t(branch.first_column) + e);
+    load_branch<T>(b, place, branch.first_column, columns, f);
     block_meets(); /* f is there, and the mbarrier */
     end_bring_block(memory + room.arrived);
     walk_up<T>({panels, nodes, list(GSV_AT_ROW_LEVELS), list(GSV_AT_ROW_UNITS), branch.levels},
                list(GSV_AT_GATHER_PTR), list(GSV_AT_GATHER), f, updates, x);
     walk_down<T>({panels, nodes, list(GSV_AT_BACKWARD_LEVELS), list(GSV_AT_BACKWARD_UNITS), branch.levels},
                  list(GSV_AT_BELOW), f, int(x - f));
-#pragma unroll
-    for (int q = 0; q < ONE_MOVES; q++)
-        if (thread + ONE_BLOCK * q < columns)
-            to.values[place[q] * to.stride] = f[thread + ONE_BLOCK * q];
-#pragma unroll 1
-    for (int e = thread + ONE_BLOCK * ONE_MOVES; e < columns; e += ONE_BLOCK)
-        *to.at(int64_t(branch.first_column) + e) = f[e];
+    store_branch<T>(to, place, branch.first_column, columns, f);
 }
 
 } // namespace gsv

@@ -64,34 +64,33 @@ enum {
     GSV_LARGE_CROWD = 384, /* or about one, in a large stream, where the levels beside it keep blocks busy */
     GSV_BLOCK_CROWD = 384, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
     GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
-    GSV_ALONE_UPWARD = 1188, /* if at most this number are between it and the root, that level's too */
+    GSV_ALONE_UPWARD = 1188, /* that level's, too, if it has at most 1188 tasks between it and the root */
     GSV_ENOUGH = 99, /* tasks of a level, of the larger kind: three for every four SMs of an H200, forward, */
-    GSV_ENOUGH_LARGE =
-        3 << 20, /* if the stream has this number of numbers; else one for each of this number of them, */
-    GSV_ENOUGH_NUMBERS = 1 << 14, /* for groups of right-hand sides side by side, */
-    GSV_ENOUGH_LEAST = 33,        /* but at least this number, */
-    GSV_ENOUGH_SMALL = 66,        /* and at most; */
-    GSV_ENOUGH_BACKWARD = 264,    /* backward two for each SM */
-    GSV_FOLDED = 96,              /* columns of a piece at most, where its task assembles them */
-    GSV_TOGETHER = 4, /* block rows at most that a task which assembles their front has together, */
-    GSV_TOGETHER_TASKS =
-        792,                /* if this number of tasks is left in the level: two for every block of an H200 */
-    GSV_BLOCK_TOGETHER = 4, /* the same for a block of right-hand sides: groups of block rows at most, */
-    GSV_BLOCK_TOGETHER_TASKS = 396, /* if this number of tasks is left: three for every two blocks */
+    GSV_ENOUGH_LARGE = 3 << 20, /* numbers of a stream that is enough for; in a smaller one, */
+    GSV_ENOUGH_NUMBERS =
+        1 << 14,           /* for groups of right-hand sides side by side: one task for each 2^14 numbers, */
+    GSV_ENOUGH_LEAST = 33, /* at least */
+    GSV_ENOUGH_SMALL = 66, /* and at most; */
+    GSV_ENOUGH_BACKWARD = 264, /* backward two for each SM */
+    GSV_FOLDED = 96,           /* columns of a piece at most, where its task assembles them */
+    GSV_TOGETHER = 4,          /* block rows at most that a task which assembles their front has together, */
+    GSV_TOGETHER_TASKS = 792,  /* tasks that must be left in the level then: two for every block of an H200 */
+    GSV_BLOCK_TOGETHER = 4,    /* the same for a block of right-hand sides: groups of block rows at most, */
+    GSV_BLOCK_TOGETHER_TASKS = 396, /* and tasks that must be left: three for every two blocks */
     /* numbers above the branches: with as many a stream is large, and forward levels count from the root */
     GSV_LARGE_STREAM = 16 << 20,
-    /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and this number of rows more
-     * for others; forward, for 8 alone, also with the rows that its results are added to */
+    /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and the number of rows
+     * that are added for others; forward, for 8 alone, also with the rows that its results are added to */
     GSV_BLOCK_ROOM = 31744,
     GSV_BLOCK_ROOM_ROWS = 258,
     GSV_BLOCK_FORWARD_ROOM = 50304,
     GSV_BLOCK_TASKS = 198,  /* forward tasks of a level, about, where they share block rows, */
-    GSV_BLOCK_TASK = 6144,  /* each of at least this number of numbers, */
-    GSV_BLOCK_SHARES = 6,   /* at most this number of them */
+    GSV_BLOCK_TASK = 6144,  /* numbers of such a task, at least, */
+    GSV_BLOCK_SHARES = 6,   /* tasks that share, at most */
     GSV_BLOCK_FIT_1 = 160,  /* columns of a forward piece that fit so, of one block row, */
     GSV_BLOCK_FIT_2 = 112,  /* two, */
     GSV_BLOCK_FIT_4 = 80,   /* four */
-    GSV_BLOCK_COLUMNS = 16, /* a block of right-hand sides has at most this number, forward half of them */
+    GSV_BLOCK_COLUMNS = 16, /* of a block of right-hand sides, at most; forward half of them */
     GSV_BLOCK_LEAST =
         0, /* numbers above the branches: with fewer, a block of right-hand sides is tasks (schedule/tasks/tasks.h) */
     GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
@@ -101,7 +100,7 @@ enum {
     GSV_HALVED_ROWS = 22,      /* block rows of a piece of such a task at most: their list fits */
     GSV_SHARED = 264,          /* tasks of a level: with fewer, tasks share the block rows of supernodes */
     GSV_SHARED_COLUMNS = 256,  /* of more columns than this, */
-    GSV_SHARES = 4,            /* this number of tasks, or two */
+    GSV_SHARES = 4,            /* four tasks, or two */
     GSV_FRONT_ROWS = 128,      /* of a GSV_FRONT_PIECE at most, */
     GSV_BLOCK_FRONT_ROWS = 64, /* for a block of right-hand sides */
     /* up to here each task of a wide front assembles the front's own columns anew; the rows of a wider front are
@@ -113,8 +112,9 @@ enum {
 
 /*
  * A sweep of a small factor mostly waits. So groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side, each
- * by its share of a stream's blocks, as long as that is faster than all of them together (schedule/tasks/tasks.h): at most this number of groups
- * where numbers of panels, and GSV_SIDE_COLUMN for each column of L, are at most this number.
+ * by its share of a stream's blocks, as long as that is faster than all of them together
+ * (schedule/tasks/tasks.h). GSV_SIDE_8, _4 and _3 are limits of the factor's size, up to which 8, 4 and 3 groups are: its panels'
+ * numbers, and GSV_SIDE_COLUMN for each column of L.
  */
 enum {
     GSV_SIDE_COLUMNS = 8,
@@ -128,8 +128,8 @@ enum {
     GSV_SIDE_WIDEST = 448
 };
 
-/* For a small factor at most this number of right-hand sides are groups of one. Each is solved as one is, with its bits; how many is
- * a matter of the panels' bytes (cuda/workspace.c). */
+/* Right-hand sides of a small factor that are solved side by side as groups of one, at most. Each has the bits of one by itself. The
+ * panels' bytes say how many (schedule/route.c). */
 enum { GSV_ONES = 8 };
 
 enum {
@@ -203,7 +203,7 @@ typedef struct gsv_piece_list {
 typedef struct gsv_stream {
     gsv_piece_list forward, backward;             /* one right-hand side */
     gsv_piece_list block_forward, block_backward; /* a block of them; empty if block_columns is 0 */
-    int block_columns; /* GSV_BLOCK_COLUMNS, at most this number of columns are solved in one block; or 0 */
+    int block_columns; /* columns of a block at most: GSV_BLOCK_COLUMNS, or 0 if there is no stream for blocks */
     int side;          /* groups that are solved side by side at most; 1: none are */
     int large;         /* it has many numbers */
     int32_t *rows;     /* [nrows] the upper tree's fronts: places among its columns, which ascend */

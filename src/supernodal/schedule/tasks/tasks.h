@@ -34,7 +34,7 @@ enum {
     GSV_TASKS_64 = 64,    /* right-hand sides of a tile: vectors are a multiple of it wide, */
     GSV_TASKS_32 = 32,    /* or so wide, */
     GSV_TASKS_16 = 16,    /* or so wide */
-    GSV_TASKS_GROUPS = 4, /* at most this number of times */
+    GSV_TASKS_GROUPS = 4, /* times, at most */
     /* tiles of right-hand sides side by side, at most */
     GSV_TASK_TILES = GSV_TASKS_GROUPS * GSV_TASKS_64 / GSV_TASKS_32,
     GSV_TASKS_BROAD = 64, /* vectors with more right-hand sides are broad */

@@ -174,12 +174,15 @@ typedef struct gsv_branches {
     int64_t bytes;                /* memory of all this */
 } gsv_branches;
 
+/* Index into most_one and most_whole for numbers of 4, 8 or 16 bytes. */
+static inline int gsv_number_size(size_t number) {
+    return number == 4 ? 0 : number == 8 ? 1 : 2;
+}
+
 /* Is the whole tree in branches, and small enough in each that one launch walks it up and down? number: bytes of one. */
-static inline int gsv_branches_are_all(const gsv_branches *branches, int number) {
+static inline int gsv_branches_are_all(const gsv_branches *branches, size_t number) {
     return branches->count > 0 && branches->upper_columns == 0 &&
-           branches->most_whole[number == 4   ? 0
-                                : number == 8 ? 1
-                                              : 2] <= GSV_WHOLE_BYTES;
+           branches->most_whole[gsv_number_size(number)] <= GSV_WHOLE_BYTES;
 }
 
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */
