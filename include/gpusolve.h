@@ -359,7 +359,7 @@ typedef struct gpusolve_cost {
                              and read: mostly in a cache */
     int64_t flops;        /**< real additions and multiplications of both sweeps */
     int64_t hops;         /**< hand-overs one after the other at least: up the tree's levels and down again */
-    int64_t launches; /**< of kernels by both sweeps, at most, for up to 32 right-hand sides; 0 on the host */
+    int64_t launches; /**< of kernels by both sweeps, at most, for up to 32 right-hand sides in device memory; 0 on the host */
     double bytes_per_s; /**< of the machine that the times are for; 0: not in the model */
     double flops_per_s; /**< of that machine; 0: not in the model */
     double hop_us;      /**< time of a hand-over on that machine; 0: not in the model */

@@ -96,8 +96,8 @@ static int64_t launches_of_stream(const gpusolve_factor *factor, const gsv_run *
     const int columns = run->columns;
     if (run->whole && !factor->has_d)
         return 1;
-    if (columns == 1)
-        return (schedule->stream.supernodes > 0 ? 2 : 0) + (branches->count > 0 ? 2 : 0);
+    if (columns == 1) /* the branches' launches are there without branches, too: they load and store */
+        return (schedule->stream.supernodes > 0 ? 2 : 0) + 2;
     int64_t count = (schedule->limbs.count > 0) + (schedule->stream.block_forward.tasks > 0) +
                     (schedule->stream.block_backward.tasks > 0);
     for (int backward = 0; branches->count > 0 && backward < 2; backward++)

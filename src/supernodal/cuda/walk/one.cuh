@@ -52,16 +52,28 @@ template <typename T> int one_bytes(const gsv_branches &branches, bool backward)
     return branches.most_one[backward][gsv_number_size(sizeof(T))];
 }
 
+/* Copy a branch's panels and the lists from `first_list` on to shared memory, by all threads. Each thread waits for its own
+ * copies (wait_for_own_copies), and a barrier of the block must follow. */
+template <typename T>
+__device__ __forceinline__ void copy_branch_block(const gsv_device_plan &plan, const gsv_branch &branch,
+                                                  char *memory, const gsv_one_room &room, int first_list) {
+    const uint16_t *lists = plan.branch_lists + branch.lists;
+    begin_copy_block<ONE_THREADS>(memory, static_cast<const T *>(plan.panels) + branch.panel, room.nodes);
+    begin_copy_block<ONE_THREADS>(memory + room.nodes, lists, room.lists - room.nodes);
+    begin_copy_block<ONE_THREADS>(memory + room.lists, lists + branch.at[first_list],
+                                  room.first - room.lists);
+}
+
 /* Bring a branch's panels and lists to shared memory; every thread waits for them with end_bring_block, with a
  * barrier of the block in between. */
 template <typename T, bool BACKWARD>
 __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, const gsv_branch &branch,
                                                   char *memory, const gsv_one_room &room) {
+#if __CUDA_ARCH__ >= 900
     const int nodes = room.lists - room.nodes, rest = room.first - room.lists;
     const T *panels = static_cast<const T *>(plan.panels) + branch.panel;
     const uint16_t *lists = plan.branch_lists + branch.lists,
                    *from = lists + branch.at[gsv_one_lists(BACKWARD)];
-#if __CUDA_ARCH__ >= 900
     if (threadIdx.x == ONE_BLOCK) {
         uint64_t *arrived = reinterpret_cast<uint64_t *>(memory + room.arrived);
         barrier_init(arrived, 1);
@@ -73,9 +85,7 @@ __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, c
         barrier_arrive(arrived);
     }
 #else
-    begin_copy_block<ONE_THREADS>(memory, panels, room.nodes);
-    begin_copy_block<ONE_THREADS>(memory + room.nodes, lists, nodes);
-    begin_copy_block<ONE_THREADS>(memory + room.lists, from, rest);
+    copy_branch_block<T>(plan, branch, memory, room, gsv_one_lists(BACKWARD));
     wait_for_own_copies();
 #endif
 }
@@ -211,11 +221,11 @@ template <typename T> struct branch_lists {
 };
 
 /* The forward walk, by all walkers. f: right-hand side, columns of the branch; becomes complete level by level. x: the
- * result, in shared or global memory. */
+ * result, in shared or global memory. group, lane: thread / 8 and thread % 8. The caller computes them before it waits for
+ * anything: computed here they cost registers and 2 % of a small solve. */
 template <typename T>
 __device__ __forceinline__ void walk_up(const branch_lists<T> &list, const uint16_t *gather_ptr,
-                                        const uint16_t *gather, T *f, T *updates, T *x) {
-    const int group = threadIdx.x / 8, lane = threadIdx.x % 8;
+                                        const uint16_t *gather, T *f, T *updates, T *x, int group, int lane) {
     for (int level = 0; level < list.levels; level++) {
         const int end = list.level_units[level + 1];
         int k = list.level_units[level] + group, i = 0;
@@ -279,12 +289,11 @@ __device__ __forceinline__ void walk_up(const branch_lists<T> &list, const uint1
 }
 
 /* The backward walk, by all walkers. The right-hand side is at solution + own; behind the solution's columns are the
- * outside rows. */
+ * outside rows. warp, lane, phase: thread / 32, thread % 32 and thread % ONE_LANES, computed early as in walk_up. */
 template <typename T>
 __device__ __forceinline__ void walk_down(const branch_lists<T> &list, const uint16_t *below, T *solution,
-                                          int own) {
+                                          int own, int warp, int lane, int phase) {
     constexpr int LANES = ONE_LANES, SUMS = 8 / LANES, GROUPS = ONE_BLOCK / (4 * LANES);
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, phase = lane % LANES;
     for (int level = list.levels - 1; level >= 0; level--) {
         const int end = list.level_units[level + 1];
 #pragma unroll 1
@@ -374,6 +383,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     T *updates = reinterpret_cast<T *>(memory + room.second);
     const int columns = branch.columns, levels = branch.levels, outside = branch.outside_rows;
     const int64_t first_column = branch.first_column;
+    const int group = thread / 8, lane = thread % 8;
     T *outside_u = u + (plan.outside_update + branch.outside);
     int32_t place[ONE_MOVES];
     b.places(branch.first_column, columns, place);
@@ -383,7 +393,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     load_branch<T>(b, place, branch.first_column, columns, f);
     block_meets(); /* f is there, and the mbarrier */
     end_bring_block(memory + room.arrived);
-    walk_up<T>({panels, nodes, level_units, units, levels}, gather_ptr, gather, f, updates, x);
+    walk_up<T>({panels, nodes, level_units, units, levels}, gather_ptr, gather, f, updates, x, group, lane);
 #pragma unroll 1
     for (int e = thread; e < outside; e += ONE_BLOCK)
         outside_u[e] = updates[e];
@@ -424,6 +434,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     T *solution = reinterpret_cast<T *>(memory + room.first);
     T *f = reinterpret_cast<T *>(memory + room.second);
     const int own = int(f - solution);
+    const int warp = thread / 32, lane = thread % 32, phase = lane % ONE_LANES;
     const int columns = branch.columns, outside = branch.outside_rows;
     const int32_t *outside_row = plan.outside_row + branch.outside;
     const int32_t row = thread < outside ? outside_row[thread] : 0;
@@ -453,7 +464,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
         solution[columns + e] = y[outside_row[e]];
     block_meets(); /* f and the outside rows are there, and the mbarrier */
     end_bring_block(memory + room.arrived);
-    walk_down<T>({panels, nodes, level_units, units, branch.levels}, below, solution, own);
+    walk_down<T>({panels, nodes, level_units, units, branch.levels}, below, solution, own, warp, lane, phase);
     store_branch<T>(to, place, branch.first_column, columns, solution);
 }
 

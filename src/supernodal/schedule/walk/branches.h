@@ -136,7 +136,7 @@ static inline GSV_HOST_DEVICE gsv_one_room gsv_branch_one_room(const gsv_branch 
  * solution; second: the update rows; between: x, which one sweep leaves to the other.
  */
 typedef struct gsv_whole_room {
-    int32_t nodes, lists, first, second, between, arrived, bytes;
+    int32_t nodes, lists, first, second, between, bytes;
 } gsv_whole_room;
 
 static inline GSV_HOST_DEVICE gsv_whole_room gsv_branch_whole_room(const gsv_branch *branch, int32_t number) {
@@ -147,8 +147,7 @@ static inline GSV_HOST_DEVICE gsv_whole_room gsv_branch_whole_room(const gsv_bra
     room.first = room.lists + 2 * (branch->at[GSV_AT_END] - branch->at[GSV_AT_ROW_LEVELS]);
     room.second = room.first + vector;
     room.between = room.second + (branch->updates * number + 15) / 16 * 16;
-    room.arrived = room.between + vector;
-    room.bytes = room.arrived + 16;
+    room.bytes = room.between + vector;
     return room;
 }
 
