@@ -30,7 +30,8 @@ def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None,
     mode : {"auto", "simplicial", "supernodal"}
         How CHOLMOD factorises.
     threads : int
-        Of the host backend; 0: as many as OMP_NUM_THREADS says, else one for each processor.
+        Of the host backend; 0: as many as OMP_NUM_THREADS says, else one for each processor. CHOLMOD's BLAS gets as
+        many as the factorisation has work for, at most the BLAS's own number.
     same_bits : bool
         On a GPU: a column gets the same bits however many are solved at a time, at a cost in speed.
 

@@ -126,6 +126,10 @@ void *function(const Library *library, const char *name) {
     return found;
 }
 
+void *opened(const Library *library) {
+    return library->opened;
+}
+
 void begin(const Library *library, Common &common) {
     if (!start(*library, common))
         throw Failure(GPUSOLVE_INTERNAL_ERROR, "cholmod_l_start failed");
@@ -159,6 +163,16 @@ void set_dissection(Common &common, std::optional<int64_t> small, std::optional<
     *nd_small = static_cast<size_t>(small.value_or(static_cast<int64_t>(*nd_small)));
     nd_camd = camd.value_or(nd_camd);
     nd_components = components.value_or(nd_components != 0);
+}
+
+double blas_flops(const Factor &factor, bool is_complex) {
+    if (!factor.is_super)
+        return 0;
+    const auto *const count = static_cast<const int64_t *>(factor.ColCount);
+    double sum = 0;
+    for (size_t j = 0; j < factor.n; j++)
+        sum += static_cast<double>(count[j]) * static_cast<double>(count[j]);
+    return is_complex ? 4 * sum : sum;
 }
 
 /* ------------------------------------------------------------------------------------------ symbolic --- */

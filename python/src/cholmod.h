@@ -22,6 +22,8 @@ const Library *open(const std::vector<std::string> &names);
 std::string version(const Library *library); /* "5.3.0" */
 /* One of the library's functions; Failure if it was built without it. */
 void *function(const Library *library, const char *name);
+/* What dlopen gave for it. */
+void *opened(const Library *library);
 
 struct Sparse { /* cholmod_sparse */
     size_t nrow, ncol, nzmax;
@@ -64,6 +66,9 @@ void end(const Library *library, Common &common);
 /* Parameters of nested dissection; those that are not given keep CHOLMOD's defaults. */
 void set_dissection(Common &common, std::optional<int64_t> small, std::optional<bool> components,
                     std::optional<double> oksep, std::optional<int> camd);
+
+/* Floating-point operations of a factorisation, as CHOLMOD counts them; 0 for a simplicial one, which calls no BLAS. */
+double blas_flops(const Factor &factor, bool is_complex);
 
 /* A factor with numbers. */
 class Numeric {

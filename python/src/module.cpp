@@ -7,6 +7,7 @@
 #include <complex>
 
 #include "arrays.h"
+#include "blas_threads.h"
 #include "cholmod.h"
 #include "driver.h"
 #include "factor.h"
@@ -187,6 +188,11 @@ cholmod::Sparse sparse_of(int64_t n, const Indices &p, const Indices &i, const N
     return a;
 }
 
+/* The threads that CHOLMOD's BLAS should use for this; `wanted` if that is not 0. */
+int blas_threads(const cholmod::Factor &factor, const cholmod::Sparse &a, int wanted) {
+    return wanted > 0 ? wanted : blas::threads_for(cholmod::blas_flops(factor, a.xtype != 1));
+}
+
 /* L's arrays, copied, under the names of Factor.from_arrays. */
 nb::dict arrays_of(const cholmod::Numeric &numeric) {
     const gpusolve_factor_data data = numeric.describe();
@@ -224,6 +230,7 @@ void translate(const std::exception_ptr &thrown, void *) {
 }
 
 void bind_cholmod(nb::module_ &m) {
+    m.def("blas_threads_for", &blas::threads_for);
     m.def("open_cholmod",
           [](const std::vector<std::string> &names) { return cholmod::version(cholmod::open(names)); });
 
@@ -234,13 +241,17 @@ void bind_cholmod(nb::module_ &m) {
                  const std::vector<double> diagonal = diagonal_of(f.describe());
                  return copy_of<double>(diagonal.data(), diagonal.size());
              })
-        .def("factorize",
-             [](cholmod::Numeric &self, int64_t n, const Indices &p, const Indices &i, const Numbers &x,
-                int stype, double beta) {
-                 cholmod::Sparse a = sparse_of(n, p, i, x, stype);
-                 const Unlocked unlocked;
-                 self.factorize(&a, beta);
-             })
+        .def(
+            "factorize",
+            [](cholmod::Numeric &self, int64_t n, const Indices &p, const Indices &i, const Numbers &x,
+               int stype, double beta, int threads) {
+                cholmod::Sparse a = sparse_of(n, p, i, x, stype);
+                const blas::Threads fewer(cholmod::opened(self.library),
+                                          blas_threads(*self.factor, a, threads));
+                const Unlocked unlocked;
+                self.factorize(&a, beta);
+            },
+            "n"_a, "p"_a, "i"_a, "x"_a, "stype"_a, "beta"_a, "blas_threads"_a = 0)
         .def_prop_ro("kind", [](const cholmod::Numeric &f) { return static_cast<int>(f.describe().kind); })
         .def_prop_ro("perm",
                      [](cholmod::Numeric &f) { return copy_of<int64_t>(f.factor->Perm, f.factor->n); });
@@ -262,9 +273,13 @@ void bind_cholmod(nb::module_ &m) {
              [](const cholmod::Symbolic &self, int64_t n, const Indices &p, const Indices &i,
                 const Numbers &x, int stype, double beta, bool is_ldl) {
                  cholmod::Sparse a = sparse_of(n, p, i, x, stype);
+                 const blas::Threads fewer(cholmod::opened(cholmod::open({})),
+                                           blas_threads(*self.factor(), a, 0));
                  const Unlocked unlocked;
                  return self.factorize(&a, beta, is_ldl);
              })
+        .def_prop_ro("flops",
+                     [](const cholmod::Symbolic &s) { return cholmod::blas_flops(*s.factor(), false); })
         .def_prop_ro(
             "perm",
             [](const cholmod::Symbolic &s) { return copy_of<int64_t>(s.factor()->Perm, s.factor()->n); })
