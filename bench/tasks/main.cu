@@ -135,14 +135,23 @@ template <bool BACKWARD> void measure(problem &p, int columns, cublasHandle_t bl
         value = random_number(&state);
     double *x = on_device(numbers), *y = on_device(numbers), *u = on_device(numbers),
            *expected = on_device(numbers);
-    const gsv_tasks_width width = {columns, columns > GSV_TASKS_BROAD, 0};
-    const int64_t slots = p.plan.schedule->tasks.list[gsv_task_list_of(BACKWARD, width.broad)].slots;
+    const gsv_run run = {{GSV_TASKS, GSV_TASKS}, columns, 1, 0, columns > GSV_TASKS_BROAD, 0};
+    const int64_t slots = p.plan.schedule->tasks.list[gsv_task_list_of(BACKWARD, run.broad)].slots;
     double *partial = on_device(std::vector<double>(size_t(slots) * GSV_TASK_ROWS * size_t(columns)));
     int *counters = on_device(std::vector<int>(size_t(gsv_task_counters(&p.plan))));
-    const gsv_tasks_vectors v = {y, x, u, partial, counters, nullptr};
+    gsv_launch launch = {};
+    launch.plan = &p.plan;
+    launch.device = &p.device;
+    launch.tasks = &p.tasks;
+    launch.run = &run;
+    launch.vectors.y = y;
+    launch.vectors.x = x;
+    launch.vectors.u = u;
+    launch.vectors.partial = partial;
+    launch.vectors.counters = counters;
     auto tiles = [&] {
-        TRY(gsv::tasks_launcher<double>::clear(&p.plan, &v, nullptr));
-        TRY((gsv::tasks_launcher<double>::upper<BACKWARD>(&p.plan, &p.device, &p.tasks, &v, width, nullptr)));
+        TRY(gsv::tasks_launcher<double>::clear(&launch));
+        TRY((gsv::tasks_launcher<double>::upper<BACKWARD>(&launch)));
     };
     /* vectors are row-major: c' = v' A', or v' A; y(rows below) and x(own rows) of the backward sweep start
      * as the same numbers */
@@ -190,8 +199,9 @@ int main(int argc, char **argv) {
     TRY(cublasCreate(&blas));
     problem p = make_problem(nr, nc);
     gsv_branches none = {};
+    gsv_abilities abilities = {};
     p.tasks.shared = 227 << 10;
-    TRY(gsv::tasks_launcher<double>::reserve(&none, &p.tasks));
+    TRY(gsv::tasks_launcher<double>::reserve(&none, p.tasks.shared, &abilities));
     for (int k = 3; k < std::max(argc, 4); k++) {
         const int columns = argc > 3 ? atoi(argv[k]) : 256;
         if (columns != GSV_TASKS_32 &&

@@ -5,8 +5,7 @@
  *
  *      test_decisions [--update] FILE      --update writes FILE anew: a change of way is to be seen in its diff
  *
- * Two things are copied here, because they stand in CUDA code: how many complex columns are streams one after the other
- * (GSV_DEFINE_TASKS), and `streams`, in which cases the upper tree is a stream (walks_stream in cuda/stream/launch.cuh).
+ * `streams` says independently of the route when a stream's kernels can run.
  *
  * A line for each factor, mode and types that go the same ways, with ranges of columns and their way:
  *      one          one right-hand side: the sweeps load and store
@@ -48,133 +47,93 @@ static void note(int backward, const char *format, ...) {
     va_end(arguments);
 }
 
-/* As walks_stream in cuda/stream/launch.cuh. */
-static int streams(const gsv_abilities *abilities, int nr, int backward) {
+/* May a stream's kernels run, and have they their blocks? */
+static int streams(const gsv_launch *launch, int backward) {
+    const int nr = launch->run->columns;
+    const gsv_abilities *abilities = &launch->abilities;
     return (backward || nr <= GSV_SIDE_COLUMNS) && (nr == 1 || nr <= abilities->block_columns) &&
            abilities->stream_blocks[gsv_class_of(nr)][backward] > 0;
 }
 
-static cudaError_t sweep(const gsv_abilities *abilities, const gsv_device_vectors *vectors, int nr,
-                         int backward) {
+static cudaError_t sweep(const gsv_launch *launch, int backward) {
     char groups[16] = "";
-    if (vectors->groups > 1)
-        snprintf(groups, sizeof groups, "x%d", vectors->groups);
-    note(backward, "%s%d%s", streams(abilities, nr, backward) ? "stream" : "NO STREAM", nr, groups);
+    if (launch->vectors.groups > 1)
+        snprintf(groups, sizeof groups, "x%d", launch->vectors.groups);
+    note(backward, "%s%d%s", streams(launch, backward) ? "stream" : "NO STREAM", launch->run->columns,
+         groups);
     return cudaSuccess;
 }
 
-static cudaError_t from(const gsv_plan *plan, const gsv_device_plan *device, const gsv_abilities *abilities,
-                        const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense dense,
-                        cudaStream_t stream) {
-    (void)plan, (void)device, (void)abilities, (void)perm, (void)dense, (void)stream;
-    note(FORWARD, vectors->groups > 1 ? "onesx%d" : "one", vectors->groups);
+static cudaError_t forward(const gsv_launch *launch) {
+    return sweep(launch, FORWARD);
+}
+
+static cudaError_t backward(const gsv_launch *launch) {
+    return sweep(launch, BACKWARD);
+}
+
+static cudaError_t one(const gsv_launch *launch, int backward) {
+    note(backward, launch->vectors.groups > 1 ? "onesx%d" : "one", launch->vectors.groups);
     return cudaSuccess;
 }
 
-static cudaError_t to(const gsv_plan *plan, const gsv_device_plan *device, const gsv_abilities *abilities,
-                      const gsv_device_vectors *vectors, const int32_t *perm, gsv_device_dense dense,
-                      cudaStream_t stream) {
-    (void)plan, (void)device, (void)abilities, (void)perm, (void)dense, (void)stream;
-    note(BACKWARD, vectors->groups > 1 ? "onesx%d" : "one", vectors->groups);
-    return cudaSuccess;
+static cudaError_t from(const gsv_launch *launch, const int32_t *perm, gsv_device_dense b) {
+    (void)perm, (void)b;
+    return one(launch, FORWARD);
 }
 
-static cudaError_t whole(const gsv_plan *plan, const gsv_device_plan *device, int groups, const int32_t *perm,
-                         gsv_device_dense b, gsv_device_dense x, cudaStream_t stream) {
-    (void)plan, (void)device, (void)perm, (void)b, (void)x, (void)stream;
+static cudaError_t to(const gsv_launch *launch, const int32_t *perm, gsv_device_dense x) {
+    (void)perm, (void)x;
+    return one(launch, BACKWARD);
+}
+
+static cudaError_t whole(const gsv_launch *launch, const int32_t *perm, gsv_device_dense b,
+                         gsv_device_dense x) {
+    const int groups = launch->vectors.groups;
+    (void)perm, (void)b, (void)x;
     note(FORWARD, groups > 1 ? "wholex%d" : "whole", groups);
     note(BACKWARD, groups > 1 ? "wholex%d" : "whole", groups);
     return cudaSuccess;
 }
 
-static cudaError_t load(const gsv_plan *plan, const gsv_abilities *abilities, const int32_t *perm,
-                        const int32_t *inverse, gsv_device_dense b, void *into,
-                        const gsv_device_vectors *vectors, int nr, cudaStream_t stream) {
-    (void)plan, (void)abilities, (void)perm, (void)inverse, (void)b, (void)into, (void)vectors, (void)nr,
-        (void)stream;
+static cudaError_t load(const gsv_launch *launch, const int32_t *perm, const int32_t *inverse,
+                        gsv_device_dense b, void *into) {
+    (void)launch, (void)perm, (void)inverse, (void)b, (void)into;
     return cudaSuccess;
 }
 
-static cudaError_t store(int32_t n, const int32_t *inverse, const void *x, gsv_device_dense into, int nr,
-                         int groups, cudaStream_t stream) {
-    (void)n, (void)inverse, (void)x, (void)into, (void)nr, (void)groups, (void)stream;
+static cudaError_t store(const gsv_launch *launch, const int32_t *inverse, const void *x,
+                         gsv_device_dense into) {
+    (void)launch, (void)inverse, (void)x, (void)into;
     return cudaSuccess;
 }
 
-static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
-                           const gsv_abilities *abilities, const gsv_device_vectors *vectors, int nr,
-                           cudaStream_t stream) {
-    (void)plan, (void)device, (void)stream;
-    return sweep(abilities, vectors, nr, FORWARD);
-}
-
-static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
-                            const gsv_abilities *abilities, const gsv_device_vectors *vectors, int nr,
-                            cudaStream_t stream) {
-    (void)plan, (void)device, (void)stream;
-    return sweep(abilities, vectors, nr, BACKWARD);
-}
-
-#define SWEEPS(from_one, to_one, up_and_down)                                                      \
-    {                                                                                              \
-        .forward = forward, .backward = backward, .forward_from = from_one, .backward_to = to_one, \
-        .whole = up_and_down, .load = load, .store = store                                         \
-    }
-
-const gsv_sweep_functions gsv_sweep_s = SWEEPS(from, to, whole), gsv_sweep_d = SWEEPS(from, to, whole),
-                          gsv_sweep_c = SWEEPS(from, to, whole), gsv_sweep_z = SWEEPS(from, to, whole),
-                          gsv_sweep_m = SWEEPS(NULL, NULL, NULL);
-
-static cudaError_t tasks_forward(const gsv_plan *plan, const gsv_device_plan *device,
-                                 const gsv_device_tasks *tasks, const gsv_tasks_vectors *vectors,
-                                 gsv_tasks_width width, cudaStream_t stream) {
-    (void)plan, (void)device, (void)tasks, (void)vectors, (void)stream;
-    note(FORWARD, "tasks%d%s%s", width.columns, width.broad ? "b" : "", width.plain ? "p" : "");
+static cudaError_t tasks(const gsv_launch *launch, int backward) {
+    const gsv_run *run = launch->run;
+    note(backward, "tasks%d%s%s", run->columns, run->broad ? "b" : "", run->plain ? "p" : "");
     return cudaSuccess;
 }
 
-static cudaError_t tasks_backward(const gsv_plan *plan, const gsv_device_plan *device,
-                                  const gsv_device_tasks *tasks, const gsv_tasks_vectors *vectors,
-                                  gsv_tasks_width width, cudaStream_t stream) {
-    (void)plan, (void)device, (void)tasks, (void)vectors, (void)stream;
-    note(BACKWARD, "tasks%d%s%s", width.columns, width.broad ? "b" : "", width.plain ? "p" : "");
+static cudaError_t tasks_forward(const gsv_launch *launch) {
+    return tasks(launch, FORWARD);
+}
+
+static cudaError_t tasks_backward(const gsv_launch *launch) {
+    return tasks(launch, BACKWARD);
+}
+
+static cudaError_t clear(const gsv_launch *launch) {
+    (void)launch;
     return cudaSuccess;
 }
 
-static cudaError_t tasks_clear(const gsv_plan *plan, const gsv_tasks_vectors *vectors, cudaStream_t stream) {
-    (void)plan, (void)vectors, (void)stream;
-    return cudaSuccess;
-}
-
-static cudaError_t tasks_load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense b, void *into,
-                              int columns, const gsv_tasks_vectors *vectors, cudaStream_t stream) {
-    (void)plan, (void)inverse, (void)b, (void)into, (void)columns, (void)vectors, (void)stream;
-    return cudaSuccess;
-}
-
-static cudaError_t tasks_store(const gsv_plan *plan, const int32_t *inverse, const void *x,
-                               gsv_device_dense into, int columns, const gsv_tasks_vectors *vectors,
-                               cudaStream_t stream) {
-    (void)plan, (void)inverse, (void)x, (void)into, (void)columns, (void)vectors, (void)stream;
-    return cudaSuccess;
-}
-
-#define MANY                                                                                            \
-    {                                                                                                   \
-        .forward = tasks_forward, .backward = tasks_backward, .clear = tasks_clear, .load = tasks_load, \
-        .store = tasks_store                                                                            \
-    }
-
-const gsv_tasks_functions gsv_tasks_m = MANY, gsv_tasks_d = MANY, gsv_tasks_c = MANY, gsv_tasks_z = MANY;
-
-const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
-    const gsv_sweep_functions *const all[] = {&gsv_sweep_s, &gsv_sweep_d, &gsv_sweep_c, &gsv_sweep_z};
-    return all[dtype];
-}
-
-const gsv_tasks_functions *gsv_cuda_tasks(gpusolve_dtype dtype) {
-    const gsv_tasks_functions *const all[] = {&gsv_tasks_m, &gsv_tasks_d, &gsv_tasks_c, &gsv_tasks_z};
-    return all[dtype];
+const gsv_launchers *gsv_cuda_launchers(gpusolve_dtype dtype, gsv_upper upper) {
+    static const gsv_launchers
+        ones = {.load = load, .store = store, .forward_from = from, .backward_to = to, .whole = whole},
+        blocks = {.load = load, .sweep = {forward, backward}, .store = store},
+        many = {.load = load, .sweep = {tasks_forward, tasks_backward}, .store = store, .clear = clear};
+    (void)dtype;
+    return upper == GSV_STREAM ? &ones : upper == GSV_BLOCK_STREAM ? &blocks : &many;
 }
 
 /* ------------------------------------------------------------------------------------------ the decisions --- */

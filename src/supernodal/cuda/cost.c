@@ -11,7 +11,7 @@
  * The time of a solve is predicted from measured times (`measured`). It has three parts: one for each level of the tree, one for
  * the panels above the branches, and one for the vectors, whose rows are the branches' work.
  */
-#include "walk/team.h"
+#include "walk/walk.h"
 #include "workspace.h"
 #include "../api/summary.h"
 
@@ -109,10 +109,11 @@ static int64_t launches_of_stream(const gpusolve_factor *factor, const gsv_run *
 static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_run *run) {
     const gsv_schedule *schedule = factor->plan.schedule;
     const gsv_task_list *lists = schedule->tasks.list;
-    const gsv_tasks_width width = {run->columns, run->broad, run->plain};
+    const gsv_launchers *launchers = gsv_cuda_launchers(factor->dtype, GSV_TASKS);
     const int back = run->above[1] == GSV_BLOCK_STREAM ? schedule->stream.block_backward.tasks > 0
                                                        : lists[gsv_task_list_of(1, run->broad)].tasks > 0;
-    return gsv_cuda_tasks(factor->dtype)->branch_launches(&schedule->branches, width) +
+    return launchers->branch_launches(&schedule->branches, run, 0) +
+           launchers->branch_launches(&schedule->branches, run, 1) +
            (lists[gsv_task_list_of(0, run->broad)].tasks > 0) + back;
 }
 

@@ -1,6 +1,5 @@
 /*
- * The device's copy of a plan, and the launchers of the two sweeps: one table of functions for each
- * precision. The kernels and what they do are in cuda/stream/load_store.cuh.
+ * The device's copy of a plan, and the vectors of a solve.
  */
 #ifndef GSV_CUDA_DEVICE_PLAN_H
 #define GSV_CUDA_DEVICE_PLAN_H
@@ -75,6 +74,9 @@ typedef struct gsv_device_vectors {
      * launch of the forward sweep, if there is one. The backward sweep wants only z, and for one right-hand side f. */
     void *z, *f;
     struct gsv_stream_state *state;
+    /* tasks alone (cuda/tasks/tasks.h): partial sums, and counters */
+    void *partial;
+    int *counters;
     /* this number of groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side (stream.h), or 1: each has all of these
      * for itself, one behind the other, and blocks (., g) of each launch */
     int groups;
@@ -105,47 +107,6 @@ typedef struct gsv_device_dense {
     int64_t row_stride, column_stride; /* numbers */
     int32_t columns;
 } gsv_device_dense;
-
-/* One sweep over branches and stream, in launches: of groups of 1 or GSV_SIDE_COLUMNS right-hand sides, nr, backward also
- * of GSV_BLOCK_COLUMNS. */
-typedef cudaError_t gsv_sweep_function(const gsv_plan *plan, const gsv_device_plan *device,
-                                       const gsv_abilities *abilities, const gsv_device_vectors *vectors,
-                                       int nr, cudaStream_t stream);
-
-typedef cudaError_t gsv_sweep_one_function(const gsv_plan *plan, const gsv_device_plan *device,
-                                           const gsv_abilities *abilities, const gsv_device_vectors *vectors,
-                                           const int32_t *perm, gsv_device_dense dense, cudaStream_t stream);
-
-typedef cudaError_t gsv_sweep_whole_function(const gsv_plan *plan, const gsv_device_plan *device, int groups,
-                                             const int32_t *perm, gsv_device_dense b, gsv_device_dense x,
-                                             cudaStream_t stream);
-
-typedef struct gsv_sweep_functions {
-    gsv_sweep_function *forward, *backward;
-    /* For one right-hand side, or groups of one: the load with the forward sweep, in two launches, and the backward sweep
-     * with the store. b and x are on the device, and neither is a vector of the sweeps. NULL: none. */
-    gsv_sweep_one_function *forward_from, *backward_to;
-    /* Both of them in one launch, where the whole tree is in branches (gsv_branches_are_all). perm: of b and of x. NULL: none. */
-    gsv_sweep_whole_function *whole;
-    /* Blocks of the stream's kernels that the current device runs at a time, for each class, where a block may have `most`
-     * bytes of shared memory; 0: it cannot, or not those that walk the branches then. */
-    cudaError_t (*stream_blocks)(const gsv_branches *branches, int most, int (*blocks)[2]);
-    /* to(i, c) = from(perm ? perm[i] : i, c) for c < from.columns, else 0; perm and its inverse, or NULL
-     * both. Besides fills with ABSENT what the sweeps of nr right-hand sides want so, or some of it
-     * (gsv_device_vectors). */
-    cudaError_t (*load)(const gsv_plan *plan, const gsv_abilities *abilities, const int32_t *perm,
-                        const int32_t *inverse, gsv_device_dense from, void *to,
-                        const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
-    /* to(i, c) = from(inverse ? inverse[i] : i, c), from: vectors of `groups` groups (gsv_device_vectors) */
-    cudaError_t (*store)(int32_t n, const int32_t *inverse, const void *from, gsv_device_dense to, int nr,
-                         int groups, cudaStream_t stream);
-    /* v(i, c) /= d(i) */
-    cudaError_t (*scale)(int32_t n, const void *d, void *v, int nr, cudaStream_t stream);
-} gsv_sweep_functions;
-
-/* gsv_sweep_m: of panels in single precision, for blocks of right-hand sides: vectors are in double precision, b and x in
- * single. gsv_sweep_s, _c and _z are for one right-hand side, or groups of one. */
-extern const gsv_sweep_functions gsv_sweep_s, gsv_sweep_d, gsv_sweep_c, gsv_sweep_z, gsv_sweep_m;
 
 #ifdef __cplusplus
 }

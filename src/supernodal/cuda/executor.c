@@ -6,14 +6,14 @@
  *      forward y -> x       scale  in place       backward x -> y
  *      store   x = P' y
  *
- * For one right-hand side on the device, and for a few that are solved side by side, the first launch of the forward sweep
- * loads, and the last one of the backward sweep stores (cuda/walk/one.cuh). Where the whole tree is in branches these are one
- * launch (cuda/walk/whole.cuh).
+ * For one right-hand side, and for a few that are solved side by side, the first launch of the forward sweep loads, and the last
+ * one of the backward sweep stores (cuda/walk/one.cuh). Where the whole tree is in branches these are one launch
+ * (cuda/walk/whole.cuh).
  *
  * All on the handle's stream. The sweeps of a workspace are graphs that were recorded when it was created
  * (cuda/workspace.h); while the stream is being captured their launches go into the user's graph one by one. Nothing is
  * allocated, and nothing waits, unless operands are in host memory: then they pass through whichever of y and x is free
- * at the time, or, of columns side by side, through what room y has behind them, and the call waits for the result.
+ * at the time, or, of groups of one, through what room y has behind them, and the call waits for the result.
  */
 #include "workspace.h"
 
@@ -23,72 +23,63 @@ typedef struct solve_call {
     const gpusolve_factor *factor;
     const gsv_cuda_factor *device;
     gsv_cuda_workspace *work;
-    const gsv_sweep_functions *sweeps;
-    const gsv_tasks_functions *tasks;
     cudaStream_t stream;
     unsigned steps;
     int capturing, b_on_device, x_on_device;
 } solve_call;
 
+static gsv_launch launch_of(const solve_call *call, const gsv_run *run, gsv_upper upper) {
+    return gsv_cuda_launch_of(&call->factor->plan, call->device, call->work, run, upper, call->stream);
+}
+
 static cudaError_t run_sweep(const solve_call *call, const gsv_run *run, int backward) {
     cudaGraphExec_t graph = *gsv_cuda_graph_of(call->work, run, backward);
-    if (call->capturing || !graph) /* a refresh may have allowed groups that nobody has recorded */
-        return gsv_cuda_launch_sweep(&call->factor->plan, call->device, call->factor->dtype, call->work, run,
-                                     backward, call->stream);
-    return cudaGraphLaunch(graph, call->stream);
+    if (!call->capturing && graph)
+        return cudaGraphLaunch(graph, call->stream);
+    /* a refresh may have allowed groups that nobody has recorded */
+    const gsv_upper upper = run->above[backward];
+    const gsv_launch launch = launch_of(call, run, upper);
+    return gsv_cuda_launchers(call->factor->dtype, upper)->sweep[backward](&launch);
 }
 
-static cudaError_t load(const solve_call *call, const gsv_run *run, const int32_t *perm,
-                        const int32_t *inverse, gsv_device_dense from, void *to) {
-    const gsv_plan *plan = &call->factor->plan;
-    gsv_abilities abilities = gsv_cuda_abilities_of(call->device, call->work);
-    const int tasks = run->above[0] == GSV_TASKS;
-    if (tasks && !(run->columns == GSV_TASKS_16 && !gsv_is_complex(call->factor->dtype)))
-        return call->tasks->load(plan, inverse, from, to, run->columns, &call->work->tasks, call->stream);
-    if (tasks && run->above[1] == GSV_TASKS)
-        abilities.block_columns = 0; /* no stream wants anything filled */
-    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, run);
-    return gsv_cuda_sweeps_of(call->factor->dtype, run)
-        ->load(plan, &abilities, perm, inverse, from, to, &vectors, run->columns, call->stream);
-}
-
-static cudaError_t store(const solve_call *call, const gsv_run *run, const int32_t *inverse, const void *from,
-                         gsv_device_dense to) {
-    if (run->above[0] == GSV_TASKS)
-        return call->tasks->store(&call->factor->plan, inverse, from, to, run->columns, &call->work->tasks,
-                                  call->stream);
-    return gsv_cuda_sweeps_of(call->factor->dtype, run)
-        ->store(call->factor->plan.l.n, inverse, from, to, run->columns, run->groups, call->stream);
+static cudaError_t load(const solve_call *call, const gsv_run *run, gsv_device_dense from, void *to) {
+    const gpusolve_dtype dtype = call->factor->dtype;
+    const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
+    /* sixteen real numbers are loaded as for a stream, which the backward sweep may be */
+    const gsv_upper upper =
+        run->columns == GSV_TASKS_16 && !gsv_is_complex(dtype) ? GSV_BLOCK_STREAM : run->above[0];
+    const gsv_launch launch = launch_of(call, run, upper);
+    return gsv_cuda_launchers(dtype, upper)
+        ->load(&launch, perm, perm ? call->device->plan.inverse : NULL, from, to);
 }
 
 static cudaError_t scale(const solve_call *call, const gsv_run *run, void *v) {
-    const int32_t n = call->factor->plan.l.n;
-    const void *d = call->device->plan.d;
-    if (run->above[0] == GSV_TASKS)
-        return call->tasks->scale(n, d, v, run->columns, call->stream);
-    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(call->factor->dtype, run);
-    const gsv_device_plan *plan = &call->device->plan;
-    const int64_t group = run->columns > 1 ? plan->side_vector * (int64_t)sizeof(double)
-                                           : plan->one_vector * (int64_t)gsv_dtype_bytes(call->factor->dtype);
-    cudaError_t error = cudaSuccess;
-    for (int g = 0; g < run->groups && error == cudaSuccess; g++)
-        error = sweeps->scale(n, d, (char *)v + g * group, run->columns, call->stream);
-    return error;
+    const void *d = call->steps & GSV_SCALE ? call->device->plan.d : NULL;
+    const gsv_launch launch = launch_of(call, run, run->above[0]);
+    return d ? gsv_cuda_launchers(call->factor->dtype, run->above[0])->scale(&launch, d, v) : cudaSuccess;
 }
 
-/* Column j of several that are solved side by side, each as one: its vectors, and its part of the caller's block. */
-static gsv_device_vectors vectors_of_one(const solve_call *call, int j) {
+static cudaError_t store(const solve_call *call, const gsv_run *run, const void *from, gsv_device_dense to) {
+    const int32_t *inverse = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
+    const gsv_launch launch = launch_of(call, run, run->above[0]);
+    return gsv_cuda_launchers(call->factor->dtype, run->above[0])->store(&launch, inverse, from, to);
+}
+
+/* The launch for column j of several that are solved side by side, each as one: its vectors, and its part of the caller's block. */
+static gsv_launch launch_of_one(const solve_call *call, const gsv_run *run, int j) {
+    gsv_launch launch = launch_of(call, run, GSV_STREAM);
+    gsv_device_vectors *own = &launch.vectors;
     const int64_t number = (int64_t)gsv_dtype_bytes(call->factor->dtype),
                   vector = j * call->device->plan.one_vector * number,
                   upper = j * call->device->plan.one_upper * number;
-    const gsv_device_vectors *all = &call->work->vectors[GSV_ONE];
-    return (gsv_device_vectors){.y = (char *)all->y + vector,
-                                .x = (char *)all->x + vector,
-                                .z = (char *)all->z + upper,
-                                .f = (char *)all->f + upper,
-                                .u = (char *)all->u + upper,
-                                .state = all->state + j,
-                                .groups = 1};
+    own->y = (char *)own->y + vector;
+    own->x = (char *)own->x + vector;
+    own->z = (char *)own->z + upper;
+    own->f = (char *)own->f + upper;
+    own->u = (char *)own->u + upper;
+    own->state += j;
+    own->groups = 1;
+    return launch;
 }
 
 static gsv_device_dense column_of(const solve_call *call, gsv_device_dense block, int j) {
@@ -110,45 +101,44 @@ static int is_whole(const solve_call *call, const gsv_run *run, gsv_device_dense
 }
 
 /*
- * One right-hand side on the device, or several side by side: the sweeps' first launch loads, and the last one stores. A
- * system with one sweep alone is loaded, or stored, column by column.
+ * One right-hand side, or several side by side, on the device: the sweeps' first launch loads, and the last one stores. Of a system
+ * with one sweep, or none, columns are loaded or stored one by one.
  */
 static cudaError_t launch_ones(const solve_call *call, const gsv_run *run, gsv_device_dense b,
                                gsv_device_dense x) {
-    const gsv_plan *plan = &call->factor->plan;
     const gsv_device_plan *device = &call->device->plan;
-    const gsv_abilities *abilities = &call->device->abilities;
+    const gsv_launchers *launchers = gsv_cuda_launchers(call->factor->dtype, GSV_STREAM);
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? device->perm : NULL;
     const int32_t *perm_out = call->steps & GSV_PERMUTE_OUT ? device->perm : NULL;
-    const gsv_device_vectors vectors = gsv_cuda_vectors_of(call->work, run);
+    const gsv_launch launch = launch_of(call, run, GSV_STREAM);
     cudaError_t error = cudaSuccess;
     if (is_whole(call, run, b, x))
-        return call->sweeps->whole(plan, device, run->groups, perm, b, x, call->stream);
+        return launchers->whole(&launch, perm, b, x);
     if (call->steps & GSV_FORWARD)
-        error = call->sweeps->forward_from(plan, device, abilities, &vectors, perm, b, call->stream);
+        error = launchers->forward_from(&launch, perm, b);
     else
         for (int j = 0; j < run->groups && error == cudaSuccess; j++) {
-            const gsv_device_vectors own = vectors_of_one(call, j);
-            error = call->sweeps->load(plan, abilities, perm, perm ? device->inverse : NULL,
-                                       column_of(call, b, j), own.x, &own, 1, call->stream);
+            const gsv_launch own = launch_of_one(call, run, j);
+            error = launchers->load(&own, perm, perm ? device->inverse : NULL, column_of(call, b, j),
+                                    own.vectors.x);
         }
-    if (error == cudaSuccess && (call->steps & GSV_SCALE) && device->d)
-        error = scale(call, run, vectors.x);
-    if (error != cudaSuccess)
-        return error;
-    if (call->steps & GSV_BACKWARD)
-        return call->sweeps->backward_to(plan, device, abilities, &vectors, perm_out, x, call->stream);
-    for (int j = 0; j < run->groups && error == cudaSuccess; j++)
-        error = call->sweeps->store(plan->l.n, perm_out ? device->inverse : NULL, vectors_of_one(call, j).x,
-                                    column_of(call, x, j), 1, 1, call->stream);
+    if (error == cudaSuccess)
+        error = scale(call, run, launch.vectors.x);
+    if (error == cudaSuccess && (call->steps & GSV_BACKWARD))
+        return launchers->backward_to(&launch, perm_out, x);
+    for (int j = 0; j < run->groups && error == cudaSuccess; j++) {
+        const gsv_launch own = launch_of_one(call, run, j);
+        error =
+            launchers->store(&own, perm_out ? device->inverse : NULL, own.vectors.x, column_of(call, x, j));
+    }
     return error;
 }
 
-/* The same of several, from and to host memory, too. */
+/* The same from and to host memory, too. */
 static cudaError_t launch_beside(const solve_call *call, const gsv_run *run, const gpusolve_dense *b,
                                  const gpusolve_dense *x) {
     /* y has room for as many columns again (cuda/workspace.c), for b until x is there */
-    void *room = vectors_of_one(call, run->groups).y;
+    void *room = launch_of_one(call, run, run->groups).vectors.y;
     cudaError_t error = cudaSuccess;
     if (!call->b_on_device)
         error = gsv_cuda_copy_block(b, room, cudaMemcpyHostToDevice, call->stream);
@@ -163,17 +153,11 @@ static cudaError_t launch_beside(const solve_call *call, const gsv_run *run, con
 /* Columns of one run. b and x are views of these columns. */
 static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, const gpusolve_dense *b,
                                   const gpusolve_dense *x) {
-    const int is_one = run->above[0] == GSV_STREAM;
-    if (is_one && run->groups > 1)
+    if (run->above[0] == GSV_STREAM)
         return launch_beside(call, run, b, x);
-    if (is_one && call->b_on_device && call->x_on_device && (call->steps & (GSV_FORWARD | GSV_BACKWARD)))
-        return launch_ones(call, run, gsv_cuda_dense(b), gsv_cuda_dense(x));
 
-    const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
-    const int32_t *inverse_in = perm ? call->device->plan.inverse : NULL;
-    const int32_t *inverse_out = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
     const int backward_only = (call->steps & GSV_BACKWARD) && !(call->steps & GSV_FORWARD);
-    const gsv_device_vectors *vectors = &call->work->vectors[GSV_ONE]; /* x and y are all widths' */
+    const gsv_device_vectors *vectors = &call->work->tasks; /* x and y are all widths' */
     void *current = backward_only ? vectors->x : vectors->y;
     void *other = backward_only ? vectors->y : vectors->x;
     cudaError_t error = cudaSuccess;
@@ -183,12 +167,12 @@ static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, co
         from = gsv_cuda_packed(b, other);
     }
     if (error == cudaSuccess)
-        error = load(call, run, perm, inverse_in, from, current);
+        error = load(call, run, from, current);
     if (error == cudaSuccess && (call->steps & GSV_FORWARD)) {
         error = run_sweep(call, run, 0);
         current = vectors->x;
     }
-    if (error == cudaSuccess && (call->steps & GSV_SCALE) && call->device->plan.d)
+    if (error == cudaSuccess)
         error = scale(call, run, current);
     if (error == cudaSuccess && (call->steps & GSV_BACKWARD)) {
         error = run_sweep(call, run, 1);
@@ -199,7 +183,7 @@ static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, co
 
     other = current == vectors->y ? vectors->x : vectors->y;
     const gsv_device_dense to = call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, other);
-    error = store(call, run, inverse_out, current, to);
+    error = store(call, run, current, to);
     if (error == cudaSuccess && !call->x_on_device)
         error = gsv_cuda_copy_block(x, other, cudaMemcpyDeviceToHost, call->stream);
     return error;
@@ -209,8 +193,10 @@ static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, co
 static cudaError_t solve_columns(const solve_call *call, const gsv_run *run, const gpusolve_dense *b,
                                  const gpusolve_dense *x) {
     const cudaError_t error = launch_columns(call, run, b, x);
-    if (error != cudaSuccess && run->above[0] == GSV_TASKS && !call->capturing)
-        call->tasks->clear(&call->factor->plan, &call->work->tasks, call->stream);
+    if (error != cudaSuccess && run->above[0] == GSV_TASKS && !call->capturing) {
+        const gsv_launch launch = launch_of(call, run, GSV_TASKS);
+        gsv_cuda_launchers(call->factor->dtype, GSV_TASKS)->clear(&launch);
+    }
     return error;
 }
 
@@ -254,8 +240,6 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
     const int previous = gsv_cuda_enter(handle->device);
     solve_call call = {.factor = factor,
                        .device = factor->prepared,
-                       .sweeps = gsv_cuda_sweeps(factor->dtype),
-                       .tasks = gsv_cuda_tasks(factor->dtype),
                        .stream = (cudaStream_t)handle->stream,
                        .steps = steps,
                        .b_on_device = gsv_cuda_is_device(b->values),

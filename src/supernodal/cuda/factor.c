@@ -258,27 +258,27 @@ cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_
     cudaError_t error = shared_of_block(plan, &most);
     if (error != cudaSuccess || !gsv_machine_of(plan)->streams)
         return error;
-    error = gsv_cuda_sweeps(dtype)->stream_blocks(branches, most, abilities->stream_blocks);
-    if (error == cudaSuccess && dtype == GPUSOLVE_FLOAT) {
-        int blocks[GSV_CLASSES][2];
-        error = gsv_sweep_m.stream_blocks(branches, most, blocks);
-        memcpy(abilities->stream_blocks[GSV_EIGHT], blocks[GSV_EIGHT], 2 * sizeof blocks[0]);
-    }
+    const gsv_launchers *one = gsv_cuda_launchers(dtype, GSV_STREAM),
+                        *block = gsv_cuda_launchers(dtype, GSV_BLOCK_STREAM);
+    error = one->reserve(branches, most, abilities);
+    if (error == cudaSuccess && block != one)
+        error = block->reserve(branches, most, abilities);
     if (error == cudaSuccess && !gsv_streams_one(abilities)) /* all, or none */
         memset(abilities->stream_blocks, 0, sizeof abilities->stream_blocks);
     return error;
 }
 
-/* Lets the tasks have their shared memory, which every factor wants. */
-static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_device_tasks *tasks,
+/* Let the tasks have their shared memory, which every factor wants. */
+static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                      gsv_message *message) {
     int most = 0;
     const gpusolve_status status =
         gsv_cuda_check(shared_of_block(&factor->plan, &most), "asking the device", message);
     if (status != GPUSOLVE_OK)
         return status;
-    tasks->shared = most;
-    if (gsv_cuda_tasks(factor->dtype)->reserve(&factor->plan.schedule->branches, tasks) == cudaSuccess)
+    device->tasks.shared = most;
+    if (gsv_cuda_launchers(factor->dtype, GSV_TASKS)
+            ->reserve(&factor->plan.schedule->branches, most, &device->abilities) == cudaSuccess)
         return GPUSOLVE_OK;
     cudaGetLastError();
     return gsv_fail(
@@ -308,9 +308,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         status = gsv_cuda_check(error, "asking what the device can run", message);
     }
     if (status == GPUSOLVE_OK)
-        status = reserve_tasks(factor, &device->tasks, message);
-    if (status == GPUSOLVE_OK)
-        device->abilities.teams = device->tasks.teams;
+        status = reserve_tasks(factor, device, message);
     const double placed = gsv_milliseconds();
     uint8_t *well = status == GPUSOLVE_OK && data ? gsv_cuda_new_well(factor, message) : NULL;
     if (status == GPUSOLVE_OK && data && factor->plan.l.n > 0)

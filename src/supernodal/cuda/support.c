@@ -43,32 +43,14 @@ cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum c
                : cudaMemcpy2DAsync(host->values, pitch, device, width, width, height, kind, stream);
 }
 
-const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return &gsv_sweep_s;
-    case GPUSOLVE_DOUBLE:
-        return &gsv_sweep_d;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return &gsv_sweep_c;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        break;
-    }
-    return &gsv_sweep_z;
-}
-
-const gsv_tasks_functions *gsv_cuda_tasks(gpusolve_dtype dtype) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return &gsv_tasks_m;
-    case GPUSOLVE_DOUBLE:
-        return &gsv_tasks_d;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return &gsv_tasks_c;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        break;
-    }
-    return &gsv_tasks_z;
+const gsv_launchers *gsv_cuda_launchers(gpusolve_dtype dtype, gsv_upper upper) {
+    static const gsv_launchers *const of[4][3] = {
+        [GPUSOLVE_FLOAT] = {&gsv_stream_s, &gsv_stream_m, &gsv_tasks_m},
+        [GPUSOLVE_DOUBLE] = {&gsv_stream_d, &gsv_stream_d, &gsv_tasks_d},
+        [GPUSOLVE_COMPLEX_FLOAT] = {&gsv_stream_c, &gsv_stream_c, &gsv_tasks_c},
+        [GPUSOLVE_COMPLEX_DOUBLE] = {&gsv_stream_z, &gsv_stream_z, &gsv_tasks_z},
+    };
+    return of[dtype][upper];
 }
 
 gpusolve_status gsv_cuda_probe(int *device, char *name, size_t name_bytes, gsv_message *message) {

@@ -5,8 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../../device.h"
-#include "tasks/tasks.h"
-#include "device_plan.h"
+#include "launchers.h"
 #include "../api/executor.h"
 #include "upload_plan.h"
 
@@ -33,11 +32,11 @@ typedef struct gsv_cuda_factor {
                                          * panels' transfer and inversion, reading what came of it */
 } gsv_cuda_factor;
 
-/* How many right-hand sides stand side by side: 1 or GSV_SIDE_COLUMNS; GSV_TASKS_16, GSV_TASKS_32, or up to
+/* How many right-hand sides stand side by side where sweeps are graphs: GSV_SIDE_COLUMNS; GSV_TASKS_16, GSV_TASKS_32, or up to
  * GSV_TASKS_GROUPS times GSV_TASKS_64, where more than GSV_TASKS_BROAD, and what they leave, have lists of their
  * own; or 2 to GSV_SIDE groups (stream.h). */
 enum {
-    GSV_STREAM_WIDTHS = GSV_EIGHT + 1,
+    GSV_STREAM_WIDTHS = 1,
     GSV_TASKS_WIDTHS = 2 + GSV_TASKS_BROAD / GSV_TASKS_64 + GSV_TASKS_GROUPS,
     GSV_WIDTHS = GSV_STREAM_WIDTHS + GSV_TASKS_WIDTHS + GSV_SIDE - 1
 };
@@ -51,7 +50,7 @@ typedef struct gsv_cuda_workspace {
     int64_t plans;                        /* gpusolve_factor.plans when it was laid out */
     int captured;                         /* some graph has a solve with it */
     struct gsv_cuda_workspace *retired;   /* of earlier plans, kept for such graphs; or NULL */
-    gsv_tasks_vectors tasks, tasks_16;    /* tasks_16: for GSV_TASKS_16, which leave z alone */
+    gsv_device_vectors tasks, tasks_16;   /* tasks_16: for GSV_TASKS_16, which leave z alone */
     cudaGraphExec_t sweep[GSV_WIDTHS][2]; /* forward, backward */
 } gsv_cuda_workspace;
 
@@ -66,10 +65,6 @@ gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values);
 /* Copy a block between host memory, in the user's layout, and the device, without padding. */
 cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum cudaMemcpyKind kind,
                                 cudaStream_t stream);
-
-/* The launchers of a precision. */
-const gsv_sweep_functions *gsv_cuda_sweeps(gpusolve_dtype dtype);
-const gsv_tasks_functions *gsv_cuda_tasks(gpusolve_dtype dtype);
 
 /* cuda/nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the abilities. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,

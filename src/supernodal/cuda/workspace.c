@@ -7,10 +7,6 @@
 
 #include <string.h>
 
-const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, const gsv_run *run) {
-    return dtype == GPUSOLVE_FLOAT && run->columns > 1 ? &gsv_sweep_m : gsv_cuda_sweeps(dtype);
-}
-
 gsv_abilities gsv_cuda_abilities_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work) {
     return gsv_abilities_for(&device->abilities, work->same_bits);
 }
@@ -55,7 +51,7 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
                   number = tasks > 0 || blocks ? wide_number_bytes(dtype) : own;
     const int64_t row = number * each, wide = number * tasks, widest = larger(wide, row);
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
-    const int64_t beside = ones > 1 ? ones * own : 0; /* of y twice, for b or x of the host */
+    const int64_t beside = room.one ? ones * own : 0; /* of y twice, for b or x of the host */
     const int64_t groups = blocks ? widest / (GSV_SIDE_COLUMNS * number) : 0;
     const int side = groups < upper->side ? (int)groups : upper->side;
     int64_t rows = larger((upper->columns + upper->published + updates) * row, upper_tasks->updates * wide);
@@ -113,7 +109,7 @@ static gsv_run run_of(const gsv_plan *plan, const gsv_abilities *abilities, int 
     if (tasks >= GSV_TASKS_WIDTHS)
         return gsv_run_of_stream(GSV_SIDE_COLUMNS, tasks - GSV_TASKS_WIDTHS + 2);
     if (tasks < 0)
-        return gsv_run_of_stream(k == GSV_ONE ? 1 : GSV_SIDE_COLUMNS, 1);
+        return gsv_run_of_stream(GSV_SIDE_COLUMNS, 1);
     const int broad = groups > others, columns = groups < 0 ? GSV_TASKS_16
                                                  : groups == 0
                                                      ? GSV_TASKS_32
@@ -125,33 +121,26 @@ static int number_of(const gsv_run *run) {
     if (run->groups > 1)
         return GSV_STREAM_WIDTHS + GSV_TASKS_WIDTHS + run->groups - 2;
     if (run->above[0] != GSV_TASKS)
-        return gsv_class_of(run->columns);
+        return 0;
     if (run->columns == GSV_TASKS_16)
         return GSV_STREAM_WIDTHS;
     return GSV_STREAM_WIDTHS + 1 + (run->columns + (run->broad ? GSV_TASKS_BROAD : 0)) / GSV_TASKS_64;
 }
 
-cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
-                                  const gsv_cuda_workspace *work, const gsv_run *run, int backward,
-                                  cudaStream_t stream) {
-    if (run->above[backward] == GSV_TASKS) {
-        const gsv_tasks_functions *tasks = gsv_cuda_tasks(dtype);
-        const gsv_tasks_width width = {run->columns, run->broad, run->plain};
-        return (backward ? tasks->backward : tasks->forward)(
-            plan, &device->plan, &device->tasks,
-            run->columns == GSV_TASKS_16 ? &work->tasks_16 : &work->tasks, width, stream);
-    }
-    const gsv_sweep_functions *sweeps = gsv_cuda_sweeps_of(dtype, run);
-    const gsv_abilities abilities = gsv_cuda_abilities_of(device, work);
-    const gsv_device_vectors vectors = gsv_cuda_vectors_of(work, run);
-    return (backward ? sweeps->backward : sweeps->forward)(plan, &device->plan, &abilities, &vectors,
-                                                           run->columns, stream);
-}
-
-gsv_device_vectors gsv_cuda_vectors_of(const gsv_cuda_workspace *work, const gsv_run *run) {
-    gsv_device_vectors vectors = work->vectors[gsv_class_of(run->columns)];
-    vectors.groups = run->groups;
-    return vectors;
+gsv_launch gsv_cuda_launch_of(const gsv_plan *plan, const gsv_cuda_factor *device,
+                              const gsv_cuda_workspace *work, const gsv_run *run, gsv_upper upper,
+                              cudaStream_t stream) {
+    gsv_launch launch = {.plan = plan,
+                         .device = &device->plan,
+                         .tasks = &device->tasks,
+                         .abilities = gsv_cuda_abilities_of(device, work),
+                         .run = run,
+                         .vectors = upper != GSV_TASKS             ? work->vectors[gsv_class_of(run->columns)]
+                                    : run->columns == GSV_TASKS_16 ? work->tasks_16
+                                                                   : work->tasks,
+                         .stream = stream};
+    launch.vectors.groups = run->groups;
+    return launch;
 }
 
 cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, const gsv_run *run, int backward) {
@@ -167,7 +156,8 @@ static gpusolve_status record(const gsv_plan *plan, const gsv_cuda_factor *devic
     gsv_cuda_recording_begins();
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (error == cudaSuccess) {
-        launched = gsv_cuda_launch_sweep(plan, device, dtype, work, run, backward, stream);
+        const gsv_launch launch = gsv_cuda_launch_of(plan, device, work, run, run->above[backward], stream);
+        launched = gsv_cuda_launchers(dtype, run->above[backward])->sweep[backward](&launch);
         error = cudaStreamEndCapture(stream, &graph);
     }
     gsv_cuda_recording_ends();
@@ -235,7 +225,7 @@ static int has_run(const workspace_layout *l, const gsv_abilities *abilities, co
     }
     if (run->above[0] == GSV_TASKS)
         return run->columns <= l->room.tasks && (!run->broad || l->room.tasks > GSV_TASKS_BROAD);
-    return run->columns == 1 ? l->room.one : l->room.block;
+    return l->room.block;
 }
 
 gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -258,16 +248,18 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_stream(&stream, &handle->message);
     char *base = state->memory;
-    state->tasks = (gsv_tasks_vectors){.y = base,
-                                       .x = base + l.x,
-                                       .u = base + l.z,
-                                       .partial = base + l.partial,
-                                       .counters = (int *)(base + l.counters),
-                                       .state = (gsv_stream_state *)(base + l.state)};
+    state->tasks = (gsv_device_vectors){.y = base,
+                                        .x = base + l.x,
+                                        .u = base + l.z,
+                                        .state = (gsv_stream_state *)(base + l.state),
+                                        .partial = base + l.partial,
+                                        .counters = (int *)(base + l.counters),
+                                        .groups = 1};
     if (status == GPUSOLVE_OK && base)
         status = make_states(state, base + l.state, (int)larger(l.side, l.room.ones), &handle->message);
     if (status == GPUSOLVE_OK && l.room.tasks > 0) {
-        const cudaError_t error = gsv_cuda_tasks(factor->dtype)->clear(plan, &state->tasks, stream);
+        const gsv_launch launch = {.plan = plan, .vectors = state->tasks, .stream = stream};
+        const cudaError_t error = gsv_cuda_launchers(factor->dtype, GSV_TASKS)->clear(&launch);
         status = gsv_cuda_check(error == cudaSuccess ? cudaStreamSynchronize(stream) : error,
                                 "preparing a workspace", &handle->message);
     }

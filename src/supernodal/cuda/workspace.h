@@ -1,9 +1,8 @@
 /*
  * A workspace of the CUDA executor: one allocation on the device, where the vectors of every width stand, and the sweeps
- * as CUDA graphs, recorded when it is created, one for each width: 1 and GSV_SIDE_COLUMNS as a stream (stream.h); some groups
- * of GSV_SIDE_COLUMNS side by side, as a stream, too; 16, 32 and multiples of 64 up to 256 as tasks (schedule/tasks/tasks.h). Several groups of one,
- * and one if its operands are on the device, are launched without a graph, for the first launch reads b and the last one
- * writes x.
+ * as CUDA graphs, recorded when it is created, one for each width: GSV_SIDE_COLUMNS as a stream (stream.h), and some groups of
+ * it side by side, too; 16, 32 and multiples of 64 up to 256 as tasks (schedule/tasks/tasks.h). Groups of one are launched without a
+ * graph, for the first launch reads b and the last one writes x.
  *
  * schedule/route.h says which of them a solve takes.
  *
@@ -18,17 +17,12 @@
 extern "C" {
 #endif
 
-/* The launchers of a precision for this run: of panels in single precision there are two (gsv_sweep_m). */
-const gsv_sweep_functions *gsv_cuda_sweeps_of(gpusolve_dtype dtype, const gsv_run *run);
-
 /* What is possible in this workspace. */
 gsv_abilities gsv_cuda_abilities_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work);
-/* The launches of one sweep, and where its graph is. */
-cudaError_t gsv_cuda_launch_sweep(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
-                                  const gsv_cuda_workspace *work, const gsv_run *run, int backward,
-                                  cudaStream_t stream);
-/* Its vectors, unless they are tasks'. */
-gsv_device_vectors gsv_cuda_vectors_of(const gsv_cuda_workspace *work, const gsv_run *run);
+/* What the launchers of one way through the upper tree are told for this run; and where a sweep's graph is. */
+gsv_launch gsv_cuda_launch_of(const gsv_plan *plan, const gsv_cuda_factor *device,
+                              const gsv_cuda_workspace *work, const gsv_run *run, gsv_upper upper,
+                              cudaStream_t stream);
 cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, const gsv_run *run, int backward);
 
 /* What gsv_executor says of these. */

@@ -64,7 +64,10 @@ typedef struct gsv_run {
                   * GSV_TASKS_64 */
     int groups;
     int whole; /* a stream of one column: all of the tree is in branches, so one launch may walk it up and down */
-    int broad, plain; /* tasks: gsv_tasks_width */
+    /* tasks: */
+    int broad; /* by the lists for broad vectors, also for the last columns of a solve that has broad ones */
+    int plain; /* each warp walks branches alone: there is no room for teams of warps, or a column must have the same bits with any
+                * number of columns */
 } gsv_run;
 
 /* How a solve's columns are dealt out to runs. */

@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_SWEEP(gsv_sweep_c, gsv::complex<float>);
+extern "C" const gsv_launchers gsv_stream_c = gsv::stream_launchers<gsv::complex<float>>();

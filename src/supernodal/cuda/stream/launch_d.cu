@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_SWEEP(gsv_sweep_d, double);
+extern "C" const gsv_launchers gsv_stream_d = gsv::stream_launchers<double>();

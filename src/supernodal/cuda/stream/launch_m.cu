@@ -1,4 +1,4 @@
 /* Panels are float, vectors double (scalar.cuh, mixed): blocks of right-hand sides. */
 #include "launch.cuh"
 
-GSV_DEFINE_SWEEP(gsv_sweep_m, gsv::mixed<float>);
+extern "C" const gsv_launchers gsv_stream_m = gsv::stream_launchers<gsv::mixed<float>>();

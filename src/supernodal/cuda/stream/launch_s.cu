@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_SWEEP(gsv_sweep_s, float);
+extern "C" const gsv_launchers gsv_stream_s = gsv::stream_launchers<float>();

@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_SWEEP(gsv_sweep_z, gsv::complex<double>);
+extern "C" const gsv_launchers gsv_stream_z = gsv::stream_launchers<gsv::complex<double>>();

@@ -8,8 +8,9 @@
 #include "../walk/launches.cuh"
 #include "tasks.cuh"
 #include "transfer.cuh"
-#include "../walk/team.h"
+#include "../launchers.h"
 #include "../walk/team.cuh"
+#include "../walk/walk.h"
 
 namespace gsv {
 
@@ -97,14 +98,9 @@ template <typename Kind> struct tasks_launcher {
     static const int REAL = tasks_shape<Kind, GSV_TASKS_32, false>::REAL,
                      FLOATS = std::is_same<P, float>::value;
 
-    template <int C, bool BACKWARD>
-    static cudaError_t launch(int64_t blocks, cudaStream_t stream, const gsv_device_plan *device,
-                              const gsv_task *tasks, int groups, const gsv_tasks_vectors *v, int *ticket,
-                              int *counters) {
-        typedef tasks_shape<Kind, C, BACKWARD> shape;
-        return launch_allowed(tasks_sweep_kernel<Kind, C, BACKWARD>, blocks, shape::THREADS,
-                              size_t(tasks_bytes<Kind, C, BACKWARD>()), stream, *device, tasks, groups, *v,
-                              ticket, counters);
+    static gsv_tasks_vectors vectors_of(const gsv_launch *l) {
+        const gsv_device_vectors *v = &l->vectors;
+        return {v->y, v->x, v->u, v->partial, v->counters, v->state};
     }
 
     /* Right-hand sides of a tile. A short sweep for 64 or fewer is latency: tiles of half the width take half as
@@ -117,116 +113,105 @@ template <typename Kind> struct tasks_launcher {
         return half ? GSV_TASKS_32 : GSV_TASKS_64;
     }
 
-    /* One sweep over the upper tree. */
-    template <bool BACKWARD>
-    static cudaError_t upper(const gsv_plan *plan, const gsv_device_plan *device,
-                             const gsv_device_tasks *lists, const gsv_tasks_vectors *v, gsv_tasks_width width,
-                             cudaStream_t stream) {
-        const int list = gsv_task_list_of(BACKWARD, width.broad), columns = width.columns;
-        const int64_t tasks = plan->schedule->tasks.list[list].tasks;
-        int *ticket = v->counters + (BACKWARD ? gsv_task_sweep_counters(plan, 0) : 0);
-        const int tile = tile_columns(plan, columns), groups = columns / tile;
-        const auto launch_of = [&](auto sides) {
-            return launch<sides, BACKWARD>(tasks * groups, stream, device, lists->task[list], groups, v,
-                                           ticket, ticket + GSV_TASK_TILES);
-        };
+    /* One sweep over the upper tree, by tiles of C columns. */
+    template <int C, bool BACKWARD>
+    static cudaError_t upper_by(const gsv_launch *l, int64_t tasks, int list) {
+        typedef tasks_shape<Kind, C, BACKWARD> shape;
+        const int groups = l->run->columns / C;
+        int *ticket = l->vectors.counters + (BACKWARD ? gsv_task_sweep_counters(l->plan, 0) : 0);
+        return launch_allowed(tasks_sweep_kernel<Kind, C, BACKWARD>, tasks * groups, shape::THREADS,
+                              size_t(tasks_bytes<Kind, C, BACKWARD>()), l->stream, *l->device,
+                              l->tasks->task[list], groups, vectors_of(l), ticket, ticket + GSV_TASK_TILES);
+    }
+
+    template <bool BACKWARD> static cudaError_t upper(const gsv_launch *l) {
+        const int list = gsv_task_list_of(BACKWARD, l->run->broad),
+                  tile = tile_columns(l->plan, l->run->columns);
+        const int64_t tasks = l->plan->schedule->tasks.list[list].tasks;
         if (tasks == 0)
             return cudaSuccess;
         if (tile == GSV_TASKS_16)
-            return launch_of(std::integral_constant<int, GSV_TASKS_16>());
+            return upper_by<GSV_TASKS_16, BACKWARD>(l, tasks, list);
         if constexpr (REAL)
             if (tile == GSV_TASKS_64)
-                return launch_of(std::integral_constant<int, GSV_TASKS_64>());
-        return launch_of(std::integral_constant<int, GSV_TASKS_32>());
+                return upper_by<GSV_TASKS_64, BACKWARD>(l, tasks, list);
+        return upper_by<GSV_TASKS_32, BACKWARD>(l, tasks, list);
     }
 
-    static cudaError_t clear(const gsv_plan *plan, const gsv_tasks_vectors *v, cudaStream_t stream) {
-        return cudaMemsetAsync(v->counters, 0, size_t(gsv_task_counters(plan)) * sizeof(int), stream);
+    static cudaError_t clear(const gsv_launch *l) {
+        return cudaMemsetAsync(l->vectors.counters, 0, size_t(gsv_task_counters(l->plan)) * sizeof(int),
+                               l->stream);
     }
 
     /* Branches of.first .. end - 1, one sweep, for `columns` real columns, by blocks with this number of threads and this much
      * shared memory. */
     template <bool BACKWARD>
-    static cudaError_t walk(const gsv_device_plan *device, const gsv_tasks_vectors *v, int columns,
-                            int splits, int32_t end, int threads, int room, const branch_launch &of,
-                            cudaStream_t stream) {
-        double *y = static_cast<double *>(v->y), *x = static_cast<double *>(v->x);
+    static cudaError_t walk(const gsv_launch *l, int columns, int splits, int32_t end, int threads, int room,
+                            const branch_launch &of) {
+        double *y = static_cast<double *>(l->vectors.y), *x = static_cast<double *>(l->vectors.x);
         const int64_t blocks = int64_t(end - of.first) * splits;
         if (BACKWARD)
-            return launch_allowed(eight_backward_kernel<P>, blocks, threads, size_t(room), stream, *device, x,
-                                  y, columns, splits, room, of);
-        return launch_allowed(eight_forward_kernel<P>, blocks, threads, size_t(room), stream, *device, y, x,
-                              static_cast<double *>(v->u), columns, splits, room, of);
+            return launch_allowed(eight_backward_kernel<P>, blocks, threads, size_t(room), l->stream,
+                                  *l->device, x, y, columns, splits, room, of);
+        return launch_allowed(eight_forward_kernel<P>, blocks, threads, size_t(room), l->stream, *l->device,
+                              y, x, static_cast<double *>(l->vectors.u), columns, splits, room, of);
     }
 
     /* The same for GSV_TASKS_32, backward by teams of two warps. */
-    template <bool BACKWARD>
-    static cudaError_t walk_few(const gsv_branches &branches, const gsv_device_plan *device,
-                                const gsv_tasks_vectors *v, cudaStream_t stream) {
-        return launch_cut(
-            few_branch_cut<BACKWARD>(&branches), branches.count, FEW_RESIDENT, 1,
-            [&](int32_t end, int bytes, const branch_launch &of) {
-                if constexpr (BACKWARD)
-                    return launch_allowed(team_backward_kernel<P, GSV_TASKS_32, false>, end - of.first,
-                                          team_backward<GSV_TASKS_32>::THREADS, size_t(bytes), stream,
-                                          *device, static_cast<const double *>(v->x),
-                                          static_cast<double *>(v->y), bytes, of);
-                else
-                    return walk<false>(device, v, GSV_TASKS_32, 1, end, 32 * EIGHT_FEW, bytes, of, stream);
-            });
+    template <bool BACKWARD> static cudaError_t walk_few(const gsv_launch *l) {
+        const gsv_branches &branches = l->plan->schedule->branches;
+        return launch_cut(few_branch_cut<BACKWARD>(&branches), branches.count, FEW_RESIDENT, 1,
+                          [&](int32_t end, int bytes, const branch_launch &of) {
+                              if constexpr (BACKWARD)
+                                  return launch_allowed(team_backward_kernel<P, GSV_TASKS_32, false>,
+                                                        end - of.first, team_backward<GSV_TASKS_32>::THREADS,
+                                                        size_t(bytes), l->stream, *l->device,
+                                                        static_cast<const double *>(l->vectors.x),
+                                                        static_cast<double *>(l->vectors.y), bytes, of);
+                              else
+                                  return walk<false>(l, GSV_TASKS_32, 1, end, 32 * EIGHT_FEW, bytes, of);
+                          });
     }
 
     /* The branches, one sweep. */
-    template <bool BACKWARD>
-    static cudaError_t branches(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_device_tasks *lists, const gsv_tasks_vectors *v,
-                                gsv_tasks_width width, cudaStream_t stream) {
-        const gsv_branches &branches = plan->schedule->branches;
-        const int columns = width.columns;
+    template <bool BACKWARD> static cudaError_t branches(const gsv_launch *l) {
+        const gsv_branches &branches = l->plan->schedule->branches;
+        const int columns = l->run->columns, plain = l->run->plain, shared = l->tasks->shared;
         if (branches.count == 0)
             return cudaSuccess;
         if constexpr (REAL) {
-            if (columns == GSV_TASKS_16 && !width.plain) {
-                const gsv_device_vectors vectors = {
-                    .y = v->y, .x = v->x, .u = v->u, .state = v->state, .groups = 1};
-                return BACKWARD ? gsv_team_backward(&branches, device, &vectors, columns, stream)
-                                : gsv_team_forward(&branches, device, &vectors, 0, columns, stream);
-            }
-            if (columns == GSV_TASKS_32 && !width.plain)
-                return walk_few<BACKWARD>(branches, device, v, stream);
+            if (columns == GSV_TASKS_16 && !plain)
+                return BACKWARD ? gsv_team_backward(&branches, l->device, &l->vectors, columns, l->stream)
+                                : gsv_team_forward(&branches, l->device, &l->vectors, 0, columns, l->stream);
+            if (columns == GSV_TASKS_32 && !plain)
+                return walk_few<BACKWARD>(l);
         }
         const int reals = traits<Kind>::is_complex ? 2 * columns : columns,
                   splits = tasks_splits(branches.count, reals), warps = eight_warps(reals / splits),
-                  room = width.plain && reals < GSV_TASKS_64
-                             ? plain_branch_room<P>(branches, warps, lists->shared)
-                             : eight_room<P>(branches, warps, lists->shared);
-        return walk<BACKWARD>(device, v, reals, splits, branches.count, 32 * warps, room,
-                              {0, branches.count, MULTIPROCESSORS / splits, THE_ONLY}, stream);
+                  room = plain && reals < GSV_TASKS_64 ? plain_branch_room<P>(branches, warps, shared)
+                                                       : eight_room<P>(branches, warps, shared);
+        return walk<BACKWARD>(l, reals, splits, branches.count, 32 * warps, room,
+                              {0, branches.count, MULTIPROCESSORS / splits, THE_ONLY});
     }
 
-    static int branch_launches(const gsv_branches *branches, gsv_tasks_width width) {
+    static int branch_launches(const gsv_branches *branches, const gsv_run *run, int backward) {
         if (branches->count == 0)
             return 0;
-        if (!REAL || width.plain || width.columns > GSV_TASKS_32)
-            return 2;
-        return width.columns == GSV_TASKS_16 ? gsv_team_launches(branches, 0, GSV_TASKS_16) +
-                                                   gsv_team_launches(branches, 1, GSV_TASKS_16)
-                                             : launches_of(few_branch_cut<false>(branches)) +
-                                                   launches_of(few_branch_cut<true>(branches));
+        if (!REAL || run->plain || run->columns > GSV_TASKS_32)
+            return 1;
+        if (run->columns == GSV_TASKS_16)
+            return gsv_team_launches(branches, backward, GSV_TASKS_16);
+        return launches_of(backward ? few_branch_cut<true>(branches) : few_branch_cut<false>(branches));
     }
 
-    static cudaError_t forward(const gsv_plan *plan, const gsv_device_plan *device,
-                               const gsv_device_tasks *lists, const gsv_tasks_vectors *v,
-                               gsv_tasks_width width, cudaStream_t stream) {
-        const cudaError_t error = branches<false>(plan, device, lists, v, width, stream);
-        return error == cudaSuccess ? upper<false>(plan, device, lists, v, width, stream) : error;
+    static cudaError_t forward(const gsv_launch *l) {
+        const cudaError_t error = branches<false>(l);
+        return error == cudaSuccess ? upper<false>(l) : error;
     }
 
-    static cudaError_t backward(const gsv_plan *plan, const gsv_device_plan *device,
-                                const gsv_device_tasks *lists, const gsv_tasks_vectors *v,
-                                gsv_tasks_width width, cudaStream_t stream) {
-        const cudaError_t error = upper<true>(plan, device, lists, v, width, stream);
-        return error == cudaSuccess ? branches<true>(plan, device, lists, v, width, stream) : error;
+    static cudaError_t backward(const gsv_launch *l) {
+        const cudaError_t error = upper<true>(l);
+        return error == cudaSuccess ? branches<true>(l) : error;
     }
 
     template <int C> static cudaError_t reserve_sweeps() {
@@ -256,9 +241,9 @@ template <typename Kind> struct tasks_launcher {
         }
     }
 
-    static cudaError_t reserve(const gsv_branches *branches, gsv_device_tasks *lists) {
-        const int room = eight_room<P>(*branches, EIGHT_BLOCK / 32, lists->shared);
-        if (room > lists->shared)
+    static cudaError_t reserve(const gsv_branches *branches, int shared, gsv_abilities *abilities) {
+        const int room = eight_room<P>(*branches, EIGHT_BLOCK / 32, shared);
+        if (room > shared)
             return cudaErrorInvalidValue;
         cudaError_t error = reserve_sweeps<GSV_TASKS_32>();
         if (error == cudaSuccess)
@@ -272,9 +257,7 @@ template <typename Kind> struct tasks_launcher {
             error = allow_shared(kernels[k], size_t(room));
         if (error != cudaSuccess)
             return error;
-        lists->teams = reserve_teams(branches, lists->shared) == cudaSuccess;
-        if (!lists->teams)
-            cudaGetLastError();
+        abilities->teams = has_room(reserve_teams(branches, shared));
         return cudaSuccess;
     }
 
@@ -285,13 +268,14 @@ template <typename Kind> struct tasks_launcher {
         return launch(std::integral_constant<int, TASKS_TRANSFER>());
     }
 
-    static cudaError_t load(const gsv_plan *plan, const int32_t *inverse, gsv_device_dense from, void *to,
-                            int columns, const gsv_tasks_vectors *v, cudaStream_t stream) {
-        const int32_t n = plan->l.n;
+    static cudaError_t load(const gsv_launch *l, const int32_t *, const int32_t *inverse,
+                            gsv_device_dense from, void *to) {
+        const int32_t n = l->plan->l.n;
+        const int columns = l->run->columns;
         return transfer_by(columns, [&](auto width) {
             return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
-                tasks_load_kernel<Kind, width, cut><<<unsigned(blocks), BLOCK, 0, stream>>>(
-                    n, inverse, from, static_cast<T *>(to), columns, &v->state->broken);
+                tasks_load_kernel<Kind, width, cut><<<unsigned(blocks), BLOCK, 0, l->stream>>>(
+                    n, inverse, from, static_cast<T *>(to), columns, &l->vectors.state->broken);
                 return cudaGetLastError();
             });
         });
@@ -299,35 +283,34 @@ template <typename Kind> struct tasks_launcher {
 
     /* The counters are zero afterwards, not before: a sweep's blocks take their tasks before they wait for what is
      * launched before them. */
-    static cudaError_t store(const gsv_plan *plan, const int32_t *inverse, const void *from,
-                             gsv_device_dense to, int columns, const gsv_tasks_vectors *v,
-                             cudaStream_t stream) {
-        const int32_t n = plan->l.n;
+    static cudaError_t store(const gsv_launch *l, const int32_t *inverse, const void *from,
+                             gsv_device_dense to) {
+        const int32_t n = l->plan->l.n;
+        const int columns = l->run->columns;
         return transfer_by(columns, [&](auto width) {
             return launch_transfer<T, width>(n, columns / width, [&](int64_t blocks, auto cut) {
-                return launch_allowed(tasks_store_kernel<Kind, width, cut>, blocks, BLOCK, 0, stream, n,
-                                      inverse, static_cast<const T *>(from), to, columns, v->counters,
-                                      gsv_task_counters(plan));
+                return launch_allowed(tasks_store_kernel<Kind, width, cut>, blocks, BLOCK, 0, l->stream, n,
+                                      inverse, static_cast<const T *>(from), to, columns, l->vectors.counters,
+                                      gsv_task_counters(l->plan));
             });
         });
     }
 
-    static cudaError_t scale(int32_t n, const void *d, void *v, int columns, cudaStream_t stream) {
+    static cudaError_t scale(const gsv_launch *l, const void *d, void *v) {
+        const int32_t n = l->plan->l.n;
+        const int columns = l->run->columns;
         const unsigned blocks = unsigned((int64_t(n) * columns + BLOCK - 1) / BLOCK);
         tasks_scale_kernel<Kind>
-            <<<blocks, BLOCK, 0, stream>>>(n, static_cast<const real *>(d), static_cast<T *>(v), columns);
+            <<<blocks, BLOCK, 0, l->stream>>>(n, static_cast<const real *>(d), static_cast<T *>(v), columns);
         return cudaGetLastError();
     }
 };
 
-/* clang-format off */
-#define GSV_DEFINE_TASKS(name, type)                                                                          \
-    extern "C" const gsv_tasks_functions name = {                                                             \
-        gsv::tasks_launcher<type>::branch_launches,                                                           \
-        gsv::tasks_launcher<type>::forward, gsv::tasks_launcher<type>::backward,                               \
-        gsv::tasks_launcher<type>::reserve, gsv::tasks_launcher<type>::clear,                                  \
-        gsv::tasks_launcher<type>::load, gsv::tasks_launcher<type>::store, gsv::tasks_launcher<type>::scale}
-/* clang-format on */
+template <typename Kind> constexpr gsv_launchers tasks_launchers() {
+    typedef tasks_launcher<Kind> own;
+    return {own::reserve, own::load, {own::forward, own::backward}, own::scale, own::store, nullptr,
+            nullptr,      nullptr,   own::branch_launches,          own::clear};
+}
 
 } // namespace gsv
 #endif

@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_TASKS(gsv_tasks_c, gsv::mixed<gsv::complex<float>>);
+extern "C" const gsv_launchers gsv_tasks_c = gsv::tasks_launchers<gsv::mixed<gsv::complex<float>>>();

@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_TASKS(gsv_tasks_d, double);
+extern "C" const gsv_launchers gsv_tasks_d = gsv::tasks_launchers<double>();

@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_TASKS(gsv_tasks_m, gsv::mixed<float>);
+extern "C" const gsv_launchers gsv_tasks_m = gsv::tasks_launchers<gsv::mixed<float>>();

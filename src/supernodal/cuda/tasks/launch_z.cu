@@ -1,3 +1,3 @@
 #include "launch.cuh"
 
-GSV_DEFINE_TASKS(gsv_tasks_z, gsv::complex<double>);
+extern "C" const gsv_launchers gsv_tasks_z = gsv::tasks_launchers<gsv::complex<double>>();

@@ -110,5 +110,12 @@ inline absent_fill fill_of(const gsv_branches *branches, const gsv_device_vector
     return {static_cast<int4 *>(vectors->f) + begin, units * end / branches->count - begin};
 }
 
+/* Is there room for these kernels? If not, nothing is left of the error. */
+inline bool has_room(cudaError_t reserved) {
+    if (reserved != cudaSuccess)
+        cudaGetLastError();
+    return reserved == cudaSuccess;
+}
+
 } // namespace gsv
 #endif

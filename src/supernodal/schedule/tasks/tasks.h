@@ -116,16 +116,6 @@ static inline int gsv_task_list_is_backward(int list) {
     return list % 2;
 }
 
-/*
- * Right-hand sides side by side.
- *   broad  by the lists for broad vectors, also for the last columns of a solve that has broad ones
- *   plain  each warp walks branches alone: there is no room for teams of warps, or a column must have the same bits with
- *          any number of columns
- */
-typedef struct gsv_tasks_width {
-    int columns, broad, plain;
-} gsv_tasks_width;
-
 /* How many pieces a whole is cut into; and a number of rows or columns rounded up to whole tiles. */
 static inline GSV_HOST_DEVICE int32_t gsv_pieces_of(int32_t whole, int32_t piece) {
     return (whole + piece - 1) / piece;

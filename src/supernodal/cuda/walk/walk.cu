@@ -1,7 +1,8 @@
-/* Launchers of the walks of branches by teams of warps: cuda/walk/team.h. */
-#include "team.h"
+/* Launchers of the walks of branches by teams of warps, and of limbs: cuda/walk/walk.h. */
+#include "walk.h"
 
 #include "launches.cuh"
+#include "limb.cuh"
 #include "team.cuh"
 
 namespace gsv {
@@ -84,6 +85,13 @@ template <typename P, int NR> static cudaError_t team_reserve(const gsv_branches
     return error;
 }
 
+/* For panels of floats or doubles; for one group of right-hand sides, or for several. */
+static auto limb_kernel(bool floats, bool side) {
+    if (floats)
+        return side ? limb_forward_kernel<float, true> : limb_forward_kernel<float, false>;
+    return side ? limb_forward_kernel<double, true> : limb_forward_kernel<double, false>;
+}
+
 } // namespace gsv
 
 cudaError_t gsv_team_reserve(const gsv_branches *branches, int floats, int nr, int most) {
@@ -108,4 +116,24 @@ cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_pla
 
 int gsv_team_launches(const gsv_branches *branches, int backward, int nr) {
     return nr == 8 ? gsv::team_launches<8>(branches, backward) : gsv::team_launches<16>(branches, backward);
+}
+
+cudaError_t gsv_limb_reserve(void) {
+    cudaError_t error = cudaSuccess;
+    for (int k = 0; k < 4 && error == cudaSuccess; k++)
+        error = gsv::allow_shared(reinterpret_cast<const void *>(gsv::limb_kernel(k / 2, k % 2)),
+                                  gsv::limb_room::BYTES);
+    return error;
+}
+
+cudaError_t gsv_limb_forward(const gsv_limbs *limbs, const gsv_device_plan *device,
+                             const gsv_device_vectors *vectors, int blocks, cudaStream_t stream) {
+    if (limbs->count == 0)
+        return cudaSuccess;
+    const int most = blocks / vectors->groups;
+    return gsv::launch_allowed(gsv::limb_kernel(device->floats, vectors->groups > 1),
+                               {limbs->count < most ? limbs->count : most, vectors->groups},
+                               gsv::limb_room::BLOCK, gsv::limb_room::BYTES, stream, *device,
+                               static_cast<const double *>(vectors->y), static_cast<double *>(vectors->x),
+                               static_cast<double *>(vectors->u), int(limbs->count));
 }

@@ -1,9 +1,9 @@
 /*
- * The branches for 8 or 16 right-hand sides by vectors in double precision: the launchers of cuda/walk/team.cuh, apart from
- * those of cuda/stream/launch.cuh, for streams and tasks both have them. floats: panels are float (gsv_device_plan.floats).
+ * The launchers of the walks that streams and tasks share: of branches by teams of warps (cuda/walk/team.cuh), for 8 or 16 columns with
+ * vectors in double precision, and of limbs (cuda/walk/limb.cuh). floats: panels are float (gsv_device_plan.floats).
  */
-#ifndef GSV_CUDA_WALK_TEAM_H
-#define GSV_CUDA_WALK_TEAM_H
+#ifndef GSV_CUDA_WALK_WALK_H
+#define GSV_CUDA_WALK_WALK_H
 
 #include "../device_plan.h"
 
@@ -23,6 +23,13 @@ cudaError_t gsv_team_backward(const gsv_branches *branches, const gsv_device_pla
                               const gsv_device_vectors *vectors, int nr, cudaStream_t stream);
 /* How many launches the branches' part of a sweep is. */
 int gsv_team_launches(const gsv_branches *branches, int backward, int nr);
+
+/* Let the kernel have its shared memory on the current device; cudaErrorInvalidValue if it has less. */
+cudaError_t gsv_limb_reserve(void);
+/* The limbs' part of the forward sweep of eight right-hand sides, one launch of at most `blocks` blocks, if there are any
+ * limbs. The stream that follows is SECOND_OF_TWO (launch_part). */
+cudaError_t gsv_limb_forward(const gsv_limbs *limbs, const gsv_device_plan *device,
+                             const gsv_device_vectors *vectors, int blocks, cudaStream_t stream);
 
 #ifdef __cplusplus
 }
