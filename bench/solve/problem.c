@@ -9,6 +9,10 @@
 #include "gpusolve_cholmod.h"
 #include "../machine/measure.h"
 
+#ifndef BENCH_PROGRAM /* who says what is wrong */
+#define BENCH_PROGRAM "gpusolve-bench"
+#endif
+
 static int is_single(const bench_problem *problem) {
     return problem->dtype == GPUSOLVE_FLOAT || problem->dtype == GPUSOLVE_COMPLEX_FLOAT;
 }
@@ -98,7 +102,7 @@ static int choose_dtype(const gsm_matrix *a, int dtype, bench_problem *problem) 
     int wants_complex = dtype == GPUSOLVE_COMPLEX_FLOAT || dtype == GPUSOLVE_COMPLEX_DOUBLE;
 
     if (dtype >= 0 && wants_complex != (a->is_complex != 0)) {
-        fprintf(stderr, "gpusolve-bench: %s is %s\n", a->name,
+        fprintf(stderr, BENCH_PROGRAM ": %s is %s\n", a->name,
                 a->is_complex
                     ? "complex: it takes --dtype c or z"
                     : "real: it takes --dtype s or d (KIND:ARGUMENTS@c makes a generated matrix complex)");
@@ -122,7 +126,7 @@ int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, 
 
     memset(problem, 0, sizeof *problem);
     if (gsm_load(spec, &a, message, sizeof message)) {
-        fprintf(stderr, "gpusolve-bench: %s\n", message);
+        fprintf(stderr, BENCH_PROGRAM ": %s\n", message);
         return -1;
     }
     if (choose_dtype(&a, dtype, problem)) {
@@ -161,7 +165,7 @@ int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, 
     }
     if (!failure)
         return 0;
-    fprintf(stderr, "gpusolve-bench: %s %s\n", problem->name, failure);
+    fprintf(stderr, BENCH_PROGRAM ": %s %s\n", problem->name, failure);
     bench_problem_destroy(problem);
     return -1;
 }
