@@ -279,6 +279,21 @@ class JAX(NumPy):
 
 _PACKAGES = (NumPy, CuPy, Torch, JAX)
 _known = {np.ndarray: NumPy}
+_core.learn_type(np.ndarray, 0, tuple(np.dtype(name) for name in INEXACT), None, None)
+
+
+def _learn(kind, package):
+    """Tell _core of a type of arrays that it can read without Python."""
+    if package is CuPy and kind is sys.modules["cupy"].ndarray:
+        dtypes = tuple(np.dtype(name) for name in INEXACT)
+        _core.learn_type(kind, 1, dtypes, sys.modules["cupy"].cuda.get_current_stream, None)
+    elif package is Torch:
+        torch = sys.modules["torch"]
+        if kind not in (torch.Tensor, torch.nn.Parameter):
+            return  # others may have no memory
+        dtypes = tuple(getattr(torch, name) for name in INEXACT)
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None) or (lambda k: torch.cuda.current_stream(k).cuda_stream)
+        _core.learn_type(kind, 2, dtypes, raw, getattr(kind, "__dlpack_c_exchange_api__", None))
 
 
 def package_of(b):
@@ -291,6 +306,7 @@ def package_of(b):
                 if type(b).__module__.partition(".")[0] in ("numpy", "cupy", "torch"):
                     if package is not NumPy:
                         _known[type(b)] = package
+                        _learn(type(b), package)
                 return package
         return None
     return package

@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import DTYPES, SYSTEMS, described, from_scikit_sparse, place
-from ._arrays import CuPy, NumPy, Torch, package_of
+from ._arrays import NumPy, package_of
 from ._matrix import TRIANGLES, Columns
 from ._selection import Selection
 from ._solve import as_operand, refine, solve
@@ -153,6 +153,9 @@ class Factor:
                 raise ValueError('trans: must be "N", "T" or "H", the latter two with system="A"')
             if trans == "T" and self._dtype.kind == "c":
                 return self._solve_transposed(b, out, stream)
+        core = self._core
+        if out is not None and stream is None and core.solve_into(b, out, code):  # the common case, without a detour
+            return out
         package = package_of(b)
         if package is not None and package.needs_gradient(b):
             from ._torch import solve_with_gradient
@@ -160,16 +163,10 @@ class Factor:
             if out is not None:
                 raise TypeError("out: cannot be given where a gradient of b is wanted")
             return solve_with_gradient(self, b, system, stream)
-        core = self._core
-        # The common cases, without detours.
-        if package is NumPy and type(b) is np.ndarray and b.dtype == self._dtype and stream is None:
-            x = np.empty_like(b) if out is None else out
-            if type(x) is np.ndarray and x.shape == b.shape and core.solve(b, x, code, 0):
+        if out is None and stream is None and package is NumPy and type(b) is np.ndarray and b.dtype == self._dtype:
+            x = np.empty_like(b)
+            if core.solve_into(b, x, code):
                 return x
-        elif out is not None and stream is None and package in (CuPy, Torch) and type(out) is type(b):
-            if package.dtype_name(b) == self._dtype_name and b.dtype == out.dtype and b.shape == out.shape:
-                if core.solve(package.view(b), package.view(out), code, package.stream(b)):
-                    return out
         return solve(lambda b, x, on: core.solve(b, x, code, on), b, out, stream, self._dtype_name, (self.n, self.n))
 
     def _solve_transposed(self, b, out, stream):

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "driver.h"
+#include "known.h"
 #include "unlocked.h"
 
 namespace {
@@ -246,7 +247,9 @@ struct Pair {
     const bool is_usable; /* false: a copy in another layout or dtype is needed */
 
     Pair(const FactorState &state, nb::handle from, int64_t b_rows, nb::handle to, int64_t x_rows)
-        : b(from, "b", false, b_rows), x(to, "out", true, x_rows), is_usable(b.is_usable && x.is_usable) {
+        : Pair(state, Operand(from, "b", false, b_rows), Operand(to, "out", true, x_rows)) {}
+    Pair(const FactorState &state, Operand from, Operand to)
+        : b(std::move(from)), x(std::move(to)), is_usable(b.is_usable && x.is_usable) {
         if (!is_usable)
             return;
         state.check_place(b, "b");
@@ -260,28 +263,45 @@ struct Pair {
     }
 };
 
+bool solve_pair(FactorState &state, const Pair &pair, int system, void *stream) {
+    if (!pair.is_usable)
+        return false;
+    const Turn turn(state, false);
+    Handle handle(state.place, stream);
+    const Room room = state.take_room(handle, std::max<int64_t>(1, pair.columns()), stream);
+    gpusolve_status status;
+    {
+        const Unlocked unlocked;
+        status = gpusolve_solve(handle, state.get(), room.workspace, static_cast<gpusolve_system>(system),
+                                &pair.b.dense, &pair.x.dense);
+    }
+    state.return_room(room);
+    if (status == GPUSOLVE_TYPE_MISMATCH)
+        return false;
+    check(status, handle);
+    return true;
+}
+
 } // namespace
 
 bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
            uintptr_t stream) {
     const Pair pair(*state, b, state->n, x, state->n);
-    if (!pair.is_usable)
+    return solve_pair(*state, pair, system, reinterpret_cast<void *>(stream));
+}
+
+bool solve_into(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system) {
+    ArrayView from{}, to{};
+    void *stream = nullptr;
+    if (!known::read(b, x, &from, &to, &stream))
         return false;
-    void *const on = reinterpret_cast<void *>(stream);
-    const Turn turn(*state, false);
-    Handle handle(state->place, on);
-    const Room room = state->take_room(handle, std::max<int64_t>(1, pair.columns()), on);
-    gpusolve_status status;
-    {
-        const Unlocked unlocked;
-        status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system),
-                                &pair.b.dense, &pair.x.dense);
-    }
-    state->return_room(room);
-    if (status == GPUSOLVE_TYPE_MISMATCH)
+    const bool is_alike = from.dimensions == to.dimensions && from.shape[0] == state->n &&
+                          to.shape[0] == state->n && from.shape[1] == to.shape[1] &&
+                          from.dtype == state->dtype && to.dtype == state->dtype;
+    if (!is_alike || from.dimensions > 2)
         return false;
-    check(status, handle);
-    return true;
+    const Pair pair(*state, Operand(from, "b", state->n), Operand(to, "out", state->n));
+    return solve_pair(*state, pair, system, stream);
 }
 
 double time_calls(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,

@@ -132,6 +132,12 @@ std::vector<double> diagonal_of(const gpusolve_factor_data &data);
 bool solve(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
            uintptr_t stream);
 
+/*
+ * The same for arrays that known::read takes, on their package's current stream. False, with nothing done, also if their
+ * shapes or dtypes are not what the factor wants.
+ */
+bool solve_into(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system);
+
 /* Seconds that a call of gpusolve_solve takes by itself, of `count` in a row: what bench/python compares a call from Python with. */
 double time_calls(const std::shared_ptr<FactorState> &state, nb::handle b, nb::handle x, int system,
                   uintptr_t stream, int count);

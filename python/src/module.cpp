@@ -11,6 +11,7 @@
 #include "cholmod.h"
 #include "driver.h"
 #include "factor.h"
+#include "known.h"
 #include "unlocked.h"
 
 using namespace nb::literals;
@@ -334,6 +335,14 @@ void bind_factor(nb::module_ &m) {
                  self.open();
                  return solve(kept, b, x, system, stream);
              })
+        .def(
+            "solve_into",
+            [](const CoreFactor &self, nb::handle b, nb::handle x, int system) {
+                const std::shared_ptr<FactorState> kept = self.state;
+                self.open();
+                return solve_into(kept, b, x, system);
+            },
+            "b"_a.none(), "x"_a, "system"_a)
         .def("time_calls",
              [](const CoreFactor &self, nb::handle b, nb::handle x, int system, uintptr_t stream, int count) {
                  const std::shared_ptr<FactorState> kept = self.state;
@@ -447,6 +456,8 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false); /* a factor that a running thread holds at the end is no leak */
     m.def("version", &gpusolve_version);
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(&keep_locked));
+    m.def("learn_type", &known::learn, "type"_a, "package"_a, "dtypes"_a, "stream"_a.none(),
+          "exchange"_a.none());
     m.def("wait_for_stream", [](int device, uintptr_t stream) {
         const Unlocked unlocked;
         driver::wait_for_stream(device, reinterpret_cast<void *>(stream));

@@ -66,6 +66,14 @@ size_t bytes_of(gpusolve_dtype dtype) {
 
 } // namespace
 
+void count_strides(ArrayView *view, const int64_t *bytes) {
+    const auto unit = static_cast<int64_t>(bytes_of(view->dtype));
+    for (size_t k = 0; k < std::min<size_t>(view->dimensions, 2); k++) {
+        view->strides[k] = bytes[k] / unit;
+        view->has_dtype = view->has_dtype && bytes[k] % unit == 0;
+    }
+}
+
 Operand::Operand(nb::handle object, const char *name, bool writable, int64_t rows) {
     if (PyTuple_CheckExact(object.ptr())) {
         describe_tuple(nb::borrow<nb::tuple>(object), name, rows);
@@ -84,7 +92,8 @@ Operand::Operand(nb::handle object, const char *name, bool writable, int64_t row
     }
 }
 
-void Operand::take(const Description &array, const char *name, int64_t rows) {
+void Operand::take(const ArrayView &array, const char *name, int64_t rows) {
+    is_on_device = array.is_on_device;
     if (array.dimensions < 1 || array.dimensions > 2 || array.shape[0] != rows)
         throw Failure(GPUSOLVE_INVALID_ARGUMENT,
                       std::string(name) + ": has the shape " +
@@ -112,8 +121,8 @@ template <typename Array> void Operand::describe(const Array &array, const char 
     if (device != CPU && device != CUDA && device != CUDA_HOST && device != CUDA_MANAGED)
         throw Failure(GPUSOLVE_NOT_SUPPORTED,
                       std::string(name) + ": is neither in host memory nor on a CUDA device");
-    is_on_device = device == CUDA || device == CUDA_MANAGED;
-    Description d{};
+    ArrayView d{};
+    d.is_on_device = device == CUDA || device == CUDA_MANAGED;
     d.values = const_cast<void *>(static_cast<const void *>(array.data()));
     d.dimensions = array.ndim();
     for (size_t k = 0; k < std::min<size_t>(d.dimensions, 2); k++) {
@@ -126,23 +135,22 @@ template <typename Array> void Operand::describe(const Array &array, const char 
 
 /* (address, index of the dtype, is it on a device, shape, strides, are these in bytes), or nothing: made by _arrays.py alone. */
 void Operand::describe_tuple(nb::tuple tuple, const char *name, int64_t rows) {
-    static const gpusolve_dtype dtypes[] = {GPUSOLVE_FLOAT, GPUSOLVE_DOUBLE, GPUSOLVE_COMPLEX_FLOAT,
-                                            GPUSOLVE_COMPLEX_DOUBLE}; /* INEXACT in _arrays.py */
     if (tuple.size() == 0)
         return;
     const nb::tuple shape = nb::cast<nb::tuple>(tuple[3]), strides = nb::cast<nb::tuple>(tuple[4]);
-    Description d{};
+    ArrayView d{};
     d.values = reinterpret_cast<void *>(nb::cast<uintptr_t>(tuple[0]));
     d.dimensions = shape.size();
-    d.dtype = dtypes[nb::cast<unsigned>(tuple[1]) & 3u];
+    d.dtype = INEXACT[nb::cast<unsigned>(tuple[1]) & 3u];
     d.has_dtype = true;
-    is_on_device = nb::cast<bool>(tuple[2]);
-    const int64_t unit = nb::cast<bool>(tuple[5]) ? static_cast<int64_t>(bytes_of(d.dtype)) : 1;
+    d.is_on_device = nb::cast<bool>(tuple[2]);
     for (size_t k = 0; k < std::min<size_t>(d.dimensions, 2); k++) {
-        const int64_t stride = nb::cast<int64_t>(strides[k]);
         d.shape[k] = nb::cast<int64_t>(shape[k]);
-        d.strides[k] = stride / unit;
-        d.has_dtype = d.has_dtype && stride % unit == 0; /* a part of another array's numbers: copied */
+        d.strides[k] = nb::cast<int64_t>(strides[k]);
+    }
+    if (nb::cast<bool>(tuple[5])) {
+        const int64_t bytes[2] = {d.strides[0], d.strides[1]};
+        count_strides(&d, bytes);
     }
     take(d, name, rows);
 }
