@@ -1,11 +1,14 @@
 # The target "bundle": gpusolve-bundle/ and gpusolve-bundle.tar.gz in the build folder, with the test programs,
-# gpusolve-bench with bench/all, gpusolve-ladder if there is CUDA, and the libraries they need, for GPU machines without SuiteSparse. It
+# gpusolve-bench with bench/all, gpusolve-ladder and gpusolve-transfer-bench if there is CUDA, and the libraries they need, for GPU machines without SuiteSparse. It
 # needs there: glibc and the CUDA toolkit's cuBLAS.
 set(GPUSOLVE_BUNDLE_MATRICES "" CACHE STRING "Matrix files that the bundle takes along")
 
 set(bundle_programs gpusolve-tests gpusolve-bench)
 if(TARGET gpusolve-ladder)
     list(APPEND bundle_programs gpusolve-ladder)
+endif()
+if(TARGET gpusolve-transfer-bench)
+    list(APPEND bundle_programs gpusolve-transfer-bench)
 endif()
 list(TRANSFORM bundle_programs REPLACE ".+" "$<TARGET_FILE:\\0>" OUTPUT_VARIABLE bundle_files)
 add_custom_target(bundle

@@ -98,9 +98,9 @@ gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense) {
 gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values) {
     return (gsv_device_dense){values, 1, dense->ld, (int32_t)dense->cols};
 }
-cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum cudaMemcpyKind kind,
-                                cudaStream_t stream) {
-    (void)host, (void)device, (void)kind, (void)stream;
+cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *host, void *device,
+                                enum cudaMemcpyKind kind) {
+    (void)handle, (void)host, (void)device, (void)kind;
     return cudaErrorUnknown;
 }
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {

@@ -20,6 +20,7 @@
 #include "../import/fields.h"
 
 typedef struct solve_call {
+    gpusolve_handle *handle;
     const gpusolve_factor *factor;
     const gsv_cuda_factor *device;
     gsv_cuda_workspace *work;
@@ -141,12 +142,12 @@ static cudaError_t launch_beside(const solve_call *call, const gsv_run *run, con
     void *room = launch_of_one(call, run, run->groups).vectors.y;
     cudaError_t error = cudaSuccess;
     if (!call->b_on_device)
-        error = gsv_cuda_copy_block(b, room, cudaMemcpyHostToDevice, call->stream);
+        error = gsv_cuda_copy_block(call->handle, b, room, cudaMemcpyHostToDevice);
     if (error == cudaSuccess)
         error = launch_ones(call, run, call->b_on_device ? gsv_cuda_dense(b) : gsv_cuda_packed(b, room),
                             call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, room));
     if (error == cudaSuccess && !call->x_on_device)
-        error = gsv_cuda_copy_block(x, room, cudaMemcpyDeviceToHost, call->stream);
+        error = gsv_cuda_copy_block(call->handle, x, room, cudaMemcpyDeviceToHost);
     return error;
 }
 
@@ -163,7 +164,7 @@ static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, co
     cudaError_t error = cudaSuccess;
     gsv_device_dense from = gsv_cuda_dense(b);
     if (!call->b_on_device) {
-        error = gsv_cuda_copy_block(b, other, cudaMemcpyHostToDevice, call->stream);
+        error = gsv_cuda_copy_block(call->handle, b, other, cudaMemcpyHostToDevice);
         from = gsv_cuda_packed(b, other);
     }
     if (error == cudaSuccess)
@@ -185,7 +186,7 @@ static cudaError_t launch_columns(const solve_call *call, const gsv_run *run, co
     const gsv_device_dense to = call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, other);
     error = store(call, run, current, to);
     if (error == cudaSuccess && !call->x_on_device)
-        error = gsv_cuda_copy_block(x, other, cudaMemcpyDeviceToHost, call->stream);
+        error = gsv_cuda_copy_block(call->handle, x, other, cudaMemcpyDeviceToHost);
     return error;
 }
 
@@ -238,7 +239,8 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x) {
     const int previous = gsv_cuda_enter(handle->device);
-    solve_call call = {.factor = factor,
+    solve_call call = {.handle = handle,
+                       .factor = factor,
                        .device = factor->prepared,
                        .stream = (cudaStream_t)handle->stream,
                        .steps = steps,

@@ -121,6 +121,13 @@ int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
 
 gpusolve_status gsv_pipeline_open(gsv_pipeline *p, const gsv_room *l, gpusolve_dtype dtype, int wide,
                                   gsv_message *message) {
+    for (int k = 0; p->lent && k < GSV_BUFFERS; k++) {
+        const gpusolve_status status =
+            gsv_cuda_check(cudaEventSynchronize(p->copied[k]), "waiting for a copy to the device", message);
+        if (status != GPUSOLVE_OK)
+            return status;
+    }
+    p->lent = 0;
     if (p->room_bytes < l->bytes) {
         free_room(p);
         const gpusolve_status status = gsv_cuda_malloc(&p->room, l->bytes, message);

@@ -52,6 +52,7 @@ typedef struct gsv_pipeline {
     cudaStream_t transfer, narrow; /* narrow: panels, which need nothing of a lane */
     gsv_lane lanes[GSV_MOST_LANES];
     char *pinned; /* [host] GSV_BUFFERS of GSV_CHUNK_BYTES */
+    int lent;     /* a block of a solve may be on its way through them (cuda/staging.c) */
     cudaEvent_t copied[GSV_BUFFERS];
     char *lists[GSV_HOST_LISTS]; /* [host] pinned, GSV_LIST_BYTES each */
     gsv_batch_slot slots[GSV_MOST_SLOTS];

@@ -271,8 +271,8 @@ gpusolve_status gsv_cuda_refine_load(gpusolve_handle *handle, gpusolve_workspace
     cudaError_t error = cudaSuccess;
     gsv_device_dense source = gsv_cuda_dense(from);
     if (!gsv_cuda_is_device(from->values)) {
-        error = gsv_cuda_copy_block(from, v->r, cudaMemcpyHostToDevice,
-                                    stream); /* R is free: it is computed later */
+        error = gsv_cuda_copy_block(handle, from, v->r,
+                                    cudaMemcpyHostToDevice); /* R is free: it is computed later */
         source = gsv_cuda_packed(from, v->r);
     }
     if (error == cudaSuccess)
@@ -293,7 +293,7 @@ gpusolve_status gsv_cuda_refine_store(gpusolve_handle *handle, gpusolve_workspac
     cudaError_t error = gsv::dispatch(workspace->dtype,
                                       gsv::copy_launch{workspace->n, gsv_cuda_dense(&from), target, stream});
     if (error == cudaSuccess && !on_device)
-        error = gsv_cuda_copy_block(to, v->r, cudaMemcpyDeviceToHost, stream);
+        error = gsv_cuda_copy_block(handle, to, v->r, cudaMemcpyDeviceToHost);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(stream);
     gsv_cuda_leave(previous);

@@ -213,12 +213,12 @@ static gpusolve_status move(gpusolve_handle *handle, const gsv_row_list *list, i
     if (status == GPUSOLVE_OK && clear && to->rows > 0)
         error = cudaMemsetAsync(to->values, 0, size_t(to->rows * to->cols) * number, stream);
     if (status == GPUSOLVE_OK && error == cudaSuccess && from_host)
-        error = gsv_cuda_copy_block(from, staged, cudaMemcpyHostToDevice, stream);
+        error = gsv_cuda_copy_block(handle, from, staged, cudaMemcpyHostToDevice);
     if (status == GPUSOLVE_OK && error == cudaSuccess)
         error = move_on_device(list, number, from_host ? gsv_cuda_packed(from, staged) : gsv_cuda_dense(from),
                                to_host ? gsv_cuda_packed(to, staged) : gsv_cuda_dense(to), stream);
     if (status == GPUSOLVE_OK && error == cudaSuccess && to_host)
-        error = gsv_cuda_copy_block(to, staged, cudaMemcpyDeviceToHost, stream);
+        error = gsv_cuda_copy_block(handle, to, staged, cudaMemcpyDeviceToHost);
     if (status == GPUSOLVE_OK && error == cudaSuccess && (from_host || to_host))
         error = cudaStreamSynchronize(stream);
     gsv_cuda_free(staged);

@@ -31,18 +31,6 @@ gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values) {
     return gsv_cuda_dense(&packed);
 }
 
-cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum cudaMemcpyKind kind,
-                                cudaStream_t stream) {
-    const size_t number = gsv_dtype_bytes(host->dtype);
-    const int row_major = host->order == GPUSOLVE_ROW_MAJOR;
-    const size_t width = (size_t)(row_major ? host->cols : host->rows) * number;
-    const size_t height = (size_t)(row_major ? host->rows : host->cols);
-    const size_t pitch = height > 1 ? (size_t)host->ld * number : width;
-    return kind == cudaMemcpyHostToDevice
-               ? cudaMemcpy2DAsync(device, width, host->values, pitch, width, height, kind, stream)
-               : cudaMemcpy2DAsync(host->values, pitch, device, width, width, height, kind, stream);
-}
-
 const gsv_launchers *gsv_cuda_launchers(gpusolve_dtype dtype, gsv_upper upper) {
     static const gsv_launchers *const of[4][3] = {
         [GPUSOLVE_FLOAT] = {&gsv_stream_s, &gsv_stream_m, &gsv_tasks_m},

@@ -62,9 +62,12 @@ gpusolve_status gsv_cuda_check_memory(gpusolve_handle *handle, const char *name,
 gsv_device_dense gsv_cuda_dense(const gpusolve_dense *dense);
 gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values);
 
-/* Copy a block between host memory, in the user's layout, and the device, without padding. */
-cudaError_t gsv_cuda_copy_block(const gpusolve_dense *host, void *device, enum cudaMemcpyKind kind,
-                                cudaStream_t stream);
+/* cuda/staging.c. Copy a block between host memory, in the user's layout, and the device, without padding, on the handle's
+ * stream. From the device: pageable memory has it on return. */
+cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *host, void *device,
+                                enum cudaMemcpyKind kind);
+/* Test hook: pageable blocks of at least so many bytes are copied by the handle's threads; 0: as many as pay. Process-wide. */
+void gsv_cuda_stage_from(int64_t bytes);
 
 /* cuda/nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the abilities. */
 gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,
