@@ -359,10 +359,11 @@ typedef struct gpusolve_cost {
                              and read: mostly in a cache */
     int64_t flops;        /**< real additions and multiplications of both sweeps */
     int64_t hops;         /**< hand-overs one after the other at least: up the tree's levels and down again */
-    int64_t launches; /**< of kernels by both sweeps, at most, for up to 32 right-hand sides in device memory; 0 on the host */
-    double bytes_per_s; /**< of the machine that the times are for; 0: not in the model */
-    double flops_per_s; /**< of that machine; 0: not in the model */
-    double hop_us;      /**< time of a hand-over on that machine; 0: not in the model */
+    int64_t launches;     /**< of kernels by both sweeps, at most, for up to 32 right-hand sides in device
+                             memory; 0 on the host */
+    double bytes_per_s;   /**< of the machine that the times are for; 0: not in the model */
+    double flops_per_s;   /**< of that machine; 0: not in the model */
+    double hop_us;        /**< time of a hand-over on that machine; 0: not in the model */
     double wall_us; /**< max(bytes / bytes_per_s, flops / flops_per_s): less is possible from a cache alone */
     /** The wall at least. CUDA: from what solves have taken on an H200, mostly within 15 %, at most some 35 % off;
      * complex numbers in single precision, and factors that go level by level: the wall with the vectors' bytes, and

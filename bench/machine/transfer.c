@@ -102,7 +102,7 @@ static gpusolve_dense block(double *values, int64_t columns) {
 /* Median time of a solve, in microseconds. */
 static double time_solve(const problem *p, int64_t columns, double *b, double *x) {
     const gpusolve_dense from = block(b, columns), to = block(x, columns);
-    double samples[MOST_RUNS];
+    double samples[MOST_RUNS] = {0};
     for (int k = -3; k < p->runs; k++) {
         const double begin = now_us();
         TRY(gpusolve_solve(p->handle, p->factor, p->workspace, GPUSOLVE_P, &from, &to));
