@@ -52,28 +52,16 @@ template <typename T> int one_bytes(const gsv_branches &branches, bool backward)
     return branches.most_one[backward][gsv_number_size(sizeof(T))];
 }
 
-/* Copy a branch's panels and the lists from `first_list` on to shared memory, by all threads. Each thread waits for its own
- * copies (wait_for_own_copies), and a barrier of the block must follow. */
-template <typename T>
-__device__ __forceinline__ void copy_branch_block(const gsv_device_plan &plan, const gsv_branch &branch,
-                                                  char *memory, const gsv_one_room &room, int first_list) {
-    const uint16_t *lists = plan.branch_lists + branch.lists;
-    begin_copy_block<ONE_THREADS>(memory, static_cast<const T *>(plan.panels) + branch.panel, room.nodes);
-    begin_copy_block<ONE_THREADS>(memory + room.nodes, lists, room.lists - room.nodes);
-    begin_copy_block<ONE_THREADS>(memory + room.lists, lists + branch.at[first_list],
-                                  room.first - room.lists);
-}
-
 /* Bring a branch's panels and lists to shared memory; every thread waits for them with end_bring_block, with a
  * barrier of the block in between. */
 template <typename T, bool BACKWARD>
 __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, const gsv_branch &branch,
                                                   char *memory, const gsv_one_room &room) {
-#if __CUDA_ARCH__ >= 900
     const int nodes = room.lists - room.nodes, rest = room.first - room.lists;
     const T *panels = static_cast<const T *>(plan.panels) + branch.panel;
     const uint16_t *lists = plan.branch_lists + branch.lists,
                    *from = lists + branch.at[gsv_one_lists(BACKWARD)];
+#if __CUDA_ARCH__ >= 900
     if (threadIdx.x == ONE_BLOCK) {
         uint64_t *arrived = reinterpret_cast<uint64_t *>(memory + room.arrived);
         barrier_init(arrived, 1);
@@ -85,7 +73,9 @@ __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, c
         barrier_arrive(arrived);
     }
 #else
-    copy_branch_block<T>(plan, branch, memory, room, gsv_one_lists(BACKWARD));
+    begin_copy_block<ONE_THREADS>(memory, panels, room.nodes);
+    begin_copy_block<ONE_THREADS>(memory + room.nodes, lists, nodes);
+    begin_copy_block<ONE_THREADS>(memory + room.lists, from, rest);
     wait_for_own_copies();
 #endif
 }

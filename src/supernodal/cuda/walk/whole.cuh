@@ -9,8 +9,8 @@
  * In place: b and x have the same permutation. If they are the same memory, by the same strides, a block reads those
  * numbers alone that it writes, and it has read all of them before it writes one.
  *
- * Synchronisation: barriers of the block. Threads copy 16 bytes each (cp.async), for a bulk copy takes longer to begin, and
- * here nothing hides that. A branch without outside rows needs nothing of other blocks, so no block waits for another.
+ * Synchronisation: barriers of the block, and one mbarrier for the copies. A branch without outside rows needs nothing of
+ * other blocks, so no block waits for another.
  *
  * Bits: those of cuda/walk/one.cuh, with which this shares its walks.
  *
@@ -34,15 +34,12 @@ __global__ void __launch_bounds__(ONE_THREADS)
     char *memory = reinterpret_cast<char *>(shared);
     const gsv_branch branch = read_branch(plan, blockIdx.x);
     const gsv_whole_room whole = gsv_branch_whole_room(&branch, sizeof(T));
-    const gsv_one_room room = {whole.nodes, whole.lists, whole.first, whole.second, whole.bytes, whole.bytes};
+    const gsv_one_room room = {whole.nodes,  whole.lists,   whole.first,
+                               whole.second, whole.arrived, whole.bytes};
     const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, columns = branch.columns;
-    int32_t place[ONE_MOVES]; /* in b, and in x: requested first, for b itself is to be read after it */
-    b.places(branch.first_column, columns, place);
-    /* the lists of both sweeps stand side by side */
-    copy_branch_block<T>(plan, branch, memory, room, GSV_AT_ROW_LEVELS);
+    begin_bring_block<T, false>(plan, branch, memory, room); /* the lists of both sweeps stand side by side */
     if (thread >= ONE_BLOCK) {
-        wait_for_own_copies();
-        block_meets();
+        block_meets(); /* the mbarrier is there */
         prefetch_later_warp<T>(plan, gridDim.x, GSV_AT_ROW_LEVELS, GSV_AT_END, b);
         return;
     }
@@ -52,9 +49,11 @@ __global__ void __launch_bounds__(ONE_THREADS)
     T *f = reinterpret_cast<T *>(memory + whole.first);
     T *updates = reinterpret_cast<T *>(memory + whole.second);
     T *x = reinterpret_cast<T *>(memory + whole.between);
+    int32_t place[ONE_MOVES]; /* in b, and in x */
+    b.places(branch.first_column, columns, place);
     load_branch<T>(b, place, branch.first_column, columns, f);
-    wait_for_own_copies();
-    block_meets(); /* f, panels and lists are there */
+    block_meets(); /* f is there, and the mbarrier */
+    end_bring_block(memory + room.arrived);
     walk_up<T>({panels, nodes, list(GSV_AT_ROW_LEVELS), list(GSV_AT_ROW_UNITS), branch.levels},
                list(GSV_AT_GATHER_PTR), list(GSV_AT_GATHER), f, updates, x, thread / 8, thread % 8);
     walk_down<T>({panels, nodes, list(GSV_AT_BACKWARD_LEVELS), list(GSV_AT_BACKWARD_UNITS), branch.levels},

@@ -48,8 +48,8 @@ static int64_t units(int64_t size, int64_t each) {
     return (size + each - 1) / each;
 }
 
-static void measure_subtrees(const gsv_plan *plan, int64_t most, extent *subtree) {
-    const int64_t least = most < GSV_BRANCH_NUMBERS ? GSV_BRANCH_NODE : 0;
+/* least: what a node costs at least. */
+static void measure_subtrees(const gsv_plan *plan, int64_t most, int64_t least, extent *subtree) {
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
         const int64_t numbers = gsv_panel_size(nr, nc);
@@ -101,21 +101,11 @@ static void close_branch(gsv_branches *branches, int32_t first, int32_t end, int
         (gsv_branch){.first = first, .end = end, .numbers = (uint16_t)numbers};
 }
 
-gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message) {
-    const int32_t nsuper = plan->l.nsuper;
-    const int64_t most = most_numbers(plan);
-    extent *subtree = gsv_malloc((size_t)nsuper, sizeof *subtree);
-    *branches = (gsv_branches){.of = gsv_malloc((size_t)nsuper, sizeof(int32_t)),
-                               .branch = gsv_malloc((size_t)nsuper / 2 + 1, sizeof(gsv_branch))};
-    if (!subtree || !branches->of || !branches->branch) {
-        gsv_free(subtree);
-        gsv_branches_free(branches);
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
-    }
-    measure_subtrees(plan, most, subtree);
+/* Cut the tree into branches of at most `most`. */
+static void choose(const gsv_plan *plan, int64_t most, const extent *subtree, gsv_branches *branches) {
     int32_t first = 0, end = 0; /* the open branch */
     extent open = {0};
-    for (int32_t s = 0; s < nsuper; s++) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
         branches->of[s] = -1;
         const extent *e = &subtree[s];
         if (e->numbers < 0 || (plan->parent[s] >= 0 && subtree[plan->parent[s]].numbers >= 0))
@@ -131,6 +121,47 @@ gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches
         end = s + 1;
     }
     close_branch(branches, first, end, open.numbers);
+}
+
+static int has_upper(const gsv_plan *plan, const gsv_branches *branches) {
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        if (branches->of[s] < 0)
+            return 1;
+    return 0;
+}
+
+/* A tree so small that launches take longer than its walk: one branch, if it is one. Then one launch solves (cuda/walk/whole.cuh). */
+static void choose_alone(const gsv_plan *plan, extent *subtree, gsv_branches *branches) {
+    const int32_t nsuper = plan->l.nsuper;
+    extent all = {0};
+    measure_subtrees(plan, GSV_ALONE_COST, GSV_BRANCH_NODE, subtree);
+    for (int32_t s = 0; s < nsuper; s++) {
+        if (subtree[s].numbers < 0)
+            return;
+        if (plan->parent[s] < 0)
+            all = join(&all, &subtree[s]);
+    }
+    if (!fits(&all, GSV_ALONE_COST))
+        return;
+    branches->count = 0;
+    close_branch(branches, 0, nsuper, all.numbers);
+}
+
+gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message) {
+    const int32_t nsuper = plan->l.nsuper;
+    const int64_t most = most_numbers(plan);
+    extent *subtree = gsv_malloc((size_t)nsuper, sizeof *subtree);
+    *branches = (gsv_branches){.of = gsv_malloc((size_t)nsuper, sizeof(int32_t)),
+                               .branch = gsv_malloc((size_t)nsuper / 2 + 1, sizeof(gsv_branch))};
+    if (!subtree || !branches->of || !branches->branch) {
+        gsv_free(subtree);
+        gsv_branches_free(branches);
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+    }
+    measure_subtrees(plan, most, most < GSV_BRANCH_NUMBERS ? GSV_BRANCH_NODE : 0, subtree);
+    choose(plan, most, subtree, branches);
+    if (nsuper <= GSV_ALONE_COST / GSV_BRANCH_NODE && has_upper(plan, branches))
+        choose_alone(plan, subtree, branches);
     gsv_free(subtree);
     return GPUSOLVE_OK;
 }

@@ -41,8 +41,11 @@ enum {
                                * branches share an SM of an H200 */
     GSV_WHOLE_BYTES =
         49152, /* for a walk up and down at once: what every device gives a block without being asked */
-    GSV_NUMBER_SIZES = 3,  /* of number types: 4, 8 and 16 bytes */
-    GSV_BRANCH_NODE = 96,  /* numbers that a node counts as at least where branches are small */
+    GSV_NUMBER_SIZES = 3, /* of number types: 4, 8 and 16 bytes */
+    GSV_BRANCH_NODE = 96, /* numbers that a node counts as at least where branches are small */
+    GSV_ALONE_COST =
+        12288, /* numbers, so counted, of a tree that is one branch at most: walked by one block of threads it takes less
+                             * time than four launches */
     GSV_ROW_UNIT = 8,      /* rows */
     GSV_BACKWARD_UNIT = 4, /* columns */
     GSV_NO_GATHER = 0xffff
@@ -136,7 +139,7 @@ static inline GSV_HOST_DEVICE gsv_one_room gsv_branch_one_room(const gsv_branch 
  * solution; second: the update rows; between: x, which one sweep leaves to the other.
  */
 typedef struct gsv_whole_room {
-    int32_t nodes, lists, first, second, between, bytes;
+    int32_t nodes, lists, first, second, between, arrived, bytes;
 } gsv_whole_room;
 
 static inline GSV_HOST_DEVICE gsv_whole_room gsv_branch_whole_room(const gsv_branch *branch, int32_t number) {
@@ -147,7 +150,8 @@ static inline GSV_HOST_DEVICE gsv_whole_room gsv_branch_whole_room(const gsv_bra
     room.first = room.lists + 2 * (branch->at[GSV_AT_END] - branch->at[GSV_AT_ROW_LEVELS]);
     room.second = room.first + vector;
     room.between = room.second + (branch->updates * number + 15) / 16 * 16;
-    room.bytes = room.between + vector;
+    room.arrived = room.between + vector;
+    room.bytes = room.arrived + 16;
     return room;
 }
 
