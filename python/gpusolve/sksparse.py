@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from ._arguments import MODES, ORDERINGS, place
 from ._arrays import package_of
-from ._cholmod_errors import (
+from ._sksparse.errors import (
     CholmodError,
     CholmodGpuProblemError,
     CholmodInvalidError,
@@ -40,8 +40,8 @@ from ._cholmod_errors import (
     CholmodTypeConversionWarning,
     CholmodWarning,
 )
-from ._compressed import Pattern
-from ._decomposition import Decomposition
+from ._sksparse.compressed import Pattern
+from ._sksparse.decomposition import Decomposition
 from ._matrix import Columns
 from .sksparse05 import (
     CholeskyFactor,

@@ -3,7 +3,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from ._cholmod_errors import (
+from ._sksparse.errors import (
     CholmodError,
     CholmodGpuProblemError,
     CholmodInvalidError,

@@ -24,8 +24,8 @@ What differs:
 CHOLMOD's factor is kept in host memory, for L, D and the like; `gpusolve.cholesky` keeps the numbers once.
 """
 
-from ._cholesky_factor import CholeskyFactor
-from ._cholmod_errors import (
+from ._sksparse.cholesky_factor import CholeskyFactor
+from ._sksparse.errors import (
     CholmodError,
     CholmodGpuProblemError,
     CholmodInvalidInputError,
@@ -36,7 +36,7 @@ from ._cholmod_errors import (
     CholmodSmallDiagonalWarning,
     CholmodWarning,
 )
-from ._graphs import SeparatorTree, bisect, etree, metis, nesdis, symbfact
+from ._sksparse.graphs import SeparatorTree, bisect, etree, metis, nesdis, symbfact
 
 __all__ = [
     "CholeskyFactor",

@@ -1,7 +1,7 @@
 from typing import Any
 
-from ._cholesky_factor import CholeskyFactor, _Mode, _Order, _SymKind
-from ._cholmod_errors import (
+from ._sksparse.cholesky_factor import CholeskyFactor, _Mode, _Order, _SymKind
+from ._sksparse.errors import (
     CholmodError,
     CholmodGpuProblemError,
     CholmodInvalidInputError,
@@ -12,7 +12,7 @@ from ._cholmod_errors import (
     CholmodSmallDiagonalWarning,
     CholmodWarning,
 )
-from ._graphs import SeparatorTree, bisect, etree, metis, nesdis, symbfact
+from ._sksparse.graphs import SeparatorTree, bisect, etree, metis, nesdis, symbfact
 
 __all__ = [
     "CholeskyFactor",

@@ -14,15 +14,20 @@ import scipy.sparse as sp
 
 import gpusolve
 
-NAMES = [name for _, name, _ in pkgutil.iter_modules(gpusolve.__path__) if name not in ("_core", "_torch", "autograd")]
+NAMES = ["gpusolve"] + [
+    name
+    for _, name, _ in pkgutil.walk_packages(gpusolve.__path__, "gpusolve.")
+    if name not in ("gpusolve._core", "gpusolve._torch", "gpusolve.autograd")
+]
+WITH_EXAMPLES = ("", "._cholesky", "._factor", "._sksparse.graphs", "._linalg", ".sksparse", ".sksparse05")
 
 
-@pytest.mark.parametrize("name", ["", *NAMES])
+@pytest.mark.parametrize("name", NAMES)
 def test_docstrings(name):
-    module = importlib.import_module("gpusolve." + name) if name else gpusolve
+    module = importlib.import_module(name)
     result = doctest.testmod(module, extraglobs={"gpusolve": gpusolve, "np": np, "sp": sp})
     assert result.failed == 0
-    if name in ("", "_cholesky", "_factor", "_graphs", "_linalg", "sksparse", "sksparse05"):
+    if name in ["gpusolve" + end for end in WITH_EXAMPLES]:
         assert result.attempted > 0
 
 

@@ -5,9 +5,9 @@ from collections import namedtuple
 import numpy as np
 import scipy.sparse as sp
 
-from . import _core, _library
-from ._cholmod_errors import Translated
-from ._compressed import compressed, pattern_of
+from .. import _core, _library
+from .errors import Translated
+from .compressed import compressed, pattern_of
 
 SymbolicCholFactor = namedtuple("SymbolicCholFactor", ["count", "h", "parent", "post", "L"])
 

@@ -3,10 +3,10 @@
 import numpy as np
 import scipy.sparse as sp
 
-from . import _core, _library
-from ._arrays import package_of
-from ._cholmod_errors import CholmodInvalidError, CholmodNotPositiveDefiniteError, Translated
-from ._factor import Factor
+from .. import _core, _library
+from .._arrays import package_of
+from .errors import CholmodInvalidError, CholmodNotPositiveDefiniteError, Translated
+from .._factor import Factor
 
 _SUPERNODAL, _LDL = 0, 2  # kinds of a factor
 _BLOCK = 64  # columns of a sparse right-hand side that are solved at a time

@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-from ._arguments import MODES, place
-from ._arrays import package_of
-from ._cholmod_errors import CholmodInvalidInputError, CholmodNotPositiveDefiniteError, CholmodWarning
-from ._compressed import compressed, pattern_of
-from ._decomposition import Decomposition
+from .._arguments import MODES, place
+from .._arrays import package_of
+from .errors import CholmodInvalidInputError, CholmodNotPositiveDefiniteError, CholmodWarning
+from .compressed import compressed, pattern_of
+from .decomposition import Decomposition
 
 _ORDERS = {"default": -1, "best": 9, "natural": 0, "given": 1, "amd": 2, "metis": 3, "nesdis": 4, "colamd": 5, "postordered": 6}
 _ORDER_NAMES = {code: name for name, code in _ORDERS.items() if code not in (-1, 9)}

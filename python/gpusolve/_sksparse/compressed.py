@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ._arguments import DTYPES
+from .._arguments import DTYPES
 
 
 def compressed(A):

@@ -2,7 +2,7 @@
 
 import scipy.sparse as sp
 
-from ._errors import NotPositiveDefiniteError
+from .._errors import NotPositiveDefiniteError
 
 
 class CholmodError(Exception):
