@@ -8,9 +8,10 @@ from ._arrays import NumPy, package_of
 from ._matrix import TRIANGLES, Columns
 from ._selection import Selection
 from ._solve import as_operand, refine, solve
+from ._systems import NamedSystems
 
 
-class Factor:
+class Factor(NamedSystems):
     """A Cholesky factor, P A P' = L L' or L D L', on a device or on the host.
 
     Made by `cholesky`, `Factor.from_arrays` or `Factor.from_scikit_sparse`. Threads may share it. It is freed by
@@ -183,42 +184,6 @@ class Factor:
 
     __call__ = solve
 
-    def solve_A(self, b, out=None, *, stream=None):
-        """Solve A x = b; see `solve`."""
-        return self.solve(b, out, system="A", stream=stream)
-
-    def solve_LDLt(self, b, out=None, *, stream=None):
-        """Solve L D L' x = b; see `solve`."""
-        return self.solve(b, out, system="LDLt", stream=stream)
-
-    def solve_LD(self, b, out=None, *, stream=None):
-        """Solve L D x = b; see `solve`."""
-        return self.solve(b, out, system="LD", stream=stream)
-
-    def solve_DLt(self, b, out=None, *, stream=None):
-        """Solve D L' x = b; see `solve`."""
-        return self.solve(b, out, system="DLt", stream=stream)
-
-    def solve_L(self, b, out=None, *, stream=None):
-        """Solve L x = b; see `solve`."""
-        return self.solve(b, out, system="L", stream=stream)
-
-    def solve_Lt(self, b, out=None, *, stream=None):
-        """Solve L' x = b; see `solve`."""
-        return self.solve(b, out, system="Lt", stream=stream)
-
-    def solve_D(self, b, out=None, *, stream=None):
-        """Solve D x = b; see `solve`."""
-        return self.solve(b, out, system="D", stream=stream)
-
-    def apply_P(self, b, out=None, *, stream=None):
-        """x = P b, that is ``b[perm]``; see `solve`."""
-        return self.solve(b, out, system="P", stream=stream)
-
-    def apply_Pt(self, b, out=None, *, stream=None):
-        """x = P' b, the inverse of `apply_P`; see `solve`."""
-        return self.solve(b, out, system="Pt", stream=stream)
-
     def refine(self, A, b, x=None, *, out=None, max_steps=10, tolerance=0.0, min_gain=2.0, triangle=None, stream=None):
         """Solve A x = b and improve x by iterative refinement, in the factor's precision.
 
@@ -246,7 +211,24 @@ class Factor:
         -------
         x : array
         error : ndarray of float, shape (k,), or float for a vector b
-            norm(b - A x) / (norm(A) norm(x) + norm(b)) in the maximum norm, by column.
+            norm(b - A x) / (norm(A) norm(x) + norm(b)) in the maximum norm, by column. In host memory, so that a call
+            waits for the device.
+
+        Raises
+        ------
+        ValueError
+            Wrong order of A, wrong shape or device, or the factor is closed.
+        TypeError
+            A is complex and the factor real, or b is no array of numbers.
+        DeviceError
+            A CUDA call failed.
+
+        Examples
+        --------
+        >>> A = sp.diags([4.0, 9.0])
+        >>> x, error = gpusolve.cholesky(A).refine(A, np.array([8.0, 9.0]))
+        >>> x, error < 1e-15
+        (array([2., 1.]), True)
         """
         columns = Columns(A, triangle)
         if columns.n != self.n:
@@ -282,6 +264,13 @@ class Factor:
         Returns
         -------
         Selection
+
+        Raises
+        ------
+        ValueError
+            A row is not between 0 and n - 1 or is named twice.
+        NotImplementedError
+            The system is "D", "P" or "Pt".
 
         Examples
         --------
@@ -431,7 +420,11 @@ class Factor:
 
     @property
     def info(self):
-        """dict : sizes in numbers and bytes, and the times of planning and preparing, in ms."""
+        """dict : what the factor is and takes.
+
+        "device" is a name. "n", "nnz", "supernodes", "levels", "widest_supernode", "update_rows" and "plans" count.
+        Keys that end in "_bytes" are bytes, those in "_ms" milliseconds.
+        """
         return self._open().info(1)
 
     @property
@@ -440,11 +433,19 @@ class Factor:
         return self._core.closed
 
     def cost(self, nrhs=1):
-        """What a solve with nrhs columns should take: bytes, flops, and microseconds that a model predicts.
+        """What a solve with nrhs columns should take.
 
         Returns
         -------
         dict
+            "bytes" of L that both sweeps read, "vector_bytes" of b, x and the vectors between, "flops", and "hops" up the
+            tree's levels and down again. Two times in microseconds: "wall_us" is what the hardware needs for the bytes and
+            flops, "predicted_us" is a model's.
+
+        Raises
+        ------
+        ValueError
+            nrhs is negative, or the factor is closed.
         """
         if nrhs < 0:
             raise ValueError("nrhs: is negative")

@@ -44,12 +44,29 @@ class SparseCholesky:
     @property
     def L(self):
         """Not there: NotImplementedError."""
-        raise NotImplementedError("L: is kept on the device alone; scikit-sparse or gpusolve.sksparse give L")
+        raise NotImplementedError("L, U: the factor's memory is gpusolve's own; gpusolve.sksparse and scikit-sparse give L")
 
     U = L
 
     def solve(self, rhs, trans="N"):
-        """Solve A x = rhs, A' x = rhs or A^H x = rhs; see `Factor.solve`."""
+        """Solve A x = rhs, A' x = rhs or A^H x = rhs, for trans "N", "T" or "H".
+
+        Parameters
+        ----------
+        rhs : array, shape (n,) or (n, k)
+            In host or device memory, as `Factor.solve` takes it.
+        trans : {"N", "T", "H"}
+
+        Returns
+        -------
+        x : array
+            In rhs's package, on its device.
+
+        Raises
+        ------
+        ValueError, TypeError, DeviceError
+            As `Factor.solve`.
+        """
         return self.factor.solve(rhs, trans=trans)
 
 
@@ -65,6 +82,17 @@ def splu(A, **options):
     Returns
     -------
     SparseCholesky
+
+    Raises
+    ------
+    NotPositiveDefiniteError, ValueError, ImportError, DeviceError
+        As `cholesky`.
+
+    Examples
+    --------
+    >>> lu = gpusolve.splu(sp.diags([2.0, 4.0]))
+    >>> lu.solve(np.array([2.0, 2.0]))
+    array([1. , 0.5])
     """
     return SparseCholesky(cholesky(A, **options))
 
@@ -83,6 +111,11 @@ def factorized(A, **options):
     -------
     solve : callable
         `Factor.solve`.
+
+    Raises
+    ------
+    NotPositiveDefiniteError, ValueError, ImportError, DeviceError
+        As `cholesky`.
 
     Examples
     --------
@@ -107,8 +140,19 @@ def spsolve(A, b, **options):
     Returns
     -------
     x : array of b's package, or sparse matrix if b is one
+        On b's device. It is there when this returns: the factor is freed, which waits for the device.
+
+    Raises
+    ------
+    NotPositiveDefiniteError, ValueError, TypeError, ImportError, DeviceError
+        As `cholesky` and `Factor.solve`.
+
+    Examples
+    --------
+    >>> gpusolve.spsolve(sp.diags([2.0, 4.0]), np.array([2.0, 2.0]))
+    array([1. , 0.5])
     """
     with cholesky(A, **options) as factor:
         if sp.issparse(b):
             return type(b)(sp.csc_matrix(factor.solve(b.toarray())))
-        return factor.solve(b)  # closing waits for the device
+        return factor.solve(b)

@@ -42,7 +42,16 @@ class Selection:
         Returns
         -------
         x : array
-            Row j is row ``x_rows[j]`` of the solution.
+            Row j is row ``x_rows[j]`` of the solution. In b's package, on its device; asynchronous as `Factor.solve`.
+
+        Raises
+        ------
+        ValueError
+            Wrong shape or device, or the factor is closed.
+        TypeError
+            b is no array of numbers.
+        DeviceError
+            A CUDA call failed.
         """
         self._factor._open()
         return solve(self._core.solve, b, out, stream, self._factor._dtype_name, self._counts)
