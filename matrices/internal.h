@@ -52,7 +52,7 @@ void gsm_builder_end_column(gsm_builder *builder);
 int gsm_builder_finish(gsm_builder *builder, gsm_matrix *matrix, gsm_report *report);
 
 /* The builders behind the generators. argument [in] holds the numbers of the spec, already checked against
- * the table in generate.c. */
+ * the table in generators/generate.c. */
 int gsm_build_grid2d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_grid2d9(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
 int gsm_build_trigrid2d(const int64_t *argument, gsm_matrix *matrix, gsm_report *report);
@@ -73,7 +73,7 @@ int gsm_build_forest(const int64_t *argument, gsm_matrix *matrix, gsm_report *re
 
 enum { GSM_MOST_DECADES = 7, GSM_STEPS = 30 };
 
-/* Give the edges of a real matrix other conductances (generate_contrast.c); spec is for messages. Refused: an entry
+/* Give the edges of a real matrix other conductances (generators/contrast.c); spec is for messages. Refused: an entry
  * off the diagonal is positive, or a row's sum negative. */
 int gsm_set_contrast(const char *spec, int decades, gsm_matrix *matrix, gsm_report *report);
 int gsm_set_step(const char *spec, int step, gsm_matrix *matrix, gsm_report *report);

@@ -1,5 +1,5 @@
 /* gsm_load: from a spec to a matrix. This file finds the file on the search path; market.c reads it,
- * generate.c makes the others. */
+ * generators/generate.c makes the others. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "internal.h"

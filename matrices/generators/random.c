@@ -1,7 +1,7 @@
 /* Random graphs: geometric ones in two and three dimensions, one whose edges join any two nodes, and one with
  * a power law. A = L + I / 64, L the graph's Laplacian: every number is a dyadic fraction and every sum of
  * them is exact, so the matrices are the same on every machine, and strictly diagonally dominant. */
-#include "internal.h"
+#include "../internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * The rounding moves eigenvalues by about 1e-12 at most, far less than the smallest one at the sizes that fit
  * a memory. Every pair of nodes that share an element gives a full block; entries that cancel stay as
  * explicit zeros, as an assembly leaves them. */
-#include "internal.h"
+#include "../internal.h"
 
 #include <math.h>
 #include <stdlib.h>

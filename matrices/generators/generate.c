@@ -1,6 +1,6 @@
 /* From a generator's spec to its matrix: the table of kinds, the prefixes contrast: and sequence:, the complex
  * Hermitian variant, and the column builder that all kinds share. */
-#include "internal.h"
+#include "../internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

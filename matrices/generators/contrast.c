@@ -5,7 +5,7 @@
  * Conductances are whole multiples of 2^-25, at least one, and rows are summed as integers; where a sum needs more
  * than 53 bits it is rounded up. So rows never sum to less than nothing, A stays positive definite, and it is the same
  * on every machine. */
-#include "internal.h"
+#include "../internal.h"
 
 #include <math.h>
 #include <stdlib.h>

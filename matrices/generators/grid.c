@@ -1,7 +1,7 @@
 /* Laplacians of regular grids: A u = sum over the stencil of c(d) u(x + d), nodes outside the grid being zero
  * (Dirichlet). Node (x, y, z) of a box has the number x + NX (y + NY z). Every stencil here is symmetric
  * and weakly diagonally dominant, strictly at the boundary, hence positive definite. */
-#include "internal.h"
+#include "../internal.h"
 
 /* c(d) by the number of non-zero components of d, 0 .. 3; a zero is no entry. Of simplices: squares are cut
  * into two triangles and cubes into six tetrahedra along the diagonal (1, 1, 1), so that two nodes are neighbours where

@@ -1,7 +1,7 @@
 /* Simple patterns: an arrow, a diagonal, a chain, a forest. All values
  * are dyadic fractions and every sum of them is exact, so the matrices are the same on every machine; all are
  * strictly diagonally dominant but tridiag. */
-#include "internal.h"
+#include "../internal.h"
 
 #include <stdlib.h>
 
