@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -38,12 +39,19 @@ def openblas():
     pytest.skip("CHOLMOD is not linked with an OpenBLAS")
 
 
-def watch(openblas, call):
-    """The numbers of threads seen while call runs in another thread."""
-    thread, seen = threading.Thread(target=call), set()
+def watch(openblas, call, wanted, seconds=60):
+    """The numbers of threads seen while another thread makes calls, until `wanted` has been seen, at most for these seconds."""
+    stop, seen, end = threading.Event(), set(), time.monotonic() + seconds
+
+    def repeat():
+        while not stop.is_set():
+            call()
+
+    thread = threading.Thread(target=repeat)
     thread.start()
-    while thread.is_alive():
+    while thread.is_alive() and wanted not in seen and time.monotonic() < end:
         seen.add(openblas.openblas_get_num_threads())
+    stop.set()
     thread.join()
     return seen
 
@@ -55,11 +63,12 @@ def test_threads_grow_with_the_work():
 
 def test_a_small_factorisation_takes_one_thread_and_gives_the_number_back(openblas):
     A = laplacian(18)
-    assert 1 in watch(openblas, lambda: [gpusolve.cholesky(A, device="cpu") for _ in range(3)])
+    assert 1 in watch(openblas, lambda: gpusolve.cholesky(A, device="cpu"), 1)
     assert openblas.openblas_get_num_threads() == MANY
     F = gpusolve.cholesky(A, device="cpu")
-    for _ in range(2):  # the second refresh takes the memory of the first
-        assert 1 in watch(openblas, lambda: [F.refresh(A) for _ in range(3)])
+    F.refresh(A)
+    for _ in range(2):  # in the memory of the first
+        assert 1 in watch(openblas, lambda: F.refresh(A), 1)
         assert openblas.openblas_get_num_threads() == MANY
 
 
@@ -71,12 +80,15 @@ def test_a_failed_factorisation_gives_the_number_back(openblas):
 
 
 def test_the_program_number_is_an_upper_bound(openblas):
-    openblas.openblas_set_num_threads(2)
     A = laplacian(14)
     matrix = (A.shape[0], A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data, 1, 0.0)
     symbolic = _core.Symbolic(*matrix[:3], 1, 3, 2, None)
     numeric = symbolic.factorize(*matrix, False)
-    assert watch(openblas, lambda: [numeric.factorize(*matrix, 5) for _ in range(5)]) == {2}
+    assert 5 in watch(openblas, lambda: numeric.factorize(*matrix, 5), 5)
+    openblas.openblas_set_num_threads(2)
+    for threads in (2, 5):
+        numeric.factorize(*matrix, threads)
+        assert watch(openblas, lambda n=threads: numeric.factorize(*matrix, n), None, 0.5) == {2}
 
 
 def test_what_the_program_sets_meanwhile_stays(openblas):
