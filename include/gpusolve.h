@@ -464,8 +464,8 @@ GPUSOLVE_API gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, g
  *
  * CUDA: with b and x in device memory (both) the call is asynchronous on the handle's stream, allocates nothing, copies nothing
  * to or from the host, and can be captured into a CUDA graph (with a workspace of its own). With b or x in host memory the
- * operands are staged through the workspace and the call returns when x is there; the handle's threads copy pageable blocks of 1 MB
- * and more, through 32 MB of pinned memory that the handle keeps. Host: the call returns when x is there.
+ * operands are staged through the workspace and the call returns when x is there; the handle's threads copy large pageable
+ * blocks (b from 3 MB, x from 1 MB) through 32 MB of pinned memory that the handle keeps. Host: the call returns when x is there.
  *
  * @retval GPUSOLVE_TYPE_MISMATCH b's dtype does not go with the factor's (a real b with a complex factor, say), or x's is not b's.
  * @retval GPUSOLVE_TIMED_OUT (CUDA) on the device every wait of one thread block for another ends, after about two seconds at the
