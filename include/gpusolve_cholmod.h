@@ -1,6 +1,6 @@
 /** @file
- * CHOLMOD's objects in gpusolve's terms. Header only: it is compiled in the program that includes it, which
- * links CHOLMOD; the gpusolve library itself needs no SuiteSparse. C11 and C++11; CHOLMOD 3.x, 4.x and 5.x.
+ * CHOLMOD's objects in gpusolve's terms. Header only: compiled in the program that includes it, which links
+ * CHOLMOD; the gpusolve library itself needs no SuiteSparse. C11 and C++11; CHOLMOD 3.x, 4.x and 5.x.
  *
  *      cholmod_factorize(A, L, &common);
  *      gpusolve_cholmod_import(handle, L, &factor);       once
@@ -9,8 +9,7 @@
  *
  * or, for a single solve, X = gpusolve_cholmod_solve(CHOLMOD_A, L, B, &common), shaped like cholmod_solve.
  *
- * All objects of CHOLMOD are [in, host]: they are read during the call and never changed. All faults come
- * back as a gpusolve_status with a sentence in gpusolve_last_error, like those of gpusolve.h.
+ * Objects of CHOLMOD are [in, host]: read during the call, never changed. Faults are reported as by gpusolve.h.
  */
 #ifndef GPUSOLVE_CHOLMOD_H
 #define GPUSOLVE_CHOLMOD_H
@@ -44,10 +43,9 @@ GPUSOLVE_CHOLMOD_ASSERT(sizeof(int) == 4 && sizeof(size_t) == 8);
 #if CHOLMOD_MAIN_VERSION < 4 /* indices were int and SuiteSparse_long, from 4 on int32_t and int64_t */
 GPUSOLVE_CHOLMOD_ASSERT(sizeof(SuiteSparse_long) == 8);
 #endif
-GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_INT == 0 && CHOLMOD_LONG == 2);
+GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_INT == 0 && CHOLMOD_LONG == 2 && CHOLMOD_DOUBLE == 0 && CHOLMOD_NATURAL == 0);
 GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_PATTERN == 0 && CHOLMOD_REAL == 1 && CHOLMOD_COMPLEX == 2 &&
                         CHOLMOD_ZOMPLEX == 3);
-GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_DOUBLE == 0 && CHOLMOD_NATURAL == 0);
 #if CHOLMOD_MAIN_VERSION >= 5 /* the first with numbers in single precision */
 GPUSOLVE_CHOLMOD_ASSERT(CHOLMOD_SINGLE == 4);
 #endif
