@@ -71,7 +71,7 @@ template <int TEAM, int TEAMS> struct team_of {
 /* f(rows below) += the product, x(own rows) = the product, for a pack of up to 8 TILES rows, or more; b: its
  * right-hand sides. */
 template <int TILES, typename Walk>
-__device__ __forceinline__ void tasks_forward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
+__device__ __forceinline__ void eight_forward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
                                                    double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = pack.rows;
     const uint16_t *list = walk.rows + pack.list + g;
@@ -113,7 +113,7 @@ __device__ __forceinline__ void tasks_forward_pack(const Walk &walk, const gsv_b
 
 /* x of the 8 OWN columns of a node or less, and f(rows below first .. first + 8 BELOW - 1) += the product. */
 template <int OWN, int BELOW, typename Walk>
-__device__ __forceinline__ void tasks_forward_rows(const Walk &walk, const gsv_branch_node &node, int first,
+__device__ __forceinline__ void eight_forward_rows(const Walk &walk, const gsv_branch_node &node, int first,
                                                    double *x, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc;
     const uint16_t *below = walk.below + node.below + first + g;
@@ -183,20 +183,20 @@ __device__ __forceinline__ void tasks_forward_rows(const Walk &walk, const gsv_b
 }
 
 template <typename Walk>
-__device__ __forceinline__ void tasks_forward_node(const Walk &walk, const gsv_branch_node &node, double *x,
+__device__ __forceinline__ void eight_forward_node(const Walk &walk, const gsv_branch_node &node, double *x,
                                                    int columns) {
     const int rows = node.nr - node.nc;
     if (node.nc <= 8)
-        tasks_forward_rows<1, 4>(walk, node, 0, x, columns);
+        eight_forward_rows<1, 4>(walk, node, 0, x, columns);
     else if (node.nc <= 16)
-        tasks_forward_rows<2, 4>(walk, node, 0, x, columns);
+        eight_forward_rows<2, 4>(walk, node, 0, x, columns);
     else
-        tasks_forward_rows<4, 4>(walk, node, 0, x, columns);
+        eight_forward_rows<4, 4>(walk, node, 0, x, columns);
     int first = 32;
     for (; rows - first > 16; first += 32)
-        tasks_forward_rows<0, 4>(walk, node, first, x, columns);
+        eight_forward_rows<0, 4>(walk, node, first, x, columns);
     if (rows > first)
-        tasks_forward_rows<0, 2>(walk, node, first, x, columns);
+        eight_forward_rows<0, 2>(walk, node, first, x, columns);
 }
 
 /* splits: blocks of a branch; room: bytes of shared memory. */
@@ -215,14 +215,14 @@ __global__ void __launch_bounds__(EIGHT_BLOCK)
     wait_for_vectors(launch.part);
     __syncthreads(); /* the lists are there */
 
-    double ahead[TASKS_AHEAD];
+    double ahead[EIGHT_AHEAD];
     if (walk.begin < walk.end) {
         for (int k = 0; k < walk.count; k++)
             walk.begin_node_warp(walk.nodes[k], y + first + walk.begin, columns);
         for (int e = 4 * walk.own + lane; e < 4 * (walk.own + outside); e += 32)
             sums[e] = make_double2(0, 0);
 #pragma unroll
-        for (int e = 0; e < TASKS_AHEAD; e++)
+        for (int e = 0; e < EIGHT_AHEAD; e++)
             ahead[e] = walk.request(e, y + first + walk.begin, columns);
     }
     if (columns == GSV_TASKS_32 && threadIdx.x >= blockDim.x - 32) /* with more it is no better */
@@ -237,29 +237,29 @@ __global__ void __launch_bounds__(EIGHT_BLOCK)
     for (int c = walk.begin; c < walk.end; c += walk.step) {
         const double *from = y + first + c, *next = c + walk.step < walk.end ? from + walk.step : nullptr;
         double *to = x + first + c, *out = u + (plan.outside_update + branch.outside) * columns + c;
-        for (int k = 0; k < walk.npacks; k += TASKS_AHEAD) {
+        for (int k = 0; k < walk.npacks; k += EIGHT_AHEAD) {
 #pragma unroll
-            for (int e = 0; e < TASKS_AHEAD; e++) {
+            for (int e = 0; e < EIGHT_AHEAD; e++) {
                 if (k + e >= walk.npacks)
                     break;
                 const gsv_branch_pack pack = walk.packs[k + e];
                 if (pack.rows <= 8)
-                    tasks_forward_pack<1>(walk, pack, ahead[e], to, columns);
+                    eight_forward_pack<1>(walk, pack, ahead[e], to, columns);
                 else if (pack.rows <= 16)
-                    tasks_forward_pack<2>(walk, pack, ahead[e], to, columns);
+                    eight_forward_pack<2>(walk, pack, ahead[e], to, columns);
                 else
-                    tasks_forward_pack<3>(walk, pack, ahead[e], to, columns);
+                    eight_forward_pack<3>(walk, pack, ahead[e], to, columns);
                 __syncwarp(); /* the next one may add to the same rows */
-                ahead[e] = walk.request(k + e + TASKS_AHEAD, from, columns);
+                ahead[e] = walk.request(k + e + EIGHT_AHEAD, from, columns);
             }
         }
         if (next)
 #pragma unroll
-            for (int e = 0; e < TASKS_AHEAD; e++)
+            for (int e = 0; e < EIGHT_AHEAD; e++)
                 ahead[e] = walk.request(e, next, columns);
         for (int k = 0; k < walk.count; k++) {
             const gsv_branch_node node = walk.nodes[k];
-            tasks_forward_node(walk, node, to, columns);
+            eight_forward_node(walk, node, to, columns);
             __syncwarp(); /* what it owes is there, and its own rows have been read */
             if (next)
                 walk.begin_node_warp(node, next, columns);
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(EIGHT_BLOCK)
 /* The sums of TILES times eight columns take STEPS times four rows below, from row i0 on. WHOLE: all of these
  * rows exist. Otherwise the last row, times zero, stands for each missing one. panel: row q below of the lane's columns. */
 template <int TILES, int STEPS, bool WHOLE, typename Walk, typename Panel>
-__device__ __forceinline__ void tasks_backward_below(const Walk &walk, const gsv_branch_node &node, int i0,
+__device__ __forceinline__ void eight_backward_below(const Walk &walk, const gsv_branch_node &node, int i0,
                                                      const Panel (&panel)[TILES], double (&sum)[TILES][2]) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, rows = node.nr - node.nc;
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
@@ -304,7 +304,7 @@ __device__ __forceinline__ void tasks_backward_below(const Walk &walk, const gsv
 
 /* A pack; b: its own rows. */
 template <gsv_pack_form FORM, typename Walk>
-__device__ __forceinline__ void tasks_backward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
+__device__ __forceinline__ void eight_backward_pack(const Walk &walk, const gsv_branch_pack &pack, double b,
                                                     double *y, int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4;
     const int rows = pack.rows, some = g < GSV_PACK_COLUMNS ? rows : 0; /* of the lane's column */
@@ -333,7 +333,7 @@ __device__ __forceinline__ void tasks_backward_pack(const Walk &walk, const gsv_
 
 /* A node of up to 8 TILES columns; its rows of the vectors become the solution. */
 template <int TILES, typename Walk>
-__device__ __forceinline__ void tasks_backward_node(const Walk &walk, const gsv_branch_node &node, double *y,
+__device__ __forceinline__ void eight_backward_node(const Walk &walk, const gsv_branch_node &node, double *y,
                                                     int columns) {
     const int lane = threadIdx.x % 32, g = lane / 4, q = lane % 4, nr = node.nr, nc = node.nc, rows = nr - nc;
     const double *vectors = reinterpret_cast<const double *>(walk.vectors) + g % 2;
@@ -363,9 +363,9 @@ __device__ __forceinline__ void tasks_backward_node(const Walk &walk, const gsv_
         panel[m] += nc;
     int i0 = 0;
     for (; i0 + 16 <= rows; i0 += 16)
-        tasks_backward_below<TILES, 4, true>(walk, node, i0, panel, sum);
+        eight_backward_below<TILES, 4, true>(walk, node, i0, panel, sum);
     for (; i0 < rows; i0 += 8)
-        tasks_backward_below<TILES, 2, false>(walk, node, i0, panel, sum);
+        eight_backward_below<TILES, 2, false>(walk, node, i0, panel, sum);
     __syncwarp(); /* x has been read by all lanes */
 #pragma unroll
     for (int m = 0; m < TILES; m++) {
@@ -380,7 +380,7 @@ __device__ __forceinline__ void tasks_backward_node(const Walk &walk, const gsv_
 /* Begin to copy a warp's share of the outside rows' numbers: row[0] and every 8 TEAM-th one behind it, of `rows`
  * rows. to, row: the lane's, of its first row. */
 template <int TEAM>
-__device__ __forceinline__ void tasks_bring_outside_warp(double2 *to, const int32_t *row, int rows,
+__device__ __forceinline__ void eight_bring_outside_warp(double2 *to, const int32_t *row, int rows,
                                                          const double *from, int columns) {
     constexpr int AT_ONCE = 4, STEP = 8 * TEAM,
                   NEXT = STEP * GSV_WALK_COLUMNS / 2; /* the banks are the same */
@@ -401,24 +401,24 @@ __device__ __forceinline__ void tasks_bring_outside_warp(double2 *to, const int3
 /* What a team's backward walk begins with: it begins to bring the rows of the vectors, and requests the own rows of the
  * first packs. x, y: of the branch's first column, and of the first row of all. */
 template <int TEAM, typename Walk>
-__device__ __forceinline__ void tasks_begin_backward(const Walk &walk, int member, const double *x,
+__device__ __forceinline__ void eight_begin_backward(const Walk &walk, int member, const double *x,
                                                      const double *y, int columns,
-                                                     double (&ahead)[TASKS_AHEAD]) {
+                                                     double (&ahead)[EIGHT_AHEAD]) {
     const int row = 8 * member + threadIdx.x % 32 / 4, pair = threadIdx.x % 4;
-    tasks_bring_outside_warp<TEAM>(walk.vectors + (gsv_walk_place(walk.own + row) ^ pair),
+    eight_bring_outside_warp<TEAM>(walk.vectors + (gsv_walk_place(walk.own + row) ^ pair),
                                    walk.outside_row + row, walk.branch.outside_rows - row, y + 2 * pair,
                                    columns);
     for (int k = walk.count - 1 - member; k >= 0; k -= TEAM)
         walk.begin_node_warp(walk.nodes[k], x, columns);
 #pragma unroll
-    for (int e = 0; e < TASKS_AHEAD; e++)
+    for (int e = 0; e < EIGHT_AHEAD; e++)
         ahead[e] = walk.request(TEAM * e + member, x, columns);
 }
 
 /* The walk for eight right-hand sides, whose rows are there. x, y: of the branch's first column. */
 template <int TEAM, int TEAMS, gsv_pack_form FORM, typename Walk>
 __device__ __forceinline__ void eight_walk_back(const Walk &walk, int member, const double *x, double *y,
-                                                int columns, double (&ahead)[TASKS_AHEAD]) {
+                                                int columns, double (&ahead)[EIGHT_AHEAD]) {
     typedef team_of<TEAM, TEAMS> team;
     int level = TEAM > 1 && walk.count > 0 ? walk.nodes[walk.count - 1].unit : 0;
     for (int k = walk.count - 1; k >= 0; k--) {
@@ -430,22 +430,22 @@ __device__ __forceinline__ void eight_walk_back(const Walk &walk, int member, co
         if ((walk.count - 1 - k) % TEAM != member)
             continue;
         if (node.nc <= 8)
-            tasks_backward_node<1>(walk, node, y, columns);
+            eight_backward_node<1>(walk, node, y, columns);
         else if (node.nc <= 16)
-            tasks_backward_node<2>(walk, node, y, columns);
+            eight_backward_node<2>(walk, node, y, columns);
         else
-            tasks_backward_node<4>(walk, node, y, columns);
+            eight_backward_node<4>(walk, node, y, columns);
         __syncwarp(); /* the node's solution is there */
     }
     if (TEAM > 1)
         team::meet(); /* and that of all nodes */
-    for (int k = member; k < walk.npacks; k += TEAM * TASKS_AHEAD) {
+    for (int k = member; k < walk.npacks; k += TEAM * EIGHT_AHEAD) {
 #pragma unroll
-        for (int e = 0; e < TASKS_AHEAD; e++) {
+        for (int e = 0; e < EIGHT_AHEAD; e++) {
             if (k + TEAM * e >= walk.npacks)
                 break;
-            tasks_backward_pack<FORM>(walk, walk.packs[k + TEAM * e], ahead[e], y, columns);
-            ahead[e] = walk.request(k + TEAM * (e + TASKS_AHEAD), x, columns);
+            eight_backward_pack<FORM>(walk, walk.packs[k + TEAM * e], ahead[e], y, columns);
+            ahead[e] = walk.request(k + TEAM * (e + EIGHT_AHEAD), x, columns);
         }
     }
 }
@@ -470,8 +470,8 @@ __global__ void __launch_bounds__(EIGHT_BLOCK)
     wait_for_vectors(launch.part);
 
     for (int c = walk.begin; c < walk.end; c += walk.step) {
-        double ahead[TASKS_AHEAD];
-        tasks_begin_backward<1>(walk, 0, x + first + c, y + c, columns, ahead);
+        double ahead[EIGHT_AHEAD];
+        eight_begin_backward<1>(walk, 0, x + first + c, y + c, columns, ahead);
         wait_for_own_copies();
         __syncwarp(); /* the rows are there */
         eight_walk_back<1, 1, eight_walk<P>::PACKS>(walk, 0, x + first + c, y + first + c, columns, ahead);

@@ -18,15 +18,13 @@
 #include "../../../dense_kernels/tensor_product.cuh"
 #include "../../schedule/walk/packs.h"
 #include "branch.cuh"
-#include "../tasks/tasks.h"
-#include "../tasks/stages.cuh"
 
 namespace gsv {
 
 enum {
     EIGHT_BLOCK = 512, /* threads at most */
     EIGHT_FEW = 4,     /* warps that walk for GSV_TASKS_32 right-hand sides; backward, teams of two */
-    TASKS_AHEAD = 4    /* packs by which right-hand sides are requested ahead */
+    EIGHT_AHEAD = 4    /* packs by which right-hand sides are requested ahead */
 };
 
 static_assert(int(GSV_WALK_LINE) == int(SHARED_LINE), "lines of shared memory");

@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
         }
     for (int e = 4 * walk.own + lane; e < each; e += 32)
         walk.vectors[e] = make_double2(0, 0);
-    double ahead[TASKS_AHEAD];
+    double ahead[EIGHT_AHEAD];
 #pragma unroll
-    for (int e = 0; e < TASKS_AHEAD; e++)
+    for (int e = 0; e < EIGHT_AHEAD; e++)
         ahead[e] = walk.request(TEAM_FORWARD * e + member, from, NR);
     if (threadIdx.x >= blockDim.x - 32)
         prefetch_branch_warp<P, false>(plan, which, launch, walk_lists{plan.branch_walks});
@@ -86,20 +86,20 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     walk.fill_packs_block();
     wait_for_own_copies();
     __syncthreads(); /* the packs are there, and each warp's rows */
-    for (int k = member; k < walk.npacks; k += TEAM_FORWARD * TASKS_AHEAD) {
+    for (int k = member; k < walk.npacks; k += TEAM_FORWARD * EIGHT_AHEAD) {
 #pragma unroll
-        for (int e = 0; e < TASKS_AHEAD; e++) {
+        for (int e = 0; e < EIGHT_AHEAD; e++) {
             if (k + TEAM_FORWARD * e >= walk.npacks)
                 break;
             const gsv_branch_pack pack = walk.packs[k + TEAM_FORWARD * e];
             if (pack.rows <= 8)
-                tasks_forward_pack<1>(walk, pack, ahead[e], to, NR);
+                eight_forward_pack<1>(walk, pack, ahead[e], to, NR);
             else if (pack.rows <= 16)
-                tasks_forward_pack<2>(walk, pack, ahead[e], to, NR);
+                eight_forward_pack<2>(walk, pack, ahead[e], to, NR);
             else
-                tasks_forward_pack<3>(walk, pack, ahead[e], to, NR);
+                eight_forward_pack<3>(walk, pack, ahead[e], to, NR);
             __syncwarp(); /* the next one may add to the same rows */
-            ahead[e] = walk.request(k + TEAM_FORWARD * (e + TASKS_AHEAD), from, NR);
+            ahead[e] = walk.request(k + TEAM_FORWARD * (e + EIGHT_AHEAD), from, NR);
         }
     }
     /* of what is owed, over the warps' vectors in their order */
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
             }
             __syncwarp(); /* the node's rows are complete */
         }
-        tasks_forward_node(walk, node, to, NR);
+        eight_forward_node(walk, node, to, NR);
         __syncwarp(); /* what it owes is there */
     }
     team::meet(); /* all has been added */
@@ -170,9 +170,9 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
     vectors.finish();
     __syncthreads(); /* lists are there */
 
-    double ahead[TASKS_AHEAD];
+    double ahead[EIGHT_AHEAD];
     if (walk.begin < walk.end)
-        tasks_begin_backward<TEAM>(walk, member, x + first + walk.begin, y + walk.begin, NR, ahead);
+        eight_begin_backward<TEAM>(walk, member, x + first + walk.begin, y + walk.begin, NR, ahead);
     if (threadIdx.x >= blockDim.x - 32)
         prefetch_branch_warp<P, true>(plan, which, launch, walk_lists{plan.branch_walks});
     wait_for_own_copies();
@@ -183,7 +183,7 @@ __global__ void __launch_bounds__(team_backward<NR>::THREADS, team_backward<NR>:
         if (NR < GSV_TASKS_32 || c >= walk.end) /* for so few there is room at once */
             break;
         team::meet(); /* the rows may go */
-        tasks_begin_backward<TEAM>(walk, member, x + first + c, y + c, NR, ahead);
+        eight_begin_backward<TEAM>(walk, member, x + first + c, y + c, NR, ahead);
         wait_for_own_copies();
         team::meet(); /* the rows are there */
     }
