@@ -1,7 +1,7 @@
 /*
  * A workspace of the CUDA executor: one allocation on the device, where the vectors of every width stand, and the sweeps
- * as CUDA graphs, recorded when it is created, one for each width: GSV_SIDE_COLUMNS as a stream (stream.h), and some groups of
- * it side by side, too; 16, 32 and multiples of 64 up to 256 as tasks (schedule/tasks/tasks.h). Groups of one are launched without a
+ * as CUDA graphs, recorded when it is created, one for each width: GSV_SIDE_COLUMNS as a stream (stream.h), also in some numbers of
+ * groups side by side; 16, 32 and multiples of 64 up to 256 as tasks (schedule/tasks/tasks.h). Groups of one are launched without a
  * graph, for the first launch reads b and the last one writes x.
  *
  * schedule/route.h says which of them a solve takes.

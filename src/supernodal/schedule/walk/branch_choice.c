@@ -130,7 +130,8 @@ static int has_upper(const gsv_plan *plan, const gsv_branches *branches) {
     return 0;
 }
 
-/* A tree so small that launches take longer than its walk: one branch, if it is one. Then one launch solves (cuda/walk/whole.cuh). */
+/* Make a tree one branch if it fits, so that one launch solves (cuda/walk/whole.cuh): a block of threads walks so small a tree in less
+ * time than three more launches take. */
 static void choose_alone(const gsv_plan *plan, extent *subtree, gsv_branches *branches) {
     const int32_t nsuper = plan->l.nsuper;
     extent all = {0};
