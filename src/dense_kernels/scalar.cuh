@@ -214,8 +214,8 @@ template <typename T, int N> __device__ __forceinline__ void store_run(T *to, co
     }
 }
 
-/* store_run to global memory, where the compiler would rather make two stores of eight bytes of it. ONCE: the first to give
- * way, for nobody reads it soon. */
+/* store_run to global memory. Without it the compiler makes two stores of eight bytes each. ONCE: nobody reads the numbers soon, so they
+ * are the first to give way in L2. */
 template <bool ONCE = false, typename T, int N>
 __device__ __forceinline__ void store_run_global(T *to, const T (&from)[N]) {
     if constexpr (sizeof(typename traits<T>::real) == sizeof(double) && N * sizeof(T) % 16 == 0) {

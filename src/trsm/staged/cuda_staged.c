@@ -252,8 +252,8 @@ static gpusolve_status mark_used(run *r, const gsv_staged_step *step) {
     return status;
 }
 
-/* With a block come those after it that belong to the same range of the recursion, GSV_STEP_TILES at most:
- * the more numbers lie side by side, the faster they come. */
+/* A block is copied with the blocks after it that belong to the same range of the recursion, GSV_STEP_TILES at most: longer runs
+ * of numbers cross the bus faster. */
 static gpusolve_status bring_vectors(run *r, int64_t chunk, int64_t block) {
     if (!r->plan.buffers || r->touched[block])
         return GPUSOLVE_OK;

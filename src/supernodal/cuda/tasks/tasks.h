@@ -22,10 +22,9 @@ typedef struct gsv_device_tasks {
  *   y, x      [n] as in gsv_device_vectors
  *   u         [gsv_tasks.updates] update vectors
  *   partial   [gsv_task_list.slots][GSV_TASK_ROWS] partial sums
- *   counters  gsv_task_counters(), zero between solves, for their store makes them so: of the forward sweep,
- *             and behind them of the backward sweep, the next task, with room for GSV_TASK_TILES of them, so that the
- *             others stand in sectors of their own; and the list's counters, of each GSV_TASK_TILES, one for each
- *             tile of right-hand sides
+ *   counters  [gsv_task_counters()] zero between solves, for their store makes them so. For each sweep, forward first: the number of
+ *             the next task, alone in the space of GSV_TASK_TILES counters, so that the others are in sectors of their own; and then
+ *             GSV_TASK_TILES for each counter of the sweep's list, one for each tile of right-hand sides
  */
 typedef struct gsv_tasks_vectors {
     void *y, *x, *u, *partial;
