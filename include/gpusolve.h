@@ -366,8 +366,8 @@ typedef struct gpusolve_cost {
     double hop_us;        /**< time of a hand-over on that machine; 0: not in the model */
     double wall_us; /**< max(bytes / bytes_per_s, flops / flops_per_s): less is possible from a cache alone */
     /** The wall at least. CUDA: from what solves have taken on an H200, mostly within 15 %, at most some 35 % off;
-     * complex numbers in single precision: the wall with the vectors' bytes, and
-     * the hops. Host: a model of as many of its threads as make the solve faster. */
+     * complex numbers in single precision: the wall with the vectors' bytes, and the hops. Host: a model of as many of its threads as
+     * make the solve faster. */
     double predicted_us;
     int tiers;
     gpusolve_tier tier[GPUSOLVE_MAX_TIERS]; /**< they make up the factor */

@@ -17,7 +17,9 @@
 
 #include "spin.h"
 
-enum { CHUNKS = 8 }; /* at least so many, that copies overlap, if each has two pieces then */
+/* A block has about this number of chunks, so that copies overlap; a large one has more, since a chunk fits into a buffer, and a small one
+ * fewer, since a chunk has two pieces or more. */
+enum { CHUNKS = 8 };
 
 typedef struct buffer_state {
     _Alignas(GSV_SIGNAL_BYTES) _Atomic int64_t passed, ready, copied;
@@ -110,8 +112,8 @@ static void draw_pieces(void *context, int member) {
         _Atomic int64_t *copied = &k->buffer[chunk % GSV_CHUNK_RING].copied;
         if (atomic_fetch_add_explicit(copied, 1, memory_order_acq_rel) + 1 < of_chunk)
             continue;
-        atomic_store_explicit(copied, 0,
-                              memory_order_relaxed); /* nobody is at this buffer until it is passed */
+        /* no other thread uses this buffer until it is passed */
+        atomic_store_explicit(copied, 0, memory_order_relaxed);
         const int64_t next = k->c->out ? chunk + GSV_CHUNK_RING : chunk;
         if (next < k->chunks && pass(k, next))
             return;
@@ -140,6 +142,6 @@ int gsv_chunks_copy(const gsv_chunks *chunks, gsv_pool *pool, int threads) {
         if (error)
             return error;
     }
-    gsv_pool_run(pool, smaller(threads, k.pieces) < threads ? (int)k.pieces : threads, draw_pieces, &k);
+    gsv_pool_run(pool, (int)smaller(threads, k.pieces), draw_pieces, &k);
     return k.failed;
 }

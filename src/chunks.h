@@ -23,8 +23,8 @@ enum {
 };
 
 typedef struct gsv_chunks {
-    char *
-        block; /* `height` rows of `width` bytes, `pitch` bytes apart. On the device they stand without gaps */
+    /* `height` rows of `width` bytes, `pitch` bytes apart; on the device they have no gaps */
+    char *block;
     size_t width, height, pitch;
     char *buffers;       /* GSV_CHUNK_RING of them */
     size_t buffer_bytes; /* of each; a multiple of GSV_CHUNK_PIECE */

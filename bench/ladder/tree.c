@@ -1,4 +1,4 @@
-/* From the arrays of a factor to a ladder_tree: supernodes, who owes what to which row, and the panels inverted. */
+/* From the arrays of a factor to a ladder_tree: supernodes, what each owes to which row, and the panels inverted. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * How many threads CHOLMOD's BLAS uses in a factorisation. A BLAS with its own threads wakes all of them for products that one
  * thread finishes sooner, so a small factorisation takes several times as long with sixteen threads as with one.
  *
- * The number is set through the BLAS that CHOLMOD is linked with: OpenBLAS, BLIS or MKL. With any other nothing happens.
+ * The number is set through the BLAS that CHOLMOD is linked with: OpenBLAS, FlexiBLAS, BLIS or MKL. With any other nothing happens.
  */
 #ifndef GPUSOLVE_PYTHON_BLAS_THREADS_H
 #define GPUSOLVE_PYTHON_BLAS_THREADS_H

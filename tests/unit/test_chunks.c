@@ -40,7 +40,7 @@ static void carry_out(const device *d, order o) {
         memcpy(buffer, d->block + o.begin, o.end - o.begin);
     else {
         memcpy(d->block + o.begin, buffer, o.end - o.begin);
-        memset(buffer, FILL, o.end - o.begin); /* whoever filled it before it was free loses that */
+        memset(buffer, FILL, o.end - o.begin); /* what was written before the buffer was free is lost */
     }
 }
 

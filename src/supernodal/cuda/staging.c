@@ -1,8 +1,8 @@
 /*
  * b and x between host memory and the device.
  *
- * The driver copies pageable memory through pinned buffers of its own on one thread, at 8 to 13 GB/s. All threads of a
- * 16-core host copy 43 GB/s, so large pageable blocks go by the handle's threads through the pinned buffers of an
+ * The driver copies pageable memory through pinned buffers of its own on one thread, at 7 to 16 GB/s. 16 threads copy 42 GB/s in and
+ * 51 out (bench/results/h100-transfer.jsonl), so large pageable blocks go by the handle's threads through the pinned buffers of an
  * upload (pipeline.h), chunk by chunk (src/chunks.h). No upload is under way then: both are calls of one handle. The next upload
  * waits until the device is through with the buffers.
  * All else goes by the driver: pinned memory, which it reads directly; small blocks, for which it would take longer to

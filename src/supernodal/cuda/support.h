@@ -66,7 +66,8 @@ gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values);
  * stream. From the device: pageable memory has it on return. */
 cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *host, void *device,
                                 enum cudaMemcpyKind kind);
-/* Test hook: pageable blocks of at least so many bytes are copied by the handle's threads; 0: as many as pay. Process-wide. */
+/* Test hook, for the whole process: the handle's threads copy pageable blocks of `bytes` bytes and more, whether or not that pays; 0: only
+ * where it pays. */
 void gsv_cuda_stage_from(int64_t bytes);
 
 /* cuda/nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the abilities. */
