@@ -132,17 +132,17 @@ static int has_upper(const gsv_plan *plan, const gsv_branches *branches) {
 
 /* Make a tree one branch if it fits, so that one launch solves (cuda/walk/whole.cuh): a block of threads walks so small a tree in less
  * time than three more launches take. */
-static void choose_alone(const gsv_plan *plan, extent *subtree, gsv_branches *branches) {
+static void choose_whole(const gsv_plan *plan, extent *subtree, gsv_branches *branches) {
     const int32_t nsuper = plan->l.nsuper;
     extent all = {0};
-    measure_subtrees(plan, GSV_ALONE_COST, GSV_BRANCH_NODE, subtree);
+    measure_subtrees(plan, GSV_WHOLE_COST, GSV_BRANCH_NODE, subtree);
     for (int32_t s = 0; s < nsuper; s++) {
         if (subtree[s].numbers < 0)
             return;
         if (plan->parent[s] < 0)
             all = join(&all, &subtree[s]);
     }
-    if (!fits(&all, GSV_ALONE_COST))
+    if (!fits(&all, GSV_WHOLE_COST))
         return;
     branches->count = 0;
     close_branch(branches, 0, nsuper, all.numbers);
@@ -161,8 +161,8 @@ gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches
     }
     measure_subtrees(plan, most, most < GSV_BRANCH_NUMBERS ? GSV_BRANCH_NODE : 0, subtree);
     choose(plan, most, subtree, branches);
-    if (nsuper <= GSV_ALONE_COST / GSV_BRANCH_NODE && has_upper(plan, branches))
-        choose_alone(plan, subtree, branches);
+    if (nsuper <= GSV_WHOLE_COST / GSV_BRANCH_NODE && has_upper(plan, branches))
+        choose_whole(plan, subtree, branches);
     gsv_free(subtree);
     return GPUSOLVE_OK;
 }

@@ -43,7 +43,7 @@ enum {
         49152, /* for a walk up and down at once: what every device gives a block without being asked */
     GSV_NUMBER_SIZES = 3,   /* of number types: 4, 8 and 16 bytes */
     GSV_BRANCH_NODE = 96,   /* numbers that a node counts as at least where branches are small */
-    GSV_ALONE_COST = 12288, /* numbers, so counted, of a tree that is made one branch, at most */
+    GSV_WHOLE_COST = 12288, /* numbers, so counted, of a tree that is made one branch, at most */
     GSV_ROW_UNIT = 8,       /* rows */
     GSV_BACKWARD_UNIT = 4,  /* columns */
     GSV_NO_GATHER = 0xffff
