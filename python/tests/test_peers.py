@@ -69,3 +69,34 @@ def test_run(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "| scipy | numpy, host | 1 |" in result.stdout and picture.stat().st_size > 5000
+
+
+@pytest.mark.parametrize("record", ["h200-python", "epyc-python-2-threads"])
+def test_figures_of_the_readme_are_the_record_s(record, capsys):
+    pytest.importorskip("matplotlib", reason="bench/python/plot draws with matplotlib, which is not installed")
+    plot = module("plot")
+    path = FOLDER.parent / "results" / f"{record}.jsonl"
+    if not path.exists():
+        pytest.skip("the records are not here")
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    records = [line for line in plot.read(path) if line.get("ok")]
+    plot.tables(records, [1, 8, 128])
+    solves = capsys.readouterr().out.split("factorisation and solve:")[0]
+    rows = [line.split(" | ", 3)[3] for line in solves.splitlines() if "(" in line and line.startswith("|")]
+    assert len(rows) > 2
+    for row in rows:
+        assert row in readme, row
+
+
+def test_gpusolve_was_faster_than_every_peer_on_the_h200():
+    pytest.importorskip("matplotlib", reason="bench/python/plot draws with matplotlib, which is not installed")
+    plot = module("plot")
+    path = FOLDER.parent / "results/h200-python.jsonl"
+    if not path.exists():
+        pytest.skip("the records are not here")
+    ratios = plot.ratios([line for line in plot.read(path) if line.get("ok")], "solve")
+    assert {package for _, _, package, _ in ratios} == {"nvmath", "cholespy", "cupy"}
+    for cases in ratios.values():
+        assert len(cases) > 6
+        for matrix, ratio in cases.items():
+            assert ratio > 1, matrix
