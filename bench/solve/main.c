@@ -36,6 +36,7 @@ typedef struct bench_case {
     int64_t nrhs;
     size_t bytes;
     void *host_b, *host_x, *device_b, *device_x;
+    gpusolve_refine_options refine;
     double *errors;
     int *steps;
     bench_peers *peers;
@@ -61,7 +62,7 @@ static int call_refine(void *context) {
     bench_case *c = context;
     gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
 
-    return (int)gpusolve_refine(c->handle, c->factor, c->matrix, c->workspace, &b, &x, NULL, c->errors,
+    return (int)gpusolve_refine(c->handle, c->factor, c->matrix, c->workspace, &b, &x, &c->refine, c->errors,
                                 c->steps);
 }
 
@@ -91,15 +92,21 @@ static int measure_solve(const bench_device *device, int repeat, bench_case *c, 
     return 0;
 }
 
-static int measure_refine(const bench_device *device, int repeat, bench_case *c, bench_record *record) {
-    if (call_refine(c) || device->download(c->host_x, c->device_x, c->bytes) ||
-        check(c, &record->refine_error))
+/* With the device to itself, like the solve. */
+static int measure_refine(const bench_options *options, const bench_device *device, bench_case *c,
+                          bench_record *record) {
+    c->refine = (gpusolve_refine_options)GPUSOLVE_REFINE_OPTIONS_INIT;
+    c->refine.max_steps = options->refine_steps;
+    if (call_refine(c) || device->download(c->host_x, c->device_x, c->bytes))
         return complain(c, "refining");
     for (int64_t j = 0; j < c->nrhs; j++)
         if (c->steps[j] > record->refine_steps)
             record->refine_steps = c->steps[j];
-    if (bench_time_blocking(call_refine, c, repeat, &record->refine))
+    if (bench_time_blocking(call_refine, c, options->repeat, &record->refine))
         return complain(c, "timing the refinement");
+    c->refine.solve_first = c->refine.max_steps = 0; /* of the x that is there */
+    if (bench_time_blocking(call_refine, c, options->repeat, &record->residual))
+        return complain(c, "timing the residual");
     record->refined = 1;
     return 0;
 }
@@ -195,8 +202,13 @@ static int run_case(const bench_options *options, const bench_device *device, be
     }
     if (!status)
         status = check(c, &record.error);
-    if (!status && options->refine)
-        status = measure_refine(device, options->repeat, c, &record);
+    if (!status && options->refine) {
+        bench_gate_alone();
+        status = measure_refine(options, device, c, &record);
+        bench_gate_leave();
+        if (!status)
+            status = check(c, &record.refine_error);
+    }
     if (!status) {
         const char *failed = bench_selection_measure(device, c->handle, c->factor, c->problem, c->nrhs,
                                                      options->repeat, &record.selection);
@@ -218,7 +230,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
         if (options->explain)
             bench_report_explanation(&record);
         if (json)
-            bench_report_json(json, &record);
+            bench_report_json(json, &record, options);
     }
     release_case(device, c);
     return status || !record.ok;

@@ -21,7 +21,8 @@ void bench_options_usage(void) {
         "  --in-place                host: leave L in CHOLMOD's memory\n"
         "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
         "is complex)\n"
-        "  --refine                  also time iterative refinement\n"
+        "  --refine                  also time iterative refinement, and one residual alone\n"
+        "  --refine-steps N          corrections that a column may get (10)\n"
         "  --peers cholmod,cudss     also time other solvers: cholmod, pardiso, "
         "pardiso:one-level,\n"
         "                            cusparse, cudss, cudss:fp32, cudss:deterministic, cudss:refine2\n"
@@ -103,6 +104,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         NRHS,
         DTYPE,
         REFINE,
+        REFINE_STEPS,
         EXPLAIN,
         SELECT,
         PEERS,
@@ -123,6 +125,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"nrhs", required_argument, NULL, NRHS},
                                           {"dtype", required_argument, NULL, DTYPE},
                                           {"refine", no_argument, NULL, REFINE},
+                                          {"refine-steps", required_argument, NULL, REFINE_STEPS},
                                           {"explain", no_argument, NULL, EXPLAIN},
                                           {"select", required_argument, NULL, SELECT},
                                           {"peers", required_argument, NULL, PEERS},
@@ -143,8 +146,12 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
     int option, index = 0, word = 0;
     long value = 0;
 
-    *options = (bench_options){
-        .backend = GPUSOLVE_BACKEND_AUTO, .nrhs = {1}, .nrhs_count = 1, .dtype = -1, .repeat = 15};
+    *options = (bench_options){.backend = GPUSOLVE_BACKEND_AUTO,
+                               .nrhs = {1},
+                               .nrhs_count = 1,
+                               .dtype = -1,
+                               .refine_steps = 10,
+                               .repeat = 15};
     while ((option = getopt_long(argc, argv, "", known, &index)) != -1) {
         int bad = 0;
 
@@ -168,6 +175,10 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             break;
         case REFINE:
             options->refine = 1;
+            break;
+        case REFINE_STEPS:
+            bad = parse_integer(optarg, 0, 1000, "", &value, &rest);
+            options->refine_steps = (int)value;
             break;
         case EXPLAIN:
             options->explain = 1;

@@ -15,6 +15,7 @@ typedef struct bench_options {
     int nrhs_count;
     int dtype; /* a gpusolve_dtype, or -1: double, real or complex as the matrix is */
     int refine;
+    int refine_steps; /* corrections that a column may get */
     int explain;
     int64_t select;   /* rows of b and x to solve for as well, or 0 */
     unsigned peers;   /* a bit for each of peers.h */

@@ -233,8 +233,8 @@ static double get(const bench_problem *problem, const void *values, size_t k) {
     return is_single(problem) ? (double)((const float *)values)[k] : ((const double *)values)[k];
 }
 
-/* r = r - A x from A's lower triangle, real. */
-static void subtract_real(const cholmod_sparse *matrix, const double *x, double *r) {
+/* r = r - A x from A's lower triangle, real. Rows may have very many entries: their sums are taken in long double. */
+static void subtract_real(const cholmod_sparse *matrix, const double *x, long double *r) {
     const int *p = matrix->p, *index = matrix->i;
     const double *values = matrix->x;
 
@@ -242,19 +242,20 @@ static void subtract_real(const cholmod_sparse *matrix, const double *x, double 
         for (int k = p[j]; k < p[j + 1]; k++) {
             size_t i = (size_t)index[k];
 
-            r[i] -= values[k] * x[j];
+            r[i] -= (long double)values[k] * x[j];
             if (i != j)
-                r[j] -= values[k] * x[i];
+                r[j] -= (long double)values[k] * x[i];
         }
 }
 
 /* The same for a Hermitian A: the upper triangle is the conjugate of the lower one. */
-static void subtract_complex(const cholmod_sparse *matrix, const double *x, double *r) {
+static void subtract_complex(const cholmod_sparse *matrix, const double *x, long double *r) {
     const int *p = matrix->p, *index = matrix->i;
 
     for (size_t j = 0; j < matrix->ncol; j++)
         for (int k = p[j]; k < p[j + 1]; k++) {
-            const double *a = (const double *)matrix->x + 2 * (size_t)k;
+            const double *values = (const double *)matrix->x + 2 * (size_t)k;
+            const long double a[2] = {values[0], values[1]};
             size_t i = (size_t)index[k];
 
             r[2 * i] -= a[0] * x[2 * j] - a[1] * x[2 * j + 1];
@@ -266,7 +267,7 @@ static void subtract_complex(const cholmod_sparse *matrix, const double *x, doub
         }
 }
 
-static void subtract(const bench_problem *problem, const double *x, double *r) {
+static void subtract(const bench_problem *problem, const double *x, long double *r) {
     if (parts(problem) == 2)
         subtract_complex(problem->matrix, x, r);
     else
@@ -275,7 +276,8 @@ static void subtract(const bench_problem *problem, const double *x, double *r) {
 
 int bench_problem_right_side(const bench_problem *problem, int64_t nrhs, void *b) {
     size_t length = (size_t)problem->n * (size_t)parts(problem);
-    double *x = malloc((length + 1) * sizeof *x), *r = malloc((length + 1) * sizeof *r);
+    double *x = malloc((length + 1) * sizeof *x);
+    long double *r = malloc((length + 1) * sizeof *r);
     uint64_t state = 1;
     int failed;
 
@@ -287,7 +289,7 @@ int bench_problem_right_side(const bench_problem *problem, int64_t nrhs, void *b
         }
         subtract(problem, x, r); /* r = A (-x) */
         for (size_t k = 0; k < length; k++)
-            put(problem, b, j * length + k, r[k]);
+            put(problem, b, j * length + k, (double)r[k]);
     }
     failed = !x || !r;
     free(x);
@@ -313,22 +315,25 @@ static double norm_inf(const double *x, size_t n, int number_parts) {
 double bench_problem_error(const bench_problem *problem, int64_t nrhs, const void *b, const void *x) {
     int number_parts = parts(problem);
     size_t n = (size_t)problem->n, length = n * (size_t)number_parts;
-    double *xj = malloc((length + 1) * sizeof *xj), *r = malloc((length + 1) * sizeof *r);
+    double *xj = malloc((length + 1) * sizeof *xj), *bj = malloc((length + 1) * sizeof *bj);
+    long double *r = malloc((length + 1) * sizeof *r);
     double worst = 0;
 
-    if (!xj || !r)
+    if (!xj || !bj || !r)
         worst = -1;
     for (size_t j = 0; worst >= 0 && j < (size_t)nrhs; j++) {
         double norm_b, norm_x, norm_r;
 
         for (size_t k = 0; k < length; k++) {
             xj[k] = get(problem, x, j * length + k);
-            r[k] = get(problem, b, j * length + k);
+            r[k] = bj[k] = get(problem, b, j * length + k);
         }
-        norm_b = norm_inf(r, n, number_parts);
+        norm_b = norm_inf(bj, n, number_parts);
         norm_x = norm_inf(xj, n, number_parts);
         subtract(problem, xj, r);
-        norm_r = norm_inf(r, n, number_parts);
+        for (size_t k = 0; k < length; k++)
+            bj[k] = (double)r[k];
+        norm_r = norm_inf(bj, n, number_parts);
         if (norm_r != 0) {
             double error = norm_r / (problem->norm_a * norm_x + norm_b);
 
@@ -337,6 +342,7 @@ double bench_problem_error(const bench_problem *problem, int64_t nrhs, const voi
         }
     }
     free(xj);
+    free(bj);
     free(r);
     return worst;
 }

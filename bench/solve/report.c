@@ -38,11 +38,21 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
             printf(" %11s %8s %8s", titles[i], "spread %", "speed-up");
     printf(" %9s", "error");
     if (options->refine)
-        printf(" %10s %5s %9s", "refine ms", "steps", "error");
+        printf(" %10s %5s %9s %11s %8s", "refine ms", "steps", "error", "residual ms", "wall ms");
     if (options->select)
         printf(" %10s", "select ms");
     putchar('\n');
     fflush(stdout);
+}
+
+/* A, x, b and r, each read or written once, at the measured bandwidth: microseconds. */
+static double residual_wall(const bench_record *record) {
+    const bench_problem *problem = record->problem;
+    const double number = (double)bench_problem_number_bytes(problem), n = (double)problem->n;
+    const double bytes = (double)problem->nnz_a * (number + sizeof(int32_t)) + (n + 1) * sizeof(int64_t) +
+                         3 * n * (double)record->nrhs * number;
+
+    return 1e6 * bytes / record->device->bandwidth;
 }
 
 void bench_report_row(const bench_record *record, const bench_options *options) {
@@ -70,7 +80,8 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
     }
     printf(" %9.1e", record->error);
     if (record->refined)
-        printf(" %10.4f %5d %9.1e", 1e-3 * record->refine.median, record->refine_steps, record->refine_error);
+        printf(" %10.4f %5d %9.1e %11.4f %8.4f", 1e-3 * record->refine.median, record->refine_steps,
+               record->refine_error, 1e-3 * record->residual.median, 1e-3 * residual_wall(record));
     if (record->selection.rows)
         printf(" %10.4f", 1e-3 * record->selection.solve.median);
     puts(record->ok ? "" : "  WRONG");
@@ -166,7 +177,7 @@ static void put_tiers(FILE *file, const gpusolve_cost *cost) {
     fputs("}, ", file);
 }
 
-void bench_report_json(FILE *file, const bench_record *record) {
+void bench_report_json(FILE *file, const bench_record *record, const bench_options *options) {
     const gpusolve_info *info = record->info;
     const gpusolve_cost *cost = record->cost;
 
@@ -221,6 +232,9 @@ void bench_report_json(FILE *file, const bench_record *record) {
     put_number(file, "backward_error", record->error);
     if (record->refined) {
         put_number(file, "refine_us", record->refine.median);
+        put_number(file, "residual_us", record->residual.median);
+        put_number(file, "residual_wall_us", residual_wall(record));
+        put_integer(file, "refine_most_steps", options->refine_steps);
         put_integer(file, "refine_steps", record->refine_steps);
         put_number(file, "refine_backward_error", record->refine_error);
     }

@@ -24,7 +24,7 @@ typedef struct bench_record {
     bench_times solve;
     double error;
     int refined; /* --refine: what follows was measured */
-    bench_times refine;
+    bench_times refine, residual;
     int refine_steps; /* the most that a column took */
     double refine_error;
     bench_selection selection; /* --select */
@@ -36,7 +36,7 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
 void bench_report_row(const bench_record *record, const bench_options *options);
 /* What the plan costs, beside what was measured. */
 void bench_report_explanation(const bench_record *record);
-void bench_report_json(FILE *file, const bench_record *record);
+void bench_report_json(FILE *file, const bench_record *record, const bench_options *options);
 
 /* A line on stderr, if that is a terminal, which the next one replaces; NULL takes it away. */
 void bench_report_progress(const char *name, const char *what);

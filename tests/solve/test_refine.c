@@ -295,6 +295,59 @@ static void check_layouts(gpusolve_backend backend, cholmod_common *common) {
     free_case(&refine, common);
 }
 
+/* Blocks of all widths, in either order, of a matrix with rows that are nearly full: they are done in pieces. Each column has the bits that
+ * it has alone, and every run has the same. */
+static void check_widths(gpusolve_backend backend, const char *spec, cholmod_common *common) {
+    static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 17, 32, 33, 64, 70, 128, 129, 150};
+    testing_in("%s, widths, %s", testing_backend_name(backend), spec);
+    refine_case refine = make_case(backend, 2, spec, 1, 1.0001, common);
+    gpusolve_destroy(refine.handle);
+    refine.handle = testing_handle_bits(backend, 2, 1);
+    const int64_t most = widths[sizeof widths / sizeof *widths - 1];
+    gpusolve_dense b = block(&refine, most), expected = block(&refine, most);
+    testing_fill(&b, 61);
+    gpusolve_workspace *narrow, *wide;
+    REQUIRE(gpusolve_workspace_create(refine.handle, refine.factor, 1, &narrow) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_workspace_create(refine.handle, refine.factor, most, &wide) == GPUSOLVE_OK);
+    double *errors = malloc((size_t)most * sizeof *errors), *found = malloc((size_t)most * sizeof *found);
+    int *steps = malloc((size_t)most * sizeof *steps), *counts = malloc((size_t)most * sizeof *counts);
+    REQUIRE(errors && found && steps && counts);
+    CHECK_STATUS(run(&refine, narrow, &b, &expected, NULL, errors, steps, 0), GPUSOLVE_OK);
+    check_reported(&refine, &expected, &b, errors);
+    for (int64_t j = 0; j < most; j++) {
+        CHECK_BELOW(errors[j], 4 * DBL_EPSILON);
+        CHECK(steps[j] >= 1);
+    }
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (int trial = 0; trial < 4; trial++) {
+            const int64_t cols = widths[w];
+            const int on_device = backend == GPUSOLVE_BACKEND_CUDA && trial >= 2;
+            gpusolve_dense b2 = testing_block(
+                refine.dtype, trial % 2 ? GPUSOLVE_ROW_MAJOR : GPUSOLVE_COL_MAJOR, refine.n, cols, trial);
+            gpusolve_dense x2 = testing_block(
+                refine.dtype, trial % 2 ? GPUSOLVE_ROW_MAJOR : GPUSOLVE_COL_MAJOR, refine.n, cols, 1);
+            for (int64_t j = 0; j < cols; j++)
+                for (int64_t i = 0; i < refine.n; i++)
+                    testing_set(&b2, i, j, testing_get(&b, i, j));
+            CHECK_STATUS(run(&refine, wide, &b2, &x2, NULL, found, counts, on_device), GPUSOLVE_OK);
+            CHECK(testing_same_bits(&x2, 0, &expected, 0, cols));
+            CHECK(memcmp(found, errors, (size_t)cols * sizeof *found) == 0 &&
+                  memcmp(counts, steps, (size_t)cols * sizeof *counts) == 0);
+            CHECK(testing_padding_untouched(&x2));
+            free(b2.values);
+            free(x2.values);
+        }
+    gpusolve_workspace_destroy(narrow);
+    gpusolve_workspace_destroy(wide);
+    free(errors);
+    free(found);
+    free(steps);
+    free(counts);
+    free(b.values);
+    free(expected.values);
+    free_case(&refine, common);
+}
+
 int main(void) {
     cholmod_common common;
     cholmod_start(&common);
@@ -311,6 +364,9 @@ int main(void) {
         check_odd_columns(backends[i], 0, &common);
         check_odd_columns(backends[i], 1, &common);
         check_layouts(backends[i], &common);
+        check_widths(backends[i], "grid2d:23", &common);
+        check_widths(backends[i], "arrow:900,5,3", &common);
+        check_widths(backends[i], "arrow:700,150,2@c", &common);
     }
     cholmod_finish(&common);
     return testing_done();

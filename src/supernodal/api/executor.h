@@ -10,6 +10,7 @@
 #include "../import/import.h"
 #include "../tree/plan.h"
 #include "../import/split.h"
+#include "refine_step.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,7 +64,7 @@ struct gpusolve_workspace {
     int32_t n;
     int64_t max_nrhs;
     void *state;  /* the executor's */
-    void *refine; /* the executor's, made by refine_reserve: B, X, S, R, each n x max_nrhs, column-major */
+    void *refine; /* the executor's, made by refine_reserve */
 };
 
 struct gpusolve_matrix {
@@ -113,13 +114,6 @@ typedef struct gsv_selection_functions {
     gpusolve_status (*move)(gpusolve_handle *handle, const gsv_row_list *list, int clear,
                             const gpusolve_dense *from, const gpusolve_dense *to);
 } gsv_selection_functions;
-
-typedef enum gsv_refine_vector { GSV_REFINE_B, GSV_REFINE_X } gsv_refine_vector;
-typedef enum gsv_refine_update {
-    GSV_REFINE_ADD,    /* S = X, X = X + R in the masked columns */
-    GSV_REFINE_REVERT, /* X = S in the masked columns */
-    GSV_REFINE_ZERO    /* X = 0 in the masked columns */
-} gsv_refine_update;
 
 typedef struct gsv_executor {
     gpusolve_backend backend;
@@ -184,21 +178,13 @@ typedef struct gsv_executor {
     gpusolve_status (*matrix_create)(gpusolve_handle *handle, gpusolve_matrix *matrix, const int64_t *row_ptr,
                                      const int32_t *columns, const void *values);
     void (*matrix_destroy)(gpusolve_matrix *matrix);
+    /* Allocate workspace->refine. */
     gpusolve_status (*refine_reserve)(gpusolve_handle *handle, gpusolve_workspace *workspace);
-    /* Copy a user's block (host or device, any order) into B or X; copy X out to it. */
-    gpusolve_status (*refine_load)(gpusolve_handle *handle, gpusolve_workspace *workspace,
-                                   gsv_refine_vector which, const gpusolve_dense *from);
-    gpusolve_status (*refine_store)(gpusolve_handle *handle, gpusolve_workspace *workspace,
-                                    const gpusolve_dense *to);
-    /* X = A \ B (first != 0) or R = A \ R, on the first cols columns. */
-    gpusolve_status (*refine_solve)(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                    gpusolve_workspace *workspace, int64_t cols, int first);
-    /* R = B - A X; norms[3 j ..] = norm(R_j, inf), norm(X_j, inf), norm(B_j, inf) on the host, NaN if any
-     * entry is. Complex entries count with their modulus. Blocks. */
-    gpusolve_status (*refine_residual)(gpusolve_handle *handle, const gpusolve_matrix *matrix,
-                                       gpusolve_workspace *workspace, int64_t cols, double *norms);
-    gpusolve_status (*refine_update)(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
-                                     const unsigned char *mask, gsv_refine_update update);
+    /* Refine 1 <= b->cols <= workspace->max_nrhs columns, and say where each has ended. b is not x. Blocks. */
+    gpusolve_status (*refine)(gpusolve_handle *handle, const gpusolve_factor *factor,
+                              const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                              const gpusolve_refine_options *options, const gpusolve_dense *b,
+                              const gpusolve_dense *x, gsv_refine_column *columns);
 
     /* Append lines about the executor's part of the plan (tasks per tier, say) to a summary; may be NULL. */
     void (*summary)(const gpusolve_factor *factor, struct gsv_text *text);

@@ -6,9 +6,9 @@
  *      error(x) = norm(b - A x) / (norm(A) norm(x) + norm(b)), infinity norms
  *
  * A column ends when its error is at or below the tolerance, when a step gains less than min_gain, or when a
- * step makes it worse; that step is then taken back. A column that has ended is not written again: the
- * columns still under way share sweeps with it and no more. Residuals are in the factor's precision; this
- * file sees their norms alone. The real and the imaginary parts of a complex b with a real A are columns of their own.
+ * step makes it worse; that step is then taken back (refine_step.h). A column that has ended is not written again: the
+ * columns still under way share sweeps with it and no more. The executor has the loop; this file checks, cuts a block into what a workspace
+ * holds, and reports. The real and the imaginary parts of a complex b with a real A are columns of their own.
  */
 #include <math.h>
 #include <string.h>
@@ -16,22 +16,13 @@
 #include "../../memory.h"
 #include "checks.h"
 
-typedef struct column_state { /* of the block under way */
-    double error;
-    int steps;
-    int active;
-} column_state;
-
 typedef struct refinement { /* of a block of columns */
     gpusolve_handle *handle;
     const gpusolve_factor *factor;
     const gpusolve_matrix *matrix;
     gpusolve_workspace *workspace;
     const gpusolve_refine_options *options;
-    int64_t cols;
-    column_state *columns; /* [max_nrhs] */
-    double *norms;         /* [3 max_nrhs] of residual, x, b */
-    unsigned char *mask;   /* [max_nrhs] */
+    gsv_refine_column *columns; /* [max_nrhs] of the block under way */
     gsv_view view;
     int64_t piece; /* of the view, the one under way */
 } refinement;
@@ -76,104 +67,9 @@ static gpusolve_status check_options(const gpusolve_refine_options *options, gsv
     return GPUSOLVE_OK;
 }
 
-/* In long double, whose exponent range holds the product of any two norms. NaN unless every norm is finite.
- */
-static double error_of(double norm_a, const double norms[3]) {
-    double r = norms[0], x = norms[1], b = norms[2];
-    if (!isfinite(r) || !isfinite(x) || !isfinite(b))
-        return NAN;
-    if (r == 0)
-        return 0;
-    return (double)(r / ((long double)norm_a * x + b));
-}
-
-static gpusolve_status residual(refinement *block) {
-    return block->handle->executor->refine_residual(block->handle, block->matrix, block->workspace,
-                                                    block->cols, block->norms);
-}
-
-static gpusolve_status update(refinement *block, gsv_refine_update update) {
-    if (!memchr(block->mask, 1, (size_t)block->cols))
-        return GPUSOLVE_OK;
-    return block->handle->executor->refine_update(block->handle, block->workspace, block->cols, block->mask,
-                                                  update);
-}
-
-/* First errors; columns of zeros in b are answered here. */
-static gpusolve_status start(refinement *block) {
-    gpusolve_status status = residual(block);
-    if (status)
-        return status;
-    for (int64_t j = 0; j < block->cols; j++) {
-        column_state *column = &block->columns[j];
-        block->mask[j] = block->norms[3 * j + 2] == 0;
-        column->error = block->mask[j] ? 0 : error_of(block->matrix->norm_inf, block->norms + 3 * j);
-        column->steps = 0;
-        column->active = !block->mask[j] && column->error > block->options->tolerance;
-    }
-    return update(block, GSV_REFINE_ZERO);
-}
-
-static int any_active(const refinement *block) {
-    for (int64_t j = 0; j < block->cols; j++)
-        if (block->columns[j].active)
-            return 1;
-    return 0;
-}
-
-/* One correction of every active column, kept where it does no harm. */
-static gpusolve_status step(refinement *block) {
-    gpusolve_status status =
-        block->handle->executor->refine_solve(block->handle, block->factor, block->workspace, block->cols, 0);
-    if (status)
-        return status;
-    for (int64_t j = 0; j < block->cols; j++)
-        block->mask[j] = (unsigned char)block->columns[j].active;
-    status = update(block, GSV_REFINE_ADD);
-    if (!status)
-        status = residual(block);
-    if (status)
-        return status;
-
-    for (int64_t j = 0; j < block->cols; j++) {
-        column_state *column = &block->columns[j];
-        block->mask[j] = 0;
-        if (!column->active)
-            continue;
-        double before = column->error;
-        double error = error_of(block->matrix->norm_inf, block->norms + 3 * j);
-        if (error <= before) { /* false for a NaN */
-            column->error = error;
-            column->steps++;
-            column->active = error > block->options->tolerance && error * block->options->min_gain <= before;
-        } else {
-            column->active = 0;
-            block->mask[j] = 1;
-        }
-    }
-    return update(block, GSV_REFINE_REVERT);
-}
-
-static gpusolve_status refine_block(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x) {
-    gpusolve_handle *handle = block->handle;
-    const gsv_executor *executor = handle->executor;
-    gpusolve_status status = executor->refine_load(handle, block->workspace, GSV_REFINE_B, b);
-    if (status)
-        return status;
-    if (block->options->solve_first)
-        status = executor->refine_solve(handle, block->factor, block->workspace, block->cols, 1);
-    else
-        status = executor->refine_load(handle, block->workspace, GSV_REFINE_X, x);
-    if (!status)
-        status = start(block);
-    for (int i = 0; !status && i < block->options->max_steps && any_active(block); i++)
-        status = step(block);
-    return status ? status : executor->refine_store(handle, block->workspace, x);
-}
-
 /* What is known of column j of the piece. For a complex column that is the worse of its two parts; the real one is known
  * first. */
-static void report(const refinement *block, int64_t j, const column_state *column, const results *to) {
+static void report(const refinement *block, int64_t j, const gsv_refine_column *column, const results *to) {
     int64_t at = j;
     int second = 0;
     if (block->view == GSV_PAIRS) {
@@ -196,14 +92,15 @@ static gpusolve_status refine_columns(refinement *block, const gpusolve_dense *b
                                       const results *to) {
     int64_t max_nrhs = block->workspace->max_nrhs;
     for (int64_t first = 0; first < b->cols; first += max_nrhs) {
-        int64_t left = b->cols - first;
-        block->cols = left < max_nrhs ? left : max_nrhs;
-        gpusolve_dense b_block = gsv_dense_columns(b, first, block->cols);
-        gpusolve_dense x_block = gsv_dense_columns(x, first, block->cols);
-        gpusolve_status status = refine_block(block, &b_block, &x_block);
+        const int64_t left = b->cols - first, cols = left < max_nrhs ? left : max_nrhs;
+        const gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
+        const gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
+        const gpusolve_status status =
+            block->handle->executor->refine(block->handle, block->factor, block->matrix, block->workspace,
+                                            block->options, &b_block, &x_block, block->columns);
         if (status)
             return status;
-        for (int64_t j = 0; j < block->cols; j++)
+        for (int64_t j = 0; j < cols; j++)
             report(block, first + j, &block->columns[j], to);
     }
     return GPUSOLVE_OK;
@@ -301,17 +198,11 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
                         .options = options,
                         .view = view};
     block.columns = gsv_malloc(width, sizeof *block.columns);
-    block.norms = gsv_malloc(3 * width, sizeof *block.norms);
-    block.mask = gsv_malloc(width, sizeof *block.mask);
-    if (block.columns && block.norms && block.mask) {
-        status = refine_pieces(&block, b, x, &to);
-        if (!status && handle->executor->workspace_check)
-            status = handle->executor->workspace_check(handle, workspace);
-    }
-    if (!block.columns || !block.norms || !block.mask)
-        status = gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "refine: out of host memory");
+    if (!block.columns)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "refine: out of host memory");
+    status = refine_pieces(&block, b, x, &to);
+    if (!status && handle->executor->workspace_check)
+        status = handle->executor->workspace_check(handle, workspace);
     gsv_free(block.columns);
-    gsv_free(block.norms);
-    gsv_free(block.mask);
     return status;
 }

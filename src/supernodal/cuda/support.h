@@ -129,22 +129,16 @@ void gsv_cuda_summary(const gpusolve_factor *factor, struct gsv_text *text);
 /* cuda/selection.cu */
 extern const gsv_selection_functions gsv_cuda_selection;
 
-/* cuda/refine.cu */
+/* cuda/refine/matrix.c, refine.c */
 gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
                                        const int64_t *row_ptr, const int32_t *columns, const void *values);
 void gsv_cuda_matrix_destroy(gpusolve_matrix *matrix);
 gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace);
 void gsv_cuda_refine_release(gpusolve_workspace *workspace);
-gpusolve_status gsv_cuda_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
-                                     gsv_refine_vector which, const gpusolve_dense *from);
-gpusolve_status gsv_cuda_refine_store(gpusolve_handle *handle, gpusolve_workspace *workspace,
-                                      const gpusolve_dense *to);
-gpusolve_status gsv_cuda_refine_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                      gpusolve_workspace *workspace, int64_t cols, int first);
-gpusolve_status gsv_cuda_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
-                                         gpusolve_workspace *workspace, int64_t cols, double *norms);
-gpusolve_status gsv_cuda_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
-                                       const unsigned char *mask, gsv_refine_update update);
+gpusolve_status gsv_cuda_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                const gpusolve_refine_options *options, const gpusolve_dense *b,
+                                const gpusolve_dense *x, gsv_refine_column *columns);
 
 #ifdef __cplusplus
 }

@@ -130,11 +130,20 @@ static int64_t blocks_of(int64_t n) {
     return n / ROWS + (n % ROWS != 0);
 }
 
+/* Where a column's x is kept, and where its next one goes. */
+static char *kept(const gpusolve_workspace *workspace, const gsv_refine_column *column, int64_t j) {
+    return column_of(workspace, column->place == GSV_REFINE_SECOND ? VECTOR_S : VECTOR_X, j);
+}
+
+static char *next(const gpusolve_workspace *workspace, const gsv_refine_column *column, int64_t j) {
+    return column_of(workspace, column->place == GSV_REFINE_SECOND ? VECTOR_X : VECTOR_S, j);
+}
+
 typedef struct copying {
     const gpusolve_workspace *workspace;
     int vector;
     const gpusolve_dense *user;
-    int to_user;
+    const gsv_refine_column *columns; /* NULL: to the vector; else the x that are kept, to the user */
 } copying;
 
 /* ROWS rows of a vector's leading columns from (to) a user's block. */
@@ -148,35 +157,25 @@ static void copy_rows(void *context, int64_t item, int member) {
     (void)member;
     for (int64_t j = 0; j < user->cols; j++) {
         char *theirs = (char *)user->values + begin * row_step + j * column_step;
-        char *ours = column_of(c->workspace, c->vector, j) + begin * bytes;
-        if (c->to_user)
-            copy_numbers(theirs, row_step, ours, bytes, count, (size_t)bytes);
+        if (c->columns)
+            copy_numbers(theirs, row_step, kept(c->workspace, &c->columns[j], j) + begin * bytes, bytes,
+                         count, (size_t)bytes);
         else
-            copy_numbers(ours, bytes, theirs, row_step, count, (size_t)bytes);
+            copy_numbers(column_of(c->workspace, c->vector, j) + begin * bytes, bytes, theirs, row_step,
+                         count, (size_t)bytes);
     }
 }
 
 static void copy_block(gpusolve_handle *handle, const gpusolve_workspace *workspace, int vector,
-                       const gpusolve_dense *user, int to_user) {
-    copying c = {workspace, vector, user, to_user};
+                       const gpusolve_dense *user, const gsv_refine_column *columns) {
+    copying c = {workspace, vector, user, columns};
     gsv_pool_each(handle->pool, threads_for(handle, workspace->n * user->cols), blocks_of(workspace->n),
                   copy_rows, &c);
 }
 
-gpusolve_status gsv_host_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
-                                     gsv_refine_vector which, const gpusolve_dense *from) {
-    copy_block(handle, workspace, which == GSV_REFINE_B ? VECTOR_B : VECTOR_X, from, 0);
-    return GPUSOLVE_OK;
-}
-
-gpusolve_status gsv_host_refine_store(gpusolve_handle *handle, gpusolve_workspace *workspace,
-                                      const gpusolve_dense *to) {
-    copy_block(handle, workspace, VECTOR_X, to, 1);
-    return GPUSOLVE_OK;
-}
-
-gpusolve_status gsv_host_refine_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                      gpusolve_workspace *workspace, int64_t cols, int first) {
+/* X = A \ B (first), or R = A \ R. */
+static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                             gpusolve_workspace *workspace, int64_t cols, int first) {
     const unsigned all_steps = GSV_PERMUTE_IN | GSV_FORWARD | GSV_SCALE | GSV_BACKWARD | GSV_PERMUTE_OUT;
     gpusolve_dense from = {workspace->dtype, GPUSOLVE_COL_MAJOR, workspace->n, cols, workspace->n, NULL};
     gpusolve_dense to = from;
@@ -244,77 +243,106 @@ static void residual_blocks(void *context, int member) {
     }
 }
 
-/* WIDTH columns from `first` on; what lies beyond `cols` is done as one more copy of the last column. */
-static void residual_columns(gpusolve_handle *handle, const gpusolve_matrix *matrix,
-                             const gpusolve_workspace *workspace, int64_t first, int64_t cols,
-                             residuals *shared) {
-    *shared = (residuals){.matrix = matrix};
-    for (int64_t j = 0; j < WIDTH; j++) {
-        int64_t column = first + j < cols ? first + j : cols - 1;
-        shared->b[j] = column_of(workspace, VECTOR_B, column);
-        shared->x[j] = column_of(workspace, VECTOR_X, column);
-        shared->r[j] = column_of(workspace, VECTOR_R, column);
+/* Some of a block's columns, and what becomes of them after their residuals. */
+typedef struct judging {
+    gpusolve_handle *handle;
+    const gpusolve_matrix *matrix;
+    const gpusolve_workspace *workspace;
+    gsv_refine_rule rule;
+    int begin; /* the first residuals, of the x that are kept; else of the next ones */
+    gsv_refine_column *columns;
+} judging;
+
+/* R = B - A X of count <= WIDTH columns, and their decisions. What lies beyond `count` is one more copy of the last column. */
+static void judge(const judging *t, const int64_t list[], int64_t count) {
+    residuals found = {.matrix = t->matrix};
+    for (int64_t k = 0; k < WIDTH; k++) {
+        const int64_t j = list[k < count ? k : count - 1];
+        found.b[k] = column_of(t->workspace, VECTOR_B, j);
+        found.x[k] = t->begin ? column_of(t->workspace, VECTOR_X, j) : next(t->workspace, &t->columns[j], j);
+        found.r[k] = column_of(t->workspace, VECTOR_R, j);
     }
-    gsv_pool_run(handle->pool, threads_for(handle, matrix->nnz * WIDTH), residual_blocks, shared);
+    gsv_pool_run(t->handle->pool, threads_for(t->handle, t->matrix->nnz * WIDTH), residual_blocks, &found);
+    for (int64_t k = 0; k < count; k++) {
+        const double norms[3] = {norm_of(&found, k, 0), norm_of(&found, k, 1), norm_of(&found, k, 2)};
+        (t->begin ? gsv_refine_begin : gsv_refine_judge)(&t->rule, norms, &t->columns[list[k]]);
+    }
 }
 
-gpusolve_status gsv_host_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
-                                         gpusolve_workspace *workspace, int64_t cols, double *norms) {
-    for (int64_t first = 0; first < cols; first += WIDTH) {
-        residuals found;
-        residual_columns(handle, matrix, workspace, first, cols, &found);
-        for (int64_t j = 0; j < WIDTH && first + j < cols; j++) {
-            for (int which = 0; which < 3; which++)
-                norms[3 * (first + j) + which] = norm_of(&found, j, which);
+/* The same of all columns that are worked on. Returns how many go on. */
+static int64_t judge_all(const judging *t, int64_t cols) {
+    int64_t list[WIDTH], count = 0, active = 0;
+    for (int64_t j = 0; j < cols; j++) {
+        if (t->begin || t->columns[j].active)
+            list[count++] = j;
+        if (count == WIDTH || (j == cols - 1 && count > 0)) {
+            judge(t, list, count);
+            count = 0;
         }
     }
-    return GPUSOLVE_OK;
+    for (int64_t j = 0; j < cols; j++)
+        active += t->columns[j].active;
+    return active;
 }
 
-/* x = x + r, the first `count` numbers of one column counted as reals */
-static void add_numbers(gpusolve_dtype dtype, void *x, const void *r, int64_t n) {
-    int64_t count = gsv_is_complex(dtype) ? 2 * n : n;
-    if (dtype == GPUSOLVE_DOUBLE || dtype == GPUSOLVE_COMPLEX_DOUBLE) {
+/* sum = x + r, n numbers */
+static void add_numbers(gpusolve_dtype dtype, void *sum, const void *x, const void *r, int64_t n) {
+    const int64_t count = gsv_is_complex(dtype) ? 2 * n : n;
+    if (gsv_is_single(dtype)) {
         for (int64_t i = 0; i < count; i++)
-            ((double *)x)[i] += ((const double *)r)[i];
+            ((float *)sum)[i] = ((const float *)x)[i] + ((const float *)r)[i];
     } else {
         for (int64_t i = 0; i < count; i++)
-            ((float *)x)[i] += ((const float *)r)[i];
+            ((double *)sum)[i] = ((const double *)x)[i] + ((const double *)r)[i];
     }
 }
 
-typedef struct updating {
-    const gpusolve_workspace *workspace;
-    const unsigned char *mask;
-    gsv_refine_update update;
-} updating;
-
-static void update_column(void *context, int64_t j, int member) {
-    const updating *u = context;
-    const gpusolve_workspace *workspace = u->workspace;
-    size_t bytes = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
-    char *x = column_of(workspace, VECTOR_X, j);
-    char *s = column_of(workspace, VECTOR_S, j);
+/* The next x of an active column. */
+static void correct(void *context, int64_t j, int member) {
+    const judging *t = context;
+    const gpusolve_workspace *workspace = t->workspace;
     (void)member;
-    if (!u->mask[j])
-        return;
-    switch (u->update) {
-    case GSV_REFINE_ADD:
-        memcpy(s, x, bytes);
-        add_numbers(workspace->dtype, x, column_of(workspace, VECTOR_R, j), workspace->n);
-        break;
-    case GSV_REFINE_REVERT:
-        memcpy(x, s, bytes);
-        break;
-    case GSV_REFINE_ZERO:
-        memset(x, 0, bytes);
-        break;
-    }
+    if (t->columns[j].active)
+        add_numbers(workspace->dtype, next(workspace, &t->columns[j], j), kept(workspace, &t->columns[j], j),
+                    column_of(workspace, VECTOR_R, j), workspace->n);
 }
 
-gpusolve_status gsv_host_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
-                                       const unsigned char *mask, gsv_refine_update update) {
-    updating u = {workspace, mask, update};
-    gsv_pool_each(handle->pool, threads_for(handle, workspace->n * cols), cols, update_column, &u);
+/* Columns of zeros in b. */
+static void clear_zeros(const judging *t, int64_t cols) {
+    for (int64_t j = 0; j < cols; j++)
+        if (t->columns[j].place == GSV_REFINE_ZEROS)
+            memset(kept(t->workspace, &t->columns[j], j), 0,
+                   (size_t)t->workspace->n * gsv_dtype_bytes(t->workspace->dtype));
+}
+
+gpusolve_status gsv_host_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                const gpusolve_refine_options *options, const gpusolve_dense *b,
+                                const gpusolve_dense *x, gsv_refine_column *columns) {
+    judging t = {.handle = handle,
+                 .matrix = matrix,
+                 .workspace = workspace,
+                 .rule = {matrix->norm_inf, options->tolerance, options->min_gain},
+                 .begin = 1,
+                 .columns = columns};
+    gpusolve_status status = GPUSOLVE_OK;
+    copy_block(handle, workspace, VECTOR_B, b, NULL);
+    if (options->solve_first)
+        status = solve(handle, factor, workspace, b->cols, 1);
+    else
+        copy_block(handle, workspace, VECTOR_X, x, NULL);
+    if (status)
+        return status;
+    int64_t active = judge_all(&t, b->cols);
+    t.begin = 0;
+    for (int i = 0; i < options->max_steps && active > 0; i++) {
+        status = solve(handle, factor, workspace, b->cols, 0);
+        if (status)
+            return status;
+        gsv_pool_each(handle->pool, threads_for(handle, workspace->n * b->cols), b->cols, correct, &t);
+        active = judge_all(&t, b->cols);
+    }
+    clear_zeros(&t, b->cols);
+    copy_block(handle, workspace, VECTOR_X, x, columns);
     return GPUSOLVE_OK;
 }

@@ -11,15 +11,9 @@ void gsv_host_matrix_destroy(gpusolve_matrix *matrix);
 
 /* workspace->refine is one allocation: gsv_free() releases it. */
 gpusolve_status gsv_host_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace);
-gpusolve_status gsv_host_refine_load(gpusolve_handle *handle, gpusolve_workspace *workspace,
-                                     gsv_refine_vector which, const gpusolve_dense *from);
-gpusolve_status gsv_host_refine_store(gpusolve_handle *handle, gpusolve_workspace *workspace,
-                                      const gpusolve_dense *to);
-gpusolve_status gsv_host_refine_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                      gpusolve_workspace *workspace, int64_t cols, int first);
-gpusolve_status gsv_host_refine_residual(gpusolve_handle *handle, const gpusolve_matrix *matrix,
-                                         gpusolve_workspace *workspace, int64_t cols, double *norms);
-gpusolve_status gsv_host_refine_update(gpusolve_handle *handle, gpusolve_workspace *workspace, int64_t cols,
-                                       const unsigned char *mask, gsv_refine_update update);
+gpusolve_status gsv_host_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                const gpusolve_refine_options *options, const gpusolve_dense *b,
+                                const gpusolve_dense *x, gsv_refine_column *columns);
 
 #endif

@@ -1,0 +1,245 @@
+/*
+ * The refinement of a block of columns on the device:
+ *
+ *      x = A \ b;   until no column is active: r = b - A x,  d = A \ r,  x = x + d
+ *
+ * A step is a solve and one launch, which adds d, computes the next residual and decides what becomes of each column; the host waits
+ * for it, for it must know whether any column goes on. Where rows of A are long, adding is a launch of its own: else each sum
+ * would be made once for every entry of its row.
+ */
+#include "refine.h"
+
+#include "../../../memory.h"
+
+gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace) {
+    gsv_message *message = &handle->message;
+    gsv_refine_vectors *v = gsv_calloc(1, sizeof *v);
+    if (!v)
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
+    workspace->refine = v;
+    const int64_t columns = workspace->max_nrhs, vectors = 5;
+    const int64_t vector =
+        (workspace->n * columns * (int64_t)gsv_dtype_bytes(workspace->dtype) + 255) / 256 * 256;
+    const int64_t rest =
+        columns * (int64_t)(sizeof *v->columns + 3 * sizeof *v->norms) + (int64_t)sizeof *v->done;
+    void *report = NULL;
+    const int previous = gsv_cuda_enter(handle->device);
+    gpusolve_status status = gsv_cuda_malloc(&v->memory, vectors * vector + rest, message);
+    if (!status)
+        status = gsv_cuda_pin(&report, sizeof *v->report + (size_t)columns * sizeof *v->columns,
+                              cudaHostAllocMapped, message);
+    v->report = report;
+    if (!status) {
+        char *base = v->memory;
+        v->b = base;
+        v->x[0] = base + vector;
+        v->x[1] = base + 2 * vector;
+        v->r = base + 3 * vector;
+        v->d = base + 4 * vector;
+        v->norms = (unsigned long long *)(base + vectors * vector);
+        v->columns = (gsv_refine_column *)(v->norms + 3 * columns);
+        v->done = (int *)(v->columns + columns);
+        cudaError_t error = cudaHostGetDevicePointer((void **)&v->report_on_device, report, 0);
+        if (error == cudaSuccess)
+            error = gsv_cuda_clear(v->norms, (size_t)rest);
+        status = gsv_cuda_check(error, "preparing vectors for refinement", message);
+    }
+    gsv_cuda_leave(previous);
+    if (status)
+        gsv_cuda_refine_release(workspace);
+    return status;
+}
+
+void gsv_cuda_refine_release(gpusolve_workspace *workspace) {
+    gsv_refine_vectors *v = workspace->refine;
+    if (!v)
+        return;
+    gsv_cuda_free(v->memory);
+    gsv_cuda_free(v->partial);
+    gsv_cuda_free(v->arrived);
+    gsv_cuda_unpin(v->report);
+    gsv_free(v);
+    workspace->refine = NULL;
+}
+
+/* At least `bytes` bytes of zeros. */
+static gpusolve_status make_room(void **memory, int64_t *have, int64_t bytes, gsv_message *message) {
+    if (*have >= bytes)
+        return GPUSOLVE_OK;
+    gsv_cuda_free(*memory);
+    *have = 0;
+    const gpusolve_status status = gsv_cuda_malloc(memory, bytes, message);
+    if (status)
+        return status;
+    *have = bytes;
+    return gsv_cuda_check(gsv_cuda_clear(*memory, (size_t)bytes), "preparing vectors for refinement",
+                          message);
+}
+
+/* For the sums of A's pieces. */
+static gpusolve_status make_piece_room(gsv_refine_vectors *v, const gpusolve_matrix *matrix, int64_t max_nrhs,
+                                       gsv_message *message) {
+    const gsv_device_matrix *a = matrix->state;
+    const gpusolve_status status =
+        make_room(&v->partial, &v->partial_bytes,
+                  a->piece_count * max_nrhs * (int64_t)gsv_dtype_bytes(matrix->dtype), message);
+    return status ? status
+                  : make_room((void **)&v->arrived, &v->arrived_bytes,
+                              a->piece_count * gsv_residual_tiles(max_nrhs) * (int64_t)sizeof *v->arrived,
+                              message);
+}
+
+/* A vector of `cols` columns, by rows. */
+static gpusolve_dense by_rows(const gpusolve_workspace *workspace, void *values, int64_t cols) {
+    return (gpusolve_dense){workspace->dtype, GPUSOLVE_ROW_MAJOR, workspace->n, cols, cols, values};
+}
+
+typedef struct refinement {
+    gpusolve_handle *handle;
+    const gpusolve_factor *factor;
+    const gpusolve_matrix *matrix;
+    gpusolve_workspace *workspace;
+    const gpusolve_refine_options *options;
+    const gpusolve_dense *user_b, *user_x;
+    gsv_refine_vectors *v;
+    gsv_residual job;
+    int multiprocessors;
+    cudaStream_t stream;
+} refinement;
+
+/* A caller's block, by rows in one of the vectors. d is free for what comes from the host. */
+static cudaError_t load(const refinement *r, const gpusolve_dense *from, void *to) {
+    const gpusolve_dense target = by_rows(r->workspace, to, from->cols);
+    gsv_device_dense source = gsv_cuda_dense(from);
+    if (!gsv_cuda_is_device(from->values)) {
+        const cudaError_t error = gsv_cuda_copy_block(r->handle, from, r->v->d, cudaMemcpyHostToDevice);
+        if (error != cudaSuccess)
+            return error;
+        source = gsv_cuda_packed(from, r->v->d);
+    }
+    return gsv_refine_copy(r->workspace->dtype, r->workspace->n, source, gsv_cuda_dense(&target), r->stream);
+}
+
+/* Where the residual reads b: in the caller's block, if a row's numbers lie side by side there, or a column is all there is. */
+static cudaError_t place_b(refinement *r) {
+    const gsv_device_dense b = gsv_cuda_dense(r->user_b);
+    if (gsv_cuda_is_device(r->user_b->values) && (b.columns == 1 || b.column_stride < b.row_stride)) {
+        r->job.b = b;
+        return cudaSuccess;
+    }
+    const gpusolve_dense own = by_rows(r->workspace, r->v->b, b.columns);
+    r->job.b = gsv_cuda_dense(&own);
+    return load(r, r->user_b, r->v->b);
+}
+
+static gpusolve_status solve(const refinement *r, const gpusolve_dense *from, void *to) {
+    const gpusolve_dense x = by_rows(r->workspace, to, from->cols);
+    return gsv_cuda_solve(r->handle, r->factor, r->workspace,
+                          GSV_PERMUTE_IN | GSV_FORWARD | GSV_SCALE | GSV_BACKWARD | GSV_PERMUTE_OUT, from,
+                          &x);
+}
+
+/* x = A \ b, or the caller's guess. */
+static gpusolve_status start(refinement *r) {
+    cudaError_t error = place_b(r);
+    if (error == cudaSuccess && !r->options->solve_first)
+        error = load(r, r->user_x, r->v->x[0]);
+    const gpusolve_status status =
+        gsv_cuda_check(error, "copying a vector for refinement", &r->handle->message);
+    if (status || !r->options->solve_first)
+        return status;
+    const gpusolve_dense own = by_rows(r->workspace, r->v->b, r->user_b->cols);
+    return solve(r, r->job.b.values == r->v->b ? &own : r->user_b, r->v->x[0]);
+}
+
+/* The residual of what is there, or of what is there and d. */
+static gpusolve_status residual(refinement *r, int first) {
+    r->job.first = first;
+    r->job.d = !first && !r->job.a.has_long_rows ? r->v->d : NULL;
+    cudaError_t error = cudaSuccess;
+    if (!first && r->job.a.has_long_rows)
+        error = gsv_refine_add(r->workspace->dtype, r->job.n, r->job.columns, r->v, r->stream);
+    if (error == cudaSuccess)
+        error = gsv_refine_residual(r->workspace->dtype, &r->job, r->multiprocessors, r->stream);
+    return gsv_cuda_check(error, "computing the residual", &r->handle->message);
+}
+
+/* How many columns are active, when the device has found out. */
+static gpusolve_status ask(const refinement *r, int *active) {
+    const gpusolve_status status =
+        gsv_cuda_check(cudaStreamSynchronize(r->stream), "waiting for the residual", &r->handle->message);
+    *active = status ? 0 : *(volatile int *)&r->v->report->active;
+    return status;
+}
+
+static gpusolve_status run(refinement *r) {
+    const gpusolve_dense from = by_rows(r->workspace, r->v->r, r->user_b->cols);
+    int active = 0;
+    gpusolve_status status = start(r);
+    if (!status)
+        status = residual(r, 1);
+    if (!status)
+        status = ask(r, &active);
+    for (int i = 0; !status && i < r->options->max_steps && active > 0; i++) {
+        status = solve(r, &from, r->v->d);
+        if (!status)
+            status = residual(r, 0);
+        if (!status)
+            status = ask(r, &active);
+    }
+    return status;
+}
+
+/* The x that are kept, to the caller. r is free for what goes to the host. */
+static gpusolve_status store(const refinement *r) {
+    const gpusolve_dense *to = r->user_x;
+    const int on_device = gsv_cuda_is_device(to->values);
+    cudaError_t error =
+        gsv_refine_keep(r->workspace->dtype, r->workspace->n, r->v,
+                        on_device ? gsv_cuda_dense(to) : gsv_cuda_packed(to, r->v->r), r->stream);
+    if (error == cudaSuccess && !on_device)
+        error = gsv_cuda_copy_block(r->handle, to, r->v->r, cudaMemcpyDeviceToHost);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(r->stream);
+    return gsv_cuda_check(error, "copying the refined solution", &r->handle->message);
+}
+
+static gpusolve_status refine_block(refinement *r) {
+    int machine = 0;
+    gpusolve_status status =
+        gsv_cuda_check(cudaDeviceGetAttribute(&machine, cudaDevAttrMultiProcessorCount, r->handle->device),
+                       "cudaDeviceGetAttribute", &r->handle->message);
+    if (!status)
+        status = make_piece_room(r->v, r->matrix, r->workspace->max_nrhs, &r->handle->message);
+    if (status)
+        return status;
+    r->job.v = *r->v;
+    status = run(r);
+    return status ? status : store(r);
+}
+
+gpusolve_status gsv_cuda_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                const gpusolve_refine_options *options, const gpusolve_dense *b,
+                                const gpusolve_dense *x, gsv_refine_column *columns) {
+    gsv_refine_vectors *v = workspace->refine;
+    refinement r = {.handle = handle,
+                    .factor = factor,
+                    .matrix = matrix,
+                    .workspace = workspace,
+                    .options = options,
+                    .user_b = b,
+                    .user_x = x,
+                    .v = v,
+                    .stream = (cudaStream_t)handle->stream};
+    r.job = (gsv_residual){.a = *(const gsv_device_matrix *)matrix->state,
+                           .rule = {matrix->norm_inf, options->tolerance, options->min_gain},
+                           .n = workspace->n,
+                           .columns = (int32_t)b->cols};
+    const int previous = gsv_cuda_enter(handle->device);
+    const gpusolve_status status = refine_block(&r);
+    gsv_cuda_leave(previous);
+    for (int64_t j = 0; !status && j < b->cols; j++)
+        columns[j] = v->report->columns[j];
+    return status;
+}

@@ -1,0 +1,90 @@
+/*
+ * Refinement on the device: what its files share. The vectors of a block of columns are by rows: entry (i, j) is at [i * columns + j],
+ * so that an entry of A meets the numbers of all columns side by side.
+ */
+#ifndef GSV_CUDA_REFINE_H
+#define GSV_CUDA_REFINE_H
+
+#include "../../api/refine_step.h"
+#include "../support.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GSV_LONG_ROW = 192,   /* a row of more entries is done in pieces */
+    GSV_ENTRY_PIECE = 128 /* entries */
+};
+
+/* A piece of a long row: entries GSV_ENTRY_PIECE (its number - first) and on of the row; first: the row's first piece. */
+typedef struct gsv_entry_piece {
+    int32_t row, first;
+} gsv_entry_piece;
+
+/* gpusolve_matrix.state: all entries by rows, on the device. Entries are read four at a time: there is room for three more. */
+typedef struct gsv_device_matrix {
+    int64_t *row_ptr;
+    int32_t *columns;
+    void *values;
+    int has_long_rows; /* most of them are */
+    gsv_entry_piece *pieces;
+    int32_t piece_count;
+} gsv_device_matrix;
+
+/* What the host learns of a residual: the columns still active, and each column as it stands. Mapped: kernels write it. */
+typedef struct gsv_refine_report {
+    int active;
+    gsv_refine_column columns[];
+} gsv_refine_report;
+
+/* workspace->refine */
+typedef struct gsv_refine_vectors {
+    void *memory;
+    void *b, *x[2], *r, *d; /* n x max_nrhs; d = A \ r */
+    unsigned long long
+        *norms; /* [3 max_nrhs] bit patterns of doubles: of residual, x, b; zeros between launches */
+    gsv_refine_column *columns; /* [max_nrhs] */
+    int *done;                  /* blocks that have ended; zero between launches */
+    gsv_refine_report *report;  /* [host, mapped] */
+    gsv_refine_report *report_on_device;
+    void *partial; /* sums of pieces, made when a matrix has some: [pieces][columns] */
+    int *
+        arrived; /* [pieces][tiles of columns] pieces of a row that are there, at its first one; zeros between launches */
+    int64_t partial_bytes, arrived_bytes;
+} gsv_refine_vectors;
+
+/* One residual of a block of columns, with the decision that follows from it. */
+typedef struct gsv_residual {
+    gsv_device_matrix a;
+    gsv_refine_rule rule;
+    int32_t n, columns;
+    int first; /* of x[0]; else of a correction */
+    gsv_device_dense b;
+    const void *d; /* R = B - A (X + D), and X + D is stored; NULL: X + D has been stored, or there is no D */
+    gsv_refine_vectors v;
+} gsv_residual;
+
+enum { GSV_RESIDUAL_TILE = 64 }; /* columns; a launch's blocks take as many together, or more */
+static inline int64_t gsv_residual_tiles(int64_t columns) {
+    return (columns + GSV_RESIDUAL_TILE - 1) / GSV_RESIDUAL_TILE;
+}
+
+/* refine/residual.cu */
+cudaError_t gsv_refine_residual(gpusolve_dtype dtype, const gsv_residual *job, int multiprocessors,
+                                cudaStream_t stream);
+
+/* refine/vectors.cu: to(i, j) = from(i, j), whatever the strides. */
+cudaError_t gsv_refine_copy(gpusolve_dtype dtype, int32_t n, gsv_device_dense from, gsv_device_dense to,
+                            cudaStream_t stream);
+/* to(i, j) = the x that is kept of column j. */
+cudaError_t gsv_refine_keep(gpusolve_dtype dtype, int32_t n, const gsv_refine_vectors *v, gsv_device_dense to,
+                            cudaStream_t stream);
+/* The other vector of x = x + d in active columns. */
+cudaError_t gsv_refine_add(gpusolve_dtype dtype, int32_t n, int32_t columns, const gsv_refine_vectors *v,
+                           cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
