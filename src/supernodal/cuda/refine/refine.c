@@ -172,20 +172,21 @@ static gpusolve_status ask(const refinement *r, int *active) {
     return status;
 }
 
+/* The host asks whether a step is wanted, but before the first one with a tolerance of zero: nearly every column takes that. */
 static gpusolve_status run(refinement *r) {
     const gpusolve_dense from = by_rows(r->workspace, r->v->r, r->user_b->cols);
-    int active = 0;
+    int active = 1;
     gpusolve_status status = start(r);
     if (!status)
         status = residual(r, 1);
-    if (!status)
-        status = ask(r, &active);
-    for (int i = 0; !status && i < r->options->max_steps && active > 0; i++) {
+    for (int i = 0; !status && i < r->options->max_steps; i++) {
+        if (i > 0 || r->options->tolerance > 0)
+            status = ask(r, &active);
+        if (status || !active)
+            break;
         status = solve(r, &from, r->v->d);
         if (!status)
             status = residual(r, 0);
-        if (!status)
-            status = ask(r, &active);
     }
     return status;
 }
@@ -205,10 +206,9 @@ static gpusolve_status store(const refinement *r) {
 }
 
 static gpusolve_status refine_block(refinement *r) {
-    int machine = 0;
-    gpusolve_status status =
-        gsv_cuda_check(cudaDeviceGetAttribute(&machine, cudaDevAttrMultiProcessorCount, r->handle->device),
-                       "cudaDeviceGetAttribute", &r->handle->message);
+    gpusolve_status status = gsv_cuda_check(
+        cudaDeviceGetAttribute(&r->multiprocessors, cudaDevAttrMultiProcessorCount, r->handle->device),
+        "cudaDeviceGetAttribute", &r->handle->message);
     if (!status)
         status = make_piece_room(r->v, r->matrix, r->workspace->max_nrhs, &r->handle->message);
     if (status)

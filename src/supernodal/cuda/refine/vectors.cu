@@ -8,6 +8,7 @@ enum {
     THREADS = 256,
     TILE_COLUMNS = 32,
     TILE_NUMBERS = 1024, /* so the fewer columns there are, the more rows a tile has */
+    EACH = TILE_NUMBERS / THREADS,
     MOST_TILES = 65535
 };
 
@@ -44,14 +45,23 @@ __global__ void __launch_bounds__(THREADS) copy_kernel(int32_t n, gsv_device_den
          column += int64_t(gridDim.y) * width) {
         const int columns = int(to.columns - column < width ? to.columns - column : width);
         const tile_walk in = {rows, columns, goes_down(from)}, out = {rows, columns, goes_down(to)};
-        for (int k = threadIdx.x; k < rows * columns; k += THREADS) {
-            const int i = in.row(k), j = in.column(k);
+        T numbers[EACH]; /* all of a thread's are under way at once */
+#pragma unroll
+        for (int e = 0; e < EACH; e++) {
+            const int k = threadIdx.x + e * THREADS, i = in.row(k), j = in.column(k);
             gsv_device_dense source = from;
+            if (k >= rows * columns)
+                continue;
             const int place = kept ? kept[column + j].place : GSV_REFINE_FIRST;
             if (place == GSV_REFINE_SECOND)
                 source.values = const_cast<void *>(second);
-            tile[j * (height + 1) + i] =
-                place == GSV_REFINE_ZEROS ? make<T>(0) : at<T>(source, first + i, column + j);
+            numbers[e] = place == GSV_REFINE_ZEROS ? make<T>(0) : at<T>(source, first + i, column + j);
+        }
+#pragma unroll
+        for (int e = 0; e < EACH; e++) {
+            const int k = threadIdx.x + e * THREADS;
+            if (k < rows * columns)
+                tile[in.column(k) * (height + 1) + in.row(k)] = numbers[e];
         }
         __syncthreads();
         for (int k = threadIdx.x; k < rows * columns; k += THREADS) {
