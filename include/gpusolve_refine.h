@@ -67,7 +67,8 @@ typedef struct gpusolve_refine_options {
  *
  * b, x, backward_error and steps must not share a byte.
  *
- * Blocks until x is there, on either backend: the host decides when to stop. Vectors are allocated in the workspace on first use.
+ * Blocks until x is there, on either backend: the host asks after each step whether any column goes on. Vectors, five of n numbers for each
+ * column that the workspace holds (four on the host), are allocated in the workspace on first use.
  */
 GPUSOLVE_API gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                              const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
