@@ -70,7 +70,8 @@ gpusolve_venv() {
                 'numpy>=1.24' 'scipy>=1.10' 'nanobind>=3.1' nanobind-backend pytest hypothesis
     } >"$folder.log" 2>&1 || return
     # Without these, tests of the examples and tests beside scikit-sparse, which is compiled here, are skipped.
+    # scikit-sparse's own tests use pkg_resources, which setuptools had up to 80.
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check matplotlib >>"$folder.log" 2>&1 || true
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check 'scikit-sparse<0.5' >>"$folder.log" 2>&1 || true
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check 'scikit-sparse<0.5' 'setuptools<81' >>"$folder.log" 2>&1 || true
     touch "$folder/is-complete"
 }

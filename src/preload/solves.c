@@ -132,6 +132,8 @@ static const char *unusual_set(const call *c, const preload_dense *B, const prel
         return why;
     if (!Xset || B->ncol != 1 || Bset->ncol != 1)
         return "Bset is not for this B";
+    if (c->L->is_super) /* CHOLMOD's documentation says so, and programs read L->nz afterwards */
+        return "Bset makes a supernodal L simplicial";
     return c->sys > GPUSOLVE_Lt ? "Bset with a system that has no L" : NULL;
 }
 

@@ -106,7 +106,7 @@ void section_sets(void) {
         start_problem(&p, &apis[k % 2], 5, k / 2 % 2, (form)(k / 4));
         cholmod_dense *y = NULL, *e = NULL, *x = NULL;
         cholmod_sparse *xset = NULL;
-        /* Before Bset, for CHOLMOD makes a supernodal factor simplicial for it. */
+        /* Before Bset, for which CHOLMOD makes a supernodal factor simplicial. */
         cholmod_dense *whole[2][CHOLMOD_Lt + 1], *b[2];
         for (size_t round = 0; round < 2; round++) {
             b[round] = p.call->zeros(p.l->n, 1, k / 2 % 2 ? CHOLMOD_COMPLEX : CHOLMOD_REAL, &p.common);
@@ -124,6 +124,7 @@ void section_sets(void) {
                 note_number(fine, "Bset, case %d, system %d", k, sys);
                 note_number(distance(x, whole[round][sys], xset, bset) < 1e-12,
                             "Bset, case %d, system %d: right?", k, sys);
+                note_number(p.l->is_super || !p.l->nz, "Bset, case %d, system %d: L is simplicial", k, sys);
             }
             p.call->free_sparse(&bset, &p.common);
         }
