@@ -1,6 +1,6 @@
 """The heat equation on a square with a hole, stepped in time by the implicit midpoint rule.
 
-One matrix, I + dt/2 K, factorised once; a solve for each of 10,000 steps, in place. SciPy's splu does the same steps for comparison.
+One matrix, I + dt/2 K, factorised once; a solve for each of 10,000 steps. SciPy's splu does the same steps for comparison.
 
     python heat.py [--side 120] [--steps 10000] [--device cuda] [--output heat.png]
 """

@@ -79,9 +79,9 @@ def main():
     methods = {"gpusolve, refresh": kept(F, F.refresh),
                "gpusolve, anew": lambda d: gpusolve.cholesky((K + sp.diags(d)).tocsc(), device=options.device)}
     try:
-        from sksparse.cholmod import cholesky
+        from sksparse.cholmod import analyze  # 0.5 has none
 
-        f_sparse = cholesky(K, ordering_method="metis", mode="supernodal")
+        f_sparse = analyze(K, ordering_method="metis", mode="supernodal")
         methods["scikit-sparse, in place"] = kept(f_sparse, f_sparse.cholesky_inplace)
     except ImportError:
         print("scikit-sparse 0.4 is not installed")

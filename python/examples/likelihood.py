@@ -69,9 +69,10 @@ class Field:
 
 def by_scikit_sparse(matrix, values):
     """logdet and solve of a Pattern, by scikit-sparse and without gradients."""
-    from sksparse.cholmod import cholesky
+    from sksparse.cholmod import analyze  # 0.5 has none
 
-    factor, known = cholesky(matrix(values), ordering_method="metis"), [values]
+    factor, known = analyze(matrix(values), ordering_method="metis"), [values]
+    factor.cholesky_inplace(matrix(values))
 
     def of(values):
         if not torch.equal(values, known[0]):

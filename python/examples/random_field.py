@@ -51,9 +51,10 @@ def main():
 
     title = f"{n} points, {options.samples} samples: gpusolve on {device} {seconds:.3f} s"
     try:
-        from sksparse.cholmod import cholesky
+        from sksparse.cholmod import analyze  # 0.5 has none
 
-        f = cholesky(Q, ordering_method="metis", mode="supernodal")
+        f = analyze(Q, ordering_method="metis", mode="supernodal")
+        f.cholesky_inplace(Q)
         start = time.perf_counter()
         f.apply_Pt(f.solve_Lt(z, use_LDLt_decomposition=False))
         title += f", scikit-sparse {time.perf_counter() - start:.3f} s"

@@ -42,6 +42,25 @@ def test_example(name, device, tmp_path):
     assert picture.stat().st_size > 5000
 
 
+@pytest.mark.parametrize("name", ["random_field", "interior", "likelihood"])
+def test_example_beside_another_scikit_sparse(name, tmp_path):
+    """Version 0.5 has a function cholesky, but not that of 0.4."""
+    if not EXAMPLES.exists():
+        pytest.skip("the examples are not here")
+    pytest.importorskip("matplotlib", reason="the examples draw with matplotlib, which is not installed")
+    if name == "likelihood":
+        pytest.importorskip("torch", reason="likelihood.py needs PyTorch, which is not installed", exc_type=ImportError)
+    (tmp_path / "sksparse").mkdir()
+    (tmp_path / "sksparse/__init__.py").touch()
+    (tmp_path / "sksparse/cholmod.py").write_text("def cholesky(A, *, lower=True, order='default'): raise TypeError\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *SMALL[name], "--device", "cpu", "--output", str(tmp_path / "picture.png")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300,
+                            env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)})
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "scikit-sparse 0.4 is not installed" in result.stdout
+
+
 def test_likelihood_says_that_it_needs_pytorch(tmp_path):
     if not EXAMPLES.exists():
         pytest.skip("the examples are not here")

@@ -272,3 +272,33 @@ def test_no_memory_is_lost():
     gc.collect()
     # A factor and its selection have 1 MB: twenty-five that are lost are seen.
     assert resident() - before < 12e6
+
+
+def test_too_little_memory():
+    out = run("""
+        import resource, numpy as np, scipy.sparse as sp
+        from conftest import grid
+        import gpusolve
+        small = grid(8)
+        F = gpusolve.cholesky(small, mode="supernodal", device="cpu", threads=1)  # libraries have their memory now
+        n = 6000
+        row = sp.csc_matrix((np.ones(n - 1), (np.zeros(n - 1, int), np.arange(1, n))), shape=(n, n))
+        arrow = sp.csc_matrix(row + n * sp.eye(n))  # the upper triangle; in this order L is dense
+        m = 4000
+        panel = np.asfortranarray(np.tri(m) + m * np.eye(m)).ravel("F")
+        structure = dict(n=m, super=[0, m], pi=[0, m], px=[0, m * m], s=np.arange(m))
+        with open("/proc/self/statm") as file:
+            taken = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + (32 << 20), -1))
+        for call in (lambda: gpusolve.cholesky(arrow, ordering="natural", mode="simplicial", device="cpu", threads=1),  # L: 144 MB
+                     lambda: gpusolve.Factor.from_arrays("supernodal", panel, device="cpu", threads=1, **structure),  # 64 MB
+                     lambda: F.solve(np.broadcast_to(1.0, (64, 1 << 20)))):  # x: 512 MB
+            try:
+                call()
+            except MemoryError as error:
+                print("MemoryError", len(str(error)) > 10)
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+        print(np.allclose(small @ F.solve(np.ones(64)), 1))
+        print(gpusolve.Factor.from_arrays("supernodal", panel, device="cpu", threads=1, **structure).n)
+    """, OPENBLAS_NUM_THREADS="1")
+    assert out.split() == ["MemoryError", "True"] * 3 + ["True", "4000"]
