@@ -1,5 +1,6 @@
 /*
- * Refinement on the host: r = b - A x and x = x + r over the rows of A, in the factor's precision.
+ * Refinement on the host, in the factor's precision. Vectors are by rows, entry (i, j) at [i * columns + j], whatever the caller's order:
+ * an entry of A meets the numbers of all columns side by side.
  *
  * Parallel over blocks of rows. Every number is computed by one thread in one order, and norms are maxima, so
  * the result is the same for any number of threads.
@@ -14,8 +15,9 @@
 #include "../../pool.h"
 
 enum {
-    WIDTH = 4,            /* columns a residual takes at once */
-    ROWS = 512,           /* a thread's share of rows at a time */
+    WIDTH = 8,            /* columns whose sums are in registers */
+    PASS = 32,            /* columns for which A is read once */
+    ROWS = 128,           /* a thread's share of rows at a time */
     SERIAL_WORK = 1 << 14 /* multiplications that are worth waking a thread */
 };
 
@@ -25,17 +27,22 @@ typedef struct host_matrix {
     void *values;
 } host_matrix;
 
+/* Norms of a pass's columns, of R, X and B: the largest moduli, and a NaN for a number among them that is not finite. */
 typedef struct column_norms {
-    double r, x, b;
+    double most[3][PASS], poison[PASS];
 } column_norms;
 
-enum { VECTOR_B, VECTOR_X, VECTOR_S, VECTOR_R, VECTORS };
-
-/* *norm = max(*norm, modulus), and NaN from the first NaN on. */
-static void raise(double *norm, double modulus) {
-    if (!(modulus <= *norm) && !isnan(*norm))
-        *norm = modulus;
-}
+/* The residuals of a block of columns. */
+typedef struct residuals {
+    const gpusolve_matrix *matrix;
+    const void *b, *x;
+    void *r;
+    int64_t columns, b_stride;       /* numbers between rows, of B by itself */
+    int64_t first, count;            /* of the pass */
+    char wanted[PASS / WIDTH + 1];   /* of each WIDTH columns of the pass: is any worked on? */
+    _Atomic int64_t next;            /* block of rows */
+    _Atomic uint64_t norms[PASS][3]; /* bits of doubles that are not negative */
+} residuals;
 
 #define REAL float
 #define PARTS 1
@@ -56,6 +63,8 @@ static void raise(double *norm, double modulus) {
 #define PARTS 2
 #define NAME residual_z
 #include "residual.inc"
+
+/* ----------------------------------------------------------------------------------------- the matrix --- */
 
 static void *copy_of(const void *array, int64_t count, size_t size) {
     void *copy = gsv_malloc((size_t)count, size);
@@ -90,6 +99,10 @@ void gsv_host_matrix_destroy(gpusolve_matrix *matrix) {
     matrix->state = NULL;
 }
 
+/* ---------------------------------------------------------------------------------------- the vectors --- */
+
+enum { VECTOR_B, VECTOR_X, VECTOR_S, VECTOR_R, VECTORS };
+
 gpusolve_status gsv_host_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace) {
     size_t column = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
     workspace->refine = gsv_malloc((size_t)workspace->max_nrhs * VECTORS, column);
@@ -98,27 +111,26 @@ gpusolve_status gsv_host_refine_reserve(gpusolve_handle *handle, gpusolve_worksp
                : gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
 }
 
-/* Column j of one of the four vectors. */
-static char *column_of(const gpusolve_workspace *workspace, int vector, int64_t j) {
+/* A block of columns under way. */
+typedef struct block {
+    gpusolve_handle *handle;
+    const gpusolve_matrix *matrix;
+    gpusolve_workspace *workspace;
+    gsv_refine_rule rule;
+    gpusolve_dense b;      /* as residuals read it: the caller's, or a vector */
+    void *kept, *next, *r; /* X, what may become X, and R or A \ R */
+    int64_t columns;
+    gsv_refine_column *state;
+} block;
+
+static void *vector(const gpusolve_workspace *workspace, int which) {
     size_t column = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
-    return (char *)workspace->refine + ((size_t)vector * (size_t)workspace->max_nrhs + (size_t)j) * column;
+    return (char *)workspace->refine + (size_t)which * (size_t)workspace->max_nrhs * column;
 }
 
-/* to(k) = from(k), k < count; steps in bytes */
-static void copy_numbers(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count,
-                         size_t bytes) {
-    if (to_step == from_step && to_step == (int64_t)bytes) {
-        memcpy(to, from, (size_t)count * bytes);
-        return;
-    }
-    for (int64_t k = 0; k < count; k++, to += to_step, from += from_step) {
-        if (bytes == 8)
-            memcpy(to, from, 8);
-        else if (bytes == 16)
-            memcpy(to, from, 16);
-        else
-            memcpy(to, from, 4);
-    }
+static gpusolve_dense by_rows(const block *t, void *values) {
+    return (gpusolve_dense){t->workspace->dtype, GPUSOLVE_ROW_MAJOR, t->workspace->n,
+                            t->columns,          t->columns,         values};
 }
 
 /* Threads for `work` multiplications or moved numbers. */
@@ -130,86 +142,54 @@ static int64_t blocks_of(int64_t n) {
     return n / ROWS + (n % ROWS != 0);
 }
 
-/* Where a column's x is kept, and where its next one goes. */
-static char *kept(const gpusolve_workspace *workspace, const gsv_refine_column *column, int64_t j) {
-    return column_of(workspace, column->place == GSV_REFINE_SECOND ? VECTOR_S : VECTOR_X, j);
-}
-
-static char *next(const gpusolve_workspace *workspace, const gsv_refine_column *column, int64_t j) {
-    return column_of(workspace, column->place == GSV_REFINE_SECOND ? VECTOR_X : VECTOR_S, j);
-}
-
 typedef struct copying {
-    const gpusolve_workspace *workspace;
-    int vector;
-    const gpusolve_dense *user;
-    const gsv_refine_column *columns; /* NULL: to the vector; else the x that are kept, to the user */
+    const gpusolve_dense *from, *to;
 } copying;
 
-/* ROWS rows of a vector's leading columns from (to) a user's block. */
-static void copy_rows(void *context, int64_t item, int member) {
-    const copying *c = context;
-    const gpusolve_dense *user = c->user;
-    const int64_t bytes = (int64_t)gsv_dtype_bytes(c->workspace->dtype);
-    const int64_t row_step = bytes * gsv_row_stride(user);
-    const int64_t column_step = bytes * gsv_column_stride(user);
-    const int64_t n = c->workspace->n, begin = item * ROWS, count = n - begin < ROWS ? n - begin : ROWS;
-    (void)member;
-    for (int64_t j = 0; j < user->cols; j++) {
-        char *theirs = (char *)user->values + begin * row_step + j * column_step;
-        if (c->columns)
-            copy_numbers(theirs, row_step, kept(c->workspace, &c->columns[j], j) + begin * bytes, bytes,
-                         count, (size_t)bytes);
-        else
-            copy_numbers(column_of(c->workspace, c->vector, j) + begin * bytes, bytes, theirs, row_step,
-                         count, (size_t)bytes);
+/* Rows begin .. end - 1 of a block, whatever the orders. bytes: of a number, a constant where this is inlined. */
+static inline __attribute__((always_inline)) void copy_numbers(const copying *c, int64_t begin, int64_t end,
+                                                               const size_t bytes) {
+    const int64_t each = (int64_t)bytes;
+    const int64_t down = each * gsv_row_stride(c->from), to_down = each * gsv_row_stride(c->to);
+    const int64_t across = each * gsv_column_stride(c->from), to_across = each * gsv_column_stride(c->to);
+    for (int64_t j = 0; j < c->from->cols; j++) {
+        const char *from = (const char *)c->from->values + begin * down + j * across;
+        char *to = (char *)c->to->values + begin * to_down + j * to_across;
+        for (int64_t i = begin; i < end; i++, from += down, to += to_down)
+            memcpy(to, from, bytes);
     }
 }
 
-static void copy_block(gpusolve_handle *handle, const gpusolve_workspace *workspace, int vector,
-                       const gpusolve_dense *user, const gsv_refine_column *columns) {
-    copying c = {workspace, vector, user, columns};
-    gsv_pool_each(handle->pool, threads_for(handle, workspace->n * user->cols), blocks_of(workspace->n),
+static void copy_rows(void *context, int64_t item, int member) {
+    const copying *c = context;
+    const int64_t n = c->from->rows, begin = item * ROWS, end = n - begin < ROWS ? n : begin + ROWS;
+    (void)member;
+    switch (gsv_dtype_bytes(c->from->dtype)) {
+    case 4:
+        copy_numbers(c, begin, end, 4);
+        break;
+    case 8:
+        copy_numbers(c, begin, end, 8);
+        break;
+    default:
+        copy_numbers(c, begin, end, 16);
+    }
+}
+
+static void copy(const block *t, const gpusolve_dense *from, const gpusolve_dense *to) {
+    copying c = {from, to};
+    gsv_pool_each(t->handle->pool, threads_for(t->handle, from->rows * from->cols), blocks_of(from->rows),
                   copy_rows, &c);
 }
 
-/* X = A \ B (first), or R = A \ R. */
-static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
-                             gpusolve_workspace *workspace, int64_t cols, int first) {
+/* ------------------------------------------------------------------------------------------ the steps --- */
+
+static gpusolve_status solve(const block *t, const gpusolve_factor *factor, const gpusolve_dense *from,
+                             void *to) {
     const unsigned all_steps = GSV_PERMUTE_IN | GSV_FORWARD | GSV_SCALE | GSV_BACKWARD | GSV_PERMUTE_OUT;
-    gpusolve_dense from = {workspace->dtype, GPUSOLVE_COL_MAJOR, workspace->n, cols, workspace->n, NULL};
-    gpusolve_dense to = from;
-    from.values = column_of(workspace, first ? VECTOR_B : VECTOR_R, 0);
-    to.values = column_of(workspace, first ? VECTOR_X : VECTOR_R, 0);
-    return handle->executor->solve(handle, factor, workspace, all_steps, &from, &to);
+    const gpusolve_dense x = by_rows(t, to);
+    return t->handle->executor->solve(t->handle, factor, t->workspace, all_steps, from, &x);
 }
-
-static void residual_rows(const gpusolve_matrix *matrix, int64_t begin, int64_t end, const void *const b[],
-                          const void *const x[], void *const r[], column_norms norms[]) {
-    const host_matrix *a = matrix->state;
-    switch (matrix->dtype) {
-    case GPUSOLVE_FLOAT:
-        residual_s(a, begin, end, b, x, r, norms);
-        break;
-    case GPUSOLVE_DOUBLE:
-        residual_d(a, begin, end, b, x, r, norms);
-        break;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        residual_c(a, begin, end, b, x, r, norms);
-        break;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        residual_z(a, begin, end, b, x, r, norms);
-        break;
-    }
-}
-
-typedef struct residuals {
-    const gpusolve_matrix *matrix;
-    const void *b[WIDTH], *x[WIDTH];
-    void *r[WIDTH];
-    _Atomic int64_t next;             /* block of rows */
-    _Atomic uint64_t norms[WIDTH][3]; /* of R, X, B: bits of doubles that are not negative */
-} residuals;
 
 /* *norm = max(*norm, modulus): doubles without a sign are ordered like their bits, and a NaN is above all. */
 static void raise_shared(_Atomic uint64_t *norm, double modulus) {
@@ -221,128 +201,178 @@ static void raise_shared(_Atomic uint64_t *norm, double modulus) {
     }
 }
 
-static double norm_of(const residuals *shared, int64_t column, int which) {
-    const uint64_t bits = atomic_load_explicit(&shared->norms[column][which], memory_order_relaxed);
+static double norm_of(const residuals *t, int64_t column, int which) {
+    const uint64_t bits = atomic_load_explicit(&t->norms[column][which], memory_order_relaxed);
     double norm;
     memcpy(&norm, &bits, sizeof norm);
     return norm;
 }
 
+static void residual_rows(const residuals *t, int64_t begin, int64_t end, column_norms *norms) {
+    switch (t->matrix->dtype) {
+    case GPUSOLVE_FLOAT:
+        residual_s(t, begin, end, norms);
+        break;
+    case GPUSOLVE_DOUBLE:
+        residual_d(t, begin, end, norms);
+        break;
+    case GPUSOLVE_COMPLEX_FLOAT:
+        residual_c(t, begin, end, norms);
+        break;
+    case GPUSOLVE_COMPLEX_DOUBLE:
+        residual_z(t, begin, end, norms);
+        break;
+    }
+}
+
 static void residual_blocks(void *context, int member) {
-    residuals *shared = context;
-    column_norms mine[WIDTH] = {{0, 0, 0}};
-    const int64_t n = shared->matrix->n, blocks = blocks_of(n);
+    residuals *t = context;
+    column_norms mine = {.poison = {0}};
+    const int64_t n = t->matrix->n, blocks = blocks_of(n);
     (void)member;
-    for (int64_t i; (i = atomic_fetch_add_explicit(&shared->next, 1, memory_order_relaxed)) < blocks;)
-        residual_rows(shared->matrix, i * ROWS, n - i * ROWS < ROWS ? n : (i + 1) * ROWS, shared->b,
-                      shared->x, shared->r, mine);
-    for (int j = 0; j < WIDTH; j++) {
-        raise_shared(&shared->norms[j][0], mine[j].r);
-        raise_shared(&shared->norms[j][1], mine[j].x);
-        raise_shared(&shared->norms[j][2], mine[j].b);
-    }
+    for (int64_t i; (i = atomic_fetch_add_explicit(&t->next, 1, memory_order_relaxed)) < blocks;)
+        residual_rows(t, i * ROWS, n - i * ROWS < ROWS ? n : (i + 1) * ROWS, &mine);
+    for (int64_t j = 0; j < t->count; j++)
+        for (int k = 0; k < 3; k++)
+            raise_shared(&t->norms[j][k], isnan(mine.poison[j]) ? NAN : mine.most[k][j]);
 }
 
-/* Some of a block's columns, and what becomes of them after their residuals. */
-typedef struct judging {
-    gpusolve_handle *handle;
-    const gpusolve_matrix *matrix;
-    const gpusolve_workspace *workspace;
-    gsv_refine_rule rule;
-    int begin; /* the first residuals, of the x that are kept; else of the next ones */
-    gsv_refine_column *columns;
-} judging;
-
-/* R = B - A X of count <= WIDTH columns, and their decisions. What lies beyond `count` is one more copy of the last column. */
-static void judge(const judging *t, const int64_t list[], int64_t count) {
-    residuals found = {.matrix = t->matrix};
-    for (int64_t k = 0; k < WIDTH; k++) {
-        const int64_t j = list[k < count ? k : count - 1];
-        found.b[k] = column_of(t->workspace, VECTOR_B, j);
-        found.x[k] = t->begin ? column_of(t->workspace, VECTOR_X, j) : next(t->workspace, &t->columns[j], j);
-        found.r[k] = column_of(t->workspace, VECTOR_R, j);
-    }
-    gsv_pool_run(t->handle->pool, threads_for(t->handle, t->matrix->nnz * WIDTH), residual_blocks, &found);
-    for (int64_t k = 0; k < count; k++) {
-        const double norms[3] = {norm_of(&found, k, 0), norm_of(&found, k, 1), norm_of(&found, k, 2)};
-        (t->begin ? gsv_refine_begin : gsv_refine_judge)(&t->rule, norms, &t->columns[list[k]]);
-    }
-}
-
-/* The same of all columns that are worked on. Returns how many go on. */
-static int64_t judge_all(const judging *t, int64_t cols) {
-    int64_t list[WIDTH], count = 0, active = 0;
-    for (int64_t j = 0; j < cols; j++) {
-        if (t->begin || t->columns[j].active)
-            list[count++] = j;
-        if (count == WIDTH || (j == cols - 1 && count > 0)) {
-            judge(t, list, count);
-            count = 0;
+/* R = B - A X of all columns that are worked on, and what becomes of each. begin: after the first solve. Returns how many go on. */
+static int64_t judge(const block *t, int begin) {
+    int64_t active = 0;
+    for (int64_t first = 0; first < t->columns; first += PASS) {
+        residuals found = {.matrix = t->matrix,
+                           .b = t->b.values,
+                           .x = begin ? t->kept : t->next,
+                           .r = t->r,
+                           .columns = t->columns,
+                           .b_stride = gsv_row_stride(&t->b),
+                           .first = first,
+                           .count = t->columns - first < PASS ? t->columns - first : PASS};
+        int any = 0;
+        for (int64_t j = 0; j < found.count; j++)
+            if (begin || t->state[first + j].active)
+                any = found.wanted[j / WIDTH] = 1;
+        if (any)
+            gsv_pool_run(t->handle->pool, threads_for(t->handle, t->matrix->nnz * found.count),
+                         residual_blocks, &found);
+        for (int64_t j = 0; j < found.count; j++) {
+            const double norms[3] = {norm_of(&found, j, 0), norm_of(&found, j, 1), norm_of(&found, j, 2)};
+            gsv_refine_column *column = &t->state[first + j];
+            if (begin)
+                gsv_refine_begin(&t->rule, norms, column);
+            else if (column->active)
+                gsv_refine_judge(&t->rule, norms, column);
+            active += column->active;
         }
     }
-    for (int64_t j = 0; j < cols; j++)
-        active += t->columns[j].active;
     return active;
 }
 
-/* sum = x + r, n numbers */
-static void add_numbers(gpusolve_dtype dtype, void *sum, const void *x, const void *r, int64_t n) {
-    const int64_t count = gsv_is_complex(dtype) ? 2 * n : n;
+/* next = kept + r, ROWS rows */
+static void add_rows(void *context, int64_t item, int member) {
+    const block *t = context;
+    const gpusolve_dtype dtype = t->workspace->dtype;
+    const int64_t row = t->columns * (gsv_is_complex(dtype) ? 2 : 1), n = t->workspace->n;
+    const int64_t begin = item * ROWS * row, end = (n - item * ROWS < ROWS ? n : (item + 1) * ROWS) * row;
+    (void)member;
     if (gsv_is_single(dtype)) {
-        for (int64_t i = 0; i < count; i++)
-            ((float *)sum)[i] = ((const float *)x)[i] + ((const float *)r)[i];
+        for (int64_t k = begin; k < end; k++)
+            ((float *)t->next)[k] = ((const float *)t->kept)[k] + ((const float *)t->r)[k];
     } else {
-        for (int64_t i = 0; i < count; i++)
-            ((double *)sum)[i] = ((const double *)x)[i] + ((const double *)r)[i];
+        for (int64_t k = begin; k < end; k++)
+            ((double *)t->next)[k] = ((const double *)t->kept)[k] + ((const double *)t->r)[k];
     }
 }
 
-/* The next x of an active column. */
-static void correct(void *context, int64_t j, int member) {
-    const judging *t = context;
-    const gpusolve_workspace *workspace = t->workspace;
-    (void)member;
-    if (t->columns[j].active)
-        add_numbers(workspace->dtype, next(workspace, &t->columns[j], j), kept(workspace, &t->columns[j], j),
-                    column_of(workspace, VECTOR_R, j), workspace->n);
+/* Column j of next becomes that of kept, or zeros do: `from` is NULL. */
+static void take_column(const block *t, int64_t j, const void *from) {
+    const int64_t each = (int64_t)gsv_dtype_bytes(t->workspace->dtype);
+    char *to = (char *)t->kept + j * each;
+    for (int64_t i = 0; i < t->workspace->n; i++, to += t->columns * each) {
+        if (from)
+            memcpy(to, (const char *)from + (i * t->columns + j) * each, (size_t)each);
+        else
+            memset(to, 0, (size_t)each);
+    }
 }
 
-/* Columns of zeros in b. */
-static void clear_zeros(const judging *t, int64_t cols) {
-    for (int64_t j = 0; j < cols; j++)
-        if (t->columns[j].place == GSV_REFINE_ZEROS)
-            memset(kept(t->workspace, &t->columns[j], j), 0,
-                   (size_t)t->workspace->n * gsv_dtype_bytes(t->workspace->dtype));
+/* One correction of every active column, kept where it does no harm. Returns how many go on. */
+static int64_t correct(block *t) {
+    int64_t wanted = 0, taken = 0;
+    for (int64_t j = 0; j < t->columns; j++) {
+        wanted += t->state[j].active;
+        t->state[j].place = GSV_REFINE_FIRST;
+    }
+    gsv_pool_each(t->handle->pool, threads_for(t->handle, t->workspace->n * t->columns),
+                  blocks_of(t->workspace->n), add_rows, t);
+    const int64_t active = judge(t, 0);
+    for (int64_t j = 0; j < t->columns; j++)
+        taken += t->state[j].place == GSV_REFINE_SECOND;
+    if (taken == t->columns && wanted == t->columns) {
+        void *kept = t->kept;
+        t->kept = t->next;
+        t->next = kept;
+        return active;
+    }
+    for (int64_t j = 0; j < t->columns && taken > 0; j++)
+        if (t->state[j].place == GSV_REFINE_SECOND)
+            take_column(t, j, t->next);
+    return active;
+}
+
+/* Where b is read: in the caller's block, if a row's numbers lie side by side there, or a column is all there is. */
+static void place_b(block *t, const gpusolve_dense *b) {
+    t->b = *b;
+    if (t->columns == 1 || gsv_column_stride(b) == 1)
+        return;
+    t->b = by_rows(t, vector(t->workspace, VECTOR_B));
+    copy(t, b, &t->b);
+}
+
+/* x = A \ b, or the caller's guess, and the first errors. *active: how many columns go on. */
+static gpusolve_status start(block *t, const gpusolve_factor *factor, const gpusolve_refine_options *options,
+                             const gpusolve_dense *b, const gpusolve_dense *x, int64_t *active) {
+    const gpusolve_dense kept = by_rows(t, t->kept);
+    place_b(t, b);
+    if (options->solve_first) {
+        const gpusolve_status status = solve(t, factor, b, t->kept);
+        if (status)
+            return status;
+    } else {
+        copy(t, x, &kept);
+    }
+    *active = judge(t, 1);
+    for (int64_t j = 0; j < t->columns; j++)
+        if (t->state[j].place == GSV_REFINE_ZEROS)
+            take_column(t, j, NULL);
+    return GPUSOLVE_OK;
 }
 
 gpusolve_status gsv_host_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
                                 const gpusolve_refine_options *options, const gpusolve_dense *b,
                                 const gpusolve_dense *x, gsv_refine_column *columns) {
-    judging t = {.handle = handle,
-                 .matrix = matrix,
-                 .workspace = workspace,
-                 .rule = {matrix->norm_inf, options->tolerance, options->min_gain},
-                 .begin = 1,
-                 .columns = columns};
-    gpusolve_status status = GPUSOLVE_OK;
-    copy_block(handle, workspace, VECTOR_B, b, NULL);
-    if (options->solve_first)
-        status = solve(handle, factor, workspace, b->cols, 1);
-    else
-        copy_block(handle, workspace, VECTOR_X, x, NULL);
+    block t = {.handle = handle,
+               .matrix = matrix,
+               .workspace = workspace,
+               .rule = {matrix->norm_inf, options->tolerance, options->min_gain},
+               .kept = vector(workspace, VECTOR_X),
+               .next = vector(workspace, VECTOR_S),
+               .r = vector(workspace, VECTOR_R),
+               .columns = b->cols,
+               .state = columns};
+    int64_t active = 0;
+    gpusolve_status status = start(&t, factor, options, b, x, &active);
+    for (int i = 0; !status && i < options->max_steps && active > 0; i++) {
+        const gpusolve_dense r = by_rows(&t, t.r);
+        status = solve(&t, factor, &r, t.r);
+        if (!status)
+            active = correct(&t);
+    }
     if (status)
         return status;
-    int64_t active = judge_all(&t, b->cols);
-    t.begin = 0;
-    for (int i = 0; i < options->max_steps && active > 0; i++) {
-        status = solve(handle, factor, workspace, b->cols, 0);
-        if (status)
-            return status;
-        gsv_pool_each(handle->pool, threads_for(handle, workspace->n * b->cols), b->cols, correct, &t);
-        active = judge_all(&t, b->cols);
-    }
-    clear_zeros(&t, b->cols);
-    copy_block(handle, workspace, VECTOR_X, x, columns);
+    const gpusolve_dense kept = by_rows(&t, t.kept);
+    copy(&t, &kept, x);
     return GPUSOLVE_OK;
 }
