@@ -3,13 +3,26 @@
 
 #include "../import/fields.h"
 
-gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor) {
-    if (!factor)
-        return gsv_fail_missing(&handle->message, "factor");
-    if (factor->executor != handle->executor || factor->device != handle->device)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                        "factor: belongs to another backend or device than the handle");
+gpusolve_status gsv_check_record(const char *name, const void *record, size_t size, gsv_message *message) {
+    if (!record)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
+    if (*(const size_t *)record != size)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->size: is %zu, must be %zu", name,
+                        *(const size_t *)record, size);
     return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_check_owner(gpusolve_handle *handle, const char *name, const gsv_executor *executor,
+                                int device) {
+    return executor == handle->executor && device == handle->device
+               ? GPUSOLVE_OK
+               : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                          "%s: belongs to another backend or device than the handle", name);
+}
+
+gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor) {
+    return factor ? gsv_check_owner(handle, "factor", factor->executor, factor->device)
+                  : gsv_fail_missing(&handle->message, "factor");
 }
 
 static gpusolve_status fail_broken_off(gpusolve_handle *handle) {
@@ -63,11 +76,6 @@ static int64_t run_count(const gpusolve_dense *dense) {
     return dense->order == GPUSOLVE_COL_MAJOR ? dense->cols : dense->rows;
 }
 
-/* Bytes of a real number, or of a real or imaginary part. */
-static size_t real_bytes(gpusolve_dtype dtype) {
-    return gsv_is_single(dtype) ? sizeof(float) : sizeof(double);
-}
-
 /* Whether a factor of this dtype solves with such a block: of its own type, or complex ones with a real factor. */
 static int goes_with(gpusolve_dtype factor, gpusolve_dtype block) {
     return block == factor || (factor == GPUSOLVE_FLOAT && block == GPUSOLVE_COMPLEX_FLOAT) ||
@@ -77,7 +85,7 @@ static int goes_with(gpusolve_dtype factor, gpusolve_dtype block) {
 static gpusolve_status check_values(gpusolve_handle *handle, const char *name, const gpusolve_dense *dense,
                                     gpusolve_dtype factor, int *on_device) {
     const gsv_executor *executor = handle->executor;
-    const size_t real = real_bytes(factor);
+    const size_t real = gsv_real_bytes(factor);
     *on_device = 0;
     if (dense->rows == 0 || dense->cols == 0)
         return GPUSOLVE_OK;
@@ -188,7 +196,7 @@ int64_t gsv_view_pieces(gsv_view view, const gpusolve_dense *dense) {
 
 gpusolve_dense gsv_view_piece(gsv_view view, const gpusolve_dense *dense, int64_t piece) {
     gpusolve_dense real = *dense;
-    const int64_t part = (int64_t)real_bytes(dense->dtype);
+    const int64_t part = (int64_t)gsv_real_bytes(dense->dtype);
     if (view == GSV_AS_IT_IS)
         return real;
     real.dtype = gsv_is_single(dense->dtype) ? GPUSOLVE_FLOAT : GPUSOLVE_DOUBLE;

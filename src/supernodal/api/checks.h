@@ -10,6 +10,13 @@
 extern "C" {
 #endif
 
+/* A public record, which begins with its size, is there and has that size. */
+gpusolve_status gsv_check_record(const char *name, const void *record, size_t size, gsv_message *message);
+
+/* An object of this executor and device is of the handle's. */
+gpusolve_status gsv_check_owner(gpusolve_handle *handle, const char *name, const gsv_executor *executor,
+                                int device);
+
 /* The factor is there and of the handle's backend and device. */
 gpusolve_status gsv_check_factor_owner(gpusolve_handle *handle, const gpusolve_factor *factor);
 

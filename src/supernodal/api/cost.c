@@ -10,17 +10,6 @@
 #include "checks.h"
 #include "summary.h"
 
-static gpusolve_status check_cost(double bytes_per_s, const gpusolve_cost *cost, gsv_message *message) {
-    if (!(bytes_per_s >= 0 && bytes_per_s < 1e300))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "bytes_per_s: is %g", bytes_per_s);
-    if (!cost)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "cost: is NULL");
-    if (cost->size != sizeof *cost)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "cost->size: is %zu, must be %zu", cost->size,
-                        sizeof *cost);
-    return GPUSOLVE_OK;
-}
-
 static double larger(double a, double b) {
     return a > b ? a : b;
 }
@@ -36,8 +25,10 @@ gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_fac
     gpusolve_status status = gsv_check_factor_prepared(handle, factor);
     if (!status && nrhs < 0)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "nrhs: is %lld", (long long)nrhs);
+    if (!status && !(bytes_per_s >= 0 && bytes_per_s < 1e300))
+        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "bytes_per_s: is %g", bytes_per_s);
     if (!status)
-        status = check_cost(bytes_per_s, cost, &handle->message);
+        status = gsv_check_record("cost", cost, sizeof *cost, &handle->message);
     if (status)
         return status;
 

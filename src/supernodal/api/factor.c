@@ -223,15 +223,6 @@ void gpusolve_factor_destroy(gpusolve_factor *factor) {
     gsv_free(factor);
 }
 
-static gpusolve_status check_info(const gpusolve_info *info, gsv_message *message) {
-    if (!info)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "info: is NULL");
-    if (info->size != sizeof *info)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "info->size: is %zu, must be %zu", info->size,
-                        sizeof *info);
-    return GPUSOLVE_OK;
-}
-
 static void fill_info(const gpusolve_handle *handle, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
                       int64_t max_nrhs, gpusolve_info *info) {
     const gsv_executor *executor = handle->executor;
@@ -264,7 +255,7 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
         status =
             gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "max_nrhs: is %lld", (long long)max_nrhs);
     if (!status)
-        status = check_info(info, &handle->message);
+        status = gsv_check_record("info", info, sizeof *info, &handle->message);
     if (status)
         return status;
 
@@ -294,7 +285,7 @@ gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_fac
     if (!status)
         status = gsv_check_max_nrhs(&factor->plan, factor->dtype, 0, max_nrhs, &handle->message);
     if (!status)
-        status = check_info(info, &handle->message);
+        status = gsv_check_record("info", info, sizeof *info, &handle->message);
     if (status)
         return status;
     fill_info(handle, &factor->plan, factor->dtype, factor->has_d, max_nrhs, info);

@@ -134,25 +134,18 @@ void gpusolve_selection_destroy(gpusolve_selection *selection) {
 }
 
 static gpusolve_status check_selection(gpusolve_handle *handle, const gpusolve_selection *selection) {
-    if (!selection)
-        return gsv_fail_missing(&handle->message, "selection");
-    if (selection->executor != handle->executor || selection->device != handle->device)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                        "selection: belongs to another backend or device than the handle");
-    return GPUSOLVE_OK;
+    return selection ? gsv_check_owner(handle, "selection", selection->executor, selection->device)
+                     : gsv_fail_missing(&handle->message, "selection");
 }
 
 gpusolve_status gpusolve_selection_get_info(gpusolve_handle *handle, const gpusolve_selection *selection,
                                             gpusolve_selection_info *info) {
     GSV_ENTER(handle);
     gpusolve_status status = check_selection(handle, selection);
+    if (!status)
+        status = gsv_check_record("info", info, sizeof *info, &handle->message);
     if (status)
         return status;
-    if (!info)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "info: is NULL");
-    if (info->size != sizeof *info)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "info->size: is %zu, must be %zu",
-                        info->size, sizeof *info);
     *info = selection->info;
     for (int p = 0; p < selection->parts; p++)
         info->memory_bytes += selection->part[p].factor->more_bytes;

@@ -53,6 +53,20 @@ static void add_sizes(const gpusolve_factor *factor, gsv_text *text) {
                  mib(2 * stored), 2e-9 * (double)stored);
 }
 
+/* A line of a table: widths or levels first .. last (last below first: and more), supernodes, and their share of L. */
+static void add_share(const gsv_plan *plan, int32_t first, int32_t last, int64_t count, int64_t numbers,
+                      gsv_text *text) {
+    char range[32];
+    if (first == last)
+        snprintf(range, sizeof range, "%d", (int)first);
+    else if (last < first)
+        snprintf(range, sizeof range, "%d-", (int)first);
+    else
+        snprintf(range, sizeof range, "%d-%d", (int)first, (int)last);
+    gsv_text_add(text, "  %-8s  %10lld  %9.1f%%\n", range, (long long)count,
+                 100 * (double)numbers / (double)(plan->nnz_l ? plan->nnz_l : 1));
+}
+
 static void add_widths(const gsv_plan *plan, gsv_text *text) {
     static const int32_t widest[] = {8, 32, 128, 512, INT32_MAX};
     enum { CLASSES = sizeof widest / sizeof widest[0] };
@@ -65,16 +79,9 @@ static void add_widths(const gsv_plan *plan, gsv_text *text) {
         numbers[class] += gsv_trapezoid(plan, s);
     }
     gsv_text_add(text, "columns     supernodes  share of L\n");
-    for (int class = 0; class < CLASSES; class ++) {
-        char range[32];
-        if (class == CLASSES - 1)
-            snprintf(range, sizeof range, "%d-", (int)widest[class - 1] + 1);
-        else
-            snprintf(range, sizeof range, "%d-%d", class ? (int)widest[class - 1] + 1 : 1,
-                     (int)widest[class]);
-        gsv_text_add(text, "  %-8s  %10lld  %9.1f%%\n", range, (long long)count[class],
-                     100 * (double)numbers[class] / (double)(plan->nnz_l ? plan->nnz_l : 1));
-    }
+    for (int class = 0; class < CLASSES; class ++)
+        add_share(plan, class ? widest[class - 1] + 1 : 1, class < CLASSES - 1 ? widest[class] : 0,
+                  count[class], numbers[class], text);
 }
 
 static void add_levels(const gsv_plan *plan, gsv_text *text) {
@@ -87,14 +94,8 @@ static void add_levels(const gsv_plan *plan, gsv_text *text) {
     }
     gsv_text_add(text, "level       supernodes  share of L\n");
     for (int32_t line = 0; line * step < plan->nlevels; line++) {
-        char range[32];
-        int32_t last = (line + 1) * step < plan->nlevels ? (line + 1) * step - 1 : plan->nlevels - 1;
-        if (last == line * step)
-            snprintf(range, sizeof range, "%d", (int)last);
-        else
-            snprintf(range, sizeof range, "%d-%d", (int)(line * step), (int)last);
-        gsv_text_add(text, "  %-8s  %10lld  %9.1f%%\n", range, (long long)count[line],
-                     100 * (double)numbers[line] / (double)(plan->nnz_l ? plan->nnz_l : 1));
+        const int32_t next = (line + 1) * step < plan->nlevels ? (line + 1) * step : plan->nlevels;
+        add_share(plan, line * step, next - 1, count[line], numbers[line], text);
     }
 }
 

@@ -49,11 +49,10 @@ void gpusolve_workspace_destroy(gpusolve_workspace *workspace) {
 
 gpusolve_status gpusolve_workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace) {
     GSV_ENTER(handle);
-    if (workspace && (workspace->executor != handle->executor || workspace->device != handle->device))
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                        "workspace: is of another backend or device than the handle");
-    gpusolve_status status = GPUSOLVE_OK;
-    if (!handle->executor->workspace_check)
+    gpusolve_status status =
+        workspace ? gsv_check_owner(handle, "workspace", workspace->executor, workspace->device)
+                  : GPUSOLVE_OK;
+    if (status || !handle->executor->workspace_check)
         return status;
     if (workspace)
         return handle->executor->workspace_check(handle, workspace);

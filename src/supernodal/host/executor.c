@@ -73,10 +73,6 @@ static void on_huge_pages(void *memory, size_t bytes) {
 #endif
 }
 
-static size_t real_bytes(gpusolve_dtype dtype) {
-    return gsv_is_single(dtype) ? sizeof(float) : sizeof(double);
-}
-
 /* ------------------------------------------------------------------------------------ plan and factor --- */
 
 static gpusolve_status plan_subtrees(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
@@ -95,7 +91,7 @@ static void memory_needed(int device, int same_bits, const gsv_plan *plan, gpuso
                           int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes) {
     (void)device;
     (void)same_bits;
-    const int64_t real = (int64_t)real_bytes(dtype), number = (int64_t)gsv_dtype_bytes(dtype);
+    const int64_t real = (int64_t)gsv_real_bytes(dtype), number = (int64_t)gsv_dtype_bytes(dtype);
     const gsv_subtrees *tree = plan->subtrees;
     *factor_bytes = (int64_t)sizeof(gsv_host_factor) + plan->l.nsuper * (int64_t)sizeof(int64_t) +
                     (plan->in_place ? 0 : gsv_host_pack_layout(plan, dtype, NULL) * real) +
@@ -107,14 +103,33 @@ static void memory_needed(int device, int same_bits, const gsv_plan *plan, gpuso
                            (plan->l.n + tree->update_rows) * columns_for(max_nrhs) * number;
 }
 
-static void release(gpusolve_factor *factor) {
-    gsv_host_factor *prepared = factor->prepared;
+void gsv_host_factor_free(gsv_host_factor *prepared) {
     if (!prepared)
         return;
     gsv_free(prepared->start);
     gsv_free(prepared->packed);
     gsv_free(prepared->d);
     gsv_free(prepared);
+}
+
+gsv_host_factor *gsv_host_factor_create(const gpusolve_factor *factor, int64_t numbers) {
+    const size_t real = gsv_real_bytes(factor->dtype), n = (size_t)factor->plan.l.n;
+    gsv_host_factor *prepared = gsv_calloc(1, sizeof *prepared);
+    if (!prepared)
+        return NULL;
+    prepared->isa = gsv_isa_best();
+    prepared->start = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *prepared->start);
+    prepared->values = prepared->packed = numbers > 0 ? gsv_malloc((size_t)numbers, real) : NULL;
+    prepared->d = factor->has_d ? gsv_malloc(n, real) : NULL;
+    on_huge_pages(prepared->packed, (size_t)numbers * real);
+    if (prepared->start && (prepared->packed || numbers == 0) && (prepared->d || !factor->has_d))
+        return prepared;
+    gsv_host_factor_free(prepared);
+    return NULL;
+}
+
+static void release(gpusolve_factor *factor) {
+    gsv_host_factor_free(factor->prepared);
     factor->prepared = NULL;
 }
 
@@ -134,33 +149,17 @@ static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor,
     return status;
 }
 
-/* Memory for the panels, laid out. 0, or -1 if there is none. */
-static int reserve_panels(const gpusolve_factor *factor, gsv_host_factor *prepared) {
-    const size_t bytes = real_bytes(factor->dtype);
-    if (factor->plan.in_place)
-        return 0;
-    const size_t total = (size_t)gsv_host_pack_layout(&factor->plan, factor->dtype, prepared->start);
-    prepared->values = prepared->packed = gsv_malloc(total, bytes);
-    on_huge_pages(prepared->packed, total * bytes);
-    return prepared->packed ? 0 : -1;
-}
-
 static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data) {
     const gsv_plan *plan = &factor->plan;
-    gsv_host_factor *prepared = gsv_calloc(1, sizeof *prepared);
+    const int64_t numbers = plan->in_place ? 0 : gsv_host_pack_layout(plan, factor->dtype, NULL);
+    gsv_host_factor *prepared = gsv_host_factor_create(factor, numbers);
     factor->prepared = prepared;
-    gpusolve_status status = GPUSOLVE_OUT_OF_MEMORY;
-    if (prepared) {
-        prepared->isa = gsv_isa_best();
-        prepared->start = gsv_malloc((size_t)plan->l.nsuper, sizeof *prepared->start);
-        if (factor->has_d)
-            prepared->d = gsv_malloc((size_t)plan->l.n, real_bytes(factor->dtype));
-        if (prepared->start && (prepared->d || !factor->has_d) && !reserve_panels(factor, prepared))
-            status = refresh(handle, factor, data, NULL);
-    }
-    if (status == GPUSOLVE_OUT_OF_MEMORY)
-        gsv_fail(&handle->message, status, "factor: out of host memory");
+    if (!prepared)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "factor: out of host memory");
+    if (!plan->in_place)
+        gsv_host_pack_layout(plan, factor->dtype, prepared->start);
+    const gpusolve_status status = refresh(handle, factor, data, NULL);
     if (status != GPUSOLVE_OK)
         release(factor);
     return status;

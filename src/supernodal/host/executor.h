@@ -12,6 +12,10 @@ typedef struct gsv_host_factor {
     void *d;            /* [n] real numbers, or NULL */
 } gsv_host_factor;
 
+/* A factor with memory for `numbers` real numbers of panels, and for D; NULL: out of memory. */
+gsv_host_factor *gsv_host_factor_create(const gpusolve_factor *factor, int64_t numbers);
+void gsv_host_factor_free(gsv_host_factor *prepared); /* NULL is accepted */
+
 typedef struct gsv_host_workspace {
     int32_t columns; /* the widest block of columns that y and u have room for */
     uint32_t runs;   /* the last run's number */

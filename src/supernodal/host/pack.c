@@ -172,7 +172,7 @@ gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_dat
                  .plan = plan,
                  .start = start,
                  .values = values,
-                 .real_bytes = number / (gsv_is_complex(data->dtype) ? 2 : 1),
+                 .real_bytes = gsv_real_bytes(data->dtype),
                  .total = gsv_host_pack_layout(plan, data->dtype, NULL)};
     if (plan->l.nsuper == 0)
         memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);

@@ -12,10 +12,6 @@
 #include "executor.h"
 #include "pack.h"
 
-static size_t real_bytes(gpusolve_dtype dtype) {
-    return gsv_is_single(dtype) ? sizeof(float) : sizeof(double);
-}
-
 /* Numbers of a panel. */
 static int64_t panel_numbers(const gsv_plan *plan, int32_t s) {
     const int64_t nc = gsv_columns(plan, s), nr = gsv_rows(plan, s);
@@ -27,7 +23,7 @@ static int64_t place_panels(const gpusolve_factor *part, int64_t *start) {
     const gsv_plan *plan = &part->plan;
     if (!plan->in_place)
         return gsv_host_pack_layout(plan, part->dtype, start);
-    const int64_t reals = (int64_t)(gsv_dtype_bytes(part->dtype) / real_bytes(part->dtype));
+    const int64_t reals = (int64_t)(gsv_dtype_bytes(part->dtype) / gsv_real_bytes(part->dtype));
     int64_t end = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         if (start)
@@ -39,32 +35,20 @@ static int64_t place_panels(const gpusolve_factor *part, int64_t *start) {
 
 /* Memory for a part, its panels' places, and zeros between and behind them. NULL: out of memory. */
 static gsv_host_factor *make_room(const gpusolve_factor *part) {
-    gsv_host_factor *to = gsv_calloc(1, sizeof *to);
-    if (!to)
-        return NULL;
-    const size_t real = real_bytes(part->dtype);
-    const size_t total = (size_t)place_panels(part, NULL);
-    to->start = gsv_malloc((size_t)part->plan.l.nsuper, sizeof *to->start);
-    to->packed = gsv_calloc(total, real);
-    to->values = to->packed;
-    if (part->has_d)
-        to->d = gsv_malloc((size_t)part->plan.l.n, real);
-    if (to->start && to->packed && (to->d || !part->has_d)) {
+    const int64_t numbers = place_panels(part, NULL);
+    gsv_host_factor *to = gsv_host_factor_create(part, numbers);
+    if (to && numbers > 0) {
+        memset(to->packed, 0, (size_t)numbers * gsv_real_bytes(part->dtype));
         place_panels(part, to->start);
-        return to;
     }
-    gsv_free(to->start);
-    gsv_free(to->packed);
-    gsv_free(to->d);
-    gsv_free(to);
-    return NULL;
+    return to;
 }
 
 static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *whole,
                                const int32_t *supernodes, gpusolve_factor *part) {
     const gsv_host_factor *from = whole->prepared;
     const gsv_plan *plan = &part->plan;
-    const size_t real = real_bytes(part->dtype), number = gsv_dtype_bytes(part->dtype);
+    const size_t real = gsv_real_bytes(part->dtype), number = gsv_dtype_bytes(part->dtype);
     if (!part->prepared && !(part->prepared = make_room(part)))
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
     gsv_host_factor *to = part->prepared;

@@ -43,7 +43,7 @@ static gpusolve_status check_scalars(const gpusolve_factor_data *data, gsv_messa
 static gpusolve_status check_pointers(const gpusolve_factor_data *data, gsv_message *message) {
     const int super = gsv_is_supernodal(data);
     const size_t index = data->itype == GPUSOLVE_INT32 ? sizeof(int32_t) : sizeof(int64_t);
-    const size_t real = gsv_is_single(data->dtype) ? sizeof(float) : sizeof(double);
+    const size_t real = gsv_real_bytes(data->dtype);
     const struct {
         const char *name;
         const void *array;

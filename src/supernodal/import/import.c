@@ -42,11 +42,7 @@ static void copy_indices(int32_t *to, const void *from, gpusolve_itype itype, in
 
 static gpusolve_status supernodal_structure(const gpusolve_factor_data *data, gsv_pool *pool,
                                             gsv_structure *structure, gsv_message *message) {
-    structure->nsuper = (int32_t)data->nsuper;
-    structure->first_column = gsv_malloc((size_t)data->nsuper + 1, sizeof *structure->first_column);
-    structure->row_ptr = gsv_malloc((size_t)data->nsuper + 1, sizeof *structure->row_ptr);
-    structure->rows = gsv_malloc((size_t)data->ssize, sizeof *structure->rows);
-    if (!structure->first_column || !structure->row_ptr || !structure->rows)
+    if (!gsv_structure_reserve(structure, (int32_t)data->nsuper, data->ssize))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for the factor's row indices");
     copy_indices(structure->first_column, data->super, data->itype, data->nsuper + 1, pool);
     for (int64_t k = 0; k <= data->nsuper; k++)
@@ -57,11 +53,10 @@ static gpusolve_status supernodal_structure(const gpusolve_factor_data *data, gs
 
 /* n = 0: no supernodes, but arrays that can be asked. */
 static gpusolve_status empty_structure(gsv_structure *structure, gsv_message *message) {
-    structure->first_column = gsv_calloc(1, sizeof *structure->first_column);
-    structure->row_ptr = gsv_calloc(1, sizeof *structure->row_ptr);
-    structure->rows = gsv_malloc(0, sizeof *structure->rows);
-    if (!structure->first_column || !structure->row_ptr || !structure->rows)
+    if (!gsv_structure_reserve(structure, 0, 0))
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory for an empty factor");
+    structure->first_column[0] = 0;
+    structure->row_ptr[0] = 0;
     return GPUSOLVE_OK;
 }
 
@@ -122,8 +117,9 @@ static gpusolve_status compare_perm(const gpusolve_factor_data *data, const gsv_
     return status;
 }
 
-static gpusolve_status compare_supernodal(const gpusolve_factor_data *data, const gsv_structure *l,
-                                          gsv_message *message) {
+/* super and pi: how many supernodes there are, and where they and their rows begin. */
+static gpusolve_status compare_starts(const gpusolve_factor_data *data, const gsv_structure *l,
+                                      gsv_message *message) {
     const int32_t nwhole = gsv_nwhole(l);
     if (data->nsuper != nwhole)
         return gsv_fail(message, GPUSOLVE_PATTERN_MISMATCH,
@@ -138,21 +134,13 @@ static gpusolve_status compare_supernodal(const gpusolve_factor_data *data, cons
         status = compare("pi", k, gsv_index(data->pi, data->itype, k), start, message);
         start += k < nwhole ? planned_rows(l, k) : 0;
     }
-    for (int32_t k = 0; k < nwhole && !status; k++) {
-        const int64_t at = gsv_index(data->pi, data->itype, k), count = planned_rows(l, k);
-        const int32_t *rows = l->rows + l->row_ptr[gsv_first_slice(l, k)];
-        for (int64_t i = 0; i < count && !status; i++)
-            status = compare("s", at + i, gsv_index(data->s, data->itype, at + i), rows[i], message);
-    }
     return status;
 }
 
-/* An index array beside what was planned, which is one array, or the rows of the caller's supernodes. */
+/* An index array beside what was planned. */
 typedef struct comparison {
     const gpusolve_factor_data *data;
     const gsv_structure *l;
-    const void *array;
-    const int32_t *planned;
     _Atomic int different;
 } comparison;
 
@@ -164,55 +152,46 @@ static int differ(const void *array, gpusolve_itype itype, int64_t from, const i
     return different;
 }
 
-static void compare_range(void *context, int64_t begin, int64_t end, int member) {
+static void compare_perm_range(void *context, int64_t begin, int64_t end, int member) {
     comparison *c = context;
     (void)member;
-    if (differ(c->array, c->data->itype, begin, c->planned + begin, end - begin))
+    if (differ(c->data->perm, c->data->itype, begin, c->l->perm + begin, end - begin))
         c->different = 1;
 }
 
-static void compare_supernodes(void *context, int64_t begin, int64_t end, int member) {
+/* s of the caller's supernode k. message: the first row that differs is named; NULL: nothing is. */
+static gpusolve_status compare_rows(const gpusolve_factor_data *data, const gsv_structure *l, int32_t k,
+                                    gsv_message *message) {
+    const int64_t at = gsv_index(data->pi, data->itype, k), count = planned_rows(l, k);
+    const int32_t *rows = l->rows + l->row_ptr[gsv_first_slice(l, k)];
+    gpusolve_status status = GPUSOLVE_OK;
+    if (differ(data->s, data->itype, at, rows, count))
+        for (int64_t i = 0; i < count && !status; i++)
+            status = compare("s", at + i, gsv_index(data->s, data->itype, at + i), rows[i], message);
+    return status;
+}
+
+static void compare_rows_range(void *context, int64_t begin, int64_t end, int member) {
     comparison *c = context;
-    const gsv_structure *l = c->l;
     (void)member;
-    for (int32_t k = (int32_t)begin; k < end; k++) {
-        const int32_t first = gsv_first_slice(l, k);
-        const int64_t at = gsv_index(c->data->pi, c->data->itype, k);
-        if (gsv_index(c->data->super, c->data->itype, k + 1) != l->first_column[gsv_first_slice(l, k + 1)] ||
-            differ(c->data->s, c->data->itype, at, l->rows + l->row_ptr[first], planned_rows(l, k)))
+    for (int32_t k = (int32_t)begin; k < end; k++)
+        if (compare_rows(c->data, c->l, k, NULL))
             c->different = 1;
-    }
-}
-
-/* super and s; pi is the planned one. */
-static int same_supernodes(const gpusolve_factor_data *data, const gsv_structure *l, gsv_pool *pool) {
-    comparison c = {.data = data, .l = l};
-    gsv_pool_ranges(pool, gsv_pool_share(pool, data->ssize, INDICES), gsv_nwhole(l), SUPERNODES_AT_ONCE,
-                    compare_supernodes, &c);
-    return !c.different && gsv_index(data->super, data->itype, 0) == 0;
-}
-
-static int same_perm(const gpusolve_factor_data *data, const gsv_structure *l, gsv_pool *pool) {
-    comparison c = {.data = data, .l = l, .array = data->perm, .planned = l->perm};
-    if (l->perm)
-        gsv_pool_ranges(pool, gsv_pool_share(pool, l->n, INDICES), l->n, INDICES_AT_ONCE, compare_range, &c);
-    return !c.different;
 }
 
 int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan, gsv_pool *pool) {
     const gsv_structure *l = &plan->l;
-    const int32_t nwhole = gsv_nwhole(l);
     if (gsv_check_outline(data, NULL) || data->n == 0 || data->n != l->n || !gsv_is_supernodal(data) ||
-        data->nsuper != nwhole || !data->perm != !l->perm)
+        !data->perm != !l->perm || compare_starts(data, l, NULL) ||
+        data->ssize != gsv_index(data->pi, data->itype, data->nsuper))
         return 0;
-    int64_t start = 0;
-    for (int32_t k = 0; k <= nwhole; k++) {
-        if (gsv_index(data->pi, data->itype, k) != start)
-            return 0;
-        start += k < nwhole ? planned_rows(l, k) : 0;
-    }
-    return data->ssize == start && same_perm(data, l, pool) && same_supernodes(data, l, pool) &&
-           gsv_check_px(data, NULL) == GPUSOLVE_OK;
+    comparison c = {.data = data, .l = l};
+    if (l->perm)
+        gsv_pool_ranges(pool, gsv_pool_share(pool, l->n, INDICES), l->n, INDICES_AT_ONCE, compare_perm_range,
+                        &c);
+    gsv_pool_ranges(pool, gsv_pool_share(pool, data->ssize, INDICES), data->nsuper, SUPERNODES_AT_ONCE,
+                    compare_rows_range, &c);
+    return !c.different && gsv_check_px(data, NULL) == GPUSOLVE_OK;
 }
 
 /* Every entry of column j must be among the rows of its supernode, the diagonal first; both ascend. */
@@ -252,8 +231,12 @@ gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const
                         (long long)data->n, (int)l->n);
     if (data->n == 0 || (status = compare_perm(data, l, message)))
         return status;
-    if (gsv_is_supernodal(data))
-        return compare_supernodal(data, l, message);
+    if (gsv_is_supernodal(data)) {
+        status = compare_starts(data, l, message);
+        for (int32_t k = 0; k < data->nsuper && !status; k++)
+            status = compare_rows(data, l, k, message);
+        return status;
+    }
     for (int32_t s = 0; s < l->nsuper && !status; s++)
         for (int32_t j = l->first_column[s]; j < l->first_column[s + 1] && !status; j++)
             status = place_column(data, plan, s, j, message);

@@ -222,14 +222,10 @@ static int32_t relax(supernode *nodes, int32_t count) {
 /* The rows of a merged supernode: all of its columns, then what the last one it took in has below. */
 static gpusolve_status emit(const columns *c, const supernode *nodes, int32_t count, int32_t left,
                             gsv_structure *structure, gsv_message *message) {
-    structure->nsuper = left;
-    structure->first_column = gsv_malloc((size_t)left + 1, sizeof *structure->first_column);
-    structure->row_ptr = gsv_malloc((size_t)left + 1, sizeof *structure->row_ptr);
     int64_t total = 0;
     for (int32_t s = 0; s < count; s++)
         total += nodes[s].last < 0 ? 0 : nodes[s].nr;
-    structure->rows = gsv_malloc((size_t)total, sizeof *structure->rows);
-    if (!structure->first_column || !structure->row_ptr || !structure->rows)
+    if (!gsv_structure_reserve(structure, left, total))
         return no_memory(message);
 
     int64_t at = 0;

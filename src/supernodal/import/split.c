@@ -15,18 +15,19 @@ static int begins(const gsv_structure *from, const uint8_t *at, int32_t s, int32
     return j == from->first_column[s] || at[j];
 }
 
-/* Supernodes and rows of the result, and slices of the caller's supernodes before each of them. */
-static void count_slices(const gsv_structure *from, const uint8_t *at, gsv_structure *to, int64_t *rows) {
+/* Supernodes and rows of the result. */
+static int32_t count_slices(const gsv_structure *from, const uint8_t *at, int64_t *rows) {
+    int32_t count = 0;
     *rows = 0;
-    to->nsuper = 0;
     for (int32_t s = 0; s < from->nsuper; s++) {
         const int64_t nr = from->row_ptr[s + 1] - from->row_ptr[s];
         for (int32_t j = from->first_column[s]; j < from->first_column[s + 1]; j++)
             if (begins(from, at, s, j)) {
-                to->nsuper++;
+                count++;
                 *rows += nr - (j - from->first_column[s]);
             }
     }
+    return count;
 }
 
 static void fill_slices(const gsv_structure *from, const uint8_t *at, gsv_structure *to) {
@@ -59,16 +60,13 @@ gpusolve_status gsv_structure_split(const gsv_structure *from, const uint8_t *at
     memset(to, 0, sizeof *to);
     to->n = from->n;
     to->nwhole = gsv_nwhole(from);
-    count_slices(from, at, to, &rows);
-    const size_t nsuper = (size_t)to->nsuper, n = (size_t)from->n;
-    to->first_column = gsv_malloc(nsuper + 1, sizeof *to->first_column);
-    to->row_ptr = gsv_malloc(nsuper + 1, sizeof *to->row_ptr);
-    to->rows = gsv_malloc((size_t)rows, sizeof *to->rows);
+    const int32_t nsuper = count_slices(from, at, &rows);
+    const size_t n = (size_t)from->n;
+    const int reserved = gsv_structure_reserve(to, nsuper, rows);
     to->slice_ptr = gsv_malloc((size_t)to->nwhole + 1, sizeof *to->slice_ptr);
-    to->whole = gsv_malloc(nsuper, sizeof *to->whole);
+    to->whole = gsv_malloc((size_t)nsuper, sizeof *to->whole);
     to->perm = from->perm ? gsv_malloc(n, sizeof *to->perm) : NULL;
-    if (!to->first_column || !to->row_ptr || !to->rows || !to->slice_ptr || !to->whole ||
-        (from->perm && !to->perm)) {
+    if (!reserved || !to->slice_ptr || !to->whole || (from->perm && !to->perm)) {
         gsv_structure_free(to);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while splitting supernodes");
     }

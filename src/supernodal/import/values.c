@@ -5,6 +5,7 @@
 #include "fields.h"
 
 #include "../../spin.h"
+#include "../tree/reach.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -103,23 +104,10 @@ static gpusolve_status name_fault(const gpusolve_factor_data *data, gsv_column_r
         isfinite(reciprocal(data, d)) ? "the rest of its column divided by it" : "its reciprocal");
 }
 
-/* The supernode of column j. */
-static int32_t find_supernode(const gsv_structure *l, int32_t j) {
-    int32_t low = 0, high = l->nsuper; /* first_column[low] <= j < first_column[high] */
-    while (high - low > 1) {
-        const int32_t middle = low + (high - low) / 2;
-        if (l->first_column[middle] <= j)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The first column of begin .. end-1 at fault, or end. */
 static int32_t scan_columns(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t begin,
                             int32_t end) {
-    int32_t s = find_supernode(&plan->l, begin);
+    int32_t s = gsv_supernode_of(plan, begin);
     for (int32_t j = begin; j < end; j++) {
         while (plan->l.first_column[s + 1] <= j)
             s++;
@@ -155,6 +143,6 @@ gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const 
     const int32_t first = (int32_t)all.first;
     if (first == n)
         return GPUSOLVE_OK;
-    const int32_t s = find_supernode(&plan->l, first);
+    const int32_t s = gsv_supernode_of(plan, first);
     return name_fault(data, gsv_stored_column(data, plan, s, first), first, message);
 }

@@ -234,7 +234,7 @@ gpusolve_status gsv_schedule_place(gsv_plan *plan, gsv_message *message) {
                         (long long)rows, (long long)UINT32_MAX - 1);
     gsv_schedule *schedule = gsv_calloc(1, sizeof *schedule);
     if (!schedule)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+        return gsv_plan_no_memory(message);
     gpusolve_status status = gsv_branches_choose(plan, &schedule->branches, message);
     if (status == GPUSOLVE_OK)
         status = gsv_limbs_choose(plan, schedule->branches.of, &schedule->limbs, message);
@@ -243,7 +243,7 @@ gpusolve_status gsv_schedule_place(gsv_plan *plan, gsv_message *message) {
         if (schedule->panel_ptr)
             place_panels(plan, schedule);
         else
-            status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+            status = gsv_plan_no_memory(message);
     }
     if (status != GPUSOLVE_OK) {
         gsv_schedule_free(schedule);
@@ -264,7 +264,7 @@ static gpusolve_status fill_tiles(gsv_plan *plan, gsv_pool *pool, gsv_message *m
     schedule->update_place = gsv_malloc((size_t)nsuper, sizeof *schedule->update_place);
     if (!schedule->update_place || !schedule->row_place || !schedule->gather_ptr || !schedule->gather ||
         !fill_lists(plan, schedule))
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+        return gsv_plan_no_memory(message);
     invert_updates(plan, pool, schedule);
     const gpusolve_status status =
         gsv_branches_fill(plan, schedule->panel_ptr, pool, &schedule->branches, message);

@@ -18,6 +18,14 @@ enum {
     SUPERNODES_AT_ONCE = 256 /* of a thread */
 };
 
+int gsv_structure_reserve(gsv_structure *structure, int32_t nsuper, int64_t rows) {
+    structure->nsuper = nsuper;
+    structure->first_column = gsv_malloc((size_t)nsuper + 1, sizeof *structure->first_column);
+    structure->row_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *structure->row_ptr);
+    structure->rows = gsv_malloc((size_t)rows, sizeof *structure->rows);
+    return structure->first_column && structure->row_ptr && structure->rows;
+}
+
 void gsv_structure_free(gsv_structure *structure) {
     gsv_free(structure->first_column);
     gsv_free(structure->row_ptr);
@@ -39,6 +47,10 @@ void gsv_plan_free(gsv_plan *plan) {
     if (plan->free_part)
         plan->free_part(plan);
     memset(plan, 0, sizeof *plan);
+}
+
+gpusolve_status gsv_plan_no_memory(gsv_message *message) {
+    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
 }
 
 /* What the pool's threads share while they plan. */
@@ -192,7 +204,7 @@ gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_pool *pool, gsv_pl
 done:
     gsv_free(scratch);
     if (status == GPUSOLVE_OUT_OF_MEMORY)
-        gsv_fail(message, status, "out of host memory while planning");
+        gsv_plan_no_memory(message);
     if (status != GPUSOLVE_OK)
         gsv_plan_free(plan);
     return status;

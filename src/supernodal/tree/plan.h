@@ -45,6 +45,8 @@ typedef struct gsv_structure {
     int32_t *whole; /* [nsuper] the caller's supernode that each is, or is a slice of */
 } gsv_structure;
 
+/* Memory for first_column, row_ptr and rows, and nsuper. 0: out of memory; the caller frees the structure. */
+int gsv_structure_reserve(gsv_structure *structure, int32_t nsuper, int64_t rows);
 void gsv_structure_free(gsv_structure *structure); /* frees the arrays, leaves zeros */
 
 /* Supernodes of the caller's factor, the one that s is or is a slice of, and the first slice of the k-th. */
@@ -111,6 +113,7 @@ static inline int64_t gsv_trapezoid(const gsv_plan *plan, int32_t s) {
 gpusolve_status gsv_plan_create(gsv_structure *structure, gsv_pool *pool, gsv_plan *plan,
                                 gsv_message *message);
 void gsv_plan_free(gsv_plan *plan);
+gpusolve_status gsv_plan_no_memory(gsv_message *message); /* GPUSOLVE_OUT_OF_MEMORY, and its sentence */
 
 #ifdef __cplusplus
 }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "../../memory.h"
-
 int32_t gsv_supernode_of(const gsv_plan *plan, int32_t j) {
     int32_t low = 0, high = plan->l.nsuper - 1;
     while (low < high) {
@@ -27,30 +25,29 @@ int32_t gsv_reach_mark(const gsv_plan *plan, int64_t count, const int32_t *rows,
     return marked;
 }
 
-/* How many supernodes and rows the reach has; its columns are numbered on the way. */
-static void count_reach(const gsv_plan *plan, const uint8_t *reach, int32_t *supernodes, int32_t *shift,
-                        gsv_structure *l, int64_t *rows) {
+/* How many supernodes and rows the reach has; its columns, l->n, are numbered on the way. */
+static int32_t count_reach(const gsv_plan *plan, const uint8_t *reach, int32_t *supernodes, int32_t *shift,
+                           gsv_structure *l, int64_t *rows) {
+    int32_t count = 0;
     *rows = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         if (!reach[s])
             continue;
-        supernodes[l->nsuper++] = s;
+        supernodes[count++] = s;
         shift[s] = l->n - plan->l.first_column[s];
         l->n += gsv_columns(plan, s);
         *rows += gsv_rows(plan, s);
     }
+    return count;
 }
 
 gpusolve_status gsv_reach_structure(const gsv_plan *plan, const uint8_t *reach, int32_t *supernodes,
                                     int32_t *shift, gsv_structure *structure, gsv_message *message) {
     gsv_structure *l = structure;
-    int64_t count, at = 0;
+    int64_t rows, at = 0;
     memset(l, 0, sizeof *l);
-    count_reach(plan, reach, supernodes, shift, l, &count);
-    l->first_column = gsv_malloc((size_t)l->nsuper + 1, sizeof *l->first_column);
-    l->row_ptr = gsv_malloc((size_t)l->nsuper + 1, sizeof *l->row_ptr);
-    l->rows = gsv_malloc((size_t)count, sizeof *l->rows);
-    if (!l->first_column || !l->row_ptr || !l->rows) {
+    const int32_t count = count_reach(plan, reach, supernodes, shift, l, &rows);
+    if (!gsv_structure_reserve(l, count, rows)) {
         gsv_structure_free(l);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while pruning the tree");
     }

@@ -171,7 +171,7 @@ static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_w
     list->task = gsv_malloc((size_t)w.tasks + 1, sizeof *list->task);
     list->piece = gsv_malloc((size_t)w.pieces + 1, sizeof *list->piece);
     if (!list->task || !list->piece)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+        return gsv_plan_no_memory(message);
     list->tasks = (int32_t)w.tasks;
     write_stream(&w, members, count, stream->published);
     list->task[w.tasks] = (int32_t)w.pieces;
@@ -280,10 +280,10 @@ gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_
         stream->block_columns = GSV_BLOCK_COLUMNS;
     stream->side = stream->block_columns > 0 ? choose_side(plan) : 1;
     if (!members || !place_rows(plan, stream, members))
-        status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+        status = gsv_plan_no_memory(message);
     for (int backward = 0; backward < 2 && status == GPUSOLVE_OK; backward++) {
         if (!sort_members(plan, backward, stream, members)) {
-            status = gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+            status = gsv_plan_no_memory(message);
             break;
         }
         gsv_writer w = {.plan = plan, .backward = backward};

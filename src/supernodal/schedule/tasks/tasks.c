@@ -412,5 +412,5 @@ gpusolve_status gsv_tasks_create(const gsv_plan *plan, gsv_tasks *tasks, gsv_mes
         return GPUSOLVE_OK;
     }
     gsv_tasks_free(tasks);
-    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+    return gsv_plan_no_memory(message);
 }

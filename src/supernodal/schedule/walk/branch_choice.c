@@ -157,7 +157,7 @@ gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches
     if (!subtree || !branches->of || !branches->branch) {
         gsv_free(subtree);
         gsv_branches_free(branches);
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
+        return gsv_plan_no_memory(message);
     }
     measure_subtrees(plan, most, most < GSV_BRANCH_NUMBERS ? GSV_BRANCH_NODE : 0, subtree);
     choose(plan, most, subtree, branches);

@@ -9,10 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static gpusolve_status out_of_memory(gsv_message *message) {
-    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
-}
-
 /* What filling one branch works with; the arrays have room for any. */
 typedef struct work {
     gsv_branch_node node[GSV_BRANCH_ROWS]; /* level by level */
@@ -351,7 +347,7 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
     branches->upper_column = gsv_malloc((size_t)branches->upper_columns, sizeof *branches->upper_column);
     if (!works || !branches->lists || !branches->outside_row || !branches->upper_column) {
         gsv_free(works);
-        return out_of_memory(message);
+        return gsv_plan_no_memory(message);
     }
     filling f = {plan, panel_ptr, branches, works};
     gsv_pool_ranges(pool, threads, branches->count, BRANCHES, fill_range, &f);
@@ -361,7 +357,7 @@ gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr
         for (int32_t k = plan->l.first_column[s]; branches->of[s] < 0 && k < plan->l.first_column[s + 1]; k++)
             branches->upper_column[upper++] = k;
     if (!close_gaps(branches))
-        return out_of_memory(message);
+        return gsv_plan_no_memory(message);
     if (branches->count > 1) /* the longest first, and together those of which several share an SM */
         qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_room);
     for (int32_t b = 0; b < branches->count; b++)

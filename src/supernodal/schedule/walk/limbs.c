@@ -281,10 +281,6 @@ static void add_limb(work *w, int32_t s) {
     limbs->count++;
 }
 
-static gpusolve_status out_of_memory(gsv_message *message) {
-    return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while planning");
-}
-
 static void end_work(work *w) {
     if (!w)
         return;
@@ -333,7 +329,7 @@ gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_li
     if (!w || !limbs->in || !limbs->root) {
         end_work(w);
         gsv_limbs_free(limbs);
-        return out_of_memory(message);
+        return gsv_plan_no_memory(message);
     }
     measure_subtrees(w);
     for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
@@ -353,7 +349,7 @@ gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_messa
     limbs->lists = gsv_malloc((size_t)limbs->nlists + 1, sizeof *limbs->lists);
     if (!w || !limbs->limb || !limbs->chunk || !limbs->lists) {
         end_work(w);
-        return out_of_memory(message);
+        return gsv_plan_no_memory(message);
     }
     w->schedule = plan->schedule;
     limbs->count = limbs->nchunks = 0;
