@@ -388,7 +388,7 @@ GSV_INLINE void GSV_FN(sum_band)(const int vectors, const GSV_REAL *l, int32_t h
     }
 }
 
-/* A vector of rows from i on, count of them, of x or of x(rows). */
+/* A vector of `count` rows of x or of x(rows), from row i on. */
 GSV_INLINE GSV_FN(num) GSV_FN(rows_of)(const GSV_REAL *x, const int32_t *rows, int32_t i, int32_t count) {
     if (rows)
         return GSV_FN(gather)(x, rows + i, count);

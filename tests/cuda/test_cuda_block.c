@@ -240,9 +240,9 @@ static int64_t count_wide(const gsv_piece_list *list) {
 
 /* Streams count as large, but with limbs of the usual size. */
 static void choose_limbs(int kind) {
-    tuning.large_stream = kind == LIMBS ? GSV_LARGE_STREAM : 0;
-    tuning.limb_most = kind == NO_LIMBS ? 0 : GSV_LIMB_MOST;
-    tuning.limb_least = kind == LARGE_LIMBS ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
+    tuning.large_stream = kind == LIMBS ? gsv_machine_default.large_stream : 0;
+    tuning.limb_most = kind == NO_LIMBS ? 0 : gsv_machine_default.limb_most;
+    tuning.limb_least = kind == LARGE_LIMBS ? gsv_machine_default.limb_most : gsv_machine_default.limb_least;
 }
 
 /* So that a block has several limbs, one after the other. Before a workspace records its graphs. */

@@ -149,7 +149,7 @@ static void check_cost(const problem *p) {
     for (int i = 0; i < cost.tiers; i++)
         upper += strcmp(cost.tier[i].name, "branch") ? cost.tier[i].bytes : 0;
     const double by_solves =
-        gsv_cuda_predict(&cost, p->n, upper / (int64_t)testing_bytes(p->dtype), p->dtype);
+        gsv_cuda_predict(&p->factor->plan, &cost, upper / (int64_t)testing_bytes(p->dtype), p->dtype);
     CHECK_BELOW(fabs(cost.predicted_us - fmax(by_solves, cost.wall_us)), 1e-9 * cost.predicted_us);
 }
 
@@ -206,7 +206,7 @@ static void check_eights(void) {
         problem p;
         if (testing_few() && k % 2 != k / 2 % 2) /* a quick run: each with limbs or without, in turn */
             continue;
-        tuning.limb_most = k % 2 ? GSV_LIMB_MOST : 0;
+        tuning.limb_most = k % 2 ? gsv_machine_default.limb_most : 0;
         open_kind(&p, s->spec, s->kind, s->dtype);
         const gsv_schedule *schedule = p.factor->plan.schedule;
         limbs[schedule->limbs.count > 0]++;

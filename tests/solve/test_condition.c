@@ -308,7 +308,7 @@ int main(void) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s += step)
             for (size_t g = s % step; g < sizeof growths / sizeof *growths; g += step) {
                 /* block rows in tasks of several, as only large factors have them, or one by one */
-                tuning.together_tasks = (s + g) % 2 ? 0 : GSV_TOGETHER_TASKS;
+                tuning.together_tasks = (s + g) % 2 ? 0 : gsv_machine_default.together_tasks;
                 check_example(backends[k], &(example){sizes[s][0], sizes[s][1], growths[g]});
                 for (int64_t at_once = COLUMNS; growths[g] <= 1e4 && at_once >= 8; at_once -= COLUMNS - 8)
                     check_single(backends[k], &(example){sizes[s][0], sizes[s][1], growths[g]}, at_once);

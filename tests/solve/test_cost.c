@@ -34,8 +34,7 @@ static double larger(double a, double b) {
 
 /* By wall and hops; but where the upper tree is a stream or tasks by measured solves (test_cuda_cost.c has these), as
  * without an upper tree it may be. Streams are groups of one or of eight side by side. */
-static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost *cost, int64_t n,
-                             double compute_us) {
+static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost *cost, double compute_us) {
     const double all_us = 1e6 * (double)(cost->bytes + cost->vector_bytes) / cost->bytes_per_s;
     double predicted_us = larger(all_us, compute_us) + (double)cost->hops * cost->hop_us;
 #ifdef GPUSOLVE_WITH_CUDA
@@ -56,18 +55,19 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         }
         upper_bytes += strcmp(cost->tier[i].name, "branch") ? cost->tier[i].bytes : 0;
     }
-    const double by_solves = larger(
-        gsv_cuda_predict(&group, n, upper_bytes / (int64_t)testing_bytes(factor->dtype), factor->dtype) +
-            (groups - 1) * gsv_cuda_side_us(&factor->plan) +
-            (ones - 1) * gsv_cuda_ones_us(&factor->plan, factor->dtype),
-        cost->wall_us);
+    const double by_solves =
+        larger(gsv_cuda_predict(&factor->plan, &group, upper_bytes / (int64_t)testing_bytes(factor->dtype),
+                                factor->dtype) +
+                   (groups - 1) * gsv_cuda_side_us(&factor->plan) +
+                   (ones - 1) * gsv_cuda_ones_us(&factor->plan, factor->dtype),
+               cost->wall_us);
     if (cost->nrhs > 0 && (measured || fabs(cost->predicted_us - by_solves) <= 1e-9 * by_solves))
         predicted_us = by_solves;
     /* with no tier above the branches none says that groups are solved side by side */
     if (upper_bytes == 0 && cost->nrhs > GSV_SIDE_COLUMNS && ones == 1) {
         group.nrhs = GSV_SIDE_COLUMNS;
         const double by_groups =
-            larger(gsv_cuda_predict(&group, n, 0, factor->dtype) +
+            larger(gsv_cuda_predict(&factor->plan, &group, 0, factor->dtype) +
                        (gsv_groups_for(GSV_SIDE, cost->nrhs) - 1) * gsv_cuda_side_us(&factor->plan),
                    cost->wall_us);
         if (fabs(cost->predicted_us - by_groups) <= 1e-9 * by_groups)
@@ -75,7 +75,6 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
     }
 #else
     (void)factor;
-    (void)n;
 #endif
     CHECK_BELOW(fabs(cost->predicted_us - predicted_us), 1e-9 * predicted_us);
 }
@@ -107,7 +106,7 @@ static void check(gpusolve_handle *handle, const gpusolve_factor *factor, const 
     CHECK_BELOW(fabs(cost.wall_us - wall_us), 1e-9 * wall_us + 1e-30);
     CHECK(cost.predicted_us >= cost.wall_us);
     if (gpusolve_get_backend(handle) == GPUSOLVE_BACKEND_CUDA)
-        check_prediction(factor, &cost, (int64_t)l->n, compute_us);
+        check_prediction(factor, &cost, compute_us);
 
     /* a bandwidth of the caller's, so small that nothing else counts */
     REQUIRE(gpusolve_factor_cost(handle, factor, nrhs, 1e3, &other) == GPUSOLVE_OK);

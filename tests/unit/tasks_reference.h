@@ -44,7 +44,7 @@ static void list_supernodes(run *r) {
     const gsv_supernode_list *lists[] = {&plan->schedule->tiny, &plan->schedule->small};
     for (int kind = 0; kind < 3; kind++)
         r->supernode[kind] = zeros(plan->l.nsuper, sizeof(int32_t));
-    for (int kind = 0; kind < 2; kind++) /* those in no branch, level by level */
+    for (int kind = 0; kind < 2; kind++) /* those in no branch */
         memcpy(r->supernode[kind], lists[kind]->supernode, (size_t)lists[kind]->count * sizeof(int32_t));
     int32_t wide = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++)

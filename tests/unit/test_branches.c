@@ -271,7 +271,6 @@ static walk begin_walk(const gsv_plan *plan, int32_t b) {
     CHECK(looked_up.vectors >= looked_up.numbers && looked_up.vectors + 8 * packs >= room.vectors);
     CHECK(looked_up.vectors >= looked_up.lists + 31 * 8 && looked_up.each == room.each);
     CHECK(room.vectors >= room.lists + 31 * 8 && room.numbers % GSV_WALK_LINE == 0);
-    CHECK(plan->schedule->branches.most_walk >= room.vectors + room.each);
     return w;
 }
 

@@ -18,7 +18,7 @@ static int64_t upper_numbers(const gsv_plan *plan) {
 
 static double predict_in(const gsv_plan *plan, int64_t nrhs, double bytes_per_s, gpusolve_dtype dtype) {
     const gpusolve_cost cost = {.nrhs = nrhs, .hops = 2 * (int64_t)plan->nlevels, .bytes_per_s = bytes_per_s};
-    return gsv_cuda_predict(&cost, plan->l.n, upper_numbers(plan), dtype);
+    return gsv_cuda_predict(plan, &cost, upper_numbers(plan), dtype);
 }
 
 static double predict(const gsv_plan *plan, int64_t nrhs, double bytes_per_s) {

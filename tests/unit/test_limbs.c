@@ -192,7 +192,7 @@ static int32_t check_limbs(const char *spec, cholmod_common *common) {
         int64_t cost = numbers;
         for (int32_t c = 0; c < limbs->limb[k].chunks; c++)
             cost += limbs->chunk[limbs->limb[k].first + c].chunks > 0 ? GSV_LIMB_COST : 0;
-        CHECK(cost <= before && cost <= GSV_LIMB_MOST);
+        CHECK(cost <= before && cost <= gsv_machine_default.limb_most);
         before = cost;
     }
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
@@ -221,7 +221,7 @@ int main(void) {
     cholmod_common common;
     cholmod_start(&common);
     for (int large = 0; large < 2; large++) { /* limbs as large in these as in others */
-        tuning.limb_least = large ? GSV_LIMB_MOST : GSV_LIMB_LEAST;
+        tuning.limb_least = large ? gsv_machine_default.limb_most : gsv_machine_default.limb_least;
         CHECK(check_limbs("diag:1", &common) == 1);
         check_limbs("tridiag:3000", &common);
         check_limbs("forest:2000", &common);

@@ -20,7 +20,8 @@ static void share_forward(walk *w, const gsv_piece *p, int first, uint64_t *sum)
     const int32_t rows = p->nr - top < GSV_TILE ? p->nr - top : GSV_TILE;
     const int32_t all = gsv_block_row_columns(p->nc, p->place), last = p->first + p->count;
     const int collects = p->left + each == GSV_TILE;
-    CHECK((p->groups == 2 || p->groups == 4) && p->left == w->left && p->nc > GSV_SHARED_COLUMNS);
+    CHECK((p->groups == 2 || p->groups == 4) && p->left == w->left &&
+          p->nc > gsv_machine_default.shared_columns);
     CHECK(p->panel == w->plan->schedule->panel_ptr[s] + gsv_block_row_start(p->nc, p->place) +
                           GSV_TILE * (int64_t)(p->first + p->left));
     CHECK(p->first % GSV_TILE == 0 && p->numbers == 0 && p->a_rows == 0);
@@ -68,7 +69,7 @@ static void rows_forward(walk *w, const gsv_piece *p, int first, row_task *t) {
     CHECK(p->kind == GSV_ROW_PIECE && p->nc > GSV_WARP_TILE_COLUMNS && w->left == 0);
     CHECK(p->panel ==
           w->plan->schedule->panel_ptr[s] + gsv_block_row_start(p->nc, p->place) + GSV_TILE * p->first);
-    CHECK(folded ? p->nc <= GSV_FOLD_COLUMNS : p->nc > GSV_SHARED_COLUMNS);
+    CHECK(folded ? p->nc <= GSV_FOLD_COLUMNS : p->nc > gsv_machine_default.shared_columns);
     CHECK((int64_t)p->published + p->nc <= w->plan->schedule->stream.published);
     CHECK(p->groups == 1 || (p->groups == 2 && folded && p->first == 0));
     w->published += !folded;
@@ -409,7 +410,8 @@ int main(void) {
     CHECK(block_together_seen == GSV_BLOCK_TOGETHER && widest_folded > GSV_BLOCK_FOLD_COLUMNS);
     CHECK(kept_seen == (COPIED | IN_PLACE | OF_TWO));
     CHECK(groups_seen[0] == (1 | 2 | 4) && groups_seen[1] == (1 | 2 | 4));
-    tuning.limb_most = GSV_LIMB_MOST; /* the block's forward stream is what is above the limbs */
+    tuning.limb_most =
+        gsv_machine_default.limb_most; /* the block's forward stream is what is above the limbs */
     check_matrix("forest:2000", 0, &common);
     check_matrix("elasticity3d:12", 0, &common);
     check_matrix("grid3d:26", 0, &common);

@@ -213,13 +213,3 @@ gpusolve_dense gsv_view_piece(gsv_view view, const gpusolve_dense *dense, int64_
         real.values = (char *)dense->values + piece * gsv_column_stride(dense) * 2 * part;
     return real;
 }
-
-gpusolve_dense gsv_dense_columns(const gpusolve_dense *dense, int64_t first, int64_t cols) {
-    gpusolve_dense part = *dense;
-    part.cols = cols;
-    /* an empty block may have no values at all */
-    if (dense->values)
-        part.values =
-            (char *)dense->values + first * gsv_column_stride(dense) * (int64_t)gsv_dtype_bytes(dense->dtype);
-    return part;
-}

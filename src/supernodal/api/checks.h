@@ -6,10 +6,6 @@
 #include "../../overlap.h"
 #include "executor.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* A public record, which begins with its size, is there and has that size. */
 gpusolve_status gsv_check_record(const char *name, const void *record, size_t size, gsv_message *message);
 
@@ -65,15 +61,9 @@ gsv_bytes_block gsv_dense_bytes(const gpusolve_dense *dense);
 /* The steps of a system, 0 if there is no such system. */
 unsigned gsv_steps_of(gpusolve_system system);
 
-/* Columns first .. first + cols - 1 of a dense block. */
-gpusolve_dense gsv_dense_columns(const gpusolve_dense *dense, int64_t first, int64_t cols);
-
 /* The handle's own workspace for this factor, wide enough for min(nrhs, 32) columns: found, made, or made
  * anew. */
 gpusolve_status gsv_own_workspace(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t nrhs,
                                   gpusolve_workspace **workspace);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -92,6 +92,15 @@ static inline int64_t gsv_column_stride(const gpusolve_dense *dense) {
     return each * ((int)dense->order & GPUSOLVE_ROW_MAJOR ? 1 : dense->ld);
 }
 
+/* Columns first .. first + cols - 1 of a block. An empty block may have no values at all. */
+static inline gpusolve_dense gsv_dense_columns(const gpusolve_dense *dense, int64_t first, int64_t cols) {
+    gpusolve_dense part = *dense;
+    const int64_t skipped = first * gsv_column_stride(dense) * (int64_t)gsv_dtype_bytes(dense->dtype);
+    part.cols = cols;
+    part.values = dense->values ? (char *)dense->values + skipped : NULL;
+    return part;
+}
+
 /* Rows of one block that become rows of another: row from[k] (-1: zeros; NULL: k) becomes row to[k] (NULL:
  * k).
  */

@@ -226,25 +226,23 @@ void gpusolve_factor_destroy(gpusolve_factor *factor) {
 static void fill_info(const gpusolve_handle *handle, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
                       int64_t max_nrhs, gpusolve_info *info) {
     const gsv_executor *executor = handle->executor;
-    info->backend = executor->backend;
-    info->dtype = dtype;
-    info->n = plan->l.n;
-    info->nnz_l = plan->nnz_l;
-    info->stored_bytes = plan->nnz_l * (int64_t)gsv_dtype_bytes(dtype);
-    info->supernodes = plan->l.nsuper;
-    info->levels = plan->nlevels;
-    info->widest_supernode = plan->widest;
-    info->update_rows = plan->update_ptr[plan->l.nsuper];
+    *info =
+        (gpusolve_info){.size = sizeof *info,
+                        .backend = executor->backend,
+                        .dtype = dtype,
+                        .n = plan->l.n,
+                        .nnz_l = plan->nnz_l,
+                        .stored_bytes = plan->nnz_l * (int64_t)gsv_dtype_bytes(dtype),
+                        .supernodes = plan->l.nsuper,
+                        .levels = plan->nlevels,
+                        .widest_supernode = plan->widest,
+                        .update_rows = plan->update_ptr[plan->l.nsuper],
+                        .prepare_bytes = executor->prepare_bytes ? executor->prepare_bytes(plan, dtype) : 0,
+                        .plan_bytes = plan->bytes,
+                        .max_nrhs = max_nrhs,
+                        .plans = 1};
     executor->bytes(handle->device, handle->same_bits, plan, dtype, has_d, max_nrhs, &info->factor_bytes,
                     &info->workspace_bytes);
-    info->prepare_bytes = executor->prepare_bytes ? executor->prepare_bytes(plan, dtype) : 0;
-    info->plan_bytes = plan->bytes;
-    info->max_nrhs = max_nrhs;
-    info->plan_ms = 0;
-    info->prepare_ms = 0;
-    info->split_supernodes = info->split_slices = info->split_levels = info->split_update_rows = 0;
-    info->split_ms = 0;
-    info->plans = 1;
 }
 
 gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_data *data, int64_t max_nrhs,

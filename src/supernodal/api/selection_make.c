@@ -44,7 +44,7 @@ gpusolve_status gsv_selection_read_rows(gsv_selection_making *m, const int64_t *
 
 /* ---------------------------------------------------------------------------------------------- parts --- */
 
-/* Part p: the supernodes that its reach has marked, `count` of them. */
+/* Part p: the `count` supernodes that its reach has marked. */
 static gpusolve_status make_part(gsv_selection_making *m, int p, int32_t count, unsigned steps) {
     const gpusolve_factor *whole = m->factor;
     gsv_part *to = &m->made->part[p];

@@ -7,10 +7,6 @@
 
 #include "../tree/plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef struct gsv_text {
     char *text;    /* the caller's; NUL-terminated after every gsv_text_add if bytes > 0 */
     size_t bytes;  /* room, with the NUL */
@@ -23,7 +19,4 @@ void gsv_text_add(gsv_text *text, const char *format, ...) __attribute__((format
 void gsv_cost_add(gpusolve_cost *cost, const char *name, int64_t supernodes, int64_t numbers,
                   gpusolve_dtype dtype);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,91 +1,63 @@
 /*
- * How the plan deals the tree out on the device, for the summary, and what a solve should cost.
- *
- * The machine's constants were measured on one NVIDIA H200 with CUDA 13.0:
- *
- *      4656 GB/s       a read-only stream of 8 GB
- *      57.5 TFLOP/s    cuBLAS's DGEMM of order 8192; used for the other precisions, too
- *      0.45 us         a hop: 0.42 from block to block, one way, where the data is the flag; 0.50 from one node of a
- *                      graph to the next
- *
- * The time of a solve is predicted from measured times (`measured`). It has three parts: one for each level of the tree, one for
- * the panels above the branches, and one for the vectors, whose rows are the branches' work.
+ * How the plan deals the tree out on the device, for the summary, and what a solve should cost. Its time is predicted from measured
+ * times (schedule/machine.h). It has three parts: one for each level of the tree, one for the panels above the branches, and one for
+ * the vectors, whose rows are the branches' work.
  */
+#include "../schedule/machine.h"
 #include "walk/walk.h"
 #include "workspace.h"
 #include "../api/summary.h"
 
-static const double BYTES_PER_S = 4656e9, FLOPS_PER_S = 57.5e12, HOP_US = 0.45;
-
-/*
- * `columns` right-hand sides side by side: microseconds a level, and times of the panels' bytes and of a vector's, both in
- * double precision, the vector's of real numbers, at the memory's bandwidth; single: of the panels' times, what they take in
- * single precision. By bench/fit of bench/results/h200-cudss.jsonl --single h200-single.jsonl: most predictions for its
- * fifteen cases are within 15 %, the worst are 12, 18, 12, 16, 36 and 20 % off; without the cases that groups side by side solve.
- * An H100's constants (h100-cudss.jsonl) are 0.84 to 1.00 of these for levels, 0.80 to 0.97 for panels, and 0.73 to 0.85
- * for vectors, and 0.78 to 0.96 in single precision. For complex numbers: one column and those that are tasks, by --dtype z of
- * h200-complex.jsonl; for its seven cases the worst are 7, 12, 11, 16 and 9 % off.
- */
-typedef struct measured {
-    int32_t columns;
-    double level_us, upper, vectors, single;
-} measured;
-static const measured of_real[] = {{1, 3.06, 1.08, 73.5, 0.69},  {8, 4.60, 1.18, 26.0, 0.88},
-                                   {16, 7.31, 1.17, 21.5, 0.84}, {32, 8.27, 1.42, 17.9, 0.90},
-                                   {64, 8.27, 2.38, 15.5, 0.97}, {256, 9.27, 8.81, 15.8, 0.96}},
-                      of_complex[] = {{1, 3.81, 1.79, 144.0, 1},
-                                      {16, 9.61, 2.79, 55.5, 1},
-                                      {32, 11.16, 4.20, 48.8, 1},
-                                      {64, 11.16, 8.19, 44.6, 1},
-                                      {256, 11.16, 32.17, 44.1, 1}};
-
 /* The constants of nrhs right-hand sides, 1 to 256, and how wide their vectors are. */
-static measured constants_of(const measured *solves, int64_t nrhs) {
+static gsv_solve_times times_of(const gsv_solve_times *solves, int64_t nrhs) {
     int k = 0;
     while (solves[k].columns < nrhs)
         k++;
     if (nrhs <= GSV_TASKS_64)
         return solves[k];
-    const measured *from = &solves[k - 1], *to = &solves[k];
+    const gsv_solve_times *from = &solves[k - 1], *to = &solves[k];
     const int32_t columns = ((int32_t)nrhs + GSV_TASKS_64 - 1) / GSV_TASKS_64 * GSV_TASKS_64;
     const double part = (double)(columns - from->columns) / (to->columns - from->columns);
-    return (measured){columns, from->level_us + part * (to->level_us - from->level_us),
-                      from->upper + part * (to->upper - from->upper),
-                      from->vectors + part * (to->vectors - from->vectors),
-                      from->single + part * (to->single - from->single)};
+    return (gsv_solve_times){columns, from->level_us + part * (to->level_us - from->level_us),
+                             from->upper + part * (to->upper - from->upper),
+                             from->vectors + part * (to->vectors - from->vectors),
+                             from->single + part * (to->single - from->single)};
 }
 
 /* One block of right-hand sides, GSV_TASKS_GROUPS times GSV_TASKS_64 at most. */
-static double predict_block(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype,
-                            int64_t nrhs) {
+static double predict_block(const gsv_plan *plan, const gpusolve_cost *cost, int64_t upper_numbers,
+                            gpusolve_dtype dtype, int64_t nrhs) {
     if (nrhs == 0)
         return 0;
     const int is_complex = dtype == GPUSOLVE_COMPLEX_DOUBLE;
-    const measured m = constants_of(is_complex ? of_complex : of_real, nrhs);
+    const gsv_machine *machine = gsv_machine_of(plan);
+    const gsv_solve_times m = times_of(is_complex ? machine->complex_times : machine->real_times, nrhs);
     const double panels = 2 * (double)upper_numbers * (is_complex ? 2 : 1) * sizeof(double) *
                           (dtype == GPUSOLVE_FLOAT ? m.single : 1),
-                 vector = (double)n * m.columns * sizeof(double);
+                 vector = (double)plan->l.n * m.columns * sizeof(double);
     return 0.5 * (double)cost->hops * m.level_us +
            1e6 * (m.upper * panels + m.vectors * vector) / cost->bytes_per_s;
 }
 
-double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype) {
+double gsv_cuda_predict(const gsv_plan *plan, const gpusolve_cost *cost, int64_t upper_numbers,
+                        gpusolve_dtype dtype) {
     const int64_t widest = GSV_TASKS_GROUPS * GSV_TASKS_64;
-    return (double)(cost->nrhs / widest) * predict_block(cost, n, upper_numbers, dtype, widest) +
-           predict_block(cost, n, upper_numbers, dtype, cost->nrhs % widest);
+    return (double)(cost->nrhs / widest) * predict_block(plan, cost, upper_numbers, dtype, widest) +
+           predict_block(plan, cost, upper_numbers, dtype, cost->nrhs % widest);
 }
 
-/* From solves on an H100, of 29 factors that have 8 groups, 4 or 3. */
 double gsv_cuda_side_us(const gsv_plan *plan) {
-    return 3.1e-6 * (double)plan->schedule->panel_ptr[plan->l.nsuper] + 370e-6 * (double)plan->l.n;
+    const gsv_machine *m = gsv_machine_of(plan);
+    return m->side_panels * (double)plan->schedule->panel_ptr[plan->l.nsuper] +
+           m->side_columns * (double)plan->l.n;
 }
 
-/* From solves on an H200, of a dozen factors, of five in complex numbers. */
 double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype) {
-    const double panels = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16e-6
-                          : dtype == GPUSOLVE_FLOAT        ? 1.7e-6
-                                                           : 3.3e-6,
-                 columns = dtype == GPUSOLVE_COMPLEX_DOUBLE ? 150e-6 : 100e-6;
+    const gsv_machine *m = gsv_machine_of(plan);
+    const double panels = dtype == GPUSOLVE_COMPLEX_DOUBLE ? m->ones_complex
+                          : dtype == GPUSOLVE_FLOAT        ? m->ones_single
+                                                           : m->ones_double,
+                 columns = dtype == GPUSOLVE_COMPLEX_DOUBLE ? m->ones_complex_columns : m->ones_columns;
     return panels * (double)plan->schedule->panel_ptr[plan->l.nsuper] + columns * (double)plan->l.n;
 }
 
@@ -158,20 +130,20 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     cost->launches = tasks ? launches_of_tasks(factor, run)
                            : launches_of_stream(factor, run) * (how.turns > 0 ? how.turns : 1);
     if (cost->bytes_per_s == 0)
-        cost->bytes_per_s = BYTES_PER_S;
+        cost->bytes_per_s = gsv_machine_of(plan)->bytes_per_s;
     if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && cost->nrhs > 0) {
         gpusolve_cost group = *cost;
         group.nrhs = how.together;
         cost->predicted_us =
-            (double)how.turns * gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - numbers, factor->dtype);
+            (double)how.turns * gsv_cuda_predict(plan, &group, plan->nnz_l - numbers, factor->dtype);
         group.nrhs = tasks && cost->nrhs > how.together ? cost->nrhs % how.together : 0;
         cost->predicted_us +=
-            gsv_cuda_predict(&group, plan->l.n, plan->nnz_l - numbers, factor->dtype) +
+            gsv_cuda_predict(plan, &group, plan->nnz_l - numbers, factor->dtype) +
             (double)(how.groups - 1) *
                 (how.together > 1 ? gsv_cuda_side_us(plan) : gsv_cuda_ones_us(plan, factor->dtype));
     }
-    cost->flops_per_s = FLOPS_PER_S;
-    cost->hop_us = HOP_US;
+    cost->flops_per_s = gsv_machine_of(plan)->flops_per_s;
+    cost->hop_us = gsv_machine_of(plan)->hop_us;
 }
 
 void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {

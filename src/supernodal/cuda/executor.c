@@ -201,14 +201,6 @@ static cudaError_t solve_columns(const solve_call *call, const gsv_run *run, con
     return error;
 }
 
-static gpusolve_dense columns_of(const gpusolve_dense *dense, int64_t first, int64_t count) {
-    gpusolve_dense view = *dense;
-    view.values =
-        (char *)dense->values + first * gsv_column_stride(dense) * (int64_t)gsv_dtype_bytes(dense->dtype);
-    view.cols = count;
-    return view;
-}
-
 /* The factor may have been planned again. */
 static gpusolve_status prepare_workspace(gpusolve_handle *handle, const gpusolve_factor *factor,
                                          gpusolve_workspace *workspace, int capturing) {
@@ -262,7 +254,8 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                                          (steps & (GSV_FORWARD | GSV_BACKWARD)) != 0, b->cols);
     for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += route.at_once) {
         const int64_t count = b->cols - first < route.at_once ? b->cols - first : route.at_once;
-        const gpusolve_dense from = columns_of(b, first, count), to = columns_of(x, first, count);
+        const gpusolve_dense from = gsv_dense_columns(b, first, count),
+                             to = gsv_dense_columns(x, first, count);
         const gsv_run run = gsv_route_run(&route, count);
         status = gsv_cuda_check(solve_columns(&call, &run, &from, &to), "solving", &handle->message);
     }

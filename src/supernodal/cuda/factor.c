@@ -49,26 +49,19 @@ enum {
 typedef struct layout {
     int64_t start[PARTS + 1]; /* bytes from the start of the allocation */
     int64_t size[PARTS];      /* bytes */
+    const void *from[PARTS];  /* on the host; NULL: filled otherwise */
 } layout;
 
-static int64_t pieces_bytes(const gsv_piece_list *list) {
-    return list->task ? list->task[list->tasks] * (int64_t)sizeof(gsv_piece) : 0;
+static void set_part(layout *l, int part, const void *from, int64_t bytes) {
+    l->from[part] = from;
+    l->size[part] = bytes;
 }
 
-/* pieces_part and the part after it have room for a list. */
+/* A list takes pieces_part and the part after it. */
 static void set_list(layout *l, int pieces_part, const gsv_piece_list *list) {
-    l->size[pieces_part] = pieces_bytes(list);
-    l->size[pieces_part + 1] = (list->tasks + (int64_t)1) * 4;
-}
-
-static cudaError_t put_list(char *base, const layout *l, int pieces_part, const gsv_piece_list *list) {
-    if (!list->task || l->size[pieces_part + 1] == 0)
-        return cudaSuccess;
-    const cudaError_t error = gsv_cuda_fill(base + l->start[pieces_part + 1], list->task,
-                                            ((size_t)list->tasks + 1) * sizeof *list->task);
-    return error != cudaSuccess || pieces_bytes(list) == 0
-               ? error
-               : gsv_cuda_fill(base + l->start[pieces_part], list->piece, (size_t)pieces_bytes(list));
+    const int64_t pieces = list->task ? list->task[list->tasks] : 0;
+    set_part(l, pieces_part, list->piece, pieces * (int64_t)sizeof(gsv_piece));
+    set_part(l, pieces_part + 1, list->task, (list->tasks + (int64_t)1) * 4);
 }
 
 static gsv_device_pieces list_at(const char *base, const layout *l, int pieces_part, const gsv_plan *plan,
@@ -90,34 +83,33 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
     const int64_t n = plan->l.n;
     const gsv_schedule *schedule = plan->schedule;
     const gsv_branches *branches = &schedule->branches;
+    const gsv_limbs *limbs = &schedule->limbs;
     const int64_t rows = schedule->upper_rows;
-    const int complex = gsv_is_complex(dtype);
-    layout l = {.size = {
-                    [ROWS] = rows * 4,
-                    [GATHER_PTR] = (rows + 1) * 4,
-                    [GATHER] = (int64_t)schedule->gather_ptr[rows] * 4,
-                    [TINY] = schedule->tiny.count * (int64_t)sizeof(gsv_node),
-                    [SMALL] = schedule->small.count * (int64_t)sizeof(gsv_node),
-                    [WIDE] = count_wide(plan) * (int64_t)sizeof(gsv_node),
-                    [BRANCHES] = branches->count * (int64_t)sizeof(gsv_branch),
-                    [LISTS] = branches->nlists * 2,
-                    [WALKS] = branches->nwalks * 2,
-                    [OUTSIDE_ROW] = branches->noutside * 4,
-                    [UPPER_COLUMN] = branches->upper_columns * (int64_t)4,
-                    [UPPER_ROWS] = schedule->stream.nrows * 4,
-                    [PERM] = plan->l.perm ? n * 4 : 0,
-                    [INVERSE] = plan->l.perm ? n * 4 : 0,
-                }};
+    layout l = {.size = {[ROWS] = rows * 4,
+                         [TINY] = schedule->tiny.count * (int64_t)sizeof(gsv_node),
+                         [SMALL] = schedule->small.count * (int64_t)sizeof(gsv_node),
+                         [WIDE] = count_wide(plan) * (int64_t)sizeof(gsv_node),
+                         [INVERSE] = plan->l.perm ? n * 4 : 0}};
+    set_part(&l, GATHER_PTR, schedule->gather_ptr, (rows + 1) * 4);
+    set_part(&l, GATHER, schedule->gather, (int64_t)schedule->gather_ptr[rows] * 4);
+    set_part(&l, BRANCHES, branches->branch, branches->count * (int64_t)sizeof(gsv_branch));
+    set_part(&l, LISTS, branches->lists, branches->nlists * 2);
+    set_part(&l, WALKS, branches->walks, branches->nwalks * 2);
+    set_part(&l, OUTSIDE_ROW, branches->outside_row, branches->noutside * 4);
+    set_part(&l, UPPER_COLUMN, branches->upper_column, branches->upper_columns * (int64_t)4);
+    set_part(&l, UPPER_ROWS, schedule->stream.rows, schedule->stream.nrows * 4);
+    set_part(&l, PERM, plan->l.perm, plan->l.perm ? n * 4 : 0);
     for (int k = 0; k < GSV_TASK_LISTS; k++)
-        l.size[TASKS + k] = schedule->tasks.list[k].tasks * (int64_t)sizeof(gsv_task);
+        set_part(&l, TASKS + k, schedule->tasks.list[k].task,
+                 schedule->tasks.list[k].tasks * (int64_t)sizeof(gsv_task));
     set_list(&l, FORWARD_PIECES, &schedule->stream.forward);
     set_list(&l, BACKWARD_PIECES, &schedule->stream.backward);
-    if (!complex && schedule->stream.block_columns > 0) {
+    if (!gsv_is_complex(dtype) && schedule->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &schedule->stream.block_forward);
         set_list(&l, BLOCK_BACKWARD_PIECES, &schedule->stream.block_backward);
-        l.size[LIMBS] = schedule->limbs.count * (int64_t)sizeof(gsv_limb);
-        l.size[LIMB_CHUNKS] = schedule->limbs.nchunks * (int64_t)sizeof(gsv_limb_chunk);
-        l.size[LIMB_LISTS] = schedule->limbs.nlists * 2;
+        set_part(&l, LIMBS, limbs->limb, limbs->count * (int64_t)sizeof(gsv_limb));
+        set_part(&l, LIMB_CHUNKS, limbs->chunk, limbs->nchunks * (int64_t)sizeof(gsv_limb_chunk));
+        set_part(&l, LIMB_LISTS, limbs->lists, limbs->nlists * 2);
     }
     for (int k = 0; k < PARTS; k++)
         l.start[k + 1] = (l.start[k] + l.size[k] + 255) / 256 * 256;
@@ -152,48 +144,25 @@ static cudaError_t put_rows(const gsv_plan *plan, void *to) {
 static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                  gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
-    const layout l = make_layout(plan, factor->dtype);
-    const gsv_branches *branches = &plan->schedule->branches;
+    layout l = make_layout(plan, factor->dtype);
     const int64_t panels =
         plan->schedule->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(factor->dtype);
     char *base = device->memory;
     int32_t *inverse = invert(plan);
-    device->well = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->well);
-    if (!device->well || (plan->l.perm && !inverse)) {
+    device->well = gsv_malloc(2 * (size_t)plan->l.nsuper, sizeof *device->well);
+    if (!device->k) /* a part's, whose values are copied */
+        device->k = gsv_malloc((size_t)plan->l.nsuper, sizeof *device->k);
+    if (!device->well || !device->k || (plan->l.perm && !inverse)) {
         gsv_free(inverse);
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     }
-    const void *from[PARTS] = {
-        [GATHER_PTR] = plan->schedule->gather_ptr,
-        [GATHER] = plan->schedule->gather,
-        [BRANCHES] = branches->branch,
-        [LISTS] = branches->lists,
-        [WALKS] = branches->walks,
-        [LIMBS] = plan->schedule->limbs.limb,
-        [LIMB_CHUNKS] = plan->schedule->limbs.chunk,
-        [LIMB_LISTS] = plan->schedule->limbs.lists,
-        [OUTSIDE_ROW] = branches->outside_row,
-        [UPPER_COLUMN] = branches->upper_column,
-        [UPPER_ROWS] = plan->schedule->stream.rows,
-        [PERM] = plan->l.perm,
-        [INVERSE] = inverse,
-    };
+    l.from[INVERSE] = inverse;
     cudaError_t error = cudaSuccess;
     for (int k = 0; k < PARTS && error == cudaSuccess; k++)
-        if (from[k] && l.size[k] > 0)
-            error = gsv_cuda_fill(base + l.start[k], from[k], (size_t)l.size[k]);
-    const gsv_stream *streams = &plan->schedule->stream;
-    const gsv_piece_list *lists[] = {&streams->forward, &streams->backward, &streams->block_forward,
-                                     &streams->block_backward};
-    static const int parts[] = {FORWARD_PIECES, BACKWARD_PIECES, BLOCK_FORWARD_PIECES, BLOCK_BACKWARD_PIECES};
-    for (int k = 0; k < 4 && error == cudaSuccess; k++)
-        error = put_list(base, &l, parts[k], lists[k]);
-    for (int k = 0; k < GSV_TASK_LISTS && error == cudaSuccess; k++) {
+        if (l.from[k] && l.size[k] > 0)
+            error = gsv_cuda_fill(base + l.start[k], l.from[k], (size_t)l.size[k]);
+    for (int k = 0; k < GSV_TASK_LISTS; k++)
         device->tasks.task[k] = (const gsv_task *)(base + l.start[TASKS + k]);
-        if (l.size[TASKS + k] > 0)
-            error = gsv_cuda_fill(base + l.start[TASKS + k], plan->schedule->tasks.list[k].task,
-                                  (size_t)l.size[TASKS + k]);
-    }
     if (error == cudaSuccess && l.size[ROWS] > 0)
         error = put_rows(plan, base + l.start[ROWS]);
     int l2 = 0, id = 0;
@@ -310,10 +279,8 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     if (status == GPUSOLVE_OK)
         status = reserve_tasks(factor, device, message);
     const double placed = gsv_milliseconds();
-    uint8_t *well = status == GPUSOLVE_OK && data ? gsv_cuda_new_well(factor, message) : NULL;
     if (status == GPUSOLVE_OK && data && factor->plan.l.n > 0)
-        status = well ? gsv_cuda_place_triangles(factor, device, well, message) : GPUSOLVE_OUT_OF_MEMORY;
-    gsv_free(well);
+        status = gsv_cuda_place_nodes(factor, device, message);
     if (status == GPUSOLVE_OK) {
         device->plan_ms = placed - start;
         device->nodes_ms = gsv_milliseconds() - placed;

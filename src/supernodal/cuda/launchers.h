@@ -1,6 +1,6 @@
 /*
- * The launchers of a run of columns (gsv_run): one type of table, of which there is one for the streams and one for the tasks of
- * each kind of numbers. gsv_cuda_launchers() says which table a step of a run takes. The streams' load_store.cuh, and the tasks'
+ * The launchers of a run of columns (gsv_run): one type of table. Each kind of numbers has a table for the streams and one for the
+ * tasks. gsv_cuda_launchers() says which table a step of a run takes. The streams' load_store.cuh, and the tasks'
  * transfer.cuh, say what the steps do.
  */
 #ifndef GSV_CUDA_LAUNCHERS_H

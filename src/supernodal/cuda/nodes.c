@@ -57,10 +57,12 @@ static int choose_side(const gsv_plan *plan, const uint8_t *well) {
     return plan->schedule->stream.side;
 }
 
-gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,
-                                     gsv_message *message) {
+gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
     const size_t nsuper = (size_t)plan->l.nsuper;
+    uint8_t *well = device->well + nsuper;
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        well[s] = !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)) && device->k[s] <= GSV_WELL_LIMIT;
     if (device->placed && memcmp(well, device->well, nsuper) == 0)
         return GPUSOLVE_OK;
     device->placed = 0;
@@ -79,19 +81,4 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
         device->placed = 1;
     }
     return status;
-}
-
-gpusolve_status gsv_cuda_place_triangles(gpusolve_factor *factor, gsv_cuda_factor *device, uint8_t *well,
-                                         gsv_message *message) {
-    const gsv_plan *plan = &factor->plan;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        well[s] = !gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)) && device->k[s] <= GSV_WELL_LIMIT;
-    return gsv_cuda_place_nodes(factor, device, well, message);
-}
-
-uint8_t *gsv_cuda_new_well(const gpusolve_factor *factor, gsv_message *message) {
-    uint8_t *well = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *well);
-    if (!well)
-        gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
-    return well;
 }

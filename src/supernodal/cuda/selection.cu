@@ -58,7 +58,7 @@ static int64_t cut(const char *from, char *to, int64_t bytes, piece *list, int64
     return at;
 }
 
-/* The numbers that the part takes over: of each supernode its panel, and its columns of D. */
+/* The numbers that the part takes over: each supernode's panel and columns of D. */
 static int64_t list_pieces(const gpusolve_factor *whole, const int32_t *supernodes,
                            const gpusolve_factor *part, piece *list) {
     const gsv_cuda_factor *from = static_cast<const gsv_cuda_factor *>(whole->prepared);
@@ -119,17 +119,10 @@ static gpusolve_status copy_panels(gpusolve_handle *handle, const gpusolve_facto
 /* Its triangles are as they are in the whole. */
 static gpusolve_status place_nodes(const gpusolve_factor *whole, const int32_t *supernodes,
                                    gpusolve_factor *part, gsv_message *message) {
-    const gsv_cuda_factor *from = static_cast<const gsv_cuda_factor *>(whole->prepared);
-    const int32_t nsuper = part->plan.l.nsuper;
-    uint8_t *well = static_cast<uint8_t *>(gsv_malloc(size_t(nsuper), sizeof *well));
-    if (!well)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
-    for (int32_t k = 0; k < nsuper; k++)
-        well[k] = from->well[supernodes[k]];
-    const gpusolve_status status =
-        gsv_cuda_place_nodes(part, static_cast<gsv_cuda_factor *>(part->prepared), well, message);
-    gsv_free(well);
-    return status;
+    gsv_cuda_factor *to = static_cast<gsv_cuda_factor *>(part->prepared);
+    for (int32_t k = 0; k < part->plan.l.nsuper; k++)
+        to->k[k] = static_cast<const gsv_cuda_factor *>(whole->prepared)->k[supernodes[k]];
+    return gsv_cuda_place_nodes(part, to, message);
 }
 
 static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *whole,

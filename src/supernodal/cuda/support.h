@@ -24,8 +24,8 @@ typedef struct gsv_cuda_factor {
     void *memory;
     gsv_abilities abilities;
     gsv_device_tasks tasks;
-    uint8_t *well; /* [nsuper] of a wide panel: k <= GSV_WELL_LIMIT */
     float *k;      /* [nsuper] of the triangles of the last values (gsv_wide_panel.k); NULL: unknown */
+    uint8_t *well; /* [nsuper] which wide panels have k <= GSV_WELL_LIMIT; and room for those of new values */
     int placed;    /* the nodes on the device say so */
     gsv_upload_plan *upload;             /* made by the first upload */
     double plan_ms, values_ms, nodes_ms; /* of the last preparation: the plan's copy (0: there before), the
@@ -70,13 +70,8 @@ cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *h
  * where it pays. */
 void gsv_cuda_stage_from(int64_t bytes);
 
-/* cuda/nodes.c. Which wide triangles are well-conditioned is known, well [nsuper] [host]: tell the nodes and the abilities. */
-gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, const uint8_t *well,
-                                     gsv_message *message);
-/* The same from device->k; well: room for it, of gsv_cuda_new_well(), NULL if out of memory. */
-gpusolve_status gsv_cuda_place_triangles(gpusolve_factor *factor, gsv_cuda_factor *device, uint8_t *well,
-                                         gsv_message *message);
-uint8_t *gsv_cuda_new_well(const gpusolve_factor *factor, gsv_message *message);
+/* cuda/nodes.c. device->k is known: tell the nodes and the abilities which wide triangles are well-conditioned. */
+gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *device, gsv_message *message);
 
 /* cuda/values.c. factor->prepared with memory for the values, in the place of what was there. */
 gpusolve_status gsv_cuda_make_values(gpusolve_factor *factor, gsv_message *message);
@@ -84,8 +79,8 @@ int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int ha
 /* cuda/factor.c. Which ways through the tree the current device has for a plan. */
 cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_abilities *abilities);
 
-/* cuda/values.c, and cuda/factor.c: the values, and the rest. With data NULL gsv_cuda_prepare makes room for the values, too, and the caller
- * copies them and calls gsv_cuda_place_nodes. */
+/* cuda/values.c, and cuda/factor.c: the values, and the rest. With data NULL gsv_cuda_prepare makes room for the values and their k, too, and
+ * the caller copies them and calls gsv_cuda_place_nodes. */
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
 gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                      const gpusolve_factor_data *data, gsv_cuts *cuts);
@@ -119,7 +114,8 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
 void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
 /* What a solve takes, but of complex numbers in single precision, from cost's nrhs, hops and bytes_per_s; upper_numbers: of
  * the supernodes that are in no branch. */
-double gsv_cuda_predict(const gpusolve_cost *cost, int64_t n, int64_t upper_numbers, gpusolve_dtype dtype);
+double gsv_cuda_predict(const gsv_plan *plan, const gpusolve_cost *cost, int64_t upper_numbers,
+                        gpusolve_dtype dtype);
 /* What each group of right-hand sides beside the first one adds to that: microseconds. */
 double gsv_cuda_side_us(const gsv_plan *plan);
 /* The same of right-hand sides each of which is a group. */

@@ -201,19 +201,14 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
     int touched = 0;
     gpusolve_status status =
         gsv_cuda_synchronize_device("waiting for the solves before a refresh", &handle->message);
-    uint8_t *well = status == GPUSOLVE_OK ? gsv_cuda_new_well(factor, &handle->message)
-                                          : NULL; /* before a number changes */
-    if (status == GPUSOLVE_OK && !well)
-        status = GPUSOLVE_OUT_OF_MEMORY;
     device->plan_ms = 0;
     if (status == GPUSOLVE_OK)
         status = fill_values(handle, factor, device, data, cuts, &touched);
     const double filled = gsv_milliseconds();
     if (status == GPUSOLVE_OK && !cuts->at && factor->plan.l.n > 0)
-        status = gsv_cuda_place_triangles(factor, device, well, &handle->message);
+        status = gsv_cuda_place_nodes(factor, device, &handle->message);
     device->nodes_ms = gsv_milliseconds() - filled;
     factor->unusable = status != GPUSOLVE_OK && (touched || factor->unusable);
-    gsv_free(well);
     gsv_cuda_leave(previous);
     return status;
 }

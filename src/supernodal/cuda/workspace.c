@@ -103,7 +103,7 @@ void gsv_cuda_count_bytes(int device, int same_bits, const gsv_plan *plan, gpuso
     *workspace_bytes = make_workspace_layout(plan, dtype, &abilities, same_bits, max_nrhs).bytes;
 }
 
-/* Run number k of those that there may be: of one group, of tasks, and of groups side by side. */
+/* Run number k of all that are possible: one group, tasks, and groups side by side. */
 static gsv_run run_of(const gsv_plan *plan, const gsv_abilities *abilities, int same_bits, int k) {
     const int tasks = k - GSV_STREAM_WIDTHS, groups = tasks - 1, others = GSV_TASKS_BROAD / GSV_TASKS_64;
     if (tasks >= GSV_TASKS_WIDTHS)

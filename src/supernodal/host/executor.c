@@ -8,10 +8,8 @@
  * read and x written while the rows are in the cache, and x may be b: a row of x is written after the forward
  * sweep has read that row.
  *
- * What the threads do. The plan cuts the tree into subtrees, which one thread each walks with vectors that stay in
- * its cache, and a top, whose supernodes are cut into column blocks of 64 and row tiles of 128 for all
- * threads, or, where they are too small for that, strung to paths for one thread each. Threads draw tickets,
- * first all forward ones, then all backward ones (subtrees.h).
+ * What the threads do. They draw tickets, first all forward ones, then all backward ones: subtrees, each walked by one thread with
+ * vectors that stay in its cache, and pieces of the top, which all threads share: column blocks of 64, row tiles of 128, paths (subtrees.h).
  *
  * Synchronisation. There is no barrier inside the run. A step waits for what it reads, by spinning on a
  * signal (an acquire load) that the work which writes it raises when it is done (a release store):
@@ -35,15 +33,12 @@
  * part of a subtree at a time: their permuted places are as many misses of the cache, which overlap if they
  * come together.
  *
- * Where L is. Packed (panel_host.h), a copy in the order of the sweeps, or with data->in_place in the
- * caller's panels, of which each piece is packed anew, into the cache, whenever it is used: same kernels,
- * same bits, no second L in memory, but columns of a panel are many streams and not one. bench/README.md has
- * both. Packed is the default: its copy is paid back after a few solves.
+ * Where L is. Packed (panel_host.h): a copy in the order of the sweeps, paid back after a few solves. With data->in_place it stays
+ * in the caller's panels, and each piece is packed anew, into the cache, whenever it is used: same kernels, same bits, no
+ * second L in memory, but columns of a panel are many streams and not one. bench/README.md has times of both.
  *
- * No BLAS is called, not even on wide supernodes. OpenBLAS's gemm sums one column in another order than many,
- * so a column would have other bits alone than among others; its threads know nothing of ours; and it is
- * slower, but for 128 columns on many threads and small supernodes: gpusolve-bench-dense has these kernels
- * beside trsm and gemm (trsv and gemv), and bench/README.md one of its runs.
+ * No BLAS is called, not even on wide supernodes: its sums of one column have another order than those of many, and its threads know
+ * nothing of ours (bench/README.md, "CBLAS or own kernels").
  */
 #define _DEFAULT_SOURCE /* madvise */
 #include <string.h>

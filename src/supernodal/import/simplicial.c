@@ -36,7 +36,7 @@ typedef struct columns {
     int32_t *stamp;           /* stamp[i] == j: row i is known to be in column j */
     int32_t *list;
     int64_t used, capacity;
-    int64_t given, closed; /* entries: of all columns as they came, and of the visited ones as they are */
+    int64_t given, closed; /* entries: of all columns as given, and of the visited columns as closed */
 } columns;
 
 /* A run of adjacent columns with the same rows below it. */

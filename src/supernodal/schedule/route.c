@@ -124,7 +124,7 @@ static gsv_route route_of_tasks(const gsv_plan *plan, gpusolve_dtype dtype, cons
                        .least = least};
 }
 
-/* Each column by a stream of its own, `groups` of them side by side. */
+/* Each column by a stream of its own, `groups` columns side by side. */
 static gsv_route route_of_ones(const gsv_plan *plan, gpusolve_dtype dtype, int groups) {
     gsv_route route = {.widest = gsv_run_of_stream(1, groups), .bits = 1, .at_once = groups};
     route.widest.whole = gsv_branches_are_all(&plan->schedule->branches, gsv_dtype_bytes(dtype));

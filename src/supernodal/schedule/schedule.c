@@ -157,32 +157,20 @@ static void invert_updates(const gsv_plan *plan, gsv_pool *pool, gsv_schedule *s
                     invert_fronts, &i);
 }
 
-/* By counting: next[k] advances to where level k + 1 begins. */
+static bool is_listed(const gsv_plan *plan, const gsv_branches *branches, int32_t s, bool tiny) {
+    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+    return branches->of[s] < 0 && gsv_is_narrow(nr, nc) && gsv_is_tiny(nr, nc) == tiny;
+}
+
 static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_supernode_list *list,
                         bool tiny) {
-    int64_t *next = gsv_calloc((size_t)plan->nlevels + 1, sizeof *next);
-    if (!next)
-        return false;
-    for (int pass = 0; pass < 2; pass++) { /* count, then fill */
-        for (int32_t s = 0; s < plan->l.nsuper; s++) {
-            const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-            if (branches->of[s] >= 0 || !gsv_is_narrow(nr, nc) || gsv_is_tiny(nr, nc) != tiny)
-                continue;
-            if (pass == 0)
-                next[plan->level[s] + 1]++;
-            else
-                list->supernode[next[plan->level[s]]++] = s;
-        }
-        for (int32_t k = 0; pass == 0 && k < plan->nlevels; k++)
-            next[k + 1] += next[k];
-        if (pass == 0) {
-            list->count = next[plan->nlevels];
-            list->supernode = gsv_malloc((size_t)list->count, sizeof *list->supernode);
-            if (!list->supernode)
-                break;
-        }
-    }
-    gsv_free(next);
+    for (int32_t s = 0; s < plan->l.nsuper; s++)
+        list->count += is_listed(plan, branches, s, tiny);
+    list->supernode = gsv_malloc((size_t)list->count, sizeof *list->supernode);
+    int64_t k = 0;
+    for (int32_t s = 0; list->supernode && s < plan->l.nsuper; s++)
+        if (is_listed(plan, branches, s, tiny))
+            list->supernode[k++] = s;
     return list->supernode != NULL;
 }
 

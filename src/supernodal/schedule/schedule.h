@@ -27,7 +27,7 @@ enum {
     GSV_TILES_PER_TASK = 8      /* such block rows of a task at most: warps of a block */
 };
 
-/* Narrow supernodes in no branch, level by level, in a level ascending. */
+/* Narrow supernodes in no branch, ascending. */
 typedef struct gsv_supernode_list {
     int64_t count;
     int32_t *supernode; /* [count] */

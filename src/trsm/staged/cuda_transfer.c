@@ -74,7 +74,7 @@ int gsv_transfer_is_direct(const void *host, size_t pitch) {
 
 /* --------------------------------------------------------------------------------------------- copies --- */
 
-/* Part of a block: columns first .. first + count - 1, of each the bytes from `skip` on, `bytes` of them. */
+/* Part of a block: `bytes` bytes, from byte `skip` on, of each of the columns first .. first + count - 1. */
 typedef struct piece {
     size_t first, count, skip, bytes;
 } piece;

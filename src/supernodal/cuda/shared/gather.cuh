@@ -61,7 +61,7 @@ __device__ __forceinline__ void wait_for_first_part(launch_part part) {
 #endif
 }
 
-/* What a block's group of right-hand sides has, of several that are solved side by side (gsv_device_vectors.groups). */
+/* The part of a block's own group, if several groups of right-hand sides are solved side by side (gsv_device_vectors.groups). */
 template <typename T> __device__ __forceinline__ T *of_group(T *first, int64_t apart) {
     return first + int64_t(blockIdx.y) * apart;
 }

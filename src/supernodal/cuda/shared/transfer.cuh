@@ -73,6 +73,49 @@ template <typename T, int NR, int CUT = 1> struct transfer {
                      : inverse          ? inverse[first + run_row(k)]
                                         : int32_t(first) + run_row(k);
     }
+
+    /* From the tile, whose numbers are P's, to a vector with rows of `columns` numbers, from column c0 on. */
+    template <typename P>
+    static __device__ __forceinline__ void store_runs(const int32_t (&row)[RUNS], const P *tile, T *to,
+                                                      int columns, int c0) {
+#pragma unroll
+        for (int k = 0; k < RUNS; k++)
+            if (row[k] >= 0) {
+                T run[RUN];
+#pragma unroll
+                for (int j = 0; j < RUN; j++)
+                    run[j] = number_as<T>(tile[run_place(k) + j]);
+                store_run_global(&to[int64_t(row[k]) * columns + c0 + run_column()], run);
+            }
+    }
+
+    /* From such a vector to registers, from there to the tile, and to the user's block. */
+    static __device__ __forceinline__ void load_runs(const int32_t (&row)[RUNS], const T *from, int columns,
+                                                     int c0, T (&run)[RUNS][RUN]) {
+#pragma unroll
+        for (int k = 0; k < RUNS; k++)
+            if (row[k] >= 0)
+                load_run(&from[int64_t(row[k]) * columns + c0 + run_column()], run[k]);
+    }
+    static __device__ __forceinline__ void put_runs(const int32_t (&row)[RUNS], const T (&run)[RUNS][RUN],
+                                                    T *tile) {
+#pragma unroll
+        for (int k = 0; k < RUNS; k++)
+            if (row[k] >= 0) {
+#pragma unroll
+                for (int j = 0; j < RUN; j++)
+                    tile[run_place(k) + j] = run[k][j];
+            }
+    }
+    template <typename P>
+    static __device__ __forceinline__ void store_share(const share &own, const T *tile, P *values) {
+        P *at = values + own.place;
+        const T *number = tile + own.tile;
+#pragma unroll
+        for (int k = 0; k < EACH; k++, at += own.step, number += own.tile_step)
+            if (k < own.there)
+                *at = number_as<P>(*number);
+    }
 };
 
 /* Calls launch(blocks, cut) for n rows of NR right-hand sides, `groups` times: cut, an integral constant, is CUT. */

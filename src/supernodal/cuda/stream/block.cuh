@@ -31,13 +31,13 @@
  * give its slot back only when they have copied the front to the other one; the next piece is on its way there by then,
  * for which that slot is not waited for.
  *
- * Registers. These blocks and warps an SM leave a thread 72, backward with sixteen columns 96. What is spilled
- * goes through L1, of which shared memory leaves little, to L2 and back, which takes as long as the product of a
+ * Registers. With this number of blocks and warps on an SM a thread has 72, backward with sixteen columns 96. Spilled
+ * numbers go to L2 and back, for shared memory leaves L1 little room; that takes as long as the product of a
  * piece. So what few pieces need is read when they need it (end_rows_forward), and the compiler is kept from keeping
  * what follows from a thread's number.
  *
- * Bits: a sum has the terms in the order of a task's pieces, sixteen of them, and each split, for itself, then the
- * splits, and then the tasks that share it. It does not depend on NR, but on how many tasks a level has, and it is
+ * Bits: a sum takes the terms in the order of a task's pieces. Sixteen terms are summed by themselves, and each split is; then
+ * the splits are added, and then the tasks that share the sum. It does not depend on NR, but on how many tasks a level has, and it is
  * not the sum of the other kernels.
  *
  * Traffic: forward, for a piece of 80 columns of 64 rows, 40 KB, 80 rows of the front, or none, and the 64 that

@@ -81,8 +81,8 @@ template <int NR> struct block_product {
 /* -------------------------------------------------------------------------------------------- forward --- */
 
 /*
- * acc += the product of columns of a block row, of those of a piece before `last`, with a front. It takes
- * columns begin .. stop - 1 of each of the four runs: one column of each run makes four terms. panel: the lane's run of this block row.
+ * acc += the product of some columns of a block row, those of a piece before column `last`, with a front. The columns are
+ * begin .. stop - 1 of each of the four runs: one column of each run makes four terms. panel: the lane's run of this block row.
  */
 template <int NR, typename P>
 __device__ __forceinline__ void multiply_row(block_product<NR> &block, const P *panel, const double *front,

@@ -39,7 +39,7 @@ template <typename T> struct front_rows {
     static __device__ __forceinline__ int row(int q, int skip) {
         return place(q) + (place(q) & skip);
     }
-    /* known: how many rows are own. All are looked up before one is asked for. */
+    /* known: number of own rows. All places are looked up before one number is asked for. */
     __device__ __forceinline__ void request(const T *own, int known, const T *z, const int32_t *rows,
                                             int count, int skip) {
         polled = 0;

@@ -25,7 +25,7 @@ template <typename N> constexpr bool has_blocks() {
     return std::is_same<N, double>::value || std::is_same<N, mixed<float>>::value;
 }
 
-/* Calls call(nr), an integral constant, of those that there are for these numbers. */
+/* Calls call(nr), with nr an integral constant, if these numbers have kernels for nr columns. */
 template <typename N, typename Call> cudaError_t dispatch_columns(int nr, Call call) {
     if constexpr (has_one<N>())
         if (nr == 1)
@@ -50,8 +50,8 @@ template <typename N, int NR> int64_t forward_fill(const gsv_launch &l) {
                int64_t(sizeof(vector_number<N>));
 }
 
-/* Shared memory of `blocks` blocks that walk branches for one right-hand side, of which six share an SM: spread evenly, but
- * forward not if that makes it five (grid2d:300: 2 % slower). */
+/* Shared memory of each of `blocks` blocks that walk branches for one right-hand side. Six share an SM, or fewer, if there are
+ * fewer: they are spread evenly; but not forward if that makes it five (grid2d:300: 2 % slower). */
 template <typename T> size_t one_spread(const gsv_branches &branches, bool backward, int64_t blocks) {
     enum { RESIDENT = 6, SPREAD_FORWARD = 4 };
     const int bytes = one_bytes<T>(branches, backward);

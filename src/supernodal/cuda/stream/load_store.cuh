@@ -52,15 +52,7 @@ __global__ void __launch_bounds__(BLOCK)
     for (int k = 0; k < transfer::EACH; k++)
         tile[own.tile + k * own.tile_step] = number_as<T>(value[k]);
     __syncthreads(); /* the tile is complete */
-#pragma unroll
-    for (int k = 0; k < transfer::RUNS; k++)
-        if (row[k] >= 0) {
-            T run[transfer::RUN];
-#pragma unroll
-            for (int j = 0; j < transfer::RUN; j++)
-                run[j] = tile[transfer::run_place(k) + j];
-            store_run_global(&to[int64_t(row[k]) * NR + transfer::run_column()], run);
-        }
+    transfer::store_runs(row, tile, to, NR, 0);
 }
 
 /* to(perm[i], c) = from(i, c): a block has rows of the user's. */
@@ -82,25 +74,11 @@ __global__ void __launch_bounds__(BLOCK)
     transfer::list_rows(n, inverse, first, row);
     wait_for_vectors();
     T run[transfer::RUNS][transfer::RUN];
-#pragma unroll
-    for (int k = 0; k < transfer::RUNS; k++)
-        if (row[k] >= 0)
-            load_run(&from[int64_t(row[k]) * NR + transfer::run_column()], run[k]);
+    transfer::load_runs(row, from, NR, 0, run);
     const typename transfer::share own = transfer::share_of_thread(to, n, first, 0);
-#pragma unroll
-    for (int k = 0; k < transfer::RUNS; k++)
-        if (row[k] >= 0) {
-#pragma unroll
-            for (int j = 0; j < transfer::RUN; j++)
-                tile[transfer::run_place(k) + j] = run[k][j];
-        }
+    transfer::put_runs(row, run, tile);
     __syncthreads(); /* the tile is complete */
-    P *at = values + own.place;
-    const T *number = tile + own.tile;
-#pragma unroll
-    for (int k = 0; k < transfer::EACH; k++, at += own.step, number += own.tile_step)
-        if (k < own.there)
-            *at = number_as<P>(*number);
+    transfer::store_share(own, tile, values);
 }
 
 template <typename N, int NR>

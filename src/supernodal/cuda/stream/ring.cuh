@@ -169,9 +169,9 @@ __device__ __forceinline__ int shift_of(const gsv_device_plan &plan, const gsv_p
 }
 
 /*
- * How columns of block rows stand in a slot: in four runs of `length` columns, of which a warp reads one column each at
- * a time, sixteen bytes a lane. COPIES of them, each of all groups one after the other, with a gap in between: four, a
- * run each, would find all banks; two, of two runs that share banks, are fewer instructions.
+ * How columns of block rows stand in a slot: in four runs of `length` columns. A warp reads one column of each run at
+ * a time, sixteen bytes a lane. COPIES copies bring them, each for all groups one after the other, with a gap between copies.
+ * Four copies, one run each, would use all banks; two copies, whose two runs share banks, are fewer instructions.
  */
 template <int COPIES> struct block_runs {
     static const int EACH = 4 / COPIES; /* runs of a copy */

@@ -49,7 +49,8 @@ __device__ __forceinline__ void tasks_discard_sums_block(const gsv_task &task, c
             discard_line(from + (int64_t(task.slot) * shape::ROWS + k) * tile.columns);
 }
 
-/* What a task has read, when all of the block have read it. done: a tile's sums are complete, and the block's. */
+/* Discard what a task has read, when all threads of the block have read it. done: a tile's sums are complete, and this block
+ * has written them. */
 template <typename Kind, int C, bool BACKWARD>
 __device__ __forceinline__ void
 tasks_discard_block(const gsv_device_plan &plan, const tasks_work &work, const tasks_tile &tile,

@@ -29,7 +29,7 @@ __device__ __forceinline__ const T *tasks_row(const T *vectors, uint32_t row, in
 template <bool BACKWARD> struct tasks_lists {
     uint32_t ptr[GSV_NARROW_ROWS + 1], term[GSV_TASK_LISTED];
 
-    /* By `threads` threads, of which this is `thread`; a group of copies. */
+    /* Called by `threads` threads; this one is number `thread`. One group of copies. */
     __device__ __forceinline__ void begin(const gsv_device_plan &plan, const gsv_task &task, int thread,
                                           int threads) {
         if (task.listed_rows > 0)
@@ -63,7 +63,7 @@ template <> struct tasks_lists<true> {
     }
 };
 
-/* A block's: also where code is out of line and would take an argument for a place in any memory. */
+/* The lists of this block. Code that is out of line calls this, too: an argument would be a pointer into any memory. */
 template <bool BACKWARD> __device__ __forceinline__ tasks_lists<BACKWARD> &tasks_block_lists() {
     __shared__ tasks_lists<BACKWARD> lists;
     return lists;
@@ -112,7 +112,7 @@ template <typename T, int ROWS, int AHEAD> struct tasks_owed_sums {
                 }
     }
 
-    /* All terms, of which the first ones have been asked for. */
+    /* All terms. The first ones have been asked for. */
     __device__ __forceinline__ void add_all(const uint32_t *list, const T *u, int columns) {
         for (;;) {
             bool more = false;

@@ -30,34 +30,29 @@ inline int eight_warps(int columns) {
     return chunks < most ? chunks : most;
 }
 
-/* Shared memory that a walk needs with the vectors of `warps` warps. */
-template <typename P> int eight_walk_bytes(const gsv_branches &branches, int warps) {
-    int most = 0;
+/* Shared memory that walks need with the vectors of `warps` warps: the most, and of all branches together. */
+struct eight_bytes {
+    int most;
+    int64_t all;
+};
+template <typename P> eight_bytes eight_walk_bytes(const gsv_branches &branches, int warps) {
+    eight_bytes bytes = {0, 0};
     for (int32_t b = 0; b < branches.count; b++) {
         const gsv_walk_room room =
             gsv_branch_walk_room_of(&branches.branch[b], eight_walk<P>::PACKS, int(sizeof(wide_number<P>)));
-        const int bytes = room.vectors + warps * room.each;
-        most = bytes > most ? bytes : most;
+        const int own = room.vectors + warps * room.each;
+        bytes.most = own > bytes.most ? own : bytes.most;
+        bytes.all += own;
     }
-    return most;
+    return bytes;
 }
 
 /* Shared memory of such a block: an equal share for two on an SM, where there are registers for them and most have room
  * for all their warps' vectors, or for nearly all. One block begins then while another walks. No more than a block may have,
  * `shared`. */
 template <typename P> int eight_room(const gsv_branches &branches, int warps, int shared) {
-    int64_t all = branches.walk_room + warps * branches.walk_each;
-    int most = branches.most_walk;
-    if (traits<P>::is_complex) {
-        all = 0;
-        for (int32_t b = 0; b < branches.count; b++) {
-            const gsv_walk_room room = gsv_branch_walk_room_of(&branches.branch[b], eight_walk<P>::PACKS,
-                                                               int(sizeof(wide_number<P>)));
-            all += room.vectors + warps * room.each;
-        }
-        most = eight_walk_bytes<P>(branches, 1);
-    }
-    const int64_t mean = all / (branches.count > 0 ? branches.count : 1);
+    const int most = eight_walk_bytes<P>(branches, 1).most;
+    const int64_t mean = eight_walk_bytes<P>(branches, warps).all / (branches.count > 0 ? branches.count : 1);
     const int sharing = 2 * warps > EIGHT_BLOCK / 32 || 4 * mean > 5 * eight_share(2) ? 1 : 2;
     const int share = eight_share(sharing) < shared ? eight_share(sharing) : shared;
     return most > share ? most : share;
@@ -65,7 +60,7 @@ template <typename P> int eight_room(const gsv_branches &branches, int warps, in
 
 /* The same where a block has few warps, and an SM many blocks: no more than they use. */
 template <typename P> int plain_branch_room(const gsv_branches &branches, int warps, int shared) {
-    const int room = eight_room<P>(branches, warps, shared), all = eight_walk_bytes<P>(branches, warps);
+    const int room = eight_room<P>(branches, warps, shared), all = eight_walk_bytes<P>(branches, warps).most;
     return all < room ? all : room;
 }
 

@@ -361,7 +361,7 @@ __device__ __noinline__ void tasks_narrow_backward_block(const gsv_device_plan &
             __syncthreads(); /* the sums of the part before have been read */
 #pragma unroll
         for (int m = 0; m < EIGHTS; m++) {
-            /* of right-hand sides 2 g and the next one, of each sixteen; columns 2 q and the next one */
+            /* of every sixteen right-hand sides 2 g and 2 g + 1; columns 2 q and 2 q + 1 */
             T sum[2 * SIXTEENS][1][2];
             sums[m].result(sum);
 #pragma unroll

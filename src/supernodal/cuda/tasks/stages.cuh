@@ -63,8 +63,8 @@ template <typename Kind> __device__ __forceinline__ int tasks_place(int k) {
     return tasks_chains<Kind>::value ? k % 4 * 4 + k / 4 : k;
 }
 
-/* Backward, a run of the panel is sixteen terms: where term p of run k is. Two real numbers stay side by side, and
- * are read together; of floats so do the four of a copy. */
+/* Where term p of run k of the panel is, backward, where a run is sixteen terms. Two doubles, or the four floats of a
+ * copy, stay side by side and are read together. */
 template <typename Kind> __device__ __forceinline__ int tasks_place_in_run(int p, int k) {
     if constexpr (sizeof(panel_number<Kind>) < sizeof(double))
         return p;
@@ -90,8 +90,8 @@ struct tasks_tile {
     int height;            /* GSV_TASK_ROWS, or half of it */
     int columns;           /* numbers of a row of the vectors */
     int c0;                /* right-hand sides c0 .. c0 + C - 1 */
-    /* Terms inside .. inside_end - 1 are inside of a wide panel: of all rows, or columns, that it has here,
-     * they are numbers of full tiles. */
+    /* Terms inside .. inside_end - 1 are inside of a wide panel: in all rows, or columns, of this tile they are numbers of
+     * full tiles of the panel. */
     int inside, inside_end;
     int near, far; /* backward: terms near .. far - 1 are those that wait longest (tasks_cursor) */
 };
@@ -136,10 +136,10 @@ template <> struct tasks_cursor<true> {
 };
 
 /*
- * Brings stage after stage. A thread has the same few copies of every stage: of one row of v, and of the panel of one
- * column of its tiles forward, of columns that stand side by side backward. So it has one pointer to each, which
- * advance from stage to stage, and constants from there. At a panel's edges and in the triangle some copies are of
- * zeros (`at_edge`). Backward, the row of v is looked up a step ahead. own, below and columns stay as they are, the
+ * Brings stage after stage. A thread makes the same few copies for every stage. They are of one row of v, and of the panel:
+ * forward of one column of its tiles, backward of columns that stand side by side. So it has one pointer to each, which
+ * advances from stage to stage, and constant distances from there. At a panel's edges and in the triangle some copies are
+ * of zeros (`at_edge`). Backward, the row of v is looked up a step ahead. own, below and columns stay as they are, the
  * kernel's parameters, which need no registers: what the compiler keeps in local memory instead may come out of L2 in
  * every stage, for whoever acquires a counter empties the L1 cache.
  */

@@ -39,8 +39,8 @@
 
 namespace gsv {
 
-/* This warp's sums of a tile: WARP_COLUMNS, and an equal share of the rows of a tile of this height, but sixteen at
- * least: so some warps may have none. */
+/* This warp's sums of a tile: WARP_COLUMNS columns, and an equal share of the rows of a tile of this height, but at least
+ * sixteen rows, so that some warps may have none. */
 template <typename Kind, int C, bool BACKWARD> __device__ __forceinline__ int tasks_warp_share(int height) {
     typedef tasks_shape<Kind, C, BACKWARD> shape;
     return shape::WARP_ROWS == GSV_TILE ? int(GSV_TILE) : height / shape::DOWN;
@@ -148,7 +148,7 @@ template <typename Kind, int C, bool BACKWARD> struct tasks_lane {
     typedef tasks_sums_of<Kind, C, BACKWARD> sums_of;
     static const bool TURNED = sums_of::TURNED;
     static const int PLACES = TURNED ? 2 : BACKWARD ? 4 : 1;
-    /* In bytes; unless turned, of each sixteen numbers the first eight: the others are at ^ OTHER. */
+    /* In bytes. Unless turned, places of the first eight of every sixteen numbers; the others are at ^ OTHER. */
     int a[PLACES], v;
 
     __device__ __forceinline__ explicit tasks_lane(int height) {
@@ -186,7 +186,7 @@ template <typename Kind, int C, bool BACKWARD> struct tasks_lane {
         return at<T>(stage, v, t % 2)[4 * s * shape::COLUMNS + t / 2 * 16];
     }
 
-    /* Half of a stage's terms, 4 q + 2 H and the next one, of all of the warp's rows: the operands of its products. */
+    /* The operands of a warp's products: terms 4 q + 2 H and 4 q + 2 H + 1, half of a stage's, in all rows of the warp. */
     struct operands {
         double a[TURNED ? sums_of::RUNS : shape::EIGHTS / 2][2][2],
             x[TURNED ? shape::EIGHTS : shape::RUNS][2];

@@ -47,15 +47,7 @@ __global__ void __launch_bounds__(BLOCK, TASKS_TRANSFERS)
     transfer::list_rows(n, inverse, first, row);
     wait_for_copies<0>();
     __syncthreads(); /* the tile is complete */
-#pragma unroll
-    for (int k = 0; k < transfer::RUNS; k++)
-        if (row[k] >= 0) {
-            T run[transfer::RUN];
-#pragma unroll
-            for (int j = 0; j < transfer::RUN; j++)
-                run[j] = number_as<T>(tile[transfer::run_place(k) + j]);
-            store_run_global(&to[int64_t(row[k]) * columns + c0 + transfer::run_column()], run);
-        }
+    transfer::store_runs(row, tile, to, columns, c0);
 }
 
 /* to(i, c) = from(inverse ? inverse[i] : i, c); and `counters` counters become zero, for the next solve. */
@@ -74,27 +66,13 @@ __global__ void __launch_bounds__(BLOCK, TASKS_TRANSFERS)
     transfer::list_rows(n, inverse, first, row);
     wait_for_vectors();
     T run[transfer::RUNS][transfer::RUN];
-#pragma unroll
-    for (int k = 0; k < transfer::RUNS; k++)
-        if (row[k] >= 0)
-            load_run(&from[int64_t(row[k]) * columns + c0 + transfer::run_column()], run[k]);
+    transfer::load_runs(row, from, columns, c0, run);
     const typename transfer::share own = transfer::share_of_thread(to, n, first, c0);
     for (int64_t k = int64_t(blockIdx.x) * BLOCK + threadIdx.x; k < count; k += int64_t(gridDim.x) * BLOCK)
         counters[k] = 0;
-#pragma unroll
-    for (int k = 0; k < transfer::RUNS; k++)
-        if (row[k] >= 0) {
-#pragma unroll
-            for (int j = 0; j < transfer::RUN; j++)
-                tile[transfer::run_place(k) + j] = run[k][j];
-        }
+    transfer::put_runs(row, run, tile);
     __syncthreads(); /* the tile is complete */
-    P *at = values + own.place;
-    const T *number = tile + own.tile;
-#pragma unroll
-    for (int k = 0; k < transfer::EACH; k++, at += own.step, number += own.tile_step)
-        if (k < own.there)
-            *at = number_as<P>(*number);
+    transfer::store_share(own, tile, values);
 }
 
 template <typename Kind>

@@ -17,8 +17,8 @@ __host__ __device__ inline int round_up_16(int64_t bytes) {
     return int((bytes + 15) / 16 * 16);
 }
 
-/* A branch's record in one trip: of fields that are read where they are wanted, a block waits for one after the
- * other, and the compiler reads them there unless it is told. */
+/* Read a branch's record in one trip. Left to itself the compiler reads each field where it is used, and a block waits for
+ * one after the other. */
 __device__ __forceinline__ gsv_branch read_branch(const gsv_device_plan &plan, int which) {
     constexpr int WORDS = sizeof(gsv_branch) / sizeof(uint4);
     static_assert(sizeof(gsv_branch) % sizeof(uint4) == 0, "whole words");

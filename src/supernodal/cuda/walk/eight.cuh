@@ -30,8 +30,8 @@
  *
  * Synchronisation: barriers of the block until panels and packs are there; then each warp goes its own way,
  * with its rows in order: __syncwarp between nodes; a team meets between levels, for a node reads rows of higher levels
- * alone and writes its own. No block waits for another of its launch; of two launches see launch_part
- * (cuda/shared/gather.cuh).
+ * alone and writes its own. No block waits for another of its launch; launch_part
+ * (cuda/shared/gather.cuh) says what two launches wait for.
  *
  * Traffic: panels and lists once a block; y, x and the outside rows once. What limits it is instructions.
  */
@@ -109,6 +109,29 @@ __device__ __forceinline__ void eight_forward_pack(const Walk &walk, const gsv_b
             walk.vectors[at[m] ^ q] = make_double2(sum[m][0], sum[m][1]);
     if (g < pack.nc)
         store_run_global<true>(x + at[0] * columns + 2 * q, sum[0]);
+}
+
+/* Every TEAM-th pack, those of this member. The right-hand sides of the first ones are in `ahead`, or on their way there. */
+template <int TEAM, typename Walk>
+__device__ __forceinline__ void eight_forward_packs(const Walk &walk, int member,
+                                                    double (&ahead)[EIGHT_AHEAD], const double *from,
+                                                    double *to, int columns) {
+    for (int k = member; k < walk.npacks; k += TEAM * EIGHT_AHEAD) {
+#pragma unroll
+        for (int e = 0; e < EIGHT_AHEAD; e++) {
+            if (k + TEAM * e >= walk.npacks)
+                break;
+            const gsv_branch_pack pack = walk.packs[k + TEAM * e];
+            if (pack.rows <= 8)
+                eight_forward_pack<1>(walk, pack, ahead[e], to, columns);
+            else if (pack.rows <= 16)
+                eight_forward_pack<2>(walk, pack, ahead[e], to, columns);
+            else
+                eight_forward_pack<3>(walk, pack, ahead[e], to, columns);
+            __syncwarp(); /* the next one may add to the same rows */
+            ahead[e] = walk.request(k + TEAM * (e + EIGHT_AHEAD), from, columns);
+        }
+    }
 }
 
 /* x of the 8 OWN columns of a node or less, and f(rows below first .. first + 8 BELOW - 1) += the product. */
@@ -237,22 +260,7 @@ __global__ void __launch_bounds__(EIGHT_BLOCK)
     for (int c = walk.begin; c < walk.end; c += walk.step) {
         const double *from = y + first + c, *next = c + walk.step < walk.end ? from + walk.step : nullptr;
         double *to = x + first + c, *out = u + (plan.outside_update + branch.outside) * columns + c;
-        for (int k = 0; k < walk.npacks; k += EIGHT_AHEAD) {
-#pragma unroll
-            for (int e = 0; e < EIGHT_AHEAD; e++) {
-                if (k + e >= walk.npacks)
-                    break;
-                const gsv_branch_pack pack = walk.packs[k + e];
-                if (pack.rows <= 8)
-                    eight_forward_pack<1>(walk, pack, ahead[e], to, columns);
-                else if (pack.rows <= 16)
-                    eight_forward_pack<2>(walk, pack, ahead[e], to, columns);
-                else
-                    eight_forward_pack<3>(walk, pack, ahead[e], to, columns);
-                __syncwarp(); /* the next one may add to the same rows */
-                ahead[e] = walk.request(k + e + EIGHT_AHEAD, from, columns);
-            }
-        }
+        eight_forward_packs<1>(walk, 0, ahead, from, to, columns);
         if (next)
 #pragma unroll
             for (int e = 0; e < EIGHT_AHEAD; e++)

@@ -48,7 +48,6 @@ struct walk_form {
 /* A block's branch, and where its things are in shared memory. P: the panels' numbers; there is room for
  * these in double precision. */
 template <typename P> struct eight_walk {
-    typedef P panel_type;
     typedef wide_number<P> number_type; /* a panel's, where it is multiplied with */
     /* of the packs, for many right-hand sides: complex panels leave no room for another copy */
     static const gsv_pack_form PACKS = traits<P>::is_complex ? GSV_LOOKED_UP : GSV_PACKED;

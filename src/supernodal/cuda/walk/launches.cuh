@@ -60,8 +60,8 @@ inline int spread_bytes(int64_t blocks, int bytes, int resident) {
     return spread <= most - SHARED_OF_BLOCK ? spread : bytes;
 }
 
-/* A sweep's launches, one after the other: launch(end, bytes, of) for branches of.first .. end - 1. resident: of its
- * blocks; splits: of a branch. */
+/* A sweep's launches, one after the other: launch(end, bytes, of) for branches of.first .. end - 1. resident: number
+ * of its blocks that an SM has room for, at most; splits: number of blocks for each branch. */
 template <typename Launch>
 cudaError_t launch_cut(const branch_cut &cut, int32_t branches, int resident, int splits,
                        const Launch &launch) {
@@ -80,8 +80,9 @@ cudaError_t launch_cut(const branch_cut &cut, int32_t branches, int resident, in
  * quarter of a block on each, for 16 a whole one. */
 enum { SECOND_LAUNCH = 33, SECOND_LAUNCH_OF_16 = 132 };
 
-/* Where the launches' blocks per SM promise most. The second one's begin when what is before both has ended, the first
- * one's earlier, as far as half of their way: if they are too few for that, it is lost. */
+/* The cut that promises the least time, by the number of blocks that an SM has room for. The first launch's blocks begin before
+ * what is ahead of both launches has ended, and have half of their work done by then. What the first launch has too few
+ * blocks for is lost. */
 inline branch_cut choose_cut(const gsv_branches *branches, room_function *room, int resident, int second) {
     const int all = most_bytes(branches, room);
     const double each = resident_blocks(all, resident);

@@ -343,7 +343,7 @@ struct limb_walk {
     }
 };
 
-/* walks: one for each limb. SIDE: of several groups of right-hand sides (gsv_device_vectors.groups). */
+/* walks: one for each limb. SIDE: there are several groups of right-hand sides (gsv_device_vectors.groups). */
 template <typename P, bool SIDE>
 __global__ void __launch_bounds__(limb_room::BLOCK, limb_room::BLOCKS)
     limb_forward_kernel(gsv_device_plan plan, const double *y, double *x, double *u, int walks) {

@@ -11,7 +11,7 @@
  * branch alone.
  *
  * Synchronisation: barriers of the block until panels and rows are there, and then of the team, one for each level.
- * No block waits for another of its launch (of two launches see launch_part). What the stream wants filled (gsv_device_vectors) the forward
+ * No block waits for another of its launch (launch_part says what two launches wait for). What the stream wants filled (gsv_device_vectors) the forward
  * blocks fill before they wait for the vectors, unless a block begins late (vectors_wait).
  *
  * Traffic: panels and lists once; y, x and the outside rows once. What limits it is that blocks begin together: all read,
@@ -34,7 +34,7 @@ template <int TEAM, int NR> constexpr int team_threads() {
 static_assert(TEAM_FORWARD * int(GSV_BLOCK_COLUMNS) / int(GSV_WALK_COLUMNS) == int(GSV_TEAM_VECTORS),
               "vectors of a block");
 
-/* room: bytes of shared memory, enough for all vectors. SIDE: of several groups of right-hand sides
+/* room: bytes of shared memory, enough for all vectors. SIDE: there are several groups of right-hand sides
  * (gsv_device_vectors.groups). */
 template <typename P, int NR, bool SIDE>
 __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
@@ -86,23 +86,8 @@ __global__ void __launch_bounds__(team_threads<TEAM_FORWARD, NR>())
     walk.fill_packs_block();
     wait_for_own_copies();
     __syncthreads(); /* the packs are there, and each warp's rows */
-    for (int k = member; k < walk.npacks; k += TEAM_FORWARD * EIGHT_AHEAD) {
-#pragma unroll
-        for (int e = 0; e < EIGHT_AHEAD; e++) {
-            if (k + TEAM_FORWARD * e >= walk.npacks)
-                break;
-            const gsv_branch_pack pack = walk.packs[k + TEAM_FORWARD * e];
-            if (pack.rows <= 8)
-                eight_forward_pack<1>(walk, pack, ahead[e], to, NR);
-            else if (pack.rows <= 16)
-                eight_forward_pack<2>(walk, pack, ahead[e], to, NR);
-            else
-                eight_forward_pack<3>(walk, pack, ahead[e], to, NR);
-            __syncwarp(); /* the next one may add to the same rows */
-            ahead[e] = walk.request(k + TEAM_FORWARD * (e + EIGHT_AHEAD), from, NR);
-        }
-    }
-    /* of what is owed, over the warps' vectors in their order */
+    eight_forward_packs<TEAM_FORWARD>(walk, member, ahead, from, to, NR);
+    /* what is owed, summed over the warps' vectors in their order */
     auto sum_of = [&](int at) {
         double2 sum = all[at];
 #pragma unroll

@@ -286,8 +286,8 @@ static void add_half(gsv_writer *w, gsv_piece piece, int32_t last, int odd) {
     }
 }
 
-/* A wide supernode, backward: a few columns a task, which begin at a multiple of their number, in pieces of block
- * rows; of these all but a task's last piece of GSV_COLUMNS_PIECE have an even number. */
+/* A wide supernode, backward. A task has a few columns, which begin at a multiple of their number, in pieces of block
+ * rows. A GSV_COLUMNS_PIECE has an even number of block rows unless it is the last of its task. */
 void gsv_add_columns(gsv_writer *w, int32_t s, int kind) {
     gsv_piece piece = gsv_piece_of(w, s, kind);
     const int32_t width = kind == GSV_BLOCK_PIECE ? 16 * w->groups : w->width;

@@ -13,7 +13,7 @@ typedef struct gsv_writer {
     gsv_piece_list *list;
     int64_t pieces, tasks;
     int backward, block; /* block: for a block of right-hand sides */
-    int large;           /* the stream is (GSV_LARGE_STREAM) */
+    int large;           /* the stream is (gsv_machine.large_stream) */
     int32_t fold;        /* gsv_stream_fold */
     int64_t enough;      /* tasks of a level, of the larger kind */
     int first;           /* the next piece is the first one of its task */
@@ -44,7 +44,7 @@ void gsv_add_columns(gsv_writer *w, int32_t s, int kind);
 /* Tasks that share a range of `numbers` numbers in `pieces` pieces, for a block of right-hand sides. */
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
 
-/* What those share: a task begins; its next piece, of which the lists are placed; rows first .. first + rows - 1 of the
+/* What those share: a task begins; its next piece, whose lists are placed on the way; rows first .. first + rows - 1 of the
  * front as list b; a piece of supernode s; the tasks that assemble and publish its front. */
 void gsv_begin_task(gsv_writer *w);
 void gsv_add_piece(gsv_writer *w, gsv_piece piece);

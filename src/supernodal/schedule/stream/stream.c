@@ -82,34 +82,37 @@ static int64_t tasks_of_level(const gsv_writer *w, const member *members, int64_
 
 /* Tasks of a block of right-hand sides are as large as leaves every SM of the device one. */
 static void begin_level(gsv_writer *w, const member *members, int64_t count) {
+    const gsv_machine *machine = gsv_machine_of(w->plan);
     int64_t numbers = 0;
     bool shared = false;
     for (int64_t k = 0; k < count && members[k].level == members[0].level; k++) {
         numbers += is_walked(w, &members[k]) ? 0 : members[k].numbers;
         shared |= members[k].shared;
     }
-    w->quantum = numbers / GSV_BLOCK_TASKS + 1;
-    if (w->quantum < GSV_BLOCK_TASK)
-        w->quantum = GSV_BLOCK_TASK;
+    w->quantum = numbers / machine->block_tasks + 1;
+    if (w->quantum < machine->block_task)
+        w->quantum = machine->block_task;
     w->groups = w->block ? GSV_GROUPS : 1;
     while (w->groups > 1 && tasks_of_level(w, members, count, w->groups) < w->enough)
         w->groups /= 2;
-    /* of a block only where each warp has a block row: what several add up of one they leave where the front is */
+    /* for blocks of columns only if each warp has a block row: several warps that share one add up their sums in the
+     * place of the front, which later block rows would want */
     w->together = w->backward               ? 1
                   : !w->block               ? GSV_TOGETHER
                   : w->groups == GSV_GROUPS ? GSV_BLOCK_TOGETHER
                                             : 1;
-    const gsv_machine *machine = gsv_machine_of(w->plan);
     const int64_t least = w->block ? machine->block_together_tasks : machine->together_tasks;
     while (w->together > 1 && tasks_of_level(w, members, count, w->groups * w->together) < least)
         w->together /= 2;
     const int64_t tasks = tasks_of_level(w, members, count, w->groups * w->together);
-    w->crowd = tasks >= (w->block && !w->backward ? GSV_BLOCK_CROWD : w->large ? GSV_LARGE_CROWD : GSV_CROWD);
-    w->width = GSV_COLUMNS / (tasks < GSV_HALF ? 2 : 1);
+    w->crowd = tasks >= (w->block && !w->backward ? machine->block_crowd_tasks
+                         : w->large               ? machine->large_crowd_tasks
+                                                  : machine->crowd_tasks);
+    w->width = GSV_COLUMNS / (tasks < machine->half_tasks ? 2 : 1);
     /* of this level and of those between it and the root; list->tasks is known when pieces are written */
     const int64_t upward = w->backward ? w->tasks + tasks : w->list->tasks - w->tasks;
-    w->alone = tasks * (!w->backward && !w->block && shared ? GSV_SHARES : 1) < GSV_ALONE &&
-               upward < GSV_ALONE_UPWARD;
+    w->alone = tasks * (!w->backward && !w->block && shared ? GSV_SHARES : 1) < machine->alone_tasks &&
+               upward < machine->alone_upward;
 }
 
 /* What a supernode has in a phase of its level. */
@@ -149,11 +152,11 @@ static void write_stream(gsv_writer *w, const member *members, int64_t count, in
 }
 
 /* Forward tasks of a level at least, if they are of the larger kind, for a block of right-hand sides. */
-static int64_t enough_forward(const gsv_stream *stream) {
-    const int64_t tasks = stream->numbers / GSV_ENOUGH_NUMBERS;
-    if (stream->numbers >= GSV_ENOUGH_LARGE)
-        return GSV_ENOUGH;
-    return tasks < GSV_ENOUGH_LEAST ? GSV_ENOUGH_LEAST : tasks < GSV_ENOUGH_SMALL ? tasks : GSV_ENOUGH_SMALL;
+static int64_t enough_forward(const gsv_machine *m, const gsv_stream *stream) {
+    const int64_t tasks = stream->numbers / m->enough_numbers;
+    if (stream->numbers >= m->enough_large)
+        return m->enough_tasks;
+    return tasks < m->enough_least ? m->enough_least : tasks < m->enough_small ? tasks : m->enough_small;
 }
 
 static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_writer w,
@@ -161,7 +164,8 @@ static gpusolve_status fill_list(gsv_stream *stream, gsv_piece_list *list, gsv_w
     w.list = list;
     w.large = stream->large;
     w.fold = gsv_stream_fold(stream);
-    w.enough = w.backward ? GSV_ENOUGH_BACKWARD : enough_forward(stream);
+    const gsv_machine *machine = gsv_machine_of(w.plan);
+    w.enough = w.backward ? machine->enough_backward : enough_forward(machine, stream);
     write_stream(&w, members, count, stream->published);
     if (w.pieces >= INT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE,
@@ -203,6 +207,7 @@ static void list_members(const gsv_plan *plan, gsv_stream *stream, member *membe
 /* Where published fronts stand, and which supernodes' block rows are shared: of few tasks. members: sorted for
  * the forward stream. */
 static void place_published(const gsv_plan *plan, gsv_stream *stream, member *members, int64_t count) {
+    const gsv_machine *machine = gsv_machine_of(plan);
     const gsv_writer forward = {.plan = plan}, backward = {.plan = plan, .backward = 1};
     int64_t tasks = 0, tasks_back = 0;
     for (int64_t k = 0; k < count; k++) {
@@ -217,10 +222,10 @@ static void place_published(const gsv_plan *plan, gsv_stream *stream, member *me
         if (m->narrow || nc <= GSV_WARP_TILE_COLUMNS)
             continue;
         stream->published += nc;
-        m->shared = tasks < GSV_SHARED && nc > GSV_SHARED_COLUMNS;
+        m->shared = tasks < machine->shared_tasks && nc > machine->shared_columns;
         if (m->shared) /* sixteen sums of every task of a block row but the last */
             stream->published += (GSV_SHARES - 1) * GSV_TILE * ((nr + GSV_TILE - 1) / GSV_TILE);
-        if (tasks_back < GSV_HALVED) {
+        if (tasks_back < machine->halved_tasks) {
             m->sums = stream->published;
             stream->published += nc;
         }
@@ -260,10 +265,10 @@ static bool place_rows(const gsv_plan *plan, gsv_stream *stream, const member *m
 
 /* gsv_stream.side */
 static int choose_side(const gsv_plan *plan) {
-    const int64_t size = plan->schedule->panel_ptr[plan->l.nsuper] + GSV_SIDE_COLUMN * (int64_t)plan->l.n;
-    const int64_t groups = size <= GSV_SIDE_8 ? 8 : size <= GSV_SIDE_4 ? 4 : size <= GSV_SIDE_3 ? 3 : 1;
-    const int most = gsv_machine_of(plan)->groups;
-    return groups < most ? (int)groups : most;
+    const gsv_machine *m = gsv_machine_of(plan);
+    const int64_t size = plan->schedule->panel_ptr[plan->l.nsuper] + m->side_column * plan->l.n;
+    const int groups = size <= m->side_8 ? 8 : size <= m->side_4 ? 4 : size <= m->side_3 ? 3 : 1;
+    return groups < m->groups ? groups : m->groups;
 }
 
 gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message) {

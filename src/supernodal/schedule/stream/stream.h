@@ -5,7 +5,7 @@
  * block needs to know of it; a task is one piece or several that a block works off one after the other, because
  * their sums belong together. Blocks take tasks in the order of the stream (cuda/stream/one.cuh), in which a task
  * comes after all that it waits for.
- * Plain C; follows from the pattern alone.
+ * Plain C; follows from the pattern and the device's tuning (schedule/machine.h).
  *
  *      forward    GSV_NARROW_PIECE    columns of a narrow supernode, all rows
  *                 GSV_TILES_PIECE     block rows of a wide one of at most GSV_WARP_TILE_COLUMNS columns
@@ -60,47 +60,24 @@ extern "C" {
 enum {
     GSV_PIECE_NUMBERS = 3072, /* of its panel, at most; a multiple of the 256 of a tile of sixteen columns */
     GSV_PIECE_LISTS = 3072,   /* bytes of lists that a slot has room for */
-    GSV_CROWD = 1536,         /* tasks of a level: several for every block of the device, */
-    GSV_LARGE_CROWD = 384, /* or about one, in a large stream, where the levels beside it keep blocks busy */
-    GSV_BLOCK_CROWD = 384, /* of the forward stream for a block of right-hand sides, whose tasks are longer */
-    GSV_ALONE = 396,       /* tasks of a level, as many as blocks on an H200: with fewer, one at a time, */
-    GSV_ALONE_UPWARD = 1188, /* that level's, too, if it has at most 1188 tasks between it and the root */
-    GSV_ENOUGH = 99, /* tasks of a level, of the larger kind: three for every four SMs of an H200, forward, */
-    GSV_ENOUGH_LARGE = 3 << 20, /* numbers of a stream that is enough for; in a smaller one, */
-    GSV_ENOUGH_NUMBERS =
-        1 << 14,           /* for groups of right-hand sides side by side: one task for each 2^14 numbers, */
-    GSV_ENOUGH_LEAST = 33, /* at least */
-    GSV_ENOUGH_SMALL = 66, /* and at most; */
-    GSV_ENOUGH_BACKWARD = 264, /* backward two for each SM */
-    GSV_FOLDED = 96,           /* columns of a piece at most, where its task assembles them */
-    GSV_TOGETHER = 4,          /* block rows at most that a task which assembles their front has together, */
-    GSV_TOGETHER_TASKS = 792,  /* tasks that must be left in the level then: two for every block of an H200 */
-    GSV_BLOCK_TOGETHER = 4,    /* the same for a block of right-hand sides: groups of block rows at most, */
-    GSV_BLOCK_TOGETHER_TASKS = 396, /* and tasks that must be left: three for every two blocks */
-    /* numbers above the branches: with as many a stream is large, and forward levels count from the root */
-    GSV_LARGE_STREAM = 16 << 20,
+    GSV_FOLDED = 96,          /* columns of a piece at most, where its task assembles them */
+    GSV_TOGETHER = 4,         /* block rows at most that a task which assembles their front has together */
+    GSV_BLOCK_TOGETHER = 4,   /* the same for a block of right-hand sides: groups of block rows at most */
     /* bytes for a block's backward piece, or a narrow one, with the front of 8 right-hand sides, and the number of rows
      * that are added for others; forward, for 8 alone, also with the rows that its results are added to */
     GSV_BLOCK_ROOM = 31744,
     GSV_BLOCK_ROOM_ROWS = 258,
     GSV_BLOCK_FORWARD_ROOM = 50304,
-    GSV_BLOCK_TASKS = 198,  /* forward tasks of a level, about, where they share block rows, */
-    GSV_BLOCK_TASK = 6144,  /* numbers of such a task, at least, */
-    GSV_BLOCK_SHARES = 6,   /* tasks that share, at most */
+    GSV_BLOCK_SHARES = 6,   /* forward tasks that share block rows, at most */
     GSV_BLOCK_FIT_1 = 160,  /* columns of a forward piece that fit so, of one block row, */
     GSV_BLOCK_FIT_2 = 112,  /* two, */
     GSV_BLOCK_FIT_4 = 80,   /* four */
     GSV_BLOCK_COLUMNS = 16, /* of a block of right-hand sides, at most; forward half of them */
-    GSV_BLOCK_LEAST =
-        0, /* numbers above the branches: with fewer, a block of right-hand sides is tasks (schedule/tasks/tasks.h) */
-    GSV_GROUPS = 4,            /* block rows or groups of columns of a task at most: one for each warp */
-    GSV_COLUMNS = 16,          /* of a task of the backward stream for one right-hand side, */
-    GSV_HALF = 264,            /* half of them where a level would have fewer tasks than this, */
-    GSV_HALVED = 66,           /* and two tasks for the same columns where it would have fewer than this */
-    GSV_HALVED_ROWS = 22,      /* block rows of a piece of such a task at most: their list fits */
-    GSV_SHARED = 264,          /* tasks of a level: with fewer, tasks share the block rows of supernodes */
-    GSV_SHARED_COLUMNS = 256,  /* of more columns than this, */
-    GSV_SHARES = 4,            /* four tasks, or two */
+    GSV_GROUPS = 4,         /* block rows or groups of columns of a task at most: one for each warp */
+    GSV_COLUMNS = 16, /* columns of a task of the backward stream for one right-hand side, or half as many */
+    GSV_HALVED_ROWS =
+        22,         /* block rows of a piece at most where two tasks have the same columns: their list fits */
+    GSV_SHARES = 4, /* tasks, or two, that share the block rows of a supernode forward */
     GSV_FRONT_ROWS = 128,      /* of a GSV_FRONT_PIECE at most, */
     GSV_BLOCK_FRONT_ROWS = 64, /* for a block of right-hand sides */
     /* up to here each task of a wide front assembles the front's own columns anew; the rows of a wider front are
@@ -110,18 +87,10 @@ enum {
     GSV_BLOCK_LARGE_FOLD_COLUMNS = 160 /* in a large stream */
 };
 
-/*
- * A sweep of a small factor mostly waits. So groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side, each
- * by its share of a stream's blocks, as long as that is faster than all of them together
- * (schedule/tasks/tasks.h). GSV_SIDE_8, _4 and _3 are limits of the factor's size, up to which 8, 4 and 3 groups are: its panels'
- * numbers, and GSV_SIDE_COLUMN for each column of L.
- */
+/* A sweep of a small factor mostly waits. So groups of GSV_SIDE_COLUMNS right-hand sides are solved side by side, each
+ * by its share of a stream's blocks, as long as that is faster than all of them together as tasks (machine.h). */
 enum {
     GSV_SIDE_COLUMNS = 8,
-    GSV_SIDE_COLUMN = 100,
-    GSV_SIDE_8 = 2000000,
-    GSV_SIDE_4 = 6400000,
-    GSV_SIDE_3 = 12800000,
     GSV_SIDE = 8, /* groups at most */
     /* a triangle of more columns is solved with so only if it is well-conditioned: elsewhere the streams' sums lose more
      * than those of many right-hand sides (test_condition.c) */
@@ -171,12 +140,13 @@ typedef struct gsv_piece {
     uint8_t flags;
     union {
         int32_t a_first; /* first rows of the lists a and b, counted in the front */
-        struct { /* GSV_BLOCK_PIECE that is published: of the tasks that share its block rows which one this
-                  * is, and how many those are */
+        struct
+        { /* GSV_BLOCK_PIECE that is published: number of this task among those that share its block rows, and how
+                  * many share them */
             uint16_t share, shares;
         };
-        /* forward, GSV_BLOCK_PIECE that is not published and has no a: it has the front of the piece before, 1, or
-         * of the one before that, 2 */
+        /* forward, GSV_BLOCK_PIECE that is not published and has no list a: the front is that of the last piece, 1, or of
+         * the last but one, 2 */
         int32_t ago;
         int32_t left; /* GSV_COLUMNS_PIECE: first column; GSV_SHARE_PIECE: of every sixteen, */
     };

@@ -166,21 +166,23 @@ static void simulate(planner *p, gsv_task *order) {
 int gsv_tasks_order(gsv_task_list *list, int backward) {
     const size_t ntasks = (size_t)list->tasks, ncounters = (size_t)list->counters;
     gsv_task *order = gsv_malloc(ntasks, sizeof *order);
-    planner p = {.task = list->task,
-                 .ntasks = list->tasks,
-                 .ncounters = list->counters,
-                 .backward = backward,
-                 .left = gsv_malloc(ntasks, sizeof *p.left),
-                 .reached = gsv_malloc(ncounters, sizeof *p.reached),
-                 .missing = gsv_malloc(ncounters, sizeof *p.missing),
-                 .waiting = gsv_malloc(ntasks, sizeof *p.waiting),
-                 .first = gsv_malloc(ncounters + 1, sizeof *p.first),
-                 .coming.entry = gsv_malloc(ntasks, sizeof *p.coming.entry),
-                 .ready.entry = gsv_malloc(ntasks, sizeof *p.ready.entry),
-                 .blocks.entry = gsv_malloc(BLOCKS, sizeof *p.blocks.entry)};
-    const int good = order && p.left && p.reached && p.missing && p.waiting && p.first && p.coming.entry &&
-                     p.ready.entry && p.blocks.entry;
+    double *times = gsv_malloc(ntasks + ncounters, sizeof *times);
+    int64_t *numbers = gsv_malloc(ntasks + 2 * ncounters + 1, sizeof *numbers);
+    entry *entries = gsv_malloc(2 * ntasks + BLOCKS, sizeof *entries);
+    const int good = order && times && numbers && entries;
     if (good) {
+        planner p = {.task = list->task,
+                     .ntasks = list->tasks,
+                     .ncounters = list->counters,
+                     .backward = backward,
+                     .left = times,
+                     .reached = times + ntasks,
+                     .waiting = numbers,
+                     .missing = numbers + ntasks,
+                     .first = numbers + ntasks + ncounters,
+                     .coming.entry = entries,
+                     .ready.entry = entries + ntasks,
+                     .blocks.entry = entries + 2 * ntasks};
         find_ways(&p);
         list_waiting(&p);
         simulate(&p, order);
@@ -189,13 +191,8 @@ int gsv_tasks_order(gsv_task_list *list, int backward) {
     } else {
         gsv_free(order);
     }
-    gsv_free(p.left);
-    gsv_free(p.reached);
-    gsv_free(p.missing);
-    gsv_free(p.waiting);
-    gsv_free(p.first);
-    gsv_free(p.coming.entry);
-    gsv_free(p.ready.entry);
-    gsv_free(p.blocks.entry);
+    gsv_free(times);
+    gsv_free(numbers);
+    gsv_free(entries);
     return good;
 }

@@ -12,14 +12,7 @@
 
 #include "tasks.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Puts the tasks of a sweep, which stand level by level, into that order. Zero if out of memory. */
 int gsv_tasks_order(gsv_task_list *list, int backward);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

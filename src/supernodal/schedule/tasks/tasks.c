@@ -355,25 +355,26 @@ static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward,
                        gsv_tasks *tasks) {
     const size_t nsuper = (size_t)plan->l.nsuper, nlevels = (size_t)plan->nlevels;
     gsv_task_list *list = &tasks->list[gsv_task_list_of(backward, broad)];
-    builder b = {.plan = plan,
-                 .schedule = plan->schedule,
-                 .list = list,
-                 .node = node,
-                 .backward = backward,
-                 .by = divisions[gsv_task_list_of(backward, broad)]};
-    b.longest = gsv_malloc(nlevels, sizeof *b.longest);
-    b.narrow = gsv_malloc(nlevels, sizeof *b.narrow);
-    b.rows = gsv_malloc(nlevels, sizeof *b.rows);
-    b.place = gsv_calloc(2 * nlevels, sizeof *b.place);
-    b.counter = gsv_malloc(nsuper, sizeof *b.counter);
-    b.count = gsv_malloc(nsuper, sizeof *b.count);
-    const bool good = b.longest && b.narrow && b.rows && b.place && b.counter && b.count && make_list(&b);
-    gsv_free(b.longest);
-    gsv_free(b.narrow);
-    gsv_free(b.rows);
-    gsv_free(b.place);
-    gsv_free(b.counter);
-    gsv_free(b.count);
+    int32_t *numbers = gsv_malloc(3 * nlevels + 2 * nsuper, sizeof *numbers);
+    int64_t *place = gsv_malloc(2 * nlevels, sizeof *place);
+    bool good = numbers && place;
+    if (good) {
+        builder b = {.plan = plan,
+                     .schedule = plan->schedule,
+                     .list = list,
+                     .node = node,
+                     .backward = backward,
+                     .by = divisions[gsv_task_list_of(backward, broad)],
+                     .longest = numbers,
+                     .narrow = numbers + nlevels,
+                     .rows = numbers + 2 * nlevels,
+                     .counter = numbers + 3 * nlevels,
+                     .count = numbers + 3 * nlevels + nsuper,
+                     .place = place};
+        good = make_list(&b);
+    }
+    gsv_free(numbers);
+    gsv_free(place);
     if (good)
         tasks->bytes += list->tasks * (int64_t)sizeof *list->task;
     return good;

@@ -108,12 +108,9 @@ typedef struct gsv_tasks {
     int64_t bytes; /* memory of all this */
 } gsv_tasks;
 
-/* The number of a sweep's list, for broad vectors or others; and which sweep's it is. */
+/* The number of a sweep's list, for broad vectors or others. */
 static inline int gsv_task_list_of(int backward, int broad) {
     return 2 * broad + backward;
-}
-static inline int gsv_task_list_is_backward(int list) {
-    return list % 2;
 }
 
 /* How many pieces a whole is cut into; and a number of rows or columns rounded up to whole tiles. */

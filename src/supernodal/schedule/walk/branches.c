@@ -189,7 +189,7 @@ static void list_gathers(const gsv_plan *plan, gsv_branch *branch, work *w) {
 }
 
 /* Units of the nodes of each level: `levels` and `units` are the two lists; per_unit rows or columns. A unit is
- * its node and where it begins in that; of those that are counted in the node, its node alone. */
+ * listed as its node and where it begins in the node, or, if the node counts its units, as its node alone. */
 static void list_units(gsv_branch *branch, work *w, int levels, int units, int per_unit) {
     const int counted = units == GSV_AT_ROW_UNITS;
     open_list(w, branch, levels);
@@ -308,10 +308,6 @@ static bool close_gaps(gsv_branches *branches) {
                 raise(&branches->most_one[backward][k], gsv_branch_one_room(branch, backward, 4 << k).bytes);
         for (int k = 0; k < GSV_NUMBER_SIZES; k++)
             raise(&branches->most_whole[k], gsv_branch_whole_room(branch, 4 << k).bytes);
-        const gsv_walk_room room = gsv_branch_walk_room(branch, GSV_PACKED);
-        raise(&branches->most_walk, gsv_branch_walk_bytes(branch, GSV_PACKED, 1));
-        branches->walk_room += room.vectors;
-        branches->walk_each += room.each;
     }
     return true;
 }

@@ -170,9 +170,7 @@ typedef struct gsv_branches {
     /* the most of any branch: what a block must have room for */
     int32_t most_one[2][GSV_NUMBER_SIZES]; /* bytes for one right-hand side, by sweep and size of numbers */
     int32_t most_whole[GSV_NUMBER_SIZES];  /* the same, up and down at once */
-    int32_t most_walk;                     /* bytes for the walk of one warp, */
-    int64_t walk_room, walk_each; /* and of all branches together, without vectors, and a warp's vectors */
-    int64_t bytes;                /* memory of all this */
+    int64_t bytes;                         /* memory of all this */
 } gsv_branches;
 
 /* Index into most_one and most_whole for numbers of 4, 8 or 16 bytes. */

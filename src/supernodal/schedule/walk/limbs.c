@@ -17,7 +17,7 @@ typedef struct work {
     const int32_t *of;            /* [nsuper] branches.of */
     gsv_limbs *limbs;
     int64_t *cost;    /* [nsuper] of the subtree's supernodes in no branch; -1: it is no limb */
-    int64_t *outside; /* [nsuper] rows of the update vectors that branches leave, of those before it */
+    int64_t *outside; /* [nsuper] rows of the update vectors that branches before it leave */
     uint16_t *place;  /* [nsuper] of its update vector among the limb's rows */
     uint8_t taken[GSV_LIMB_ROWS];
     int32_t member[GSV_LIMB_CHUNKS];       /* supernodes of the limb at hand, ascending, */
@@ -47,7 +47,7 @@ static int64_t most_cost(const work *w) {
     const gsv_machine *machine = gsv_machine_of(w->plan);
     if (numbers < machine->block_least) /* there is no stream for a block, then */
         return 0;
-    const int64_t most = machine->limb_least + cost / GSV_LIMB_SHARE;
+    const int64_t most = machine->limb_least + cost / machine->limb_share;
     return most < machine->limb_most ? most : machine->limb_most;
 }
 

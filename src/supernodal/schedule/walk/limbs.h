@@ -30,10 +30,6 @@ extern "C" {
 
 enum {
     GSV_LIMB_COST = 4096, /* the cost of a supernode by itself, in numbers of a panel */
-    /* what a limb costs at most: LEAST and this share of what the upper tree costs, and never more than MOST */
-    GSV_LIMB_LEAST = 16384,
-    GSV_LIMB_SHARE = 1024,
-    GSV_LIMB_MOST = 131072,
     GSV_LIMB_WIDEST = 64, /* columns of a supernode at most */
     GSV_LIMB_ROWS = 864,
     GSV_LIMB_NOTHING = GSV_LIMB_ROWS, /* no row */
@@ -107,7 +103,7 @@ static inline GSV_HOST_DEVICE int gsv_limb_collides(const gsv_limb_chunk *root, 
            root->place < first->staged + gsv_limb_staged_rows(first);
 }
 
-/* Which supernodes are in limbs: fills count, root and in. of: of the branches. */
+/* Which supernodes are in limbs: fills count, root and in. of: gsv_branches.of. */
 gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs,
                                  gsv_message *message);
 /* The rest, once plan->schedule has panel_ptr and update_place. */

@@ -41,7 +41,7 @@ enum {
     GSV_PACK_HEIGHT = 8, /* a pack has numbers for a multiple of this number of rows */
     GSV_NO_NUMBER = 0xffff,
     GSV_WALK_LINE = 128, /* bytes: numbers and vectors in shared memory begin on multiples */
-    GSV_TEAM_VECTORS = 4 /* of a block at most, where teams walk forward */
+    GSV_TEAM_VECTORS = 4 /* vectors of a block at most, where teams walk forward */
 };
 
 typedef struct gsv_branch_pack {
