@@ -40,6 +40,7 @@ static void free_problem(void) {
 static void write_record(const bench_peers *peers, char *text, size_t bytes) {
     const gpusolve_info info = {.backend = GPUSOLVE_BACKEND_CUDA, .dtype = problem.dtype};
     const gpusolve_cost cost = {.tiers = 1, .tier = {{"branch", 1, 8}}};
+    const bench_options options = {.nrhs_count = 0};
     const bench_record record = {.problem = &problem,
                                  .device = &device,
                                  .info = &info,
@@ -53,7 +54,7 @@ static void write_record(const bench_peers *peers, char *text, size_t bytes) {
     size_t length;
 
     REQUIRE(file != NULL);
-    bench_report_json(file, &record);
+    bench_report_json(file, &record, &options);
     rewind(file);
     length = fread(text, 1, bytes - 1, file);
     text[length] = 0;
