@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether the pages are whole: pages.py SOURCE
 
-README.md has at most 150 lines. Links of all pages are right. docs/reference.md names every public function. Each page of docs/ is
+README.md has at most 150 lines. Each of its fenced blocks, and of docs/, has a test that runs it. Links of all pages are right. docs/reference.md names every public function. Each page of docs/ is
 in the site's navigation. The tables of times are those of the records in bench/results.
 """
 
@@ -36,6 +36,34 @@ if len(of_doubles) < 40:
 reference = text("docs/reference.md")
 faults += [f"docs/reference.md does not name {call}()" for call in sorted(of_doubles) if call + "()" not in reference]
 
+# Which test runs a fenced block: by its language, and by its page where the test names pages. A block of text is what a program
+# prints: tests/fresh compares it with the commands before it, the consumers' tests compare it with the example.
+pages = ["README.md", "examples/README.md", "python/README.md"]
+pages += [str(page.relative_to(source)) for pattern in ("docs/**/*.md", "examples/*/README.md") for page in sorted(source.glob(pattern))]
+doctests = text("python/tests/test_doctests.py")
+tested = {
+    "bash": lambda page: page in ("README.md", "examples/README.md") or page.startswith("docs/"),
+    "python": lambda page: page == "python/README.md" or f'"{page}"' in doctests,
+    "c": lambda page: page == "README.md",
+    "cmake": lambda page: page == "docs/install.md",
+    "text": lambda page: page.startswith("docs/") or re.fullmatch("examples/[^/]*/README.md", page),
+}
+blocks = 0
+for page in pages:
+    languages = re.findall(r"^```(.*)$", text(page), re.MULTILINE)
+    for before, language in zip([""] + languages[::2], languages[::2]):
+        blocks += 1
+        if language not in tested or not tested[language](page):
+            faults.append(f"{page}: no test runs a block of \"{language}\"")
+        if language == "text" and page.startswith("docs/") and before != "bash":
+            faults.append(f"{page}: a block of text follows no block of commands")
+    # one of each, for the tests look for the first
+    faults += [f"{page}: two blocks of {language}" for language in ("c", "cmake") if languages.count(language) > 1]
+    if page != "python/README.md" and languages.count("python") > 1:
+        faults.append(f"{page}: two blocks of Python")
+if blocks < 30:
+    faults.append(f"only {blocks} fenced blocks were found")
+
 layout = text("docs/layout.xml")
 for page in sorted((source / "docs").glob("**/*.md")):
     name = "md_" + str(page.relative_to(source).with_suffix("")).replace("/", "_")
@@ -67,5 +95,5 @@ for matrix, numbers, _, *factors in rows:
     if numbers.split(" |")[:4] != [" " + n for n in right[:4]] or factors != right[4:]:
         faults.append(f"README.md: the record has {right} for {matrix}")
 
-print("\n".join(faults) or f"{len(of_doubles)} functions; {links.stdout.strip()}")
+print("\n".join(faults) or f"{len(of_doubles)} functions; {blocks} fenced blocks; {links.stdout.strip()}")
 sys.exit(bool(faults))
