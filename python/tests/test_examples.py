@@ -36,7 +36,7 @@ def test_example(name, device, tmp_path):
     picture = tmp_path / "picture.png"
     command = [sys.executable, str(EXAMPLES / f"{name}.py"), *SMALL[name], "--device", device, "--output", str(picture)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300,
-                            env={**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path)})
+                            env={**os.environ, "MPLBACKEND": "Agg", "MPLCONFIGDIR": str(tmp_path), "PYTHONFAULTHANDLER": "1"})
     assert result.returncode == 0, result.stdout + result.stderr
     assert "unknowns" in result.stdout or "points" in result.stdout
     assert picture.stat().st_size > 5000
