@@ -67,7 +67,7 @@ def check(folder, demo, preload, matrix):
     worst = max(max(row) for row in under[1])
     print(f"{name}: {served} of {solves} solves served, largest residual {worst:.1e}")
     # two factors, and two more when Bset has made them simplicial
-    if solves < 200 or served < solves - 6:
+    if solves < 100 or served < solves - 6:
         sys.exit(f"{name}: {served} of {solves} solves were served")
 
 
