@@ -27,7 +27,7 @@ typedef struct gsv_device_matrix {
     int64_t *row_ptr;
     int32_t *columns;
     void *values;
-    int has_long_rows; /* most of them are */
+    int has_long_rows; /* on average: then D is added by a launch of its own (matrix.c) */
     gsv_entry_piece *pieces;
     int32_t piece_count;
 } gsv_device_matrix;

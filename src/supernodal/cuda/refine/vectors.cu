@@ -32,7 +32,7 @@ template <typename T> __device__ __forceinline__ T &at(const gsv_device_dense &d
     return static_cast<T *>(dense.values)[i * dense.row_stride + j * dense.column_stride];
 }
 
-/* to(i, j) = from(i, j), or, with `v`, the x that is kept of column j. Grid: x over tiles of rows, y over tiles of columns. Either
+/* to(i, j) = from(i, j), or, with `kept`, the x that is kept of column j: in from or in second, or zeros. Grid: x over tiles of rows, y over tiles of columns. Either
  * side is read and written in the order of its memory: the tile is turned in shared memory. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) copy_kernel(int32_t n, gsv_device_dense from, gsv_device_dense to,
