@@ -58,7 +58,9 @@ extern "C" {
     X(GPUSOLVE_CUDA_ERROR, 13, "a CUDA call failed")                                               \
     X(GPUSOLVE_INTERNAL_ERROR, 14, "internal error")                                               \
     X(GPUSOLVE_TIMED_OUT, 15, "a solve gave up waiting on the device: its x has NaNs")             \
-    X(GPUSOLVE_BUSY, 16, "the handle is in use by another thread")
+    X(GPUSOLVE_BUSY, 16, "the handle is in use by another thread")                                 \
+    X(GPUSOLVE_FILE_ERROR, 17, "a file cannot be read or written")                                 \
+    X(GPUSOLVE_INVALID_FILE, 18, "the file is not a factor that was saved, or is damaged")
 
 /** What a call returns. GPUSOLVE_OK is 0. */
 typedef enum gpusolve_status {

@@ -56,6 +56,10 @@ struct gpusolve_factor {
     uint64_t refreshes; /* how often the values have changed */
 };
 
+/* gpusolve_factor_create, once its arguments are there (factor.c): for calls that have found the data elsewhere. */
+gpusolve_status gsv_factor_make(gpusolve_handle *handle, const gpusolve_factor_data *data,
+                                gpusolve_factor **factor);
+
 struct gpusolve_workspace {
     const struct gsv_executor *executor;
     int device;

@@ -127,31 +127,35 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
     return status;
 }
 
-gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
-                                       gpusolve_factor **factor) {
+gpusolve_status gsv_factor_make(gpusolve_handle *handle, const gpusolve_factor_data *data,
+                                gpusolve_factor **factor) {
     static _Atomic uint64_t last_id;
-    if (factor)
-        *factor = NULL;
-    GSV_ENTER(handle);
-    gpusolve_status status = check_data(data, &handle->message);
-    if (status)
-        return status;
-    if (!factor)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL");
-
     gpusolve_factor *created = gsv_calloc(1, sizeof *created);
     if (!created)
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "factor: out of host memory");
     created->executor = handle->executor;
     created->device = handle->device;
     created->id = atomic_fetch_add(&last_id, 1) + 1;
-    status = fill_factor(handle, created, data);
+    const gpusolve_status status = fill_factor(handle, created, data);
     if (status) {
         gsv_free(created);
         return status;
     }
     *factor = created;
     return GPUSOLVE_OK;
+}
+
+gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
+                                       gpusolve_factor **factor) {
+    if (factor)
+        *factor = NULL;
+    GSV_ENTER(handle);
+    const gpusolve_status status = check_data(data, &handle->message);
+    if (status)
+        return status;
+    if (!factor)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "factor: is NULL");
+    return gsv_factor_make(handle, data, factor);
 }
 
 static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_factor_data *data,
