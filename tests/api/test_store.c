@@ -110,7 +110,7 @@ static gpusolve_factor_data with_gaps(const gpusolve_factor_data *from, int64_t 
         for (int64_t t = 0; t < count; t++) {
             testing_store(from->dtype, numbers, starts[k] + t,
                           testing_fetch(from->dtype, from->x, old[k] + t));
-            if (!super)
+            if (!panels)
                 rows[starts[k] + t] = ((const int32_t *)from->i)[old[k] + t];
         }
         counts[k] = (int32_t)count;
