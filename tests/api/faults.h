@@ -18,6 +18,7 @@
 #include "gpusolve_cholmod.h"
 #include "gpusolve_dense.h"
 #include "gpusolve_selection.h"
+#include "gpusolve_store.h"
 #include "memory.h"
 
 enum { COLUMNS = 3, ORDER = 70, VECTORS = 5 };

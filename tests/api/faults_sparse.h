@@ -1,8 +1,10 @@
-/* The calls of gpusolve.h, gpusolve_selection.h and gpusolve_cholmod.h, one function each: faults.h says how. */
+/* The calls of gpusolve.h, gpusolve_selection.h, gpusolve_store.h and gpusolve_cholmod.h, one function each: faults.h says how. */
 #ifndef FAULTS_SPARSE_H
 #define FAULTS_SPARSE_H
 
 #include "faults.h"
+
+#include <unistd.h>
 
 /* -------------------------------------------------------------------------------------- handle, texts --- */
 
@@ -253,6 +255,47 @@ static gpusolve_status solve_selected(world *w) {
         CHECK_STATUS(gpusolve_solve_selected(w->handle, w->factor, w->selection, &w->b, &w->x), GPUSOLVE_OK);
     CHECK(testing_near(&w->x, &w->expected));
     return status;
+}
+
+/* ----------------------------------------------------------------------------------------------- files --- */
+
+/* A path that is this process's own. */
+static const char *saved_path(void) {
+    static char path[64];
+    snprintf(path, sizeof path, "/tmp/gpusolve-faults-%ld", (long)getpid());
+    return path;
+}
+
+static gpusolve_status factor_data_save(world *w) {
+    const gpusolve_status status = FAULTY(w, gpusolve_factor_data_save(w->handle, &w->data, saved_path()));
+    CHECK((unlink(saved_path()) == 0) == (status == GPUSOLVE_OK));
+    return status;
+}
+
+/* A factor that was loaded answers like any other. */
+static gpusolve_status check_loaded(world *w, gpusolve_status status, gpusolve_factor *factor) {
+    CHECK((status == GPUSOLVE_OK) == (factor != NULL));
+    if (factor) {
+        CHECK_STATUS(gpusolve_solve(w->handle, factor, NULL, GPUSOLVE_A, &w->b, &w->x), GPUSOLVE_OK);
+        check_x(&w->x, &w->expected);
+    }
+    gpusolve_factor_destroy(factor);
+    CHECK(unlink(saved_path()) == 0);
+    return status;
+}
+
+static gpusolve_status factor_load(world *w) {
+    gpusolve_factor *factor;
+    CHECK_STATUS(gpusolve_factor_data_save(w->handle, &w->data, saved_path()), GPUSOLVE_OK);
+    const gpusolve_status status = FAULTY(w, gpusolve_factor_load(w->handle, saved_path(), &factor));
+    return check_loaded(w, status, factor);
+}
+
+static gpusolve_status factor_map(world *w) {
+    gpusolve_factor *factor;
+    CHECK_STATUS(gpusolve_factor_data_save(w->handle, &w->data, saved_path()), GPUSOLVE_OK);
+    const gpusolve_status status = FAULTY(w, gpusolve_factor_map(w->handle, saved_path(), NULL, &factor));
+    return check_loaded(w, status, factor);
 }
 
 /* --------------------------------------------------------------------------------------- with CHOLMOD --- */

@@ -3,11 +3,13 @@
  * the other thread is through. Then threads that do share one handle, without a rule: each solve is refused or right.
  */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "testing.h"
 
 #include "gpusolve_dense.h"
 #include "gpusolve_selection.h"
+#include "gpusolve_store.h"
 #include "handle.h"
 #include "memory.h"
 
@@ -89,15 +91,23 @@ static void *call_all(void *context) {
     gpusolve_info info = {.size = sizeof info};
     gpusolve_cost cost = {.size = sizeof cost};
     gpusolve_selection_info selected = {.size = sizeof selected};
-    gpusolve_factor *factor = NULL;
+    gpusolve_factor *factor = NULL, *loaded = NULL, *mapped = NULL;
     gpusolve_matrix *matrix = NULL;
     gpusolve_workspace *workspace = NULL;
     gpusolve_selection *selection = NULL;
+    char saved[64];
+    snprintf(saved, sizeof saved, "/tmp/gpusolve-busy-%ld", (long)getpid());
     double b_numbers[] = {8, 22}, x_numbers[] = {-1, -1};
     const gpusolve_dense b = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 2, 1, 2, b_numbers},
                          x = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 2, 1, 2, x_numbers};
     GIVES(gpusolve_factor_create(w->handle, &w->data, &factor));
     GIVES(gpusolve_factor_refresh(w->handle, w->factor, &w->data));
+    GIVES(gpusolve_factor_data_save(w->handle, &w->data, saved));
+    GIVES(gpusolve_factor_load(w->handle, saved, &loaded));
+    GIVES(gpusolve_factor_map(w->handle, saved, NULL, &mapped));
+    CHECK(w->expected ? remove(saved) != 0 && !loaded && !mapped : remove(saved) == 0 && loaded && mapped);
+    gpusolve_factor_destroy(loaded);
+    gpusolve_factor_destroy(mapped);
     GIVES(gpusolve_query(w->handle, &w->data, 1, &info));
     GIVES(gpusolve_factor_info(w->handle, w->factor, 1, &info));
     GIVES(gpusolve_factor_summary(w->handle, w->factor, NULL, 0, NULL));

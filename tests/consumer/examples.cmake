@@ -24,7 +24,7 @@ function(check_output name program)
     if(name STREQUAL "cholmod")
         set(input "${SOURCE}/examples/cholmod/grid.mtx")
     endif()
-    execute_process(COMMAND "${program}" INPUT_FILE "${input}" OUTPUT_VARIABLE output ERROR_VARIABLE error
+    execute_process(COMMAND "${program}" INPUT_FILE "${input}" WORKING_DIRECTORY "${folder}" OUTPUT_VARIABLE output ERROR_VARIABLE error
         RESULT_VARIABLE result)
     if(NOT result EQUAL 0 OR error OR output STREQUAL "")
         message(FATAL_ERROR "examples/${name}: ${program}: ${result}\n${output}${error}")
