@@ -59,9 +59,10 @@ static void make_all(original *originals) {
 
 /* ---------------------------------------------------------------------------------------------- damage --- */
 
-/* A place in the file, half of the time in the header. */
+/* A place in the file, which is not empty, half of the time where the header has its numbers. */
 static size_t place(const store_bytes *file, uint64_t *state) {
-    const size_t most = testing_random_below(state, 2) ? file->count : 320;
+    enum { NUMBERS = 320 };
+    const size_t most = testing_random_below(state, 2) || file->count < NUMBERS ? file->count : NUMBERS;
     return (size_t)testing_random_below(state, (int64_t)most);
 }
 
@@ -127,6 +128,10 @@ static void change_length(store_bytes *file, uint64_t *state) {
 }
 
 static void damage(store_bytes *file, uint64_t *state) {
+    if (file->count == 0) {
+        change_length(file, state);
+        return;
+    }
     const size_t at = place(file, state);
     switch (testing_random_below(state, 6)) {
     case 0:
