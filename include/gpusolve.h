@@ -485,6 +485,7 @@ GPUSOLVE_API gpusolve_status gpusolve_solve(gpusolve_handle *handle, const gpuso
 }
 #endif
 
-#include "gpusolve_refine.h" /* the rest of the API */
+#include "gpusolve_determinant.h" /* the rest of the API */
+#include "gpusolve_refine.h"
 
 #endif /* GPUSOLVE_H */

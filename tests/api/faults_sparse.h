@@ -143,6 +143,24 @@ static gpusolve_status factor_cost(world *w) {
     return FAULTY(w, gpusolve_factor_cost(w->handle, w->factor, 4, 0, &cost));
 }
 
+static gpusolve_status factor_logdet(world *w) {
+    double logdet, sign;
+    return FAULTY(w, gpusolve_factor_logdet(w->handle, w->factor, &logdet, &sign));
+}
+
+static gpusolve_status factor_diagonal(world *w) {
+    double smallest, largest;
+    return FAULTY(w, gpusolve_factor_diagonal(w->handle, w->factor, &smallest, &largest));
+}
+
+static gpusolve_status factor_rcond(world *w) {
+    double rcond = -1;
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_factor_rcond(w->handle, w->factor, NULL, w->matrix, 0, &rcond));
+    CHECK(status == GPUSOLVE_OK ? rcond > 0 && rcond < 1 : rcond == -1);
+    return status;
+}
+
 /* ---------------------------------------------------------------------------------------------- solve --- */
 
 static gpusolve_status workspace_create(world *w) {

@@ -110,7 +110,7 @@ static void use(const gpusolve_factor_data *data, gsv_structure *structure, cons
         seen->refused[status]++;
         return;
     }
-    status = gsv_import_check_values(data, &plan, testing_pool(1), &message);
+    status = gsv_import_check_values(data, &plan, testing_pool(1), NULL, &message);
     CHECK(status == GPUSOLVE_OK || message.text[0]);
     if (status == GPUSOLVE_OK) {
         seen->accepted++;

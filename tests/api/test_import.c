@@ -253,7 +253,7 @@ static void test_small(void) {
         gsv_plan plan = plan_of(&data);
         CHECK(plan.l.n == 0 && plan.l.nsuper == 0 && plan.nlevels == 0);
         CHECK_STATUS(gsv_import_check_pattern(&data, &plan, NULL), GPUSOLVE_OK);
-        CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(2), NULL), GPUSOLVE_OK);
+        CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(2), NULL, NULL), GPUSOLVE_OK);
         gsv_plan_free(&plan);
     }
     const int32_t zero_one[2] = {0, 1}, zero = 0;
@@ -267,7 +267,7 @@ static void test_small(void) {
         data.kind = kind;
         gsv_plan plan = plan_of(&data);
         CHECK(plan.l.n == 1 && plan.l.nsuper == 1 && !plan.l.perm);
-        CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(1), NULL), GPUSOLVE_OK);
+        CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(1), NULL, NULL), GPUSOLVE_OK);
         check_panels(&data, &plan);
         gsv_plan_free(&plan);
     }
@@ -284,7 +284,8 @@ static void test_types(void) {
                         small_factor((gpusolve_factor_kind)kind, (gpusolve_itype)itype, (gpusolve_dtype)dtype,
                                      split, itype);
                     gsv_plan plan = plan_of(&data);
-                    CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(2), NULL), GPUSOLVE_OK);
+                    CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(2), NULL, NULL),
+                                 GPUSOLVE_OK);
                     check_panels(&data, &plan);
                     CHECK(gsv_import_has_d(&data) == (kind == GPUSOLVE_SIMPLICIAL_LDL));
                     if (gsv_import_has_d(&data)) {

@@ -9,7 +9,7 @@ static void expect_values(const gpusolve_factor_data *data, const gsv_plan *plan
     for (int threads = 1; threads <= 3; threads += 2) {
         gsv_message message = {""};
         char name[32];
-        CHECK_STATUS(gsv_import_check_values(data, plan, testing_pool(threads), &message), expected);
+        CHECK_STATUS(gsv_import_check_values(data, plan, testing_pool(threads), NULL, &message), expected);
         if (expected) {
             snprintf(name, sizeof name, strstr(message.text, "diagonal") ? "(%d,%d)" : "column %d ", column,
                      column);
@@ -114,7 +114,7 @@ static void test_first_fault(void) {
     gsv_plan plan = plan_of(&data);
     for (int trial = 0; trial < 100; trial++) {
         gsv_message message = {""};
-        CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(1 + trial % 8), &message),
+        CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(1 + trial % 8), NULL, &message),
                      GPUSOLVE_NOT_FINITE);
         CHECK(strstr(message.text, "column 2005 ") != NULL);
     }

@@ -20,8 +20,8 @@ static int64_t check_conversion(const gpusolve_factor_data *data) {
     gsv_message message = {""};
     gsv_plan plan = plan_of(data);
     CHECK(plan.l.n == data->n && plan.nnz_l >= entries_of(data));
-    testing_check(gsv_import_check_values(data, &plan, testing_pool(2), &message) == GPUSOLVE_OK, __FILE__,
-                  __LINE__, "%s", message.text);
+    testing_check(gsv_import_check_values(data, &plan, testing_pool(2), NULL, &message) == GPUSOLVE_OK,
+                  __FILE__, __LINE__, "%s", message.text);
     CHECK_STATUS(gsv_import_check_pattern(data, &plan, &message), GPUSOLVE_OK);
     check_panels(data, &plan);
     const int64_t stored = plan.nnz_l;
@@ -86,7 +86,7 @@ static void check_supernodal(const cholmod_factor *l) {
     const uint64_t before = fingerprint(l);
     const gpusolve_factor_data data = describe(l);
     gsv_plan plan = plan_of(&data);
-    CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(2), NULL), GPUSOLVE_OK);
+    CHECK_STATUS(gsv_import_check_values(&data, &plan, testing_pool(2), NULL, NULL), GPUSOLVE_OK);
     CHECK_STATUS(gsv_import_check_pattern(&data, &plan, NULL), GPUSOLVE_OK);
     check_panels(&data, &plan);
     gsv_plan_free(&plan);

@@ -97,7 +97,7 @@ static void check_pattern(const random_factor *f, const gsv_plan *plan, uint64_t
     const int super = data->kind == GPUSOLVE_SUPERNODAL_LL;
     CHECK(gsv_import_check_pattern(data, plan, &message) == GPUSOLVE_OK);
     CHECK(gsv_import_is_planned(data, plan, testing_pool(2)) == super);
-    CHECK(gsv_import_check_values(data, plan, testing_pool(2), &message) == GPUSOLVE_OK);
+    CHECK(gsv_import_check_values(data, plan, testing_pool(2), NULL, &message) == GPUSOLVE_OK);
     if (!super)
         return;
     int32_t *const arrays[] = {f->super + 1, f->pi + 1, f->s};

@@ -63,12 +63,14 @@ static gsv_upload_plan *check_cut(const gsv_plan *plan, int64_t number) {
     return way;
 }
 
-/* Pieces of odd lengths. */
+/* Pieces of odd lengths; their checks together know the diagonal. */
 static void check_pieces(plan_example *e, const gsv_upload_plan *way, const double *expected) {
     enum { LONGEST = 5000, OVER = 4 };
     static double cached[LONGEST + OVER], past[LONGEST + OVER] __attribute__((aligned(16)));
-    double *values = e->l->x;
+    double *values = e->l->x, *diagonal = malloc((size_t)e->plan.l.n * sizeof *diagonal);
     uint64_t seed = 5;
+    REQUIRE(diagonal != NULL);
+    memset(diagonal, 0xff, (size_t)e->plan.l.n * sizeof *diagonal);
     for (int32_t k = 0; k < way->count; k++) {
         const gsv_panel_batch *b = &way->batches[k];
         for (int64_t begin = b->begin, end; begin < b->end; begin = end) {
@@ -81,16 +83,23 @@ static void check_pieces(plan_example *e, const gsv_upload_plan *way, const doub
             gsv_upload_pack_past_cache(way, &e->plan, &e->data, b, begin, end, (char *)past);
             CHECK(memcmp(cached, expected + begin, count * sizeof *cached) == 0);
             CHECK(memcmp(past, cached, sizeof cached) == 0 && past[count] == -7);
-            CHECK(gsv_upload_check(way, &e->plan, &e->data, b, begin, end));
+            CHECK(gsv_upload_check(way, &e->plan, &e->data, b, begin, end, diagonal));
         }
     }
+    for (int32_t s = 0; s < e->plan.l.nsuper; s++)
+        for (int32_t k = 0; k < gsv_columns(&e->plan, s); k++) {
+            const int64_t before = (int64_t)k * gsv_rows(&e->plan, s) - (int64_t)k * (k - 1) / 2;
+            CHECK(diagonal[e->plan.l.first_column[s] + k] == expected[way->start[s] + before]);
+        }
     /* the last number of all is the first batch's */
     const gsv_panel_batch *b = &way->batches[0];
     double *last = values + e->data.xsize - 1, kept = *last;
     *last = NAN;
-    CHECK(!gsv_upload_check(way, &e->plan, &e->data, b, b->end - 1, b->end));
-    CHECK(b->end - b->begin < 2 || gsv_upload_check(way, &e->plan, &e->data, b, b->begin, b->end - 1));
+    CHECK(!gsv_upload_check(way, &e->plan, &e->data, b, b->end - 1, b->end, diagonal));
+    CHECK(b->end - b->begin < 2 ||
+          gsv_upload_check(way, &e->plan, &e->data, b, b->begin, b->end - 1, diagonal));
     *last = kept;
+    free(diagonal);
 }
 
 /* Returns the number of batches of a factor in double precision. */

@@ -48,6 +48,23 @@ gpusolve_status gsv_check_workspace(gpusolve_handle *handle, const gpusolve_fact
     return GPUSOLVE_OK;
 }
 
+gpusolve_status gsv_check_matrix(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                 const gpusolve_matrix *matrix) {
+    gsv_message *message = &handle->message;
+    if (!matrix)
+        return gsv_fail_missing(message, "matrix");
+    if (matrix->executor != handle->executor || matrix->device != handle->device)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
+                        "matrix: belongs to another backend or device than the handle");
+    if (matrix->dtype != factor->dtype)
+        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "matrix: has dtype %d, the factor %d",
+                        (int)matrix->dtype, (int)factor->dtype);
+    if (matrix->n != factor->plan.l.n)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "matrix: has order %d, the factor %d",
+                        (int)matrix->n, (int)factor->plan.l.n);
+    return GPUSOLVE_OK;
+}
+
 gpusolve_status gsv_check_max_nrhs(const gsv_plan *plan, gpusolve_dtype dtype, int64_t first,
                                    int64_t max_nrhs, gsv_message *message) {
     if (max_nrhs < first)

@@ -26,6 +26,10 @@ gpusolve_status gsv_check_factor(gpusolve_handle *handle, const gpusolve_factor 
 gpusolve_status gsv_check_workspace(gpusolve_handle *handle, const gpusolve_factor *factor,
                                     const gpusolve_workspace *workspace);
 
+/* The matrix is there, of the handle's backend and device, and of the factor's type and order. */
+gpusolve_status gsv_check_matrix(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                 const gpusolve_matrix *matrix);
+
 /* first <= max_nrhs, and the vectors of a workspace of that many columns can be counted in 64 bits. */
 gpusolve_status gsv_check_max_nrhs(const gsv_plan *plan, gpusolve_dtype dtype, int64_t first,
                                    int64_t max_nrhs, gsv_message *message);

@@ -7,6 +7,7 @@
 #define GSV_API_EXECUTOR_H
 
 #include "../../handle.h"
+#include "../import/determinant.h"
 #include "../import/import.h"
 #include "../tree/plan.h"
 #include "../import/split.h"
@@ -43,7 +44,8 @@ struct gpusolve_factor {
     uint64_t id; /* unique in the process: a workspace knows its factor by it */
     gpusolve_dtype dtype;
     int has_d;
-    int unusable; /* a refresh broke off half-way */
+    int unusable;                /* a refresh broke off half-way */
+    gsv_determinant determinant; /* of the values: set by whoever checks the numbers */
     gsv_plan plan;
     int64_t plans; /* how often it was planned: workspaces and selections are of one plan */
     gsv_split_report split;
@@ -198,6 +200,11 @@ typedef struct gsv_executor {
                               const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
                               const gpusolve_refine_options *options, const gpusolve_dense *b,
                               const gpusolve_dense *x, gsv_refine_column *columns);
+
+    /* Copy numbers first .. first + count - 1 of factor->determinant to device memory, behind what the stream holds. It must be the numbers of
+     * the time when the copy runs, so that a captured one follows a refresh. NULL: all memory is the host's. */
+    gpusolve_status (*copy_determinant)(gpusolve_handle *handle, const gpusolve_factor *factor, int first,
+                                        int count, double *to);
 
     /* Append lines about the executor's part of the plan (tasks per tier, say) to a summary; may be NULL. */
     void (*summary)(const gpusolve_factor *factor, struct gsv_text *text);

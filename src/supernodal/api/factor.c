@@ -102,6 +102,23 @@ static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
     return status ? status : executor->prepare(handle, factor, data);
 }
 
+/* All numbers, and the determinant, unless the executor does it. */
+static gpusolve_status check_numbers(gpusolve_handle *handle, const gsv_plan *plan,
+                                     const gpusolve_factor_data *data, gsv_determinant *determinant) {
+    const int64_t n = plan->l.n;
+    if (handle->executor->checks_numbers)
+        return GPUSOLVE_OK;
+    double *diagonal = gsv_malloc((size_t)n, sizeof *diagonal);
+    if (!diagonal)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "factor: out of host memory");
+    const gpusolve_status status =
+        gsv_import_check_values(data, plan, handle->pool, diagonal, &handle->message);
+    if (!status)
+        *determinant = gsv_import_determinant(diagonal, n, gsv_import_has_d(data), handle->pool);
+    gsv_free(diagonal);
+    return status;
+}
+
 static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                    const gpusolve_factor_data *data) {
     double start = gsv_milliseconds();
@@ -114,8 +131,7 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
     factor->has_d = gsv_import_has_d(data);
     factor->plans = 1;
     factor->plan_ms = planned - start;
-    if (!handle->executor->checks_numbers)
-        status = gsv_import_check_values(data, &factor->plan, handle->pool, &handle->message);
+    status = check_numbers(handle, &factor->plan, data, &factor->determinant);
     factor->check_ms = gsv_milliseconds() - planned;
     if (!status)
         status = prepare(handle, factor, data, &cuts);
@@ -197,6 +213,7 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
     GSV_ENTER(handle);
     gsv_message *message = &handle->message;
     const double start = gsv_milliseconds();
+    gsv_determinant determinant = {0};
     gpusolve_status status = gsv_check_factor_owner(handle, factor);
     if (!status)
         status = check_data(data, message);
@@ -206,8 +223,8 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
                      : gsv_import_check_pattern(data, &factor->plan, message);
     if (!status)
         status = check_kind(factor, data, message);
-    if (!status && !handle->executor->checks_numbers)
-        status = gsv_import_check_values(data, &factor->plan, handle->pool, message);
+    if (!status)
+        status = check_numbers(handle, &factor->plan, data, &determinant);
     if (!status) {
         factor->check_ms = gsv_milliseconds() - start;
         status = new_values(handle, factor, data);
@@ -215,6 +232,8 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
     if (!status) {
         factor->unusable = 0;
         factor->refreshes++;
+        if (!handle->executor->checks_numbers)
+            factor->determinant = determinant;
     }
     return status;
 }

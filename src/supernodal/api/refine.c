@@ -32,23 +32,6 @@ typedef struct results { /* the caller's arrays, or NULL */
     int *steps;
 } results;
 
-static gpusolve_status check_matrix(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                    const gpusolve_matrix *matrix) {
-    gsv_message *message = &handle->message;
-    if (!matrix)
-        return gsv_fail_missing(message, "matrix");
-    if (matrix->executor != handle->executor || matrix->device != handle->device)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
-                        "matrix: belongs to another backend or device than the handle");
-    if (matrix->dtype != factor->dtype)
-        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "matrix: has dtype %d, the factor %d",
-                        (int)matrix->dtype, (int)factor->dtype);
-    if (matrix->n != factor->plan.l.n)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "matrix: has order %d, the factor %d",
-                        (int)matrix->n, (int)factor->plan.l.n);
-    return GPUSOLVE_OK;
-}
-
 static gpusolve_status check_options(const gpusolve_refine_options *options, gsv_message *message) {
     if (options->size != sizeof *options)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->size: is %zu, must be %zu",
@@ -150,7 +133,7 @@ static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *fac
                              const gpusolve_refine_options *options, const results *to, gsv_view *view) {
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
-        status = check_matrix(handle, factor, matrix);
+        status = gsv_check_matrix(handle, factor, matrix);
     if (!status)
         status = gsv_check_workspace(handle, factor, workspace);
     if (!status)

@@ -218,7 +218,7 @@ static gpusolve_status prepare_workspace(gpusolve_handle *handle, const gpusolve
     return GPUSOLVE_OK;
 }
 
-static gpusolve_status is_capturing(gpusolve_handle *handle, int *capturing) {
+gpusolve_status gsv_cuda_is_capturing(gpusolve_handle *handle, int *capturing) {
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     const gpusolve_status status =
         gsv_cuda_check(cudaStreamIsCapturing((cudaStream_t)handle->stream, &capture), "cudaStreamIsCapturing",
@@ -238,7 +238,7 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
                        .steps = steps,
                        .b_on_device = gsv_cuda_is_device(b->values),
                        .x_on_device = gsv_cuda_is_device(x->values)};
-    gpusolve_status status = is_capturing(handle, &call.capturing);
+    gpusolve_status status = gsv_cuda_is_capturing(handle, &call.capturing);
     const int on_device = call.b_on_device && call.x_on_device;
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_workspace_check(handle, workspace);
@@ -281,7 +281,7 @@ const gsv_executor gsv_cuda_executor = {
     .release = gsv_cuda_release,
     .drop = gsv_cuda_drop,
     .expire = gsv_cuda_expire,
-    .is_capturing = is_capturing,
+    .is_capturing = gsv_cuda_is_capturing,
     .handle_destroy = gsv_cuda_handle_destroy,
     .workspace_create = gsv_cuda_workspace_create,
     .workspace_destroy = gsv_cuda_workspace_destroy,
@@ -292,6 +292,7 @@ const gsv_executor gsv_cuda_executor = {
     .matrix_destroy = gsv_cuda_matrix_destroy,
     .refine_reserve = gsv_cuda_refine_reserve,
     .refine = gsv_cuda_refine,
+    .copy_determinant = gsv_cuda_copy_determinant,
     .summary = gsv_cuda_summary,
     .cost = gsv_cuda_cost,
     .selection = &gsv_cuda_selection,

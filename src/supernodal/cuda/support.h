@@ -16,10 +16,11 @@ extern "C" {
 /* factor->prepared: two allocations on the device, divided. */
 typedef struct gsv_cuda_factor {
     struct gsv_cuda_factor *next; /* of factor->retired */
-    int captured;                 /* some graph has a solve with it; several solves may set it at once */
+    int captured;                 /* some graph reads it; several calls may set it at once */
     int64_t bytes;                /* of memory */
-    void *values;                 /* [device] D and the panels */
+    void *values;                 /* [device] D, the panels and the determinant */
     int64_t values_bytes;
+    double *determinant; /* [device] a copy of gpusolve_factor.determinant */
     gsv_device_plan plan;
     void *memory;
     gsv_abilities abilities;
@@ -91,21 +92,25 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
 void gsv_cuda_release(gpusolve_factor *factor);
 void gsv_cuda_drop(gpusolve_factor *factor);
 gpusolve_status gsv_cuda_expire(gpusolve_factor *factor, gsv_message *message);
+gpusolve_status gsv_cuda_copy_determinant(gpusolve_handle *handle, const gpusolve_factor *factor, int first,
+                                          int count, double *to);
 
 /* cuda/upload.c: fill all panels. k [nsuper] [host] says how well-conditioned the triangles are, and which are inverted, as
  * in gsv_wide_panel; if some are not, cuts->at says where their supernodes must be cut: then the panels on the device are
  * no factor. finer: NULL, or [nsuper] of each supernode: gsv_wide_panel.finer, and supernodes are cut that would not be
- * trusted so, too. Numbers that are no good are refused. Unless touched is NULL, no number on the device changes
+ * trusted so, too. diagonal [n] [host] becomes that of L, or D, and *determinant its determinant, also on the device. Numbers that are no good are refused. Unless touched is NULL, no number on the device changes
  * before all are known to be good, and then *touched is set; else what there is on the device is no factor if this
  * fails. */
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 gsv_cuda_factor *device, const gpusolve_factor_data *data, const float *finer,
-                                float *k, gsv_cuts *cuts, int *touched);
+                                float *k, double *diagonal, gsv_determinant *determinant, gsv_cuts *cuts,
+                                int *touched);
 /* Device memory that an upload uses, in bytes. It is given back. */
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
 /* cuda/executor.c */
+gpusolve_status gsv_cuda_is_capturing(gpusolve_handle *handle, int *capturing);
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x);

@@ -53,6 +53,7 @@ typedef struct upload {
     int64_t arrived, begun, inverted;
     int *touched;
     /* checks: */
+    double *diagonal;                 /* [n] filled by them */
     int gated;                        /* no panel may change before all are done */
     _Atomic int at_gate;              /* the chunk whose turn it is waits for that */
     _Atomic unsigned char *claimed;   /* [pieces] some thread checks this one, or has */
@@ -104,7 +105,7 @@ static int check_piece(upload *u, int64_t piece) {
     const gsv_panel_batch *batch = batch_of(u, piece / u->pieces);
     const range r = numbers_of(u, batch, piece, 1);
     if (r.begin < r.end && !u->failed &&
-        !gsv_upload_check(u->way, &u->factor->plan, u->data, batch, r.begin, r.end)) {
+        !gsv_upload_check(u->way, &u->factor->plan, u->data, batch, r.begin, r.end, u->diagonal)) {
         u->fault = 1;
         u->failed = 1;
     }
@@ -357,7 +358,7 @@ static gpusolve_status run(upload *u) {
     if (!u->fault)
         return u->status;
     const gpusolve_status status =
-        gsv_import_check_values(u->data, &u->factor->plan, pool, u->message); /* names it */
+        gsv_import_check_values(u->data, &u->factor->plan, pool, NULL, u->message); /* names it */
     return status != GPUSOLVE_OK
                ? status
                : gsv_fail(u->message, GPUSOLVE_NOT_FINITE, "data->x: held a NaN or an infinity, for a time");
@@ -382,14 +383,15 @@ static gpusolve_status read_cuts(const gsv_pipeline *p, const gsv_plan *plan, fl
 
 gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 gsv_cuda_factor *device, const gpusolve_factor_data *data, const float *finer,
-                                float *k, gsv_cuts *cuts, int *touched) {
+                                float *k, double *diagonal, gsv_determinant *determinant, gsv_cuts *cuts,
+                                int *touched) {
     const gsv_plan *plan = &factor->plan;
     gsv_message *message = &handle->message;
     const int64_t number = (int64_t)gsv_dtype_bytes(factor->dtype);
     const int on_the_way = data->kind == GPUSOLVE_SUPERNODAL_LL; /* are the numbers checked */
     gsv_pipeline *p;
     gpusolve_status status =
-        on_the_way ? GPUSOLVE_OK : gsv_import_check_values(data, plan, handle->pool, message);
+        on_the_way ? GPUSOLVE_OK : gsv_import_check_values(data, plan, handle->pool, diagonal, message);
     if (status == GPUSOLVE_OK)
         status = gsv_pipeline_of(handle, &p);
     if (status != GPUSOLVE_OK)
@@ -409,6 +411,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                 .lanes = room.lanes,
                 .number = number,
                 .finer = finer,
+                .diagonal = diagonal,
                 .chunks = chunks,
                 .message = message,
                 .status = GPUSOLVE_OK,
@@ -428,6 +431,12 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                                 "preparing the panels", message);
     if (status == GPUSOLVE_OK)
         status = run(&u);
+    if (status == GPUSOLVE_OK) { /* while the last triangles are inverted */
+        *determinant = gsv_import_determinant(diagonal, plan->l.n, factor->has_d, handle->pool);
+        status = gsv_cuda_check(cudaMemcpyAsync(device->determinant, determinant, sizeof *determinant,
+                                                cudaMemcpyHostToDevice, p->narrow),
+                                "copying the determinant to the device", message);
+    }
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaStreamSynchronize(p->narrow), "preparing the panels", message);
     for (int lane = 0; lane < room.lanes && status == GPUSOLVE_OK; lane++)

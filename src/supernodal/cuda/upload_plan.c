@@ -167,12 +167,16 @@ void gsv_upload_pack_past_cache(const gsv_upload_plan *way, const gsv_plan *plan
 }
 
 int gsv_upload_check(const gsv_upload_plan *way, const gsv_plan *plan, const gpusolve_factor_data *data,
-                     const gsv_panel_batch *batch, int64_t begin, int64_t end) {
+                     const gsv_panel_batch *batch, int64_t begin, int64_t end, double *diagonal) {
     int good = 1;
     for (run r = find_run(way, plan, batch, begin);; next_run(plan, &r)) {
         const int64_t count = r.left < end - begin ? r.left : end - begin;
-        const gsv_column_range column = gsv_stored_column(data, plan, r.s, plan->l.first_column[r.s] + r.k);
-        good &= gsv_import_check_run(data, column.start, r.first, count);
+        const int32_t j = plan->l.first_column[r.s] + r.k;
+        double entry;
+        good &=
+            gsv_import_check_run(data, gsv_stored_column(data, plan, r.s, j).start, r.first, count, &entry);
+        if (r.first == 0) /* one thread has a column's first piece */
+            diagonal[j] = entry;
         begin += count;
         if (begin == end)
             return good;

@@ -55,9 +55,10 @@ void gsv_upload_pack(const gsv_upload_plan *way, const gsv_plan *plan, const gpu
 void gsv_upload_pack_past_cache(const gsv_upload_plan *way, const gsv_plan *plan,
                                 const gpusolve_factor_data *data, const gsv_panel_batch *batch, int64_t begin,
                                 int64_t end, char *to);
-/* Whether nothing is wrong with them (gsv_import_check_values), where they are; supernodal factors only. */
+/* Whether nothing is wrong with them (gsv_import_check_values), where they are; supernodal factors only. diagonal [n]: of their columns the
+ * entries are stored. */
 int gsv_upload_check(const gsv_upload_plan *way, const gsv_plan *plan, const gpusolve_factor_data *data,
-                     const gsv_panel_batch *batch, int64_t begin, int64_t end);
+                     const gsv_panel_batch *batch, int64_t begin, int64_t end, double *diagonal);
 
 #ifdef __cplusplus
 }

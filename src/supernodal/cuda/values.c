@@ -1,5 +1,5 @@
 /*
- * A factor's values on the device, in an allocation of their own: D and the panels [W; -M], which cuda/upload.c brings.
+ * A factor's values on the device, in an allocation of their own: D, the panels [W; -M], which cuda/upload.c brings, and the determinant.
  * They come before the plan's other arrays (cuda/factor.c), for it may turn out that supernodes must be split (split.h).
  */
 #include "../../memory.h"
@@ -11,9 +11,9 @@
 
 /* -------------------------------------------------------------------------------------------- memory --- */
 
-/* D, and the panels from `panels` on. */
+/* D, the panels from `panels` on, and the determinant. */
 typedef struct values_layout {
-    int64_t d, panels, bytes; /* d: bytes of D */
+    int64_t d, panels, determinant, bytes; /* d: bytes of D */
 } values_layout;
 
 static values_layout make_values_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
@@ -21,7 +21,8 @@ static values_layout make_values_layout(const gsv_plan *plan, gpusolve_dtype dty
     const int complex = gsv_is_complex(dtype);
     values_layout l = {.d = has_d ? plan->l.n * (complex ? number / 2 : number) : 0};
     l.panels = (l.d + 255) / 256 * 256;
-    l.bytes = l.panels + (plan->schedule->panel_ptr[plan->l.nsuper] * number + 255) / 256 * 256;
+    l.determinant = l.panels + (plan->schedule->panel_ptr[plan->l.nsuper] * number + 255) / 256 * 256;
+    l.bytes = l.determinant + 256;
     return l;
 }
 
@@ -79,6 +80,7 @@ gpusolve_status gsv_cuda_make_values(gpusolve_factor *factor, gsv_message *messa
     device->values_bytes = l.bytes;
     device->plan.panels = (char *)device->values + l.panels;
     device->plan.d = factor->has_d ? device->values : NULL;
+    device->determinant = (double *)((char *)device->values + l.determinant);
     /* branches are copied with the gaps between panels */
     return gsv_cuda_check(gsv_cuda_clear(device->values, (size_t)l.bytes), "cudaMemset", message);
 }
@@ -141,7 +143,8 @@ static float finer_than_needed(float now, float before) {
 /* The cuts for the values of a refresh, k [nsuper], and for those to come: sent again, for the device finds them. */
 static gpusolve_status find_cuts_ahead(gpusolve_handle *handle, gpusolve_factor *factor,
                                        gsv_cuda_factor *device, const gpusolve_factor_data *data, float *k,
-                                       gsv_cuts *cuts, int *touched) {
+                                       double *diagonal, gsv_determinant *determinant, gsv_cuts *cuts,
+                                       int *touched) {
     const size_t nsuper = (size_t)factor->plan.l.nsuper;
     float *finer = gsv_malloc(nsuper, sizeof *finer);
     if (!finer)
@@ -149,35 +152,48 @@ static gpusolve_status find_cuts_ahead(gpusolve_handle *handle, gpusolve_factor 
     for (size_t s = 0; s < nsuper; s++)
         finer[s] = finer_than_needed(k[s], device->k[s]);
     gsv_cuts_free(cuts);
-    const gpusolve_status status = gsv_cuda_upload(handle, factor, device, data, finer, k, cuts, touched);
+    const gpusolve_status status =
+        gsv_cuda_upload(handle, factor, device, data, finer, k, diagonal, determinant, cuts, touched);
     gsv_free(finer);
     return status;
 }
 
-/* All panels and D, as gsv_cuda_upload says. Memory is asked for before the first number changes. */
+static gpusolve_status empty_determinant(gpusolve_handle *handle, gpusolve_factor *factor,
+                                         const gsv_cuda_factor *device) {
+    factor->determinant = gsv_import_determinant(NULL, 0, factor->has_d, handle->pool);
+    return gsv_cuda_check(
+        gsv_cuda_fill(device->determinant, &factor->determinant, sizeof factor->determinant),
+        "copying the determinant to the device", &handle->message);
+}
+
+/* All values, as gsv_cuda_upload says. Memory is asked for before the first number changes. */
 static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *factor, gsv_cuda_factor *device,
                                    const gpusolve_factor_data *data, gsv_cuts *cuts, int *touched) {
     if (factor->plan.l.n == 0)
-        return GPUSOLVE_OK;
+        return empty_determinant(handle, factor, device);
+    gsv_determinant determinant;
     const double start = gsv_milliseconds();
     const values_layout l = make_values_layout(&factor->plan, factor->dtype, factor->has_d);
     float *k = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *k);
     void *d = factor->has_d ? gsv_malloc((size_t)l.d, 1) : NULL;
+    double *diagonal = gsv_malloc((size_t)factor->plan.l.n, sizeof *diagonal);
     gpusolve_status status =
-        k && (d || !factor->has_d)
-            ? gsv_cuda_upload(handle, factor, device, data, NULL, k, cuts, touched)
+        k && diagonal && (d || !factor->has_d)
+            ? gsv_cuda_upload(handle, factor, device, data, NULL, k, diagonal, &determinant, cuts, touched)
             : gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK && cuts->at && device->k)
-        status = find_cuts_ahead(handle, factor, device, data, k, cuts, touched);
+        status = find_cuts_ahead(handle, factor, device, data, k, diagonal, &determinant, cuts, touched);
     if (status == GPUSOLVE_OK && !cuts->at)
         status = copy_d(factor, device, data, d, &handle->message);
     if (status == GPUSOLVE_OK && !cuts->at) {
         gsv_free(device->k);
         device->k = k;
+        factor->determinant = determinant;
     } else {
         gsv_free(k);
     }
     gsv_free(d);
+    gsv_free(diagonal);
     device->values_ms = gsv_milliseconds() - start;
     return status;
 }
@@ -209,6 +225,24 @@ gpusolve_status gsv_cuda_refresh(gpusolve_handle *handle, gpusolve_factor *facto
         status = gsv_cuda_place_nodes(factor, device, &handle->message);
     device->nodes_ms = gsv_milliseconds() - filled;
     factor->unusable = status != GPUSOLVE_OK && (touched || factor->unusable);
+    gsv_cuda_leave(previous);
+    return status;
+}
+
+/* A captured copy reads the factor's memory when the graph runs: it follows a refresh, and after another plan it finds NaN. */
+gpusolve_status gsv_cuda_copy_determinant(gpusolve_handle *handle, const gpusolve_factor *factor, int first,
+                                          int count, double *to) {
+    gsv_cuda_factor *device = factor->prepared;
+    int capturing = 0;
+    const int previous = gsv_cuda_enter(handle->device);
+    gpusolve_status status = gsv_cuda_is_capturing(handle, &capturing);
+    if (status == GPUSOLVE_OK)
+        status =
+            gsv_cuda_check(cudaMemcpyAsync(to, device->determinant + first, (size_t)count * sizeof(double),
+                                           cudaMemcpyDefault, (cudaStream_t)handle->stream),
+                           "copying the determinant", &handle->message);
+    if (status == GPUSOLVE_OK && capturing)
+        __atomic_store_n(&device->captured, 1, __ATOMIC_RELAXED);
     gsv_cuda_leave(previous);
     return status;
 }

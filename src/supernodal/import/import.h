@@ -37,13 +37,15 @@ int gsv_import_is_planned(const gpusolve_factor_data *data, const gsv_plan *plan
 
 /* Check every number that will be read: finite; the diagonal of L L' real, positive, and large enough for finite
  * quotients with its column; D real and not zero. GPUSOLVE_NOT_FINITE, GPUSOLVE_SINGULAR,
- * GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Runs on the pool's threads. */
+ * GPUSOLVE_NOT_POSITIVE_DEFINITE name the column. Runs on the pool's threads. diagonal: NULL, or [n], which becomes that of L,
+ * or D, if all is well. */
 gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan,
-                                        gsv_pool *pool, gsv_message *message);
+                                        gsv_pool *pool, double *diagonal, gsv_message *message);
 
 /* Whether nothing is wrong with a piece of a column: `count` numbers from `first` behind the diagonal, which is number
- * `diagonal` of x. */
-int gsv_import_check_run(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count);
+ * `diagonal` of x. *entry becomes the diagonal's real part. */
+int gsv_import_check_run(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count,
+                         double *entry);
 
 /*
  * Copy panel s, nr x nc, column-major with leading dimension nr, complex numbers interleaved, zeros above the

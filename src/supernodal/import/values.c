@@ -76,8 +76,10 @@ static int diagonal_is_good(const gpusolve_factor_data *data, diagonal_entry d) 
     return d.im == 0 && (gsv_import_has_d(data) ? d.re != 0 : d.re > 0) && isfinite(reciprocal(data, d));
 }
 
-int gsv_import_check_run(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count) {
+int gsv_import_check_run(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count,
+                         double *entry) {
     const diagonal_entry d = diagonal_of(data, diagonal);
+    *entry = d.re;
     return diagonal_is_good(data, d) && run_is_finite(data, diagonal + first, count, reciprocal(data, d));
 }
 
@@ -104,16 +106,19 @@ static gpusolve_status name_fault(const gpusolve_factor_data *data, gsv_column_r
         isfinite(reciprocal(data, d)) ? "the rest of its column divided by it" : "its reciprocal");
 }
 
-/* The first column of begin .. end-1 at fault, or end. */
+/* The first column of begin .. end-1 at fault, or end. diagonal: NULL, or [n]. */
 static int32_t scan_columns(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t begin,
-                            int32_t end) {
+                            int32_t end, double *diagonal) {
     int32_t s = gsv_supernode_of(plan, begin);
     for (int32_t j = begin; j < end; j++) {
         while (plan->l.first_column[s + 1] <= j)
             s++;
         const gsv_column_range column = gsv_stored_column(data, plan, s, j);
-        if (!gsv_import_check_run(data, column.start, 0, column.count))
+        double entry;
+        if (!gsv_import_check_run(data, column.start, 0, column.count, &entry))
             return j;
+        if (diagonal)
+            diagonal[j] = entry;
     }
     return end;
 }
@@ -121,6 +126,7 @@ static int32_t scan_columns(const gpusolve_factor_data *data, const gsv_plan *pl
 typedef struct scan {
     const gpusolve_factor_data *data;
     const gsv_plan *plan;
+    double *diagonal;
     _Atomic int64_t first; /* the first column at fault so far, or n */
 } scan;
 
@@ -129,15 +135,15 @@ static void scan_range(void *context, int64_t begin, int64_t end, int member) {
     (void)member;
     if (begin > atomic_load_explicit(&s->first, memory_order_relaxed))
         return; /* one before it is at fault */
-    const int32_t j = scan_columns(s->data, s->plan, (int32_t)begin, (int32_t)end);
+    const int32_t j = scan_columns(s->data, s->plan, (int32_t)begin, (int32_t)end, s->diagonal);
     if (j < end)
         gsv_lower(&s->first, j);
 }
 
 gpusolve_status gsv_import_check_values(const gpusolve_factor_data *data, const gsv_plan *plan,
-                                        gsv_pool *pool, gsv_message *message) {
+                                        gsv_pool *pool, double *diagonal, gsv_message *message) {
     const int32_t n = plan->l.n;
-    scan all = {.data = data, .plan = plan};
+    scan all = {.data = data, .plan = plan, .diagonal = diagonal};
     atomic_init(&all.first, n);
     gsv_pool_ranges(pool, gsv_pool_share(pool, plan->nnz_l, NUMBERS), n, BLOCK, scan_range, &all);
     const int32_t first = (int32_t)all.first;
