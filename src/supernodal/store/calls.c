@@ -14,7 +14,7 @@ static gpusolve_status check_factor(const gpusolve_factor_data *data, gsv_pool *
         status = gsv_plan_create(&structure, pool, &plan, message);
     if (status)
         return status;
-    status = gsv_import_check_values(data, &plan, pool, message);
+    status = gsv_import_check_values(data, &plan, pool, NULL, message);
     gsv_plan_free(&plan);
     return status;
 }
