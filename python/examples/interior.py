@@ -61,38 +61,51 @@ def interior_point(K, f, psi, newton, tolerance=1e-9):
         u, s, z = u + step * du, s + step * du, z + step * dz
 
 
-def main():
-    options = arguments(__doc__, "interior.png", side=200)
-    K, psi, x, y = obstacle(options.side)
-    n, f = K.shape[0], np.full(K.shape[0], -4.0 / (options.side + 1) ** 2)
+def kept(K, factor, refresh):
+    """newton of interior_point with one factor, whose numbers are refreshed."""
 
-    def kept(factor, refresh):
-        def newton(d):
-            refresh((K + sp.diags(d)).tocsc())
-            return factor
+    def newton(d):
+        refresh((K + sp.diags(d)).tocsc())
+        return factor
 
-        return newton
+    return newton
 
-    F = gpusolve.cholesky(K, device=options.device)
-    u, z, steps = interior_point(K, f, psi, kept(F, F.refresh))
-    assert (u > psi).all() and (z > 0).all() and abs(K @ u - f - z).max() < 1e-8 and abs(z * (u - psi)).max() < 1e-6
-    methods = {"gpusolve, refresh": kept(F, F.refresh),
-               "gpusolve, anew": lambda d: gpusolve.cholesky((K + sp.diags(d)).tocsc(), device=options.device)}
+
+def seconds_by_method(K, f, steps, F, device):
+    """Seconds of a factorisation and two solves, by method and step; the faster of two.
+
+    No factor of scikit-sparse may live on where pictures are drawn: matplotlib leaves cycles that hold the frames of its callers,
+    and scikit-sparse 0.4 writes to memory of others when the cyclic garbage collector frees a factor.
+    """
+    methods = {"gpusolve, refresh": kept(K, F, F.refresh),
+               "gpusolve, anew": lambda d: gpusolve.cholesky((K + sp.diags(d)).tocsc(), device=device)}
     try:
         from sksparse.cholmod import analyze  # 0.5 has none
 
         f_sparse = analyze(K, ordering_method="metis", mode="supernodal")
-        methods["scikit-sparse, in place"] = kept(f_sparse, f_sparse.cholesky_inplace)
+        methods["scikit-sparse, in place"] = kept(K, f_sparse, f_sparse.cholesky_inplace)
     except ImportError:
         print("scikit-sparse 0.4 is not installed")
     symmetric = {"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}}
     methods["SciPy splu, anew"] = lambda d: spla.splu((K + sp.diags(d)).tocsc(), **symmetric).solve
     seconds = {name: np.full(len(steps) - 1, np.inf) for name in methods}
-    for k, name in [(k, name) for k in range(len(steps) - 1) for name in list(methods) * 2]:  # the faster of two
+    for k, name in [(k, name) for k in range(len(steps) - 1) for name in list(methods) * 2]:
         start = time.perf_counter()
         solve = methods[name](steps[k][2])
         solve(f), solve(f)
         seconds[name][k] = min(seconds[name][k], time.perf_counter() - start)
+    return seconds
+
+
+def main():
+    options = arguments(__doc__, "interior.png", side=200)
+    K, psi, x, y = obstacle(options.side)
+    n, f = K.shape[0], np.full(K.shape[0], -4.0 / (options.side + 1) ** 2)
+
+    F = gpusolve.cholesky(K, device=options.device)
+    u, z, steps = interior_point(K, f, psi, kept(K, F, F.refresh))
+    assert (u > psi).all() and (z > 0).all() and abs(K @ u - f - z).max() < 1e-8 and abs(z * (u - psi)).max() < 1e-6
+    seconds = seconds_by_method(K, f, steps, F, options.device)
     medians = {name: f"{name}: {1e3 * np.median(spent):.0f} ms" for name, spent in seconds.items()}
     title = f"{n} unknowns, {len(steps) - 1} steps of the interior-point method on {F.info['device']}"
     print(title, *medians.values(), sep="\n")
