@@ -4,7 +4,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import DTYPES, SYSTEMS, described, from_scikit_sparse, place
-from ._arrays import NumPy, package_of
+from ._arrays import package_of
 from ._matrix import TRIANGLES, Columns
 from ._selection import Selection
 from ._solve import as_operand, refine, solve
@@ -157,6 +157,10 @@ class Factor(NamedSystems):
         core = self._core
         if out is not None and stream is None and core.solve_into(b, out, code):  # the common case, without a detour
             return out
+        if out is None and stream is None and type(b) is np.ndarray and b.dtype == self._dtype:
+            x = np.empty_like(b)
+            if core.solve_into(b, x, code):
+                return x
         package = package_of(b)
         if package is not None and package.needs_gradient(b):
             from ._torch import solve_with_gradient
@@ -164,10 +168,6 @@ class Factor(NamedSystems):
             if out is not None:
                 raise TypeError("out: cannot be given where a gradient of b is wanted")
             return solve_with_gradient(self, b, system, stream)
-        if out is None and stream is None and package is NumPy and type(b) is np.ndarray and b.dtype == self._dtype:
-            x = np.empty_like(b)
-            if core.solve_into(b, x, code):
-                return x
         return solve(lambda b, x, on: core.solve(b, x, code, on), b, out, stream, self._dtype_name, (self.n, self.n))
 
     def _solve_transposed(self, b, out, stream):

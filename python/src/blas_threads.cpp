@@ -63,14 +63,15 @@ const Calls &calls_of(void *cholmod) {
     return found;
 }
 
-/* The process's number: the limits that hold now, what was there before them, and what was set. */
+/* The process's number: the limits that hold now, what was there before them, and what was set. Never destroyed: a thread may
+ * factorise when static objects are. */
 struct Number {
     std::multiset<int> limits;
     int before = 0, now = 0;
     unsigned generation = process_generation();
 };
 
-Number number;
+Number &number = *new Number;
 
 /* Sets the least limit; without limits what was there before. Leaves a number alone that somebody else has set. */
 void apply(const Calls &calls) {
