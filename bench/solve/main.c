@@ -117,7 +117,8 @@ static int is_right(const bench_record *record) {
     double limit = cholmod->wanted ? 10 * fmax(cholmod->error, epsilon) : 30 * epsilon;
 
     return record->error < limit && (!record->refined || record->refine_error < limit) &&
-           (!record->selection.rows || record->selection.same);
+           (!record->selection.rows || record->selection.same) &&
+           (!record->determinant.wanted || bench_determinant_is_right(record->problem, &record->determinant));
 }
 
 /* May be called again. */
@@ -175,7 +176,11 @@ static int measure_alone(const bench_options *options, const bench_device *devic
     if (gpusolve_factor_info(c->handle, c->factor, c->nrhs, info) ||
         gpusolve_factor_cost(c->handle, c->factor, c->nrhs, device->bandwidth, cost))
         return complain(c, "asking about the factor");
-    return measure_solve(device, options->repeat, c, record);
+    if (measure_solve(device, options->repeat, c, record))
+        return -1;
+    const char *failed = bench_determinant_measure(device, c->handle, c->factor, c->workspace,
+                                                   options->repeat, &record->determinant);
+    return failed ? complain(c, failed) : 0;
 }
 
 /* One number of right-hand sides: 0 if all is right. */
@@ -189,6 +194,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .created_ms = c->created_ms,
                            .factor_taken = c->factor_taken,
                            .selection = {.rows = options->select},
+                           .determinant = {.wanted = options->determinant},
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
     gpusolve_cost cost = {.size = sizeof cost};

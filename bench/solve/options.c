@@ -34,6 +34,7 @@ void bench_options_usage(void) {
         "  --gate FILE               of several runs on one device with the same FILE, one at a time times\n"
         "  --explain                 also say what the plan is made of, and what a solve should take\n"
         "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
+        "  --determinant             also time the log-determinant, and the condition number's estimate\n"
         "  --repeat N                timed samples, after a warm-up (15)\n"
         "  --relax 4,16,48,0.8,0.1,0.05  CHOLMOD's nrelax and zrelax: how readily it merges supernodes "
         "(these)\n"
@@ -107,6 +108,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         REFINE_STEPS,
         EXPLAIN,
         SELECT,
+        DETERMINANT,
         PEERS,
         REPEAT,
         RELAX,
@@ -128,6 +130,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"refine-steps", required_argument, NULL, REFINE_STEPS},
                                           {"explain", no_argument, NULL, EXPLAIN},
                                           {"select", required_argument, NULL, SELECT},
+                                          {"determinant", no_argument, NULL, DETERMINANT},
                                           {"peers", required_argument, NULL, PEERS},
                                           {"repeat", required_argument, NULL, REPEAT},
                                           {"relax", required_argument, NULL, RELAX},
@@ -186,6 +189,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         case SELECT:
             bad = parse_integer(optarg, 1, 1 << 30, "", &value, &rest);
             options->select = value;
+            break;
+        case DETERMINANT:
+            options->determinant = 1;
             break;
         case PEERS:
             bad = parse_words(optarg, bench_peer_names, &options->peers);

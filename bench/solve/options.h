@@ -17,6 +17,7 @@ typedef struct bench_options {
     int refine;
     int refine_steps; /* corrections that a column may get */
     int explain;
+    int determinant;  /* time it, and the condition number */
     int64_t select;   /* rows of b and x to solve for as well, or 0 */
     unsigned peers;   /* a bit for each of peers.h */
     unsigned untimed; /* of those, the ones whose answers are checked alone */

@@ -41,6 +41,8 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
         printf(" %10s %5s %9s %11s %8s", "refine ms", "steps", "error", "residual ms", "wall ms");
     if (options->select)
         printf(" %10s", "select ms");
+    if (options->determinant)
+        printf(" %9s %10s", "logdet us", "rcond ms");
     putchar('\n');
     fflush(stdout);
 }
@@ -84,6 +86,8 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
                record->refine_error, 1e-3 * record->residual.median, 1e-3 * residual_wall(record));
     if (record->selection.rows)
         printf(" %10.4f", 1e-3 * record->selection.solve.median);
+    if (record->determinant.wanted)
+        printf(" %9.2f %10.4f", record->determinant.copy.median, 1e-3 * record->determinant.estimate.median);
     puts(record->ok ? "" : "  WRONG");
     fflush(stdout);
 }
@@ -243,6 +247,12 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
         put_integer(file, "selected_bytes", record->selection.bytes);
         put_number(file, "selected_us", record->selection.solve.median);
         put_number(file, "selected_stream_us", record->selection.solve.stream);
+    }
+    if (record->determinant.wanted) {
+        put_number(file, "logdet", record->determinant.logdet);
+        put_number(file, "logdet_us", record->determinant.copy.median);
+        put_number(file, "logdet_stream_us", record->determinant.copy.stream);
+        put_number(file, "rcond_us", record->determinant.estimate.median);
     }
     put_peers(file, record);
     fprintf(file, "\"ok\": %s}\n", record->ok ? "true" : "false");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "../machine/device.h"
+#include "determinant.h"
 #include "options.h"
 #include "../peers/peers.h"
 #include "problem.h"
@@ -28,6 +29,7 @@ typedef struct bench_record {
     int refine_steps; /* the most that a column took */
     double refine_error;
     bench_selection selection; /* --select */
+    bench_determinant determinant;
     const bench_peers *peers;
     int ok;
 } bench_record;

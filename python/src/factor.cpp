@@ -89,7 +89,7 @@ FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) {
         const Unlocked unlocked;
         status = gpusolve_factor_create(handle, &data, &factor_);
         if (status == GPUSOLVE_OK)
-            measure_determinant(data, &log_determinant, &sign);
+            status = gpusolve_factor_logdet(handle, factor_, &log_determinant, &sign);
     }
     check(status, handle);
     n = data.n;
@@ -134,7 +134,7 @@ void FactorState::refresh(const gpusolve_factor_data &data) {
         const Unlocked unlocked;
         status = gpusolve_factor_refresh(handle, factor_, &data);
         if (status == GPUSOLVE_OK)
-            measure_determinant(data, &logarithm, &new_sign);
+            status = gpusolve_factor_logdet(handle, factor_, &logarithm, &new_sign);
     }
     refreshes_++;
     check(status, handle);

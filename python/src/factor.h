@@ -122,7 +122,7 @@ class Selection {
     gpusolve_selection_info info();
 };
 
-/* The diagonal's part of log(det A) and its sign, of arrays that the library has accepted. */
+/* log |det A| and its sign, of arrays that the library has accepted in single precision: these have not been rounded. */
 void measure_determinant(const gpusolve_factor_data &data, double *logarithm, double *sign);
 
 /* The diagonal of L, or D of L D L'. */
