@@ -154,6 +154,11 @@ inline void handle::set_stream(void *stream) {
 
 /* --------------------------------------------------------------------------------------------- factor --- */
 
+/** det A = sign exp(logdet). */
+struct determinant {
+    double logdet = 0, sign = 1;
+};
+
 /** Immutable, but for refresh: any number of threads may solve with it, each with a handle of its own. */
 class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
   public:
@@ -193,6 +198,20 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
         return cost;
     }
 
+    /** Of A. */
+    gpusolve::determinant determinant(handle &with, gpusolve_status &status) const noexcept {
+        gpusolve::determinant answer;
+        status = gpusolve_factor_logdet(with.get(), object, &answer.logdet, &answer.sign);
+        return answer;
+    }
+
+    /** The reciprocal condition number, estimated; norm_1: of A. */
+    double rcond(handle &with, double norm_1, gpusolve_status &status) const noexcept {
+        double answer = 0;
+        status = gpusolve_factor_rcond(with.get(), object, nullptr, nullptr, norm_1, &answer);
+        return answer;
+    }
+
     /** The plan in words. */
     std::string summary(handle &with, gpusolve_status &status) const {
         std::size_t needed = 0;
@@ -226,6 +245,18 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
     gpusolve_cost cost(handle &with, std::int64_t nrhs = 1, double bytes_per_s = 0) const {
         gpusolve_status status;
         const gpusolve_cost answer = cost(with, nrhs, bytes_per_s, status);
+        check(with, status);
+        return answer;
+    }
+    gpusolve::determinant determinant(handle &with) const {
+        gpusolve_status status;
+        const gpusolve::determinant answer = determinant(with, status);
+        check(with, status);
+        return answer;
+    }
+    double rcond(handle &with, double norm_1) const {
+        gpusolve_status status;
+        const double answer = rcond(with, norm_1, status);
         check(with, status);
         return answer;
     }

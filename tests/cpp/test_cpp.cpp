@@ -350,6 +350,10 @@ void throws_or_works(const gpusolve::options &options) {
     CHECK_BELOW(gpusolve::refine(handle, factor, matrix, b, x).backward_error[0], 3e-16);
     CHECK_BELOW(gpusolve::refine(handle, factor, matrix, workspace, b, x).backward_error[0], 3e-16);
     factor.refresh(handle, gpusolve::supernodal(super, pi, px, s, panels, perm));
+    CHECK(factor.determinant(handle).sign == 1 && std::isfinite(factor.determinant(handle).logdet));
+    CHECK(factor.rcond(handle, 1) > 0);
+    throws(GPUSOLVE_INVALID_ARGUMENT, [&] { factor.rcond(handle, -1); });
+    throws(GPUSOLVE_INVALID_ARGUMENT, [&] { gpusolve::factor().determinant(handle); });
     CHECK(factor.info(handle).n == N && factor.cost(handle).nrhs == 1 && !factor.summary(handle).empty());
     handle.set_stream(nullptr);
     gpusolve::check(handle, GPUSOLVE_OK);

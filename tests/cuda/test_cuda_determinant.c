@@ -162,9 +162,9 @@ int main(void) {
         printf("skipped: wants a CUDA device\n");
         return TESTING_SKIPPED;
     }
-    check_graphs("grid2d:60", 10, 0);
-    check_graphs("grid2d:60", 1e9, 1);
-    check_graphs("grid3d:12", 1e9, 1);
+    check_graphs("grid3d:14", 30, 0);
+    check_graphs("grid3d:14", 1e60, 1);
+    check_graphs("grid3d:26", 1e4, 1);
     check_memory();
     CHECK(gsv_live_allocations() == 0 && gsv_live_on_device() == 0);
     return testing_done();
