@@ -97,7 +97,7 @@ static void *call_all(void *context) {
     gpusolve_selection *selection = NULL;
     char saved[64];
     snprintf(saved, sizeof saved, "/tmp/gpusolve-busy-%ld", (long)getpid());
-    double b_numbers[] = {8, 22}, x_numbers[] = {-1, -1};
+    double b_numbers[] = {8, 22}, x_numbers[] = {-1, -1}, numbers[] = {-1, -1, -1, -1, -1};
     const gpusolve_dense b = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 2, 1, 2, b_numbers},
                          x = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 2, 1, 2, x_numbers};
     GIVES(gpusolve_factor_create(w->handle, &w->data, &factor));
@@ -112,6 +112,11 @@ static void *call_all(void *context) {
     GIVES(gpusolve_factor_info(w->handle, w->factor, 1, &info));
     GIVES(gpusolve_factor_summary(w->handle, w->factor, NULL, 0, NULL));
     GIVES(gpusolve_factor_cost(w->handle, w->factor, 1, 0, &cost));
+    GIVES(gpusolve_factor_logdet(w->handle, w->factor, &numbers[0], &numbers[1]));
+    GIVES(gpusolve_factor_diagonal(w->handle, w->factor, &numbers[2], &numbers[3]));
+    GIVES(gpusolve_factor_rcond(w->handle, w->factor, NULL, w->matrix, 0, &numbers[4]));
+    for (int k = 0; k < 5; k++)
+        CHECK(w->expected ? numbers[k] == -1 : numbers[k] > 0);
     GIVES(gpusolve_workspace_create(w->handle, w->factor, 1, &workspace));
     GIVES(gpusolve_workspace_check(w->handle, NULL));
     GIVES(gpusolve_matrix_create(w->handle, &w->matrix_data, &matrix));
