@@ -349,6 +349,21 @@ bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb:
     return true;
 }
 
+double estimate_rcond(const std::shared_ptr<FactorState> &state, const Matrix &matrix) {
+    const Turn turn(*state, false);
+    Handle handle(state->place);
+    const Room room = state->take_room(handle, 2, nullptr);
+    double rcond = 0;
+    gpusolve_status status;
+    {
+        const Unlocked unlocked;
+        status = gpusolve_factor_rcond(handle, state->get(), room.workspace, matrix.matrix, 0, &rcond);
+    }
+    state->return_room(room);
+    check(status, handle);
+    return rcond;
+}
+
 Matrix::Matrix(const Place &place, const gpusolve_matrix_data &data) : place_(place) {
     Handle handle(place);
     gpusolve_status status;

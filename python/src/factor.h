@@ -146,4 +146,7 @@ bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb:
             const gpusolve_refine_options &options, uintptr_t stream, double *errors, int *steps,
             int64_t columns);
 
+/* gpusolve_factor_rcond. */
+double estimate_rcond(const std::shared_ptr<FactorState> &state, const Matrix &matrix);
+
 #endif

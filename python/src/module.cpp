@@ -366,6 +366,12 @@ void bind_factor(nb::module_ &m) {
                  return refine(kept, matrix, b, x, options, stream, errors.data(), steps.data(),
                                static_cast<int64_t>(errors.size()));
              })
+        .def("rcond",
+             [](const CoreFactor &self, const Matrix &matrix) {
+                 const std::shared_ptr<FactorState> kept = self.state;
+                 self.open();
+                 return estimate_rcond(kept, matrix);
+             })
         .def("close", [](CoreFactor &self) { self.state.reset(); })
         .def_prop_ro("closed", [](const CoreFactor &self) { return !self.state; })
         .def_prop_ro("n", [](const CoreFactor &self) { return self.open().n; })

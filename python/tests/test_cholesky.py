@@ -149,6 +149,20 @@ def test_logdet(device):
             assert np.isclose(F.logdet(), expected[1] + 36 * np.log(4), rtol=1e-12)
 
 
+def test_rcond(device):
+    for dtype in ("float32", "float64", "complex64", "complex128"):
+        for mode in ("simplicial", "supernodal"):
+            A = grid(6, dtype)
+            F = gpusolve.cholesky(A, mode=mode, device=device)
+            exact = 1 / np.linalg.cond(A.toarray().astype(np.promote_types(dtype, "float64")), 1)
+            assert exact * (1 - 1e-4) <= F.rcond(A) <= 3 * exact
+            assert F.rcond(sp.tril(A), triangle="lower") == F.rcond(A)
+    with pytest.raises(ValueError, match="order"):
+        F.rcond(grid(5))
+    with pytest.raises(TypeError, match="complex"):
+        gpusolve.cholesky(grid(6), device=device).rcond(grid(6, "complex128"))
+
+
 def test_properties(device):
     A = grid(6)
     F = gpusolve.cholesky(A, device=device)
@@ -280,7 +294,7 @@ def test_closed(device):
     assert F.closed and "closed" in repr(F) and F.shape == (16, 16)
     F.close()
     calls = [lambda: F.solve(np.ones(16)), lambda: F.solve(np.ones((16, 2), int)), lambda: F.refresh(A), F.logdet,
-             F.summary, lambda: F.info, lambda: F.nnz, F.cost, lambda: F.refine(A, np.ones(16)),
+             F.summary, lambda: F.info, lambda: F.nnz, F.cost, lambda: F.refine(A, np.ones(16)), lambda: F.rcond(A),
              lambda: F.selection([1], [2]), lambda: S.solve(np.ones(1)), lambda: S.info, F.__enter__,
              lambda: F.device]
     for call in calls:
