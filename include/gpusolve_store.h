@@ -28,6 +28,20 @@ GPUSOLVE_API gpusolve_status gpusolve_factor_data_save(gpusolve_handle *handle,
                                                        const gpusolve_factor_data *data, const char *path);
 
 /**
+ * Save a factor whose arrays are not at hand any more, by reading its numbers back from the backend. They come back to rounding,
+ * for backends keep what they multiply by: the host reciprocals of the diagonal and quotients beside it, CUDA the
+ * inverses of the diagonal triangles, which are inverted once more. So the factor that is loaded solves as accurately, but not
+ * with the same bits: where these matter save the arrays. A host factor with in_place has them still, and is saved bit for bit.
+ *
+ * L L' is saved as a supernodal factor. L D L' is saved as compressed columns with the zeros that supernodes hold, and with an
+ * index for each number. Blocks; needs host memory for the arrays meanwhile, and on CUDA device memory for the widest
+ * panel. The rest is as above.
+ * @param factor  [in] of the handle's backend and device. CUDA: the handle's stream must not be under capture
+ */
+GPUSOLVE_API gpusolve_status gpusolve_factor_save(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                                  const char *path);
+
+/**
  * Load a factor: gpusolve_factor_create with the arrays of a file, which are read into memory first and given back at the end.
  * The factor is the one that gpusolve_factor_create makes of the data that was saved, with the same bits in every solve, and
  * takes refreshes with data of that pattern.

@@ -290,6 +290,12 @@ static gpusolve_status factor_data_save(world *w) {
     return status;
 }
 
+static gpusolve_status factor_save(world *w) {
+    const gpusolve_status status = FAULTY(w, gpusolve_factor_save(w->handle, w->factor, saved_path()));
+    CHECK((unlink(saved_path()) == 0) == (status == GPUSOLVE_OK));
+    return status;
+}
+
 /* A factor that was loaded answers like any other. */
 static gpusolve_status check_loaded(world *w, gpusolve_status status, gpusolve_factor *factor) {
     CHECK((status == GPUSOLVE_OK) == (factor != NULL));

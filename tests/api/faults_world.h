@@ -59,6 +59,7 @@ static const struct {
     {"gpusolve_selection_get_info", selection_get_info, NOTHING},
     {"gpusolve_solve_selected", solve_selected, ON_DEVICE | KIND},
     {"gpusolve_factor_data_save", factor_data_save, MEMORY | KIND},
+    {"gpusolve_factor_save", factor_save, MEMORY | KIND},
     {"gpusolve_factor_load", factor_load, MEMORY | KIND},
     {"gpusolve_factor_map", factor_map, MEMORY | KIND},
     {"gpusolve_cholmod_import", cholmod_import, MEMORY},

@@ -110,4 +110,19 @@ static inline int store_answers(gpusolve_handle *handle, const gpusolve_factor *
     return same;
 }
 
+/* The factor answers with these numbers, but for `times` roundings of the largest. A NaN is near nothing. */
+static inline int store_is_near(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                const store_answer *expected, double times) {
+    store_answer got = store_ask(handle, factor, expected->b.rows, expected->b.dtype);
+    double largest = 0, difference = 0;
+    for (int64_t j = 0; j < got.x.cols; j++)
+        for (int64_t row = 0; row < got.x.rows; row++) {
+            const double complex wanted = testing_get(&expected->x, row, j);
+            largest = testing_worse(largest, cabs(wanted));
+            difference = testing_worse(difference, cabs(testing_get(&got.x, row, j) - wanted));
+        }
+    store_forget(&got);
+    return difference <= times * testing_epsilon(expected->b.dtype) * largest;
+}
+
 #endif

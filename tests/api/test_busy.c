@@ -103,6 +103,7 @@ static void *call_all(void *context) {
     GIVES(gpusolve_factor_create(w->handle, &w->data, &factor));
     GIVES(gpusolve_factor_refresh(w->handle, w->factor, &w->data));
     GIVES(gpusolve_factor_data_save(w->handle, &w->data, saved));
+    GIVES(gpusolve_factor_save(w->handle, w->factor, saved));
     GIVES(gpusolve_factor_load(w->handle, saved, &loaded));
     GIVES(gpusolve_factor_map(w->handle, saved, NULL, &mapped));
     CHECK(w->expected ? remove(saved) != 0 && !loaded && !mapped : remove(saved) == 0 && loaded && mapped);

@@ -6,6 +6,7 @@
 #include "store_cases.h"
 
 #include "cholmod_helpers.h"
+#include "supernodal/store/export.h"
 #include "supernodal/store/store.h"
 
 /* Solves, refreshes and refusals of a factor from a file. */
@@ -20,6 +21,25 @@ static void check_loaded(gpusolve_handle *handle, gpusolve_factor *factor, const
     gpusolve_factor_destroy(factor);
 }
 
+/* Save the factor itself: its numbers come back to rounding, and with the old data the old bits, where the plan is the same. */
+static void round_trip_of_factor(gpusolve_handle *handle, const gpusolve_factor *from,
+                                 const gpusolve_factor_data *data, const store_answer *expected) {
+    enum { ROUNDINGS = 4000 };
+    const char *path = store_path("read back");
+    gpusolve_factor *factor = NULL;
+    REQUIRE(testing_check(gpusolve_factor_save(handle, from, path) == GPUSOLVE_OK, __FILE__, __LINE__, "%s",
+                          gpusolve_last_error(handle)));
+    CHECK(store_answers(handle, from, expected)); /* it is as it was */
+    CHECK_STATUS(gpusolve_factor_load(handle, path, &factor), GPUSOLVE_OK);
+    REQUIRE(factor != NULL);
+    CHECK(store_is_near(handle, factor, expected, ROUNDINGS));
+    CHECK_STATUS(gpusolve_factor_refresh(handle, factor, data), GPUSOLVE_OK);
+    CHECK(data->kind == GPUSOLVE_SIMPLICIAL_LDL ? store_is_near(handle, factor, expected, ROUNDINGS)
+                                                : store_answers(handle, factor, expected));
+    gpusolve_factor_destroy(factor);
+    CHECK(unlink(path) == 0);
+}
+
 /* Save the data and get it back in each way. */
 static void round_trip(gpusolve_handle *handle, const gpusolve_factor_data *data) {
     const char *path = store_path("factor");
@@ -30,6 +50,7 @@ static void round_trip(gpusolve_handle *handle, const gpusolve_factor_data *data
     REQUIRE(testing_check(gpusolve_factor_create(handle, &copied, &factor) == GPUSOLVE_OK, __FILE__, __LINE__,
                           "%s", gpusolve_last_error(handle)));
     store_answer expected = store_ask(handle, factor, data->n, data->dtype);
+    round_trip_of_factor(handle, factor, &copied, &expected);
     gpusolve_factor_destroy(factor);
 
     CHECK_STATUS(gpusolve_factor_data_save(handle, data, path), GPUSOLVE_OK);
@@ -225,6 +246,77 @@ static void test_arrays(void) {
     CHECK(unlink(store_path("factor")) == 0);
 }
 
+/* ------------------------------------------------------------------------------- numbers, read back --- */
+
+/* The largest difference between what was given and what came back, in roundings of the number itself on the host, of the
+ * column's diagonal on a device. */
+static double worst_number(const gpusolve_factor_data *given, const gpusolve_factor_data *back,
+                           int of_number) {
+    const double epsilon = testing_epsilon(given->dtype);
+    double worst = 0;
+    for (int64_t k = 0; k < given->nsuper; k++) {
+        const int64_t nr = get_index(given->pi, given->itype, k + 1) - get_index(given->pi, given->itype, k);
+        const int64_t nc =
+            get_index(given->super, given->itype, k + 1) - get_index(given->super, given->itype, k);
+        const int64_t a = get_index(given->px, given->itype, k), b = get_index(back->px, back->itype, k);
+        for (int64_t c = 0; c < nc; c++)
+            for (int64_t r = c; r < nr; r++) {
+                const double complex wanted = get_number(given, a + c * nr + r);
+                const double size = cabs(of_number ? wanted : get_number(given, a + c * nr + c));
+                const double difference = cabs(get_number(back, b + c * nr + r) - wanted);
+                worst = testing_worse(worst, difference == 0 ? 0 : difference / (size * epsilon));
+            }
+    }
+    return worst;
+}
+
+/* Numbers of every type in panels of many blocks; in_place: the very numbers. */
+static void test_read_back(gpusolve_backend backend, cholmod_common *common) {
+    enum { ROUNDINGS = 3000 };
+    const int host = backend == GPUSOLVE_BACKEND_HOST;
+    cholmod_factor *l = grid_factor(12, 12, 11, CHOLMOD_REAL, 1, common);
+    const gpusolve_factor_data real = describe(l);
+    for (int dtype = 0; dtype < 4; dtype++)
+        for (int in_place = 0; in_place <= host; in_place++) {
+            testing_in("%s, dtype %d read back, in_place %d", testing_backend_name(backend), dtype, in_place);
+            gpusolve_factor_data given = copy_factor(&real, GPUSOLVE_INT32, (gpusolve_dtype)dtype, 0);
+            for (int64_t k = 0; k < given.xsize && testing_is_complex((gpusolve_dtype)dtype); k++)
+                if (creal(get_number(&given, k)) < 0.5) /* no diagonal is */
+                    set_number(&given, k, CMPLX(creal(get_number(&given, k)), 1e-3 * (double)(k % 17)));
+            given.in_place = in_place;
+            gpusolve_handle *handle = testing_handle(backend, 3);
+            gpusolve_factor *factor = NULL;
+            gsv_exported back;
+            REQUIRE(gpusolve_factor_create(handle, &given, &factor) == GPUSOLVE_OK);
+            REQUIRE(gsv_export(handle, factor, &back) == GPUSOLVE_OK);
+            CHECK(back.data.kind == GPUSOLVE_SUPERNODAL_LL && back.data.nsuper == given.nsuper);
+            CHECK_BELOW(worst_number(&given, &back.data, host), in_place ? 1e-30 : host ? 2.5 : ROUNDINGS);
+            gsv_exported_free(&back);
+            gpusolve_factor_destroy(factor);
+            gpusolve_destroy(handle);
+            free_factor(&given);
+        }
+    cholmod_free_factor(&l, common);
+}
+
+static void test_refused(gpusolve_backend backend) {
+    testing_in("%s, arguments", testing_backend_name(backend));
+    gpusolve_factor_data data = small_factor(GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_INT32, GPUSOLVE_DOUBLE, 0, 0);
+    gpusolve_handle *handle = testing_handle(backend, 1);
+    gpusolve_factor *factor = NULL;
+    REQUIRE(gpusolve_factor_create(handle, &data, &factor) == GPUSOLVE_OK);
+    CHECK_REFUSED(handle, gpusolve_factor_save(handle, NULL, "x"), GPUSOLVE_INVALID_ARGUMENT,
+                  "factor: is NULL");
+    CHECK_REFUSED(handle, gpusolve_factor_save(handle, factor, NULL), GPUSOLVE_INVALID_ARGUMENT,
+                  "path: is NULL");
+    CHECK_REFUSED(handle, gpusolve_factor_save(handle, factor, store_path("no/folder")), GPUSOLVE_FILE_ERROR,
+                  "no/folder");
+    CHECK_STATUS(gpusolve_factor_save(NULL, factor, "x"), GPUSOLVE_INVALID_ARGUMENT);
+    gpusolve_factor_destroy(factor);
+    gpusolve_destroy(handle);
+    free_factor(&data);
+}
+
 int main(void) {
     gpusolve_backend backends[2];
     const int count = testing_backends(backends);
@@ -236,6 +328,8 @@ int main(void) {
     for (int b = 0; b < count; b++) {
         test_small(backends[b]);
         test_empty(backends[b]);
+        test_refused(backends[b]);
+        test_read_back(backends[b], &common);
         for (int kind = 0; kind < 3; kind++) {
             test_large(backends[b], "grid2d:30", (gpusolve_factor_kind)kind, &common);
             test_large(backends[b], "grid3d:14", (gpusolve_factor_kind)kind, &common);

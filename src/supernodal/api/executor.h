@@ -158,6 +158,10 @@ typedef struct gsv_executor {
     /* New values into the same memory; cuts as for fill. On failure sets factor->unusable if values were touched. */
     gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data, gsv_cuts *cuts);
+    /* Read the numbers back, to rounding: column j of L, its diagonal first, goes to x[column[j]] and on, numbers of the
+     * factor's type; of L D L' with ones on the diagonal, and D to d [n]. */
+    gpusolve_status (*read_values)(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                   const int64_t *column, void *x, void *d);
     void (*release)(gpusolve_factor *factor); /* frees factor->prepared, NULL accepted, and factor->retired */
     void (*drop)(gpusolve_factor *factor);    /* frees factor->prepared alone; NULL: it is never lost */
     /* From now on a graph that was captured with the factor stores NaN. NULL: there are none. */

@@ -52,6 +52,7 @@
 #include "pack.h"
 #include "refine.h"
 #include "selection.h"
+#include "unpack.h"
 #include "../api/summary.h"
 
 /* Ask for huge pages, where the system gives them to processes that ask: a sweep reads far more memory than the
@@ -406,6 +407,7 @@ const gsv_executor gsv_host_executor = {
     .bytes = memory_needed,
     .prepare = prepare,
     .refresh = refresh,
+    .read_values = gsv_host_read_values,
     .release = release,
     .workspace_create = workspace_create,
     .workspace_destroy = workspace_destroy,

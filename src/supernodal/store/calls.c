@@ -2,6 +2,7 @@
 #include "gpusolve_store.h"
 
 #include "../api/checks.h"
+#include "export.h"
 #include "file.h"
 #include "store.h"
 
@@ -34,6 +35,39 @@ gpusolve_status gpusolve_factor_data_save(gpusolve_handle *handle, const gpusolv
     if (!status)
         status = gsv_path_check(path, message);
     return status ? status : gsv_store_write(&saved, path, handle->pool, message);
+}
+
+/* Nothing can be read from the device for a stream that is being captured. */
+static gpusolve_status check_capture(gpusolve_handle *handle) {
+    int capturing = 0;
+    gpusolve_status status = GPUSOLVE_OK;
+    if (handle->executor->is_capturing)
+        status = handle->executor->is_capturing(handle, &capturing);
+    return status || !capturing
+               ? status
+               : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                          "handle: its stream is being captured, and this call waits for it");
+}
+
+gpusolve_status gpusolve_factor_save(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     const char *path) {
+    GSV_ENTER(handle);
+    gsv_message *message = &handle->message;
+    gsv_exported exported;
+    gpusolve_status status = gsv_check_factor(handle, factor);
+    if (!status)
+        status = gsv_path_check(path, message);
+    if (!status)
+        status = check_capture(handle);
+    if (!status)
+        status = gsv_export(handle, factor, &exported);
+    if (status)
+        return status;
+    status = check_factor(&exported.data, handle->pool, message);
+    if (!status)
+        status = gsv_store_write(&exported.data, path, handle->pool, message);
+    gsv_exported_free(&exported);
+    return status;
 }
 
 static gpusolve_status load(gpusolve_handle *handle, const char *path, int how, gpusolve_factor **factor) {
