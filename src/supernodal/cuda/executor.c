@@ -278,6 +278,7 @@ const gsv_executor gsv_cuda_executor = {
     .fill = gsv_cuda_fill_factor,
     .prepare = gsv_cuda_prepare,
     .refresh = gsv_cuda_refresh,
+    .read_values = gsv_cuda_read_values,
     .release = gsv_cuda_release,
     .drop = gsv_cuda_drop,
     .expire = gsv_cuda_expire,

@@ -109,6 +109,10 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
 int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
+/* cuda/read.c: read_values of executor.h. */
+gpusolve_status gsv_cuda_read_values(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     const int64_t *column, void *x, void *d);
+
 /* cuda/executor.c */
 gpusolve_status gsv_cuda_is_capturing(gpusolve_handle *handle, int *capturing);
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
