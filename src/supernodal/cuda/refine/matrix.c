@@ -1,36 +1,7 @@
-/* A on the device, for refinement: all entries by rows, and the pieces of its long rows. */
+/* A on the device, for refinement: all entries by rows, and how the rows are divided. */
 #include "refine.h"
 
 #include "../../../memory.h"
-
-static int64_t pieces_of(const int64_t *row_ptr, int32_t row) {
-    const int64_t entries = row_ptr[row + 1] - row_ptr[row];
-    return entries > GSV_LONG_ROW ? (entries + GSV_ENTRY_PIECE - 1) / GSV_ENTRY_PIECE : 0;
-}
-
-/* The pieces of all long rows, in the order of rows. *pieces: NULL if there are none. */
-static gpusolve_status find_pieces(const int64_t *row_ptr, int32_t n, gsv_entry_piece **pieces,
-                                   int32_t *count, gsv_message *message) {
-    int64_t total = 0, at = 0;
-    for (int32_t i = 0; i < n; i++)
-        total += pieces_of(row_ptr, i);
-    *pieces = NULL;
-    *count = (int32_t)total;
-    if (total > INT32_MAX)
-        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "matrix: has too many entries in long rows");
-    if (total == 0)
-        return GPUSOLVE_OK;
-    gsv_entry_piece *found = gsv_malloc((size_t)total, sizeof *found);
-    if (!found)
-        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "matrix: out of host memory");
-    for (int32_t i = 0; i < n; i++) {
-        const int32_t first = (int32_t)at;
-        for (int64_t left = pieces_of(row_ptr, i); left > 0; left--)
-            found[at++] = (gsv_entry_piece){i, first};
-    }
-    *pieces = found;
-    return GPUSOLVE_OK;
-}
 
 enum {
     AVERAGE_LONG_ROW = 16, /* entries of a row, on average, above which rows are long */
@@ -52,7 +23,7 @@ static gpusolve_status copy_of(void **copy, const void *array, int64_t bytes, in
 }
 
 static gpusolve_status fill(gsv_device_matrix *a, const gpusolve_matrix *matrix, const int64_t *row_ptr,
-                            const int32_t *columns, const void *values, const gsv_entry_piece *pieces,
+                            const int32_t *columns, const void *values, const gsv_divided_rows *divided,
                             gsv_message *message) {
     const int64_t each = (int64_t)gsv_dtype_bytes(matrix->dtype), index = (int64_t)sizeof *columns;
     a->has_long_rows = matrix->nnz > (int64_t)AVERAGE_LONG_ROW * matrix->n;
@@ -63,24 +34,30 @@ static gpusolve_status fill(gsv_device_matrix *a, const gpusolve_matrix *matrix,
     if (!status)
         status = copy_of(&a->values, values, matrix->nnz * each, MORE_ENTRIES * each, message);
     if (!status)
-        status = copy_of((void **)&a->pieces, pieces, a->piece_count * (int64_t)sizeof *pieces, 0, message);
+        status = copy_of((void **)&a->pieces, divided->pieces,
+                         divided->piece_count * (int64_t)sizeof *divided->pieces, 0, message);
+    if (!status)
+        status = copy_of((void **)&a->chunks, divided->chunks,
+                         divided->chunk_count * (int64_t)sizeof *divided->chunks, 0, message);
+    a->piece_count = divided->piece_count;
+    a->chunk_count = divided->chunk_count;
     return status;
 }
 
 gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
                                        const int64_t *row_ptr, const int32_t *columns, const void *values) {
     gsv_message *message = &handle->message;
-    gsv_entry_piece *pieces = NULL;
+    gsv_divided_rows divided;
     gsv_device_matrix *a = gsv_calloc(1, sizeof *a);
     matrix->state = a;
     if (!a)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "matrix: out of host memory");
-    gpusolve_status status = find_pieces(row_ptr, matrix->n, &pieces, &a->piece_count, message);
+    gpusolve_status status = gsv_divide_rows(row_ptr, matrix->n, &divided, message);
     const int previous = gsv_cuda_enter(handle->device);
     if (!status)
-        status = fill(a, matrix, row_ptr, columns, values, pieces, message);
+        status = fill(a, matrix, row_ptr, columns, values, &divided, message);
     gsv_cuda_leave(previous);
-    gsv_free(pieces);
+    gsv_divided_rows_free(&divided);
     if (status)
         gsv_cuda_matrix_destroy(matrix);
     return status;
@@ -95,6 +72,7 @@ void gsv_cuda_matrix_destroy(gpusolve_matrix *matrix) {
     gsv_cuda_free(a->columns);
     gsv_cuda_free(a->values);
     gsv_cuda_free(a->pieces);
+    gsv_cuda_free(a->chunks);
     gsv_free(a);
     matrix->state = NULL;
     gsv_cuda_leave(previous);

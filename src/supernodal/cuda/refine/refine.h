@@ -7,20 +7,11 @@
 
 #include "../../api/refine_step.h"
 #include "../support.h"
+#include "rows.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum {
-    GSV_LONG_ROW = 192,   /* a row of more entries is done in pieces */
-    GSV_ENTRY_PIECE = 128 /* entries */
-};
-
-/* A piece of a long row: entries GSV_ENTRY_PIECE (its number - first) and on of the row; first: the row's first piece. */
-typedef struct gsv_entry_piece {
-    int32_t row, first;
-} gsv_entry_piece;
 
 /* gpusolve_matrix.state: all entries by rows, on the device. Entries are read four at a time: there is room for three more. */
 typedef struct gsv_device_matrix {
@@ -30,6 +21,8 @@ typedef struct gsv_device_matrix {
     int has_long_rows; /* on average: then D is added by a launch of its own (matrix.c) */
     gsv_entry_piece *pieces;
     int32_t piece_count;
+    gsv_chunk *chunks; /* pieces first */
+    int32_t chunk_count;
 } gsv_device_matrix;
 
 /* What the host learns of a residual: the columns still active, and each column as it stands. Mapped: kernels write it. */
@@ -65,7 +58,7 @@ typedef struct gsv_residual {
     gsv_refine_vectors v;
 } gsv_residual;
 
-enum { GSV_RESIDUAL_TILE = 64 }; /* columns; a launch's blocks take as many together, or more */
+enum { GSV_RESIDUAL_TILE = 32 }; /* columns; blocks take as many together, or all there are */
 static inline int64_t gsv_residual_tiles(int64_t columns) {
     return (columns + GSV_RESIDUAL_TILE - 1) / GSV_RESIDUAL_TILE;
 }

@@ -1,0 +1,99 @@
+/* See rows.h. */
+#include "rows.h"
+
+#include <string.h>
+
+#include "../../../memory.h"
+
+enum {
+    WANTED_CHUNKS = 512, /* at least as many as a device has room for blocks, if there are rows enough */
+    FEWEST_ROWS = 16     /* of a chunk, where that leaves fewer chunks */
+};
+
+static int64_t pieces_of(const int64_t *row_ptr, int32_t row) {
+    const int64_t entries = row_ptr[row + 1] - row_ptr[row];
+    return entries > GSV_LONG_ROW ? (entries + GSV_ENTRY_PIECE - 1) / GSV_ENTRY_PIECE : 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t rows_of_a_chunk(int32_t n) {
+    const int64_t rows = n / WANTED_CHUNKS;
+    return rows < FEWEST_ROWS ? FEWEST_ROWS : smaller(rows, GSV_CHUNK_ROWS);
+}
+
+/* Chunks of a long row's pieces. */
+static int64_t cut_long_rows(const int64_t *row_ptr, int32_t n, gsv_divided_rows *to) {
+    const int64_t most = GSV_CHUNK_ENTRIES / GSV_ENTRY_PIECE;
+    int64_t piece = 0, chunks = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const int64_t count = pieces_of(row_ptr, i), first = piece;
+        for (int64_t k = 0; k < count; k += most, chunks++) {
+            const int64_t pieces = smaller(most, count - k), entry = row_ptr[i] + k * GSV_ENTRY_PIECE;
+            if (!to)
+                continue;
+            to->chunks[chunks] =
+                (gsv_chunk){.entry = entry,
+                            .entries = (int32_t)smaller(pieces * GSV_ENTRY_PIECE, row_ptr[i + 1] - entry),
+                            .row = i,
+                            .rows = (int32_t)pieces,
+                            .piece = (int32_t)(first + k)};
+            for (int64_t p = k; p < k + pieces; p++)
+                to->pieces[first + p] = (gsv_entry_piece){i, (int32_t)first};
+        }
+        piece += count;
+    }
+    return chunks;
+}
+
+/* Chunks of the other rows, behind the first `chunks`. Returns how many there are with them. */
+static int64_t cut_rows(const int64_t *row_ptr, int32_t n, int64_t chunks, gsv_divided_rows *to) {
+    const int64_t most = rows_of_a_chunk(n);
+    for (int32_t i = 0; i < n;) {
+        const int32_t first = i;
+        while (i < n && i - first < most && !pieces_of(row_ptr, i) &&
+               row_ptr[i + 1] - row_ptr[first] <= GSV_CHUNK_ENTRIES)
+            i++;
+        if (i == first) { /* a long row */
+            i++;
+            continue;
+        }
+        if (to)
+            to->chunks[chunks] = (gsv_chunk){.entry = row_ptr[first],
+                                             .entries = (int32_t)(row_ptr[i] - row_ptr[first]),
+                                             .row = first,
+                                             .rows = i - first,
+                                             .piece = -1};
+        chunks++;
+    }
+    return chunks;
+}
+
+gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, gsv_divided_rows *divided,
+                                gsv_message *message) {
+    int64_t pieces = 0;
+    memset(divided, 0, sizeof *divided);
+    for (int32_t i = 0; i < n; i++)
+        pieces += pieces_of(row_ptr, i);
+    const int64_t chunks = cut_rows(row_ptr, n, cut_long_rows(row_ptr, n, NULL), NULL);
+    if (pieces > INT32_MAX || chunks > INT32_MAX)
+        return gsv_fail(message, GPUSOLVE_TOO_LARGE, "matrix: has too many entries");
+    divided->pieces = pieces ? gsv_malloc((size_t)pieces, sizeof *divided->pieces) : NULL;
+    divided->chunks = chunks ? gsv_malloc((size_t)chunks, sizeof *divided->chunks) : NULL;
+    if ((pieces && !divided->pieces) || (chunks && !divided->chunks)) {
+        gsv_divided_rows_free(divided);
+        return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "matrix: out of host memory");
+    }
+    divided->piece_count = (int32_t)pieces;
+    divided->chunk_count = (int32_t)chunks;
+    cut_rows(row_ptr, n, cut_long_rows(row_ptr, n, divided), divided);
+    return GPUSOLVE_OK;
+}
+
+void gsv_divided_rows_free(gsv_divided_rows *divided) {
+    gsv_free(divided->pieces);
+    gsv_free(divided->chunks);
+    memset(divided, 0, sizeof *divided);
+}

@@ -1,0 +1,49 @@
+/* How the rows of A are divided among the blocks of a residual. Plain C: it reads no number and no device. */
+#ifndef GSV_CUDA_REFINE_ROWS_H
+#define GSV_CUDA_REFINE_ROWS_H
+
+#include <stdint.h>
+
+#include "../../../message.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    GSV_LONG_ROW = 192,      /* a row of more entries is done in pieces */
+    GSV_ENTRY_PIECE = 128,   /* entries */
+    GSV_CHUNK_ROWS = 128,    /* or pieces */
+    GSV_CHUNK_ENTRIES = 1536 /* at least those of a row that is not long */
+};
+
+/* A piece of a long row: entries GSV_ENTRY_PIECE (its number - first) and on of the row; first: the row's first piece. */
+typedef struct gsv_entry_piece {
+    int32_t row, first;
+} gsv_entry_piece;
+
+/* Consecutive rows, none of which is long; or consecutive pieces of a long row. */
+typedef struct gsv_chunk {
+    int64_t entry; /* the first */
+    int32_t entries;
+    int32_t row;   /* the first, or the long one */
+    int32_t rows;  /* or pieces */
+    int32_t piece; /* the first; of rows -1 */
+} gsv_chunk;
+
+/* All pieces, in the order of rows; all chunks, those of pieces first. NULL where there are none. */
+typedef struct gsv_divided_rows {
+    gsv_entry_piece *pieces;
+    gsv_chunk *chunks;
+    int32_t piece_count, chunk_count;
+} gsv_divided_rows;
+
+/* row_ptr [n + 1], ascending. All zeros on failure. */
+gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, gsv_divided_rows *divided,
+                                gsv_message *message);
+void gsv_divided_rows_free(gsv_divided_rows *divided);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
