@@ -280,9 +280,9 @@ template <typename T, int C, bool LONG> struct residual_lane {
 
     /* ---- more columns: chunks in shared memory */
     struct room {
-        T values[GSV_CHUNK_ENTRIES + CHAINS];
-        int64_t bounds[GSV_CHUNK_ROWS + 1]; /* of the rows */
-        int32_t columns[GSV_CHUNK_ENTRIES + CHAINS];
+        alignas(16) T values[GSV_CHUNK_ENTRIES + CHAINS];
+        alignas(16) int32_t columns[GSV_CHUNK_ENTRIES + CHAINS];
+        alignas(16) int64_t bounds[GSV_CHUNK_ROWS + 1]; /* of the rows */
     };
 
     /* The entries and bounds of a chunk are on their way. All threads of the block come here. */
