@@ -23,6 +23,7 @@ enum { GSV_REFINE_FIRST = 0, GSV_REFINE_SECOND = 1, GSV_REFINE_ZEROS = 2 };
 
 typedef struct gsv_refine_column {
     double error; /* of the x that is kept */
+    double norm_b;
     int steps;    /* corrections kept */
     unsigned char active, place;
 } gsv_refine_column;
@@ -56,6 +57,7 @@ static inline GSV_HOST_AND_DEVICE void gsv_refine_begin(const gsv_refine_rule *r
                                                         gsv_refine_column *column) {
     const int zero = norms[2] == 0;
     column->error = zero ? 0 : gsv_refine_error(rule->norm_a, norms);
+    column->norm_b = norms[2];
     column->steps = 0;
     column->place = zero ? GSV_REFINE_ZEROS : GSV_REFINE_FIRST;
     column->active = !zero && column->error > rule->tolerance;

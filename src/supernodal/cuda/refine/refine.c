@@ -17,9 +17,10 @@ gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, gpusolve_worksp
     if (!v)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
     workspace->refine = v;
-    const int64_t columns = workspace->max_nrhs, vectors = 5;
+    const int64_t columns = workspace->max_nrhs, vectors = 5,
+                  stride = gsv_refine_stride(workspace->dtype, columns);
     const int64_t vector =
-        (workspace->n * columns * (int64_t)gsv_dtype_bytes(workspace->dtype) + 255) / 256 * 256;
+        (workspace->n * stride * (int64_t)gsv_dtype_bytes(workspace->dtype) + 255) / 256 * 256;
     const int64_t rest =
         columns * (int64_t)(sizeof *v->columns + 3 * sizeof *v->norms) + (int64_t)sizeof *v->done;
     void *report = NULL;
@@ -80,9 +81,10 @@ static gpusolve_status make_room(void **memory, int64_t *have, int64_t bytes, gs
 static gpusolve_status make_piece_room(gsv_refine_vectors *v, const gpusolve_matrix *matrix, int64_t max_nrhs,
                                        gsv_message *message) {
     const gsv_device_matrix *a = matrix->state;
-    const gpusolve_status status =
-        make_room(&v->partial, &v->partial_bytes,
-                  a->piece_count * max_nrhs * (int64_t)gsv_dtype_bytes(matrix->dtype), message);
+    const gpusolve_status status = make_room(&v->partial, &v->partial_bytes,
+                                             a->piece_count * gsv_refine_stride(matrix->dtype, max_nrhs) *
+                                                 (int64_t)gsv_dtype_bytes(matrix->dtype),
+                                             message);
     return status ? status
                   : make_room((void **)&v->arrived, &v->arrived_bytes,
                               a->piece_count * gsv_residual_tiles(max_nrhs) * (int64_t)sizeof *v->arrived,
@@ -91,7 +93,8 @@ static gpusolve_status make_piece_room(gsv_refine_vectors *v, const gpusolve_mat
 
 /* A vector of `cols` columns, by rows. */
 static gpusolve_dense by_rows(const gpusolve_workspace *workspace, void *values, int64_t cols) {
-    return (gpusolve_dense){workspace->dtype, GPUSOLVE_ROW_MAJOR, workspace->n, cols, cols, values};
+    const int64_t stride = gsv_refine_stride(workspace->dtype, cols);
+    return (gpusolve_dense){workspace->dtype, GPUSOLVE_ROW_MAJOR, workspace->n, cols, stride, values};
 }
 
 typedef struct refinement {
@@ -124,11 +127,15 @@ static cudaError_t load(const refinement *r, const gpusolve_dense *from, void *t
 static cudaError_t place_b(refinement *r) {
     const gsv_device_dense b = gsv_cuda_dense(r->user_b);
     if (gsv_cuda_is_device(r->user_b->values) && (b.columns == 1 || b.column_stride < b.row_stride)) {
+        const int64_t pack = 16 / (int64_t)gsv_dtype_bytes(r->workspace->dtype);
         r->job.b = b;
+        r->job.b_packed = b.column_stride == 1 && b.columns % pack == 0 && b.row_stride % pack == 0 &&
+                          (uintptr_t)b.values % 16 == 0;
         return cudaSuccess;
     }
     const gpusolve_dense own = by_rows(r->workspace, r->v->b, b.columns);
     r->job.b = gsv_cuda_dense(&own);
+    r->job.b_packed = 1;
     return load(r, r->user_b, r->v->b);
 }
 
@@ -152,12 +159,16 @@ static gpusolve_status start(refinement *r) {
     return solve(r, r->job.b.values == r->v->b ? &own : r->user_b, r->v->x[0]);
 }
 
-/* The residual of what is there, or of what is there and d. */
-static gpusolve_status residual(refinement *r, int first) {
-    r->job.first = first;
-    r->job.d = !first && !r->job.a.has_long_rows ? r->v->d : NULL;
+/* The residual after `corrections` corrections, of which d is the last one, not yet added. All columns that are still active have kept
+ * every correction, so their x are in the same vector. */
+static gpusolve_status residual(refinement *r, int corrections) {
+    const int to = corrections % 2, fused = corrections > 0 && r->job.columns == 1 && !r->job.a.has_long_rows;
+    r->job.first = corrections == 0;
+    r->job.x = r->v->x[fused ? 1 - to : to];
+    r->job.sum = fused ? r->v->x[to] : NULL;
+    r->job.d = fused ? r->v->d : NULL;
     cudaError_t error = cudaSuccess;
-    if (!first && r->job.a.has_long_rows)
+    if (corrections > 0 && !fused)
         error = gsv_refine_add(r->workspace->dtype, r->job.n, r->job.columns, r->v, r->stream);
     if (error == cudaSuccess)
         error = gsv_refine_residual(r->workspace->dtype, &r->job, r->multiprocessors, r->stream);
@@ -178,7 +189,7 @@ static gpusolve_status run(refinement *r) {
     int active = 1;
     gpusolve_status status = start(r);
     if (!status)
-        status = residual(r, 1);
+        status = residual(r, 0);
     for (int i = 0; !status && i < r->options->max_steps; i++) {
         if (i > 0 || r->options->tolerance > 0)
             status = ask(r, &active);
@@ -186,7 +197,7 @@ static gpusolve_status run(refinement *r) {
             break;
         status = solve(r, &from, r->v->d);
         if (!status)
-            status = residual(r, 0);
+            status = residual(r, i + 1);
     }
     return status;
 }
@@ -235,7 +246,8 @@ gpusolve_status gsv_cuda_refine(gpusolve_handle *handle, const gpusolve_factor *
     r.job = (gsv_residual){.a = *(const gsv_device_matrix *)matrix->state,
                            .rule = {matrix->norm_inf, options->tolerance, options->min_gain},
                            .n = workspace->n,
-                           .columns = (int32_t)b->cols};
+                           .columns = (int32_t)b->cols,
+                           .stride = gsv_refine_stride(workspace->dtype, b->cols)};
     const int previous = gsv_cuda_enter(handle->device);
     const gpusolve_status status = refine_block(&r);
     gsv_cuda_leave(previous);

@@ -1,5 +1,5 @@
 /*
- * Refinement on the device: what its files share. The vectors of a block of columns are by rows: entry (i, j) is at [i * columns + j],
+ * Refinement on the device: what its files share. The vectors of a block of columns are by rows: entry (i, j) is at [i * stride + j],
  * so that an entry of A meets the numbers of all columns side by side.
  */
 #ifndef GSV_CUDA_REFINE_H
@@ -34,14 +34,14 @@ typedef struct gsv_refine_report {
 /* workspace->refine */
 typedef struct gsv_refine_vectors {
     void *memory;
-    void *b, *x[2], *r, *d; /* n x max_nrhs; d = A \ r */
+    void *b, *x[2], *r, *d; /* n x (stride of max_nrhs); d = A \ r */
     unsigned long long
         *norms; /* [3 max_nrhs] bit patterns of doubles: of residual, x, b; zeros between launches */
     gsv_refine_column *columns; /* [max_nrhs] */
     int *done;                  /* blocks that have ended; zero between launches */
     gsv_refine_report *report;  /* [host, mapped] */
     gsv_refine_report *report_on_device;
-    void *partial; /* sums of pieces, made when a matrix has some: [pieces][columns] */
+    void *partial; /* sums of pieces, made when a matrix has some: [pieces][stride] */
     int *
         arrived; /* [pieces][tiles of columns] pieces of a row that are there, at its first one; zeros between launches */
     int64_t partial_bytes, arrived_bytes;
@@ -52,11 +52,21 @@ typedef struct gsv_residual {
     gsv_device_matrix a;
     gsv_refine_rule rule;
     int32_t n, columns;
-    int first; /* of x[0]; else of a correction */
+    int64_t stride; /* of the rows of all vectors (gsv_refine_stride) */
+    int first;      /* else of a correction */
+    int b_packed; /* rows of b are as far apart as those of the vectors, or such that 16 bytes can be read at once all the same */
     gsv_device_dense b;
-    const void *d; /* R = B - A (X + D), and X + D is stored; NULL: X + D has been stored, or there is no D */
+    const void *x;
+    const void *d; /* R = B - A (X + D); NULL: there is no D. One column, whose rows are not long */
+    void *sum;     /* to be X + D */
     gsv_refine_vectors v;
 } gsv_residual;
+
+/* Numbers from a row of a vector to the next: each row begins at a multiple of 16 bytes, but where a column is all there is. */
+static inline int64_t gsv_refine_stride(gpusolve_dtype dtype, int64_t columns) {
+    const int64_t pack = 16 / (int64_t)gsv_dtype_bytes(dtype);
+    return columns == 1 ? 1 : (columns + pack - 1) / pack * pack;
+}
 
 enum { GSV_RESIDUAL_TILE = 32 }; /* columns; blocks take as many together, or all there are */
 static inline int64_t gsv_residual_tiles(int64_t columns) {

@@ -6,8 +6,8 @@
 #include "../../../memory.h"
 
 enum {
-    WANTED_CHUNKS = 512, /* at least as many as a device has room for blocks, if there are rows enough */
-    FEWEST_ROWS = 16     /* of a chunk, where that leaves fewer chunks */
+    WANTED_CHUNKS = 4096, /* about as many as a device has room for warps, if there are rows enough */
+    FEWEST_ROWS = 8       /* of a chunk, where that leaves fewer chunks */
 };
 
 static int64_t pieces_of(const int64_t *row_ptr, int32_t row) {
@@ -24,28 +24,21 @@ static int64_t rows_of_a_chunk(int32_t n) {
     return rows < FEWEST_ROWS ? FEWEST_ROWS : smaller(rows, GSV_CHUNK_ROWS);
 }
 
-/* Chunks of a long row's pieces. */
+/* Pieces of long rows, each a chunk. Returns how many there are. */
 static int64_t cut_long_rows(const int64_t *row_ptr, int32_t n, gsv_divided_rows *to) {
-    const int64_t most = GSV_CHUNK_ENTRIES / GSV_ENTRY_PIECE;
-    int64_t piece = 0, chunks = 0;
+    int64_t piece = 0;
     for (int32_t i = 0; i < n; i++) {
         const int64_t count = pieces_of(row_ptr, i), first = piece;
-        for (int64_t k = 0; k < count; k += most, chunks++) {
-            const int64_t pieces = smaller(most, count - k), entry = row_ptr[i] + k * GSV_ENTRY_PIECE;
+        for (int64_t k = 0; k < count; k++, piece++) {
+            const int64_t entry = row_ptr[i] + k * GSV_ENTRY_PIECE;
             if (!to)
                 continue;
-            to->chunks[chunks] =
-                (gsv_chunk){.entry = entry,
-                            .entries = (int32_t)smaller(pieces * GSV_ENTRY_PIECE, row_ptr[i + 1] - entry),
-                            .row = i,
-                            .rows = (int32_t)pieces,
-                            .piece = (int32_t)(first + k)};
-            for (int64_t p = k; p < k + pieces; p++)
-                to->pieces[first + p] = (gsv_entry_piece){i, (int32_t)first};
+            to->chunks[piece] = (gsv_chunk){entry, (int32_t)smaller(GSV_ENTRY_PIECE, row_ptr[i + 1] - entry),
+                                            i, 1, (int32_t)piece};
+            to->pieces[piece] = (gsv_entry_piece){i, (int32_t)first};
         }
-        piece += count;
     }
-    return chunks;
+    return piece;
 }
 
 /* Chunks of the other rows, behind the first `chunks`. Returns how many there are with them. */
@@ -73,11 +66,8 @@ static int64_t cut_rows(const int64_t *row_ptr, int32_t n, int64_t chunks, gsv_d
 
 gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, gsv_divided_rows *divided,
                                 gsv_message *message) {
-    int64_t pieces = 0;
     memset(divided, 0, sizeof *divided);
-    for (int32_t i = 0; i < n; i++)
-        pieces += pieces_of(row_ptr, i);
-    const int64_t chunks = cut_rows(row_ptr, n, cut_long_rows(row_ptr, n, NULL), NULL);
+    const int64_t pieces = cut_long_rows(row_ptr, n, NULL), chunks = cut_rows(row_ptr, n, pieces, NULL);
     if (pieces > INT32_MAX || chunks > INT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE, "matrix: has too many entries");
     divided->pieces = pieces ? gsv_malloc((size_t)pieces, sizeof *divided->pieces) : NULL;
@@ -88,7 +78,8 @@ gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, gsv_divided_r
     }
     divided->piece_count = (int32_t)pieces;
     divided->chunk_count = (int32_t)chunks;
-    cut_rows(row_ptr, n, cut_long_rows(row_ptr, n, divided), divided);
+    cut_long_rows(row_ptr, n, divided);
+    cut_rows(row_ptr, n, pieces, divided);
     return GPUSOLVE_OK;
 }
 

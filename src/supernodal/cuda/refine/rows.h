@@ -1,4 +1,4 @@
-/* How the rows of A are divided among the blocks of a residual. Plain C: it reads no number and no device. */
+/* How the rows of A are divided among the warps of a residual. Plain C: it reads no number and no device. */
 #ifndef GSV_CUDA_REFINE_ROWS_H
 #define GSV_CUDA_REFINE_ROWS_H
 
@@ -11,10 +11,10 @@ extern "C" {
 #endif
 
 enum {
-    GSV_LONG_ROW = 192,      /* a row of more entries is done in pieces */
-    GSV_ENTRY_PIECE = 128,   /* entries */
-    GSV_CHUNK_ROWS = 128,    /* or pieces */
-    GSV_CHUNK_ENTRIES = 1536 /* at least those of a row that is not long */
+    GSV_CHUNK_ENTRIES = 128,
+    GSV_LONG_ROW = GSV_CHUNK_ENTRIES,    /* a row of more entries is done in pieces */
+    GSV_ENTRY_PIECE = GSV_CHUNK_ENTRIES, /* of which each is a chunk */
+    GSV_CHUNK_ROWS = 32
 };
 
 /* A piece of a long row: entries GSV_ENTRY_PIECE (its number - first) and on of the row; first: the row's first piece. */
@@ -22,13 +22,13 @@ typedef struct gsv_entry_piece {
     int32_t row, first;
 } gsv_entry_piece;
 
-/* Consecutive rows, none of which is long; or consecutive pieces of a long row. */
+/* Consecutive rows, none of which is long; or a piece of a long row. */
 typedef struct gsv_chunk {
     int64_t entry; /* the first */
     int32_t entries;
     int32_t row;   /* the first, or the long one */
-    int32_t rows;  /* or pieces */
-    int32_t piece; /* the first; of rows -1 */
+    int32_t rows;  /* or 1 */
+    int32_t piece; /* of rows -1 */
 } gsv_chunk;
 
 /* All pieces, in the order of rows; all chunks, those of pieces first. NULL where there are none. */

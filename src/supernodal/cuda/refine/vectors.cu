@@ -74,11 +74,15 @@ __global__ void __launch_bounds__(THREADS) copy_kernel(int32_t n, gsv_device_den
 
 /* X + D to the other vector, in active columns. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) add_kernel(int64_t count, int32_t columns, gsv_refine_vectors v) {
+__global__ void __launch_bounds__(THREADS)
+    add_kernel(int64_t count, int32_t columns, int64_t stride, gsv_refine_vectors v) {
     const int64_t k = int64_t(blockIdx.x) * THREADS + threadIdx.x;
     if (k >= count)
         return;
-    const gsv_refine_column column = v.columns[k % columns];
+    const int64_t j = k % stride;
+    if (j >= columns)
+        return;
+    const gsv_refine_column column = v.columns[j];
     if (column.active)
         static_cast<T *>(v.x[1 - column.place])[k] =
             add(static_cast<const T *>(v.x[column.place])[k], static_cast<const T *>(v.d)[k]);
@@ -94,9 +98,11 @@ template <typename T> struct vector_calls {
         copy_kernel<T><<<grid, THREADS, 0, stream>>>(n, from, to, kept, second);
         return cudaGetLastError();
     }
-    static cudaError_t add(int32_t n, int32_t columns, const gsv_refine_vectors *v, cudaStream_t stream) {
-        const int64_t count = int64_t(n) * columns;
-        add_kernel<T><<<unsigned((count + THREADS - 1) / THREADS), THREADS, 0, stream>>>(count, columns, *v);
+    static cudaError_t add(int32_t n, int32_t columns, int64_t stride, const gsv_refine_vectors *v,
+                           cudaStream_t stream) {
+        const int64_t count = int64_t(n) * stride;
+        add_kernel<T>
+            <<<unsigned((count + THREADS - 1) / THREADS), THREADS, 0, stream>>>(count, columns, stride, *v);
         return cudaGetLastError();
     }
 };
@@ -127,7 +133,7 @@ cudaError_t gsv_refine_copy(gpusolve_dtype dtype, int32_t n, gsv_device_dense fr
 
 cudaError_t gsv_refine_keep(gpusolve_dtype dtype, int32_t n, const gsv_refine_vectors *v, gsv_device_dense to,
                             cudaStream_t stream) {
-    const gsv_device_dense from = {v->x[0], to.columns, 1, to.columns};
+    const gsv_device_dense from = {v->x[0], gsv_refine_stride(dtype, to.columns), 1, to.columns};
     return gsv::for_numbers(dtype, [&](auto number) {
         return gsv::vector_calls<decltype(number)>::copy(n, from, to, v->columns, v->x[1], stream);
     });
@@ -135,6 +141,8 @@ cudaError_t gsv_refine_keep(gpusolve_dtype dtype, int32_t n, const gsv_refine_ve
 
 cudaError_t gsv_refine_add(gpusolve_dtype dtype, int32_t n, int32_t columns, const gsv_refine_vectors *v,
                            cudaStream_t stream) {
-    return gsv::for_numbers(
-        dtype, [&](auto number) { return gsv::vector_calls<decltype(number)>::add(n, columns, v, stream); });
+    return gsv::for_numbers(dtype, [&](auto number) {
+        return gsv::vector_calls<decltype(number)>::add(n, columns, gsv_refine_stride(dtype, columns), v,
+                                                        stream);
+    });
 }

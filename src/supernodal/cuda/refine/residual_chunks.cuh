@@ -1,0 +1,165 @@
+/*
+ * Residuals of several columns. A warp takes chunks of consecutive rows (rows.h). While one chunk is worked on, the entries of the next
+ * are on their way to shared memory, all at once: a lane never waits for an index before it can ask for x. A block has consecutive
+ * chunks, which its warps take by turns: its rows share in L1 what they read of X. No warp waits for another.
+ */
+#ifndef GSV_CUDA_REFINE_RESIDUAL_CHUNKS_CUH
+#define GSV_CUDA_REFINE_RESIDUAL_CHUNKS_CUH
+
+#include "residual_lane.cuh"
+
+#include <cuda_pipeline.h>
+
+namespace gsv {
+
+/* Of C columns, a lane has as many as make 16 bytes. Where rows are long, the lanes that are left over share the row's chains. */
+template <typename T, int C> struct chunk_shape {
+    static constexpr int V = 16 / sizeof(T), GROUP = C / V;
+    static constexpr int LANES = 32 / GROUP < CHAINS ? 32 / GROUP : CHAINS;
+};
+
+template <typename T, int C, bool LONG>
+struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_shape<T, C>::LANES : 1> {
+    static constexpr int V = chunk_shape<T, C>::V, LANES = LONG ? chunk_shape<T, C>::LANES : 1;
+    typedef residual_lane<T, C, V, LANES> lane;
+    using lane::EACH, lane::SLOTS, lane::chain, lane::job, lane::slot, lane::from, lane::here;
+    enum { THREADS = 256, BLOCKS = 3 /* a multiprocessor */, WARPS = THREADS / 32 };
+
+    /* What a warp has of a chunk. */
+    struct room {
+        alignas(16) T values[GSV_CHUNK_ENTRIES + CHAINS];
+        alignas(16) int32_t columns[GSV_CHUNK_ENTRIES + CHAINS];
+        alignas(16) int64_t bounds[GSV_CHUNK_ROWS + 1]; /* of the rows */
+    };
+    static constexpr size_t SHARED = 2 * WARPS * sizeof(room);
+
+    __device__ __forceinline__ explicit chunk_columns(const gsv_residual &job_) : lane(job_) {}
+
+    /* Entries k + chain, k + chain + LANES, ..: one for each of the lane's chains. */
+    template <bool WHOLE>
+    __device__ __forceinline__ void add_entries(const T *values, const int32_t *columns, int k, int end,
+                                                T (&sum)[EACH][V]) const {
+        T a[EACH];
+        alignas(16) T x[EACH][V];
+#pragma unroll
+        for (int c = 0; c < EACH; c++)
+            if (WHOLE || k + chain + c * LANES < end) {
+                a[c] = values[k + chain + c * LANES];
+                load_columns(&from[int64_t(columns[k + chain + c * LANES]) * job.stride], x[c]);
+            }
+#pragma unroll
+        for (int c = 0; c < EACH; c++)
+            if (WHOLE || k + chain + c * LANES < end) {
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    sum[c][v] = multiply_add(sum[c][v], a[c], x[c][v]);
+            }
+    }
+
+    /* Entries begin .. end - 1 of these arrays. All lanes of the warp come here. */
+    __device__ __forceinline__ void row_sum(const T *values, const int32_t *columns, int begin, int end,
+                                            T (&total)[V]) const {
+        T sum[EACH][V];
+#pragma unroll
+        for (int c = 0; c < EACH; c++)
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                sum[c][v] = make<T>(0);
+        if (here) {
+            int k = begin;
+#pragma unroll EACH == CHAINS ? 1 : 2
+            for (; k + CHAINS <= end; k += CHAINS)
+                add_entries<true>(values, columns, k, end, sum);
+            if (k < end)
+                add_entries<false>(values, columns, k, end, sum);
+        }
+        __syncwarp();
+        lane::join(sum, total);
+    }
+
+    /* The entries and bounds of a chunk are on their way. All lanes of the warp come here. */
+    __device__ __forceinline__ void fetch(const gsv_chunk &chunk, room *to) const {
+        const int own = threadIdx.x % 32;
+        const int64_t start = chunk.entry & ~int64_t(CHAINS - 1);
+        const int fours = int(chunk.entry + chunk.entries - start + CHAINS - 1) / CHAINS;
+        constexpr int PARTS = CHAINS * sizeof(T) / 16; /* copies of four values */
+        const char *values = reinterpret_cast<const char *>(static_cast<const T *>(job.a.values) + start);
+        for (int k = own; k < fours; k += 32)
+            __pipeline_memcpy_async(&to->columns[CHAINS * k], &job.a.columns[start + CHAINS * k], 16);
+        for (int k = own; k < fours * PARTS; k += 32)
+            __pipeline_memcpy_async(reinterpret_cast<char *>(to->values) + 16 * k, values + 16 * k, 16);
+        if (chunk.piece < 0 && chunk.rows > 0)
+            for (int k = own; k <= chunk.rows; k += 32)
+                __pipeline_memcpy_async(&to->bounds[k], &job.a.row_ptr[chunk.row + k], 8);
+    }
+
+    /* Rows of a chunk, SLOTS at a time. */
+    __device__ __forceinline__ void chunk_rows(const gsv_chunk &chunk, const room &in) {
+        const int64_t start = chunk.entry & ~int64_t(CHAINS - 1);
+        for (int base = 0; base < chunk.rows; base += SLOTS) {
+            const int q = base + slot;
+            const bool there = q < chunk.rows;
+            const int64_t row = chunk.row + q;
+            const int begin = there ? int(in.bounds[q] - start) : 0,
+                      end = there ? int(in.bounds[q + 1] - start) : 0;
+            const bool own = there && here && chain == 0;
+            alignas(16) T x[V], b[V];
+            T total[V];
+            if (own)
+                lane::prepare(row, x, b);
+            row_sum(in.values, in.columns, begin, end, total);
+            if (own)
+                lane::finish(row, x, b, total);
+        }
+    }
+
+    /* A chunk that is a piece of a long row: all slots but the first do nothing. */
+    __device__ __forceinline__ void chunk_piece(const gsv_chunk &chunk, const room &in) {
+        const int begin = int(chunk.entry % CHAINS), end = begin + (slot == 0 ? chunk.entries : 0);
+        const bool own = slot == 0 && here && chain == 0;
+        alignas(16) T x[V], b[V];
+        alignas(16) T total[V];
+        if (own)
+            lane::prepare(chunk.row, x, b);
+        row_sum(in.values, in.columns, begin, end, total);
+        if (lane::pieces(slot == 0 ? chunk.piece : -1, total) && own)
+            lane::finish(chunk.row, x, b, total);
+    }
+
+    __device__ __forceinline__ gsv_chunk chunk_at(int c, int end) const {
+        const gsv_chunk none = {0, 0, 0, 0, -1};
+        return c < end ? job.a.chunks[c] : none;
+    }
+
+    __device__ __forceinline__ void run(char *memory) {
+        room *rooms = reinterpret_cast<room *>(memory) + threadIdx.x / 32 * 2;
+        const int64_t count = job.a.chunk_count;
+        const int end = int(count * (blockIdx.x + 1) / gridDim.x);
+        int c = int(count * blockIdx.x / gridDim.x) + threadIdx.x / 32;
+        gsv_chunk now = chunk_at(c, end), next = chunk_at(c + WARPS, end);
+        fetch(now, &rooms[0]);
+        __pipeline_commit();
+        for (int which = 0; c < end; c += WARPS, which = 1 - which) {
+            fetch(next, &rooms[1 - which]);
+            __pipeline_commit();
+            const gsv_chunk after = chunk_at(c + 2 * WARPS, end);
+            __pipeline_wait_prior(1); /* this lane's part of this chunk is there, */
+            __syncwarp();             /* and the warp's */
+            if (now.piece < 0)
+                chunk_rows(now, rooms[which]);
+            else
+                chunk_piece(now, rooms[which]);
+            __syncwarp(); /* before the chunk after next comes to this room */
+            now = next;
+            next = after;
+        }
+    }
+
+    /* Blocks that have work. */
+    static int64_t blocks(const gsv_residual &job) {
+        return (int64_t(job.a.chunk_count) + WARPS - 1) / WARPS;
+    }
+};
+
+} // namespace gsv
+#endif
