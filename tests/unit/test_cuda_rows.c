@@ -31,7 +31,7 @@ static void check_pieces(const int64_t *row_ptr, const gsv_divided_rows *divided
     if (chunk->entry == begin)
         *entry = begin;
     CHECK(end - begin > GSV_LONG_ROW && chunk->entry == *entry && chunk->piece == *piece);
-    CHECK(chunk->rows >= 1 && chunk->entries <= GSV_CHUNK_ENTRIES &&
+    CHECK(chunk->rows == 1 && chunk->entries <= GSV_CHUNK_ENTRIES &&
           (chunk->entries + GSV_ENTRY_PIECE - 1) / GSV_ENTRY_PIECE == chunk->rows);
     for (int32_t p = chunk->piece; p < chunk->piece + chunk->rows; p++)
         CHECK(divided->pieces[p].row == chunk->row &&
