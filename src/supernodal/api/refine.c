@@ -16,13 +16,19 @@
 #include "../../memory.h"
 #include "checks.h"
 
+/* Of a block. The device counts on rows of its vectors below 2^32 bytes. */
+static int64_t most_columns(const gpusolve_workspace *workspace) {
+    enum { MOST = 1 << 16 };
+    return workspace->max_nrhs < MOST ? workspace->max_nrhs : MOST;
+}
+
 typedef struct refinement { /* of a block of columns */
     gpusolve_handle *handle;
     const gpusolve_factor *factor;
     const gpusolve_matrix *matrix;
     gpusolve_workspace *workspace;
     const gpusolve_refine_options *options;
-    gsv_refine_column *columns; /* [max_nrhs] of the block under way */
+    gsv_refine_column *columns; /* [most_columns] of the block under way */
     gsv_view view;
     int64_t piece; /* of the view, the one under way */
 } refinement;
@@ -73,7 +79,7 @@ static void report(const refinement *block, int64_t j, const gsv_refine_column *
 
 static gpusolve_status refine_columns(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x,
                                       const results *to) {
-    int64_t max_nrhs = block->workspace->max_nrhs;
+    const int64_t max_nrhs = most_columns(block->workspace);
     for (int64_t first = 0; first < b->cols; first += max_nrhs) {
         const int64_t left = b->cols - first, cols = left < max_nrhs ? left : max_nrhs;
         const gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
@@ -173,7 +179,7 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
         status = handle->executor->refine_reserve(handle, workspace);
     if (status)
         return status;
-    size_t width = (size_t)(cols < workspace->max_nrhs ? cols : workspace->max_nrhs);
+    size_t width = (size_t)(cols < most_columns(workspace) ? cols : most_columns(workspace));
     refinement block = {.handle = handle,
                         .factor = factor,
                         .matrix = matrix,

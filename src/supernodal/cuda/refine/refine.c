@@ -248,6 +248,7 @@ gpusolve_status gsv_cuda_refine(gpusolve_handle *handle, const gpusolve_factor *
                            .n = workspace->n,
                            .columns = (int32_t)b->cols,
                            .stride = gsv_refine_stride(workspace->dtype, b->cols)};
+    r.job.row_bytes = (uint32_t)(r.job.stride * (int64_t)gsv_dtype_bytes(workspace->dtype));
     const int previous = gsv_cuda_enter(handle->device);
     const gpusolve_status status = refine_block(&r);
     gsv_cuda_leave(previous);

@@ -52,8 +52,9 @@ typedef struct gsv_residual {
     gsv_device_matrix a;
     gsv_refine_rule rule;
     int32_t n, columns;
-    int64_t stride; /* of the rows of all vectors (gsv_refine_stride) */
-    int first;      /* else of a correction */
+    int64_t stride;     /* of the rows of all vectors (gsv_refine_stride), */
+    uint32_t row_bytes; /* and in bytes */
+    int first;          /* else of a correction */
     int b_packed; /* rows of b are as far apart as those of the vectors, or such that 16 bytes can be read at once all the same */
     gsv_device_dense b;
     const void *x;

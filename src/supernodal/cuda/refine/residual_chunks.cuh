@@ -1,7 +1,7 @@
 /*
  * Residuals of several columns. A warp takes chunks of consecutive rows (rows.h). While one chunk is worked on, the entries of the next
- * are on their way to shared memory, all at once: a lane never waits for an index before it can ask for x. A block has consecutive
- * chunks, which its warps take by turns: its rows share in L1 what they read of X. No warp waits for another.
+ * are on their way to shared memory, all at once: a lane never waits for an index before it can ask for x. A block's warps
+ * take consecutive chunks: its rows share in L1 what they read of X. No warp waits for another.
  */
 #ifndef GSV_CUDA_REFINE_RESIDUAL_CHUNKS_CUH
 #define GSV_CUDA_REFINE_RESIDUAL_CHUNKS_CUH
@@ -23,7 +23,7 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
     static constexpr int V = chunk_shape<T, C>::V, LANES = LONG ? chunk_shape<T, C>::LANES : 1;
     typedef residual_lane<T, C, V, LANES> lane;
     using lane::EACH, lane::SLOTS, lane::chain, lane::job, lane::slot, lane::from, lane::here;
-    enum { THREADS = 256, BLOCKS = 3 /* a multiprocessor */, WARPS = THREADS / 32 };
+    enum { THREADS = 256, BLOCKS = 3 /* a multiprocessor */, WARPS = THREADS / 32, STRETCH = 2 * WARPS };
 
     /* What a warp has of a chunk. */
     struct room {
@@ -45,7 +45,7 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
         for (int c = 0; c < EACH; c++)
             if (WHOLE || k + chain + c * LANES < end) {
                 a[c] = values[k + chain + c * LANES];
-                load_columns(&from[int64_t(columns[k + chain + c * LANES]) * job.stride], x[c]);
+                load_columns(lane::row_of(from, columns[k + chain + c * LANES]), x[c]);
             }
 #pragma unroll
         for (int c = 0; c < EACH; c++)
@@ -99,7 +99,7 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
         for (int base = 0; base < chunk.rows; base += SLOTS) {
             const int q = base + slot;
             const bool there = q < chunk.rows;
-            const int64_t row = chunk.row + q;
+            const int32_t row = chunk.row + q;
             const int begin = there ? int(in.bounds[q] - start) : 0,
                       end = there ? int(in.bounds[q + 1] - start) : 0;
             const bool own = there && here && chain == 0;
@@ -126,23 +126,23 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
             lane::finish(chunk.row, x, b, total);
     }
 
-    __device__ __forceinline__ gsv_chunk chunk_at(int c, int end) const {
+    /* The block's chunk number k; without rows from its last one on. Blocks are dealt STRETCH chunks at a time. */
+    __device__ __forceinline__ gsv_chunk chunk_of(int k) const {
         const gsv_chunk none = {0, 0, 0, 0, -1};
-        return c < end ? job.a.chunks[c] : none;
+        const int64_t c = (int64_t(k / STRETCH) * gridDim.x + blockIdx.x) * STRETCH + k % STRETCH;
+        return c < job.a.chunk_count ? job.a.chunks[c] : none;
     }
 
     __device__ __forceinline__ void run(char *memory) {
         room *rooms = reinterpret_cast<room *>(memory) + threadIdx.x / 32 * 2;
-        const int64_t count = job.a.chunk_count;
-        const int end = int(count * (blockIdx.x + 1) / gridDim.x);
-        int c = int(count * blockIdx.x / gridDim.x) + threadIdx.x / 32;
-        gsv_chunk now = chunk_at(c, end), next = chunk_at(c + WARPS, end);
+        const int first = threadIdx.x / 32;
+        gsv_chunk now = chunk_of(first), next = chunk_of(first + WARPS);
         fetch(now, &rooms[0]);
         __pipeline_commit();
-        for (int which = 0; c < end; c += WARPS, which = 1 - which) {
+        for (int which = 0, turn = first; now.rows > 0; turn += WARPS, which = 1 - which) {
             fetch(next, &rooms[1 - which]);
             __pipeline_commit();
-            const gsv_chunk after = chunk_at(c + 2 * WARPS, end);
+            const gsv_chunk after = chunk_of(turn + 2 * WARPS);
             __pipeline_wait_prior(1); /* this lane's part of this chunk is there, */
             __syncwarp();             /* and the warp's */
             if (now.piece < 0)

@@ -76,6 +76,12 @@ template <typename T, int C, int V, int LANES> struct residual_lane {
         from = static_cast<const T *>(job.x) + column;
     }
 
+    /* Row i of a vector, in as few instructions as can be: there is one for every entry of A. */
+    __device__ __forceinline__ const T *row_of(const T *vector, int32_t i) const {
+        return reinterpret_cast<const T *>(reinterpret_cast<const char *>(vector) +
+                                           uint64_t(uint32_t(i)) * job.row_bytes);
+    }
+
     /* The sum of a row's chains, in every lane that has one. A chain may have any of the four numbers that leaves the pairs (0, 2) and
      * (1, 3) together: the bits are the same. */
     __device__ __forceinline__ void join(const T (&sum)[EACH][V], T (&total)[V]) const {
@@ -122,10 +128,10 @@ template <typename T, int C, int V, int LANES> struct residual_lane {
     }
 
     /* What row i of R is made of besides its sum. */
-    __device__ __forceinline__ void prepare(int64_t i, T (&x)[V], T (&b)[V]) const {
-        load_columns(&from[i * job.stride], x);
-        const T *at =
-            static_cast<const T *>(job.b.values) + i * job.b.row_stride + column * job.b.column_stride;
+    __device__ __forceinline__ void prepare(int32_t i, T (&x)[V], T (&b)[V]) const {
+        load_columns(row_of(from, i), x);
+        const T *at = static_cast<const T *>(job.b.values) + int64_t(i) * job.b.row_stride +
+                      column * job.b.column_stride;
         if (V > 1 && job.b_packed)
             load_columns(at, b);
         else
@@ -134,7 +140,7 @@ template <typename T, int C, int V, int LANES> struct residual_lane {
                 b[v] = live[v] ? at[v * job.b.column_stride] : make<T>(0);
     }
 
-    __device__ __forceinline__ void finish(int64_t i, const T (&x)[V], const T (&b)[V], const T (&total)[V]) {
+    __device__ __forceinline__ void finish(int32_t i, const T (&x)[V], const T (&b)[V], const T (&total)[V]) {
         alignas(16) T r[V];
 #pragma unroll
         for (int v = 0; v < V; v++) {
@@ -144,7 +150,7 @@ template <typename T, int C, int V, int LANES> struct residual_lane {
             if (job.first)
                 raise(norms[2][v], magnitude(b[v]));
         }
-        store_columns(&static_cast<T *>(job.v.r)[i * job.stride + column], r);
+        store_columns(const_cast<T *>(row_of(static_cast<const T *>(job.v.r) + column, i)), r);
     }
 
     __device__ __forceinline__ static int pieces_of(int64_t entries) {
