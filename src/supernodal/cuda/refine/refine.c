@@ -162,14 +162,17 @@ static gpusolve_status start(refinement *r) {
 /* The residual after `corrections` corrections, of which d is the last one, not yet added. All columns that are still active have kept
  * every correction, so their x are in the same vector. */
 static gpusolve_status residual(refinement *r, int corrections) {
-    const int to = corrections % 2, fused = corrections > 0 && r->job.columns == 1 && !r->job.a.has_long_rows;
-    r->job.first = corrections == 0;
-    r->job.x = r->v->x[fused ? 1 - to : to];
-    r->job.sum = fused ? r->v->x[to] : NULL;
-    r->job.d = fused ? r->v->d : NULL;
+    const int to = corrections % 2;
     cudaError_t error = cudaSuccess;
-    if (corrections > 0 && !fused)
-        error = gsv_refine_add(r->workspace->dtype, r->job.n, r->job.columns, r->v, r->stream);
+    r->job.first = corrections == 0;
+    r->job.x = r->v->x[corrections == 0 ? to : 1 - to];
+    r->job.sum = r->v->x[to];
+    r->job.d = corrections == 0 ? NULL : r->v->d;
+    if (r->job.d && (r->job.columns > 1 || r->job.a.has_long_rows)) {
+        error = gsv_refine_add(r->workspace->dtype, &r->job, r->stream);
+        r->job.x = r->job.sum;
+        r->job.d = NULL;
+    }
     if (error == cudaSuccess)
         error = gsv_refine_residual(r->workspace->dtype, &r->job, r->multiprocessors, r->stream);
     return gsv_cuda_check(error, "computing the residual", &r->handle->message);

@@ -84,9 +84,8 @@ cudaError_t gsv_refine_copy(gpusolve_dtype dtype, int32_t n, gsv_device_dense fr
 /* to(i, j) = the x that is kept of column j. */
 cudaError_t gsv_refine_keep(gpusolve_dtype dtype, int32_t n, const gsv_refine_vectors *v, gsv_device_dense to,
                             cudaStream_t stream);
-/* The other vector of x = x + d in active columns. */
-cudaError_t gsv_refine_add(gpusolve_dtype dtype, int32_t n, int32_t columns, const gsv_refine_vectors *v,
-                           cudaStream_t stream);
+/* job->sum = job->x + job->d in active columns. */
+cudaError_t gsv_refine_add(gpusolve_dtype dtype, const gsv_residual *job, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

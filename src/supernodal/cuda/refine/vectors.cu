@@ -1,26 +1,46 @@
 /* The vectors of refinement: to and from the caller's blocks, and x + d where the residual does not add it up. */
-#include "../../../dense_kernels/scalar.cuh"
-#include "refine.h"
+#include "residual_lane.cuh"
 
 namespace gsv {
 
 enum {
     THREADS = 256,
     TILE_COLUMNS = 32,
-    TILE_NUMBERS = 1024, /* so the fewer columns there are, the more rows a tile has */
-    EACH = TILE_NUMBERS / THREADS,
-    MOST_TILES = 65535
+    LOG_TILE_NUMBERS = 10,
+    TILE_NUMBERS = 1 << LOG_TILE_NUMBERS,
+    EACH = TILE_NUMBERS / THREADS
 };
 
-/* A block of a tile's numbers in the order in which they lie in memory. */
+/* A tile: 2^across columns, and as many rows as make TILE_NUMBERS with them: the fewer columns, the more rows. */
+struct tile_shape {
+    int across;
+    __host__ __device__ int columns() const {
+        return 1 << across;
+    }
+    __host__ __device__ int rows() const {
+        return TILE_NUMBERS >> across;
+    }
+    __device__ int down() const {
+        return LOG_TILE_NUMBERS - across;
+    }
+};
+
+inline tile_shape shape_of(int32_t columns) {
+    tile_shape shape = {0};
+    while (shape.columns() < columns && shape.columns() < TILE_COLUMNS)
+        shape.across++;
+    return shape;
+}
+
+/* A tile's numbers in the order in which they lie in memory: columns are contiguous, or nearly, or rows are. */
 struct tile_walk {
-    int rows, columns;
-    bool down; /* columns are contiguous, or nearly */
+    tile_shape shape;
+    bool down;
     __device__ int row(int k) const {
-        return down ? k % rows : k / columns;
+        return down ? k & (shape.rows() - 1) : k >> shape.across;
     }
     __device__ int column(int k) const {
-        return down ? k / rows : k % columns;
+        return down ? k >> shape.down() : k & (shape.columns() - 1);
     }
 };
 
@@ -28,82 +48,93 @@ __device__ __forceinline__ bool goes_down(const gsv_device_dense &dense) {
     return dense.row_stride <= dense.column_stride;
 }
 
-template <typename T> __device__ __forceinline__ T &at(const gsv_device_dense &dense, int64_t i, int64_t j) {
-    return static_cast<T *>(dense.values)[i * dense.row_stride + j * dense.column_stride];
-}
-
-/* to(i, j) = from(i, j), or, with `kept`, the x that is kept of column j: in from or in second, or zeros. Grid: x over tiles of rows, y over tiles of columns. Either
- * side is read and written in the order of its memory: the tile is turned in shared memory. */
+/* to(i, j) = from(i, j), or, with `kept`, the x that is kept of column j: in from or in second, or zeros. Grid: x over tiles of rows,
+ * y over tiles of columns. Either side is read and written in the order of its memory: the tile is turned in shared memory. */
 template <typename T>
-__global__ void __launch_bounds__(THREADS) copy_kernel(int32_t n, gsv_device_dense from, gsv_device_dense to,
-                                                       const gsv_refine_column *kept, const void *second) {
+__global__ void __launch_bounds__(THREADS, 6)
+    copy_kernel(int32_t n, tile_shape shape, gsv_device_dense from, gsv_device_dense to,
+                const gsv_refine_column *kept, const void *second) {
     __shared__ T tile[TILE_NUMBERS + TILE_COLUMNS];
-    const int width = to.columns < TILE_COLUMNS ? to.columns : TILE_COLUMNS, height = TILE_NUMBERS / width;
-    const int64_t first = int64_t(blockIdx.x) * height;
-    const int rows = int(n - first < height ? n - first : height);
-    for (int64_t column = int64_t(blockIdx.y) * width; column < to.columns;
-         column += int64_t(gridDim.y) * width) {
-        const int columns = int(to.columns - column < width ? to.columns - column : width);
-        const tile_walk in = {rows, columns, goes_down(from)}, out = {rows, columns, goes_down(to)};
-        T numbers[EACH]; /* all of a thread's are under way at once */
+    const tile_walk in = {shape, goes_down(from)}, out = {shape, goes_down(to)};
+    const int pitch = shape.rows() + 1;
+    const int64_t first = int64_t(blockIdx.x) * shape.rows();
+    const int rows = int(n - first < shape.rows() ? n - first : shape.rows());
+    const int64_t column = int64_t(blockIdx.y) * shape.columns();
+    const int columns = int(to.columns - column < shape.columns() ? to.columns - column : shape.columns());
+    T numbers[EACH]; /* all of a thread's are under way at once */
 #pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            const int k = threadIdx.x + e * THREADS, i = in.row(k), j = in.column(k);
-            gsv_device_dense source = from;
-            if (k >= rows * columns)
-                continue;
-            const int place = kept ? kept[column + j].place : GSV_REFINE_FIRST;
-            if (place == GSV_REFINE_SECOND)
-                source.values = const_cast<void *>(second);
-            numbers[e] = place == GSV_REFINE_ZEROS ? make<T>(0) : at<T>(source, first + i, column + j);
-        }
+    for (int e = 0; e < EACH; e++) {
+        const int k = threadIdx.x + e * THREADS, i = in.row(k), j = in.column(k);
+        numbers[e] = make<T>(0);
+        if (i >= rows || j >= columns)
+            continue;
+        const int place = kept ? kept[column + j].place : int(GSV_REFINE_FIRST);
+        const T *source = static_cast<const T *>(place == GSV_REFINE_SECOND ? second : from.values);
+        if (place != GSV_REFINE_ZEROS)
+            numbers[e] = source[(first + i) * from.row_stride + (column + j) * from.column_stride];
+    }
 #pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            const int k = threadIdx.x + e * THREADS;
-            if (k < rows * columns)
-                tile[in.column(k) * (height + 1) + in.row(k)] = numbers[e];
-        }
-        __syncthreads();
-        for (int k = threadIdx.x; k < rows * columns; k += THREADS) {
-            const int i = out.row(k), j = out.column(k);
-            at<T>(to, first + i, column + j) = tile[j * (height + 1) + i];
-        }
-        __syncthreads();
+    for (int e = 0; e < EACH; e++) {
+        const int k = threadIdx.x + e * THREADS;
+        tile[in.column(k) * pitch + in.row(k)] = numbers[e];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < EACH; e++) {
+        const int k = threadIdx.x + e * THREADS, i = out.row(k), j = out.column(k);
+        if (i < rows && j < columns)
+            static_cast<T *>(to.values)[(first + i) * to.row_stride + (column + j) * to.column_stride] =
+                tile[j * pitch + i];
     }
 }
 
-/* X + D to the other vector, in active columns. */
-template <typename T>
-__global__ void __launch_bounds__(THREADS)
-    add_kernel(int64_t count, int32_t columns, int64_t stride, gsv_refine_vectors v) {
-    const int64_t k = int64_t(blockIdx.x) * THREADS + threadIdx.x;
-    if (k >= count)
+/* TO = X + D in active columns, by rows of `packs` times V numbers. A block has some rows, or one. */
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS) add_kernel(int32_t n, int32_t columns, int packs, const T *x,
+                                                      const T *d, T *to, const gsv_refine_column *state) {
+    const int across = packs < THREADS ? packs : THREADS;
+    const int64_t i = int64_t(blockIdx.x) * (THREADS / across) + threadIdx.x / across;
+    if (int(threadIdx.x) >= THREADS / across * across || i >= n)
         return;
-    const int64_t j = k % stride;
-    if (j >= columns)
-        return;
-    const gsv_refine_column column = v.columns[j];
-    if (column.active)
-        static_cast<T *>(v.x[1 - column.place])[k] =
-            add(static_cast<const T *>(v.x[column.place])[k], static_cast<const T *>(v.d)[k]);
+    for (int p = threadIdx.x % across; p < packs; p += across) {
+        const int64_t at = (i * packs + p) * V;
+        alignas(16) T a[V], b[V];
+        bool every = true;
+        load_columns(&x[at], a);
+        load_columns(&d[at], b);
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+            a[v] = add(a[v], b[v]);
+            every &= p * V + v >= columns || state[p * V + v].active; /* what is no column may be written */
+        }
+        if (every)
+            store_columns(&to[at], a);
+        else
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                if (p * V + v < columns && state[p * V + v].active)
+                    to[at + v] = a[v];
+    }
 }
 
 template <typename T> struct vector_calls {
     static cudaError_t copy(int32_t n, gsv_device_dense from, gsv_device_dense to,
                             const gsv_refine_column *kept, const void *second, cudaStream_t stream) {
-        const int64_t tiles = (int64_t(to.columns) + TILE_COLUMNS - 1) / TILE_COLUMNS;
-        const int height = TILE_NUMBERS / (to.columns < TILE_COLUMNS ? to.columns : TILE_COLUMNS);
-        const dim3 grid(unsigned((int64_t(n) + height - 1) / height),
-                        unsigned(tiles < MOST_TILES ? tiles : MOST_TILES));
-        copy_kernel<T><<<grid, THREADS, 0, stream>>>(n, from, to, kept, second);
+        const tile_shape shape = shape_of(to.columns);
+        const dim3 grid(unsigned((int64_t(n) + shape.rows() - 1) / shape.rows()),
+                        unsigned((int64_t(to.columns) + shape.columns() - 1) / shape.columns()));
+        copy_kernel<T><<<grid, THREADS, 0, stream>>>(n, shape, from, to, kept, second);
         return cudaGetLastError();
     }
-    static cudaError_t add(int32_t n, int32_t columns, int64_t stride, const gsv_refine_vectors *v,
-                           cudaStream_t stream) {
-        const int64_t count = int64_t(n) * stride;
-        add_kernel<T>
-            <<<unsigned((count + THREADS - 1) / THREADS), THREADS, 0, stream>>>(count, columns, stride, *v);
+    template <int V> static cudaError_t add_packs(const gsv_residual *job, cudaStream_t stream) {
+        const int packs = int(job->stride / V), rows = packs < THREADS ? THREADS / packs : 1;
+        add_kernel<T, V><<<unsigned((int64_t(job->n) + rows - 1) / rows), THREADS, 0, stream>>>(
+            job->n, job->columns, packs, static_cast<const T *>(job->x), static_cast<const T *>(job->d),
+            static_cast<T *>(job->sum), job->v.columns);
         return cudaGetLastError();
+    }
+    static cudaError_t add(const gsv_residual *job, cudaStream_t stream) {
+        return job->columns == 1 ? add_packs<1>(job, stream) : add_packs<16 / sizeof(T)>(job, stream);
     }
 };
 
@@ -139,10 +170,7 @@ cudaError_t gsv_refine_keep(gpusolve_dtype dtype, int32_t n, const gsv_refine_ve
     });
 }
 
-cudaError_t gsv_refine_add(gpusolve_dtype dtype, int32_t n, int32_t columns, const gsv_refine_vectors *v,
-                           cudaStream_t stream) {
-    return gsv::for_numbers(dtype, [&](auto number) {
-        return gsv::vector_calls<decltype(number)>::add(n, columns, gsv_refine_stride(dtype, columns), v,
-                                                        stream);
-    });
+cudaError_t gsv_refine_add(gpusolve_dtype dtype, const gsv_residual *job, cudaStream_t stream) {
+    return gsv::for_numbers(
+        dtype, [&](auto number) { return gsv::vector_calls<decltype(number)>::add(job, stream); });
 }
