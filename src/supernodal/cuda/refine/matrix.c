@@ -26,7 +26,6 @@ static gpusolve_status fill(gsv_device_matrix *a, const gpusolve_matrix *matrix,
                             const int32_t *columns, const void *values, const gsv_divided_rows *divided,
                             gsv_message *message) {
     const int64_t each = (int64_t)gsv_dtype_bytes(matrix->dtype), index = (int64_t)sizeof *columns;
-    a->has_long_rows = matrix->nnz > (int64_t)AVERAGE_LONG_ROW * matrix->n;
     gpusolve_status status = copy_of((void **)&a->row_ptr, row_ptr,
                                      ((int64_t)matrix->n + 1) * (int64_t)sizeof *row_ptr, 0, message);
     if (!status)
@@ -52,7 +51,9 @@ gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix 
     matrix->state = a;
     if (!a)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "matrix: out of host memory");
-    gpusolve_status status = gsv_divide_rows(row_ptr, matrix->n, &divided, message);
+    a->has_long_rows = matrix->nnz > (int64_t)AVERAGE_LONG_ROW * matrix->n;
+    gpusolve_status status = gsv_divide_rows(
+        row_ptr, matrix->n, a->has_long_rows ? GSV_WHOLE_ROW : GSV_LONG_ROW, &divided, message);
     const int previous = gsv_cuda_enter(handle->device);
     if (!status)
         status = fill(a, matrix, row_ptr, columns, values, &divided, message);

@@ -54,6 +54,7 @@ typedef struct gsv_residual {
     int32_t n, columns;
     int64_t stride;     /* of the rows of all vectors (gsv_refine_stride), */
     uint32_t row_bytes; /* and in bytes */
+    int stretch;        /* chunks that a block does one after the other; the launch says how many */
     int first;          /* else of a correction */
     int b_packed; /* rows of b are as far apart as those of the vectors, or such that 16 bytes can be read at once all the same */
     gsv_device_dense b;

@@ -52,7 +52,9 @@ cudaError_t launch(const gsv_residual *job, int multiprocessors, cudaStream_t st
             return error;
     }
     const dim3 grid(unsigned(wanted < most ? wanted : most), tiles);
-    residual_kernel<T, Columns><<<grid, Columns::THREADS, shared, stream>>>(*job);
+    gsv_residual own = *job;
+    own.stretch = Columns::stretch(*job, grid.x);
+    residual_kernel<T, Columns><<<grid, Columns::THREADS, shared, stream>>>(own);
     return cudaGetLastError();
 }
 

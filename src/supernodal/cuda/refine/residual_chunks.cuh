@@ -23,7 +23,13 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
     static constexpr int V = chunk_shape<T, C>::V, LANES = LONG ? chunk_shape<T, C>::LANES : 1;
     typedef residual_lane<T, C, V, LANES> lane;
     using lane::EACH, lane::SLOTS, lane::chain, lane::job, lane::slot, lane::from, lane::here;
-    enum { THREADS = 256, BLOCKS = 3 /* a multiprocessor */, WARPS = THREADS / 32, STRETCH = 2 * WARPS };
+    enum {
+        THREADS = 256,
+        BLOCKS = 3 /* a multiprocessor */,
+        WARPS = THREADS / 32,
+        STRETCHES = 4,
+        LONGEST_STRETCH = 16
+    };
 
     /* What a warp has of a chunk. */
     struct room {
@@ -77,20 +83,36 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
         lane::join(sum, total);
     }
 
-    /* The entries and bounds of a chunk are on their way. All lanes of the warp come here. */
-    __device__ __forceinline__ void fetch(const gsv_chunk &chunk, room *to) const {
+    /* What a warp does at a time: a chunk, or as much of a long row as there is room for. */
+    struct part {
+        gsv_chunk of;
+        int done; /* entries of the chunk that other parts have */
+        __device__ __forceinline__ int64_t entry() const {
+            return of.entry + done;
+        }
+        __device__ __forceinline__ int entries() const {
+            const int left = of.entries - done;
+            return LONG && left > GSV_ENTRY_PIECE ? int(GSV_ENTRY_PIECE) : left;
+        }
+        __device__ __forceinline__ bool is_last() const {
+            return !LONG || of.entries - done <= GSV_ENTRY_PIECE;
+        }
+    };
+
+    /* The entries and bounds of a part are on their way. All lanes of the warp come here. */
+    __device__ __forceinline__ void fetch(const part &next, room *to) const {
         const int own = threadIdx.x % 32;
-        const int64_t start = chunk.entry & ~int64_t(CHAINS - 1);
-        const int fours = int(chunk.entry + chunk.entries - start + CHAINS - 1) / CHAINS;
+        const int64_t start = next.entry() & ~int64_t(CHAINS - 1);
+        const int fours = int(next.entry() + next.entries() - start + CHAINS - 1) / CHAINS;
         constexpr int PARTS = CHAINS * sizeof(T) / 16; /* copies of four values */
         const char *values = reinterpret_cast<const char *>(static_cast<const T *>(job.a.values) + start);
         for (int k = own; k < fours; k += 32)
             __pipeline_memcpy_async(&to->columns[CHAINS * k], &job.a.columns[start + CHAINS * k], 16);
         for (int k = own; k < fours * PARTS; k += 32)
             __pipeline_memcpy_async(reinterpret_cast<char *>(to->values) + 16 * k, values + 16 * k, 16);
-        if (chunk.piece < 0 && chunk.rows > 0)
-            for (int k = own; k <= chunk.rows; k += 32)
-                __pipeline_memcpy_async(&to->bounds[k], &job.a.row_ptr[chunk.row + k], 8);
+        if (next.of.piece < 0 && next.of.rows > 0 && next.of.entries <= GSV_CHUNK_ENTRIES)
+            for (int k = own; k <= next.of.rows; k += 32)
+                __pipeline_memcpy_async(&to->bounds[k], &job.a.row_ptr[next.of.row + k], 8);
     }
 
     /* Rows of a chunk, SLOTS at a time. */
@@ -126,33 +148,73 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
             lane::finish(chunk.row, x, b, total);
     }
 
-    /* The block's chunk number k; without rows from its last one on. Blocks are dealt STRETCH chunks at a time. */
+    /* A part of a long row, which is also a piece of it. The sums of pieces are added up in four chains, as those of pieces that are
+     * chunks are. */
+    __device__ __forceinline__ void part_of_row(const part &now, const room &in, T (&sums)[EACH][V]) {
+        const int begin = int(now.entry() % CHAINS), end = begin + (slot == 0 ? now.entries() : 0);
+        const bool own = now.is_last() && slot == 0 && here && chain == 0;
+        alignas(16) T x[V], b[V];
+        T total[V];
+        if (own)
+            lane::prepare(now.of.row, x, b);
+        row_sum(in.values, in.columns, begin, end, total);
+#pragma unroll
+        for (int c = 0; c < EACH; c++)
+#pragma unroll
+            for (int v = 0; v < V; v++) {
+                const T before = now.done == 0 ? make<T>(0) : sums[c][v];
+                const bool its = now.done / GSV_ENTRY_PIECE % CHAINS == chain + c * LANES;
+                sums[c][v] = its ? add(before, total[v]) : before;
+            }
+        if (now.is_last())
+            lane::join(sums, total);
+        if (own)
+            lane::finish(now.of.row, x, b, total);
+    }
+
+    /* The block's chunk number k; without rows from its last one on. Chunks are dealt to blocks `stretch` at a time. */
     __device__ __forceinline__ gsv_chunk chunk_of(int k) const {
         const gsv_chunk none = {0, 0, 0, 0, -1};
-        const int64_t c = (int64_t(k / STRETCH) * gridDim.x + blockIdx.x) * STRETCH + k % STRETCH;
+        const int64_t c = (int64_t(k / job.stretch) * gridDim.x + blockIdx.x) * job.stretch + k % job.stretch;
         return c < job.a.chunk_count ? job.a.chunks[c] : none;
     }
 
     __device__ __forceinline__ void run(char *memory) {
         room *rooms = reinterpret_cast<room *>(memory) + threadIdx.x / 32 * 2;
-        const int first = threadIdx.x / 32;
-        gsv_chunk now = chunk_of(first), next = chunk_of(first + WARPS);
+        int turn = threadIdx.x / 32 + WARPS;
+        part now = {chunk_of(turn - WARPS), 0};
+        gsv_chunk ahead = chunk_of(turn);
+        T sums[EACH][V]; /* of the pieces of a long row */
         fetch(now, &rooms[0]);
         __pipeline_commit();
-        for (int which = 0, turn = first; now.rows > 0; turn += WARPS, which = 1 - which) {
+        for (int which = 0; now.of.rows > 0; which = 1 - which) {
+            part next = now;
+            if (now.is_last()) {
+                next = part{ahead, 0};
+                turn += WARPS;
+                ahead = chunk_of(turn);
+            } else {
+                next.done += GSV_ENTRY_PIECE;
+            }
             fetch(next, &rooms[1 - which]);
             __pipeline_commit();
-            const gsv_chunk after = chunk_of(turn + 2 * WARPS);
-            __pipeline_wait_prior(1); /* this lane's part of this chunk is there, */
+            __pipeline_wait_prior(1); /* this lane's part of what is now done is there, */
             __syncwarp();             /* and the warp's */
-            if (now.piece < 0)
-                chunk_rows(now, rooms[which]);
+            if (now.of.piece >= 0)
+                chunk_piece(now.of, rooms[which]);
+            else if (!LONG || now.of.entries <= GSV_CHUNK_ENTRIES)
+                chunk_rows(now.of, rooms[which]);
             else
-                chunk_piece(now, rooms[which]);
-            __syncwarp(); /* before the chunk after next comes to this room */
+                part_of_row(now, rooms[which], sums);
+            __syncwarp(); /* before what comes after next is fetched to this room */
             now = next;
-            next = after;
         }
+    }
+
+    /* The block's warps take consecutive chunks for as long as leaves every block some stretches. */
+    static int stretch(const gsv_residual &job, int64_t blocks) {
+        const int64_t each = job.a.chunk_count / (blocks * STRETCHES) / WARPS;
+        return WARPS * int(each < 1 ? 1 : each > LONGEST_STRETCH ? LONGEST_STRETCH : each);
     }
 
     /* Blocks that have work. */

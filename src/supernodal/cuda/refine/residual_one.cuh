@@ -117,6 +117,10 @@ template <typename T, bool LONG> struct one_column : residual_lane<T, 1, 1, LONG
         }
     }
 
+    static int stretch(const gsv_residual &, int64_t) {
+        return 0;
+    }
+
     /* Blocks that have work. */
     static int64_t blocks(const gsv_residual &job) {
         constexpr int EACH_BLOCK = WARPS * SLOTS;

@@ -24,26 +24,39 @@ static int64_t rows_of_a_chunk(int32_t n) {
     return rows < FEWEST_ROWS ? FEWEST_ROWS : smaller(rows, GSV_CHUNK_ROWS);
 }
 
-/* Pieces of long rows, each a chunk. Returns how many there are. */
-static int64_t cut_long_rows(const int64_t *row_ptr, int32_t n, gsv_divided_rows *to) {
+/* The pieces of long rows. Returns how many there are. */
+static int64_t cut_long_rows(const int64_t *row_ptr, int32_t n, gsv_entry_piece *to) {
     int64_t piece = 0;
     for (int32_t i = 0; i < n; i++) {
-        const int64_t count = pieces_of(row_ptr, i), first = piece;
-        for (int64_t k = 0; k < count; k++, piece++) {
-            const int64_t entry = row_ptr[i] + k * GSV_ENTRY_PIECE;
-            if (!to)
-                continue;
-            to->chunks[piece] = (gsv_chunk){entry, (int32_t)smaller(GSV_ENTRY_PIECE, row_ptr[i + 1] - entry),
-                                            i, 1, (int32_t)piece};
-            to->pieces[piece] = (gsv_entry_piece){i, (int32_t)first};
-        }
+        const int64_t first = piece, end = first + pieces_of(row_ptr, i);
+        for (; piece < end; piece++)
+            if (to)
+                to[piece] = (gsv_entry_piece){i, (int32_t)first};
     }
     return piece;
 }
 
-/* Chunks of the other rows, behind the first `chunks`. Returns how many there are with them. */
-static int64_t cut_rows(const int64_t *row_ptr, int32_t n, int64_t chunks, gsv_divided_rows *to) {
+/* A chunk for each piece of a row of more than `whole` entries. Returns how many these are. */
+static int64_t list_pieces(const int64_t *row_ptr, int32_t n, int64_t whole, gsv_chunk *to) {
+    int64_t piece = 0, chunks = 0;
+    for (int32_t i = 0; i < n; i++) {
+        const int64_t count = pieces_of(row_ptr, i);
+        if (row_ptr[i + 1] - row_ptr[i] > whole)
+            for (int64_t k = 0; k < count; k++, chunks++) {
+                const int64_t entry = row_ptr[i] + k * GSV_ENTRY_PIECE;
+                if (to)
+                    to[chunks] = (gsv_chunk){entry, (int32_t)smaller(GSV_ENTRY_PIECE, row_ptr[i + 1] - entry),
+                                             i, 1, (int32_t)(piece + k)};
+            }
+        piece += count;
+    }
+    return chunks;
+}
+
+/* Chunks of the other rows. Returns how many these are. */
+static int64_t list_rows(const int64_t *row_ptr, int32_t n, int64_t whole, gsv_chunk *to) {
     const int64_t most = rows_of_a_chunk(n);
+    int64_t chunks = 0;
     for (int32_t i = 0; i < n;) {
         const int32_t first = i;
         while (i < n && i - first < most && !pieces_of(row_ptr, i) &&
@@ -51,23 +64,22 @@ static int64_t cut_rows(const int64_t *row_ptr, int32_t n, int64_t chunks, gsv_d
             i++;
         if (i == first) { /* a long row */
             i++;
-            continue;
+            if (row_ptr[i] - row_ptr[first] > whole)
+                continue;
         }
         if (to)
-            to->chunks[chunks] = (gsv_chunk){.entry = row_ptr[first],
-                                             .entries = (int32_t)(row_ptr[i] - row_ptr[first]),
-                                             .row = first,
-                                             .rows = i - first,
-                                             .piece = -1};
+            to[chunks] =
+                (gsv_chunk){row_ptr[first], (int32_t)(row_ptr[i] - row_ptr[first]), first, i - first, -1};
         chunks++;
     }
     return chunks;
 }
 
-gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, gsv_divided_rows *divided,
+gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, int64_t whole, gsv_divided_rows *divided,
                                 gsv_message *message) {
     memset(divided, 0, sizeof *divided);
-    const int64_t pieces = cut_long_rows(row_ptr, n, NULL), chunks = cut_rows(row_ptr, n, pieces, NULL);
+    const int64_t pieces = cut_long_rows(row_ptr, n, NULL), apart = list_pieces(row_ptr, n, whole, NULL),
+                  chunks = apart + list_rows(row_ptr, n, whole, NULL);
     if (pieces > INT32_MAX || chunks > INT32_MAX)
         return gsv_fail(message, GPUSOLVE_TOO_LARGE, "matrix: has too many entries");
     divided->pieces = pieces ? gsv_malloc((size_t)pieces, sizeof *divided->pieces) : NULL;
@@ -78,8 +90,9 @@ gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, gsv_divided_r
     }
     divided->piece_count = (int32_t)pieces;
     divided->chunk_count = (int32_t)chunks;
-    cut_long_rows(row_ptr, n, divided);
-    cut_rows(row_ptr, n, pieces, divided);
+    cut_long_rows(row_ptr, n, divided->pieces);
+    list_pieces(row_ptr, n, whole, divided->chunks);
+    list_rows(row_ptr, n, whole, divided->chunks ? divided->chunks + apart : NULL);
     return GPUSOLVE_OK;
 }
 

@@ -12,8 +12,9 @@ extern "C" {
 
 enum {
     GSV_CHUNK_ENTRIES = 128,
-    GSV_LONG_ROW = GSV_CHUNK_ENTRIES,    /* a row of more entries is done in pieces */
-    GSV_ENTRY_PIECE = GSV_CHUNK_ENTRIES, /* of which each is a chunk */
+    GSV_LONG_ROW = GSV_CHUNK_ENTRIES,    /* the sum of a row of more entries is made of the sums of pieces */
+    GSV_ENTRY_PIECE = GSV_CHUNK_ENTRIES, /* of these */
+    GSV_WHOLE_ROW = 1024, /* where rows are long on average, one of so many is a chunk all the same */
     GSV_CHUNK_ROWS = 32
 };
 
@@ -22,7 +23,7 @@ typedef struct gsv_entry_piece {
     int32_t row, first;
 } gsv_entry_piece;
 
-/* Consecutive rows, none of which is long; or a piece of a long row. */
+/* Consecutive rows, none of which is long; or a piece of a long row; or the whole of one. */
 typedef struct gsv_chunk {
     int64_t entry; /* the first */
     int32_t entries;
@@ -31,15 +32,15 @@ typedef struct gsv_chunk {
     int32_t piece; /* of rows -1 */
 } gsv_chunk;
 
-/* All pieces, in the order of rows; all chunks, those of pieces first. NULL where there are none. */
+/* The pieces of all long rows, in order; all chunks, pieces first. NULL where there are none. */
 typedef struct gsv_divided_rows {
     gsv_entry_piece *pieces;
     gsv_chunk *chunks;
     int32_t piece_count, chunk_count;
 } gsv_divided_rows;
 
-/* row_ptr [n + 1], ascending. All zeros on failure. */
-gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, gsv_divided_rows *divided,
+/* row_ptr [n + 1], ascending. A long row of at most `whole` entries is one chunk. All zeros on failure. */
+gpusolve_status gsv_divide_rows(const int64_t *row_ptr, int32_t n, int64_t whole, gsv_divided_rows *divided,
                                 gsv_message *message);
 void gsv_divided_rows_free(gsv_divided_rows *divided);
 
