@@ -15,11 +15,7 @@
 
 #include <stdint.h>
 
-#ifdef __CUDACC__
-#define GSV_HOST_DEVICE __host__ __device__
-#else
-#define GSV_HOST_DEVICE
-#endif
+#include "../host_device.h"
 
 enum {
     GSV_TILE = 16,             /* rows of a tile */

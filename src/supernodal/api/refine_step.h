@@ -7,11 +7,7 @@
 
 #include <math.h>
 
-#ifdef __CUDACC__
-#define GSV_HOST_AND_DEVICE __host__ __device__
-#else
-#define GSV_HOST_AND_DEVICE
-#endif
+#include "../../host_device.h"
 
 /* When a column ends (gpusolve_refine_options). */
 typedef struct gsv_refine_rule {
@@ -24,13 +20,13 @@ enum { GSV_REFINE_FIRST = 0, GSV_REFINE_SECOND = 1, GSV_REFINE_ZEROS = 2 };
 typedef struct gsv_refine_column {
     double error; /* of the x that is kept */
     double norm_b;
-    int steps;    /* corrections kept */
+    int steps; /* corrections kept */
     unsigned char active, place;
 } gsv_refine_column;
 
 /* norm(b - A x) / (norm(A) norm(x) + norm(b)); norms: of the residual, of x, of b. The product of two norms may lie outside of
  * a double's range: it is taken by mantissas and exponents. NaN unless every norm is finite. */
-static inline GSV_HOST_AND_DEVICE double gsv_refine_error(double norm_a, const double norms[3]) {
+static inline GSV_HOST_DEVICE double gsv_refine_error(double norm_a, const double norms[3]) {
     int exponent[4];
     double mantissa[4];
     if (!isfinite(norms[0]) || !isfinite(norms[1]) || !isfinite(norms[2]) || !isfinite(norm_a))
@@ -53,8 +49,8 @@ static inline GSV_HOST_AND_DEVICE double gsv_refine_error(double norm_a, const d
 }
 
 /* After the first residual. A column of zeros in b has zeros for x. */
-static inline GSV_HOST_AND_DEVICE void gsv_refine_begin(const gsv_refine_rule *rule, const double norms[3],
-                                                        gsv_refine_column *column) {
+static inline GSV_HOST_DEVICE void gsv_refine_begin(const gsv_refine_rule *rule, const double norms[3],
+                                                    gsv_refine_column *column) {
     const int zero = norms[2] == 0;
     column->error = zero ? 0 : gsv_refine_error(rule->norm_a, norms);
     column->norm_b = norms[2];
@@ -64,8 +60,8 @@ static inline GSV_HOST_AND_DEVICE void gsv_refine_begin(const gsv_refine_rule *r
 }
 
 /* After the residual of an active column's corrected x, which is in the other vector. */
-static inline GSV_HOST_AND_DEVICE void gsv_refine_judge(const gsv_refine_rule *rule, const double norms[3],
-                                                        gsv_refine_column *column) {
+static inline GSV_HOST_DEVICE void gsv_refine_judge(const gsv_refine_rule *rule, const double norms[3],
+                                                    gsv_refine_column *column) {
     const double before = column->error, error = gsv_refine_error(rule->norm_a, norms);
     column->active = 0;
     if (!(error <= before)) /* so for a NaN */

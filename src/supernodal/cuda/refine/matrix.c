@@ -4,8 +4,8 @@
 #include "../../../memory.h"
 
 enum {
-    AVERAGE_LONG_ROW = 16, /* entries of a row, on average, above which rows are long */
-    MORE_ENTRIES = 3       /* that are read, and not used */
+    SHARED_ROW = 16, /* entries of a row, on average, above which lanes share it */
+    MORE_ENTRIES = 3 /* that are read, and not used */
 };
 
 /* A copy of an array on the device, with `more` bytes of zeros behind it. */
@@ -51,9 +51,9 @@ gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix 
     matrix->state = a;
     if (!a)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "matrix: out of host memory");
-    a->has_long_rows = matrix->nnz > (int64_t)AVERAGE_LONG_ROW * matrix->n;
-    gpusolve_status status = gsv_divide_rows(
-        row_ptr, matrix->n, a->has_long_rows ? GSV_WHOLE_ROW : GSV_LONG_ROW, &divided, message);
+    a->shares_rows = matrix->nnz > (int64_t)SHARED_ROW * matrix->n;
+    gpusolve_status status =
+        gsv_divide_rows(row_ptr, matrix->n, a->shares_rows ? GSV_WHOLE_ROW : GSV_LONG_ROW, &divided, message);
     const int previous = gsv_cuda_enter(handle->device);
     if (!status)
         status = fill(a, matrix, row_ptr, columns, values, &divided, message);

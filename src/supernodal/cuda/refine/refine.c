@@ -3,9 +3,9 @@
  *
  *      x = A \ b;   until no column is active: r = b - A x,  d = A \ r,  x = x + d
  *
- * A step is a solve and one launch, which adds d, computes the next residual and decides what becomes of each column; the host waits
- * for it, for it must know whether any column goes on. Where rows of A are long, adding is a launch of its own: else each sum
- * would be made once for every entry of its row.
+ * A step is a solve, a launch that adds d, and one that computes the next residual and decides what becomes of each column; the host
+ * waits for it, for it must know whether any column goes on. Of one column the residual adds d itself, where rows of A are short: else
+ * each sum would be made once for every entry of its row.
  */
 #include "refine.h"
 
@@ -168,7 +168,7 @@ static gpusolve_status residual(refinement *r, int corrections) {
     r->job.x = r->v->x[corrections == 0 ? to : 1 - to];
     r->job.sum = r->v->x[to];
     r->job.d = corrections == 0 ? NULL : r->v->d;
-    if (r->job.d && (r->job.columns > 1 || r->job.a.has_long_rows)) {
+    if (r->job.d && (r->job.columns > 1 || r->job.a.shares_rows)) {
         error = gsv_refine_add(r->workspace->dtype, &r->job, r->stream);
         r->job.x = r->job.sum;
         r->job.d = NULL;

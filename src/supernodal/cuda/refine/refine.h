@@ -18,7 +18,7 @@ typedef struct gsv_device_matrix {
     int64_t *row_ptr;
     int32_t *columns;
     void *values;
-    int has_long_rows; /* on average: then D is added by a launch of its own (matrix.c) */
+    int shares_rows; /* lanes share the entries of a row: there are many on average (matrix.c) */
     gsv_entry_piece *pieces;
     int32_t piece_count;
     gsv_chunk *chunks; /* pieces first */
@@ -59,8 +59,9 @@ typedef struct gsv_residual {
     int b_packed; /* rows of b are as far apart as those of the vectors, or such that 16 bytes can be read at once all the same */
     gsv_device_dense b;
     const void *x;
-    const void *d; /* R = B - A (X + D); NULL: there is no D. One column, whose rows are not long */
-    void *sum;     /* to be X + D */
+    const void
+        *d;    /* R = B - A (X + D); NULL: there is no D. Of one column only, where no lanes share a row */
+    void *sum; /* to be X + D */
     gsv_refine_vectors v;
 } gsv_residual;
 

@@ -3,9 +3,9 @@
  * in one launch. A is read once for up to 32 columns.
  *
  * Mapping: a lane has the numbers of one column, or of as many side by side as make 16 bytes; the warp's other lanes divide rows and,
- * where A's rows are long, the entries of a row. The sum of a row is always made of four chains, every fourth entry going to the same
+ * where A's rows have many entries, those of a row. The sum of a row is always made of four chains, every fourth entry going to the same
  * one, and so its bits do not depend on the number of columns. Either a lane has all four, which is best for short rows and for many
- * columns; or two or four lanes share them (LONG). residual_one.cuh has the walk over rows for one column, residual_chunks.cuh that
+ * columns; or two or four lanes share them (SHARED_ROWS: rows have more than 16 entries on average). residual_one.cuh has the walk over rows for one column, residual_chunks.cuh that
  * for more.
  *
  * A row of more than GSV_LONG_ROW entries is done in pieces, so that no warp has much more to do than others. Each piece leaves its
@@ -23,6 +23,54 @@
 #include "residual_one.cuh"
 
 namespace gsv {
+
+/* Every column's decision, by the block that ends last. One function for all kernels, so its arguments are plain. */
+__device__ __noinline__ void decide(int count, int first, double norm_a, double tolerance, double min_gain,
+                                    unsigned long long *norms_of, gsv_refine_column *columns,
+                                    gsv_refine_report *report) {
+    const gsv_refine_rule rule = {norm_a, tolerance, min_gain};
+    int active = 0;
+#pragma unroll 1
+    for (int base = 0; base < count; base += blockDim.x) {
+        const int j = base + threadIdx.x;
+        bool on = false;
+        if (j < count) {
+            double norms[3];
+            for (int k = 0; k < 3; k++) {
+                norms[k] = __longlong_as_double(__ldcg(&norms_of[3 * j + k]));
+                norms_of[3 * j + k] = 0;
+            }
+            gsv_refine_column column = columns[j];
+            if (!first)
+                norms[2] = column.norm_b;
+            if (first)
+                gsv_refine_begin(&rule, norms, &column);
+            else if (column.active)
+                gsv_refine_judge(&rule, norms, &column);
+            columns[j] = column;
+            report->columns[j] = column;
+            on = column.active;
+        }
+        active += __syncthreads_count(on);
+    }
+    if (threadIdx.x == 0)
+        report->active = active;
+}
+
+/* Is this the block that ends last? Then it sees what all of them have written. */
+__device__ __forceinline__ bool ends_last(int *done) {
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        last = atomicAdd(done, 1) + 1 == int(gridDim.x * gridDim.y);
+        if (last)
+            *done = 0;
+    }
+    __syncthreads();
+    __threadfence();
+    return last;
+}
 
 template <typename T, typename Columns>
 __global__ void __launch_bounds__(Columns::THREADS, Columns::BLOCKS) residual_kernel(const gsv_residual job) {
@@ -58,21 +106,21 @@ cudaError_t launch(const gsv_residual *job, int multiprocessors, cudaStream_t st
     return cudaGetLastError();
 }
 
-template <typename T, bool LONG>
+template <typename T, bool SHARED_ROWS>
 cudaError_t for_columns(const gsv_residual *job, int multiprocessors, cudaStream_t stream) {
     if (job->columns == 1)
-        return launch<T, 1, one_column<T, LONG>>(job, multiprocessors, stream);
+        return launch<T, 1, one_column<T, SHARED_ROWS>>(job, multiprocessors, stream);
     if (job->columns <= 4)
-        return launch<T, 4, chunk_columns<T, 4, LONG>>(job, multiprocessors, stream);
+        return launch<T, 4, chunk_columns<T, 4, SHARED_ROWS>>(job, multiprocessors, stream);
     if (job->columns <= 8)
-        return launch<T, 8, chunk_columns<T, 8, LONG>>(job, multiprocessors, stream);
-    return launch<T, 32, chunk_columns<T, 32, LONG>>(job, multiprocessors, stream);
+        return launch<T, 8, chunk_columns<T, 8, SHARED_ROWS>>(job, multiprocessors, stream);
+    return launch<T, 32, chunk_columns<T, 32, SHARED_ROWS>>(job, multiprocessors, stream);
 }
 
 template <typename T>
 cudaError_t residual(const gsv_residual *job, int multiprocessors, cudaStream_t stream) {
-    return job->a.has_long_rows ? for_columns<T, true>(job, multiprocessors, stream)
-                                : for_columns<T, false>(job, multiprocessors, stream);
+    return job->a.shares_rows ? for_columns<T, true>(job, multiprocessors, stream)
+                              : for_columns<T, false>(job, multiprocessors, stream);
 }
 
 } // namespace gsv

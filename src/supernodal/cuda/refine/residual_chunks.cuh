@@ -12,20 +12,20 @@
 
 namespace gsv {
 
-/* Of C columns, a lane has as many as make 16 bytes. Where rows are long, the lanes that are left over share the row's chains. */
+/* Of C columns, a lane has as many as make 16 bytes. Where lanes share rows, those that are left over have chains of the same row. */
 template <typename T, int C> struct chunk_shape {
     static constexpr int V = 16 / sizeof(T), GROUP = C / V;
     static constexpr int LANES = 32 / GROUP < CHAINS ? 32 / GROUP : CHAINS;
 };
 
-template <typename T, int C, bool LONG>
-struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_shape<T, C>::LANES : 1> {
-    static constexpr int V = chunk_shape<T, C>::V, LANES = LONG ? chunk_shape<T, C>::LANES : 1;
+template <typename T, int C, bool SHARED_ROWS>
+struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, SHARED_ROWS ? chunk_shape<T, C>::LANES : 1> {
+    static constexpr int V = chunk_shape<T, C>::V, LANES = SHARED_ROWS ? chunk_shape<T, C>::LANES : 1;
     typedef residual_lane<T, C, V, LANES> lane;
     using lane::EACH, lane::SLOTS, lane::chain, lane::job, lane::slot, lane::from, lane::here;
     enum {
-        THREADS = 256,
-        BLOCKS = 3 /* a multiprocessor */,
+        THREADS = 128,
+        BLOCKS = 5 /* a multiprocessor */,
         WARPS = THREADS / 32,
         STRETCHES = 4,
         LONGEST_STRETCH = 16
@@ -92,10 +92,10 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
         }
         __device__ __forceinline__ int entries() const {
             const int left = of.entries - done;
-            return LONG && left > GSV_ENTRY_PIECE ? int(GSV_ENTRY_PIECE) : left;
+            return SHARED_ROWS && left > GSV_ENTRY_PIECE ? int(GSV_ENTRY_PIECE) : left;
         }
         __device__ __forceinline__ bool is_last() const {
-            return !LONG || of.entries - done <= GSV_ENTRY_PIECE;
+            return !SHARED_ROWS || of.entries - done <= GSV_ENTRY_PIECE;
         }
     };
 
@@ -202,7 +202,7 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, LONG ? chunk_sh
             __syncwarp();             /* and the warp's */
             if (now.of.piece >= 0)
                 chunk_piece(now.of, rooms[which]);
-            else if (!LONG || now.of.entries <= GSV_CHUNK_ENTRIES)
+            else if (!SHARED_ROWS || now.of.entries <= GSV_CHUNK_ENTRIES)
                 chunk_rows(now.of, rooms[which]);
             else
                 part_of_row(now, rooms[which], sums);

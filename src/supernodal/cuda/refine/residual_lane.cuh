@@ -1,6 +1,5 @@
 /*
- * What every kernel of a residual does besides summing rows: norms, the sums of pieces, and the decision at its end. residual.cu has the
- * mapping.
+ * What every kernel of a residual does besides summing rows: norms and the sums of pieces. residual.cu has the mapping.
  */
 #ifndef GSV_CUDA_REFINE_RESIDUAL_LANE_CUH
 #define GSV_CUDA_REFINE_RESIDUAL_LANE_CUH
@@ -209,54 +208,6 @@ template <typename T, int C, int V, int LANES> struct residual_lane {
         }
     }
 };
-
-/* Every column's decision, by the block that ends last. One function for all kernels, so its arguments are plain. */
-__device__ __noinline__ void decide(int count, int first, double norm_a, double tolerance, double min_gain,
-                                    unsigned long long *norms_of, gsv_refine_column *columns,
-                                    gsv_refine_report *report) {
-    const gsv_refine_rule rule = {norm_a, tolerance, min_gain};
-    int active = 0;
-#pragma unroll 1
-    for (int base = 0; base < count; base += blockDim.x) {
-        const int j = base + threadIdx.x;
-        bool on = false;
-        if (j < count) {
-            double norms[3];
-            for (int k = 0; k < 3; k++) {
-                norms[k] = __longlong_as_double(__ldcg(&norms_of[3 * j + k]));
-                norms_of[3 * j + k] = 0;
-            }
-            gsv_refine_column column = columns[j];
-            if (!first)
-                norms[2] = column.norm_b;
-            if (first)
-                gsv_refine_begin(&rule, norms, &column);
-            else if (column.active)
-                gsv_refine_judge(&rule, norms, &column);
-            columns[j] = column;
-            report->columns[j] = column;
-            on = column.active;
-        }
-        active += __syncthreads_count(on);
-    }
-    if (threadIdx.x == 0)
-        report->active = active;
-}
-
-/* Is this the block that ends last? Then it sees what all of them have written. */
-__device__ __forceinline__ bool ends_last(int *done) {
-    __shared__ bool last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        last = atomicAdd(done, 1) + 1 == int(gridDim.x * gridDim.y);
-        if (last)
-            *done = 0;
-    }
-    __syncthreads();
-    __threadfence();
-    return last;
-}
 
 } // namespace gsv
 #endif

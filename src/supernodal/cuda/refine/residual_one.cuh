@@ -6,17 +6,17 @@
 
 namespace gsv {
 
-template <typename T, bool LONG> struct one_column : residual_lane<T, 1, 1, LONG ? CHAINS : 1> {
-    typedef residual_lane<T, 1, 1, LONG ? CHAINS : 1> lane;
+template <typename T, bool SHARED_ROWS> struct one_column : residual_lane<T, 1, 1, SHARED_ROWS ? CHAINS : 1> {
+    typedef residual_lane<T, 1, 1, SHARED_ROWS ? CHAINS : 1> lane;
     using lane::EACH, lane::SLOTS, lane::chain, lane::job, lane::slot, lane::from, lane::here;
     enum { THREADS = 256, BLOCKS = sizeof(T) == 16 ? 3 : 4 /* a multiprocessor */, WARPS = THREADS / 32 };
     static constexpr size_t SHARED = 0;
 
     __device__ __forceinline__ explicit one_column(const gsv_residual &job_) : lane(job_) {}
 
-    /* X, or X + D, at row i. Rows that are long have had D added (refine.c). */
+    /* X, or X + D, at row i. Where lanes share a row D has been added (refine.c). */
     __device__ __forceinline__ T solution(int64_t i) const {
-        if constexpr (LONG)
+        if constexpr (SHARED_ROWS)
             return from[i];
         else
             return job.d ? add(from[i], static_cast<const T *>(job.d)[i]) : from[i];
@@ -100,7 +100,7 @@ template <typename T, bool LONG> struct one_column : residual_lane<T, 1, 1, LONG
         if (any_piece)
             ready |= lane::pieces(s.piece, total);
         if (ready && chain == 0) {
-            if (!LONG && job.d)
+            if (!SHARED_ROWS && job.d)
                 static_cast<T *>(job.sum)[s.row] = x[0];
             lane::finish(s.row, x, b, total);
         }
