@@ -4,7 +4,7 @@
 
 #include "faults.h"
 
-#include <unistd.h>
+#include "folder.h"
 
 /* -------------------------------------------------------------------------------------- handle, texts --- */
 
@@ -279,8 +279,8 @@ static gpusolve_status solve_selected(world *w) {
 
 /* A path that is this process's own. */
 static const char *saved_path(void) {
-    static char path[64];
-    snprintf(path, sizeof path, "/tmp/gpusolve-faults-%ld", (long)getpid());
+    static char path[256];
+    snprintf(path, sizeof path, "%s/gpusolve-faults-%ld", testing_folder(), (long)getpid());
     return path;
 }
 

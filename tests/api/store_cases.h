@@ -6,16 +6,15 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "folder.h"
 #include "gpusolve_store.h"
 
 static char store_folder[256];
 
 /* A folder that is this process's own. */
 static inline void store_begin(void) {
-    const char *under = getenv("TMPDIR");
-    snprintf(store_folder, sizeof store_folder, "%s/gpusolve-store-XXXXXX", under ? under : "/tmp");
+    snprintf(store_folder, sizeof store_folder, "%s/gpusolve-store-XXXXXX", testing_folder());
     REQUIRE(mkdtemp(store_folder) != NULL);
 }
 

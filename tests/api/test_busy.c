@@ -3,7 +3,8 @@
  * the other thread is through. Then threads that do share one handle, without a rule: each solve is refused or right.
  */
 #include <pthread.h>
-#include <unistd.h>
+
+#include "folder.h"
 
 #include "testing.h"
 
@@ -95,8 +96,8 @@ static void *call_all(void *context) {
     gpusolve_matrix *matrix = NULL;
     gpusolve_workspace *workspace = NULL;
     gpusolve_selection *selection = NULL;
-    char saved[64];
-    snprintf(saved, sizeof saved, "/tmp/gpusolve-busy-%ld", (long)getpid());
+    char saved[256];
+    snprintf(saved, sizeof saved, "%s/gpusolve-busy-%ld", testing_folder(), (long)getpid());
     double b_numbers[] = {8, 22}, x_numbers[] = {-1, -1}, numbers[] = {-1, -1, -1, -1, -1};
     const gpusolve_dense b = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 2, 1, 2, b_numbers},
                          x = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 2, 1, 2, x_numbers};
