@@ -14,7 +14,8 @@
 #include "subtrees.h"
 
 enum {
-    GSV_ROWS_AHEAD = 32,     /* of b and x, asked for ahead of the one that is moved */
+    GSV_ROWS_AHEAD = 32,  /* of b and x, asked for ahead of the one that is moved */
+    GSV_ROWS_NEAR = 8192, /* of one column that stay in the cache: asking for them costs more than it saves */
     GSV_COLUMNS_AT_ONCE = 8, /* of b and x that are moved together */
     GSV_ROWS_AT_ONCE = 8192  /* numbers of b or x, all columns together, that a subtree task moves at once: so
                                 many misses of the cache at a time, and not each in the way of a supernode */

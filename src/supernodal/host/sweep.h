@@ -126,19 +126,22 @@ GSV_INLINE void GSV_FN(apply_piece_trans)(const gsv_host_run *run, const GSV_FN(
         GSV_FN(apply_trans)(GSV_FN(packed_row)(f, j, i), rows, gsv_block_width(f->nc, j), x, map, y);
 }
 
-/* Move `count` columns of rows [begin, end), columns of b or x from c on, GSV_ROWS_AHEAD rows asked for ahead
- * of the one that is moved. */
+/* Move `count` columns of rows [begin, end), columns of b or x from c on. With `ahead`, the row GSV_ROWS_AHEAD after the one that is
+ * moved is asked for. */
 GSV_INLINE void GSV_FN(load_columns)(const gsv_host_run *run, int32_t begin, int32_t end, const int count,
-                                     int32_t c) {
+                                     int32_t c, const int ahead) {
     const int32_t *perm = run->perm_in, last = run->plan->l.n - 1;
     const int64_t row = run->b_row * GSV_PARTS, step = run->b_col * GSV_PARTS;
     const GSV_REAL *b = (const GSV_REAL *)run->b + c * step;
     GSV_REAL *y = (GSV_REAL *)run->y + (int64_t)begin * GSV_ROW + c;
     for (int32_t i = begin; i < end; i++, y += GSV_ROW) {
-        const int32_t next = i + GSV_ROWS_AHEAD < last ? i + GSV_ROWS_AHEAD : last;
-        const GSV_REAL *bi = b + (perm ? perm[i] : i) * row, *soon = b + (perm ? perm[next] : next) * row;
-        for (int k = 0; k < count; k++)
-            __builtin_prefetch(soon + k * step);
+        const GSV_REAL *bi = b + (perm ? perm[i] : i) * row;
+        if (ahead) {
+            const int32_t next = i + GSV_ROWS_AHEAD < last ? i + GSV_ROWS_AHEAD : last;
+            const GSV_REAL *soon = b + (perm ? perm[next] : next) * row;
+            for (int k = 0; k < count; k++)
+                __builtin_prefetch(soon + k * step);
+        }
         for (int k = 0; k < count; k++)
             for (int part = 0; part < GSV_PARTS; part++)
                 y[part * GSV_COLUMNS + k] = bi[k * step + part];
@@ -146,16 +149,19 @@ GSV_INLINE void GSV_FN(load_columns)(const gsv_host_run *run, int32_t begin, int
 }
 
 GSV_INLINE void GSV_FN(store_columns)(const gsv_host_run *run, int32_t begin, int32_t end, const int count,
-                                      int32_t c) {
+                                      int32_t c, const int ahead) {
     const int32_t *perm = run->perm_out;
     const int64_t row = run->x_row * GSV_PARTS, step = run->x_col * GSV_PARTS;
     GSV_REAL *x = (GSV_REAL *)run->x + c * step;
     const GSV_REAL *y = (const GSV_REAL *)run->y + (int64_t)begin * GSV_ROW + c;
     for (int32_t i = begin; i < end; i++, y += GSV_ROW) {
-        const int32_t next = i + GSV_ROWS_AHEAD < end ? i + GSV_ROWS_AHEAD : end - 1;
-        GSV_REAL *xi = x + (perm ? perm[i] : i) * row, *soon = x + (perm ? perm[next] : next) * row;
-        for (int k = 0; k < count; k++)
-            __builtin_prefetch(soon + k * step, 1);
+        GSV_REAL *xi = x + (perm ? perm[i] : i) * row;
+        if (ahead) {
+            const int32_t next = i + GSV_ROWS_AHEAD < end ? i + GSV_ROWS_AHEAD : end - 1;
+            GSV_REAL *soon = x + (perm ? perm[next] : next) * row;
+            for (int k = 0; k < count; k++)
+                __builtin_prefetch(soon + k * step, 1);
+        }
         for (int k = 0; k < count; k++)
             for (int part = 0; part < GSV_PARTS; part++)
                 xi[k * step + part] = y[part * GSV_COLUMNS + k];
@@ -169,23 +175,31 @@ GSV_INLINE void GSV_FN(store_columns)(const gsv_host_run *run, int32_t begin, in
 static void GSV_FN(load_y)(const gsv_host_run *run, int32_t begin, int32_t end) {
     const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols;
     int32_t c = 0;
+    if (GSV_COLUMNS == 1 && run->plan->l.n <= GSV_ROWS_NEAR) {
+        GSV_FN(load_columns)(run, begin, end, 1, 0, 0);
+        return;
+    }
     if (cols < GSV_COLUMNS)
         memset((GSV_REAL *)run->y + (int64_t)begin * GSV_ROW, 0,
                (size_t)(end - begin) * GSV_ROW * sizeof(GSV_REAL));
     for (; c + GSV_COLUMNS_AT_ONCE <= cols; c += GSV_COLUMNS_AT_ONCE)
-        GSV_FN(load_columns)(run, begin, end, GSV_COLUMNS_AT_ONCE, c);
+        GSV_FN(load_columns)(run, begin, end, GSV_COLUMNS_AT_ONCE, c, 1);
     for (; c < cols; c++)
-        GSV_FN(load_columns)(run, begin, end, 1, c);
+        GSV_FN(load_columns)(run, begin, end, 1, c, 1);
 }
 
 /* x(perm(i)) = y(i), in the same order */
 static void GSV_FN(store_y)(const gsv_host_run *run, int32_t begin, int32_t end) {
     const int32_t cols = GSV_COLUMNS == 1 ? 1 : run->cols;
     int32_t c = 0;
+    if (GSV_COLUMNS == 1 && run->plan->l.n <= GSV_ROWS_NEAR) {
+        GSV_FN(store_columns)(run, begin, end, 1, 0, 0);
+        return;
+    }
     for (; c + GSV_COLUMNS_AT_ONCE <= cols; c += GSV_COLUMNS_AT_ONCE)
-        GSV_FN(store_columns)(run, begin, end, GSV_COLUMNS_AT_ONCE, c);
+        GSV_FN(store_columns)(run, begin, end, GSV_COLUMNS_AT_ONCE, c, 1);
     for (; c < cols; c++)
-        GSV_FN(store_columns)(run, begin, end, 1, c);
+        GSV_FN(store_columns)(run, begin, end, 1, c, 1);
 }
 
 /* y(i) = y(i) / d(i) */
@@ -257,12 +271,21 @@ GSV_INLINE void GSV_FN(forward_leaf)(const gsv_host_run *run, const GSV_FN(front
         f->u[i] = GSV_FN(plus_real)(0, -f->l[1 + i], x);
 }
 
-/* y = (y - L2' x) / l */
+/* y = (y - L2' x) / l. The sums, one a lane, stay in a register. */
 GSV_INLINE void GSV_FN(backward_leaf)(const gsv_host_run *run, const int32_t *rows, const GSV_FN(front) * f) {
-    const GSV_REAL *x = run->y;
-    GSV_REAL sum[GSV_LANES] = {0};
-    for (int32_t i = 0; i < f->m; i++)
-        sum[i % GSV_LANES] = GSV_FN(plus_real)(sum[i % GSV_LANES], f->l[1 + i], x[rows[i]]);
+    const GSV_REAL *x = run->y, *l = f->l + 1;
+    GSV_FN(vec) sum = {0};
+    int32_t i = 0;
+    for (; i + GSV_LANES <= f->m; i += GSV_LANES) {
+        const GSV_FN(vec) part = GSV_FN(get)(l + i);
+        const GSV_FN(num) there = GSV_FN(gather)(x, rows + i, GSV_LANES);
+        GSV_FN(fuse_plus)(&sum, &part, &there.re);
+    }
+    if (i < f->m) {
+        const GSV_FN(vec) part = GSV_FN(get_some)(l + i, f->m - i);
+        const GSV_FN(num) there = GSV_FN(gather)(x, rows + i, f->m - i);
+        GSV_FN(fuse_plus)(&sum, &part, &there.re);
+    }
     for (int step = 1; step < GSV_LANES; step *= 2)
         for (int p = 0; p < GSV_LANES; p += 2 * step)
             sum[p] += sum[p + step];
