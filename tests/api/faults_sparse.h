@@ -371,10 +371,8 @@ static gpusolve_status cholmod_solve_status(world *w) {
     return status;
 }
 
-static gpusolve_status cholmod_solve_once(world *w) {
-    const size_t blocks = w->common->malloc_count;
-    cholmod_dense *x;
-    FAULTY_VOID(w, x = gpusolve_cholmod_solve(CHOLMOD_A, w->l, w->dense_b, w->common));
+/* X, or NULL with a status in Common; there were so many blocks before. X is freed. */
+static gpusolve_status check_cholmod_answer(world *w, cholmod_dense *x, size_t blocks) {
     const int memory = w->common->status == CHOLMOD_OUT_OF_MEMORY,
               device = w->common->status == CHOLMOD_GPU_PROBLEM;
     CHECK((w->common->status == CHOLMOD_OK) == (x != NULL));
@@ -383,6 +381,20 @@ static gpusolve_status cholmod_solve_once(world *w) {
     CHECK(w->common->malloc_count == blocks);
     snprintf(w->said, sizeof w->said, "memory"); /* it says no more than a status of CHOLMOD's */
     return memory ? GPUSOLVE_OUT_OF_MEMORY : device ? GPUSOLVE_OUT_OF_DEVICE_MEMORY : GPUSOLVE_OK;
+}
+
+static gpusolve_status cholmod_solve_once(world *w) {
+    const size_t blocks = w->common->malloc_count;
+    cholmod_dense *x;
+    FAULTY_VOID(w, x = gpusolve_cholmod_solve(CHOLMOD_A, w->l, w->dense_b, w->common));
+    return check_cholmod_answer(w, x, blocks);
+}
+
+static gpusolve_status cholmod_refine_once(world *w) {
+    const size_t blocks = w->common->malloc_count;
+    cholmod_dense *x;
+    FAULTY_VOID(w, x = gpusolve_cholmod_refine(w->a, w->l, w->dense_b, NULL, NULL, NULL, w->common));
+    return check_cholmod_answer(w, x, blocks);
 }
 
 #endif

@@ -69,6 +69,7 @@ static const struct {
     {"gpusolve_cholmod_dense_view", cholmod_dense_view, NOTHING},
     {"gpusolve_cholmod_solve_status", cholmod_solve_status, MEMORY},
     {"gpusolve_cholmod_solve", cholmod_solve_once, MEMORY},
+    {"gpusolve_cholmod_refine", cholmod_refine_once, MEMORY},
     {"gpusolve_strsv", strsv, ON_DEVICE | DENSE},
     {"gpusolve_dtrsv", dtrsv, ON_DEVICE | DENSE},
     {"gpusolve_ctrsv", ctrsv, ON_DEVICE | DENSE},
