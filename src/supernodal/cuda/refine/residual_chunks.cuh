@@ -90,12 +90,14 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, SHARED_ROWS ? c
         __device__ __forceinline__ int64_t entry() const {
             return of.entry + done;
         }
-        __device__ __forceinline__ int entries() const {
-            const int left = of.entries - done;
-            return SHARED_ROWS && left > GSV_ENTRY_PIECE ? int(GSV_ENTRY_PIECE) : left;
+        __device__ __forceinline__ bool is_of_long_row() const {
+            return SHARED_ROWS && of.rows == 1 && of.entries > GSV_LONG_ROW;
         }
         __device__ __forceinline__ bool is_last() const {
-            return !SHARED_ROWS || of.entries - done <= GSV_ENTRY_PIECE;
+            return !is_of_long_row() || of.entries - done <= GSV_ENTRY_PIECE;
+        }
+        __device__ __forceinline__ int entries() const {
+            return is_last() ? of.entries - done : int(GSV_ENTRY_PIECE);
         }
     };
 
@@ -110,7 +112,7 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, SHARED_ROWS ? c
             __pipeline_memcpy_async(&to->columns[CHAINS * k], &job.a.columns[start + CHAINS * k], 16);
         for (int k = own; k < fours * PARTS; k += 32)
             __pipeline_memcpy_async(reinterpret_cast<char *>(to->values) + 16 * k, values + 16 * k, 16);
-        if (next.of.piece < 0 && next.of.rows > 0 && next.of.entries <= GSV_CHUNK_ENTRIES)
+        if (next.of.piece < 0 && next.of.rows > 0 && !next.is_of_long_row())
             for (int k = own; k <= next.of.rows; k += 32)
                 __pipeline_memcpy_async(&to->bounds[k], &job.a.row_ptr[next.of.row + k], 8);
     }
@@ -202,10 +204,10 @@ struct chunk_columns : residual_lane<T, C, chunk_shape<T, C>::V, SHARED_ROWS ? c
             __syncwarp();             /* and the warp's */
             if (now.of.piece >= 0)
                 chunk_piece(now.of, rooms[which]);
-            else if (!SHARED_ROWS || now.of.entries <= GSV_CHUNK_ENTRIES)
-                chunk_rows(now.of, rooms[which]);
-            else
+            else if (now.is_of_long_row())
                 part_of_row(now, rooms[which], sums);
+            else
+                chunk_rows(now.of, rooms[which]);
             __syncwarp(); /* before what comes after next is fetched to this room */
             now = next;
         }

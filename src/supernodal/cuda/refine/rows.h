@@ -11,10 +11,10 @@ extern "C" {
 #endif
 
 enum {
-    GSV_CHUNK_ENTRIES = 128,
-    GSV_LONG_ROW = GSV_CHUNK_ENTRIES,    /* the sum of a row of more entries is made of the sums of pieces */
-    GSV_ENTRY_PIECE = GSV_CHUNK_ENTRIES, /* of these */
-    GSV_WHOLE_ROW = 1024,                /* where lanes share rows, one of so many is a chunk all the same */
+    GSV_LONG_ROW = 128,    /* the sum of a row of more entries is made of the sums of pieces */
+    GSV_ENTRY_PIECE = 128, /* of these */
+    GSV_WHOLE_ROW = 1024,  /* where lanes share rows, one of so many is a chunk all the same */
+    GSV_CHUNK_ENTRIES = 192,
     GSV_CHUNK_ROWS = 32
 };
 
