@@ -274,8 +274,11 @@ static double worst_number(const gpusolve_factor_data *given, const gpusolve_fac
 static void test_read_back(gpusolve_backend backend, cholmod_common *common) {
     enum { ROUNDINGS = 3000 };
     const int host = backend == GPUSOLVE_BACKEND_HOST;
-    cholmod_factor *l = grid_factor(12, 12, 11, CHOLMOD_REAL, 1, common);
+    cholmod_sparse *a = grid_matrix(12, 12, 11, CHOLMOD_REAL, common);
+    cholmod_factor *l = testing_factorize(a, GPUSOLVE_SUPERNODAL_LL, common);
+    REQUIRE(l != NULL);
     const gpusolve_factor_data real = describe(l);
+    REQUIRE(real.kind == GPUSOLVE_SUPERNODAL_LL && real.nsuper > 1);
     for (int dtype = 0; dtype < 4; dtype++)
         for (int in_place = 0; in_place <= host; in_place++) {
             testing_in("%s, dtype %d read back, in_place %d", testing_backend_name(backend), dtype, in_place);
@@ -297,6 +300,7 @@ static void test_read_back(gpusolve_backend backend, cholmod_common *common) {
             free_factor(&given);
         }
     cholmod_free_factor(&l, common);
+    cholmod_free_sparse(&a, common);
 }
 
 static void test_refused(gpusolve_backend backend) {
