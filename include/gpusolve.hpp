@@ -26,6 +26,7 @@
 #define GPUSOLVE_HPP
 
 #include "gpusolve_selection.h"
+#include "gpusolve_store.h"
 #include "gpusolve_views.hpp"
 
 #include <string>
@@ -212,6 +213,24 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
         return answer;
     }
 
+    /** To a file, to rounding: gpusolve_store.h. */
+    void save(handle &with, const std::string &path, gpusolve_status &status) const noexcept {
+        status = gpusolve_factor_save(with.get(), object, path.c_str());
+    }
+    /** From a file. */
+    static factor load(handle &with, const std::string &path, gpusolve_status &status) noexcept {
+        factor loaded;
+        status = gpusolve_factor_load(with.get(), path.c_str(), &loaded.object);
+        return loaded;
+    }
+    /** The same, mapped; options: nullptr for the defaults. */
+    static factor map(handle &with, const std::string &path, const gpusolve_map_options *options,
+                      gpusolve_status &status) noexcept {
+        factor mapped;
+        status = gpusolve_factor_map(with.get(), path.c_str(), options, &mapped.object);
+        return mapped;
+    }
+
     /** The plan in words. */
     std::string summary(handle &with, gpusolve_status &status) const {
         std::size_t needed = 0;
@@ -253,6 +272,23 @@ class factor : public detail::owner<gpusolve_factor, gpusolve_factor_destroy> {
         const gpusolve::determinant answer = determinant(with, status);
         check(with, status);
         return answer;
+    }
+    void save(handle &with, const std::string &path) const {
+        gpusolve_status status;
+        save(with, path, status);
+        check(with, status);
+    }
+    static factor load(handle &with, const std::string &path) {
+        gpusolve_status status;
+        factor loaded = load(with, path, status);
+        check(with, status);
+        return loaded;
+    }
+    static factor map(handle &with, const std::string &path, const gpusolve_map_options *options = nullptr) {
+        gpusolve_status status;
+        factor mapped = map(with, path, options, status);
+        check(with, status);
+        return mapped;
     }
     double rcond(handle &with, double norm_1) const {
         gpusolve_status status;

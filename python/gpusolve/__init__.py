@@ -16,7 +16,7 @@ _path = _library.load()
 
 from ._cholesky import cholesky  # noqa: E402
 from ._errors import DeviceError, NotPositiveDefiniteError, SingularError  # noqa: E402
-from ._factor import Factor  # noqa: E402
+from ._factor import Factor, load  # noqa: E402
 from ._selection import Selection  # noqa: E402
 from ._linalg import SparseCholesky, factorized, splu, spsolve  # noqa: E402
 from ._core import version as _version  # noqa: E402
@@ -31,6 +31,7 @@ __all__ = [
     "SparseCholesky",
     "cholesky",
     "factorized",
+    "load",
     "splu",
     "spsolve",
 ]

@@ -44,6 +44,8 @@ _CLASSES = {
     "GPUSOLVE_NO_DEVICE": DeviceError,
     "GPUSOLVE_CUDA_ERROR": DeviceError,
     "GPUSOLVE_TIMED_OUT": DeviceError,
+    "GPUSOLVE_FILE_ERROR": OSError,
+    "GPUSOLVE_INVALID_FILE": ValueError,
 }
 
 

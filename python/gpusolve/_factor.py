@@ -1,5 +1,7 @@
 """The factor: what gpusolve.cholesky returns."""
 
+import os
+
 import numpy as np
 
 from . import _core
@@ -14,7 +16,7 @@ from ._systems import NamedSystems
 class Factor(NamedSystems):
     """A Cholesky factor, P A P' = L L' or L D L', on a device or on the host.
 
-    Made by `cholesky`, `Factor.from_arrays` or `Factor.from_scikit_sparse`. Threads may share it. It is freed by
+    Made by `cholesky`, `Factor.from_arrays`, `Factor.from_scikit_sparse` or `load`. Threads may share it. It is freed by
     `close`, at the end of a ``with`` block, or with its last reference.
     """
 
@@ -102,6 +104,34 @@ class Factor(NamedSystems):
         kind, L, perm = from_scikit_sparse(f)
         return cls.from_arrays(kind, L.data, n=L.shape[0], perm=perm, p=L.indptr, i=L.indices, device=device,
                                threads=threads, same_bits=same_bits)
+
+    def save(self, path):
+        """Save the factor to a file; `load` makes a factor of it, also on another device or machine.
+
+        The numbers are read back from the backend, to rounding, so the factor that is loaded solves as accurately, but not with
+        the same bits. The file is replaced once the new one is complete and on the disk.
+
+        Parameters
+        ----------
+        path : str, bytes or os.PathLike
+            The file. One that is there is replaced.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written; what was there is as it was.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> A = sp.diags([4.0, 1.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "factor")
+        ...     gpusolve.cholesky(A).save(path)
+        ...     gpusolve.load(path).solve(np.array([8.0, 3.0]))
+        array([2., 3.])
+        """
+        self._open().save(_path(path))
 
     # ------------------------------------------------------------------------------------------- solving
 
@@ -305,7 +335,7 @@ class Factor(NamedSystems):
         Parameters
         ----------
         A : sparse matrix, scikit-sparse factor, or tuple
-            For a factor of `cholesky`: a matrix of the pattern that was factorised. For one of `from_arrays`: a
+            For a factor of `cholesky`: a matrix of the pattern that was factorised. For one of `from_arrays` or `load`: a
             tuple ``(kind, arrays)`` with the arguments of `from_arrays` as a dict. A factor of scikit-sparse for one
             that was made of such.
         triangle, check
@@ -514,3 +544,48 @@ class Factor(NamedSystems):
 
     def __reduce__(self):
         raise TypeError("a Factor cannot be pickled or copied: threads may share it")
+
+
+def _path(path):
+    path = os.fsencode(path)
+    if b"\0" in path:
+        raise ValueError("path: has a null character")
+    return path
+
+
+def load(path, *, mmap=False, verify=True, device=None, threads=0, same_bits=False):
+    """Load a factor that was saved by `Factor.save` or by the C library.
+
+    Parameters
+    ----------
+    path : str, bytes or os.PathLike
+        The file.
+    mmap : bool
+        Map the file instead of reading it into memory first: less memory, and less time if the file was used lately. Nobody
+        may shorten the file meanwhile.
+    verify : bool
+        With mmap: compare the numbers with their checksums, too, which reads them once more.
+    device, threads, same_bits
+        As in `cholesky`.
+
+    Returns
+    -------
+    Factor
+        It cannot be refreshed with a matrix, but with arrays of its pattern.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    ValueError
+        It is no saved factor, or is truncated or damaged.
+    NotImplementedError
+        It was saved by a newer version, or on a machine of the other byte order.
+    """
+    core = _core.Factor.from_file(*place(device, threads, same_bits), _path(path), bool(mmap), bool(verify))
+    self = Factor._make(core, None)
+    rows = np.arange(self.n)  # P maps them to perm; halves are exact in single precision
+    halves = [np.asarray(self.apply_P(half)).real.astype(np.int64) for half in (rows % 65536, rows // 65536)]
+    self._perm = halves[0] + 65536 * halves[1]
+    self._perm.flags.writeable = False
+    return self

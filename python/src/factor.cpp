@@ -7,6 +7,7 @@
 #include <new>
 
 #include "driver.h"
+#include "gpusolve_store.h"
 #include "known.h"
 #include "unlocked.h"
 
@@ -96,6 +97,28 @@ FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) {
     dtype = data.dtype;
 }
 
+FactorState::FactorState(const Place &where, const std::string &path, bool is_mapped, bool verify) {
+    Handle handle(where);
+    place = handle.place();
+    gpusolve_map_options options = GPUSOLVE_MAP_OPTIONS_INIT;
+    options.verify = verify;
+    gpusolve_info info;
+    info.size = sizeof info;
+    gpusolve_status status;
+    {
+        const Unlocked unlocked;
+        status = is_mapped ? gpusolve_factor_map(handle, path.c_str(), &options, &factor_)
+                           : gpusolve_factor_load(handle, path.c_str(), &factor_);
+        if (status == GPUSOLVE_OK)
+            status = gpusolve_factor_info(handle, factor_, 1, &info);
+        if (status == GPUSOLVE_OK)
+            status = gpusolve_factor_logdet(handle, factor_, &log_determinant, &sign);
+    }
+    check(status, handle);
+    n = info.n;
+    dtype = info.dtype;
+}
+
 FactorState::~FactorState() {
     if (is_on_device() && generation_ != process_generation())
         return; /* the parent's: nothing on its device can be freed from here */
@@ -140,6 +163,17 @@ void FactorState::refresh(const gpusolve_factor_data &data) {
     check(status, handle);
     log_determinant = logarithm;
     sign = new_sign;
+}
+
+void FactorState::save(const std::string &path) {
+    const Turn turn(*this, false);
+    Handle handle(place);
+    gpusolve_status status;
+    {
+        const Unlocked unlocked;
+        status = gpusolve_factor_save(handle, factor_, path.c_str());
+    }
+    check(status, handle);
 }
 
 Room FactorState::take_room(gpusolve_handle *handle, int64_t columns, void *stream) {

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "gpusolve_selection.h"
@@ -60,6 +61,8 @@ class FactorState {
     double sign = 1;
 
     FactorState(const Place &where, const gpusolve_factor_data &data);
+    /* From a file: gpusolve_factor_map, or gpusolve_factor_load, which always verifies. */
+    FactorState(const Place &where, const std::string &path, bool is_mapped, bool verify);
     ~FactorState();
     FactorState(const FactorState &) = delete;
     FactorState &operator=(const FactorState &) = delete;
@@ -68,6 +71,7 @@ class FactorState {
         return factor_;
     }
     void refresh(const gpusolve_factor_data &data);
+    void save(const std::string &path); /* gpusolve_factor_save */
     bool is_on_device() const {
         return place.backend == GPUSOLVE_BACKEND_CUDA;
     }

@@ -311,6 +311,18 @@ void bind_factor(nb::module_ &m) {
             },
             "backend"_a, "device"_a, "threads"_a, "same_bits"_a, "kind"_a, "n"_a, "x"_a, "perm"_a.none(),
             "arrays"_a, "allow_fill"_a)
+        .def_static("from_file",
+                    [](int backend, int device, int threads, bool same_bits, const nb::bytes &path,
+                       bool is_mapped, bool verify) {
+                        return CoreFactor{
+                            std::make_shared<FactorState>(place_of(backend, device, threads, same_bits),
+                                                          std::string(path.c_str()), is_mapped, verify)};
+                    })
+        .def("save",
+             [](CoreFactor &self, const nb::bytes &path) {
+                 const std::shared_ptr<FactorState> kept = self.state;
+                 self.open().save(path.c_str());
+             })
         .def("refresh_numeric",
              [](CoreFactor &self, const cholmod::Numeric &numeric) {
                  const std::shared_ptr<FactorState> kept = self.state;

@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #if __cplusplus >= 202002L
 #include <span>
 #endif
+#include <unistd.h>
 
 int solve_elsewhere(gpusolve::handle &handle, const gpusolve::factor &factor,
                     std::vector<double> &x); // other.cpp
@@ -275,6 +277,39 @@ template <class Data> void refuses_data(gpusolve::handle &handle, const Data &da
 #endif
 }
 
+std::filesystem::path file_of_this_process() {
+    return std::filesystem::temp_directory_path() / ("gpusolve-cpp-" + std::to_string(getpid()));
+}
+
+// A factor through a file solves as it did.
+void saves(gpusolve::handle &handle) {
+    gpusolve_status status;
+    const gpusolve::factor factor(handle, gpusolve::supernodal(super, pi, px, s, panels, perm), status);
+    CHECK(status == GPUSOLVE_OK);
+    const std::string file = file_of_this_process().string();
+    const std::vector<double> wanted = numbers<double>(1), b = times(dense_a(true), wanted);
+    std::vector<double> x(N);
+    factor.save(handle, file, status);
+    CHECK(status == GPUSOLVE_OK);
+    gpusolve_map_options unverified = GPUSOLVE_MAP_OPTIONS_INIT;
+    unverified.verify = 0;
+    for (int way = 0; way < 3; way++) {
+        const gpusolve::factor again =
+            way == 0 ? gpusolve::factor::load(handle, file, status)
+                     : gpusolve::factor::map(handle, file, way == 1 ? nullptr : &unverified, status);
+        CHECK(status == GPUSOLVE_OK);
+        x.assign(N, 0);
+        gpusolve::solve(handle, again, GPUSOLVE_A, b, x, status);
+        CHECK(status == GPUSOLVE_OK);
+        CHECK_BELOW(distance(x, wanted), 1e-13);
+    }
+    std::filesystem::remove(file);
+    CHECK(!gpusolve::factor::load(handle, file, status) && status == GPUSOLVE_FILE_ERROR);
+    CHECK(!gpusolve::factor::map(handle, file, nullptr, status) && status == GPUSOLVE_FILE_ERROR);
+    factor.save(handle, file + "/none", status);
+    CHECK(status == GPUSOLVE_FILE_ERROR);
+}
+
 void refuses(gpusolve::handle &handle) {
     const std::vector<std::int32_t> empty, four{0, 1, 2, 3};
     refuses_data(handle, gpusolve::supernodal(empty, pi, px, s, panels),
@@ -354,6 +389,13 @@ void throws_or_works(const gpusolve::options &options) {
     CHECK(factor.rcond(handle, 1) > 0);
     throws(GPUSOLVE_INVALID_ARGUMENT, [&] { factor.rcond(handle, -1); });
     throws(GPUSOLVE_INVALID_ARGUMENT, [&] { gpusolve::factor().determinant(handle); });
+    const std::string file = file_of_this_process().string();
+    factor.save(handle, file);
+    CHECK(gpusolve::factor::load(handle, file) && gpusolve::factor::map(handle, file));
+    std::filesystem::remove(file);
+    throws(GPUSOLVE_FILE_ERROR, [&] { gpusolve::factor::load(handle, file); });
+    throws(GPUSOLVE_FILE_ERROR, [&] { gpusolve::factor::map(handle, file); });
+    throws(GPUSOLVE_FILE_ERROR, [&] { factor.save(handle, file + "/none"); });
     CHECK(factor.info(handle).n == N && factor.cost(handle).nrhs == 1 && !factor.summary(handle).empty());
     handle.set_stream(nullptr);
     gpusolve::check(handle, GPUSOLVE_OK);
@@ -391,6 +433,7 @@ int main() {
         solves_in<std::complex<float>>(handle, 1e-4);
         refines_and_selects(handle);
         says_what_it_is(handle);
+        saves(handle);
         refuses(handle);
 #if GPUSOLVE_HPP_THROWS
         throws_or_works(options);
