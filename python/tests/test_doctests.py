@@ -19,7 +19,7 @@ NAMES = ["gpusolve"] + [
     for _, name, _ in pkgutil.walk_packages(gpusolve.__path__, "gpusolve.")
     if name not in ("gpusolve._core", "gpusolve._torch", "gpusolve.autograd")
 ]
-WITH_EXAMPLES = ("", "._cholesky", "._factor", "._sksparse.graphs", "._linalg", ".sksparse", ".sksparse05")
+WITH_EXAMPLES = ("", "._cholesky", "._factor", "._figures", "._sksparse.graphs", "._linalg", ".sksparse", ".sksparse05")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "../host_device.h"
+#include "host_device.h"
 
 enum {
     GSV_TILE = 16,             /* rows of a tile */

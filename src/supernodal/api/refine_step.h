@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "../../host_device.h"
+#include "../../dense_kernels/host_device.h"
 
 /* When a column ends (gpusolve_refine_options). */
 typedef struct gsv_refine_rule {

@@ -2,7 +2,7 @@
 #ifndef STORE_CASES_H
 #define STORE_CASES_H
 
-#include "small_factor.h"
+#include "api/small_factor.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
