@@ -91,6 +91,8 @@ FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) {
         status = gpusolve_factor_create(handle, &data, &factor_);
         if (status == GPUSOLVE_OK)
             status = gpusolve_factor_logdet(handle, factor_, &log_determinant, &sign);
+        if (status != GPUSOLVE_OK)
+            gpusolve_factor_destroy(factor_); /* no destructor runs */
     }
     check(status, handle);
     n = data.n;
@@ -113,6 +115,8 @@ FactorState::FactorState(const Place &where, const std::string &path, bool is_ma
             status = gpusolve_factor_info(handle, factor_, 1, &info);
         if (status == GPUSOLVE_OK)
             status = gpusolve_factor_logdet(handle, factor_, &log_determinant, &sign);
+        if (status != GPUSOLVE_OK)
+            gpusolve_factor_destroy(factor_); /* no destructor runs */
     }
     check(status, handle);
     n = info.n;

@@ -371,7 +371,7 @@ static gpusolve_status cholmod_solve_status(world *w) {
     return status;
 }
 
-/* X, or NULL with a status in Common; there were so many blocks before. X is freed. */
+/* Checks that X is there or that Common has a status, frees X, and checks that CHOLMOD has as many `blocks` as before the call. */
 static gpusolve_status check_cholmod_answer(world *w, cholmod_dense *x, size_t blocks) {
     const int memory = w->common->status == CHOLMOD_OUT_OF_MEMORY,
               device = w->common->status == CHOLMOD_GPU_PROBLEM;

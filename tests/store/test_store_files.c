@@ -103,7 +103,8 @@ static void test_places(void) {
     CHECK_STATUS(save(long_path), GPUSOLVE_FILE_ERROR);
     check_refused(store_folder, GPUSOLVE_INVALID_FILE, "is not a regular file");
     CHECK_REFUSED(handle, save(store_folder), GPUSOLVE_INVALID_ARGUMENT, "is not a regular file");
-    REQUIRE(mkfifo(store_path("pipe"), 0600) == 0); /* nobody writes it: whoever waits for it hangs */
+    REQUIRE(mkfifo(store_path("pipe"), 0600) ==
+            0); /* nobody writes to it, so to open it and wait would hang */
     check_refused(store_path("pipe"), GPUSOLVE_INVALID_FILE, "is not a regular file");
     CHECK_REFUSED(handle, save(store_path("pipe")), GPUSOLVE_INVALID_ARGUMENT, "is not a regular file");
     CHECK(unlink(store_path("pipe")) == 0 && store_count() == 0);

@@ -4,30 +4,7 @@
  */
 #include "testing.h"
 
-#include "dense_kernels/panel_layout.h"
-
-#define GSV_REAL float
-#define GSV_COMPLEX 0
-#define GSV_RESTORE(name) restore_##name##_s
-#include "dense_kernels/restore_host.h"
-#undef GSV_COMPLEX
-#undef GSV_RESTORE
-#define GSV_COMPLEX 1
-#define GSV_RESTORE(name) restore_##name##_c
-#include "dense_kernels/restore_host.h"
-#undef GSV_COMPLEX
-#undef GSV_RESTORE
-#undef GSV_REAL
-
-#define GSV_REAL double
-#define GSV_COMPLEX 0
-#define GSV_RESTORE(name) restore_##name##_d
-#include "dense_kernels/restore_host.h"
-#undef GSV_COMPLEX
-#undef GSV_RESTORE
-#define GSV_COMPLEX 1
-#define GSV_RESTORE(name) restore_##name##_z
-#include "dense_kernels/restore_host.h"
+#include "dense_kernels/restore_numbers_host.h"
 
 enum { ROWS = GSV_NARROW_ROWS, COLUMNS = GSV_NARROW_COLUMNS };
 

@@ -45,7 +45,7 @@ struct gpusolve_factor {
     gpusolve_dtype dtype;
     int has_d;
     int unusable;                /* a refresh broke off half-way */
-    gsv_determinant determinant; /* of the values: set by whoever checks the numbers */
+    gsv_determinant determinant; /* of the values; set where these are checked */
     gsv_plan plan;
     int64_t plans; /* how often it was planned: workspaces and selections are of one plan */
     gsv_split_report split;

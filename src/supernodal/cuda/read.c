@@ -14,32 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../dense_kernels/restore_numbers_host.h"
 #include "../../memory.h"
 #include "../../pool.h"
 #include "support.h"
-
-#define GSV_REAL float
-#define GSV_COMPLEX 0
-#define GSV_RESTORE(name) restore_##name##_s
-#include "../../dense_kernels/restore_host.h"
-#undef GSV_COMPLEX
-#undef GSV_RESTORE
-#define GSV_COMPLEX 1
-#define GSV_RESTORE(name) restore_##name##_c
-#include "../../dense_kernels/restore_host.h"
-#undef GSV_COMPLEX
-#undef GSV_RESTORE
-#undef GSV_REAL
-
-#define GSV_REAL double
-#define GSV_COMPLEX 0
-#define GSV_RESTORE(name) restore_##name##_d
-#include "../../dense_kernels/restore_host.h"
-#undef GSV_COMPLEX
-#undef GSV_RESTORE
-#define GSV_COMPLEX 1
-#define GSV_RESTORE(name) restore_##name##_z
-#include "../../dense_kernels/restore_host.h"
 
 enum { RUN_BYTES = 32 << 20, TOGETHER = 64, NUMBERS = 1 << 14 };
 

@@ -56,7 +56,7 @@ typedef struct gsv_residual {
     uint32_t row_bytes; /* and in bytes */
     int stretch;        /* chunks that a block does one after the other; the launch says how many */
     int first;          /* else of a correction */
-    int b_packed; /* rows of b are as far apart as those of the vectors, or such that 16 bytes can be read at once all the same */
+    int b_packed;       /* 16 bytes of a row of b can be read at once */
     gsv_device_dense b;
     const void *x;
     const void
