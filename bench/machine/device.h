@@ -27,6 +27,9 @@ typedef struct bench_device {
     void (*recover)(void);
     /* Bytes of the device's memory that are taken, by whomever; -1: not known. */
     int64_t (*taken)(void);
+    /* Bytes a second from pinned host memory to the device, in copies of 256 MiB: the best of several; NaN on the host,
+     * and where it cannot be measured. */
+    double (*bus)(void);
     void (*close)(struct bench_device *device);
 } bench_device;
 

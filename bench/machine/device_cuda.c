@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -162,6 +163,27 @@ static int64_t taken(void) {
     return cudaMemGetInfo(&available, &all) == cudaSuccess ? (int64_t)(all - available) : -1;
 }
 
+static double measure_bus(void) {
+    enum { REPEAT = 10 };
+    const size_t bytes = (size_t)256 << 20;
+    void *host = NULL, *memory = NULL;
+    double best = NAN;
+
+    if (cudaMallocHost(&host, bytes) == cudaSuccess && cudaMalloc(&memory, bytes) == cudaSuccess)
+        for (int i = 0; i < REPEAT; i++) {
+            const double begin = bench_now_us();
+
+            if (upload(memory, host, bytes)) {
+                best = NAN;
+                break;
+            }
+            best = fmax(best, (double)bytes / (bench_now_us() - begin) * 1e6);
+        }
+    cudaFree(memory);
+    cudaFreeHost(host);
+    return best;
+}
+
 static void close_device(bench_device *device) {
     cudaStreamDestroy(device->stream);
 }
@@ -233,6 +255,7 @@ int bench_device_open_cuda(bench_device *device, double bandwidth) {
                              .time_peer = time_peer,
                              .recover = recover,
                              .taken = taken,
+                             .bus = measure_bus,
                              .close = close_device};
     if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess ||
         !((device->bandwidth = bandwidth > 0 ? bandwidth : measure_bandwidth(stream)) > 0)) {

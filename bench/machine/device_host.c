@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -85,6 +86,10 @@ static int64_t taken(void) {
     return -1;
 }
 
+static double no_bus(void) {
+    return NAN;
+}
+
 static void close_device(bench_device *device) {
     (void)device;
 }
@@ -99,6 +104,7 @@ int bench_device_open_host(bench_device *device, int threads, double bandwidth) 
                              .time_peer = time_calls,
                              .recover = recover,
                              .taken = taken,
+                             .bus = no_bus,
                              .close = close_device};
     if (!(device->bandwidth > 0)) {
         fprintf(stderr, "gpusolve-bench: no memory to measure the bandwidth with\n");

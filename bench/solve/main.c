@@ -39,6 +39,7 @@ typedef struct bench_case {
     gpusolve_refine_options refine;
     double *errors;
     int *steps;
+    bench_saved saved; /* --saved */
     bench_peers *peers;
 } bench_case;
 
@@ -118,7 +119,9 @@ static int is_right(const bench_record *record) {
 
     return record->error < limit && (!record->refined || record->refine_error < limit) &&
            (!record->selection.rows || record->selection.same) &&
-           (!record->determinant.wanted || bench_determinant_is_right(record->problem, &record->determinant));
+           (!record->determinant.wanted ||
+            bench_determinant_is_right(record->problem, &record->determinant)) &&
+           (!record->saved->folder || record->saved->same);
 }
 
 /* May be called again. */
@@ -195,6 +198,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .factor_taken = c->factor_taken,
                            .selection = {.rows = options->select},
                            .determinant = {.wanted = options->determinant},
+                           .saved = &c->saved,
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
     gpusolve_cost cost = {.size = sizeof cost};
@@ -271,11 +275,22 @@ static int make_factor(const bench_options *options, const bench_device *device,
     return 0;
 }
 
+static int save_factor(const bench_options *options, const bench_device *device, bench_case *c) {
+    const char *failed =
+        bench_saved_measure(device, c->handle, c->factor, c->problem, options->repeat, &c->saved);
+
+    return failed ? complain(c, failed) : 0;
+}
+
 static int run_matrix(const bench_options *options, const bench_device *device, gpusolve_handle *handle,
                       int threads, const char *spec, FILE *json) {
     bench_problem problem;
     bench_peers peers;
-    bench_case base = {.handle = handle, .problem = &problem, .nrhs = options->nrhs[0], .peers = &peers};
+    bench_case base = {.handle = handle,
+                       .problem = &problem,
+                       .nrhs = options->nrhs[0],
+                       .saved = {.folder = options->saved},
+                       .peers = &peers};
     int failures = 0;
 
     bench_report_progress(spec, "factorising");
@@ -288,7 +303,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
         peers.peer[i].untimed = options->untimed >> i & 1;
     bench_report_progress(spec, "preparing");
     bench_gate_alone();
-    failures += make_factor(options, device, &base) != 0;
+    failures += make_factor(options, device, &base) || save_factor(options, device, &base);
     bench_gate_leave();
     if (!failures && options->refine) {
         gpusolve_matrix_data matrix_data = bench_problem_matrix(&problem);

@@ -35,6 +35,7 @@ void bench_options_usage(void) {
         "  --explain                 also say what the plan is made of, and what a solve should take\n"
         "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
         "  --determinant             also time the log-determinant, and the condition number's estimate\n"
+        "  --saved FOLDER            also time a factor that is saved to a file there, and loaded again\n"
         "  --repeat N                timed samples, after a warm-up (15)\n"
         "  --relax 4,16,48,0.8,0.1,0.05  CHOLMOD's nrelax and zrelax: how readily it merges supernodes "
         "(these)\n"
@@ -109,6 +110,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         EXPLAIN,
         SELECT,
         DETERMINANT,
+        SAVED,
         PEERS,
         REPEAT,
         RELAX,
@@ -131,6 +133,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"explain", no_argument, NULL, EXPLAIN},
                                           {"select", required_argument, NULL, SELECT},
                                           {"determinant", no_argument, NULL, DETERMINANT},
+                                          {"saved", required_argument, NULL, SAVED},
                                           {"peers", required_argument, NULL, PEERS},
                                           {"repeat", required_argument, NULL, REPEAT},
                                           {"relax", required_argument, NULL, RELAX},
@@ -192,6 +195,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             break;
         case DETERMINANT:
             options->determinant = 1;
+            break;
+        case SAVED:
+            options->saved = optarg;
             break;
         case PEERS:
             bad = parse_words(optarg, bench_peer_names, &options->peers);

@@ -17,14 +17,15 @@ typedef struct bench_options {
     int refine;
     int refine_steps; /* corrections that a column may get */
     int explain;
-    int determinant;  /* time it, and the condition number */
-    int64_t select;   /* rows of b and x to solve for as well, or 0 */
-    unsigned peers;   /* a bit for each of peers.h */
-    unsigned untimed; /* of those, the ones whose answers are checked alone */
-    int blas_threads; /* CHOLMOD's; 0: as many as threads */
-    int prepare;      /* make the factor twice */
-    double bandwidth; /* bytes/s, known; 0: to be measured */
-    const char *gate; /* NULL: none */
+    int determinant;   /* time it, and the condition number */
+    const char *saved; /* save the factor to a file in this folder, and load it; NULL: do not */
+    int64_t select;    /* rows of b and x to solve for as well, or 0 */
+    unsigned peers;    /* a bit for each of peers.h */
+    unsigned untimed;  /* of those, the ones whose answers are checked alone */
+    int blas_threads;  /* CHOLMOD's; 0: as many as threads */
+    int prepare;       /* make the factor twice */
+    double bandwidth;  /* bytes/s, known; 0: to be measured */
+    const char *gate;  /* NULL: none */
     int repeat;
     bench_relax relax;
     int list;

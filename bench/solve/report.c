@@ -43,6 +43,8 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
         printf(" %10s", "select ms");
     if (options->determinant)
         printf(" %9s %10s", "logdet us", "rcond ms");
+    if (options->saved)
+        printf(" %9s %9s %9s %10s %8s", "save ms", "load ms", "map ms", "trusted ms", "bus ms");
     putchar('\n');
     fflush(stdout);
 }
@@ -88,6 +90,10 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
         printf(" %10.4f", 1e-3 * record->selection.solve.median);
     if (record->determinant.wanted)
         printf(" %9.2f %10.4f", record->determinant.copy.median, 1e-3 * record->determinant.estimate.median);
+    if (record->saved->folder)
+        printf(" %9.1f %9.1f %9.1f %10.1f %8.1f", record->saved->save_ms, record->saved->load_ms,
+               record->saved->map_ms, record->saved->trusted_ms,
+               1e3 * record->saved->bytes / record->saved->bus);
     puts(record->ok ? "" : "  WRONG");
     fflush(stdout);
 }
@@ -253,6 +259,14 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
         put_number(file, "logdet_us", record->determinant.copy.median);
         put_number(file, "logdet_stream_us", record->determinant.copy.stream);
         put_number(file, "rcond_us", record->determinant.estimate.median);
+    }
+    if (record->saved->folder) {
+        put_number(file, "saved_bytes", record->saved->bytes);
+        put_number(file, "save_ms", record->saved->save_ms);
+        put_number(file, "load_ms", record->saved->load_ms);
+        put_number(file, "map_ms", record->saved->map_ms);
+        put_number(file, "map_trusted_ms", record->saved->trusted_ms);
+        put_number(file, "bus_bytes_per_s", record->saved->bus);
     }
     put_peers(file, record);
     fprintf(file, "\"ok\": %s}\n", record->ok ? "true" : "false");

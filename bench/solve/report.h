@@ -9,6 +9,7 @@
 #include "options.h"
 #include "../peers/peers.h"
 #include "problem.h"
+#include "saved.h"
 #include "selection.h"
 
 typedef struct bench_record {
@@ -30,6 +31,7 @@ typedef struct bench_record {
     double refine_error;
     bench_selection selection; /* --select */
     bench_determinant determinant;
+    const bench_saved *saved; /* --saved */
     const bench_peers *peers;
     int ok;
 } bench_record;
