@@ -17,6 +17,7 @@
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
 #include "gpusolve_dense.h"
+#include "gpusolve_sample.h"
 #include "gpusolve_selection.h"
 #include "gpusolve_store.h"
 #include "memory.h"

@@ -229,6 +229,17 @@ static gpusolve_status refine(world *w) {
     return status;
 }
 
+static gpusolve_status sample_field(world *w) {
+    gpusolve_sample_options options = GPUSOLVE_SAMPLE_OPTIONS_INIT;
+    gpusolve_status status = FAULTY(w, gpusolve_sample(w->handle, w->factor, NULL, &options, &w->x));
+    if (status)
+        return status;
+    options.z = &w->b;
+    options.mean = w->expected.values;
+    status = FAULTY(w, gpusolve_sample(w->handle, w->factor, w->workspace, &options, &w->x));
+    return status;
+}
+
 /* ----------------------------------------------------------------------------------------- selections --- */
 
 /* With two parts, for the reaches of the two rows differ, and with one. */

@@ -9,6 +9,7 @@
 #include "testing.h"
 
 #include "gpusolve_dense.h"
+#include "gpusolve_sample.h"
 #include "gpusolve_selection.h"
 #include "gpusolve_store.h"
 #include "handle.h"
@@ -128,6 +129,8 @@ static void *call_all(void *context) {
     GIVES(gpusolve_solve(w->handle, w->factor, NULL, GPUSOLVE_A, &b, &x));
     CHECK(w->expected ? x_numbers[0] == -1 : fabs(x_numbers[0] - 1) < 1e-14);
     GIVES(gpusolve_solve_selected(w->handle, w->factor, w->selection, &b, &x));
+    GIVES(gpusolve_sample(w->handle, w->factor, NULL, NULL, &x));
+    CHECK(w->expected ? x_numbers[0] == -1 : x_numbers[0] != 1);
     GIVES(gpusolve_refine(w->handle, w->factor, w->matrix, w->workspace, &b, &x, NULL, NULL, NULL));
     CHECK(w->expected ? x_numbers[0] == -1 : fabs(x_numbers[0] - 1) < 1e-14);
     CHECK(w->expected ? !factor && !matrix && !workspace && !selection

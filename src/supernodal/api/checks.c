@@ -1,6 +1,8 @@
 /* The checks that stand between a caller's arguments and the executors, which take everything on trust. */
 #include "checks.h"
 
+#include <stdio.h>
+
 #include "../import/fields.h"
 
 gpusolve_status gsv_check_record(const char *name, const void *record, size_t size, gsv_message *message) {
@@ -149,19 +151,20 @@ gsv_bytes_block gsv_dense_bytes(const gpusolve_dense *dense) {
                              (uint64_t)dense->ld * number, (uint64_t)run_count(dense)};
 }
 
-static gpusolve_status check_aliasing(gsv_message *message, const gpusolve_dense *b,
-                                      const gpusolve_dense *x) {
+gpusolve_status gsv_check_aliasing(gsv_message *message, const char *b_name, const gpusolve_dense *b,
+                                   const gpusolve_dense *x) {
     if (b->rows == 0 || x->rows == 0 || b->cols == 0)
         return GPUSOLVE_OK;
     if (b->values == x->values) {
         if (b->order != x->order || b->ld != x->ld)
             return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
-                            "x->values: is b->values, but with another order or leading dimension");
+                            "x->values: is %s->values, but with another order or leading dimension", b_name);
         return GPUSOLVE_OK;
     }
     const gsv_bytes_block of_b = gsv_dense_bytes(b), of_x = gsv_dense_bytes(x);
     if (gsv_blocks_overlap(&of_b, &of_x))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x->values: overlaps b without being b");
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x->values: overlaps %s without being %s", b_name,
+                        b_name);
     return GPUSOLVE_OK;
 }
 
@@ -190,7 +193,7 @@ static gpusolve_status check_blocks(gpusolve_handle *handle, gpusolve_dtype dtyp
             : b->order == GPUSOLVE_ROW_MAJOR && x->order == GPUSOLVE_ROW_MAJOR ? GSV_PAIRS
             : b->cols == 1 || on_host                                          ? GSV_COLUMN_PAIRS
                                                                                : GSV_PARTS;
-    return check_aliasing(message, b, x);
+    return gsv_check_aliasing(message, "b", b, x);
 }
 
 gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -203,6 +206,22 @@ gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_facto
                                    int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x,
                                    gsv_view *view) {
     return check_blocks(handle, factor->dtype, b_rows, x_rows, "the selection's count", b, x, view);
+}
+
+gpusolve_status gsv_check_block(gpusolve_handle *handle, const gpusolve_factor *factor, const char *name,
+                                const gpusolve_dense *dense, int *on_device) {
+    gsv_message *message = &handle->message;
+    *on_device = 0;
+    const gpusolve_status status =
+        check_dense(message, name, dense, factor->dtype, factor->plan.l.n, "the factor's order");
+    if (status)
+        return status;
+    if (dense->dtype != factor->dtype)
+        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "%s->dtype: is %d, the factor's is %d", name,
+                        (int)dense->dtype, (int)factor->dtype);
+    char values[32];
+    snprintf(values, sizeof values, "%s->values", name);
+    return check_values(handle, values, dense, factor->dtype, on_device);
 }
 
 /* -------------------------------------------------------------------------------------------- columns --- */

@@ -50,7 +50,15 @@ typedef enum gsv_view {
 gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
                                    const gpusolve_dense *b, const gpusolve_dense *x, gsv_view *view);
 
-/* The same of blocks with these numbers of rows. */
+/* One block by itself: n rows, the factor's own type, memory that can be used. */
+gpusolve_status gsv_check_block(gpusolve_handle *handle, const gpusolve_factor *factor, const char *name,
+                                const gpusolve_dense *dense, int *on_device);
+
+/* x is b, or shares no byte with it. */
+gpusolve_status gsv_check_aliasing(gsv_message *message, const char *b_name, const gpusolve_dense *b,
+                                   const gpusolve_dense *x);
+
+/* The same as gsv_check_operands, of blocks with these numbers of rows. */
 gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,
                                    int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x,
                                    gsv_view *view);

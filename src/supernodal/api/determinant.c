@@ -51,7 +51,7 @@ static gpusolve_status write_results(gpusolve_handle *handle, const gpusolve_fac
     if (status)
         return status;
     const gsv_determinant *d = &factor->determinant;
-    const double values[GSV_DETERMINANT_NUMBERS] = {d->logdet, d->sign, d->smallest, d->largest};
+    const double values[GSV_DETERMINANT_NUMBERS] = {d->logdet, d->sign, d->smallest, d->largest, d->negative};
     const int together = r->on_device[0] && r->on_device[1] && r->to[1] == r->to[0] + 1;
     if (together)
         return handle->executor->copy_determinant(handle, factor, r->first, 2, r->to[0]);

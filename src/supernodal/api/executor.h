@@ -215,7 +215,8 @@ typedef struct gsv_executor {
     /* Fills in fields of gpusolve_cost: the tiers, launches, the machine (bytes_per_s where that is 0), and predicted_us where
      * it is not the wall and the hops. api/cost.c fills in the rest before or after. */
     void (*cost)(const gpusolve_handle *handle, const gpusolve_factor *factor, gpusolve_cost *cost);
-    const gsv_selection_functions *selection; /* NULL: no selections */
+    const gsv_selection_functions *selection;     /* NULL: no selections */
+    const struct gsv_product_functions *products; /* products.h */
 } gsv_executor;
 
 extern const gsv_executor gsv_host_executor;

@@ -16,6 +16,7 @@
  * at the time, or, of groups of one, through what room y has behind them, and the call waits for the result.
  */
 #include "workspace.h"
+#include "products/products.h"
 
 #include "../import/fields.h"
 
@@ -297,4 +298,5 @@ const gsv_executor gsv_cuda_executor = {
     .summary = gsv_cuda_summary,
     .cost = gsv_cuda_cost,
     .selection = &gsv_cuda_selection,
+    .products = &gsv_cuda_products,
 };

@@ -13,6 +13,10 @@
 
 #include "support.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What is possible in this workspace. */
 gsv_abilities gsv_cuda_abilities_of(const gsv_cuda_factor *device, const gsv_cuda_workspace *work);
 /* What the launchers of one way through the upper tree are told for this run; and where a sweep's graph is. */
@@ -32,5 +36,9 @@ void gsv_cuda_workspace_destroy(gpusolve_workspace *workspace);
 gpusolve_status gsv_cuda_workspace_renew(gpusolve_handle *handle, const gpusolve_factor *factor,
                                          gpusolve_workspace *workspace);
 gpusolve_status gsv_cuda_workspace_check(gpusolve_handle *handle, gpusolve_workspace *workspace);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

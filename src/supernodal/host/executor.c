@@ -50,6 +50,7 @@
 #include "../../memory.h"
 #include "../../pool.h"
 #include "pack.h"
+#include "products/products.h"
 #include "refine.h"
 #include "selection.h"
 #include "unpack.h"
@@ -419,4 +420,5 @@ const gsv_executor gsv_host_executor = {
     .summary = summary,
     .cost = cost,
     .selection = &gsv_host_selection,
+    .products = &gsv_host_products,
 };

@@ -136,7 +136,7 @@ gsv_determinant gsv_import_determinant(const double *diagonal, int64_t n, int ha
     determinant_job job = {.diagonal = diagonal, .n = n};
     range_result all = {ONE, INFINITY, 0, 0};
     if (n == 0)
-        return (gsv_determinant){0, 1, 1, 1};
+        return (gsv_determinant){0, 1, 1, 1, 0};
     job.chunk = (n + CHUNKS - 1) / CHUNKS;
     job.chunk = job.chunk < LEAST ? LEAST : job.chunk;
     const int64_t chunks = (n + job.chunk - 1) / job.chunk;
@@ -150,5 +150,5 @@ gsv_determinant gsv_import_determinant(const double *diagonal, int64_t n, int ha
     }
     const double log_product = logarithm(all.product);
     return (gsv_determinant){has_d ? log_product : 2 * log_product, all.negative % 2 ? -1 : 1, all.smallest,
-                             all.largest};
+                             all.largest, (double)all.negative};
 }

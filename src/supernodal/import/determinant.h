@@ -19,10 +19,18 @@ extern "C" {
 typedef struct gsv_determinant {
     double logdet, sign;      /* of A: log |det A|, and 1 or -1 */
     double smallest, largest; /* of L(j,j), or |D(j,j)|; 1 for n = 0 */
+    double negative;          /* how many of them are negative */
 } gsv_determinant;
 
 /* Where its fields are in the array. */
-enum { GSV_LOGDET = 0, GSV_SIGN = 1, GSV_SMALLEST = 2, GSV_LARGEST = 3, GSV_DETERMINANT_NUMBERS = 4 };
+enum {
+    GSV_LOGDET = 0,
+    GSV_SIGN = 1,
+    GSV_SMALLEST = 2,
+    GSV_LARGEST = 3,
+    GSV_NEGATIVE = 4,
+    GSV_DETERMINANT_NUMBERS = 5
+};
 
 /*
  * Of a diagonal of n checked numbers, of L or, with has_d, of D; on the pool's threads. The bits depend on the numbers alone. The logarithm is that

@@ -1,0 +1,239 @@
+/*
+ * Samples on the device: x = D^(-1/2) z, drawn or the caller's; x = P' L' \ x in place; x += mean.
+ *
+ * Three kernels of one kind: a thread has a pair of neighbouring rows (or a row of complex numbers) of one column, and neighbouring threads what is
+ * neighbouring in memory: rows of a column-major block, columns of a row-major one. Nothing waits, no number is written by two threads. `draw`
+ * writes each number once, and takes some 200 instructions for two, 80 of them in double precision: on an H200 as long as it takes to write
+ * them, about. `scale` and `add_mean` read and write each once.
+ */
+#include "../../../dense_kernels/normal.h"
+#include "../../../dense_kernels/scalar.cuh"
+#include "../workspace.h"
+#include "products.h"
+
+namespace gsv {
+
+enum { BLOCK = 256, MOST = 65535 };
+
+/* Which items a thread has: `inner` ones lie side by side. Item (i, c) for every i < count, c < columns. */
+struct grid_of_items {
+    int64_t count, columns;
+    int by_columns; /* columns are neighbours */
+};
+
+template <typename Item>
+static __device__ __forceinline__ void for_each_item(const grid_of_items &items, Item item) {
+    const int64_t inner = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
+    const int64_t inner_end = items.by_columns ? items.columns : items.count,
+                  outer_end = items.by_columns ? items.count : items.columns;
+    if (inner >= inner_end)
+        return;
+    for (int64_t outer = blockIdx.y; outer < outer_end; outer += gridDim.y)
+        items.by_columns ? item(outer, inner) : item(inner, outer);
+}
+
+template <typename R> static __device__ __forceinline__ double over_root(double z, const R *d, int64_t i) {
+    return d ? z / sqrt(double(d[i])) : z;
+}
+
+/* Rows 2 k and 2 k + 1 of real numbers, row k of complex ones. */
+template <typename T>
+static __global__ void __launch_bounds__(BLOCK)
+    draw(grid_of_items items, uint64_t seed, int64_t first, int64_t n, const typename traits<T>::real *d,
+         gsv_device_dense x) {
+    typedef typename traits<T>::real R;
+    T *values = static_cast<T *>(x.values);
+    for_each_item(items, [=](int64_t k, int64_t c) {
+        const gsv_normals z = gsv_normal(seed, k, first + c, traits<T>::is_complex);
+        T *to = values + c * x.column_stride;
+        if constexpr (traits<T>::is_complex) {
+            to[k * x.row_stride] = T{R(over_root(z.a, d, k)), R(over_root(z.b, d, k))};
+        } else {
+            to[2 * k * x.row_stride] = R(over_root(z.a, d, 2 * k));
+            if (2 * k + 1 < n)
+                to[(2 * k + 1) * x.row_stride] = R(over_root(z.b, d, 2 * k + 1));
+        }
+    });
+}
+
+/* x(i, c) = z(i, c) / sqrt(d(i)) */
+template <typename T>
+static __global__ void __launch_bounds__(BLOCK)
+    scale(grid_of_items items, const typename traits<T>::real *d, gsv_device_dense z, gsv_device_dense x) {
+    typedef typename traits<T>::real R;
+    for_each_item(items, [=](int64_t i, int64_t c) {
+        T number = static_cast<const T *>(z.values)[i * z.row_stride + c * z.column_stride];
+        if constexpr (traits<T>::is_complex)
+            number = T{R(over_root(number.re, d, i)), R(over_root(number.im, d, i))};
+        else
+            number = R(over_root(number, d, i));
+        static_cast<T *>(x.values)[i * x.row_stride + c * x.column_stride] = number;
+    });
+}
+
+/* x(i, c) += mean(i) */
+template <typename T>
+static __global__ void __launch_bounds__(BLOCK)
+    add_mean(grid_of_items items, const T *mean, gsv_device_dense x) {
+    T *values = static_cast<T *>(x.values);
+    for_each_item(items, [=](int64_t i, int64_t c) {
+        const int64_t place = i * x.row_stride + c * x.column_stride;
+        values[place] = add(values[place], mean[i]);
+    });
+}
+
+/* ------------------------------------------------------------------------------------------- launches --- */
+
+static dim3 grid_for(const grid_of_items &items) {
+    const int64_t inner = items.by_columns ? items.columns : items.count,
+                  outer = items.by_columns ? items.count : items.columns;
+    return dim3(unsigned((inner + BLOCK - 1) / BLOCK), unsigned(outer < MOST ? outer : MOST));
+}
+
+/* What the steps of one block of columns are told. Everything is on the device. */
+struct sampling {
+    const gsv_sample *sample;
+    int64_t n;
+    const void *d, *mean;
+    const gpusolve_dense *z; /* or NULL */
+    gpusolve_dense x;
+    cudaStream_t stream;
+};
+
+template <typename T> static cudaError_t fill(const sampling &s) {
+    typedef const typename traits<T>::real *reals;
+    const int64_t each = traits<T>::is_complex ? 1 : 2;
+    const gsv_device_dense x = gsv_cuda_dense(&s.x);
+    grid_of_items items = {s.n, s.x.cols, x.column_stride < x.row_stride};
+    if (s.z) {
+        scale<T>
+            <<<grid_for(items), BLOCK, 0, s.stream>>>(items, static_cast<reals>(s.d), gsv_cuda_dense(s.z), x);
+    } else {
+        items.count = (s.n + each - 1) / each;
+        draw<T><<<grid_for(items), BLOCK, 0, s.stream>>>(items, s.sample->seed, s.sample->first, s.n,
+                                                         static_cast<reals>(s.d), x);
+    }
+    return cudaGetLastError();
+}
+
+template <typename T> static cudaError_t shift(const sampling &s) {
+    const gsv_device_dense x = gsv_cuda_dense(&s.x);
+    const grid_of_items items = {s.n, s.x.cols, x.column_stride < x.row_stride};
+    add_mean<T><<<grid_for(items), BLOCK, 0, s.stream>>>(items, static_cast<const T *>(s.mean), x);
+    return cudaGetLastError();
+}
+
+static cudaError_t fill_as(gpusolve_dtype dtype, const sampling &s) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return fill<float>(s);
+    case GPUSOLVE_DOUBLE:
+        return fill<double>(s);
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return fill<complex<float>>(s);
+    default:
+        return fill<complex<double>>(s);
+    }
+}
+
+static cudaError_t shift_as(gpusolve_dtype dtype, const sampling &s) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return shift<float>(s);
+    case GPUSOLVE_DOUBLE:
+        return shift<double>(s);
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return shift<complex<float>>(s);
+    default:
+        return shift<complex<double>>(s);
+    }
+}
+
+/* All is on the device. */
+static gpusolve_status sample_on_device(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                        gpusolve_workspace *workspace, const sampling &s) {
+    gsv_message *message = &handle->message;
+    const int as_it_is = s.z && !s.d; /* the caller's numbers */
+    gpusolve_status status = GPUSOLVE_OK;
+    if (!as_it_is)
+        status = gsv_cuda_check(fill_as(factor->dtype, s), "drawing a sample", message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT,
+                                as_it_is ? s.z : &s.x, &s.x);
+    if (status == GPUSOLVE_OK && s.mean)
+        status = gsv_cuda_check(shift_as(factor->dtype, s), "adding the mean", message);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ host memory --- */
+
+/* A block on the device, without padding, in the order of the one in host memory. */
+static gpusolve_dense packed_at(const gpusolve_dense *host, void *memory) {
+    gpusolve_dense packed = *host;
+    packed.ld = host->order == GPUSOLVE_ROW_MAJOR ? host->cols : host->rows;
+    packed.values = memory;
+    return packed;
+}
+
+/* What is in host memory goes through device memory that lives for this call: z through x's, if that is there, too. */
+static gpusolve_status sample_staged(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     gpusolve_workspace *workspace, sampling s, const gpusolve_dense *x,
+                                     int x_on_host, int z_on_host, int mean_on_host) {
+    gsv_message *message = &handle->message;
+    const int64_t number = int64_t(gsv_dtype_bytes(factor->dtype)),
+                  block = (s.n * x->cols * number + 255) / 256 * 256;
+    void *memory = nullptr;
+    gpusolve_status status = gsv_cuda_malloc(
+        &memory, block * (x_on_host + z_on_host) + (mean_on_host ? s.n * number : 0), message);
+    char *room = static_cast<char *>(memory);
+    gpusolve_dense z;
+    cudaError_t error = cudaSuccess;
+    if (status == GPUSOLVE_OK && x_on_host) {
+        s.x = packed_at(x, room);
+        room += block;
+    }
+    if (status == GPUSOLVE_OK && z_on_host) {
+        z = packed_at(s.z, room);
+        error = gsv_cuda_copy_block(handle, s.z, room, cudaMemcpyHostToDevice);
+        s.z = &z;
+        room += block;
+    }
+    if (status == GPUSOLVE_OK && mean_on_host && error == cudaSuccess) {
+        error = cudaMemcpyAsync(room, s.mean, size_t(s.n * number), cudaMemcpyHostToDevice, s.stream);
+        s.mean = room;
+    }
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(error, "copying to the device", message);
+    if (status == GPUSOLVE_OK)
+        status = sample_on_device(handle, factor, workspace, s);
+    if (status == GPUSOLVE_OK && x_on_host)
+        status = gsv_cuda_check(gsv_cuda_copy_block(handle, x, s.x.values, cudaMemcpyDeviceToHost),
+                                "copying samples to the host", message);
+    error = cudaStreamSynchronize(s.stream); /* also after a failure: it may be using the memory */
+    if (status == GPUSOLVE_OK)
+        status = gsv_cuda_check(error, "waiting for samples", message);
+    gsv_cuda_free(memory);
+    return status ? status : gsv_cuda_workspace_check(handle, workspace);
+}
+
+} // namespace gsv
+
+extern "C" gpusolve_status gsv_cuda_sample(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                           gpusolve_workspace *workspace, const gsv_sample *sample,
+                                           const gpusolve_dense *x) {
+    const int previous = gsv_cuda_enter(handle->device);
+    const gsv_cuda_factor *device = static_cast<const gsv_cuda_factor *>(factor->prepared);
+    const gsv::sampling s = {sample,    x->rows, factor->has_d ? device->plan.d : nullptr, sample->mean,
+                             sample->z, *x,      static_cast<cudaStream_t>(handle->stream)};
+    const int x_on_host = !gsv_cuda_is_device(x->values),
+              z_on_host = sample->z && !gsv_cuda_is_device(sample->z->values),
+              mean_on_host = sample->mean && !gsv_cuda_is_device(sample->mean);
+    const gpusolve_status status =
+        x_on_host || z_on_host || mean_on_host
+            ? gsv::sample_staged(handle, factor, workspace, s, x, x_on_host, z_on_host, mean_on_host)
+            : gsv::sample_on_device(handle, factor, workspace, s);
+    gsv_cuda_leave(previous);
+    return status;
+}
+
+extern "C" const gsv_product_functions gsv_cuda_products = {gsv_cuda_sample};
