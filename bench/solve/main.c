@@ -121,7 +121,7 @@ static int is_right(const bench_record *record) {
            (!record->selection.rows || record->selection.same) &&
            (!record->determinant.wanted ||
             bench_determinant_is_right(record->problem, &record->determinant)) &&
-           (!record->saved->folder || record->saved->same);
+           (!record->sample.wanted || record->sample.same) && (!record->saved->folder || record->saved->same);
 }
 
 /* May be called again. */
@@ -186,6 +186,18 @@ static int measure_alone(const bench_options *options, const bench_device *devic
     return failed ? complain(c, failed) : 0;
 }
 
+/* Overwrites x. */
+static int measure_samples(const bench_options *options, const bench_device *device, bench_case *c,
+                           bench_record *record) {
+    const gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
+
+    bench_gate_alone();
+    const char *failed = bench_sample_measure(device, c->handle, c->factor, c->workspace, &b, &x,
+                                              options->repeat, &record->sample);
+    bench_gate_leave();
+    return failed ? complain(c, failed) : 0;
+}
+
 /* One number of right-hand sides: 0 if all is right. */
 static int run_case(const bench_options *options, const bench_device *device, bench_case *c, int threads,
                     FILE *json) {
@@ -198,6 +210,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .factor_taken = c->factor_taken,
                            .selection = {.rows = options->select},
                            .determinant = {.wanted = options->determinant},
+                           .sample = {.wanted = options->sample},
                            .saved = &c->saved,
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
@@ -212,6 +225,8 @@ static int run_case(const bench_options *options, const bench_device *device, be
     }
     if (!status)
         status = check(c, &record.error);
+    if (!status)
+        status = measure_samples(options, device, c, &record);
     if (!status && options->refine) {
         bench_gate_alone();
         status = measure_refine(options, device, c, &record);

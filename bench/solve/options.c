@@ -35,6 +35,8 @@ void bench_options_usage(void) {
         "  --explain                 also say what the plan is made of, and what a solve should take\n"
         "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
         "  --determinant             also time the log-determinant, and the condition number's estimate\n"
+        "  --sample                  also time samples of the field with that precision matrix, beside half "
+        "a solve\n"
         "  --saved FOLDER            also time a factor that is saved to a file there, and loaded again\n"
         "  --repeat N                timed samples, after a warm-up (15)\n"
         "  --relax 4,16,48,0.8,0.1,0.05  CHOLMOD's nrelax and zrelax: how readily it merges supernodes "
@@ -110,6 +112,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         EXPLAIN,
         SELECT,
         DETERMINANT,
+        SAMPLE,
         SAVED,
         PEERS,
         REPEAT,
@@ -133,6 +136,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"explain", no_argument, NULL, EXPLAIN},
                                           {"select", required_argument, NULL, SELECT},
                                           {"determinant", no_argument, NULL, DETERMINANT},
+                                          {"sample", no_argument, NULL, SAMPLE},
                                           {"saved", required_argument, NULL, SAVED},
                                           {"peers", required_argument, NULL, PEERS},
                                           {"repeat", required_argument, NULL, REPEAT},
@@ -195,6 +199,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             break;
         case DETERMINANT:
             options->determinant = 1;
+            break;
+        case SAMPLE:
+            options->sample = 1;
             break;
         case SAVED:
             options->saved = optarg;

@@ -18,6 +18,7 @@ typedef struct bench_options {
     int refine_steps; /* corrections that a column may get */
     int explain;
     int determinant;   /* time it, and the condition number */
+    int sample;        /* time samples */
     const char *saved; /* save the factor to a file in this folder, and load it; NULL: do not */
     int64_t select;    /* rows of b and x to solve for as well, or 0 */
     unsigned peers;    /* a bit for each of peers.h */

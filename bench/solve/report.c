@@ -43,6 +43,8 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
         printf(" %10s", "select ms");
     if (options->determinant)
         printf(" %9s %10s", "logdet us", "rcond ms");
+    if (options->sample)
+        printf(" %9s %9s %9s %9s", "half us", "given us", "drawn us", "mean us");
     if (options->saved)
         printf(" %9s %9s %9s %10s %8s", "save ms", "load ms", "map ms", "trusted ms", "bus ms");
     putchar('\n');
@@ -90,6 +92,9 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
         printf(" %10.4f", 1e-3 * record->selection.solve.median);
     if (record->determinant.wanted)
         printf(" %9.2f %10.4f", record->determinant.copy.median, 1e-3 * record->determinant.estimate.median);
+    if (record->sample.wanted)
+        printf(" %9.1f %9.1f %9.1f %9.1f", record->sample.half.median, record->sample.given.median,
+               record->sample.drawn.median, record->sample.mean.median);
     if (record->saved->folder)
         printf(" %9.1f %9.1f %9.1f %10.1f %8.1f", record->saved->save_ms, record->saved->load_ms,
                record->saved->map_ms, record->saved->trusted_ms,
@@ -259,6 +264,12 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
         put_number(file, "logdet_us", record->determinant.copy.median);
         put_number(file, "logdet_stream_us", record->determinant.copy.stream);
         put_number(file, "rcond_us", record->determinant.estimate.median);
+    }
+    if (record->sample.wanted) {
+        put_number(file, "half_us", record->sample.half.median);
+        put_number(file, "sample_given_us", record->sample.given.median);
+        put_number(file, "sample_drawn_us", record->sample.drawn.median);
+        put_number(file, "sample_mean_us", record->sample.mean.median);
     }
     if (record->saved->folder) {
         put_number(file, "saved_bytes", record->saved->bytes);

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "../peers/peers.h"
 #include "problem.h"
+#include "sample.h"
 #include "saved.h"
 #include "selection.h"
 
@@ -31,6 +32,7 @@ typedef struct bench_record {
     double refine_error;
     bench_selection selection; /* --select */
     bench_determinant determinant;
+    bench_sample sample;
     const bench_saved *saved; /* --saved */
     const bench_peers *peers;
     int ok;

@@ -84,6 +84,11 @@ static __global__ void __launch_bounds__(BLOCK)
 
 /* ------------------------------------------------------------------------------------------- launches --- */
 
+/* Columns are neighbours in a row-major block that fills a warp with them. */
+static grid_of_items items_of(int64_t n, const gsv_device_dense &x) {
+    return grid_of_items{n, x.columns, x.column_stride < x.row_stride && x.columns >= 32};
+}
+
 static dim3 grid_for(const grid_of_items &items) {
     const int64_t inner = items.by_columns ? items.columns : items.count,
                   outer = items.by_columns ? items.count : items.columns;
@@ -104,7 +109,7 @@ template <typename T> static cudaError_t fill(const sampling &s) {
     typedef const typename traits<T>::real *reals;
     const int64_t each = traits<T>::is_complex ? 1 : 2;
     const gsv_device_dense x = gsv_cuda_dense(&s.x);
-    grid_of_items items = {s.n, s.x.cols, x.column_stride < x.row_stride};
+    grid_of_items items = items_of(s.n, x);
     if (s.z) {
         scale<T>
             <<<grid_for(items), BLOCK, 0, s.stream>>>(items, static_cast<reals>(s.d), gsv_cuda_dense(s.z), x);
@@ -118,7 +123,7 @@ template <typename T> static cudaError_t fill(const sampling &s) {
 
 template <typename T> static cudaError_t shift(const sampling &s) {
     const gsv_device_dense x = gsv_cuda_dense(&s.x);
-    const grid_of_items items = {s.n, s.x.cols, x.column_stride < x.row_stride};
+    const grid_of_items items = items_of(s.n, x);
     add_mean<T><<<grid_for(items), BLOCK, 0, s.stream>>>(items, static_cast<const T *>(s.mean), x);
     return cudaGetLastError();
 }
