@@ -119,6 +119,7 @@ static int is_right(const bench_record *record) {
 
     return record->error < limit && (!record->refined || record->refine_error < limit) &&
            (!record->selection.rows || record->selection.same) &&
+           (!record->batch.count || record->batch.error < limit) &&
            (!record->determinant.wanted ||
             bench_determinant_is_right(record->problem, &record->determinant)) &&
            (!record->sample.wanted || record->sample.same) && (!record->saved->folder || record->saved->same);
@@ -208,6 +209,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .nrhs = c->nrhs,
                            .created_ms = c->created_ms,
                            .factor_taken = c->factor_taken,
+                           .batch = {.explain = options->explain, .count = options->batch},
                            .selection = {.rows = options->select},
                            .determinant = {.wanted = options->determinant},
                            .sample = {.wanted = options->sample},
@@ -238,6 +240,13 @@ static int run_case(const bench_options *options, const bench_device *device, be
         const char *failed = bench_selection_measure(device, c->handle, c->factor, c->problem, c->nrhs,
                                                      options->repeat, &record.selection);
 
+        status = failed ? complain(c, failed) : 0;
+    }
+    if (!status) {
+        bench_gate_alone();
+        const char *failed = bench_batch_measure(device, c->handle, c->problem, c->nrhs, c->host_b,
+                                                 options->repeat, info.stored_bytes, &record.batch);
+        bench_gate_leave();
         status = failed ? complain(c, failed) : 0;
     }
     release_device(device, c); /* peers want memory, too */

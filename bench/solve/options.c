@@ -34,6 +34,7 @@ void bench_options_usage(void) {
         "  --gate FILE               of several runs on one device with the same FILE, one at a time times\n"
         "  --explain                 also say what the plan is made of, and what a solve should take\n"
         "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
+        "  --batch N                 also time a batch of N members, each this factor\n"
         "  --determinant             also time the log-determinant, and the condition number's estimate\n"
         "  --sample                  also time samples of the field with that precision matrix, beside half "
         "a solve\n"
@@ -111,6 +112,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         REFINE_STEPS,
         EXPLAIN,
         SELECT,
+        BATCH,
         DETERMINANT,
         SAMPLE,
         SAVED,
@@ -135,6 +137,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"refine-steps", required_argument, NULL, REFINE_STEPS},
                                           {"explain", no_argument, NULL, EXPLAIN},
                                           {"select", required_argument, NULL, SELECT},
+                                          {"batch", required_argument, NULL, BATCH},
                                           {"determinant", no_argument, NULL, DETERMINANT},
                                           {"sample", no_argument, NULL, SAMPLE},
                                           {"saved", required_argument, NULL, SAVED},
@@ -196,6 +199,10 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         case SELECT:
             bad = parse_integer(optarg, 1, 1 << 30, "", &value, &rest);
             options->select = value;
+            break;
+        case BATCH:
+            bad = parse_integer(optarg, 1, 1 << 30, "", &value, &rest);
+            options->batch = value;
             break;
         case DETERMINANT:
             options->determinant = 1;

@@ -20,6 +20,7 @@ typedef struct bench_options {
     int determinant;   /* time it, and the condition number */
     int sample;        /* time samples */
     const char *saved; /* save the factor to a file in this folder, and load it; NULL: do not */
+    int64_t batch;     /* members of a batch to solve with as well, or 0 */
     int64_t select;    /* rows of b and x to solve for as well, or 0 */
     unsigned peers;    /* a bit for each of peers.h */
     unsigned untimed;  /* of those, the ones whose answers are checked alone */

@@ -41,6 +41,8 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
         printf(" %10s %5s %9s %11s %8s", "refine ms", "steps", "error", "residual ms", "wall ms");
     if (options->select)
         printf(" %10s", "select ms");
+    if (options->batch)
+        printf(" %8s %9s %9s %9s %8s", "members", "packed us", "whole us", "wall us", "error");
     if (options->determinant)
         printf(" %9s %10s", "logdet us", "rcond ms");
     if (options->sample)
@@ -90,6 +92,9 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
                record->refine_error, 1e-3 * record->residual.median, 1e-3 * residual_wall(record));
     if (record->selection.rows)
         printf(" %10.4f", 1e-3 * record->selection.solve.median);
+    if (record->batch.count)
+        printf(" %8" PRId64 " %9.1f %9.1f %9.1f %8.1e", record->batch.count, record->batch.packed.median,
+               record->batch.whole.median, record->batch.wall_us, record->batch.error);
     if (record->determinant.wanted)
         printf(" %9.2f %10.4f", record->determinant.copy.median, 1e-3 * record->determinant.estimate.median);
     if (record->sample.wanted)
@@ -252,6 +257,13 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
         put_integer(file, "refine_most_steps", options->refine_steps);
         put_integer(file, "refine_steps", record->refine_steps);
         put_number(file, "refine_backward_error", record->refine_error);
+    }
+    if (record->batch.count) {
+        put_integer(file, "batch_members", record->batch.count);
+        put_number(file, "batch_packed_us", record->batch.packed.median);
+        put_number(file, "batch_whole_us", record->batch.whole.median);
+        put_number(file, "batch_wall_us", record->batch.wall_us);
+        put_number(file, "batch_error", record->batch.error);
     }
     if (record->selection.rows) {
         put_integer(file, "selected_rows", record->selection.rows);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "../machine/device.h"
+#include "batch.h"
 #include "determinant.h"
 #include "options.h"
 #include "../peers/peers.h"
@@ -31,6 +32,7 @@ typedef struct bench_record {
     int refine_steps; /* the most that a column took */
     double refine_error;
     bench_selection selection; /* --select */
+    bench_batch batch;         /* --batch */
     bench_determinant determinant;
     bench_sample sample;
     const bench_saved *saved; /* --saved */
