@@ -15,6 +15,7 @@
 #include "testing.h"
 
 #include "cholmod_helpers.h"
+#include "gpusolve_batch.h"
 #include "gpusolve_cholmod.h"
 #include "gpusolve_dense.h"
 #include "gpusolve_sample.h"

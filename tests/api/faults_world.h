@@ -7,6 +7,7 @@
 
 #include "faults.h"
 
+#include "faults_batch.h"
 #include "faults_dense.h"
 #include "faults_sparse.h"
 #include "public_calls.h"
@@ -59,6 +60,17 @@ static const struct {
     {"gpusolve_selection_destroy", selection_destroy, NOTHING},
     {"gpusolve_selection_get_info", selection_get_info, NOTHING},
     {"gpusolve_solve_selected", solve_selected, ON_DEVICE | KIND},
+    {"gpusolve_batch_create", batch_create, MEMORY | KIND},
+    {"gpusolve_batch_refresh", batch_refresh, MEMORY | KIND},
+    {"gpusolve_batch_destroy", batch_destroy, NOTHING},
+    {"gpusolve_batch_get_info", batch_get_info, NOTHING},
+    {"gpusolve_batch_get_offsets", batch_get_offsets, NOTHING},
+    {"gpusolve_batch_get_factor", batch_get_factor, NOTHING},
+    {"gpusolve_batch_workspace_create", batch_workspace_create, MEMORY | KIND},
+    {"gpusolve_batch_workspace_destroy", batch_workspace_destroy, NOTHING},
+    {"gpusolve_batch_workspace_check", batch_workspace_check, NOTHING},
+    {"gpusolve_batch_solve", batch_solve, ON_DEVICE | KIND},
+    {"gpusolve_batch_solve_strided", batch_solve_strided, ON_DEVICE | KIND},
     {"gpusolve_factor_data_save", factor_data_save, MEMORY | KIND},
     {"gpusolve_factor_save", factor_save, MEMORY | KIND},
     {"gpusolve_factor_load", factor_load, MEMORY | KIND},

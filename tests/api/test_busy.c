@@ -8,6 +8,7 @@
 
 #include "testing.h"
 
+#include "gpusolve_batch.h"
 #include "gpusolve_dense.h"
 #include "gpusolve_sample.h"
 #include "gpusolve_selection.h"
@@ -87,6 +88,28 @@ static void call_dense(world *w) {
     GIVES(gpusolve_dpotri(w->handle, GPUSOLVE_LOWER, 2, full, 2, NULL, 0));
 }
 
+static void call_batch(world *w) {
+    gpusolve_batch *batch = NULL;
+    gpusolve_batch_workspace *workspace = NULL;
+    gpusolve_batch_info info = {.size = sizeof info};
+    int64_t offsets[2];
+    double b_numbers[] = {8, 22}, x_numbers[] = {-1, -1};
+    const gpusolve_dense b = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 2, 1, 2, b_numbers},
+                         x = {GPUSOLVE_DOUBLE, GPUSOLVE_COL_MAJOR, 2, 1, 2, x_numbers};
+    GIVES(gpusolve_batch_create(w->handle, 1, &w->data, NULL, &batch));
+    GIVES(gpusolve_batch_refresh(w->handle, batch, 0, 1, &w->data, NULL));
+    GIVES(gpusolve_batch_get_info(w->handle, batch, 1, &info));
+    GIVES(gpusolve_batch_get_offsets(w->handle, batch, offsets));
+    GIVES(gpusolve_batch_workspace_create(w->handle, batch, 1, &workspace));
+    GIVES(gpusolve_batch_workspace_check(w->handle, workspace));
+    GIVES(gpusolve_batch_solve(w->handle, batch, workspace, GPUSOLVE_A, &b, &x, NULL));
+    GIVES(gpusolve_batch_solve_strided(w->handle, batch, workspace, GPUSOLVE_A, &b, 2, &x, 2, NULL));
+    CHECK(w->expected ? !batch && !workspace && x_numbers[0] == -1
+                      : batch && workspace && fabs(x_numbers[0] - 1) < 1e-14);
+    gpusolve_batch_workspace_destroy(workspace);
+    gpusolve_batch_destroy(batch);
+}
+
 /* Every public function with a handle and a status. */
 static void *call_all(void *context) {
     world *w = context;
@@ -139,6 +162,7 @@ static void *call_all(void *context) {
     gpusolve_workspace_destroy(workspace);
     gpusolve_matrix_destroy(matrix);
     gpusolve_factor_destroy(factor);
+    call_batch(w);
     call_dense(w);
     CHECK_STATUS(gpusolve_report(w->handle, GPUSOLVE_NOT_SUPPORTED, "reported"),
                  w->expected ? w->expected : GPUSOLVE_NOT_SUPPORTED);

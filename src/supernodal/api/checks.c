@@ -168,9 +168,9 @@ gpusolve_status gsv_check_aliasing(gsv_message *message, const char *b_name, con
     return GPUSOLVE_OK;
 }
 
-static gpusolve_status check_blocks(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t b_rows,
-                                    int64_t x_rows, const char *whose, const gpusolve_dense *b,
-                                    const gpusolve_dense *x, gsv_view *view) {
+gpusolve_status gsv_check_blocks(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t b_rows,
+                                 int64_t x_rows, const char *whose, const gpusolve_dense *b,
+                                 const gpusolve_dense *x, gsv_view *view, int on_device[2]) {
     gsv_message *message = &handle->message;
     int b_on_device = 0, x_on_device = 0;
     gpusolve_status status = check_dense(message, "b", b, dtype, b_rows, whose);
@@ -188,6 +188,10 @@ static gpusolve_status check_blocks(gpusolve_handle *handle, gpusolve_dtype dtyp
         status = check_values(handle, "x->values", x, dtype, &x_on_device);
     if (status)
         return status;
+    if (on_device) {
+        on_device[0] = b_on_device;
+        on_device[1] = x_on_device;
+    }
     const int on_host = handle->executor->check_memory && !(b_on_device && x_on_device);
     *view = b->dtype == dtype                                                  ? GSV_AS_IT_IS
             : b->order == GPUSOLVE_ROW_MAJOR && x->order == GPUSOLVE_ROW_MAJOR ? GSV_PAIRS
@@ -199,13 +203,13 @@ static gpusolve_status check_blocks(gpusolve_handle *handle, gpusolve_dtype dtyp
 gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,
                                    const gpusolve_dense *b, const gpusolve_dense *x, gsv_view *view) {
     const int64_t n = factor->plan.l.n;
-    return check_blocks(handle, factor->dtype, n, n, "the factor's order", b, x, view);
+    return gsv_check_blocks(handle, factor->dtype, n, n, "the factor's order", b, x, view, NULL);
 }
 
 gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,
                                    int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x,
                                    gsv_view *view) {
-    return check_blocks(handle, factor->dtype, b_rows, x_rows, "the selection's count", b, x, view);
+    return gsv_check_blocks(handle, factor->dtype, b_rows, x_rows, "the selection's count", b, x, view, NULL);
 }
 
 gpusolve_status gsv_check_block(gpusolve_handle *handle, const gpusolve_factor *factor, const char *name,

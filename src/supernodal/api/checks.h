@@ -63,6 +63,11 @@ gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_facto
                                    int64_t x_rows, const gpusolve_dense *b, const gpusolve_dense *x,
                                    gsv_view *view);
 
+/* The same; `whose` says in messages what the numbers of rows are. on_device: NULL, or whether kernels read and write b, and x. */
+gpusolve_status gsv_check_blocks(gpusolve_handle *handle, gpusolve_dtype dtype, int64_t b_rows,
+                                 int64_t x_rows, const char *whose, const gpusolve_dense *b,
+                                 const gpusolve_dense *x, gsv_view *view, int on_device[2]);
+
 /* The pieces of a block, which has columns, and one of them. Piece k of b goes with piece k of x. */
 int64_t gsv_view_pieces(gsv_view view, const gpusolve_dense *dense);
 gpusolve_dense gsv_view_piece(gsv_view view, const gpusolve_dense *dense, int64_t piece);

@@ -14,6 +14,7 @@
 
 #include "../../memory.h"
 #include "checks.h"
+#include "factor.h"
 
 double gsv_milliseconds(void) {
     struct timespec now;
@@ -120,10 +121,12 @@ static gpusolve_status check_numbers(gpusolve_handle *handle, const gsv_plan *pl
 }
 
 static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
-                                   const gpusolve_factor_data *data) {
+                                   const gpusolve_factor_data *data, gsv_structure *structure) {
     double start = gsv_milliseconds();
     gsv_cuts cuts = {0};
-    gpusolve_status status = import_tree(handle, data, &factor->plan, &handle->message);
+    gpusolve_status status =
+        structure ? make_tree(handle, structure, data->in_place, &factor->plan, &handle->message)
+                  : import_tree(handle, data, &factor->plan, &handle->message);
     if (status)
         return status;
     double planned = gsv_milliseconds();
@@ -143,22 +146,29 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
     return status;
 }
 
-gpusolve_status gsv_factor_make(gpusolve_handle *handle, const gpusolve_factor_data *data,
-                                gpusolve_factor **factor) {
+gpusolve_status gsv_factor_make_of(gpusolve_handle *handle, const gpusolve_factor_data *data,
+                                   gsv_structure *structure, gpusolve_factor **factor) {
     static _Atomic uint64_t last_id;
     gpusolve_factor *created = gsv_calloc(1, sizeof *created);
+    if (!created && structure)
+        gsv_structure_free(structure);
     if (!created)
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "factor: out of host memory");
     created->executor = handle->executor;
     created->device = handle->device;
     created->id = atomic_fetch_add(&last_id, 1) + 1;
-    const gpusolve_status status = fill_factor(handle, created, data);
+    const gpusolve_status status = fill_factor(handle, created, data, structure);
     if (status) {
         gsv_free(created);
         return status;
     }
     *factor = created;
     return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_factor_make(gpusolve_handle *handle, const gpusolve_factor_data *data,
+                                gpusolve_factor **factor) {
+    return gsv_factor_make_of(handle, data, NULL, factor);
 }
 
 gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_factor_data *data,
