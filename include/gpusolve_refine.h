@@ -38,37 +38,57 @@ GPUSOLVE_API gpusolve_status gpusolve_matrix_create(gpusolve_handle *handle, con
 /** Free the copy of A. */
 GPUSOLVE_API void gpusolve_matrix_destroy(gpusolve_matrix *matrix);
 
-/** When refinement ends. */
+/** How x is corrected. F is the factor's matrix, which may differ from A. */
+typedef enum gpusolve_refine_method {
+    GPUSOLVE_REFINE_RICHARDSON =
+        0,                  /**< x = x + F \ r, a step each; ends early unless each step gains min_gain */
+    GPUSOLVE_REFINE_CG = 1, /**< conjugate gradients with the preconditioner F; A and F positive definite */
+    GPUSOLVE_REFINE_FGMRES = 2, /**< flexible GMRES with the preconditioner F, for any A and F; restarts */
+    GPUSOLVE_REFINE_AUTOMATIC =
+        3 /**< Richardson; a column whose first correction leaves more than a tenth of its error, and that above
+                                         16 units of rounding, goes on with CG if the factor is L L', and with FGMRES if it is L D L' */
+} gpusolve_refine_method;
+
+/** How x is corrected, and when refinement ends. */
 typedef struct gpusolve_refine_options {
-    size_t size;      /**< sizeof(gpusolve_refine_options); set by GPUSOLVE_REFINE_OPTIONS_INIT */
-    int max_steps;    /**< corrections a column may get; default 10, 0: only the backward error is computed */
+    size_t size; /**< sizeof(gpusolve_refine_options); set by GPUSOLVE_REFINE_OPTIONS_INIT */
+    int max_steps; /**< solves a column may get after the first one; default 10, 0: only the backward error is computed */
     double tolerance; /**< a column at or below this backward error is done; default 0: until it stagnates */
-    double min_gain; /**< a step that lowers the backward error by a smaller factor than this ends the column:
+    double
+        min_gain; /**< a correction that lowers the backward error by a smaller factor than this ends the column:
                          stagnation;  default 2 */
-    int solve_first; /**< 1 (default): x = A \ b first; 0: x holds a first guess */
+    int solve_first;               /**< 1 (default): x = F \ b first; 0: x holds a first guess */
+    gpusolve_refine_method method; /**< default GPUSOLVE_REFINE_RICHARDSON */
+    int restart; /**< FGMRES: steps after which it restarts; 1 to 256, default 20. It has 2 min(restart, max_steps) + 1 vectors */
 } gpusolve_refine_options;
 
 /** The default options of gpusolve_refine: gpusolve_refine_options o = GPUSOLVE_REFINE_OPTIONS_INIT. */
 #define GPUSOLVE_REFINE_OPTIONS_INIT \
-    { sizeof(gpusolve_refine_options), 10, 0.0, 2.0, 1 }
+    { sizeof(gpusolve_refine_options), 10, 0.0, 2.0, 1, GPUSOLVE_REFINE_RICHARDSON, 20 }
 
 /**
- * Iterative refinement in the factor's precision: until done, r = b - A x, x = x + A \ r, column by column.
+ * Iterative refinement in the factor's precision: until done, r = b - A x, x = x + d with A d = r to a few digits, column by column.
  * The backward error of a column is norm(b - A x, inf) / (norm(A, inf) norm(x, inf) + norm(b, inf)); it never
  * grows: a correction that made it worse is taken back. A column of zeros in b gives zeros and the error 0.
- * @param matrix          [in] the A that was factorised, of the factor's dtype and order, on the handle's backend
+ *
+ * Richardson's corrections are one step, d = F \ r. Those of CG and FGMRES are as many steps, of one solve each, as bring the residual below
+ * a quarter of the tolerance (or of the unit of rounding), by the method's own estimate. The error that is returned is that of the true
+ * residual. CG gives a column up whose A or F turns out not to be positive definite, or whose residual has not halved within 20 steps.
+ * Each column takes its steps and ends by itself: it has the same x whatever its neighbours are.
+ * @param matrix          [in] A, of the factor's dtype and order, on the handle's backend
  * @param workspace       [in] as in gpusolve_solve; NULL: the handle's own
  * @param b,x             [in] [in,out] as in gpusolve_solve, but x must not be b. A real matrix and factor take complex
  *                        ones: real and imaginary parts are refined as columns of their own
  * @param options         [in, host] NULL for the defaults
  * @param backward_error  [out, host] nrhs numbers, or NULL. NaN where b, x or the factor led to one; of a complex column with
  *                        a real factor the larger one of its parts'
- * @param steps           [out, host] nrhs counts of the corrections kept, or NULL; the larger count of the two parts
+ * @param steps           [out, host] nrhs counts of the steps in the corrections kept, or NULL; the larger count of the two parts
  *
  * b, x, backward_error and steps must not share a byte.
  *
  * Blocks until x is there, on either backend: the host asks after each step whether any column goes on. Vectors, five of n numbers for each
- * column that the workspace holds (four on the host), are allocated in the workspace on first use.
+ * column that the workspace holds (four on the host), are allocated in the workspace on first use; CG has three more, FGMRES
+ * 2 min(restart, max_steps) + 1.
  */
 GPUSOLVE_API gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                              const gpusolve_matrix *matrix, gpusolve_workspace *workspace,

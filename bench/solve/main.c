@@ -98,6 +98,7 @@ static int measure_refine(const bench_options *options, const bench_device *devi
                           bench_record *record) {
     c->refine = (gpusolve_refine_options)GPUSOLVE_REFINE_OPTIONS_INIT;
     c->refine.max_steps = options->refine_steps;
+    c->refine.method = options->refine_method;
     if (call_refine(c) || device->download(c->host_x, c->device_x, c->bytes))
         return complain(c, "refining");
     for (int64_t j = 0; j < c->nrhs; j++)

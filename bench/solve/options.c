@@ -21,7 +21,9 @@ void bench_options_usage(void) {
         "  --in-place                host: leave L in CHOLMOD's memory\n"
         "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
         "is complex)\n"
-        "  --refine                  also time iterative refinement, and one residual alone\n"
+        "  --refine[=METHOD]         also time iterative refinement, and one residual alone: richardson (the "
+        "default), cg,\n"
+        "                            fgmres, automatic\n"
         "  --refine-steps N          corrections that a column may get (10)\n"
         "  --peers cholmod,cudss     also time other solvers: cholmod, pardiso, "
         "pardiso:one-level,\n"
@@ -133,7 +135,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"in-place", no_argument, NULL, IN_PLACE},
                                           {"nrhs", required_argument, NULL, NRHS},
                                           {"dtype", required_argument, NULL, DTYPE},
-                                          {"refine", no_argument, NULL, REFINE},
+                                          {"refine", optional_argument, NULL, REFINE},
                                           {"refine-steps", required_argument, NULL, REFINE_STEPS},
                                           {"explain", no_argument, NULL, EXPLAIN},
                                           {"select", required_argument, NULL, SELECT},
@@ -154,6 +156,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"help", no_argument, NULL, HELP},
                                           {NULL, 0, NULL, 0}};
     static const char *const backends[] = {"auto", "host", "cuda", NULL}; /* in the order of the enums */
+    static const char *const methods[] = {"richardson", "cg", "fgmres", "automatic", NULL};
     static const char *const dtypes[] = {"s", "d", "c", "z", NULL};
     const char *rest;
     int option, index = 0, word = 0;
@@ -188,6 +191,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             break;
         case REFINE:
             options->refine = 1;
+            bad = optarg && (word = find_word(optarg, methods)) < 0;
+            options->refine_method =
+                bad || !optarg ? GPUSOLVE_REFINE_RICHARDSON : (gpusolve_refine_method)word;
             break;
         case REFINE_STEPS:
             bad = parse_integer(optarg, 0, 1000, "", &value, &rest);

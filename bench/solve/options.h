@@ -15,6 +15,7 @@ typedef struct bench_options {
     int nrhs_count;
     int dtype; /* a gpusolve_dtype, or -1: double, real or complex as the matrix is */
     int refine;
+    gpusolve_refine_method refine_method;
     int refine_steps; /* corrections that a column may get */
     int explain;
     int determinant;   /* time it, and the condition number */

@@ -254,6 +254,7 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
         put_number(file, "refine_us", record->refine.median);
         put_number(file, "residual_us", record->residual.median);
         put_number(file, "residual_wall_us", residual_wall(record));
+        put_integer(file, "refine_method", options->refine_method);
         put_integer(file, "refine_most_steps", options->refine_steps);
         put_integer(file, "refine_steps", record->refine_steps);
         put_number(file, "refine_backward_error", record->refine_error);

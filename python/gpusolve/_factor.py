@@ -13,6 +13,8 @@ from ._selection import Selection
 from ._solve import as_operand, refine, solve
 from ._systems import NamedSystems
 
+_METHODS = ("richardson", "cg", "fgmres", "automatic")  # in the order of gpusolve_refine_method
+
 
 class Factor(NamedSystems, Figures):
     """A Cholesky factor, P A P' = L L' or L D L', on a device or on the host.
@@ -215,28 +217,36 @@ class Factor(NamedSystems, Figures):
 
     __call__ = solve
 
-    def refine(self, A, b, x=None, *, out=None, max_steps=10, tolerance=0.0, min_gain=2.0, triangle=None, stream=None):
+    def refine(self, A, b, x=None, *, out=None, max_steps=10, tolerance=0.0, min_gain=2.0, method="richardson", restart=20,
+               triangle=None, stream=None, return_steps=False):
         """Solve A x = b and improve x by iterative refinement, in the factor's precision.
 
         Parameters
         ----------
         A : sparse matrix, shape (n, n)
-            The matrix that was factorised.
+            The matrix of the equations: the one that was factorised, or one near it.
         b : array, shape (n,) or (n, k)
         x : array, optional
             A first guess; default: the solution for b.
         out : array, optional
             Where the result is stored; not b.
         max_steps : int
-            Corrections that a column may get.
+            Solves that a column may get after the first one.
         tolerance : float
             A column at or below this backward error is done; 0: until it stagnates.
         min_gain : float
-            A step that lowers the error by a smaller factor ends the column.
+            A correction that lowers the error by a smaller factor ends the column.
+        method : {"richardson", "cg", "fgmres", "automatic"}
+            How x is corrected; the factor is the preconditioner of conjugate gradients and of flexible GMRES. "automatic" turns
+            from the first to one of the others where the first correction leaves more than a tenth of the error.
+        restart : int
+            Steps after which FGMRES restarts.
         triangle : {None, "full", "lower", "upper"}
             Which part of A is given; None: found out.
         stream : optional
             As in `solve`.
+        return_steps : bool
+            Return the numbers of steps, too.
 
         Returns
         -------
@@ -244,11 +254,13 @@ class Factor(NamedSystems, Figures):
         error : ndarray of float, shape (k,), or float for a vector b
             norm(b - A x) / (norm(A) norm(x) + norm(b)) in the maximum norm, by column. In host memory, so that a call
             waits for the device.
+        steps : ndarray of int32, shape (k,), or int for a vector b
+            Steps of each column; with `return_steps` alone.
 
         Raises
         ------
         ValueError
-            Wrong order of A, wrong shape or device, or the factor is closed.
+            Wrong order of A, wrong shape or device, an unknown method, or the factor is closed.
         TypeError
             A is complex and the factor real, or b is no array of numbers.
         DeviceError
@@ -261,6 +273,8 @@ class Factor(NamedSystems, Figures):
         >>> x, error < 1e-15
         (array([2., 1.]), True)
         """
+        if method not in _METHODS:
+            raise ValueError(f"method: {method!r} is none of {', '.join(_METHODS)}")
         matrix = self._matrix(A, triangle)
         b, _ = as_operand(b)
         guess = None if x is None else as_operand(x, "x")[0]
@@ -268,10 +282,13 @@ class Factor(NamedSystems, Figures):
         errors, steps = np.zeros(count), np.zeros(count, np.int32)
 
         def call(b, x, on):
-            return self._core.refine(matrix, b, x, max_steps, tolerance, min_gain, guess is None, on, errors, steps)
+            return self._core.refine(matrix, b, x, max_steps, tolerance, min_gain, guess is None,
+                                     _METHODS.index(method), restart, on, errors, steps)
 
         result = refine(call, b, guess, out, stream, self._dtype_name, self.n)
-        return result, (float(errors[0]) if len(b.shape) == 1 else errors)
+        if len(b.shape) == 1:
+            errors, steps = float(errors[0]), int(steps[0])
+        return (result, errors, steps) if return_steps else (result, errors)
 
     def selection(self, b_rows=None, x_rows=None, *, system="A", max_nrhs=32):
         """Prepare solves in which few rows of b are nonzero, or few rows of x are wanted.

@@ -73,6 +73,7 @@ class Factor:
     def solve_D(self, b: Any, out: Any = ..., *, stream: Any = ...) -> Any: ...
     def apply_P(self, b: Any, out: Any = ..., *, stream: Any = ...) -> Any: ...
     def apply_Pt(self, b: Any, out: Any = ..., *, stream: Any = ...) -> Any: ...
+    @overload
     def refine(
         self,
         A: Any,
@@ -83,9 +84,29 @@ class Factor:
         max_steps: int = ...,
         tolerance: float = ...,
         min_gain: float = ...,
+        method: Literal["richardson", "cg", "fgmres", "automatic"] = ...,
+        restart: int = ...,
         triangle: _Triangle = ...,
         stream: Any = ...,
+        return_steps: Literal[False] = ...,
     ) -> tuple[Any, float | npt.NDArray[np.float64]]: ...
+    @overload
+    def refine(
+        self,
+        A: Any,
+        b: Any,
+        x: Any = ...,
+        *,
+        out: Any = ...,
+        max_steps: int = ...,
+        tolerance: float = ...,
+        min_gain: float = ...,
+        method: Literal["richardson", "cg", "fgmres", "automatic"] = ...,
+        restart: int = ...,
+        triangle: _Triangle = ...,
+        stream: Any = ...,
+        return_steps: Literal[True],
+    ) -> tuple[Any, float | npt.NDArray[np.float64], int | npt.NDArray[np.int32]]: ...
     def selection(
         self,
         b_rows: npt.ArrayLike | None = ...,

@@ -1,5 +1,7 @@
 """Solves with NumPy's arrays: every system, dtype, layout, and out=."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -309,6 +311,40 @@ def test_refine(device):
         F.refine(grid(7), b)
     with pytest.raises(ValueError, match="b: has the shape"):
         F.refine(A, b[1:])
+
+
+def test_refine_stale(device):
+    """A factor of A, equations with A + E: conjugate gradients take SciPy's number of steps."""
+    A = grid(24)
+    F = gpusolve.cholesky(A, device=device)
+    rng = np.random.default_rng(7)
+    b = rng.standard_normal(A.shape[0])
+    for part in (1e-3, 1e-2, 1e-1):
+        E = sp.tril(A, -1).tocsr()
+        E.data *= rng.random(E.nnz)
+        E = E + E.T
+        E = E + sp.diags(np.asarray(abs(E).sum(axis=1)).ravel())  # positive semidefinite
+        S = (A + part * abs(A).sum(axis=1).max() / abs(E).sum(axis=1).max() * E).tocsc()
+        x, error, steps = F.refine(S, b, method="cg", max_steps=100, tolerance=1e-12, return_steps=True)
+        assert error <= 1e-12 and isinstance(steps, int)
+        x0, error0 = F.refine(S, b, max_steps=0)
+        count = [0]
+
+        def counts(_, count=count):
+            count[0] += 1
+
+        atol = 0.25e-12 / error0 * np.linalg.norm(b - S @ x0)
+        tolerances = {"rtol" if "rtol" in inspect.signature(spla.cg).parameters else "tol": 0.0, "atol": atol}
+        _, info = spla.cg(S, b, x0=x0, M=F.as_linear_operator(), callback=counts, maxiter=100, **tolerances)
+        assert info == 0 and abs(steps - count[0]) <= 1
+        x, error, steps = F.refine(S, b[:, None], method="fgmres", max_steps=100, tolerance=1e-12, return_steps=True)
+        assert (error <= 1e-12).all() and steps.shape == (1,) and steps[0] <= count[0] + 1
+        x, error = F.refine(S, b, method="automatic", max_steps=100)
+        assert error < 1e-15 and np.allclose(S @ x, b)
+    with pytest.raises(ValueError, match="method"):
+        F.refine(A, b, method="jacobi")
+    with pytest.raises(ValueError, match="restart"):
+        F.refine(A, b, method="fgmres", restart=0)
 
 
 def test_selection(device):

@@ -291,6 +291,10 @@ static void check_refine_options(misuse_world *w) {
     REFUSED_OPTION(min_gain, 0.5, "options->min_gain");
     REFUSED_OPTION(min_gain, NAN, "options->min_gain");
     REFUSED_OPTION(solve_first, 2, "options->solve_first");
+    REFUSED_OPTION(method, (gpusolve_refine_method)4, "options->method");
+    REFUSED_OPTION(method, (gpusolve_refine_method)-1, "options->method");
+    REFUSED_OPTION(restart, 0, "options->restart");
+    REFUSED_OPTION(restart, 257, "options->restart");
 #undef REFUSED_OPTION
 }
 

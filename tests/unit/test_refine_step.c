@@ -64,7 +64,8 @@ static gsv_refine_column follow(const gsv_refine_rule *rule, const double residu
 }
 
 static void check_decisions(void) {
-    const gsv_refine_rule rule = {1, 0, 2}, early = {1, 1e-3, 2};
+    const gsv_refine_rule rule = {.norm_a = 1, .min_gain = 2},
+                          early = {.norm_a = 1, .tolerance = 1e-3, .min_gain = 2};
     testing_in("decisions");
     gsv_refine_column column = follow(&rule, (double[]){1e-2, 1e-4, 1e-6}, 3);
     CHECK(column.active && column.steps == 2 && column.place == GSV_REFINE_FIRST && column.error == 1e-6);
@@ -90,6 +91,38 @@ static void check_decisions(void) {
     CHECK(!column.active && isnan(column.error) && column.steps == 0);
 }
 
+/* GPUSOLVE_REFINE_AUTOMATIC: what the first correction leaves of the error says which corrections follow. */
+static void check_turn(void) {
+    const gsv_refine_rule rule = {.norm_a = 1, .min_gain = 2, .turn = GSV_REFINE_TURN, .level = 1e-15};
+    testing_in("turning to a Krylov method");
+    gsv_refine_column column = follow(&rule, (double[]){1e-2, 0.9e-3}, 2); /* a good correction */
+    CHECK(column.active && !column.krylov && !column.behind && column.steps == 1);
+    column = follow(&rule, (double[]){1e-2, 1.1e-3}, 2); /* a poor one is kept, */
+    CHECK(column.active && column.krylov && !column.behind && column.error == 1.1e-3 && column.steps == 1);
+    column = follow(&rule, (double[]){1e-2, 0.99e-2}, 2); /* though it gains less than min_gain */
+    CHECK(column.active && column.krylov && !column.behind && column.place == GSV_REFINE_SECOND);
+    column = follow(&rule, (double[]){1e-2, 1e-1}, 2); /* harm is taken back */
+    CHECK(column.active && column.krylov && column.behind && column.error == 1e-2 && column.steps == 0 &&
+          column.used == 1 && column.place == GSV_REFINE_FIRST);
+    column = follow(&rule, (double[]){1e-2, NAN}, 2);
+    CHECK(column.active && column.krylov && column.behind && column.error == 1e-2);
+    column =
+        follow(&rule, (double[]){2e-15, 0.9e-15}, 2); /* at the level of rounding no correction is good */
+    CHECK(!column.krylov && column.active && column.steps == 1);
+    column = follow(&rule, (double[]){0.9e-15, 2e-15}, 2);
+    CHECK(!column.krylov && !column.active && !column.behind && column.steps == 0);
+    column = follow(&rule, (double[]){1e-2, 1e-4, 0.9e-4, 1e-9}, 4); /* the first correction alone decides */
+    CHECK(!column.krylov && !column.active && column.steps == 2 && column.error == 0.9e-4);
+    column = (gsv_refine_column){0};
+    gsv_refine_begin(&rule, (double[]){1e-2, 0, 1}, &column);
+    column.taken = 5; /* of a Krylov method */
+    gsv_refine_judge(&rule, (double[]){1e-9, 0, 1}, &column);
+    CHECK(column.steps == 5 && column.used == 5 && column.active && !column.krylov);
+    column.taken = 0; /* which had no step to take */
+    gsv_refine_judge(&rule, (double[]){1e-12, 0, 1}, &column);
+    CHECK(column.steps == 5 && !column.active);
+}
+
 int main(void) {
     for (int k = 0; k < 100000; k++) {
         const double norms[3] = {draw_norm(), draw_norm(), draw_norm()};
@@ -97,5 +130,6 @@ int main(void) {
     }
     check_not_finite();
     check_decisions();
+    check_turn();
     return testing_done();
 }

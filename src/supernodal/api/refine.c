@@ -1,7 +1,7 @@
 /*
  * gpusolve_refine: iterative refinement of A X = B, each column on its own.
  *
- *      x = A \ b;   until done: r = b - A x,  x = x + A \ r
+ *      x = F \ b;   until done: r = b - A x,  x = x + d,  d = F \ r or what a Krylov method makes of some such steps (krylov.c)
  *
  *      error(x) = norm(b - A x) / (norm(A) norm(x) + norm(b)), infinity norms
  *
@@ -15,6 +15,8 @@
 
 #include "../../memory.h"
 #include "checks.h"
+
+enum { MOST_RESTART = 256 };
 
 /* Of a block. The device counts on rows of its vectors below 2^32 bytes. */
 static int64_t most_columns(const gpusolve_workspace *workspace) {
@@ -53,6 +55,11 @@ static gpusolve_status check_options(const gpusolve_refine_options *options, gsv
     if (options->solve_first != 0 && options->solve_first != 1)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->solve_first: is %d, must be 0 or 1",
                         options->solve_first);
+    if ((unsigned)options->method > GPUSOLVE_REFINE_AUTOMATIC)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->method: is %d", (int)options->method);
+    if (options->restart < 1 || options->restart > MOST_RESTART)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->restart: is %d, must be from 1 to %d",
+                        options->restart, MOST_RESTART);
     return GPUSOLVE_OK;
 }
 

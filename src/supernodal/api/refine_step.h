@@ -12,7 +12,18 @@
 /* When a column ends (gpusolve_refine_options). */
 typedef struct gsv_refine_rule {
     double norm_a, tolerance, min_gain;
+    int krylov; /* columns begin with the Krylov method (krylov.h); else with plain corrections, d = A \ r */
+    double
+        turn; /* a column whose first correction leaves more than this part of the error goes on with the Krylov method; 0: none does */
+    double
+        level; /* unless its error is at the level of rounding: there a correction gains little, however good the factor is */
 } gsv_refine_rule;
+
+/* GPUSOLVE_REFINE_AUTOMATIC. Plain corrections gain a digit each at a contraction of 0.1, and their number grows like 1 / log(contraction);
+ * the Krylov methods' grows like 1 / log of something like its half or its square, for two more passes over the vectors. */
+#define GSV_REFINE_TURN 0.1
+/* In units of the rounding of the factor's precision. */
+#define GSV_REFINE_LEVEL 16.0
 
 /* Where a column's x is: in one of two vectors, or nowhere, for it is zero. */
 enum { GSV_REFINE_FIRST = 0, GSV_REFINE_SECOND = 1, GSV_REFINE_ZEROS = 2 };
@@ -20,8 +31,13 @@ enum { GSV_REFINE_FIRST = 0, GSV_REFINE_SECOND = 1, GSV_REFINE_ZEROS = 2 };
 typedef struct gsv_refine_column {
     double error; /* of the x that is kept */
     double norm_b;
-    int steps; /* corrections kept */
+    int steps; /* in the corrections kept */
+    int used;  /* in all corrections */
+    int taken; /* in the correction that is judged next: 1, unless a Krylov method has made it */
     unsigned char active, place;
+    unsigned char krylov; /* corrections are a Krylov method's */
+    unsigned char
+        behind; /* the first correction did harm, and the column goes on all the same: R and the other columns' X are not its own */
 } gsv_refine_column;
 
 /* norm(b - A x) / (norm(A) norm(x) + norm(b)); norms: of the residual, of x, of b. The product of two norms may lie outside of
@@ -54,7 +70,10 @@ static inline GSV_HOST_DEVICE void gsv_refine_begin(const gsv_refine_rule *rule,
     const int zero = norms[2] == 0;
     column->error = zero ? 0 : gsv_refine_error(rule->norm_a, norms);
     column->norm_b = norms[2];
-    column->steps = 0;
+    column->steps = column->used = 0;
+    column->taken = 1;
+    column->krylov = rule->krylov != 0;
+    column->behind = 0;
     column->place = zero ? GSV_REFINE_ZEROS : GSV_REFINE_FIRST;
     column->active = !zero && column->error > rule->tolerance;
 }
@@ -63,13 +82,21 @@ static inline GSV_HOST_DEVICE void gsv_refine_begin(const gsv_refine_rule *rule,
 static inline GSV_HOST_DEVICE void gsv_refine_judge(const gsv_refine_rule *rule, const double norms[3],
                                                     gsv_refine_column *column) {
     const double before = column->error, error = gsv_refine_error(rule->norm_a, norms);
-    column->active = 0;
-    if (!(error <= before)) /* so for a NaN */
+    const int better = error <= before; /* not a NaN */
+    const int turns = rule->turn > 0 && column->used == 0 && !(error <= rule->turn * before) &&
+                      !(error <= rule->level) && !(error <= rule->tolerance) && before > rule->level;
+    column->used += column->taken;
+    column->active = turns != 0;
+    if (turns)
+        column->krylov = 1;
+    column->behind = turns && !better;
+    if (!better)
         return;
     column->error = error;
-    column->steps++;
+    column->steps += column->taken;
     column->place = column->place == GSV_REFINE_FIRST ? GSV_REFINE_SECOND : GSV_REFINE_FIRST;
-    column->active = error > rule->tolerance && error * rule->min_gain <= before;
+    if (error > rule->tolerance && error * rule->min_gain <= before && column->taken > 0)
+        column->active = 1;
 }
 
 #endif

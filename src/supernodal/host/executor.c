@@ -51,7 +51,7 @@
 #include "../../pool.h"
 #include "pack.h"
 #include "products/products.h"
-#include "refine.h"
+#include "refine/refine.h"
 #include "selection.h"
 #include "unpack.h"
 #include "../api/summary.h"
@@ -211,9 +211,8 @@ static gpusolve_status workspace_create(gpusolve_handle *handle, const gpusolve_
 
 static void workspace_destroy(gpusolve_workspace *workspace) {
     destroy_state(workspace->state);
-    gsv_free(workspace->refine);
+    gsv_host_refine_release(workspace);
     workspace->state = NULL;
-    workspace->refine = NULL;
 }
 
 /* ---------------------------------------------------------------------------------------------- solve --- */

@@ -4,12 +4,15 @@
  *      x = A \ b;   until no column is active: r = b - A x,  d = A \ r,  x = x + d
  *
  * A step is a solve, a launch that adds d, and one that computes the next residual and decides what becomes of each column; the host
- * waits for it, for it must know whether any column goes on. Of one column the residual adds d itself, where rows of A are short: else
+ * waits for it, for it must know whether any column goes on. A Krylov method's d is made by passes (krylov.cu) whose order api/krylov.c
+ * has. Of one column the residual adds d itself, where rows of A are short: else
  * each sum would be made once for every entry of its row.
  */
 #include "refine.h"
 
+#include "../../api/krylov.h"
 #include "../../../memory.h"
+#include "krylov.h"
 
 gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace) {
     gsv_message *message = &handle->message;
@@ -58,6 +61,7 @@ void gsv_cuda_refine_release(gpusolve_workspace *workspace) {
     gsv_cuda_free(v->memory);
     gsv_cuda_free(v->partial);
     gsv_cuda_free(v->arrived);
+    gsv_cuda_free(v->krylov);
     gsv_cuda_unpin(v->report);
     gsv_free(v);
     workspace->refine = NULL;
@@ -106,6 +110,10 @@ typedef struct refinement {
     const gpusolve_dense *user_b, *user_x;
     gsv_refine_vectors *v;
     gsv_residual job;
+    gsv_krylov_method method;
+    gsv_krylov_device krylov;
+    char *basis; /* a Krylov method's vectors */
+    const void *zero;
     int multiprocessors;
     cudaStream_t stream;
 } refinement;
@@ -186,13 +194,12 @@ static gpusolve_status ask(const refinement *r, int *active) {
     return status;
 }
 
-/* The host asks whether a step is wanted, but before the first one with a tolerance of zero: nearly every column takes that. */
-static gpusolve_status run(refinement *r) {
+/* Corrections are d = F \ r. The host asks whether one is wanted, but before the first one with a tolerance of zero: nearly every column
+ * takes that. */
+static gpusolve_status run_plain(refinement *r) {
     const gpusolve_dense from = by_rows(r->workspace, r->v->r, r->user_b->cols);
     int active = 1;
-    gpusolve_status status = start(r);
-    if (!status)
-        status = residual(r, 0);
+    gpusolve_status status = GPUSOLVE_OK;
     for (int i = 0; !status && i < r->options->max_steps; i++) {
         if (i > 0 || r->options->tolerance > 0)
             status = ask(r, &active);
@@ -203,6 +210,157 @@ static gpusolve_status run(refinement *r) {
             status = residual(r, i + 1);
     }
     return status;
+}
+
+/* ----------------------------------------------------------------------- passes of a Krylov method --- */
+
+static char *vector(const refinement *r, int number) {
+    const int64_t bytes = r->job.n * r->job.stride * (int64_t)gsv_dtype_bytes(r->workspace->dtype);
+    return number == GSV_VECTOR_R   ? r->v->r
+           : number == GSV_VECTOR_D ? r->v->d
+                                    : r->basis + (number - GSV_VECTOR_BASIS) * bytes;
+}
+
+static gpusolve_status pass_solve(void *context, int from, int to) {
+    const refinement *r = context;
+    const gpusolve_dense b = by_rows(r->workspace, vector(r, from), r->user_b->cols);
+    return solve(r, &b, vector(r, to));
+}
+
+/* A residual without a decision, of the columns that are on. */
+static gpusolve_status bare_residual(const refinement *r, gsv_residual *job) {
+    job->first = 0;
+    job->d = NULL;
+    job->v.columns = r->krylov.k.inner;
+    job->v.report_on_device = NULL;
+    return gsv_cuda_check(gsv_refine_residual(r->workspace->dtype, job, r->multiprocessors, r->stream),
+                          "multiplying by the matrix", &r->handle->message);
+}
+
+/* The b of this residual is one zero. */
+static gpusolve_status pass_product(void *context, int of, int to) {
+    const refinement *r = context;
+    gsv_residual job = r->job;
+    job.b = (gsv_device_dense){(void *)r->zero, 0, 0, r->job.columns};
+    job.b_packed = 0;
+    job.x = vector(r, of);
+    job.v.r = vector(r, to);
+    return bare_residual(r, &job);
+}
+
+static gpusolve_status launch(const refinement *r, const gsv_krylov_pass *pass) {
+    return gsv_cuda_check(gsv_krylov_launch_pass(r->workspace->dtype, &r->krylov, pass, r->stream),
+                          "combining vectors for refinement", &r->handle->message);
+}
+
+static gpusolve_status pass_dots(void *context, int first, int count, int with, gsv_krylov_stage stage,
+                                 int step) {
+    const refinement *r = context;
+    const gsv_krylov_pass pass = {.vectors = vector(r, first),
+                                  .with = vector(r, with),
+                                  .vector = r->job.n * r->job.stride,
+                                  .count = count,
+                                  .stage = stage,
+                                  .step = step};
+    return launch(r, &pass);
+}
+
+static gpusolve_status pass_sum(void *context, const gsv_krylov_sum *sum, gsv_krylov_stage stage, int step) {
+    const refinement *r = context;
+    const gsv_krylov_pass pass = {.vectors = vector(r, sum->first),
+                                  .with = sum->with < 0 ? NULL : vector(r, sum->with),
+                                  .vector = r->job.n * r->job.stride,
+                                  .out = vector(r, sum->out),
+                                  .scale = sum->scale,
+                                  .count = sum->count,
+                                  .finished = sum->finished,
+                                  .norm = sum->norm,
+                                  .stage = stage,
+                                  .step = step};
+    return launch(r, &pass);
+}
+
+static gpusolve_status pass_stage(void *context, gsv_krylov_stage stage, int step) {
+    const refinement *r = context;
+    return gsv_cuda_check(gsv_krylov_launch_stage(&r->krylov, stage, step, r->stream), "refining",
+                          &r->handle->message);
+}
+
+static gpusolve_status pass_judge(void *context, int correction) {
+    return residual(context, correction);
+}
+
+/* The x of columns that are behind is copied to where the others' is. */
+static gpusolve_status pass_restore(void *context, int correction) {
+    const refinement *r = context;
+    const int to = correction % 2;
+    const gsv_krylov_pass copy = {
+        .vectors = r->v->x[1 - to], .with = r->v->x[1 - to], .out = r->v->x[to], .scale = 1};
+    gsv_residual job = r->job;
+    gpusolve_status status = pass_stage(context, GSV_KRYLOV_RESTORE, 0);
+    if (!status)
+        status = launch(r, &copy);
+    job.x = r->v->x[to];
+    return status ? status : bare_residual(r, &job);
+}
+
+static gpusolve_status pass_ask(void *context, gsv_krylov_counts *counts) {
+    const refinement *r = context;
+    const volatile gsv_refine_report *report = r->v->report;
+    const gpusolve_status status =
+        gsv_cuda_check(cudaStreamSynchronize(r->stream), "waiting for the residual", &r->handle->message);
+    if (!status)
+        *counts = (gsv_krylov_counts){report->on, report->active, report->krylov, report->behind};
+    return status;
+}
+
+static const gsv_krylov_passes passes = {.solve = pass_solve,
+                                         .product = pass_product,
+                                         .dots = pass_dots,
+                                         .sum = pass_sum,
+                                         .stage = pass_stage,
+                                         .judge = pass_judge,
+                                         .restore = pass_restore,
+                                         .ask = pass_ask};
+
+static int64_t whole_lines(int64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+/* Memory for a Krylov method, in this order: a zero, the count of sums that are complete, counts of blocks, partial sums, scalars, vectors. */
+static gpusolve_status place_krylov(refinement *r) {
+    enum { ZERO = 16, COUNTS = 32 };
+    const gsv_krylov_method *method = &r->method;
+    const gpusolve_dtype dtype = r->workspace->dtype;
+    const int64_t n = r->workspace->n, most = r->workspace->max_nrhs, dots = method->length + 1;
+    const int64_t arrived = whole_lines(COUNTS + dots * gsv_krylov_tiles(most) * (int64_t)sizeof(int));
+    const int64_t partial = whole_lines(dots * gsv_krylov_tiles(most) * gsv_krylov_blocks(n) *
+                                        GSV_KRYLOV_TILE * (int64_t)sizeof(gsv_pair));
+    const int64_t scalars = whole_lines(most * gsv_krylov_scalar_bytes(method->length));
+    const int64_t vectors = gsv_krylov_vectors(method->conjugate, method->length) * n *
+                            gsv_refine_stride(dtype, most) * (int64_t)gsv_dtype_bytes(dtype);
+    const gpusolve_status status = make_room(&r->v->krylov, &r->v->krylov_bytes,
+                                             arrived + partial + scalars + vectors, &r->handle->message);
+    if (status)
+        return status;
+    char *base = r->v->krylov;
+    r->zero = base;
+    r->basis = base + arrived + partial + scalars;
+    r->krylov = (gsv_krylov_device){.k = {.columns = r->job.columns,
+                                          .length = method->length,
+                                          .max_steps = r->options->max_steps,
+                                          .tolerance = r->options->tolerance,
+                                          .rounding = gsv_rounding_of(dtype),
+                                          .outer = r->v->columns},
+                                    .n = r->job.n,
+                                    .stride = r->job.stride,
+                                    .partial = (gsv_pair *)(base + arrived),
+                                    .arrived = (int *)(base + COUNTS),
+                                    .done = (int *)(base + ZERO),
+                                    .report = r->v->report_on_device};
+    gsv_krylov_place(&r->krylov.k, base + arrived + partial);
+    return gsv_cuda_check(cudaMemsetAsync(base, 0, (size_t)arrived, r->stream),
+                          "preparing vectors for refinement", &r->handle->message);
 }
 
 /* The x that are kept, to the caller. r is free for what goes to the host. */
@@ -227,8 +385,15 @@ static gpusolve_status refine_block(refinement *r) {
         status = make_piece_room(r->v, r->matrix, r->workspace->max_nrhs, &r->handle->message);
     if (status)
         return status;
+    if (r->method.any)
+        status = place_krylov(r);
     r->job.v = *r->v;
-    status = run(r);
+    if (!status)
+        status = start(r);
+    if (!status)
+        status = residual(r, 0);
+    if (!status)
+        status = r->method.any ? gsv_krylov_run(&passes, r, &r->method, r->options) : run_plain(r);
     return status ? status : store(r);
 }
 
@@ -245,9 +410,10 @@ gpusolve_status gsv_cuda_refine(gpusolve_handle *handle, const gpusolve_factor *
                     .user_b = b,
                     .user_x = x,
                     .v = v,
+                    .method = gsv_krylov_method_of(options, factor),
                     .stream = (cudaStream_t)handle->stream};
     r.job = (gsv_residual){.a = *(const gsv_device_matrix *)matrix->state,
-                           .rule = {matrix->norm_inf, options->tolerance, options->min_gain},
+                           .rule = gsv_refine_rule_of(options, factor, matrix),
                            .n = workspace->n,
                            .columns = (int32_t)b->cols,
                            .stride = gsv_refine_stride(workspace->dtype, b->cols)};

@@ -25,9 +25,10 @@ typedef struct gsv_device_matrix {
     int32_t chunk_count;
 } gsv_device_matrix;
 
-/* What the host learns of a residual: the columns still active, and each column as it stands. Mapped: kernels write it. */
+/* What the host learns of a residual: the columns still active, those of them that a Krylov method corrects, those that are behind, and each
+ * column as it stands; and of a stage of such a method, the columns that are on. Mapped: kernels write it. */
 typedef struct gsv_refine_report {
-    int active;
+    int active, krylov, behind, on;
     gsv_refine_column columns[];
 } gsv_refine_report;
 
@@ -45,9 +46,11 @@ typedef struct gsv_refine_vectors {
     int *
         arrived; /* [pieces][tiles of columns] pieces of a row that are there, at its first one; zeros between launches */
     int64_t partial_bytes, arrived_bytes;
+    void *krylov; /* a Krylov method's vectors and scalars, made when one wants them */
+    int64_t krylov_bytes;
 } gsv_refine_vectors;
 
-/* One residual of a block of columns, with the decision that follows from it. */
+/* One residual of a block of columns, with the decision that follows from it; without one where v.report_on_device is NULL. */
 typedef struct gsv_residual {
     gsv_device_matrix a;
     gsv_refine_rule rule;

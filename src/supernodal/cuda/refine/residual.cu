@@ -24,23 +24,24 @@
 
 namespace gsv {
 
-/* Every column's decision, by the block that ends last. One function for all kernels, so its arguments are plain. */
-__device__ __noinline__ void decide(int count, int first, double norm_a, double tolerance, double min_gain,
+/* Every column's decision, by the block that ends last; without a report there is none. Norms are zeros again. */
+__device__ __noinline__ void decide(int count, int first, const gsv_refine_rule rule,
                                     unsigned long long *norms_of, gsv_refine_column *columns,
                                     gsv_refine_report *report) {
-    const gsv_refine_rule rule = {norm_a, tolerance, min_gain};
-    int active = 0;
+    int active = 0, krylov = 0, behind = 0;
 #pragma unroll 1
     for (int base = 0; base < count; base += blockDim.x) {
         const int j = base + threadIdx.x;
-        bool on = false;
+        gsv_refine_column column = {};
+        double norms[3];
         if (j < count) {
-            double norms[3];
             for (int k = 0; k < 3; k++) {
                 norms[k] = __longlong_as_double(__ldcg(&norms_of[3 * j + k]));
                 norms_of[3 * j + k] = 0;
             }
-            gsv_refine_column column = columns[j];
+        }
+        if (j < count && report) {
+            column = columns[j];
             if (!first)
                 norms[2] = column.norm_b;
             if (first)
@@ -49,12 +50,16 @@ __device__ __noinline__ void decide(int count, int first, double norm_a, double 
                 gsv_refine_judge(&rule, norms, &column);
             columns[j] = column;
             report->columns[j] = column;
-            on = column.active;
         }
-        active += __syncthreads_count(on);
+        active += __syncthreads_count(column.active);
+        krylov += __syncthreads_count(column.active && column.krylov);
+        behind += __syncthreads_count(column.behind);
     }
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0 && report) {
         report->active = active;
+        report->krylov = krylov;
+        report->behind = behind;
+    }
 }
 
 /* Is this the block that ends last? Then it sees what all of them have written. */
@@ -81,8 +86,7 @@ __global__ void __launch_bounds__(Columns::THREADS, Columns::BLOCKS) residual_ke
         columns.publish();
     }
     if (ends_last(job.v.done))
-        decide(job.columns, job.first, job.rule.norm_a, job.rule.tolerance, job.rule.min_gain, job.v.norms,
-               job.v.columns, job.v.report_on_device);
+        decide(job.columns, job.first, job.rule, job.v.norms, job.v.columns, job.v.report_on_device);
 }
 
 /* C: columns of a tile. */
