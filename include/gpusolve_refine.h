@@ -96,6 +96,42 @@ GPUSOLVE_API gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpus
                                              const gpusolve_refine_options *options, double *backward_error,
                                              int *steps);
 
+/**
+ * Allocate in a workspace what refinement with these options needs, for max_nrhs columns: gpusolve_refine allocates nothing afterwards, and
+ * gpusolve_refine_async may be called. There is never less than before. If it makes more room, a graph that was captured before must not run again.
+ * @param matrix     [in] the A to come; NULL: without the sums of nearly full rows, which A alone knows (CUDA)
+ * @param workspace  [in] not NULL
+ * @param options    [in, host] NULL for the defaults; method, restart and max_steps count
+ *
+ * @retval GPUSOLVE_INVALID_ARGUMENT (CUDA) also: the handle's stream is being captured.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_refine_reserve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                                     const gpusolve_matrix *matrix,
+                                                     gpusolve_workspace *workspace,
+                                                     const gpusolve_refine_options *options);
+
+/**
+ * Iterative refinement in the order of the handle's stream (CUDA): returns at once, allocates nothing, and may be captured in a graph. It queues
+ * all steps that options->max_steps allows, because nobody asks whether a column goes on. A column that has ended is not written again, but
+ * its place in the later solves costs what it costs: keep max_steps small. CG has one cycle, FGMRES cycles of `restart` steps.
+ * On the host it is gpusolve_refine. The bits are those of gpusolve_refine, where that has the same cycles.
+ * @param workspace       [in] not NULL, and reserved for such options and for A (gpusolve_refine_reserve)
+ * @param b,x             [in, device] [in,out, device] as in gpusolve_refine; [host] on the host
+ * @param options         [in, host] NULL for the defaults; the method is not GPUSOLVE_REFINE_AUTOMATIC
+ * @param backward_error  [out, device] nrhs numbers, or NULL
+ * @param steps           [out, device] nrhs counts, or NULL
+ *
+ * matrix, workspace and factor must live until the work is done. A solve that gives up a wait leaves NaN, and gpusolve_workspace_check says so.
+ *
+ * @retval GPUSOLVE_INVALID_ARGUMENT also: memory is the host's; the workspace has not been reserved.
+ */
+GPUSOLVE_API gpusolve_status gpusolve_refine_async(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                                   const gpusolve_matrix *matrix,
+                                                   gpusolve_workspace *workspace, const gpusolve_dense *b,
+                                                   const gpusolve_dense *x,
+                                                   const gpusolve_refine_options *options,
+                                                   double *backward_error, int *steps);
+
 #ifdef __cplusplus
 }
 #endif

@@ -229,6 +229,35 @@ static gpusolve_status refine(world *w) {
     return status;
 }
 
+static gpusolve_status refine_reserve(world *w) {
+    gpusolve_refine_options options = GPUSOLVE_REFINE_OPTIONS_INIT;
+    gpusolve_workspace *workspace;
+    CHECK_STATUS(gpusolve_workspace_create(w->handle, w->factor, COLUMNS, &workspace), GPUSOLVE_OK);
+    options.method = GPUSOLVE_REFINE_FGMRES;
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_refine_reserve(w->handle, w->factor, w->matrix, workspace, &options));
+    gpusolve_workspace_destroy(workspace);
+    return status;
+}
+
+/* On the host it is the call that waits; on a device it wants memory there, and says so. */
+static gpusolve_status refine_async(world *w) {
+    double error[COLUMNS];
+    gpusolve_workspace *workspace;
+    CHECK_STATUS(gpusolve_workspace_create(w->handle, w->factor, COLUMNS, &workspace), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_refine_reserve(w->handle, w->factor, w->matrix, workspace, NULL), GPUSOLVE_OK);
+    gpusolve_status status = FAULTY(w, gpusolve_refine_async(w->handle, w->factor, w->matrix, workspace,
+                                                             &w->b, &w->x, NULL, error, NULL));
+    gpusolve_workspace_destroy(workspace);
+    if (w->backend == GPUSOLVE_BACKEND_CUDA) {
+        CHECK_STATUS(status, GPUSOLVE_INVALID_ARGUMENT);
+        return GPUSOLVE_OK;
+    }
+    for (int j = 0; j < COLUMNS && status == GPUSOLVE_OK; j++)
+        CHECK_BELOW(error[j], 1e-14);
+    return status;
+}
+
 static gpusolve_status sample_field(world *w) {
     gpusolve_sample_options options = GPUSOLVE_SAMPLE_OPTIONS_INIT;
     gpusolve_status status = FAULTY(w, gpusolve_sample(w->handle, w->factor, NULL, &options, &w->x));

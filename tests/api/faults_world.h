@@ -55,6 +55,8 @@ static const struct {
     {"gpusolve_matrix_create", matrix_create, MEMORY},
     {"gpusolve_matrix_destroy", matrix_destroy, NOTHING},
     {"gpusolve_refine", refine, MEMORY | KIND},
+    {"gpusolve_refine_reserve", refine_reserve, MEMORY | KIND},
+    {"gpusolve_refine_async", refine_async, NOTHING},
     {"gpusolve_sample", sample_field, MEMORY | KIND},
     {"gpusolve_selection_create", selection_create, MEMORY | KIND},
     {"gpusolve_selection_destroy", selection_destroy, NOTHING},

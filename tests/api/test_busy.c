@@ -154,6 +154,8 @@ static void *call_all(void *context) {
     GIVES(gpusolve_solve_selected(w->handle, w->factor, w->selection, &b, &x));
     GIVES(gpusolve_sample(w->handle, w->factor, NULL, NULL, &x));
     CHECK(w->expected ? x_numbers[0] == -1 : x_numbers[0] != 1);
+    GIVES(gpusolve_refine_reserve(w->handle, w->factor, w->matrix, w->workspace, NULL));
+    GIVES(gpusolve_refine_async(w->handle, w->factor, w->matrix, w->workspace, &b, &x, NULL, NULL, NULL));
     GIVES(gpusolve_refine(w->handle, w->factor, w->matrix, w->workspace, &b, &x, NULL, NULL, NULL));
     CHECK(w->expected ? x_numbers[0] == -1 : fabs(x_numbers[0] - 1) < 1e-14);
     CHECK(w->expected ? !factor && !matrix && !workspace && !selection

@@ -312,6 +312,22 @@ static void check_refine_calls(misuse_world *w) {
     REFUSED(
         gpusolve_refine(w->handle, w->factor, w->matrix, w->other_workspace, &w->b, &w->x, NULL, NULL, NULL),
         GPUSOLVE_INVALID_ARGUMENT, "workspace");
+    REFUSED(gpusolve_refine_reserve(w->handle, w->factor, w->small_matrix, w->workspace, NULL),
+            GPUSOLVE_INVALID_ARGUMENT, "matrix");
+    REFUSED(gpusolve_refine_reserve(w->handle, w->factor, w->matrix, NULL, NULL), GPUSOLVE_INVALID_ARGUMENT,
+            "workspace");
+    REFUSED(gpusolve_refine_reserve(w->handle, w->factor, w->matrix, w->other_workspace, NULL),
+            GPUSOLVE_INVALID_ARGUMENT, "workspace");
+    gpusolve_refine_options options = GPUSOLVE_REFINE_OPTIONS_INIT;
+    REFUSED(gpusolve_refine_async(w->handle, w->factor, w->matrix, NULL, &w->b, &w->x, &options, NULL, NULL),
+            GPUSOLVE_INVALID_ARGUMENT, "workspace");
+    options.method = GPUSOLVE_REFINE_AUTOMATIC;
+    REFUSED(gpusolve_refine_async(w->handle, w->factor, w->matrix, w->workspace, &w->b, &w->x, &options, NULL,
+                                  NULL),
+            GPUSOLVE_INVALID_ARGUMENT, "options->method");
+    options.restart = 0;
+    REFUSED(gpusolve_refine_reserve(w->handle, w->factor, NULL, w->workspace, &options),
+            GPUSOLVE_INVALID_ARGUMENT, "options->restart");
     check_fields(w, call_refine, 0);
     check_fields(w, call_refine, 1);
     check_refine_options(w);

@@ -71,6 +71,7 @@ struct gpusolve_workspace {
     int64_t max_nrhs;
     void *state;  /* the executor's */
     void *refine; /* the executor's, made by refine_reserve */
+    gsv_refine_column *columns; /* what is known of the columns of a block, for refine.c; NULL at first */
 };
 
 struct gpusolve_matrix {
@@ -197,13 +198,17 @@ typedef struct gsv_executor {
     gpusolve_status (*matrix_create)(gpusolve_handle *handle, gpusolve_matrix *matrix, const int64_t *row_ptr,
                                      const int32_t *columns, const void *values);
     void (*matrix_destroy)(gpusolve_matrix *matrix);
-    /* Allocate workspace->refine. */
-    gpusolve_status (*refine_reserve)(gpusolve_handle *handle, gpusolve_workspace *workspace);
-    /* Refine 1 <= b->cols <= workspace->max_nrhs columns, and say where each has ended. b is not x. Blocks. */
+    /* Have all that refine needs with these options in workspace->refine; matrix NULL: but what depends on A. */
+    gpusolve_status (*refine_reserve)(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                      const gpusolve_refine_options *options);
+    /* Refine 1 <= b->cols <= workspace->max_nrhs columns, and say where each has ended. b is not x. Blocks; with `to`, where memory is a
+     * device's: everything is on the device, nothing waits or is allocated, columns is not written, and the results go there. */
     gpusolve_status (*refine)(gpusolve_handle *handle, const gpusolve_factor *factor,
                               const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
                               const gpusolve_refine_options *options, const gpusolve_dense *b,
-                              const gpusolve_dense *x, gsv_refine_column *columns);
+                              const gpusolve_dense *x, gsv_refine_column *columns,
+                              const gsv_refine_results *to);
 
     /* Copy numbers first .. first + count - 1 of factor->determinant to device memory, behind what the stream holds. It must be the numbers of
      * the time when the copy runs, so that a captured one follows a refresh. NULL: all memory is the host's. */

@@ -61,12 +61,13 @@ typedef struct cycle {
     const gsv_krylov_passes *passes;
     void *context;
     int steps; /* at most */
+    int asks;  /* whether a step is wanted */
 } cycle;
 
 /* Does any column go on with step number `step`? All that are active begin. */
 static gpusolve_status goes_on(const cycle *c, int step, int *on) {
     gsv_krylov_counts counts = {.on = 1};
-    const gpusolve_status status = step > 0 ? c->passes->ask(c->context, &counts) : GPUSOLVE_OK;
+    const gpusolve_status status = step > 0 && c->asks ? c->passes->ask(c->context, &counts) : GPUSOLVE_OK;
     *on = !status && counts.on > 0;
     return status;
 }
@@ -151,7 +152,7 @@ static gpusolve_status flexible_gmres(const cycle *c) {
 /* A cycle takes a step at least of each active column, or ends it: there are max_steps cycles at most. */
 gpusolve_status gsv_krylov_run(const gsv_krylov_passes *passes, void *context,
                                const gsv_krylov_method *method, const gpusolve_refine_options *options) {
-    const cycle c = {passes, context, method->conjugate ? options->max_steps : method->length};
+    const cycle c = {passes, context, method->conjugate ? options->max_steps : method->length, 1};
     gsv_krylov_counts counts = {.active = 1, .krylov = !method->automatic};
     gpusolve_status status = GPUSOLVE_OK;
     for (int k = 0; !status && k < options->max_steps; k++) {
@@ -166,6 +167,19 @@ gpusolve_status gsv_krylov_run(const gsv_krylov_passes *passes, void *context,
             status = passes->solve(context, GSV_VECTOR_R, GSV_VECTOR_D);
         else
             status = method->conjugate ? conjugate_gradients(&c) : flexible_gmres(&c);
+        if (!status)
+            status = passes->judge(context, k + 1);
+    }
+    return status;
+}
+
+gpusolve_status gsv_krylov_run_unasked(const gsv_krylov_passes *passes, void *context,
+                                       const gsv_krylov_method *method,
+                                       const gpusolve_refine_options *options) {
+    const cycle c = {passes, context, method->conjugate ? options->max_steps : method->length, 0};
+    gpusolve_status status = GPUSOLVE_OK;
+    for (int k = 0; !status && k * c.steps < options->max_steps; k++) {
+        status = method->conjugate ? conjugate_gradients(&c) : flexible_gmres(&c);
         if (!status)
             status = passes->judge(context, k + 1);
     }

@@ -18,6 +18,8 @@
 
 enum { MOST_RESTART = 256 };
 
+static const gpusolve_refine_options defaults = GPUSOLVE_REFINE_OPTIONS_INIT;
+
 /* Of a block. The device counts on rows of its vectors below 2^32 bytes. */
 static int64_t most_columns(const gpusolve_workspace *workspace) {
     enum { MOST = 1 << 16 };
@@ -32,13 +34,9 @@ typedef struct refinement { /* of a block of columns */
     const gpusolve_refine_options *options;
     gsv_refine_column *columns; /* [most_columns] of the block under way */
     gsv_view view;
-    int64_t piece; /* of the view, the one under way */
+    gsv_refine_results to;
+    int asynchronous; /* on a device */
 } refinement;
-
-typedef struct results { /* the caller's arrays, or NULL */
-    double *backward_error;
-    int *steps;
-} results;
 
 static gpusolve_status check_options(const gpusolve_refine_options *options, gsv_message *message) {
     if (options->size != sizeof *options)
@@ -63,52 +61,39 @@ static gpusolve_status check_options(const gpusolve_refine_options *options, gsv
     return GPUSOLVE_OK;
 }
 
-/* What is known of column j of the piece. For a complex column that is the worse of its two parts; the real one is known
- * first. */
-static void report(const refinement *block, int64_t j, const gsv_refine_column *column, const results *to) {
-    int64_t at = j;
-    int second = 0;
-    if (block->view == GSV_PAIRS) {
-        at = j / 2;
-        second = j % 2 == 1;
-    } else if (block->view == GSV_COLUMN_PAIRS) {
-        at = block->piece;
-        second = j == 1;
-    } else if (block->view == GSV_PARTS) {
-        second = block->piece == 1;
-    }
-    if (to->backward_error && !(second && to->backward_error[at] >= column->error) &&
-        !(second && isnan(to->backward_error[at])))
-        to->backward_error[at] = column->error;
-    if (to->steps && !(second && to->steps[at] >= column->steps))
-        to->steps[at] = column->steps;
+/* Where the results of a piece go. */
+static void place_results(refinement *block, int64_t piece) {
+    gsv_refine_results *to = &block->to;
+    to->each = block->view == GSV_PAIRS || block->view == GSV_COLUMN_PAIRS ? 2 : 1;
+    to->base = block->view == GSV_COLUMN_PAIRS ? piece : 0;
+    to->second = block->view == GSV_PARTS && piece == 1;
 }
 
-static gpusolve_status refine_columns(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x,
-                                      const results *to) {
+static gpusolve_status refine_columns(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x) {
     const int64_t max_nrhs = most_columns(block->workspace);
     for (int64_t first = 0; first < b->cols; first += max_nrhs) {
         const int64_t left = b->cols - first, cols = left < max_nrhs ? left : max_nrhs;
         const gpusolve_dense b_block = gsv_dense_columns(b, first, cols);
         const gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
-        const gpusolve_status status =
-            block->handle->executor->refine(block->handle, block->factor, block->matrix, block->workspace,
-                                            block->options, &b_block, &x_block, block->columns);
+        block->to.first = first;
+        const gpusolve_status status = block->handle->executor->refine(
+            block->handle, block->factor, block->matrix, block->workspace, block->options, &b_block, &x_block,
+            block->columns, block->asynchronous ? &block->to : NULL);
         if (status)
             return status;
-        for (int64_t j = 0; j < cols; j++)
-            report(block, first + j, &block->columns[j], to);
+        for (int64_t j = 0; j < cols && !block->asynchronous; j++)
+            gsv_refine_note(&block->to, j, &block->columns[j]);
     }
     return GPUSOLVE_OK;
 }
 
-static gpusolve_status refine_pieces(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x,
-                                     const results *to) {
+static gpusolve_status refine_pieces(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x) {
     gpusolve_status status = GPUSOLVE_OK;
-    for (block->piece = 0; !status && block->piece < gsv_view_pieces(block->view, b); block->piece++) {
-        const gpusolve_dense from = gsv_view_piece(block->view, b, block->piece);
-        const gpusolve_dense into = gsv_view_piece(block->view, x, block->piece);
-        status = refine_columns(block, &from, &into, to);
+    for (int64_t piece = 0; !status && piece < gsv_view_pieces(block->view, b); piece++) {
+        const gpusolve_dense from = gsv_view_piece(block->view, b, piece);
+        const gpusolve_dense into = gsv_view_piece(block->view, x, piece);
+        place_results(block, piece);
+        status = refine_columns(block, &from, &into);
     }
     return status;
 }
@@ -130,8 +115,8 @@ static gpusolve_status check_result(const char *name, const void *array, int64_t
     return GPUSOLVE_OK;
 }
 
-static gpusolve_status check_results(const gpusolve_dense *b, const gpusolve_dense *x, const results *to,
-                                     gsv_message *message) {
+static gpusolve_status check_results(const gpusolve_dense *b, const gpusolve_dense *x,
+                                     const gsv_refine_results *to, gsv_message *message) {
     const uint64_t errors = to->backward_error ? (uint64_t)b->cols * sizeof *to->backward_error : 0;
     const gsv_bytes_block others[] = {
         gsv_dense_bytes(b), gsv_dense_bytes(x), {to->backward_error, errors, 0, 1}};
@@ -143,7 +128,8 @@ static gpusolve_status check_results(const gpusolve_dense *b, const gpusolve_den
 static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *factor,
                              const gpusolve_matrix *matrix, const gpusolve_workspace *workspace,
                              const gpusolve_dense *b, const gpusolve_dense *x,
-                             const gpusolve_refine_options *options, const results *to, gsv_view *view) {
+                             const gpusolve_refine_options *options, const gsv_refine_results *to,
+                             gsv_view *view) {
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
         status = gsv_check_matrix(handle, factor, matrix);
@@ -158,17 +144,43 @@ static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *fac
     return status ? status : check_results(b, x, to, &handle->message);
 }
 
+/* Make all that is not there yet. */
+static gpusolve_status reserve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                               const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                               const gpusolve_refine_options *options) {
+    if (!workspace->columns)
+        workspace->columns = gsv_malloc((size_t)most_columns(workspace), sizeof *workspace->columns);
+    if (!workspace->columns)
+        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "refine: out of host memory");
+    return handle->executor->refine_reserve(handle, factor, matrix, workspace, options);
+}
+
+static gpusolve_status refine_and_wait(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x) {
+    const gsv_executor *executor = block->handle->executor;
+    gpusolve_status status =
+        reserve(block->handle, block->factor, block->matrix, block->workspace, block->options);
+    block->columns = block->workspace->columns;
+    if (!status)
+        status = refine_pieces(block, b, x);
+    if (!status && executor->workspace_check)
+        status = executor->workspace_check(block->handle, block->workspace);
+    return status;
+}
+
 gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
                                 const gpusolve_dense *b, const gpusolve_dense *x,
                                 const gpusolve_refine_options *options, double *backward_error, int *steps) {
-    static const gpusolve_refine_options defaults = GPUSOLVE_REFINE_OPTIONS_INIT;
     GSV_ENTER(handle);
-    if (!options)
-        options = &defaults;
-    const results to = {backward_error, steps};
-    gsv_view view = GSV_AS_IT_IS;
-    gpusolve_status status = check(handle, factor, matrix, workspace, b, x, options, &to, &view);
+    refinement block = {.handle = handle,
+                        .factor = factor,
+                        .matrix = matrix,
+                        .workspace = workspace,
+                        .options = options ? options : &defaults,
+                        .view = GSV_AS_IT_IS,
+                        .to = {.backward_error = backward_error, .steps = steps}};
+    gpusolve_status status =
+        check(handle, factor, matrix, workspace, b, x, block.options, &block.to, &block.view);
     if (status)
         return status;
     if (b->rows == 0 || b->cols == 0) {
@@ -178,27 +190,87 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
             memset(steps, 0, (size_t)b->cols * sizeof *steps);
         return GPUSOLVE_OK;
     }
-
-    const int64_t cols = gsv_view_piece(view, b, 0).cols;
     if (!workspace)
-        status = gsv_own_workspace(handle, factor, cols, &workspace);
-    if (!status && !workspace->refine)
-        status = handle->executor->refine_reserve(handle, workspace);
-    if (status)
+        status = gsv_own_workspace(handle, factor, gsv_view_piece(block.view, b, 0).cols, &block.workspace);
+    return status ? status : refine_and_wait(&block, b, x);
+}
+
+gpusolve_status gpusolve_refine_reserve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                        const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                        const gpusolve_refine_options *options) {
+    int capturing = 0;
+    GSV_ENTER(handle);
+    if (!options)
+        options = &defaults;
+    gpusolve_status status = gsv_check_factor(handle, factor);
+    if (!status && matrix)
+        status = gsv_check_matrix(handle, factor, matrix);
+    if (!status && !workspace)
+        status = gsv_fail_missing(&handle->message, "workspace");
+    if (!status)
+        status = gsv_check_workspace(handle, factor, workspace);
+    if (!status)
+        status = check_options(options, &handle->message);
+    if (!status && handle->executor->is_capturing)
+        status = handle->executor->is_capturing(handle, &capturing);
+    if (!status && capturing)
+        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                          "handle: memory is reserved while the stream is not captured");
+    return status ? status : reserve(handle, factor, matrix, workspace, options);
+}
+
+static gpusolve_status check_on_device(gpusolve_handle *handle, const char *name, const void *values,
+                                       size_t each) {
+    int on_device = 0;
+    const gpusolve_status status =
+        values ? handle->executor->check_memory(handle, name, values, each, &on_device) : GPUSOLVE_OK;
+    if (status || on_device || !values)
         return status;
-    size_t width = (size_t)(cols < most_columns(workspace) ? cols : most_columns(workspace));
+    return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                    "%s: is in host memory: an asynchronous refinement wants device memory", name);
+}
+
+/* Nothing of it is in host memory, if there is other memory, and no method is chosen on the way. */
+static gpusolve_status check_asynchronous(refinement *block, const gpusolve_dense *b,
+                                          const gpusolve_dense *x) {
+    gpusolve_handle *handle = block->handle;
+    if (!block->workspace)
+        return gsv_fail_missing(&handle->message, "workspace");
+    gpusolve_status status = check(handle, block->factor, block->matrix, block->workspace, b, x,
+                                   block->options, &block->to, &block->view);
+    if (!status && block->options->method == GPUSOLVE_REFINE_AUTOMATIC)
+        status =
+            gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                     "options->method: is chosen by the host, which an asynchronous refinement does not ask");
+    if (status || !handle->executor->check_memory)
+        return status;
+    status = check_on_device(handle, "b->values", b->values, gsv_dtype_bytes(b->dtype));
+    if (!status)
+        status = check_on_device(handle, "x->values", x->values, gsv_dtype_bytes(x->dtype));
+    if (!status)
+        status = check_on_device(handle, "backward_error", block->to.backward_error,
+                                 sizeof *block->to.backward_error);
+    return status ? status : check_on_device(handle, "steps", block->to.steps, sizeof *block->to.steps);
+}
+
+gpusolve_status gpusolve_refine_async(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                      const gpusolve_dense *b, const gpusolve_dense *x,
+                                      const gpusolve_refine_options *options, double *backward_error,
+                                      int *steps) {
+    GSV_ENTER(handle);
     refinement block = {.handle = handle,
                         .factor = factor,
                         .matrix = matrix,
                         .workspace = workspace,
-                        .options = options,
-                        .view = view};
-    block.columns = gsv_malloc(width, sizeof *block.columns);
-    if (!block.columns)
-        return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "refine: out of host memory");
-    status = refine_pieces(&block, b, x, &to);
-    if (!status && handle->executor->workspace_check)
-        status = handle->executor->workspace_check(handle, workspace);
-    gsv_free(block.columns);
-    return status;
+                        .options = options ? options : &defaults,
+                        .view = GSV_AS_IT_IS,
+                        .to = {.backward_error = backward_error, .steps = steps},
+                        .asynchronous = 1};
+    const gpusolve_status status = check_asynchronous(&block, b, x);
+    if (status)
+        return status;
+    if (!handle->executor->check_memory) /* the host's own: nothing is left for later */
+        return gpusolve_refine(handle, factor, matrix, workspace, b, x, options, backward_error, steps);
+    return b->cols > 0 ? refine_pieces(&block, b, x) : GPUSOLVE_OK;
 }

@@ -6,6 +6,7 @@
 #define GSV_API_REFINE_STEP_H
 
 #include <math.h>
+#include <stdint.h>
 
 #include "../../dense_kernels/host_device.h"
 
@@ -97,6 +98,31 @@ static inline GSV_HOST_DEVICE void gsv_refine_judge(const gsv_refine_rule *rule,
     column->place = column->place == GSV_REFINE_FIRST ? GSV_REFINE_SECOND : GSV_REFINE_FIRST;
     if (error > rule->tolerance && error * rule->min_gain <= before && column->taken > 0)
         column->active = 1;
+}
+
+/* Where a block's columns report: column j to place base + (first + j) / each. Of a complex column, whose parts are columns here, the worse
+ * one is reported: the real part first, then the other one. */
+typedef struct gsv_refine_results {
+    double *backward_error; /* or NULL, */
+    int *steps;             /* as this */
+    int64_t base, first;
+    int each;   /* 2: both parts are in the block, side by side */
+    int second; /* all columns are imaginary parts */
+} gsv_refine_results;
+
+static inline GSV_HOST_DEVICE int gsv_refine_is_second(const gsv_refine_results *to, int64_t j) {
+    return to->second || (to->each == 2 && (to->first + j) % 2 == 1);
+}
+
+static inline GSV_HOST_DEVICE void gsv_refine_note(const gsv_refine_results *to, int64_t j,
+                                                   const gsv_refine_column *column) {
+    const int64_t at = to->base + (to->first + j) / to->each;
+    const int second = gsv_refine_is_second(to, j);
+    if (to->backward_error && !(second && to->backward_error[at] >= column->error) &&
+        !(second && isnan(to->backward_error[at])))
+        to->backward_error[at] = column->error;
+    if (to->steps && !(second && to->steps[at] >= column->steps))
+        to->steps[at] = column->steps;
 }
 
 #endif

@@ -44,6 +44,7 @@ void gpusolve_workspace_destroy(gpusolve_workspace *workspace) {
     if (!workspace)
         return;
     workspace->executor->workspace_destroy(workspace);
+    gsv_free(workspace->columns);
     gsv_free(workspace);
 }
 

@@ -138,12 +138,15 @@ extern const gsv_selection_functions gsv_cuda_selection;
 gpusolve_status gsv_cuda_matrix_create(gpusolve_handle *handle, gpusolve_matrix *matrix,
                                        const int64_t *row_ptr, const int32_t *columns, const void *values);
 void gsv_cuda_matrix_destroy(gpusolve_matrix *matrix);
-gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace);
+gpusolve_status gsv_cuda_refine_reserve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                        const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                        const gpusolve_refine_options *options);
 void gsv_cuda_refine_release(gpusolve_workspace *workspace);
 gpusolve_status gsv_cuda_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
                                 const gpusolve_refine_options *options, const gpusolve_dense *b,
-                                const gpusolve_dense *x, gsv_refine_column *columns);
+                                const gpusolve_dense *x, gsv_refine_column *columns,
+                                const gsv_refine_results *to);
 
 #ifdef __cplusplus
 }

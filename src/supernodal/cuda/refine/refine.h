@@ -89,6 +89,9 @@ cudaError_t gsv_refine_copy(gpusolve_dtype dtype, int32_t n, gsv_device_dense fr
 /* to(i, j) = the x that is kept of column j. */
 cudaError_t gsv_refine_keep(gpusolve_dtype dtype, int32_t n, const gsv_refine_vectors *v, gsv_device_dense to,
                             cudaStream_t stream);
+/* Report columns 0 .. count - 1, in device memory; NULL: zeros. */
+cudaError_t gsv_refine_tell(const gsv_refine_column *columns, int32_t count, const gsv_refine_results *to,
+                            cudaStream_t stream);
 /* job->sum = job->x + job->d in active columns. */
 cudaError_t gsv_refine_add(gpusolve_dtype dtype, const gsv_residual *job, cudaStream_t stream);
 

@@ -117,6 +117,18 @@ __global__ void __launch_bounds__(THREADS) add_kernel(int32_t n, int32_t columns
     }
 }
 
+/* What is known of the columns, to the caller: by one block, second parts after first ones. */
+__global__ void __launch_bounds__(THREADS)
+    tell_kernel(const gsv_refine_column *columns, int32_t count, const gsv_refine_results to) {
+    const gsv_refine_column nothing = {};
+    for (int second = 0; second < 2; second++) {
+        for (int j = threadIdx.x; j < count; j += THREADS)
+            if (gsv_refine_is_second(&to, j) == (second != 0))
+                gsv_refine_note(&to, j, columns ? &columns[j] : &nothing);
+        __syncthreads(); /* the first parts are there */
+    }
+}
+
 template <typename T> struct vector_calls {
     static cudaError_t copy(int32_t n, gsv_device_dense from, gsv_device_dense to,
                             const gsv_refine_column *kept, const void *second, cudaStream_t stream) {
@@ -173,4 +185,10 @@ cudaError_t gsv_refine_keep(gpusolve_dtype dtype, int32_t n, const gsv_refine_ve
 cudaError_t gsv_refine_add(gpusolve_dtype dtype, const gsv_residual *job, cudaStream_t stream) {
     return gsv::for_numbers(
         dtype, [&](auto number) { return gsv::vector_calls<decltype(number)>::add(job, stream); });
+}
+
+cudaError_t gsv_refine_tell(const gsv_refine_column *columns, int32_t count, const gsv_refine_results *to,
+                            cudaStream_t stream) {
+    gsv::tell_kernel<<<1, gsv::THREADS, 0, stream>>>(columns, count, *to);
+    return cudaGetLastError();
 }

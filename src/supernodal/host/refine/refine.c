@@ -25,16 +25,6 @@ typedef struct host_vectors {
     int64_t krylov_bytes;
 } host_vectors;
 
-gpusolve_status gsv_host_refine_reserve(gpusolve_handle *handle, gpusolve_workspace *workspace) {
-    const size_t column = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
-    host_vectors *v = gsv_calloc(1, sizeof *v);
-    workspace->refine = v;
-    if (v && (v->vectors = gsv_malloc((size_t)workspace->max_nrhs * VECTORS, column)))
-        return GPUSOLVE_OK;
-    gsv_host_refine_release(workspace);
-    return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
-}
-
 void gsv_host_refine_release(gpusolve_workspace *workspace) {
     host_vectors *v = workspace->refine;
     if (!v)
@@ -56,6 +46,29 @@ static gpusolve_status make_krylov_room(gpusolve_handle *handle, host_vectors *v
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
     v->krylov_bytes = bytes;
     return GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_host_refine_reserve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                        const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
+                                        const gpusolve_refine_options *options) {
+    const size_t column = (size_t)workspace->n * gsv_dtype_bytes(workspace->dtype);
+    const gsv_krylov_method method = gsv_krylov_method_of(options, factor);
+    host_vectors *v = workspace->refine;
+    (void)matrix;
+    if (!v) {
+        v = gsv_calloc(1, sizeof *v);
+        if (v && !(v->vectors = gsv_malloc((size_t)workspace->max_nrhs * VECTORS, column))) {
+            gsv_free(v);
+            v = NULL;
+        }
+        workspace->refine = v;
+        if (!v)
+            return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
+    }
+    return method.any ? make_krylov_room(handle, v,
+                                         gsv_host_krylov_bytes(workspace->dtype, workspace->n,
+                                                               workspace->max_nrhs, &method))
+                      : GPUSOLVE_OK;
 }
 
 /* A block of columns under way. */
@@ -288,13 +301,9 @@ static const gsv_krylov_passes passes = {.solve = pass_solve,
 
 static gpusolve_status run_krylov(block *t, const gsv_krylov_method *method,
                                   const gpusolve_refine_options *options) {
-    host_vectors *v = t->workspace->refine;
+    const host_vectors *v = t->workspace->refine;
     const gpusolve_dtype dtype = t->workspace->dtype;
     const int64_t n = t->workspace->n;
-    const gpusolve_status status =
-        make_krylov_room(t->handle, v, gsv_host_krylov_bytes(dtype, n, t->workspace->max_nrhs, method));
-    if (status)
-        return status;
     t->krylov = (gsv_host_krylov){.scalars = {.columns = (int)t->columns,
                                               .length = method->length,
                                               .max_steps = options->max_steps,
@@ -363,7 +372,8 @@ static gpusolve_status run_plain(block *t, const gpusolve_refine_options *option
 gpusolve_status gsv_host_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                 const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
                                 const gpusolve_refine_options *options, const gpusolve_dense *b,
-                                const gpusolve_dense *x, gsv_refine_column *columns) {
+                                const gpusolve_dense *x, gsv_refine_column *columns,
+                                const gsv_refine_results *to) {
     const gsv_krylov_method method = gsv_krylov_method_of(options, factor);
     block t = {.handle = handle,
                .matrix = matrix,
@@ -376,6 +386,7 @@ gpusolve_status gsv_host_refine(gpusolve_handle *handle, const gpusolve_factor *
                .columns = b->cols,
                .state = columns,
                .factor = factor};
+    (void)to; /* this executor always waits */
     gpusolve_status status = start(&t, options, b, x);
     if (!status)
         status = method.any ? run_krylov(&t, &method, options) : run_plain(&t, options);

@@ -2,96 +2,10 @@
  * Refinement by conjugate gradients and by FGMRES with a factor of A, of systems with A + E: numbers of steps against textbook methods in plain
  * C, errors that are true, columns that do not know of each other, and the automatic choice.
  */
-#include "testing.h"
-
-#include "cholmod_helpers.h"
-#include "gpusolve_cholmod.h"
+#include "krylov_case.h"
+#include "memory.h"
 
 enum { COLUMNS = 5, MOST = 200 };
-
-typedef struct krylov_case {
-    gpusolve_handle *handle;
-    gpusolve_factor *factor;
-    gpusolve_matrix *matrix;
-    cholmod_sparse *a; /* A + E */
-    cholmod_factor *l; /* of A */
-    double norm_a;
-    gpusolve_dtype dtype;
-    int64_t n;
-} krylov_case;
-
-static double draw_part(void) {
-    static uint64_t state = 12345;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(state >> 33) * 0x1p-31;
-}
-
-static double complex entry(const cholmod_sparse *a, int k) {
-    const double *x = a->x;
-    return a->xtype == CHOLMOD_REAL ? x[k] : CMPLX(x[2 * k], x[2 * k + 1]);
-}
-
-static void add_to_entry(cholmod_sparse *a, int k, double complex value) {
-    double *x = a->x;
-    if (a->xtype == CHOLMOD_REAL) {
-        x[k] += creal(value);
-    } else {
-        x[2 * k] += creal(value);
-        x[2 * k + 1] += cimag(value);
-    }
-}
-
-/* A + E with norm(E) = part norm(A): E has A's pattern, is Hermitian, and positive semidefinite by its dominant diagonal. */
-static cholmod_sparse *disturbed(const cholmod_sparse *a, double part, cholmod_common *common) {
-    cholmod_sparse *e = cholmod_copy_sparse((cholmod_sparse *)a, common),
-                   *sum = cholmod_copy_sparse((cholmod_sparse *)a, common);
-    REQUIRE(e && sum);
-    const int n = (int)a->nrow, *p = a->p, *rows = a->i;
-    for (int k = 0; k < p[n]; k++)
-        add_to_entry(e, k, -entry(e, k));
-    for (int j = 0; j < n; j++)
-        for (int k = p[j] + 1; k < p[j + 1]; k++) { /* the diagonal comes first in a lower triangle */
-            const double complex value = draw_part() * entry(a, k);
-            add_to_entry(e, k, value);
-            add_to_entry(e, p[j], cabs(value));
-            add_to_entry(e, p[rows[k]], cabs(value));
-        }
-    const double scale = part * testing_sparse_norm(a) / testing_sparse_norm(e);
-    for (int k = 0; k < p[n]; k++)
-        add_to_entry(sum, k, scale * entry(e, k));
-    cholmod_free_sparse(&e, common);
-    return sum;
-}
-
-/* The factor is of A times `scale`, with `shift` taken from the diagonal of both matrices. */
-static krylov_case make_case(gpusolve_backend backend, const char *spec, gpusolve_factor_kind kind,
-                             double part, double scale, double shift, cholmod_common *common) {
-    krylov_case c = {.handle = testing_handle_bits(backend, 2, 1)};
-    cholmod_sparse *a = testing_load(spec, common);
-    REQUIRE(a != NULL);
-    const int *p = a->p;
-    for (int j = 0; j < (int)a->nrow; j++)
-        add_to_entry(a, p[j], -shift);
-    c.a = disturbed(a, part, common);
-    for (int k = 0; k < p[a->nrow]; k++)
-        add_to_entry(a, k, (scale - 1) * entry(a, k));
-    c.norm_a = testing_sparse_norm(c.a);
-    c.dtype = a->xtype == CHOLMOD_REAL ? GPUSOLVE_DOUBLE : GPUSOLVE_COMPLEX_DOUBLE;
-    c.n = (int64_t)a->nrow;
-    REQUIRE(gpusolve_cholmod_matrix(c.handle, c.a, &c.matrix) == GPUSOLVE_OK);
-    c.l = testing_factorize(a, kind, common);
-    REQUIRE(c.l != NULL && gpusolve_cholmod_import(c.handle, c.l, &c.factor) == GPUSOLVE_OK);
-    cholmod_free_sparse(&a, common);
-    return c;
-}
-
-static void free_case(krylov_case *c, cholmod_common *common) {
-    gpusolve_matrix_destroy(c->matrix);
-    gpusolve_factor_destroy(c->factor);
-    gpusolve_destroy(c->handle);
-    cholmod_free_factor(&c->l, common);
-    cholmod_free_sparse(&c->a, common);
-}
 
 /* ------------------------------------------------------------------------------- textbook methods --- */
 
@@ -208,16 +122,6 @@ static int reference_steps(const krylov_case *c, const gpusolve_dense *b, int64_
 }
 
 /* ------------------------------------------------------------------------------------------ checks --- */
-
-static gpusolve_dense block(const krylov_case *c, int64_t cols) {
-    return testing_block(c->dtype, GPUSOLVE_COL_MAJOR, c->n, cols, 0);
-}
-
-static gpusolve_status run(const krylov_case *c, gpusolve_workspace *workspace, const gpusolve_dense *b,
-                           const gpusolve_dense *x, const gpusolve_refine_options *options, double *errors,
-                           int *steps) {
-    return gpusolve_refine(c->handle, c->factor, c->matrix, workspace, b, x, options, errors, steps);
-}
 
 /* The reported errors are the errors, but for rounding. */
 static void check_reported(const krylov_case *c, const gpusolve_dense *x, const gpusolve_dense *b,
@@ -418,6 +322,76 @@ static void check_columns(gpusolve_backend backend, gpusolve_refine_method metho
     free_case(&c, common);
 }
 
+/* The asynchronous form gives the bits of the blocking one, and neither allocates once the workspace is reserved. */
+static void check_reserved(gpusolve_backend backend, const char *spec, gpusolve_refine_method method,
+                           cholmod_common *common) {
+    enum { WIDE = 11, ROOM = 4 };
+    testing_in("%s, %s, method %d, reserved", testing_backend_name(backend), spec, (int)method);
+    krylov_case c = make_case(backend, spec, GPUSOLVE_SUPERNODAL_LL, 1e-2, 1, 0, common);
+    gpusolve_dense b = block(&c, WIDE), x = block(&c, WIDE), expected = block(&c, WIDE);
+    double errors[WIDE], expected_errors[WIDE];
+    int steps[WIDE], expected_steps[WIDE];
+    const int on_device = backend == GPUSOLVE_BACKEND_CUDA;
+    testing_fill(&b, 91);
+    for (int64_t i = 0; i < c.n; i++)
+        testing_set(&b, i, 3, 0);
+    gpusolve_refine_options options = GPUSOLVE_REFINE_OPTIONS_INIT;
+    options.method = method;
+    options.tolerance = 1e-11; /* one cycle comes there */
+    options.max_steps = 12;
+    options.restart = 5;
+    gpusolve_workspace *workspace;
+    REQUIRE(gpusolve_workspace_create(c.handle, c.factor, ROOM, &workspace) == GPUSOLVE_OK);
+    gpusolve_dense own_b = b, own_x = x;
+    double *own_errors = errors;
+    int *own_steps = steps;
+    if (on_device) {
+        own_b.values = device_new(b.values, testing_block_bytes(&b));
+        own_x.values = device_new(x.values, testing_block_bytes(&x));
+        own_errors = device_new(errors, sizeof errors);
+        own_steps = device_new(steps, sizeof steps);
+        REQUIRE(own_b.values && own_x.values && own_errors && own_steps);
+        CHECK_STATUS(gpusolve_refine_async(c.handle, c.factor, c.matrix, workspace, &own_b, &own_x, &options,
+                                           own_errors, own_steps),
+                     GPUSOLVE_INVALID_ARGUMENT); /* not reserved yet */
+    }
+    CHECK_STATUS(gpusolve_refine_reserve(c.handle, c.factor, c.matrix, workspace, &options), GPUSOLVE_OK);
+    testing_count_allocations();
+    CHECK_STATUS(run(&c, workspace, &b, &expected, &options, expected_errors, expected_steps), GPUSOLVE_OK);
+    CHECK(on_device || testing_allocations() == 0); /* blocks in host memory may be staged */
+    for (int round = 0; round < 2; round++) {
+        testing_count_allocations();
+        CHECK_STATUS(gpusolve_refine_async(c.handle, c.factor, c.matrix, workspace, &own_b, &own_x, &options,
+                                           own_errors, own_steps),
+                     GPUSOLVE_OK);
+        CHECK(testing_allocations() == 0);
+        if (on_device) {
+            CHECK(device_read(x.values, own_x.values, testing_block_bytes(&x)) == 0);
+            CHECK(device_read(errors, own_errors, sizeof errors) == 0);
+            CHECK(device_read(steps, own_steps, sizeof steps) == 0);
+        }
+        CHECK(testing_same_bits(&x, 0, &expected, 0, WIDE));
+        CHECK(memcmp(errors, expected_errors, sizeof errors) == 0);
+        CHECK(memcmp(steps, expected_steps, sizeof steps) == 0);
+    }
+    for (int j = 0; j < WIDE; j++) {
+        CHECK(errors[j] <= 1e-11);
+        CHECK((steps[j] > 0) == (j != 3));
+    }
+    CHECK_STATUS(gpusolve_workspace_check(c.handle, workspace), GPUSOLVE_OK);
+    if (on_device) {
+        device_delete(own_b.values);
+        device_delete(own_x.values);
+        device_delete(own_errors);
+        device_delete(own_steps);
+    }
+    gpusolve_workspace_destroy(workspace);
+    free(b.values);
+    free(x.values);
+    free(expected.values);
+    free_case(&c, common);
+}
+
 int main(void) {
     cholmod_common common;
     cholmod_start(&common);
@@ -436,6 +410,10 @@ int main(void) {
         check_scaled(backends[i], &common);
         check_automatic(backends[i], GPUSOLVE_SUPERNODAL_LL, &common);
         check_automatic(backends[i], GPUSOLVE_SIMPLICIAL_LDL, &common);
+        for (int m = GPUSOLVE_REFINE_RICHARDSON; m < GPUSOLVE_REFINE_AUTOMATIC; m++) {
+            check_reserved(backends[i], "arrow:700,150,2", (gpusolve_refine_method)m, &common);
+            check_reserved(backends[i], "grid3d:8@c", (gpusolve_refine_method)m, &common);
+        }
         check_columns(backends[i], GPUSOLVE_REFINE_CG, GPUSOLVE_SUPERNODAL_LL, &common);
         check_columns(backends[i], GPUSOLVE_REFINE_FGMRES, GPUSOLVE_SUPERNODAL_LL, &common);
         check_columns(backends[i], GPUSOLVE_REFINE_AUTOMATIC, GPUSOLVE_SUPERNODAL_LL, &common);
