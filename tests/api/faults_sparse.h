@@ -269,6 +269,14 @@ static gpusolve_status sample_field(world *w) {
     return status;
 }
 
+static gpusolve_status multiply_all(world *w) {
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_multiply(w->handle, w->factor, GPUSOLVE_TIMES_A, &w->expected, &w->x));
+    if (status == GPUSOLVE_OK)
+        CHECK(testing_near(&w->x, &w->b));
+    return status;
+}
+
 /* ----------------------------------------------------------------------------------------- selections --- */
 
 /* With two parts, for the reaches of the two rows differ, and with one. */

@@ -58,6 +58,7 @@ static const struct {
     {"gpusolve_refine_reserve", refine_reserve, MEMORY | KIND},
     {"gpusolve_refine_async", refine_async, NOTHING},
     {"gpusolve_sample", sample_field, MEMORY | KIND},
+    {"gpusolve_multiply", multiply_all, MEMORY | KIND},
     {"gpusolve_selection_create", selection_create, MEMORY | KIND},
     {"gpusolve_selection_destroy", selection_destroy, NOTHING},
     {"gpusolve_selection_get_info", selection_get_info, NOTHING},

@@ -10,6 +10,7 @@
 
 #include "gpusolve_batch.h"
 #include "gpusolve_dense.h"
+#include "gpusolve_product.h"
 #include "gpusolve_sample.h"
 #include "gpusolve_selection.h"
 #include "gpusolve_store.h"
@@ -154,6 +155,7 @@ static void *call_all(void *context) {
     GIVES(gpusolve_solve_selected(w->handle, w->factor, w->selection, &b, &x));
     GIVES(gpusolve_sample(w->handle, w->factor, NULL, NULL, &x));
     CHECK(w->expected ? x_numbers[0] == -1 : x_numbers[0] != 1);
+    GIVES(gpusolve_multiply(w->handle, w->factor, GPUSOLVE_TIMES_A, &b, &x));
     GIVES(gpusolve_refine_reserve(w->handle, w->factor, w->matrix, w->workspace, NULL));
     GIVES(gpusolve_refine_async(w->handle, w->factor, w->matrix, w->workspace, &b, &x, NULL, NULL, NULL));
     GIVES(gpusolve_refine(w->handle, w->factor, w->matrix, w->workspace, &b, &x, NULL, NULL, NULL));

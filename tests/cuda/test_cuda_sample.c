@@ -6,6 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "gpusolve_product.h"
 #include "gpusolve_sample.h"
 #include "memory.h"
 
@@ -54,6 +55,8 @@ static void check_graph(const char *spec, gpusolve_factor_kind kind, gpusolve_dt
     host_mean.z = &x;
     CHECK_REFUSED(p.handle, gpusolve_sample(p.handle, p.factor, workspace, &host_mean, &there),
                   GPUSOLVE_INVALID_ARGUMENT, "options->z: is in host memory");
+    CHECK_REFUSED(p.handle, gpusolve_multiply(p.handle, p.factor, GPUSOLVE_TIMES_L, &there, &there),
+                  GPUSOLVE_INVALID_ARGUMENT, "captured");
     CHECK_STATUS(gpusolve_sample(p.handle, p.factor, workspace, &options, &there), GPUSOLVE_OK);
     REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
     REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);

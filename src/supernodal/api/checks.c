@@ -152,19 +152,20 @@ gsv_bytes_block gsv_dense_bytes(const gpusolve_dense *dense) {
 }
 
 gpusolve_status gsv_check_aliasing(gsv_message *message, const char *b_name, const gpusolve_dense *b,
-                                   const gpusolve_dense *x) {
+                                   const char *x_name, const gpusolve_dense *x) {
     if (b->rows == 0 || x->rows == 0 || b->cols == 0)
         return GPUSOLVE_OK;
     if (b->values == x->values) {
         if (b->order != x->order || b->ld != x->ld)
             return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
-                            "x->values: is %s->values, but with another order or leading dimension", b_name);
+                            "%s->values: is %s->values, but with another order or leading dimension", x_name,
+                            b_name);
         return GPUSOLVE_OK;
     }
     const gsv_bytes_block of_b = gsv_dense_bytes(b), of_x = gsv_dense_bytes(x);
     if (gsv_blocks_overlap(&of_b, &of_x))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "x->values: overlaps %s without being %s", b_name,
-                        b_name);
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s->values: overlaps %s without being %s",
+                        x_name, b_name, b_name);
     return GPUSOLVE_OK;
 }
 
@@ -197,7 +198,7 @@ gpusolve_status gsv_check_blocks(gpusolve_handle *handle, gpusolve_dtype dtype, 
             : b->order == GPUSOLVE_ROW_MAJOR && x->order == GPUSOLVE_ROW_MAJOR ? GSV_PAIRS
             : b->cols == 1 || on_host                                          ? GSV_COLUMN_PAIRS
                                                                                : GSV_PARTS;
-    return gsv_check_aliasing(message, "b", b, x);
+    return gsv_check_aliasing(message, "b", b, "x", x);
 }
 
 gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_factor *factor,

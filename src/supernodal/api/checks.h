@@ -56,7 +56,7 @@ gpusolve_status gsv_check_block(gpusolve_handle *handle, const gpusolve_factor *
 
 /* x is b, or shares no byte with it. */
 gpusolve_status gsv_check_aliasing(gsv_message *message, const char *b_name, const gpusolve_dense *b,
-                                   const gpusolve_dense *x);
+                                   const char *x_name, const gpusolve_dense *x);
 
 /* The same as gsv_check_operands, of blocks with these numbers of rows. */
 gpusolve_status gsv_check_selected(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t b_rows,

@@ -16,12 +16,24 @@ typedef struct gsv_sample {
     const void *mean;        /* [n] numbers of the factor's type, in A's order; NULL: zeros */
 } gsv_sample;
 
+/* The steps of a product, in this order. */
+enum {
+    GSV_TIMES_P = 1,  /* v(i) = x(perm(i)), else v = x */
+    GSV_TIMES_LT = 2, /* v = L' v */
+    GSV_TIMES_D = 4,  /* v = D v, nothing for L L' */
+    GSV_TIMES_L = 8,  /* v = L v */
+    GSV_TIMES_PT = 16 /* y(perm(i)) = v(i), else y = v */
+};
+
 typedef struct gsv_product_functions {
     /* x = mean + P' L' \ (D^(-1/2) z), column by column. z may be x. D is positive. Memory may be the host's or the backend's; waits unless all
      * of it is the device's. */
     gpusolve_status (*sample)(gpusolve_handle *handle, const gpusolve_factor *factor,
                               gpusolve_workspace *workspace, const gsv_sample *sample,
                               const gpusolve_dense *x);
+    /* y = the steps' product with x, blocks of the factor's type, y may be x. Memory may be the host's or the backend's. Waits. */
+    gpusolve_status (*multiply)(gpusolve_handle *handle, const gpusolve_factor *factor, unsigned steps,
+                                const gpusolve_dense *x, const gpusolve_dense *y);
 } gsv_product_functions;
 
 #ifdef __cplusplus

@@ -71,7 +71,7 @@ static gpusolve_status check_x(gpusolve_handle *handle, const gpusolve_factor *f
         return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "options->first: %lld and %lld columns more",
                         (long long)options->first, (long long)x->cols);
     if (options->z)
-        status = gsv_check_aliasing(&handle->message, "options->z", options->z, x);
+        status = gsv_check_aliasing(&handle->message, "options->z", options->z, "x", x);
     if (!status && x->rows > 0 && x->cols > 0)
         status = check_capture(handle, "x", on_device);
     return status ? status : check_mean(handle, factor, options->mean, x);

@@ -85,6 +85,11 @@ static void unpack_range(void *context, int64_t begin, int64_t end, int member) 
     }
 }
 
+void gsv_host_read_panel(const gpusolve_factor *factor, const int64_t *column, int32_t s, void *x) {
+    unpacking u = {factor, column, x};
+    unpack_range(&u, s, s + 1, 0);
+}
+
 gpusolve_status gsv_host_read_values(gpusolve_handle *handle, const gpusolve_factor *factor,
                                      const int64_t *column, void *x, void *d) {
     unpacking u = {factor, column, x};

@@ -241,4 +241,4 @@ extern "C" gpusolve_status gsv_cuda_sample(gpusolve_handle *handle, const gpusol
     return status;
 }
 
-extern "C" const gsv_product_functions gsv_cuda_products = {gsv_cuda_sample};
+extern "C" const gsv_product_functions gsv_cuda_products = {gsv_cuda_sample, gsv_cuda_multiply};

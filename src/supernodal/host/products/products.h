@@ -9,6 +9,10 @@ gpusolve_status gsv_host_sample(gpusolve_handle *handle, const gpusolve_factor *
                                 gpusolve_workspace *workspace, const gsv_sample *sample,
                                 const gpusolve_dense *x);
 
+/* multiply.c */
+gpusolve_status gsv_host_multiply(gpusolve_handle *handle, const gpusolve_factor *factor, unsigned steps,
+                                  const gpusolve_dense *x, const gpusolve_dense *y);
+
 extern const gsv_product_functions gsv_host_products;
 
 #endif

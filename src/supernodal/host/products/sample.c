@@ -136,4 +136,4 @@ gpusolve_status gsv_host_sample(gpusolve_handle *handle, const gpusolve_factor *
     return status;
 }
 
-const gsv_product_functions gsv_host_products = {.sample = gsv_host_sample};
+const gsv_product_functions gsv_host_products = {.sample = gsv_host_sample, .multiply = gsv_host_multiply};
