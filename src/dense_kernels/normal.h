@@ -7,7 +7,7 @@
  *      u = 1 - (bits 12 .. 63) 2^-52 in (0, 1],  v = (bits 76 .. 127) 2^-52 in [0, 1)
  *      r = sqrt(-2 log u),   a = r cos(2 pi v),   b = r sin(2 pi v)
  *
- * Logarithm, sine and cosine are polynomials of this file, right to about two units in the last place. They are made of sums, of products whose
+ * Logarithm, sine and cosine are polynomials of this file, near the best of their degree, right to about two units in the last place. They are made of sums, of products whose
  * result is no term of a sum, of fma, divisions and square roots: each of these is rounded as IEEE 754 says, and no compiler can contract them
  * otherwise. Nothing branches, so loops over numbers become vector instructions. No number is larger than 8.5.
  */
@@ -61,16 +61,13 @@ static inline GSV_HOST_DEVICE double gsv_log_of_unit(double u) {
     const double exponent = gsv_double_of(0x4330000000000000u | e) - (0x1p52 + 64);
     const double m = gsv_double_of(bits - ((e - 64) << 52));
     const double f = m - 1, s = f / (2 + f), t = s * s;
-    double p = 0x1.8618618618618p-4; /* 2 / 21 */
-    p = fma(p, t, 0x1.af286bca1af28p-4);
-    p = fma(p, t, 0x1.e1e1e1e1e1e1ep-4);
-    p = fma(p, t, 0x1.1111111111111p-3);
-    p = fma(p, t, 0x1.3b13b13b13b14p-3);
-    p = fma(p, t, 0x1.745d1745d1746p-3);
-    p = fma(p, t, 0x1.c71c71c71c71cp-3);
-    p = fma(p, t, 0x1.2492492492492p-2);
-    p = fma(p, t, 0x1.999999999999ap-2);
-    p = fma(p, t, 0x1.5555555555555p-1); /* 2 / 3 */
+    double p = 0x1.2b584aae78a57p-3; /* of (log m - 2 s) / s^3, from 2 / 3 on */
+    p = fma(p, t, 0x1.39fe606542ddep-3);
+    p = fma(p, t, 0x1.7462b4ab2ef6bp-3);
+    p = fma(p, t, 0x1.c71c62e5800a1p-3);
+    p = fma(p, t, 0x1.2492492df148dp-2);
+    p = fma(p, t, 0x1.99999999952e2p-2);
+    p = fma(p, t, 0x1.5555555555558p-1);
     return fma(exponent, 0x1.62e42fefa39efp-1, fma(p * t, s, s + s));
 }
 
@@ -79,22 +76,19 @@ static inline GSV_HOST_DEVICE gsv_normals gsv_turn_of(double v) {
     const double shift = 0x1.8p52, shifted = 4 * v + shift; /* 4 v is exact */
     const double f = 4 * v - (shifted - shift), t = f * f;
     const uint64_t q = gsv_bits_of(shifted);
-    double s = -0x1.6fadb9f155744p-31, c = 0x1.20c62c2f2d7f5p-34;
-    s = fma(s, t, 0x1.e8f434d018d63p-25);
-    s = fma(s, t, -0x1.e3074fde8871fp-19);
-    s = fma(s, t, 0x1.50783487ee782p-13);
-    s = fma(s, t, -0x1.32d2cce62bd86p-8);
-    s = fma(s, t, 0x1.466bc6775aae2p-4);
-    s = fma(s, t, -0x1.4abbce625be53p-1);
+    double s = 0x1.e3f38399551bfp-25, c = 0x1.f3dbcea61b1a4p-22;
+    s = fma(s, t, -0x1.e30071afc3e59p-19);
+    s = fma(s, t, 0x1.50782fda12d96p-13);
+    s = fma(s, t, -0x1.32d2cce2e5b19p-8);
+    s = fma(s, t, 0x1.466bc677587f8p-4);
+    s = fma(s, t, -0x1.4abbce625be41p-1);
     s = fma(s, t, 0x1.921fb54442d18p+0); /* pi / 2 */
     s = s * f;
-    c = fma(c, t, -0x1.b6e24f44b128fp-28);
-    c = fma(c, t, 0x1.f9d38a3763cc3p-22);
-    c = fma(c, t, -0x1.a6d1f2a204a8cp-16);
-    c = fma(c, t, 0x1.e1f506891babbp-11);
-    c = fma(c, t, -0x1.55d3c7e3cbffap-6);
-    c = fma(c, t, 0x1.03c1f081b5ac4p-2);
-    c = fma(c, t, -0x1.3bd3cc9be45dep+0);
+    c = fma(c, t, -0x1.a6c9c1be9eb49p-16);
+    c = fma(c, t, 0x1.e1f4fb60281f6p-11);
+    c = fma(c, t, -0x1.55d3c7dbfd139p-6);
+    c = fma(c, t, 0x1.03c1f081b0780p-2);
+    c = fma(c, t, -0x1.3bd3cc9be458bp+0);
     c = fma(c, t, 1.0);
     const double cosine = q & 1 ? s : c, sine = q & 1 ? c : s;
     gsv_normals turn;

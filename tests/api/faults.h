@@ -18,6 +18,7 @@
 #include "gpusolve_batch.h"
 #include "gpusolve_cholmod.h"
 #include "gpusolve_dense.h"
+#include "gpusolve_inverse.h"
 #include "gpusolve_product.h"
 #include "gpusolve_sample.h"
 #include "gpusolve_selection.h"

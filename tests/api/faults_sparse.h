@@ -277,6 +277,30 @@ static gpusolve_status multiply_all(world *w) {
     return status;
 }
 
+static gpusolve_status inverse_entries(world *w) {
+    const int64_t rows[] = {0, w->b.rows - 1, 1}, columns[] = {1, 0, 1};
+    double complex values[3];
+    return FAULTY(w, gpusolve_inverse_entries(w->handle, w->factor, 3, rows, columns, values));
+}
+
+static gpusolve_status inverse_diagonal(world *w) {
+    double *diagonal = malloc((size_t)w->b.rows * sizeof *diagonal);
+    REQUIRE(diagonal != NULL);
+    diagonal[0] = -1;
+    const gpusolve_status status = FAULTY(w, gpusolve_inverse_diagonal(w->handle, w->factor, diagonal));
+    CHECK(status != GPUSOLVE_OK || diagonal[0] > 0);
+    free(diagonal);
+    return status;
+}
+
+static gpusolve_status inverse_cost(world *w) {
+    gpusolve_inverse_info info = {.size = sizeof info, .columns = -1};
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_inverse_cost(w->handle, w->factor, w->b.rows, NULL, NULL, &info));
+    CHECK(info.columns == (status == GPUSOLVE_OK ? w->b.rows : -1));
+    return status;
+}
+
 /* ----------------------------------------------------------------------------------------- selections --- */
 
 /* With two parts, for the reaches of the two rows differ, and with one. */

@@ -10,6 +10,7 @@
 
 #include "gpusolve_batch.h"
 #include "gpusolve_dense.h"
+#include "gpusolve_inverse.h"
 #include "gpusolve_product.h"
 #include "gpusolve_sample.h"
 #include "gpusolve_selection.h"
@@ -117,6 +118,8 @@ static void *call_all(void *context) {
     gpusolve_info info = {.size = sizeof info};
     gpusolve_cost cost = {.size = sizeof cost};
     gpusolve_selection_info selected = {.size = sizeof selected};
+    gpusolve_inverse_info inverse = {.size = sizeof inverse};
+    const int64_t pair = 1;
     gpusolve_factor *factor = NULL, *loaded = NULL, *mapped = NULL;
     gpusolve_matrix *matrix = NULL;
     gpusolve_workspace *workspace = NULL;
@@ -156,6 +159,9 @@ static void *call_all(void *context) {
     GIVES(gpusolve_sample(w->handle, w->factor, NULL, NULL, &x));
     CHECK(w->expected ? x_numbers[0] == -1 : x_numbers[0] != 1);
     GIVES(gpusolve_multiply(w->handle, w->factor, GPUSOLVE_TIMES_A, &b, &x));
+    GIVES(gpusolve_inverse_entries(w->handle, w->factor, 1, &pair, &pair, &numbers[0]));
+    GIVES(gpusolve_inverse_diagonal(w->handle, w->factor, numbers));
+    GIVES(gpusolve_inverse_cost(w->handle, w->factor, 1, &pair, &pair, &inverse));
     GIVES(gpusolve_refine_reserve(w->handle, w->factor, w->matrix, w->workspace, NULL));
     GIVES(gpusolve_refine_async(w->handle, w->factor, w->matrix, w->workspace, &b, &x, NULL, NULL, NULL));
     GIVES(gpusolve_refine(w->handle, w->factor, w->matrix, w->workspace, &b, &x, NULL, NULL, NULL));

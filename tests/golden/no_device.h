@@ -92,6 +92,16 @@ gpusolve_status gsv_cuda_copy_determinant(gpusolve_handle *handle, const gpusolv
     (void)handle, (void)factor, (void)first, (void)count, (void)to;
     return GPUSOLVE_OK;
 }
+cudaError_t gsv_cuda_draw(gpusolve_dtype dtype, const gsv_drawing *drawing, gsv_device_dense x,
+                          cudaStream_t stream) {
+    (void)dtype, (void)drawing, (void)x, (void)stream;
+    return cudaErrorUnknown;
+}
+cudaError_t gsv_cuda_draw_vectors(gpusolve_dtype dtype, const gsv_drawing *drawing, void *to, int columns,
+                                  int drawn, int *broken, cudaStream_t stream) {
+    (void)dtype, (void)drawing, (void)to, (void)columns, (void)drawn, (void)broken, (void)stream;
+    return cudaErrorUnknown;
+}
 void gsv_cuda_recording_begins(void) {}
 void gsv_cuda_recording_ends(void) {}
 void gsv_cuda_refine_release(gpusolve_workspace *workspace) {

@@ -28,6 +28,7 @@ typedef struct solve_call {
     cudaStream_t stream;
     unsigned steps;
     int capturing, b_on_device, x_on_device;
+    const gsv_drawing *drawn; /* what b is to become, for columns from here on; or NULL: b is there */
 } solve_call;
 
 static gsv_launch launch_of(const solve_call *call, const gsv_run *run, gsv_upper upper) {
@@ -51,6 +52,14 @@ static cudaError_t load(const solve_call *call, const gsv_run *run, gsv_device_d
     const gsv_upper upper =
         run->columns == GSV_TASKS_16 && !gsv_is_complex(dtype) ? GSV_BLOCK_STREAM : run->above[0];
     const gsv_launch launch = launch_of(call, run, upper);
+    cudaError_t error = cudaSuccess;
+    if (call->drawn && upper == GSV_TASKS)
+        return gsv_cuda_draw_vectors(dtype, call->drawn, to, run->columns, from.columns,
+                                     &launch.vectors.state->broken, call->stream);
+    if (call->drawn)
+        error = gsv_cuda_draw(dtype, call->drawn, from, call->stream);
+    if (error != cudaSuccess)
+        return error;
     return gsv_cuda_launchers(dtype, upper)
         ->load(&launch, perm, perm ? call->device->plan.inverse : NULL, from, to);
 }
@@ -144,6 +153,8 @@ static cudaError_t launch_beside(const solve_call *call, const gsv_run *run, con
     cudaError_t error = cudaSuccess;
     if (!call->b_on_device)
         error = gsv_cuda_copy_block(call->handle, b, room, cudaMemcpyHostToDevice);
+    if (call->drawn)
+        error = gsv_cuda_draw(call->factor->dtype, call->drawn, gsv_cuda_dense(b), call->stream);
     if (error == cudaSuccess)
         error = launch_ones(call, run, call->b_on_device ? gsv_cuda_dense(b) : gsv_cuda_packed(b, room),
                             call->x_on_device ? gsv_cuda_dense(x) : gsv_cuda_packed(x, room));
@@ -228,9 +239,10 @@ gpusolve_status gsv_cuda_is_capturing(gpusolve_handle *handle, int *capturing) {
     return status;
 }
 
-gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
-                               gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
-                               const gpusolve_dense *x) {
+/* drawing: what b becomes first, in device memory; or NULL. */
+static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                             gpusolve_workspace *workspace, unsigned steps, const gsv_drawing *drawing,
+                             const gpusolve_dense *b, const gpusolve_dense *x) {
     const int previous = gsv_cuda_enter(handle->device);
     solve_call call = {.handle = handle,
                        .factor = factor,
@@ -258,6 +270,12 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         const gpusolve_dense from = gsv_dense_columns(b, first, count),
                              to = gsv_dense_columns(x, first, count);
         const gsv_run run = gsv_route_run(&route, count);
+        gsv_drawing drawn;
+        if (drawing) {
+            drawn = *drawing;
+            drawn.first += first;
+            call.drawn = &drawn;
+        }
         status = gsv_cuda_check(solve_columns(&call, &run, &from, &to), "solving", &handle->message);
     }
     if (status == GPUSOLVE_OK && !on_device)
@@ -267,6 +285,20 @@ gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *f
         status = gsv_cuda_workspace_check(handle, workspace);
     gsv_cuda_leave(previous);
     return status;
+}
+
+gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                               gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                               const gpusolve_dense *x) {
+    return solve(handle, factor, workspace, steps, NULL, b, x);
+}
+
+gpusolve_status gsv_cuda_solve_drawn(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     gpusolve_workspace *workspace, uint64_t seed, int64_t first,
+                                     const gpusolve_dense *x) {
+    const gsv_cuda_factor *device = factor->prepared;
+    const gsv_drawing drawing = {seed, first, factor->plan.l.n, factor->has_d ? device->plan.d : NULL};
+    return solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT, &drawing, x, x);
 }
 
 const gsv_executor gsv_cuda_executor = {

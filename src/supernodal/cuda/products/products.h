@@ -3,10 +3,31 @@
 #define GSV_CUDA_PRODUCTS_H
 
 #include "../../api/products.h"
+#include "../device_plan.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Numbers that are drawn: samples first, first + 1, ... of a seed, n rows, over the roots of d [device, real numbers], or of ones if it is
+ * NULL. */
+typedef struct gsv_drawing {
+    uint64_t seed;
+    int64_t first, n;
+    const void *d;
+} gsv_drawing;
+
+/* sample.cu. Into a block of the factor's numbers; and into a vector of a run of tasks, `columns` numbers side by side in a row, those from `drawn` on
+ * zeros, as their load would have left it (cuda/tasks/transfer.cuh). */
+cudaError_t gsv_cuda_draw(gpusolve_dtype dtype, const gsv_drawing *drawing, gsv_device_dense x,
+                          cudaStream_t stream);
+cudaError_t gsv_cuda_draw_vectors(gpusolve_dtype dtype, const gsv_drawing *drawing, void *to, int columns,
+                                  int drawn, int *broken, cudaStream_t stream);
+
+/* executor.c: the steps GSV_BACKWARD and GSV_PERMUTE_OUT of b that is drawn. x is on the device. */
+gpusolve_status gsv_cuda_solve_drawn(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     gpusolve_workspace *workspace, uint64_t seed, int64_t first,
+                                     const gpusolve_dense *x);
 
 /* sample.cu */
 gpusolve_status gsv_cuda_sample(gpusolve_handle *handle, const gpusolve_factor *factor,

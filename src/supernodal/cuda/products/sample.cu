@@ -1,7 +1,10 @@
 /*
- * Samples on the device: x = D^(-1/2) z, drawn or the caller's; x = P' L' \ x in place; x += mean.
+ * Samples on the device: z over the roots of D, drawn or the caller's; x = P' L' \ that; x += mean.
  *
- * Three kernels of one kind: a thread has a pair of neighbouring rows (or a row of complex numbers) of one column, and neighbouring threads what is
+ * Numbers that are drawn go to the vector that the backward sweep reads, where the upper tree is tasks: they are never loaded. Otherwise they go to x,
+ * from where the solve loads them.
+ *
+ * Kernels of one kind: a thread has a pair of neighbouring rows (or a row of complex numbers) of one column, and neighbouring threads what is
  * neighbouring in memory: rows of a column-major block, columns of a row-major one. Nothing waits, no number is written by two threads. `draw`
  * writes each number once, and takes some 200 instructions for two, 80 of them in double precision: on an H200 as long as it takes to write
  * them, about. `scale` and `add_mean` read and write each once.
@@ -36,22 +39,65 @@ template <typename R> static __device__ __forceinline__ double over_root(double 
     return d ? z / sqrt(double(d[i])) : z;
 }
 
-/* Rows 2 k and 2 k + 1 of real numbers, row k of complex ones. */
-template <typename T>
+/* Row k of complex numbers in first, or rows 2 k and 2 k + 1 of real ones in both; the second may be beyond the end: then it is not divided. */
+template <typename P>
+static __device__ __forceinline__ void draw_pair(const gsv_drawing &of, int64_t k, int64_t c, P &first,
+                                                 P &second) {
+    typedef typename traits<P>::real R;
+    const R *d = static_cast<const R *>(of.d);
+    const gsv_normals z = gsv_normal(of.seed, k, of.first + c, traits<P>::is_complex);
+    if constexpr (traits<P>::is_complex) {
+        first = second = P{R(over_root(z.a, d, k)), R(over_root(z.b, d, k))};
+    } else {
+        first = R(over_root(z.a, d, 2 * k));
+        second = R(over_root(z.b, 2 * k + 1 < of.n ? d : nullptr, 2 * k + 1));
+    }
+}
+
+/* Into x. Rows that are neighbours are stored as one number of twice the size, where memory is aligned for it. */
+template <typename P>
 static __global__ void __launch_bounds__(BLOCK)
-    draw(grid_of_items items, uint64_t seed, int64_t first, int64_t n, const typename traits<T>::real *d,
-         gsv_device_dense x) {
-    typedef typename traits<T>::real R;
-    T *values = static_cast<T *>(x.values);
+    draw(grid_of_items items, gsv_drawing of, gsv_device_dense x) {
+    P *values = static_cast<P *>(x.values);
     for_each_item(items, [=](int64_t k, int64_t c) {
-        const gsv_normals z = gsv_normal(seed, k, first + c, traits<T>::is_complex);
-        T *to = values + c * x.column_stride;
-        if constexpr (traits<T>::is_complex) {
-            to[k * x.row_stride] = T{R(over_root(z.a, d, k)), R(over_root(z.b, d, k))};
+        P pair[2];
+        draw_pair(of, k, c, pair[0], pair[1]);
+        P *to = values + c * x.column_stride;
+        if constexpr (traits<P>::is_complex) {
+            to[k * x.row_stride] = pair[0];
         } else {
-            to[2 * k * x.row_stride] = R(over_root(z.a, d, 2 * k));
-            if (2 * k + 1 < n)
-                to[(2 * k + 1) * x.row_stride] = R(over_root(z.b, d, 2 * k + 1));
+            struct alignas(2 * sizeof(P)) both {
+                P one, two;
+            };
+            to += 2 * k * x.row_stride;
+            if (x.row_stride == 1 && 2 * k + 1 < of.n && uintptr_t(to) % sizeof(both) == 0) {
+                *reinterpret_cast<both *>(to) = both{pair[0], pair[1]};
+            } else {
+                to[0] = pair[0];
+                if (2 * k + 1 < of.n)
+                    to[x.row_stride] = pair[1];
+            }
+        }
+    });
+}
+
+/* Into a vector: items are by columns. Numbers are rounded to the factor's precision as in draw. */
+template <typename P>
+static __global__ void __launch_bounds__(BLOCK)
+    draw_vectors(grid_of_items items, gsv_drawing of, wide_number<P> *to, int drawn, int *broken) {
+    typedef wide_number<P> T;
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+        *broken = 0; /* the waits of the solve before have ended */
+    for_each_item(items, [=](int64_t k, int64_t c) {
+        P pair[2] = {P(), P()};
+        if (c < drawn)
+            draw_pair(of, k, c, pair[0], pair[1]);
+        if constexpr (traits<P>::is_complex) {
+            to[k * items.columns + c] = number_as<T>(pair[0]);
+        } else {
+            to[2 * k * items.columns + c] = number_as<T>(pair[0]);
+            if (2 * k + 1 < of.n)
+                to[(2 * k + 1) * items.columns + c] = number_as<T>(pair[1]);
         }
     });
 }
@@ -105,19 +151,32 @@ struct sampling {
     cudaStream_t stream;
 };
 
-template <typename T> static cudaError_t fill(const sampling &s) {
+/* How many items a column has. */
+template <typename P> static int64_t draws_of(int64_t n) {
+    return traits<P>::is_complex ? n : (n + 1) / 2;
+}
+
+template <typename P>
+static cudaError_t draw_as(const gsv_drawing &of, gsv_device_dense x, cudaStream_t stream) {
+    const grid_of_items items = items_of(draws_of<P>(of.n), x);
+    draw<P><<<grid_for(items), BLOCK, 0, stream>>>(items, of, x);
+    return cudaGetLastError();
+}
+
+template <typename P>
+static cudaError_t draw_vectors_as(const gsv_drawing &of, void *to, int columns, int drawn, int *broken,
+                                   cudaStream_t stream) {
+    const grid_of_items items = {draws_of<P>(of.n), columns, 1};
+    draw_vectors<P>
+        <<<grid_for(items), BLOCK, 0, stream>>>(items, of, static_cast<wide_number<P> *>(to), drawn, broken);
+    return cudaGetLastError();
+}
+
+template <typename T> static cudaError_t divide(const sampling &s) {
     typedef const typename traits<T>::real *reals;
-    const int64_t each = traits<T>::is_complex ? 1 : 2;
     const gsv_device_dense x = gsv_cuda_dense(&s.x);
-    grid_of_items items = items_of(s.n, x);
-    if (s.z) {
-        scale<T>
-            <<<grid_for(items), BLOCK, 0, s.stream>>>(items, static_cast<reals>(s.d), gsv_cuda_dense(s.z), x);
-    } else {
-        items.count = (s.n + each - 1) / each;
-        draw<T><<<grid_for(items), BLOCK, 0, s.stream>>>(items, s.sample->seed, s.sample->first, s.n,
-                                                         static_cast<reals>(s.d), x);
-    }
+    const grid_of_items items = items_of(s.n, x);
+    scale<T><<<grid_for(items), BLOCK, 0, s.stream>>>(items, static_cast<reals>(s.d), gsv_cuda_dense(s.z), x);
     return cudaGetLastError();
 }
 
@@ -128,16 +187,16 @@ template <typename T> static cudaError_t shift(const sampling &s) {
     return cudaGetLastError();
 }
 
-static cudaError_t fill_as(gpusolve_dtype dtype, const sampling &s) {
+static cudaError_t divide_as(gpusolve_dtype dtype, const sampling &s) {
     switch (dtype) {
     case GPUSOLVE_FLOAT:
-        return fill<float>(s);
+        return divide<float>(s);
     case GPUSOLVE_DOUBLE:
-        return fill<double>(s);
+        return divide<double>(s);
     case GPUSOLVE_COMPLEX_FLOAT:
-        return fill<complex<float>>(s);
+        return divide<complex<float>>(s);
     default:
-        return fill<complex<double>>(s);
+        return divide<complex<double>>(s);
     }
 }
 
@@ -160,9 +219,11 @@ static gpusolve_status sample_on_device(gpusolve_handle *handle, const gpusolve_
     gsv_message *message = &handle->message;
     const int as_it_is = s.z && !s.d; /* the caller's numbers */
     gpusolve_status status = GPUSOLVE_OK;
-    if (!as_it_is)
-        status = gsv_cuda_check(fill_as(factor->dtype, s), "drawing a sample", message);
-    if (status == GPUSOLVE_OK)
+    if (!s.z)
+        status = gsv_cuda_solve_drawn(handle, factor, workspace, s.sample->seed, s.sample->first, &s.x);
+    else if (!as_it_is)
+        status = gsv_cuda_check(divide_as(factor->dtype, s), "dividing by the roots of D", message);
+    if (status == GPUSOLVE_OK && s.z)
         status = gsv_cuda_solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT,
                                 as_it_is ? s.z : &s.x, &s.x);
     if (status == GPUSOLVE_OK && s.mean)
@@ -222,6 +283,34 @@ static gpusolve_status sample_staged(gpusolve_handle *handle, const gpusolve_fac
 }
 
 } // namespace gsv
+
+extern "C" cudaError_t gsv_cuda_draw(gpusolve_dtype dtype, const gsv_drawing *drawing, gsv_device_dense x,
+                                     cudaStream_t stream) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return gsv::draw_as<float>(*drawing, x, stream);
+    case GPUSOLVE_DOUBLE:
+        return gsv::draw_as<double>(*drawing, x, stream);
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return gsv::draw_as<gsv::complex<float>>(*drawing, x, stream);
+    default:
+        return gsv::draw_as<gsv::complex<double>>(*drawing, x, stream);
+    }
+}
+
+extern "C" cudaError_t gsv_cuda_draw_vectors(gpusolve_dtype dtype, const gsv_drawing *drawing, void *to,
+                                             int columns, int drawn, int *broken, cudaStream_t stream) {
+    switch (dtype) {
+    case GPUSOLVE_FLOAT:
+        return gsv::draw_vectors_as<float>(*drawing, to, columns, drawn, broken, stream);
+    case GPUSOLVE_DOUBLE:
+        return gsv::draw_vectors_as<double>(*drawing, to, columns, drawn, broken, stream);
+    case GPUSOLVE_COMPLEX_FLOAT:
+        return gsv::draw_vectors_as<gsv::complex<float>>(*drawing, to, columns, drawn, broken, stream);
+    default:
+        return gsv::draw_vectors_as<gsv::complex<double>>(*drawing, to, columns, drawn, broken, stream);
+    }
+}
 
 extern "C" gpusolve_status gsv_cuda_sample(gpusolve_handle *handle, const gpusolve_factor *factor,
                                            gpusolve_workspace *workspace, const gsv_sample *sample,
