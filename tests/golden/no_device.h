@@ -2,6 +2,7 @@
 #ifndef GPUSOLVE_TESTS_NO_DEVICE_H
 #define GPUSOLVE_TESTS_NO_DEVICE_H
 
+#include "supernodal/cuda/products/products.h"
 #include "supernodal/cuda/support.h"
 
 /* Every call is captured, so that a solve launches its sweeps one by one. */

@@ -26,12 +26,13 @@ struct grid_of_items {
 
 template <typename Item>
 static __device__ __forceinline__ void for_each_item(const grid_of_items &items, Item item) {
-    const int64_t inner = int64_t(blockIdx.x) * BLOCK + threadIdx.x;
+    const int64_t inner = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
     const int64_t inner_end = items.by_columns ? items.columns : items.count,
-                  outer_end = items.by_columns ? items.count : items.columns;
+                  outer_end = items.by_columns ? items.count : items.columns,
+                  step = int64_t(gridDim.y) * blockDim.y;
     if (inner >= inner_end)
         return;
-    for (int64_t outer = blockIdx.y; outer < outer_end; outer += gridDim.y)
+    for (int64_t outer = int64_t(blockIdx.y) * blockDim.y + threadIdx.y; outer < outer_end; outer += step)
         items.by_columns ? item(outer, inner) : item(inner, outer);
 }
 
@@ -86,7 +87,7 @@ template <typename P>
 static __global__ void __launch_bounds__(BLOCK)
     draw_vectors(grid_of_items items, gsv_drawing of, wide_number<P> *to, int drawn, int *broken) {
     typedef wide_number<P> T;
-    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+    if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0 && threadIdx.y == 0)
         *broken = 0; /* the waits of the solve before have ended */
     for_each_item(items, [=](int64_t k, int64_t c) {
         P pair[2] = {P(), P()};
@@ -135,10 +136,20 @@ static grid_of_items items_of(int64_t n, const gsv_device_dense &x) {
     return grid_of_items{n, x.columns, x.column_stride < x.row_stride && x.columns >= 32};
 }
 
-static dim3 grid_for(const grid_of_items &items) {
+/* A launch for these items: where fewer than BLOCK lie side by side, a block has several runs of them. */
+struct shape {
+    dim3 grid, block;
+};
+
+static shape shape_for(const grid_of_items &items) {
     const int64_t inner = items.by_columns ? items.columns : items.count,
                   outer = items.by_columns ? items.count : items.columns;
-    return dim3(unsigned((inner + BLOCK - 1) / BLOCK), unsigned(outer < MOST ? outer : MOST));
+    unsigned side = 1;
+    while (side < BLOCK && side < inner)
+        side *= 2;
+    const int64_t runs = BLOCK / side, blocks = (outer + runs - 1) / runs;
+    return shape{dim3(unsigned((inner + side - 1) / side), unsigned(blocks < MOST ? blocks : MOST)),
+                 dim3(side, unsigned(runs))};
 }
 
 /* What the steps of one block of columns are told. Everything is on the device. */
@@ -159,7 +170,8 @@ template <typename P> static int64_t draws_of(int64_t n) {
 template <typename P>
 static cudaError_t draw_as(const gsv_drawing &of, gsv_device_dense x, cudaStream_t stream) {
     const grid_of_items items = items_of(draws_of<P>(of.n), x);
-    draw<P><<<grid_for(items), BLOCK, 0, stream>>>(items, of, x);
+    const shape as = shape_for(items);
+    draw<P><<<as.grid, as.block, 0, stream>>>(items, of, x);
     return cudaGetLastError();
 }
 
@@ -167,8 +179,9 @@ template <typename P>
 static cudaError_t draw_vectors_as(const gsv_drawing &of, void *to, int columns, int drawn, int *broken,
                                    cudaStream_t stream) {
     const grid_of_items items = {draws_of<P>(of.n), columns, 1};
+    const shape as = shape_for(items);
     draw_vectors<P>
-        <<<grid_for(items), BLOCK, 0, stream>>>(items, of, static_cast<wide_number<P> *>(to), drawn, broken);
+        <<<as.grid, as.block, 0, stream>>>(items, of, static_cast<wide_number<P> *>(to), drawn, broken);
     return cudaGetLastError();
 }
 
@@ -176,14 +189,16 @@ template <typename T> static cudaError_t divide(const sampling &s) {
     typedef const typename traits<T>::real *reals;
     const gsv_device_dense x = gsv_cuda_dense(&s.x);
     const grid_of_items items = items_of(s.n, x);
-    scale<T><<<grid_for(items), BLOCK, 0, s.stream>>>(items, static_cast<reals>(s.d), gsv_cuda_dense(s.z), x);
+    const shape as = shape_for(items);
+    scale<T><<<as.grid, as.block, 0, s.stream>>>(items, static_cast<reals>(s.d), gsv_cuda_dense(s.z), x);
     return cudaGetLastError();
 }
 
 template <typename T> static cudaError_t shift(const sampling &s) {
     const gsv_device_dense x = gsv_cuda_dense(&s.x);
     const grid_of_items items = items_of(s.n, x);
-    add_mean<T><<<grid_for(items), BLOCK, 0, s.stream>>>(items, static_cast<const T *>(s.mean), x);
+    const shape as = shape_for(items);
+    add_mean<T><<<as.grid, as.block, 0, s.stream>>>(items, static_cast<const T *>(s.mean), x);
     return cudaGetLastError();
 }
 
