@@ -53,8 +53,8 @@ typedef struct gpusolve_inverse_info {
 
 /**
  * What gpusolve_inverse_entries should cost, or gpusolve_inverse_diagonal if rows and columns are NULL and count is n. It counts what
- * each block reads, solves a few of the blocks, three to seven, and predicts from their times: mostly within 10 % on a machine that does nothing else. So it takes some percent of the
- * time that it predicts, and all of it if there are no more blocks.
+ * each block reads, solves some of the blocks, seven at most, and predicts from their times: mostly within 10 % on a machine that does nothing else.
+ * So it takes some percent of the time that it predicts, and all of it if there are no more blocks.
  * @param info  [in: size; out: the rest]
  */
 GPUSOLVE_API gpusolve_status gpusolve_inverse_cost(gpusolve_handle *handle, const gpusolve_factor *factor,
