@@ -60,11 +60,14 @@ typedef struct gpusolve_refine_options {
     int solve_first;               /**< 1 (default): x = F \ b first; 0: x holds a first guess */
     gpusolve_refine_method method; /**< default GPUSOLVE_REFINE_RICHARDSON */
     int restart; /**< FGMRES: steps after which it restarts; 1 to 256, default 20. It has 2 min(restart, max_steps) + 1 vectors */
+    int twice; /**< 1: b - A x is summed in twice the precision, and a column goes on for as long as its corrections shrink
+                            by min_gain and change x: x itself becomes accurate, not its residual alone; default 0 */
+    int componentwise; /**< 1: the backward error is max(|b - A x|(i) / (|A| |x| + |b|)(i)) (Oettli, Prager), with 0/0 = 0; default 0 */
 } gpusolve_refine_options;
 
 /** The default options of gpusolve_refine: gpusolve_refine_options o = GPUSOLVE_REFINE_OPTIONS_INIT. */
 #define GPUSOLVE_REFINE_OPTIONS_INIT \
-    { sizeof(gpusolve_refine_options), 10, 0.0, 2.0, 1, GPUSOLVE_REFINE_RICHARDSON, 20 }
+    { sizeof(gpusolve_refine_options), 10, 0.0, 2.0, 1, GPUSOLVE_REFINE_RICHARDSON, 20, 0, 0 }
 
 /**
  * Iterative refinement in the factor's precision: until done, r = b - A x, x = x + d with A d = r to a few digits, column by column.
@@ -74,6 +77,9 @@ typedef struct gpusolve_refine_options {
  * Richardson's corrections are one step, d = F \ r. Those of CG and FGMRES are as many steps, of one solve each, as bring the residual below
  * a quarter of the tolerance (or of the unit of rounding), by the method's own estimate. The error that is returned is that of the true
  * residual. CG gives a column up whose A or F turns out not to be positive definite, or whose residual has not halved within 20 steps.
+ * With `twice` a correction is kept, too, if it is the first or smaller than the one before and the error is at the level of rounding: there the
+ * error of the residual says no more. If A is not too ill-conditioned for the factor (cond(A) times the rounding unit is well below 1) every component of
+ * x comes out with an error of about the rounding unit times norm(x, inf).
  * Each column takes its steps and ends by itself: it has the same x whatever its neighbours are.
  * @param matrix          [in] A, of the factor's dtype and order, on the handle's backend
  * @param workspace       [in] as in gpusolve_solve; NULL: the handle's own

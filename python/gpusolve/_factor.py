@@ -218,7 +218,7 @@ class Factor(NamedSystems, Figures):
     __call__ = solve
 
     def refine(self, A, b, x=None, *, out=None, max_steps=10, tolerance=0.0, min_gain=2.0, method="richardson", restart=20,
-               triangle=None, stream=None, return_steps=False):
+               twice=False, componentwise=False, triangle=None, stream=None, return_steps=False):
         """Solve A x = b and improve x by iterative refinement, in the factor's precision.
 
         Parameters
@@ -241,6 +241,11 @@ class Factor(NamedSystems, Figures):
             from the first to one of the others where the first correction leaves more than a tenth of the error.
         restart : int
             Steps after which FGMRES restarts.
+        twice : bool
+            Sum b - A x in twice the precision, and go on for as long as corrections shrink and change x: x becomes accurate to the
+            last bits if A is not too ill-conditioned.
+        componentwise : bool
+            The error is the largest of abs(b - A x) / (abs(A) abs(x) + abs(b)) instead.
         triangle : {None, "full", "lower", "upper"}
             Which part of A is given; None: found out.
         stream : optional
@@ -283,7 +288,7 @@ class Factor(NamedSystems, Figures):
 
         def call(b, x, on):
             return self._core.refine(matrix, b, x, max_steps, tolerance, min_gain, guess is None,
-                                     _METHODS.index(method), restart, on, errors, steps)
+                                     _METHODS.index(method), restart, twice, componentwise, on, errors, steps)
 
         result = refine(call, b, guess, out, stream, self._dtype_name, self.n)
         if len(b.shape) == 1:

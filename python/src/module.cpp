@@ -363,8 +363,8 @@ void bind_factor(nb::module_ &m) {
              })
         .def("refine",
              [](const CoreFactor &self, const Matrix &matrix, nb::handle b, nb::handle x, int max_steps,
-                double tolerance, double min_gain, bool solve_first, int method, int restart,
-                uintptr_t stream, nb::ndarray<double, nb::ndim<1>, nb::c_contig> errors,
+                double tolerance, double min_gain, bool solve_first, int method, int restart, bool twice,
+                bool componentwise, uintptr_t stream, nb::ndarray<double, nb::ndim<1>, nb::c_contig> errors,
                 nb::ndarray<int, nb::ndim<1>, nb::c_contig> steps) {
                  const std::shared_ptr<FactorState> kept = self.state;
                  self.open();
@@ -375,6 +375,8 @@ void bind_factor(nb::module_ &m) {
                  options.solve_first = solve_first;
                  options.method = static_cast<gpusolve_refine_method>(method);
                  options.restart = restart;
+                 options.twice = twice;
+                 options.componentwise = componentwise;
                  if (errors.size() != steps.size())
                      throw Failure(GPUSOLVE_INVALID_ARGUMENT, "errors, steps: must be of one length");
                  return refine(kept, matrix, b, x, options, stream, errors.data(), steps.data(),

@@ -341,6 +341,11 @@ def test_refine_stale(device):
         assert (error <= 1e-12).all() and steps.shape == (1,) and steps[0] <= count[0] + 1
         x, error = F.refine(S, b, method="automatic", max_steps=100)
         assert error < 1e-15 and np.allclose(S @ x, b)
+    exact = rng.integers(-99, 99, A.shape[0]).astype(float)
+    x, error = F.refine(A, A @ exact, twice=True, max_steps=20)
+    assert abs(x - exact).max() <= np.finfo(float).eps * abs(exact).max() and error < 1e-15
+    x, error = F.refine(S, b, method="cg", componentwise=True, max_steps=100)
+    assert error < 1e-15 and np.allclose(error, (abs(b - S @ x) / (abs(S) @ abs(x) + abs(b))).max(), atol=1e-15)
     with pytest.raises(ValueError, match="method"):
         F.refine(A, b, method="jacobi")
     with pytest.raises(ValueError, match="restart"):

@@ -294,6 +294,8 @@ static void check_refine_options(misuse_world *w) {
     REFUSED_OPTION(method, (gpusolve_refine_method)4, "options->method");
     REFUSED_OPTION(method, (gpusolve_refine_method)-1, "options->method");
     REFUSED_OPTION(restart, 0, "options->restart");
+    REFUSED_OPTION(twice, 2, "options->twice");
+    REFUSED_OPTION(componentwise, -1, "options->componentwise");
     REFUSED_OPTION(restart, 257, "options->restart");
 #undef REFUSED_OPTION
 }

@@ -46,7 +46,8 @@ static void check_capture(const char *spec, gpusolve_factor_kind kind, gpusolve_
     options.method = method;
     options.max_steps = 4;
     options.restart = 2;
-    for (size_t k = 0; k < p.a->nzmax; k++) /* equations ten percent off the factor's */
+    const size_t numbers = p.a->nzmax * (p.a->xtype == CHOLMOD_REAL ? 1 : 2);
+    for (size_t k = 0; k < numbers; k++) /* equations ten percent off the factor's */
         ((double *)p.a->x)[k] *= 1.1;
     REQUIRE(gpusolve_cholmod_matrix(p.handle, p.a, &matrix) == GPUSOLVE_OK);
     REQUIRE(gpusolve_workspace_create(p.handle, p.factor, 3, &workspace) == GPUSOLVE_OK);

@@ -58,7 +58,7 @@ static gsv_refine_column follow(const gsv_refine_rule *rule, const double residu
         if (k == 0)
             gsv_refine_begin(rule, norms, &column);
         else if (column.active)
-            gsv_refine_judge(rule, norms, &column);
+            gsv_refine_judge(rule, norms, 0, &column);
     }
     return column;
 }
@@ -116,10 +116,10 @@ static void check_turn(void) {
     column = (gsv_refine_column){0};
     gsv_refine_begin(&rule, (double[]){1e-2, 0, 1}, &column);
     column.taken = 5; /* of a Krylov method */
-    gsv_refine_judge(&rule, (double[]){1e-9, 0, 1}, &column);
+    gsv_refine_judge(&rule, (double[]){1e-9, 0, 1}, 0, &column);
     CHECK(column.steps == 5 && column.used == 5 && column.active && !column.krylov);
     column.taken = 0; /* which had no step to take */
-    gsv_refine_judge(&rule, (double[]){1e-12, 0, 1}, &column);
+    gsv_refine_judge(&rule, (double[]){1e-12, 0, 1}, 0, &column);
     CHECK(column.steps == 5 && !column.active);
 }
 

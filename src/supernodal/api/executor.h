@@ -69,8 +69,8 @@ struct gpusolve_workspace {
     gpusolve_dtype dtype;
     int32_t n;
     int64_t max_nrhs;
-    void *state;  /* the executor's */
-    void *refine; /* the executor's, made by refine_reserve */
+    void *state;                /* the executor's */
+    void *refine;               /* the executor's, made by refine_reserve */
     gsv_refine_column *columns; /* what is known of the columns of a block, for refine.c; NULL at first */
 };
 

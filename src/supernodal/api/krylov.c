@@ -42,6 +42,9 @@ gsv_refine_rule gsv_refine_rule_of(const gpusolve_refine_options *options, const
                              .min_gain = options->min_gain,
                              .krylov = method.any && !method.automatic,
                              .turn = method.any && method.automatic ? GSV_REFINE_TURN : 0,
+                             .twice = options->twice,
+                             .componentwise = options->componentwise,
+                             .rounding = gsv_rounding_of(factor->dtype),
                              .level = GSV_REFINE_LEVEL * gsv_rounding_of(factor->dtype)};
 }
 

@@ -28,6 +28,7 @@ typedef struct gsv_krylov {
     int columns, length;        /* length: most steps of a cycle of FGMRES */
     int max_steps;              /* of a column, in all cycles */
     double tolerance, rounding; /* of the backward error; of the factor's precision */
+    int twice;                  /* the backward error does not say how far a correction must go */
     gsv_refine_column *outer;   /* as refinement knows the columns */
     gsv_refine_column *inner;   /* the same for products with A: active are those that are on */
     gsv_krylov_column *column;
@@ -78,8 +79,8 @@ static inline GSV_HOST_DEVICE gsv_pair gsv_pair_conjugate(gsv_pair a) {
  * decides afterwards. */
 static inline GSV_HOST_DEVICE double gsv_krylov_ratio(const gsv_krylov *k, double error) {
     const double wanted = k->tolerance > k->rounding ? k->tolerance / 4 : k->rounding / 4;
-    const double ratio = wanted / error;
-    return ratio < k->rounding ? k->rounding : ratio > 0.5 ? 0.5 : ratio;
+    const double ratio = wanted / error, most = k->twice ? 1e-4 : 0.5;
+    return ratio < k->rounding ? k->rounding : ratio > most ? most : ratio;
 }
 
 static inline GSV_HOST_DEVICE void gsv_krylov_begin(const gsv_krylov *k, int j, gsv_krylov_column *c) {

@@ -58,6 +58,12 @@ static gpusolve_status check_options(const gpusolve_refine_options *options, gsv
     if (options->restart < 1 || options->restart > MOST_RESTART)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->restart: is %d, must be from 1 to %d",
                         options->restart, MOST_RESTART);
+    if (options->twice != 0 && options->twice != 1)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->twice: is %d, must be 0 or 1",
+                        options->twice);
+    if (options->componentwise != 0 && options->componentwise != 1)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->componentwise: is %d, must be 0 or 1",
+                        options->componentwise);
     return GPUSOLVE_OK;
 }
 

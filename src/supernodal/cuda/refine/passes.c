@@ -25,8 +25,7 @@ static gpusolve_status bare_residual(const refinement *r, gsv_residual *job) {
     job->d = NULL;
     job->v.columns = r->krylov.k.inner;
     job->v.report_on_device = NULL;
-    return gsv_cuda_check(gsv_refine_residual(r->workspace->dtype, job, r->multiprocessors, r->stream),
-                          "multiplying by the matrix", &r->handle->message);
+    return gsv_cuda_check(gsv_refine_some_residual(r, job), "multiplying by the matrix", &r->handle->message);
 }
 
 /* The b of this residual is one zero. */
@@ -35,6 +34,7 @@ static gpusolve_status pass_product(void *context, int of, int to) {
     gsv_residual job = r->job;
     job.b = (gsv_device_dense){(void *)r->zero, 0, 0, r->job.columns};
     job.b_packed = 0;
+    job.rule.twice = job.rule.componentwise = 0;
     job.x = vector(r, of);
     job.v.r = vector(r, to);
     return bare_residual(r, &job);
@@ -153,6 +153,7 @@ gpusolve_status gsv_refine_place_krylov(refinement *r) {
                                           .max_steps = r->options->max_steps,
                                           .tolerance = r->options->tolerance,
                                           .rounding = gsv_rounding_of(r->workspace->dtype),
+                                          .twice = r->options->twice,
                                           .outer = r->v->columns},
                                     .n = r->job.n,
                                     .stride = r->job.stride,

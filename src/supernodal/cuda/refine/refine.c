@@ -176,6 +176,12 @@ static gpusolve_status start(refinement *r) {
     return gsv_refine_solve(r, r->job.b.values == r->v->b ? &own : r->user_b, r->v->x[0]);
 }
 
+cudaError_t gsv_refine_some_residual(const refinement *r, const gsv_residual *job) {
+    const gpusolve_dtype dtype = r->workspace->dtype;
+    return gsv_refine_with_care(job) ? gsv_refine_careful_residual(dtype, job, r->multiprocessors, r->stream)
+                                     : gsv_refine_residual(dtype, job, r->multiprocessors, r->stream);
+}
+
 gpusolve_status gsv_refine_judge_columns(refinement *r, int corrections) {
     const int to = corrections % 2;
     cudaError_t error = cudaSuccess;
@@ -183,13 +189,14 @@ gpusolve_status gsv_refine_judge_columns(refinement *r, int corrections) {
     r->job.x = r->v->x[corrections == 0 ? to : 1 - to];
     r->job.sum = r->v->x[to];
     r->job.d = corrections == 0 ? NULL : r->v->d;
-    if (r->job.d && (r->job.columns > 1 || r->job.a.shares_rows)) {
+    r->job.change = r->job.d;
+    if (r->job.d && (r->job.columns > 1 || r->job.a.shares_rows || gsv_refine_with_care(&r->job))) {
         error = gsv_refine_add(r->workspace->dtype, &r->job, r->stream);
         r->job.x = r->job.sum;
         r->job.d = NULL;
     }
     if (error == cudaSuccess)
-        error = gsv_refine_residual(r->workspace->dtype, &r->job, r->multiprocessors, r->stream);
+        error = gsv_refine_some_residual(r, &r->job);
     return gsv_cuda_check(error, "computing the residual", &r->handle->message);
 }
 

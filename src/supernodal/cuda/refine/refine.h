@@ -65,6 +65,7 @@ typedef struct gsv_residual {
     const void
         *d;    /* R = B - A (X + D); NULL: there is no D. Of one column only, where no lanes share a row */
     void *sum; /* to be X + D */
+    const void *change; /* with care: the last correction, for its norm, or NULL */
     gsv_refine_vectors v;
 } gsv_residual;
 
@@ -82,6 +83,10 @@ static inline int64_t gsv_residual_tiles(int64_t columns) {
 /* refine/residual.cu */
 cudaError_t gsv_refine_residual(gpusolve_dtype dtype, const gsv_residual *job, int multiprocessors,
                                 cudaStream_t stream);
+
+/* refine/careful.cu: the same summed in twice the precision or with its error by components, as job->rule says. X + D has been added. */
+cudaError_t gsv_refine_careful_residual(gpusolve_dtype dtype, const gsv_residual *job, int multiprocessors,
+                                        cudaStream_t stream);
 
 /* refine/vectors.cu: to(i, j) = from(i, j), whatever the strides. */
 cudaError_t gsv_refine_copy(gpusolve_dtype dtype, int32_t n, gsv_device_dense from, gsv_device_dense to,

@@ -28,6 +28,11 @@ typedef struct gsv_refinement {
 gpusolve_dense gsv_refine_by_rows(const gpusolve_workspace *workspace, void *values, int64_t cols);
 /* to = A \ from */
 gpusolve_status gsv_refine_solve(const gsv_refinement *r, const gpusolve_dense *from, void *to);
+/* A residual as the job's rule says. */
+static inline int gsv_refine_with_care(const gsv_residual *job) {
+    return job->rule.twice || job->rule.componentwise;
+}
+cudaError_t gsv_refine_some_residual(const gsv_refinement *r, const gsv_residual *job);
 /* The residual after `corrections` corrections, of which d is the last one, not yet added. All columns that are still active have kept
  * every correction, or stand as if they had (gsv_krylov_passes.restore), so their x are in the same vector. */
 gpusolve_status gsv_refine_judge_columns(gsv_refinement *r, int corrections);

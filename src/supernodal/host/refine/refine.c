@@ -154,11 +154,20 @@ static gpusolve_status solve(const block *t, const gpusolve_dense *from, void *t
     return t->handle->executor->solve(t->handle, t->factor, t->workspace, all_steps, from, &x);
 }
 
+/* By the options. */
+static void take_care(const block *t, gsv_host_residuals *found) {
+    found->twice = t->rule.twice;
+    found->componentwise = t->rule.componentwise;
+    found->careful = t->rule.twice || t->rule.componentwise;
+}
+
 /* R = B - A X of all columns that are worked on, and what becomes of each. begin: after the first solve. */
 static void judge(const block *t, int begin) {
     for (int64_t first = 0; first < t->columns; first += PASS) {
         gsv_host_residuals found = gsv_host_pass_of(t->matrix, t->columns, first, t->b.values,
                                                     gsv_row_stride(&t->b), begin ? t->kept : t->next, t->r);
+        take_care(t, &found);
+        found.d = begin ? NULL : t->d;
         gsv_host_find_residuals(t->handle->pool, &found, begin ? NULL : t->state);
         for (int64_t j = 0; j < found.count; j++) {
             const double norms[3] = {gsv_host_norm_of(&found, j, 0), gsv_host_norm_of(&found, j, 1),
@@ -167,7 +176,7 @@ static void judge(const block *t, int begin) {
             if (begin)
                 gsv_refine_begin(&t->rule, norms, column);
             else if (column->active)
-                gsv_refine_judge(&t->rule, norms, column);
+                gsv_refine_judge(&t->rule, norms, gsv_host_norm_of(&found, j, 3), column);
         }
     }
 }
@@ -274,6 +283,7 @@ static gpusolve_status pass_restore(void *context, int correction) {
     for (int64_t first = 0; first < t->columns; first += PASS) {
         gsv_host_residuals found =
             gsv_host_pass_of(t->matrix, t->columns, first, t->b.values, gsv_row_stride(&t->b), t->kept, t->r);
+        take_care(t, &found);
         gsv_host_find_residuals(t->handle->pool, &found, t->krylov.scalars.inner);
     }
     return GPUSOLVE_OK;
@@ -309,6 +319,7 @@ static gpusolve_status run_krylov(block *t, const gsv_krylov_method *method,
                                               .max_steps = options->max_steps,
                                               .tolerance = options->tolerance,
                                               .rounding = gsv_rounding_of(dtype),
+                                              .twice = options->twice,
                                               .outer = t->state},
                                   .dtype = dtype,
                                   .n = n,

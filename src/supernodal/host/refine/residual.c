@@ -19,16 +19,8 @@ enum { WIDTH = GSV_HOST_SUMS, PASS = GSV_HOST_PASS, ROWS = GSV_HOST_ROWS };
 
 typedef gsv_host_residuals residuals;
 
-typedef struct host_matrix {
-    int64_t *row_ptr;
-    int32_t *columns;
-    void *values;
-} host_matrix;
-
-/* Norms of a pass's columns, of R, X and B: the largest moduli, and a NaN for a number among them that is not finite. */
-typedef struct column_norms {
-    double most[3][PASS], poison[PASS];
-} column_norms;
+typedef gsv_host_matrix host_matrix;
+typedef gsv_host_norms column_norms;
 
 #define REAL float
 #define PARTS 1
@@ -109,6 +101,10 @@ double gsv_host_norm_of(const residuals *t, int64_t column, int which) {
 }
 
 static void residual_rows(const residuals *t, int64_t begin, int64_t end, column_norms *norms) {
+    if (t->careful) {
+        gsv_host_careful_rows(t, begin, end, norms);
+        return;
+    }
     switch (t->matrix->dtype) {
     case GPUSOLVE_FLOAT:
         residual_s(t, begin, end, norms);
@@ -133,7 +129,7 @@ static void residual_blocks(void *context, int member) {
     for (int64_t i; (i = atomic_fetch_add_explicit(&t->next, 1, memory_order_relaxed)) < blocks;)
         residual_rows(t, i * ROWS, n - i * ROWS < ROWS ? n : (i + 1) * ROWS, &mine);
     for (int64_t j = 0; j < t->count; j++)
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 4; k++)
             raise_shared(&t->norms[j][k], isnan(mine.poison[j]) ? NAN : mine.most[k][j]);
 }
 
