@@ -25,11 +25,11 @@ GPUSOLVE_API gpusolve_status gpusolve_inverse_diagonal(gpusolve_handle *handle, 
  * @param columns  [in, host] [count]
  * @param values   [out, host] [count] numbers of the factor's dtype
  *
- * Exact but for rounding: each distinct column is solved for, with the accuracy of gpusolve_solve. Columns are taken in L's order, up to 1024 at a time by
- * a selection (gpusolve_selection.h), so that a block walks the part of the tree alone that its columns and rows reach, and memory is bounded:
- * on the backend by what gpusolve_inverse_cost says, on the host by some 30 MB and 8 bytes a pair. It takes least where rows and columns that go
- * together are near each other in the tree: of A's own pattern, say. With a complex factor entry (i, j) is the conjugate of entry (j, i). On failure the values
- * are undefined.
+ * Exact but for rounding: each distinct column is solved for, with the accuracy of gpusolve_solve. Columns are taken in L's order, up to
+ * 1024 at a time by a selection (gpusolve_selection.h), so that a block walks the part of the tree alone that its columns and rows reach. So
+ * memory is bounded: on the backend by what gpusolve_inverse_cost says, on the host by some 35 MB, 8 bytes a pair and 12 bytes a row of A. It
+ * takes least where rows and columns that go together are near each other in the tree: of A's own pattern, say. With a complex factor entry
+ * (i, j) is the conjugate of entry (j, i). On failure the values are undefined.
  *
  * Blocks, on either backend.
  *

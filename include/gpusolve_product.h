@@ -29,8 +29,9 @@ typedef enum gpusolve_operator {
  * @param y         [out] n x as many columns, x's dtype; may be x itself (same values, order and ld), else must not share a byte with it
  *
  * Returns when y is there, on either backend. It allocates memory of the backend meanwhile, for each of up to 8 columns at a time 16 bytes a
- * row and 8 an update row (gpusolve_info.update_rows), twice as much if complex; besides, on CUDA, lists of the pattern, and on the host the largest panel for
- * each thread. A factor is made to be solved with, and a product is not as fast as a solve: docs/guides/products.md has times.
+ * row and 8 an update row (gpusolve_info.update_rows), twice as much if complex; besides, on CUDA, lists of the pattern, and on the host
+ * the largest panel for each thread. A factor is made to be solved with, and a product is not as fast as a solve: docs/guides/products.md has
+ * times.
  *
  * All sums are in double precision and have one order: y has the same bits whatever the neighbours of a column are. On CUDA the factor holds W =
  * inv(L1) and M = L2 W of each supernode in the place of L1 and L2. There a product solves with W, y1 = W \ x1 and y2 = M y1, so that its

@@ -36,15 +36,16 @@ typedef struct gpusolve_sample_options {
  * @param x          [out] n x any number of samples, the factor's dtype: a sample a column
  *
  * The numbers that are drawn depend on the seed, the sample and the row alone, so that sample number 1000 can be had by itself, with first =
- * 1000 and one column. Their generator is Philox4x32-10 with the key {seed low, seed high}. Sample c takes for its rows 2 k and 2 k + 1 in L's order the
- * four words w that the counter {k low, k high, c low, c high} gives, low words first:
+ * 1000 and one column. Their generator is Philox4x32-10 with the key {seed low, seed high}. Sample c takes for its rows 2 k and 2 k + 1 in
+ * L's order the four words w that the counter {k low, k high, c low, c high} gives:
  *
  *      u = 1 - floor((w0 + 2^32 w1) / 2^12) 2^-52,   v = floor((w2 + 2^32 w3) / 2^12) 2^-52
  *      z(2 k) = sqrt(-2 log u) cos(2 pi v),   z(2 k + 1) = sqrt(-2 log u) sin(2 pi v)
  *
  * With a complex factor the counter {k, c} gives row k, sqrt(-log u) (cos(2 pi v) + i sin(2 pi v)): the real and the imaginary part have variance
- * 1/2, so E z conj(z)' is the identity and E (x - mean) conj(x - mean)' is inv(A). z is computed in double precision and rounded to the factor's. It has the
- * same bits on every backend and machine: the library has its own logarithm, sine and cosine. x has those of gpusolve_solve with that z.
+ * 1/2, so E z conj(z)' is the identity and E (x - mean) conj(x - mean)' is inv(A). z is computed in double precision, divided by the root of D
+ * with a factor L D L', and rounded to the factor's. It has the same bits on every backend and machine: the library has its own logarithm, sine
+ * and cosine. x has the bits of gpusolve_solve with that.
  *
  * CUDA: with x, and z and mean if given, in device memory the call is asynchronous on the handle's stream, allocates nothing and can be captured
  * into a CUDA graph (with a workspace of its own); a replay gives the same samples. Otherwise it passes through device memory that it allocates,

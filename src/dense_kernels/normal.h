@@ -7,9 +7,10 @@
  *      u = 1 - (bits 12 .. 63) 2^-52 in (0, 1],  v = (bits 76 .. 127) 2^-52 in [0, 1)
  *      r = sqrt(-2 log u),   a = r cos(2 pi v),   b = r sin(2 pi v)
  *
- * Logarithm, sine and cosine are polynomials of this file, near the best of their degree, right to about two units in the last place. They are made of sums, of products whose
- * result is no term of a sum, of fma, divisions and square roots: each of these is rounded as IEEE 754 says, and no compiler can contract them
- * otherwise. Nothing branches, so loops over numbers become vector instructions. No number is larger than 8.5.
+ * Logarithm, sine and cosine are polynomials of this file, near the best of their degree, right to about two units in the last place. They are
+ * made of sums, of products whose result is no term of a sum (but 4 v, which is exact), of fma, divisions and square roots: each of these is
+ * rounded as IEEE 754 says, and no compiler can contract them otherwise. Nothing branches, so loops over numbers become vector instructions.
+ * No number is larger than 8.5.
  */
 #ifndef GSV_NORMAL_H
 #define GSV_NORMAL_H

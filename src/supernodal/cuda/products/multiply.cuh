@@ -3,8 +3,8 @@
  *
  *      L1 v1 = W \ v1,   L2 v1 = M (L1 v1),      L1' v1 + L2' v2 = W' \ (v1 + M' v2)
  *
- * Vectors are doubles, or pairs, by columns. A warp has one column of one task, a block eight columns, and lanes have neighbouring rows of a panel, which
- * stand side by side in it. Nothing waits for another warp: what one kernel writes the next one reads. Every sum has one order: lanes take
+ * Vectors are doubles, or pairs, by columns. A warp has one column of one task, a block eight columns, and lanes have neighbouring rows of a
+ * panel, which stand side by side in it. Nothing waits for another warp: what one kernel writes the next one reads. Every sum has one order: lanes take
  * every 32nd term and are added by a tree, or one lane adds all terms.
  *
  * A panel is read once for every eight columns, by warps that are not in step: from L2 or L1 mostly. The triangle of a wide supernode is a warp's

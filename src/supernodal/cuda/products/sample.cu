@@ -6,8 +6,8 @@
  *
  * Kernels of one kind: a thread has a pair of neighbouring rows (or a row of complex numbers) of one column, and neighbouring threads what is
  * neighbouring in memory: rows of a column-major block, columns of a row-major one. Nothing waits, no number is written by two threads. `draw`
- * writes each number once, and takes some 200 instructions for two, 80 of them in double precision: on an H200 as long as it takes to write
- * them, about. `scale` and `add_mean` read and write each once.
+ * writes each number once, and takes some 200 instructions for two, 70 of them in double precision: on an H200 256 million
+ * numbers add 0.33 ms to half a solve that loads them. `scale` and `add_mean` read and write each once.
  */
 #include "../../../dense_kernels/normal.h"
 #include "../../../dense_kernels/scalar.cuh"

@@ -3,8 +3,8 @@
  *
  *      v = P x,   v = L' v,   v = D v,   v = L v,   y = P' v
  *
- * L and L' without a tree: a supernode's part of L' v needs rows of v alone. Of L v it leaves L1 v1 for its own columns, and L2 v1 in its room among the
- * update rows; then the update rows are added, supernode after supernode, so that every sum has one order. Supernodes are dealt out to the threads,
+ * L and L' without a tree: a supernode's part of L' v needs rows of v alone. Of L v it leaves L1 v1 for its own columns, and L2 v1 in its room
+ * among the update rows; then the update rows are added, supernode after supernode, so that every sum has one order. Supernodes are dealt out to the threads,
  * each of which unpacks a panel into memory of its own; the update rows of a column are added by one thread.
  */
 #include "products.h"

@@ -6,6 +6,8 @@
  */
 #include "products.h"
 
+#include <string.h>
+
 #include "../../../dense_kernels/lanes_host.h"
 #include "../../../dense_kernels/normal.h"
 #include "../executor.h"
@@ -89,11 +91,18 @@ static void fill_run(const drawing *job, int64_t c, int64_t begin, int64_t end) 
                     single, z->values, parts * (i * gsv_row_stride(z) + c * gsv_column_stride(z)) + part);
     else
         draw_by(job->isa, job->sample->seed, job->sample->first + c, k, count, parts == 2, numbers);
+    for (int64_t i = begin; i < end && job->d; i++)
+        for (int part = 0; part < parts; part++)
+            numbers[parts * (i - begin) + part] /= sqrt(fetch(single, job->d, i));
+    if (!single && gsv_row_stride(x) == 1) {
+        memcpy((double *)x->values + parts * (begin + c * gsv_column_stride(x)), numbers,
+               (size_t)(parts * (end - begin)) * sizeof *numbers);
+        return;
+    }
     for (int64_t i = begin; i < end; i++) {
         const int64_t place = parts * (i * gsv_row_stride(x) + c * gsv_column_stride(x));
-        const double root = job->d ? sqrt(fetch(single, job->d, i)) : 1;
         for (int part = 0; part < parts; part++)
-            put(single, x->values, place + part, numbers[parts * (i - begin) + part] / root);
+            put(single, x->values, place + part, numbers[parts * (i - begin) + part]);
     }
 }
 
