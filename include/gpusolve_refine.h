@@ -40,13 +40,15 @@ GPUSOLVE_API void gpusolve_matrix_destroy(gpusolve_matrix *matrix);
 
 /** How x is corrected. F is the factor's matrix, which may differ from A. */
 typedef enum gpusolve_refine_method {
-    GPUSOLVE_REFINE_RICHARDSON =
-        0,                  /**< x = x + F \ r, a step each; ends early unless each step gains min_gain */
-    GPUSOLVE_REFINE_CG = 1, /**< conjugate gradients with the preconditioner F; A and F positive definite */
-    GPUSOLVE_REFINE_FGMRES = 2, /**< flexible GMRES with the preconditioner F, for any A and F; restarts */
-    GPUSOLVE_REFINE_AUTOMATIC =
-        3 /**< Richardson; a column whose first correction leaves more than a tenth of its error, and that above
-                                         16 units of rounding, goes on with CG if the factor is L L', and with FGMRES if it is L D L' */
+    /** x = x + F \ r, a step each; ends early unless each step gains min_gain */
+    GPUSOLVE_REFINE_RICHARDSON = 0,
+    /** conjugate gradients with the preconditioner F; A and F positive definite */
+    GPUSOLVE_REFINE_CG = 1,
+    /** flexible GMRES with the preconditioner F, for any A and F; restarts */
+    GPUSOLVE_REFINE_FGMRES = 2,
+    /** Richardson; a column whose first correction leaves more than a tenth of its error, and that above 16 units of rounding, goes on with CG if
+     * the factor is L L', and with FGMRES if it is L D L' */
+    GPUSOLVE_REFINE_AUTOMATIC = 3
 } gpusolve_refine_method;
 
 /** How x is corrected, and when refinement ends. */
@@ -94,7 +96,7 @@ typedef struct gpusolve_refine_options {
  *
  * Blocks until x is there, on either backend: the host asks after each step whether any column goes on. Vectors, five of n numbers for each
  * column that the workspace holds (four on the host), are allocated in the workspace on first use; CG has three more, FGMRES
- * 2 min(restart, max_steps) + 1.
+ * 2 min(restart, max_steps) + 1, and both one more on the host.
  */
 GPUSOLVE_API gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *factor,
                                              const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
