@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "memory.h"
+#include "tuning.h"
 
 enum { COLUMNS = 2 };
 
@@ -145,6 +146,79 @@ static void check_capture(const char *const *specs, int64_t count, batch_layout 
     close_world(&w, common);
 }
 
+/* ------------------------------------------------------------------------------------- equal distances --- */
+
+/* b and x with these layouts; as: 0 a strided call, 1 arrays, 2 strided with the first member's b for all. */
+static void check_apart(capture_world *w, batch_layout b_layout, batch_layout x_layout, int64_t cols,
+                        int in_place, int as) {
+    const batch_members *members = &w->members;
+    batch_blocks b = blocks_new(members, b_layout, members->dtype, cols),
+                 x = blocks_new(members, x_layout, members->dtype, cols),
+                 expected = blocks_new(members, x_layout, members->dtype, cols);
+    for (int64_t m = 0; m < members->count; m++)
+        testing_fill(&b.block[m], (uint64_t)m + 5);
+    if (in_place)
+        memcpy(expected.memory, b.memory, b.bytes);
+    for (int64_t m = 0; m < members->count; m++)
+        CHECK_STATUS(gpusolve_solve(w->handle, members->alone[m], NULL, GPUSOLVE_A, &b.block[as == 2 ? 0 : m],
+                                    &expected.block[m]),
+                     GPUSOLVE_OK);
+    char *of_b = device_new(b.memory, b.bytes + 1),
+         *of_x = in_place ? of_b : device_new(x.memory, x.bytes + 1);
+    gpusolve_dense *b_blocks = blocks_moved(members, &b, of_b), *x_blocks = blocks_moved(members, &x, of_x);
+    const int64_t stride = members->row[1];
+    CHECK_STATUS(
+        as == 1
+            ? gpusolve_batch_solve(w->handle, w->batch, w->workspace, GPUSOLVE_A, b_blocks, x_blocks, NULL)
+            : gpusolve_batch_solve_strided(w->handle, w->batch, w->workspace, GPUSOLVE_A, b_blocks,
+                                           as == 2              ? 0
+                                           : b_layout == PACKED ? b.stride
+                                                                : stride,
+                                           x_blocks, x_layout == PACKED ? x.stride : stride, NULL),
+        GPUSOLVE_OK);
+    CHECK(cudaStreamSynchronize(w->stream) == cudaSuccess);
+    batch_blocks *got = in_place ? &b : &x;
+    CHECK(device_read(got->memory, of_x, got->bytes) == 0);
+    testing_check(blocks_agree(got, &expected, members->dtype, 0), __FILE__, __LINE__,
+                  "layouts %d and %d, %d columns, in place %d, as %d", (int)b_layout, (int)x_layout,
+                  (int)cols, in_place, as);
+    device_delete(of_b);
+    if (!in_place)
+        device_delete(of_x);
+    free(b_blocks);
+    free(x_blocks);
+    blocks_free(&b);
+    blocks_free(&x);
+    blocks_free(&expected);
+}
+
+/* Columns at equal distances, which the load and the store of eight columns find where they are: no column is solved by itself here. */
+static void check_distances(const char *spec, int64_t count, int single, cholmod_common *common) {
+    const char *const specs[] = {spec, NULL};
+    testing_in("%lld members of %s at equal distances, single %d", (long long)count, spec, single);
+    capture_world w = {0};
+    tuning.real_2 = tuning.real_3 = tuning.real_4 = 0;
+    w.handle = tuned_handle(GPUSOLVE_BACKEND_CUDA, 2);
+    REQUIRE(cudaStreamCreateWithFlags(&w.stream, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_STATUS(gpusolve_set_stream(w.handle, w.stream), GPUSOLVE_OK);
+    w.members = members_new(w.handle, specs, count, GPUSOLVE_SUPERNODAL_LL, single, common);
+    REQUIRE(gpusolve_batch_create(w.handle, count, w.members.data, NULL, &w.batch) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_batch_workspace_create(w.handle, w.batch, 8, &w.workspace) == GPUSOLVE_OK);
+    for (int64_t cols = 2; cols <= 8; cols += 3)
+        for (int as = 0; as < 3; as++) {
+            check_apart(&w, PACKED, PACKED, cols, 0, as);
+            check_apart(&w, PACKED, WHOLE, cols, 0, as);
+            check_apart(&w, WHOLE, PACKED, cols, 0, as);
+            if (as < 2)
+                check_apart(&w, PACKED, PACKED, cols, 1, as);
+        }
+    gpusolve_batch_workspace_destroy(w.workspace);
+    gpusolve_batch_destroy(w.batch);
+    members_free(&w.members, common);
+    gpusolve_destroy(w.handle);
+    cudaStreamDestroy(w.stream);
+}
+
 int main(void) {
     static const char *const mixed[] = {"grid2d:9", "grid2d:1", "grid3d:4", NULL},
                              *const one[] = {"grid2d:13", NULL},
@@ -164,6 +238,11 @@ int main(void) {
     check_capture(tiny, 120, APART, 1, &common);
     check_capture(tiny, 121, APART_ROWS, 2, &common);
     check_capture(tiny, 1001, APART, 1, &common);
+    for (int single = 0; single < 2; single++) {
+        check_distances("grid2d:13", 6, single, &common);
+        check_distances("grid2d:37", 2, single, &common);
+        check_distances("grid2d:40", 70, single, &common);
+    }
     cholmod_finish(&common);
     CHECK(gsv_live_allocations() == 0 && gsv_live_on_device() == 0);
     return testing_done();

@@ -2,6 +2,7 @@
 #ifndef GPUSOLVE_TESTS_NO_DEVICE_H
 #define GPUSOLVE_TESTS_NO_DEVICE_H
 
+#include "supernodal/cuda/batch_apart.h"
 #include "supernodal/cuda/products/products.h"
 #include "supernodal/cuda/support.h"
 
@@ -122,6 +123,18 @@ cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *h
 int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
     (void)plan, (void)dtype, (void)has_d;
     return 0;
+}
+
+/* No batches here: no block of right-hand sides is one of theirs. */
+cudaError_t gsv_cuda_load_apart(gpusolve_dtype dtype, const gsv_launch *launch, const int32_t *inverse,
+                                gsv_device_dense from, int32_t each, int64_t extra, void *to) {
+    (void)dtype, (void)launch, (void)inverse, (void)from, (void)each, (void)extra, (void)to;
+    return cudaErrorUnknown;
+}
+cudaError_t gsv_cuda_store_apart(gpusolve_dtype dtype, const gsv_launch *launch, const int32_t *inverse,
+                                 const void *from, gsv_device_dense to, int32_t each, int64_t extra) {
+    (void)dtype, (void)launch, (void)inverse, (void)from, (void)to, (void)each, (void)extra;
+    return cudaErrorUnknown;
 }
 
 #endif

@@ -248,6 +248,34 @@ static void check_counts(gpusolve_backend backend, cholmod_common *common) {
     }
 }
 
+/* More members, of one pattern and of two in turn: on a device with streams, tasks, and columns side by side. */
+static void check_more(gpusolve_backend backend, const char *spec, int64_t count, int single,
+                       cholmod_common *common) {
+    static const int64_t columns[] = {1, 2, 8, 17, 40};
+    const char *const specs[] = {spec, strchr(spec, (int)'@') ? "grid2d:7@c" : "grid2d:7", NULL};
+    batch_world w = {.backend = backend, .handle = testing_handle(backend, 2)};
+    testing_in("%s, %lld members of %s, single %d", testing_backend_name(backend), (long long)count, spec,
+               single);
+    w.members = members_new(w.handle, specs, count, GPUSOLVE_SUPERNODAL_LL, single, common);
+    open_batch(&w, 64);
+    for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
+        const batch_layout layout = k % 2 ? APART : WHOLE;
+        const batch_case c = {
+            GPUSOLVE_A, w.members.dtype, layout, layout, columns[k], 0, backend == GPUSOLVE_BACKEND_CUDA,
+            k == 1};
+        check_case(&w, &c);
+    }
+    const batch_case in_place = {GPUSOLVE_A, w.members.dtype, WHOLE, WHOLE, 1, 1, 0, 0},
+                     lower = {GPUSOLVE_L, w.members.dtype, WHOLE, WHOLE, 1, 0, 0, 0},
+                     upper = {GPUSOLVE_Lt, w.members.dtype, WHOLE, WHOLE, 1, 0, 0, 0};
+    check_case(&w, &in_place);
+    check_case(&w, &lower);
+    check_case(&w, &upper);
+    close_batch(&w);
+    members_free(&w.members, common);
+    gpusolve_destroy(w.handle);
+}
+
 static void check_empty(gpusolve_backend backend) {
     testing_in("%s, empty batches", testing_backend_name(backend));
     gpusolve_handle *handle = testing_handle(backend, 2);
@@ -339,6 +367,11 @@ int main(void) {
                             (gpusolve_factor_kind)kind, single, kind % 2, &common);
             }
         check_counts(backends[i], &common);
+        check_more(backends[i], "grid2d:20", 70, 0, &common);
+        check_more(backends[i], "grid2d:20", 65, 1, &common);
+        check_more(backends[i], "grid2d:16@c", 66, 0, &common);
+        check_more(backends[i], "grid2d:20", 40, 0, &common);
+        check_more(backends[i], "grid2d:26", 66, 0, &common);
         check_empty(backends[i]);
         check_against_cholmod(backends[i], &common);
     }

@@ -41,6 +41,13 @@ typedef struct gsv_batch_vectors {
     int32_t columns; /* that move */
 } gsv_batch_vectors;
 
+/* Members' blocks that are columns at equal distances: b and x as blocks of all rows, which `extra` numbers more for each member before a row
+ * make of them; 0: they are such blocks. */
+typedef struct gsv_batch_apart {
+    int32_t each;
+    int64_t extra[2];
+} gsv_batch_apart;
+
 typedef struct gsv_batch_functions {
     /* vectors(row, c) = block(row, first_column + c), zero where the member's block has no such column; `active` is not read. */
     gpusolve_status (*gather)(gpusolve_handle *handle, const gsv_batch_blocks *blocks,
@@ -48,11 +55,20 @@ typedef struct gsv_batch_functions {
     /* The other way, for columns that there are, of active members. */
     gpusolve_status (*scatter)(gpusolve_handle *handle, const gsv_batch_blocks *blocks,
                                const gsv_batch_vectors *vectors);
+    /* gsv_executor.solve of such blocks, which its load and its store find where they are. *done is 0 if it cannot for so many columns: then
+     * nothing has happened. NULL: it never can. */
+    gpusolve_status (*solve_apart)(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                   gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                                   const gpusolve_dense *x, const gsv_batch_apart *apart, int *done);
 } gsv_batch_functions;
 
 extern const gsv_batch_functions gsv_host_batch;
 #ifdef GPUSOLVE_WITH_CUDA
 extern const gsv_batch_functions gsv_cuda_batch;
+/* cuda/executor.c: its solve_apart. */
+gpusolve_status gsv_cuda_solve_apart(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                                     const gpusolve_dense *x, const gsv_batch_apart *apart, int *done);
 /* Copy bytes from the host to device memory by launches on the handle's stream, which hold them: for a capture, too. */
 gpusolve_status gsv_cuda_batch_put(gpusolve_handle *handle, const uint8_t *from, int64_t count, uint8_t *to);
 /* Copy bytes from device memory, behind what the stream holds, and wait. */

@@ -169,3 +169,26 @@ int gsv_batch_is_whole(const gpusolve_batch *batch, const gsv_batch_operands *op
     }
     return found;
 }
+
+int gsv_batch_is_apart(const gpusolve_batch *batch, const gsv_batch_operands *operands, int side,
+                       gpusolve_dense *whole, int64_t *extra) {
+    const gsv_batch_operand *operand = &operands->side[side];
+    if (operands->parts || !operands->same_columns || !operand->on_device || batch->each <= 0 ||
+        batch->count < 2)
+        return 0;
+    *whole = gsv_batch_member_block(operand, 0);
+    const gpusolve_dense second = gsv_batch_member_block(operand, 1);
+    const int64_t number = (int64_t)gsv_dtype_bytes(whole->dtype),
+                  bytes = (char *)second.values - (char *)whole->values;
+    if (whole->order != GPUSOLVE_COL_MAJOR || bytes % number)
+        return 0;
+    for (int64_t m = 1; !operand->strided && m < batch->count; m++) {
+        const gpusolve_dense *block = &operand->dense[m];
+        if (block->order != whole->order || block->ld != whole->ld ||
+            (char *)block->values - (char *)whole->values != m * bytes)
+            return 0;
+    }
+    whole->rows = batch->row[batch->count];
+    *extra = bytes / number - batch->each;
+    return 1;
+}

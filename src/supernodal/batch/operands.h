@@ -35,4 +35,11 @@ gpusolve_status gsv_batch_check_operands(gpusolve_handle *handle, const gpusolve
 int gsv_batch_is_whole(const gpusolve_batch *batch, const gsv_batch_operands *operands, int side,
                        gpusolve_dense *whole);
 
+/*
+ * Are the blocks columns at equal distances, in device memory, of members of one order? Then *whole is the block of all rows that they would be
+ * if each were right behind the one before, and *extra by how many numbers they are farther apart.
+ */
+int gsv_batch_is_apart(const gpusolve_batch *batch, const gsv_batch_operands *operands, int side,
+                       gpusolve_dense *whole, int64_t *extra);
+
 #endif

@@ -18,6 +18,9 @@ typedef struct batch_call {
     int is_whole[2];
     gpusolve_dense whole[2];
     gsv_batch_blocks blocks[2]; /* where they are not one */
+    int is_apart; /* each is one, or columns at equal distances: then apart[k] is such a block */
+    gpusolve_dense apart[2];
+    gsv_batch_apart how;
 } batch_call;
 
 /* ------------------------------------------------------------------------------------------- operands --- */
@@ -90,9 +93,24 @@ static gpusolve_status move(const batch_call *call, int side, int64_t first, con
                                : functions->scatter(call->handle, &blocks, &to);
 }
 
+/* Without a gather and a scatter, if the backend can for so many columns. */
+static gpusolve_status solve_apart(const batch_call *call, int64_t first, int64_t columns, int *done) {
+    const gpusolve_dense b = gsv_dense_columns(&call->apart[GSV_BATCH_B], first, columns),
+                         x = gsv_dense_columns(&call->apart[GSV_BATCH_X], first, columns);
+    const gsv_batch_functions *functions = functions_for(call, GSV_BATCH_X);
+    *done = 0;
+    return call->is_apart && functions->solve_apart
+               ? functions->solve_apart(call->handle, call->batch->factor, call->workspace->inner,
+                                        call->steps, &b, &x, &call->how, done)
+               : GPUSOLVE_OK;
+}
+
 static gpusolve_status solve_columns(const batch_call *call, int64_t first, int64_t columns) {
     gpusolve_dense side[2];
-    gpusolve_status status = GPUSOLVE_OK;
+    int done;
+    gpusolve_status status = solve_apart(call, first, columns, &done);
+    if (status || done)
+        return status;
     for (int k = 0; k < 2 && !status; k++)
         if (call->is_whole[k])
             side[k] = gsv_dense_columns(&call->whole[k], first, columns);
@@ -149,6 +167,18 @@ static gpusolve_status check_workspace(gpusolve_handle *handle, const gpusolve_b
                                                                 "workspace: was made for another batch");
 }
 
+/* Of b and x, each one block or columns at equal distances, not both of them one block. */
+static void find_apart(batch_call *call) {
+    call->is_apart = !(call->is_whole[0] && call->is_whole[1]) && !call->active;
+    for (int side = 0; side < 2 && call->is_apart; side++)
+        if (call->is_whole[side])
+            call->apart[side] = call->whole[side];
+        else
+            call->is_apart = gsv_batch_is_apart(call->batch, &call->operands, side, &call->apart[side],
+                                                &call->how.extra[side]);
+    call->how.each = (int32_t)call->batch->each;
+}
+
 static gpusolve_status solve(batch_call *call, gpusolve_system system) {
     gpusolve_handle *handle = call->handle;
     gpusolve_status status = gsv_batch_check(handle, call->batch);
@@ -169,6 +199,7 @@ static gpusolve_status solve(batch_call *call, gpusolve_system system) {
     for (int side = 0; side < 2; side++)
         call->is_whole[side] = gsv_batch_is_whole(call->batch, &call->operands, side, &call->whole[side]) &&
                                !(side == GSV_BATCH_X && call->active);
+    find_apart(call);
     for (int part = 0; part <= call->operands.parts && !status; part++)
         status = solve_part(call, part);
     return status;

@@ -217,4 +217,4 @@ extern "C" gpusolve_status gsv_cuda_batch_get(gpusolve_handle *handle, const uin
     return status;
 }
 
-extern "C" const gsv_batch_functions gsv_cuda_batch = {gsv::gather, gsv::scatter};
+extern "C" const gsv_batch_functions gsv_cuda_batch = {gsv::gather, gsv::scatter, gsv_cuda_solve_apart};

@@ -16,6 +16,9 @@
  * at the time, or, of groups of one, through what room y has behind them, and the call waits for the result.
  */
 #include "workspace.h"
+
+#include "../batch/move.h"
+#include "batch_apart.h"
 #include "products/products.h"
 
 #include "../import/fields.h"
@@ -28,7 +31,8 @@ typedef struct solve_call {
     cudaStream_t stream;
     unsigned steps;
     int capturing, b_on_device, x_on_device;
-    const gsv_drawing *drawn; /* what b is to become, for columns from here on; or NULL: b is there */
+    const gsv_drawing *drawn;     /* what b is to become, for columns from here on; or NULL: b is there */
+    const gsv_batch_apart *apart; /* NULL, or how b and x are a batch's */
 } solve_call;
 
 static gsv_launch launch_of(const solve_call *call, const gsv_run *run, gsv_upper upper) {
@@ -60,6 +64,9 @@ static cudaError_t load(const solve_call *call, const gsv_run *run, gsv_device_d
         error = gsv_cuda_draw(dtype, call->drawn, from, call->stream);
     if (error != cudaSuccess)
         return error;
+    if (call->apart && call->apart->extra[0])
+        return gsv_cuda_load_apart(dtype, &launch, perm ? call->device->plan.inverse : NULL, from,
+                                   call->apart->each, call->apart->extra[0], to);
     return gsv_cuda_launchers(dtype, upper)
         ->load(&launch, perm, perm ? call->device->plan.inverse : NULL, from, to);
 }
@@ -73,6 +80,9 @@ static cudaError_t scale(const solve_call *call, const gsv_run *run, void *v) {
 static cudaError_t store(const solve_call *call, const gsv_run *run, const void *from, gsv_device_dense to) {
     const int32_t *inverse = call->steps & GSV_PERMUTE_OUT ? call->device->plan.inverse : NULL;
     const gsv_launch launch = launch_of(call, run, run->above[0]);
+    if (call->apart && call->apart->extra[1])
+        return gsv_cuda_store_apart(call->factor->dtype, &launch, inverse, from, to, call->apart->each,
+                                    call->apart->extra[1]);
     return gsv_cuda_launchers(call->factor->dtype, run->above[0])->store(&launch, inverse, from, to);
 }
 
@@ -239,16 +249,24 @@ gpusolve_status gsv_cuda_is_capturing(gpusolve_handle *handle, int *capturing) {
     return status;
 }
 
-/* drawing: what b becomes first, in device memory; or NULL. */
+static gsv_route route_of(const solve_call *call, int64_t columns) {
+    const gsv_abilities abilities = gsv_cuda_abilities_of(call->device, call->work);
+    return gsv_route_of(&call->factor->plan, call->factor->dtype, &abilities, call->work->same_bits,
+                        (call->steps & (GSV_FORWARD | GSV_BACKWARD)) != 0, columns);
+}
+
+/* drawing: what b becomes first, in device memory; or NULL. done: of b and x that are apart, whether they could be solved with. */
 static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                              gpusolve_workspace *workspace, unsigned steps, const gsv_drawing *drawing,
-                             const gpusolve_dense *b, const gpusolve_dense *x) {
+                             const gpusolve_dense *b, const gpusolve_dense *x, const gsv_batch_apart *apart,
+                             int *done) {
     const int previous = gsv_cuda_enter(handle->device);
     solve_call call = {.handle = handle,
                        .factor = factor,
                        .device = factor->prepared,
                        .stream = (cudaStream_t)handle->stream,
                        .steps = steps,
+                       .apart = apart,
                        .b_on_device = gsv_cuda_is_device(b->values),
                        .x_on_device = gsv_cuda_is_device(x->values)};
     gpusolve_status status = gsv_cuda_is_capturing(handle, &call.capturing);
@@ -262,9 +280,14 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "%s is in host memory: a solve that is captured wants device memory",
                           call.b_on_device ? "x" : "b");
-    const gsv_abilities abilities = gsv_cuda_abilities_of(call.device, call.work);
-    const gsv_route route = gsv_route_of(&factor->plan, factor->dtype, &abilities, call.work->same_bits,
-                                         (steps & (GSV_FORWARD | GSV_BACKWARD)) != 0, b->cols);
+    const gsv_route route = route_of(&call, b->cols);
+    if (apart)
+        *done = on_device && route.widest.above[0] == GSV_BLOCK_STREAM && route.widest.groups == 1 &&
+                route.widest.columns == GSV_SIDE_COLUMNS;
+    if (apart && !*done) {
+        gsv_cuda_leave(previous);
+        return status;
+    }
     for (int64_t first = 0; first < b->cols && status == GPUSOLVE_OK; first += route.at_once) {
         const int64_t count = b->cols - first < route.at_once ? b->cols - first : route.at_once;
         const gpusolve_dense from = gsv_dense_columns(b, first, count),
@@ -290,7 +313,7 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
 gpusolve_status gsv_cuda_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                const gpusolve_dense *x) {
-    return solve(handle, factor, workspace, steps, NULL, b, x);
+    return solve(handle, factor, workspace, steps, NULL, b, x, NULL, NULL);
 }
 
 gpusolve_status gsv_cuda_solve_drawn(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -298,7 +321,13 @@ gpusolve_status gsv_cuda_solve_drawn(gpusolve_handle *handle, const gpusolve_fac
                                      const gpusolve_dense *x) {
     const gsv_cuda_factor *device = factor->prepared;
     const gsv_drawing drawing = {seed, first, factor->plan.l.n, factor->has_d ? device->plan.d : NULL};
-    return solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT, &drawing, x, x);
+    return solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT, &drawing, x, x, NULL, NULL);
+}
+
+gpusolve_status gsv_cuda_solve_apart(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                     gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
+                                     const gpusolve_dense *x, const gsv_batch_apart *apart, int *done) {
+    return solve(handle, factor, workspace, steps, NULL, b, x, apart, done);
 }
 
 const gsv_executor gsv_cuda_executor = {

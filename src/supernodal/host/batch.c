@@ -91,4 +91,4 @@ static gpusolve_status scatter(gpusolve_handle *handle, const gsv_batch_blocks *
     return move(handle, blocks, vectors, 0);
 }
 
-const gsv_batch_functions gsv_host_batch = {gather, scatter};
+const gsv_batch_functions gsv_host_batch = {.gather = gather, .scatter = scatter};
