@@ -7,7 +7,7 @@
 
 #include "faults.h"
 
-#include "faults_batch.h"
+#include "batch/faults_batch.h"
 #include "faults_dense.h"
 #include "faults_sparse.h"
 #include "public_calls.h"

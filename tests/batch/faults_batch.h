@@ -2,7 +2,7 @@
 #ifndef FAULTS_BATCH_H
 #define FAULTS_BATCH_H
 
-#include "faults.h"
+#include "api/faults.h"
 
 static gpusolve_batch *batch_of(world *w) {
     const gpusolve_factor_data members[] = {w->data, w->other};

@@ -3,7 +3,7 @@
  * memory that is read each time; it allocates nothing; and blocks in host memory are refused while a stream is captured. An array of blocks
  * goes in the parameters of launches: numbers of members on both sides of what they hold.
  */
-#include "solve/batch_members.h"
+#include "batch_members.h"
 
 #include <cuda_runtime_api.h>
 
