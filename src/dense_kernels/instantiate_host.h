@@ -3,8 +3,9 @@
  * kernels are compiled for. No include guard: a source file includes this once, after defining
  *
  *      GSV_TEMPLATE   the file, relative to this folder
- *      GSV_LETTER     s, d, c or z
+ *      GSV_LETTER     s, d, c or z; ds or zc
  *      GSV_REAL       float or double
+ *      GSV_PANEL      the same of panels, and GSV_MIXED: 1 if that is another type, else 0
  *      GSV_LANES      real numbers in GSV_STRIP_BYTES: 8 or 4
  *      GSV_COMPLEX    0 or 1
  *

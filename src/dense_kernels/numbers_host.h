@@ -29,6 +29,11 @@ typedef GSV_REAL GSV_FN(vec) __attribute__((vector_size(GSV_WIDTH * GSV_REAL_BYT
 typedef GSV_REAL GSV_FN(unaligned)
     __attribute__((vector_size(GSV_WIDTH * GSV_REAL_BYTES), aligned(GSV_REAL_BYTES), may_alias));
 
+#if GSV_MIXED
+typedef GSV_PANEL GSV_FN(unaligned_panel)
+    __attribute__((vector_size(GSV_WIDTH * sizeof(GSV_PANEL)), aligned(sizeof(GSV_PANEL)), may_alias));
+#endif
+
 typedef struct GSV_FN(num) {
     GSV_FN(vec) re;
 #if GSV_COMPLEX
@@ -52,12 +57,33 @@ GSV_INLINE void GSV_FN(put)(GSV_REAL *p, const GSV_FN(vec) * v) {
     *(GSV_FN(unaligned) *)p = *v;
 }
 
+/* The same of a panel, whose numbers may have another precision. */
+GSV_INLINE GSV_FN(vec) GSV_FN(get_panel)(const GSV_PANEL *p) {
+#if !GSV_MIXED
+    return GSV_FN(get)(p);
+#elif GSV_VECTOR_BYTES >= 32 && GSV_WIDTH == 4
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
+    return __builtin_convertvector(*(const GSV_FN(unaligned_panel) *)p, GSV_FN(vec));
+#endif
+}
+
 /* The two planes lie `plane` apart. */
 GSV_INLINE GSV_FN(num) GSV_FN(load)(const GSV_REAL *p, int plane) {
     GSV_FN(num) v;
     v.re = GSV_FN(get)(p);
 #if GSV_COMPLEX
     v.im = GSV_FN(get)(p + plane);
+#endif
+    (void)plane;
+    return v;
+}
+
+GSV_INLINE GSV_FN(num) GSV_FN(load_panel)(const GSV_PANEL *p, int plane) {
+    GSV_FN(num) v;
+    v.re = GSV_FN(get_panel)(p);
+#if GSV_COMPLEX
+    v.im = GSV_FN(get_panel)(p + plane);
 #endif
     (void)plane;
     return v;
@@ -76,6 +102,16 @@ GSV_INLINE GSV_FN(scalar) GSV_FN(load_scalar)(const GSV_REAL *p, int plane) {
     v.re = p[0];
 #if GSV_COMPLEX
     v.im = p[plane];
+#endif
+    (void)plane;
+    return v;
+}
+
+GSV_INLINE GSV_FN(scalar) GSV_FN(load_scalar_of_panel)(const GSV_PANEL *p, int plane) {
+    GSV_FN(scalar) v;
+    v.re = (GSV_REAL)p[0];
+#if GSV_COMPLEX
+    v.im = (GSV_REAL)p[plane];
 #endif
     (void)plane;
     return v;

@@ -81,6 +81,21 @@ GSV_INLINE GSV_FN(vec) GSV_FN(get_some)(const GSV_REAL *p, int32_t count) {
 #endif
 }
 
+/* The same of a panel. */
+GSV_INLINE GSV_FN(vec) GSV_FN(get_some_panel)(const GSV_PANEL *p, int32_t count) {
+#if !GSV_MIXED
+    return GSV_FN(get_some)(p, count);
+#elif GSV_VECTOR_BYTES >= 32
+    return _mm256_cvtps_pd(
+        _mm_maskload_ps(p, _mm_loadu_si128((const __m128i *)(gsv_mask_float + 8 - count))));
+#else
+    GSV_FN(vec) v = {0};
+    for (int32_t i = 0; i < count; i++)
+        v[i] = (GSV_REAL)p[i];
+    return v;
+#endif
+}
+
 GSV_INLINE void GSV_FN(put_some)(GSV_REAL *p, int32_t count, const GSV_FN(vec) * v) {
 #if GSV_VECTOR_BYTES >= 32 && GSV_LANES == 4
     _mm256_maskstore_pd(p, _mm256_loadu_si256((const __m256i *)(gsv_mask_double + 4 - count)), *v);
@@ -132,10 +147,10 @@ GSV_INLINE GSV_FN(num) GSV_FN(gather)(const GSV_REAL *x, const int32_t *rows, in
 }
 
 /* u - L x for `strips` full strips, the next one `stride` real numbers after the one before. */
-GSV_INLINE void GSV_FN(apply_strips)(const int strips, const GSV_REAL *l, int64_t stride,
+GSV_INLINE void GSV_FN(apply_strips)(const int strips, const GSV_PANEL *l, int64_t stride,
                                      int64_t stride_growth, int32_t w, const GSV_REAL *x, GSV_REAL *u) {
     GSV_FN(num) acc[4];
-    const GSV_REAL *strip[4];
+    const GSV_PANEL *strip[4];
     for (int r = 0; r < strips; r++) {
         acc[r] = GSV_FN(load_rows)(u + r * GSV_PARTS * GSV_LANES);
         strip[r] = r ? strip[r - 1] + stride + (r - 1) * stride_growth : l;
@@ -144,14 +159,14 @@ GSV_INLINE void GSV_FN(apply_strips)(const int strips, const GSV_REAL *l, int64_
         const GSV_FN(num) xk = GSV_FN(spread)(GSV_FN(load_scalar)(x + (int64_t)k * GSV_PARTS, 1));
         for (int r = 0; r < strips; r++)
             acc[r] = GSV_FN(minus_product)(
-                acc[r], GSV_FN(load)(strip[r] + (int64_t)k * GSV_PARTS * GSV_LANES, GSV_LANES), xk);
+                acc[r], GSV_FN(load_panel)(strip[r] + (int64_t)k * GSV_PARTS * GSV_LANES, GSV_LANES), xk);
     }
     for (int r = 0; r < strips; r++)
         GSV_FN(store_rows)(u + r * GSV_PARTS * GSV_LANES, acc[r]);
 }
 
 /* u - L x for a band of h rows in `vectors` vectors, the last of which may be a part. */
-GSV_INLINE void GSV_FN(apply_band)(const int vectors, const GSV_REAL *l, int32_t h, int32_t w,
+GSV_INLINE void GSV_FN(apply_band)(const int vectors, const GSV_PANEL *l, int32_t h, int32_t w,
                                    const GSV_REAL *x, GSV_REAL *u, int fresh) {
     enum { ROW = GSV_PARTS * GSV_LANES };
     GSV_FN(num) acc[GSV_BAND_VECTORS];
@@ -166,7 +181,7 @@ GSV_INLINE void GSV_FN(apply_band)(const int vectors, const GSV_REAL *l, int32_t
     for (int32_t k = 0; k < w; k++, l += GSV_PARTS * h) {
         const GSV_FN(num) xk = GSV_FN(spread)(GSV_FN(load_scalar)(x + (int64_t)k * GSV_PARTS, 1));
         for (int v = 0; v < vectors; v++)
-            acc[v] = GSV_FN(minus_product)(acc[v], GSV_FN(load)(l + v * GSV_LANES, h), xk);
+            acc[v] = GSV_FN(minus_product)(acc[v], GSV_FN(load_panel)(l + v * GSV_LANES, h), xk);
     }
     for (int v = 0; v < last; v++)
         GSV_FN(store_rows)(u + v * ROW, acc[v]);
@@ -174,7 +189,7 @@ GSV_INLINE void GSV_FN(apply_band)(const int vectors, const GSV_REAL *l, int32_t
 }
 
 /* u = u - L x, m rows, w columns; fresh: u is zero and not read. */
-static void GSV_FN(apply)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x, GSV_REAL *u,
+static void GSV_FN(apply)(const GSV_PANEL *l, int32_t m, int32_t w, const GSV_REAL *x, GSV_REAL *u,
                           int fresh) {
     enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
     for (; m >= BAND; m -= BAND, l += (int64_t)w * GSV_PARTS * BAND, u += GSV_PARTS * BAND)
@@ -199,24 +214,24 @@ static void GSV_FN(apply)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REA
 
 /* Small triangle of order h, by rows: z(i) = y(i) - sum_{k < i} L(i, k) / L(k, k) z(k), y(i) = z(i) / L(i, i)
  */
-GSV_INLINE void GSV_FN(solve_small)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
+GSV_INLINE void GSV_FN(solve_small)(const GSV_PANEL *l, int32_t h, GSV_REAL *y) {
     GSV_FN(scalar) z[GSV_LANES];
     for (int32_t i = 0; i < h; i++) {
         GSV_FN(scalar) acc = GSV_FN(load_scalar)(y + i * GSV_PARTS, 1);
         for (int32_t k = 0; k < i; k++)
-            acc = GSV_FN(scalar_minus_product)(acc, GSV_FN(load_scalar)(l + k * GSV_PARTS, 1), z[k]);
+            acc = GSV_FN(scalar_minus_product)(acc, GSV_FN(load_scalar_of_panel)(l + k * GSV_PARTS, 1), z[k]);
         l += i * GSV_PARTS;
         z[i] = acc;
-        y[i * GSV_PARTS] = acc.re * l[0];
+        y[i * GSV_PARTS] = acc.re * (GSV_REAL)l[0];
 #if GSV_COMPLEX
-        y[i * GSV_PARTS + 1] = acc.im * l[0];
+        y[i * GSV_PARTS + 1] = acc.im * (GSV_REAL)l[0];
 #endif
         l += GSV_PARTS;
     }
 }
 
 /* The same for any order, one piece of code for each. */
-GSV_INLINE void GSV_FN(solve_low)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
+GSV_INLINE void GSV_FN(solve_low)(const GSV_PANEL *l, int32_t h, GSV_REAL *y) {
     switch (h) {
     case 1:
         GSV_FN(solve_small)(l, 1, y);
@@ -246,11 +261,11 @@ GSV_INLINE void GSV_FN(solve_low)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
 
 /* Its transpose: y(i) = y(i) / L(i, i) - sum_{k > i} conj(L(k, i) / L(i, i)) y(k), k falling. Returns the
  * rows as a vector. */
-GSV_INLINE GSV_FN(num) GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
+GSV_INLINE GSV_FN(num) GSV_FN(solve_small_trans)(const GSV_PANEL *l, int32_t h, GSV_REAL *y) {
     GSV_FN(scalar) x[GSV_LANES];
     GSV_FN(num) all = GSV_FN(zero)();
     for (int32_t i = h - 1; i >= 0; i--) {
-        const GSV_REAL reciprocal = l[(i * (i + 1) / 2 + i) * GSV_PARTS];
+        const GSV_REAL reciprocal = (GSV_REAL)l[(i * (i + 1) / 2 + i) * GSV_PARTS];
         GSV_FN(scalar) acc = GSV_FN(load_scalar)(y + i * GSV_PARTS, 1);
         acc.re *= reciprocal;
 #if GSV_COMPLEX
@@ -258,7 +273,7 @@ GSV_INLINE GSV_FN(num) GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, G
 #endif
         for (int32_t k = h - 1; k > i; k--)
             acc = GSV_FN(scalar_minus_conj_product)(
-                acc, GSV_FN(load_scalar)(l + (k * (k + 1) / 2 + i) * GSV_PARTS, 1), x[k]);
+                acc, GSV_FN(load_scalar_of_panel)(l + (k * (k + 1) / 2 + i) * GSV_PARTS, 1), x[k]);
         y[i * GSV_PARTS] = acc.re;
         all.re[i] = acc.re;
 #if GSV_COMPLEX
@@ -271,7 +286,7 @@ GSV_INLINE GSV_FN(num) GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, G
 }
 
 /* The same for any order, one piece of code for each. */
-GSV_INLINE GSV_FN(num) GSV_FN(solve_low_trans)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
+GSV_INLINE GSV_FN(num) GSV_FN(solve_low_trans)(const GSV_PANEL *l, int32_t h, GSV_REAL *y) {
     switch (h) {
     case 1:
         return GSV_FN(solve_small_trans)(l, 1, y);
@@ -301,7 +316,7 @@ GSV_INLINE int64_t GSV_FN(strip_start)(int32_t r) {
 
 /* y = L1 \ y, w <= GSV_BLOCK columns. Four strips at a time take what lies to their left, then solve and pass
  * on. */
-static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
+static void GSV_FN(solve)(const GSV_PANEL *l, int32_t w, GSV_REAL *y) {
     enum { ROW = GSV_PARTS * GSV_LANES };
     const int32_t full = w / GSV_LANES, low = w % GSV_LANES;
     const int64_t growth = (int64_t)GSV_PARTS * GSV_LANES * GSV_LANES;
@@ -310,7 +325,7 @@ static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
         const int64_t stride = GSV_FN(strip_start)(group + 1) - GSV_FN(strip_start)(group);
         const int32_t last = group + 4 < full ? group + 4 : full;
         if (left > 0) {
-            const GSV_REAL *first = l + GSV_FN(strip_start)(group);
+            const GSV_PANEL *first = l + GSV_FN(strip_start)(group);
             GSV_REAL *f = y + group * ROW;
             if (last - group == 4)
                 GSV_FN(apply_strips)(4, first, stride, growth, left, y, f);
@@ -319,7 +334,7 @@ static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
                     GSV_FN(apply_strips)(1, l + GSV_FN(strip_start)(r), 0, 0, left, y, y + r * ROW);
         }
         for (int32_t r = group; r < last; r++) {
-            const GSV_REAL *strip = l + GSV_FN(strip_start)(r);
+            const GSV_PANEL *strip = l + GSV_FN(strip_start)(r);
             const int32_t columns = r * GSV_LANES, near = columns - left;
             if (near > 0)
                 GSV_FN(apply_strips)(1, strip + left * ROW, 0, 0, near, y + left * GSV_PARTS, y + r * ROW);
@@ -327,7 +342,7 @@ static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
         }
     }
     if (low) {
-        const GSV_REAL *strip = l + GSV_FN(strip_start)(full);
+        const GSV_PANEL *strip = l + GSV_FN(strip_start)(full);
         if (full)
             GSV_FN(apply_band)(1, strip, low, full * GSV_LANES, y, y + full * ROW, 0);
         GSV_FN(solve_low)(strip + (int64_t)full * GSV_LANES * low * GSV_PARTS, low, y + full * ROW);
@@ -376,14 +391,14 @@ GSV_INLINE void GSV_FN(subtract_sums)(const GSV_FN(num) * sums, int32_t count, G
 
 /* sums(k) += conj(L(band, k)) x for the h rows of a band in `vectors` vectors, k from w - 1 down to 0; rows
  * that do not exist are zero in x. fresh: the sums start at zero. */
-GSV_INLINE void GSV_FN(sum_band)(const int vectors, const GSV_REAL *l, int32_t h, int32_t w,
+GSV_INLINE void GSV_FN(sum_band)(const int vectors, const GSV_PANEL *l, int32_t h, int32_t w,
                                  const GSV_FN(num) * x, GSV_FN(num) * sums, int fresh) {
     l += (int64_t)w * GSV_PARTS * h;
     for (int32_t k = w - 1; k >= 0; k--) {
         l -= GSV_PARTS * h;
         GSV_FN(num) acc = fresh ? GSV_FN(zero)() : sums[k];
         for (int v = 0; v < vectors; v++)
-            acc = GSV_FN(plus_conj_product)(acc, GSV_FN(load)(l + v * GSV_LANES, h), x[v]);
+            acc = GSV_FN(plus_conj_product)(acc, GSV_FN(load_panel)(l + v * GSV_LANES, h), x[v]);
         sums[k] = acc;
     }
 }
@@ -397,7 +412,7 @@ GSV_INLINE GSV_FN(num) GSV_FN(rows_of)(const GSV_REAL *x, const int32_t *rows, i
 }
 
 /* The same for the band of rows [i, i + h). */
-GSV_INLINE void GSV_FN(sum_rows)(const int vectors, const GSV_REAL *l, int32_t h, int32_t w,
+GSV_INLINE void GSV_FN(sum_rows)(const int vectors, const GSV_PANEL *l, int32_t h, int32_t w,
                                  const GSV_REAL *x, const int32_t *rows, int32_t i, GSV_FN(num) * sums,
                                  int fresh) {
     GSV_FN(num) g[GSV_BAND_VECTORS];
@@ -410,7 +425,7 @@ GSV_INLINE void GSV_FN(sum_rows)(const int vectors, const GSV_REAL *l, int32_t h
 
 /* y = y - L' g, 1 <= m <= GSV_ROW_TILE rows, w <= GSV_BLOCK columns; g(i) is x(rows[i]), or x(i) where rows
  * is NULL. */
-static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
+static void GSV_FN(apply_trans)(const GSV_PANEL *l, int32_t m, int32_t w, const GSV_REAL *x,
                                 const int32_t *rows, GSV_REAL *y) {
     enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
     GSV_FN(num) sums[GSV_BLOCK + GSV_LANES];
@@ -451,20 +466,20 @@ static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const G
 
 /* y = L1' \ y, w <= GSV_BLOCK columns: strips from the bottom up, each passing its part on to all columns
  * before it. */
-static void GSV_FN(solve_trans)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
+static void GSV_FN(solve_trans)(const GSV_PANEL *l, int32_t w, GSV_REAL *y) {
     enum { ROW = GSV_PARTS * GSV_LANES };
     GSV_FN(num) sums[GSV_BLOCK], x;
     const int32_t full = w / GSV_LANES, low = w % GSV_LANES;
     int fresh = 1;
     if (low) {
-        const GSV_REAL *strip = l + GSV_FN(strip_start)(full);
+        const GSV_PANEL *strip = l + GSV_FN(strip_start)(full);
         const int32_t columns = full * GSV_LANES;
         x = GSV_FN(solve_low_trans)(strip + (int64_t)columns * low * GSV_PARTS, low, y + full * ROW);
         GSV_FN(sum_band)(1, strip, low, columns, &x, sums, 1);
         fresh = 0;
     }
     for (int32_t r = full - 1; r >= 0; r--) {
-        const GSV_REAL *strip = l + GSV_FN(strip_start)(r);
+        const GSV_PANEL *strip = l + GSV_FN(strip_start)(r);
         const int32_t columns = r * GSV_LANES;
         if (!fresh)
             GSV_FN(subtract_sums)(sums + columns, GSV_LANES, y + r * ROW);

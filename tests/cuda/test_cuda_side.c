@@ -148,8 +148,8 @@ static void check_cost(const problem *p) {
     REQUIRE(gpusolve_factor_cost(p->handle, p->factor, EIGHT, 0, &cost) == GPUSOLVE_OK);
     for (int i = 0; i < cost.tiers; i++)
         upper += strcmp(cost.tier[i].name, "branch") ? cost.tier[i].bytes : 0;
-    const double by_solves =
-        gsv_cuda_predict(&p->factor->plan, &cost, upper / (int64_t)testing_bytes(p->dtype), p->dtype);
+    const double by_solves = gsv_cuda_predict(
+        &p->factor->plan, &cost, upper / (int64_t)testing_bytes(p->dtype), (gsv_numbers)p->dtype);
     CHECK_BELOW(fabs(cost.predicted_us - fmax(by_solves, cost.wall_us)), 1e-9 * cost.predicted_us);
 }
 
@@ -264,7 +264,7 @@ static void check_ones(void) {
         problem p;
         open_kind(&p, s->spec, s->kind, s->dtype);
         testing_in("%s", s->spec);
-        REQUIRE(gsv_most_ones(&p.factor->plan, s->dtype) == GSV_ONES);
+        REQUIRE(gsv_most_ones(&p.factor->plan, (gsv_numbers)s->dtype) == GSV_ONES);
         check_limits(&p);
         check_systems(&p, s);
         check_capture(&p, 3);

@@ -256,7 +256,8 @@ static void check_large(const char *spec, cholmod_common *common) {
 static void check_few_complex(const char *spec, cholmod_common *common) {
     problem p;
     open_large(&p, spec, common);
-    CHECK(gsv_before_tasks(p.dtype, &((gsv_cuda_factor *)p.factor->prepared)->abilities) == GSV_FEW_COMPLEX);
+    CHECK(gsv_before_tasks((gsv_numbers)p.dtype, &((gsv_cuda_factor *)p.factor->prepared)->abilities) ==
+          GSV_FEW_COMPLEX);
     check_block(&p, 4, 1, 3);
     check_block(&p, 16, 3, 3);
     check_block(&p, 2, 1, 1);

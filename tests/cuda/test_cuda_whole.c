@@ -152,7 +152,8 @@ static void check_tree(tree t, const char *name) {
         const gpusolve_dense b = on_device(&block), x = on_device(&block);
         const gsv_branches *branches = &p.factor->plan.schedule->branches;
         const size_t launches = count_launches(&p, &b, &x);
-        CHECK((launches == 1) == gsv_branches_are_all(branches, testing_bytes(p.dtype)));
+        CHECK((launches == 1) ==
+              gsv_branches_are_all(branches, testing_bytes(p.dtype), testing_bytes(p.dtype)));
         CHECK(launches == 1 || launches == 2 || launches == 4);
         seen[launches < 5 ? launches : 0]++;
         gpusolve_cost cost = {.size = sizeof cost};

@@ -120,8 +120,8 @@ cudaError_t gsv_cuda_copy_block(gpusolve_handle *handle, const gpusolve_dense *h
     (void)handle, (void)host, (void)device, (void)kind;
     return cudaErrorUnknown;
 }
-int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    (void)plan, (void)dtype, (void)has_d;
+int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gsv_numbers numbers, int has_d) {
+    (void)plan, (void)numbers, (void)has_d;
     return 0;
 }
 

@@ -127,13 +127,17 @@ static cudaError_t clear(const gsv_launch *launch) {
     return cudaSuccess;
 }
 
-const gsv_launchers *gsv_cuda_launchers(gpusolve_dtype dtype, gsv_upper upper) {
+const gsv_launchers *gsv_cuda_launchers(gsv_numbers numbers, gsv_upper upper) {
     static const gsv_launchers
         ones = {.load = load, .store = store, .forward_from = from, .backward_to = to, .whole = whole},
         blocks = {.load = load, .sweep = {forward, backward}, .store = store},
         many = {.load = load, .sweep = {tasks_forward, tasks_backward}, .store = store, .clear = clear};
-    (void)dtype;
+    (void)numbers;
     return upper == GSV_STREAM ? &ones : upper == GSV_BLOCK_STREAM ? &blocks : &many;
+}
+
+const gsv_launchers *gsv_cuda_movers(gsv_numbers numbers, gsv_upper upper) {
+    return gsv_cuda_launchers(numbers, upper);
 }
 
 /* ------------------------------------------------------------------------------------------ the decisions --- */
@@ -226,6 +230,7 @@ static void print_factor(FILE *file, const char *name, const gpusolve_factor_dat
     for (int mode = 0; mode < MODES; mode++) {
         static char ways[4][LINE];
         for (int dtype = GPUSOLVE_FLOAT; dtype <= GPUSOLVE_COMPLEX_DOUBLE; dtype++) {
+            factor.numbers = (gsv_numbers)dtype;
             factor.dtype = (gpusolve_dtype)dtype;
             ways_of(&factor, mode, ways[dtype], LINE);
         }

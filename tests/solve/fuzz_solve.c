@@ -1,5 +1,6 @@
 /*
- * Solves with factors that no matrix has, by the thousand (random_factor.h): every system and precision, any number of
+ * Solves with factors that no matrix has, by the thousand (random_factor.h): every system and precision, stored as given or in single
+ * precision, any number of
  * right-hand sides and any order of them, workspaces narrower and wider, in place or not, on the host and on a device; twice,
  * for the same bits; after a refresh; and of selections.
  *
@@ -31,7 +32,7 @@ static void check_error(const random_factor *f, gpusolve_system system, const gp
 
 static gpusolve_dense random_block(const random_factor *f, int64_t rows, int64_t columns, uint64_t *state) {
     const gpusolve_order order = random_coin(state, 3) ? GPUSOLVE_ROW_MAJOR : GPUSOLVE_COL_MAJOR;
-    return testing_block(f->data.dtype, order, rows, columns, random_coin(state, 2) ? 0 : 3);
+    return testing_block(random_vector_dtype(f), order, rows, columns, random_coin(state, 2) ? 0 : 3);
 }
 
 /* ----------------------------------------------------------------------------------------------- solves --- */
@@ -93,7 +94,7 @@ static void try_selection(const random_factor *f, gpusolve_handle *handle, const
         want[k] = testing_random_below(state, n);
     const gpusolve_dense b = random_block(f, rows, columns, state), x = random_block(f, n, columns, state),
                          part = random_block(f, wanted, columns, state),
-                         full = testing_block(f->data.dtype, GPUSOLVE_COL_MAJOR, n, columns, 0);
+                         full = testing_block(random_vector_dtype(f), GPUSOLVE_COL_MAJOR, n, columns, 0);
     testing_fill(&b, testing_random_bits(state));
     memset(full.values, 0, testing_block_bytes(&full));
     for (int64_t j = 0; j < columns; j++)
@@ -116,7 +117,7 @@ static void try_selection(const random_factor *f, gpusolve_handle *handle, const
         }
     CHECK(isfinite(difference) && isfinite(largest));
     if (!f->steep)
-        CHECK_BELOW(difference, largest * RANDOM_LIMIT * testing_epsilon(f->data.dtype) + DBL_MIN);
+        CHECK_BELOW(difference, largest * RANDOM_LIMIT * random_epsilon(f) + DBL_MIN);
     CHECK(testing_padding_untouched(&x) && testing_padding_untouched(&part));
     gpusolve_selection_destroy(all);
     gpusolve_selection_destroy(some);
@@ -157,12 +158,14 @@ typedef struct handles {
 static void try_round(uint64_t seed, random_limits most, const handles *backends, int count) {
     uint64_t state = random_start(seed);
     random_factor f = random_factor_new(most, &state);
+    f.data.storage = random_coin(&state, 3) ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
     for (int k = 0; k < count; k++) {
         uint64_t own = state; /* whatever the other backend has drawn */
         gpusolve_handle *handle = backends[k].handle[random_coin(&own, 6)];
-        testing_in("seed %llu, %s, kind %d, n %d, %d supernodes, %d numbers, %s, dtype %d%s",
+        testing_in("seed %llu, %s, kind %d, n %d, %d supernodes, %d numbers, %s, dtype %d%s%s",
                    (unsigned long long)seed, f.tree, (int)f.data.kind, (int)f.data.n, (int)f.nsuper,
                    (int)f.numbers, testing_backend_name(gpusolve_get_backend(handle)), (int)f.data.dtype,
+                   f.data.storage == GPUSOLVE_STORAGE_SINGLE ? ", stored in single" : "",
                    f.steep ? ", steep" : "");
         try_factor(&f, handle, &own);
     }

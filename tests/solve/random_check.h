@@ -48,7 +48,7 @@ static inline double random_error(const random_factor *f, gpusolve_system system
     if (system == GPUSOLVE_A || system == GPUSOLVE_P)
         random_permute(f, &right);
     random_apply(f, system, &left);
-    const gpusolve_dtype dtype = f->data.dtype;
+    const gpusolve_dtype dtype = random_vector_dtype(f);
     const double least =
         dtype == GPUSOLVE_FLOAT || dtype == GPUSOLVE_COMPLEX_FLOAT ? (double)FLT_MIN : DBL_MIN;
     double error = 0, size = least, ratio = 0;
@@ -63,7 +63,7 @@ static inline double random_error(const random_factor *f, gpusolve_system system
     random_vector_free(&right);
     random_vector_free(&left);
     free(weight);
-    return (f->steep ? error / size : ratio) / testing_epsilon(dtype);
+    return (f->steep ? error / size : ratio) / random_epsilon(f);
 }
 
 #endif

@@ -291,6 +291,16 @@ static inline void random_make_room(random_factor *f, gpusolve_dtype dtype) {
     f->data.x = f->x;
 }
 
+/* The type of b and x, and the epsilon that they are right to. */
+static inline gpusolve_dtype random_vector_dtype(const random_factor *f) {
+    if (f->data.storage == GPUSOLVE_STORAGE_SAME)
+        return f->data.dtype;
+    return testing_is_complex(f->data.dtype) ? GPUSOLVE_COMPLEX_DOUBLE : GPUSOLVE_DOUBLE;
+}
+static inline double random_epsilon(const random_factor *f) {
+    return f->data.storage == GPUSOLVE_STORAGE_SINGLE ? (double)FLT_EPSILON : testing_epsilon(f->data.dtype);
+}
+
 /* Without numbers yet. */
 static inline random_factor random_factor_new(random_limits most, uint64_t *state) {
     random_factor f = {.data = GPUSOLVE_FACTOR_DATA_INIT};

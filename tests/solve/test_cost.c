@@ -41,7 +41,7 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
     int measured = 0, groups = 1, ones = 1;
     int64_t upper_bytes = 0;
     gpusolve_cost group = *cost;
-    if (cost->nrhs > 1 && cost->nrhs <= gsv_most_ones(&factor->plan, factor->dtype)) {
+    if (cost->nrhs > 1 && cost->nrhs <= gsv_most_ones(&factor->plan, factor->numbers)) {
         ones = (int)cost->nrhs;
         group.nrhs = 1;
     }
@@ -56,10 +56,10 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
         upper_bytes += strcmp(cost->tier[i].name, "branch") ? cost->tier[i].bytes : 0;
     }
     const double by_solves =
-        larger(gsv_cuda_predict(&factor->plan, &group, upper_bytes / (int64_t)testing_bytes(factor->dtype),
-                                factor->dtype) +
+        larger(gsv_cuda_predict(&factor->plan, &group,
+                                upper_bytes / (int64_t)gsv_panel_bytes(factor->numbers), factor->numbers) +
                    (groups - 1) * gsv_cuda_side_us(&factor->plan) +
-                   (ones - 1) * gsv_cuda_ones_us(&factor->plan, factor->dtype),
+                   (ones - 1) * gsv_cuda_ones_us(&factor->plan, factor->numbers),
                cost->wall_us);
     if (cost->nrhs > 0 && (measured || fabs(cost->predicted_us - by_solves) <= 1e-9 * by_solves))
         predicted_us = by_solves;
@@ -67,7 +67,7 @@ static void check_prediction(const gpusolve_factor *factor, const gpusolve_cost 
     if (upper_bytes == 0 && cost->nrhs > GSV_SIDE_COLUMNS && ones == 1) {
         group.nrhs = GSV_SIDE_COLUMNS;
         const double by_groups =
-            larger(gsv_cuda_predict(&factor->plan, &group, 0, factor->dtype) +
+            larger(gsv_cuda_predict(&factor->plan, &group, 0, factor->numbers) +
                        (gsv_groups_for(GSV_SIDE, cost->nrhs) - 1) * gsv_cuda_side_us(&factor->plan),
                    cost->wall_us);
         if (fabs(cost->predicted_us - by_groups) <= 1e-9 * by_groups)

@@ -43,7 +43,7 @@ static void check_choice(const gsv_plan *plan) {
         CHECK(numbers == branch->numbers && numbers <= GSV_BRANCH_NUMBERS && rows <= GSV_BRANCH_ROWS);
         CHECK(columns == branch->columns);
         for (int backward = 0; backward < 2; backward++) {
-            const gsv_one_room room = gsv_branch_one_room(branch, backward, 8);
+            const gsv_one_room room = gsv_branch_one_room(branch, backward, 8, 8);
             CHECK(room.bytes <= GSV_BRANCH_BYTES && room.bytes <= branches->most_one[backward][1]);
             CHECK(room.lists % 16 == 0 && room.first % 16 == 0 && room.arrived % 16 == 0);
         }

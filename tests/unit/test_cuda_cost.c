@@ -18,7 +18,7 @@ static int64_t upper_numbers(const gsv_plan *plan) {
 
 static double predict_in(const gsv_plan *plan, int64_t nrhs, double bytes_per_s, gpusolve_dtype dtype) {
     const gpusolve_cost cost = {.nrhs = nrhs, .hops = 2 * (int64_t)plan->nlevels, .bytes_per_s = bytes_per_s};
-    return gsv_cuda_predict(plan, &cost, upper_numbers(plan), dtype);
+    return gsv_cuda_predict(plan, &cost, upper_numbers(plan), (gsv_numbers)dtype);
 }
 
 static double predict(const gsv_plan *plan, int64_t nrhs, double bytes_per_s) {
@@ -72,7 +72,8 @@ static void check_cost(const char *spec, gpusolve_dtype dtype, size_t count, con
     if (testing_is_complex(dtype))
         memset(device.abilities.stream_blocks[1], 0,
                sizeof device.abilities.stream_blocks - sizeof *device.abilities.stream_blocks);
-    gpusolve_factor factor = {.dtype = dtype, .plan = e.plan, .prepared = &device};
+    gpusolve_factor factor = {
+        .numbers = (gsv_numbers)dtype, .dtype = dtype, .plan = e.plan, .prepared = &device};
     double before = 0;
     for (size_t k = 0; k < count; k++) {
         testing_in("%s, type %d, %d columns", spec, (int)dtype, (int)columns[k]);

@@ -71,10 +71,10 @@ static void check_room(const gsv_run *run, const gsv_route_room *room) {
 
 static void check_columns(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *a, int same_bits,
                           int64_t columns) {
-    const gsv_route route = gsv_route_of(plan, dtype, a, same_bits, 1, columns);
-    const gsv_route_room rooms[] = {gsv_route_room_of(plan, dtype, a, same_bits, columns),
-                                    gsv_route_room_of(plan, dtype, a, same_bits, columns + 1),
-                                    gsv_route_room_of(plan, dtype, a, same_bits, MOST_COLUMNS)};
+    const gsv_route route = gsv_route_of(plan, (gsv_numbers)dtype, a, same_bits, 1, columns);
+    const gsv_route_room rooms[] = {gsv_route_room_of(plan, (gsv_numbers)dtype, a, same_bits, columns),
+                                    gsv_route_room_of(plan, (gsv_numbers)dtype, a, same_bits, columns + 1),
+                                    gsv_route_room_of(plan, (gsv_numbers)dtype, a, same_bits, MOST_COLUMNS)};
     REQUIRE(route.at_once >= 1 && route.at_once <= (columns < GSV_SIDE_COLUMNS ? GSV_SIDE_COLUMNS : columns));
     CHECK((route.bits == 7) == (same_bits != 0));
     for (int64_t first = 0; first < columns; first += route.at_once) {
@@ -87,7 +87,7 @@ static void check_columns(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_
         for (int k = 0; k < 3; k++)
             check_room(&run, &rooms[k]);
     }
-    const gsv_route permuting = gsv_route_of(plan, dtype, a, same_bits, 0, columns);
+    const gsv_route permuting = gsv_route_of(plan, (gsv_numbers)dtype, a, same_bits, 0, columns);
     CHECK(permuting.widest.columns > 1 || permuting.widest.groups == 1); /* groups of one need a sweep */
 }
 

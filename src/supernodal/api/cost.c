@@ -33,17 +33,16 @@ gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_fac
         return status;
 
     const gsv_plan *plan = &factor->plan;
-    const int64_t number = (int64_t)gsv_dtype_bytes(factor->dtype);
     /* A column: b in, y out and in, x out; the update vectors out and in. */
     const int64_t moved = 4 * (int64_t)plan->l.n + 2 * plan->update_ptr[plan->l.nsuper];
     int64_t flops, vector_bytes;
     if (__builtin_mul_overflow(2 * flops_per_number(factor->dtype) * plan->nnz_l, nrhs, &flops) ||
-        __builtin_mul_overflow(moved * number, nrhs, &vector_bytes))
+        __builtin_mul_overflow(moved * (int64_t)gsv_vector_bytes(factor->numbers), nrhs, &vector_bytes))
         return gsv_fail(&handle->message, GPUSOLVE_TOO_LARGE, "nrhs: %lld columns are too many",
                         (long long)nrhs);
     *cost = (gpusolve_cost){.size = sizeof *cost,
                             .nrhs = nrhs,
-                            .bytes = 2 * plan->nnz_l * number,
+                            .bytes = 2 * plan->nnz_l * (int64_t)gsv_panel_bytes(factor->numbers),
                             .vector_bytes = vector_bytes,
                             .flops = flops,
                             .hops = 2 * (int64_t)plan->nlevels,
@@ -60,8 +59,7 @@ gpusolve_status gpusolve_factor_cost(gpusolve_handle *handle, const gpusolve_fac
 }
 
 void gsv_cost_add(gpusolve_cost *cost, const char *name, int64_t supernodes, int64_t numbers,
-                  gpusolve_dtype dtype) {
+                  gsv_numbers of) {
     if (supernodes > 0 && cost->tiers < GPUSOLVE_MAX_TIERS)
-        cost->tier[cost->tiers++] =
-            (gpusolve_tier){name, supernodes, numbers * (int64_t)gsv_dtype_bytes(dtype)};
+        cost->tier[cost->tiers++] = (gpusolve_tier){name, supernodes, numbers * (int64_t)gsv_panel_bytes(of)};
 }

@@ -42,7 +42,8 @@ struct gpusolve_factor {
     const struct gsv_executor *executor;
     int device;
     uint64_t id; /* unique in the process: a workspace knows its factor by it */
-    gpusolve_dtype dtype;
+    gsv_numbers numbers;
+    gpusolve_dtype dtype; /* of vectors, b and x: gsv_vector_dtype(numbers) */
     int has_d;
     int unusable;                /* a refresh broke off half-way */
     gsv_determinant determinant; /* of the values; set where these are checked */
@@ -141,10 +142,10 @@ typedef struct gsv_executor {
     gpusolve_status (*plan)(gsv_plan *plan, gsv_pool *pool, gsv_message *message);
     /* Exact memory on the backend of a prepared factor and of a workspace of max_nrhs columns, in bytes; of a handle of
      * that device with same_bits, or without. */
-    void (*bytes)(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+    void (*bytes)(int device, int same_bits, const gsv_plan *plan, gsv_numbers numbers, int has_d,
                   int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes);
     /* Memory on the backend that prepare and refresh want besides, while they run; NULL: none. */
-    int64_t (*prepare_bytes)(const gsv_plan *plan, gpusolve_dtype dtype);
+    int64_t (*prepare_bytes)(const gsv_plan *plan, gsv_numbers numbers);
     /* prepare and refresh check the numbers (gsv_import_check_values), before they touch a value. */
     int checks_numbers;
     /* Allocate memory for the values and fill it from checked data; plan->place has been there. What was there before,
@@ -160,7 +161,7 @@ typedef struct gsv_executor {
     gpusolve_status (*refresh)(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data, gsv_cuts *cuts);
     /* Read the numbers back, to rounding: column j of L, its diagonal first, goes to x[column[j]] and on, numbers of the
-     * factor's type; of L D L' with ones on the diagonal, and D to d [n]. */
+     * panels' type; of L D L' with ones on the diagonal, and D to d [n], real numbers of the vectors' precision. */
     gpusolve_status (*read_values)(gpusolve_handle *handle, const gpusolve_factor *factor,
                                    const int64_t *column, void *x, void *d);
     void (*release)(gpusolve_factor *factor); /* frees factor->prepared, NULL accepted, and factor->retired */

@@ -130,7 +130,8 @@ static gpusolve_status fill_factor(gpusolve_handle *handle, gpusolve_factor *fac
     if (status)
         return status;
     double planned = gsv_milliseconds();
-    factor->dtype = data->dtype;
+    factor->numbers = gsv_import_numbers(data);
+    factor->dtype = gsv_vector_dtype(factor->numbers);
     factor->has_d = gsv_import_has_d(data);
     factor->plans = 1;
     factor->plan_ms = planned - start;
@@ -186,7 +187,12 @@ gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_f
 
 static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_factor_data *data,
                                   gsv_message *message) {
-    if (data->dtype != factor->dtype)
+    const int single = gsv_are_mixed(factor->numbers);
+    if ((data->storage == GPUSOLVE_STORAGE_SINGLE) != single)
+        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH,
+                        "data->storage: is %d, but the factor was made with %d", (int)data->storage,
+                        single ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME);
+    if (gsv_import_numbers(data) != factor->numbers)
         return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "data->dtype: %d is not the factor's %d",
                         (int)data->dtype, (int)factor->dtype);
     if (gsv_import_has_d(data) != factor->has_d)
@@ -256,25 +262,25 @@ void gpusolve_factor_destroy(gpusolve_factor *factor) {
     gsv_free(factor);
 }
 
-static void fill_info(const gpusolve_handle *handle, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+static void fill_info(const gpusolve_handle *handle, const gsv_plan *plan, gsv_numbers numbers, int has_d,
                       int64_t max_nrhs, gpusolve_info *info) {
     const gsv_executor *executor = handle->executor;
     *info =
         (gpusolve_info){.size = sizeof *info,
                         .backend = executor->backend,
-                        .dtype = dtype,
+                        .dtype = gsv_vector_dtype(numbers),
                         .n = plan->l.n,
                         .nnz_l = plan->nnz_l,
-                        .stored_bytes = plan->nnz_l * (int64_t)gsv_dtype_bytes(dtype),
+                        .stored_bytes = plan->nnz_l * (int64_t)gsv_panel_bytes(numbers),
                         .supernodes = plan->l.nsuper,
                         .levels = plan->nlevels,
                         .widest_supernode = plan->widest,
                         .update_rows = plan->update_ptr[plan->l.nsuper],
-                        .prepare_bytes = executor->prepare_bytes ? executor->prepare_bytes(plan, dtype) : 0,
+                        .prepare_bytes = executor->prepare_bytes ? executor->prepare_bytes(plan, numbers) : 0,
                         .plan_bytes = plan->bytes,
                         .max_nrhs = max_nrhs,
                         .plans = 1};
-    executor->bytes(handle->device, handle->same_bits, plan, dtype, has_d, max_nrhs, &info->factor_bytes,
+    executor->bytes(handle->device, handle->same_bits, plan, numbers, has_d, max_nrhs, &info->factor_bytes,
                     &info->workspace_bytes);
 }
 
@@ -300,9 +306,10 @@ gpusolve_status gpusolve_query(gpusolve_handle *handle, const gpusolve_factor_da
         gsv_plan_free(&plan);
         return status;
     }
-    status = gsv_check_max_nrhs(&plan, data->dtype, 0, max_nrhs, &handle->message);
+    status =
+        gsv_check_max_nrhs(&plan, gsv_vector_dtype(gsv_import_numbers(data)), 0, max_nrhs, &handle->message);
     if (!status) {
-        fill_info(handle, &plan, data->dtype, gsv_import_has_d(data), max_nrhs, info);
+        fill_info(handle, &plan, gsv_import_numbers(data), gsv_import_has_d(data), max_nrhs, info);
         info->plan_ms = gsv_milliseconds() - start;
     }
     gsv_plan_free(&plan);
@@ -319,7 +326,7 @@ gpusolve_status gpusolve_factor_info(gpusolve_handle *handle, const gpusolve_fac
         status = gsv_check_record("info", info, sizeof *info, &handle->message);
     if (status)
         return status;
-    fill_info(handle, &factor->plan, factor->dtype, factor->has_d, max_nrhs, info);
+    fill_info(handle, &factor->plan, factor->numbers, factor->has_d, max_nrhs, info);
     info->factor_bytes += factor->more_bytes;
     info->plan_ms = factor->plan_ms;
     info->prepare_ms = factor->prepare_ms;

@@ -61,6 +61,7 @@ static gpusolve_status make_part(gsv_selection_making *m, int p, int32_t count, 
     to->factor = factor;
     factor->executor = whole->executor;
     factor->device = whole->device;
+    factor->numbers = whole->numbers;
     factor->dtype = whole->dtype;
     factor->has_d = whole->has_d;
     gpusolve_status status =
@@ -88,7 +89,7 @@ static gpusolve_status make_part(gsv_selection_making *m, int p, int32_t count, 
 static void describe_part(gpusolve_selection *selection, int p, int same_bits) {
     const gsv_part *of = &selection->part[p];
     const gsv_plan *plan = &of->factor->plan;
-    const int64_t number = (int64_t)gsv_dtype_bytes(of->factor->dtype);
+    const int64_t number = (int64_t)gsv_panel_bytes(of->factor->numbers);
     int64_t factor_bytes, workspace_bytes;
     if (of->steps & GSV_FORWARD) {
         selection->info.forward_supernodes = plan->l.nsuper;
@@ -98,12 +99,13 @@ static void describe_part(gpusolve_selection *selection, int p, int same_bits) {
         selection->info.backward_supernodes = plan->l.nsuper;
         selection->info.backward_bytes = plan->nnz_l * number;
     }
-    selection->executor->bytes(of->factor->device, same_bits, plan, of->factor->dtype, of->factor->has_d,
+    selection->executor->bytes(of->factor->device, same_bits, plan, of->factor->numbers, of->factor->has_d,
                                selection->max_nrhs, &factor_bytes, &workspace_bytes);
     const int copied = plan->in_place && selection->executor->backend == GPUSOLVE_BACKEND_HOST;
     for (int32_t s = 0; copied && s < plan->l.nsuper; s++) /* in place in the whole factor alone */
         factor_bytes += number * gsv_rows(plan, s) * gsv_columns(plan, s);
-    selection->info.memory_bytes += factor_bytes + workspace_bytes + number * plan->l.n * selection->max_nrhs;
+    selection->info.memory_bytes += factor_bytes + workspace_bytes +
+                                    (int64_t)gsv_dtype_bytes(of->y.dtype) * plan->l.n * selection->max_nrhs;
 }
 
 static gpusolve_status make_parts(gsv_selection_making *m) {

@@ -26,18 +26,24 @@ static double mib(int64_t bytes) {
 }
 
 static void add_heading(const gpusolve_factor *factor, gsv_text *text) {
-    static const char *const dtypes[] = {"float", "double", "complex float", "complex double"};
+    static const char *const numbers[] = {"float",
+                                          "double",
+                                          "complex float",
+                                          "complex double",
+                                          "double, L stored as float",
+                                          "complex double, L stored as complex float"};
     gsv_text_add(text, "gpusolve %s factor on %s: n = %d, %s\n", factor->has_d ? "L D L'" : "L L'",
                  factor->executor->backend == GPUSOLVE_BACKEND_CUDA ? "CUDA" : "the host",
-                 (int)factor->plan.l.n, dtypes[factor->dtype]);
+                 (int)factor->plan.l.n, numbers[factor->numbers]);
 }
 
 static void add_sizes(const gpusolve_factor *factor, gsv_text *text) {
     const gsv_plan *plan = &factor->plan;
-    int64_t stored = plan->nnz_l * (int64_t)gsv_dtype_bytes(factor->dtype);
+    int64_t stored = plan->nnz_l * (int64_t)gsv_panel_bytes(factor->numbers);
     int64_t factor_bytes, one, many;
-    factor->executor->bytes(factor->device, 0, plan, factor->dtype, factor->has_d, 1, &factor_bytes, &one);
-    factor->executor->bytes(factor->device, 0, plan, factor->dtype, factor->has_d, 32, &factor_bytes, &many);
+    factor->executor->bytes(factor->device, 0, plan, factor->numbers, factor->has_d, 1, &factor_bytes, &one);
+    factor->executor->bytes(factor->device, 0, plan, factor->numbers, factor->has_d, 32, &factor_bytes,
+                            &many);
     gsv_text_add(text, "tree        %d supernodes in %d levels, widest %d columns\n", (int)plan->l.nsuper,
                  (int)plan->nlevels, (int)plan->widest);
     gsv_text_add(text, "L           %lld numbers, %.2f MiB\n", (long long)plan->nnz_l, mib(stored));

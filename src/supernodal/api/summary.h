@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "../../dtype.h"
 #include "../tree/plan.h"
 
 typedef struct gsv_text {
@@ -16,7 +17,6 @@ typedef struct gsv_text {
 void gsv_text_add(gsv_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Another tier, unless it is empty. `numbers` are those of its lower trapezoids. */
-void gsv_cost_add(gpusolve_cost *cost, const char *name, int64_t supernodes, int64_t numbers,
-                  gpusolve_dtype dtype);
+void gsv_cost_add(gpusolve_cost *cost, const char *name, int64_t supernodes, int64_t numbers, gsv_numbers of);
 
 #endif

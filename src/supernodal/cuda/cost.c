@@ -26,24 +26,24 @@ static gsv_solve_times times_of(const gsv_solve_times *solves, int64_t nrhs) {
 
 /* One block of right-hand sides, GSV_TASKS_GROUPS times GSV_TASKS_64 at most. */
 static double predict_block(const gsv_plan *plan, const gpusolve_cost *cost, int64_t upper_numbers,
-                            gpusolve_dtype dtype, int64_t nrhs) {
+                            gsv_numbers of, int64_t nrhs) {
     if (nrhs == 0)
         return 0;
-    const int is_complex = dtype == GPUSOLVE_COMPLEX_DOUBLE;
+    const int is_complex = of == GSV_NUMBERS_Z;
     const gsv_machine *machine = gsv_machine_of(plan);
     const gsv_solve_times m = times_of(is_complex ? machine->complex_times : machine->real_times, nrhs);
     const double panels = 2 * (double)upper_numbers * (is_complex ? 2 : 1) * sizeof(double) *
-                          (dtype == GPUSOLVE_FLOAT ? m.single : 1),
+                          (gsv_panel_dtype(of) == GPUSOLVE_FLOAT ? m.single : 1),
                  vector = (double)plan->l.n * m.columns * sizeof(double);
     return 0.5 * (double)cost->hops * m.level_us +
            1e6 * (m.upper * panels + m.vectors * vector) / cost->bytes_per_s;
 }
 
 double gsv_cuda_predict(const gsv_plan *plan, const gpusolve_cost *cost, int64_t upper_numbers,
-                        gpusolve_dtype dtype) {
+                        gsv_numbers of) {
     const int64_t widest = GSV_TASKS_GROUPS * GSV_TASKS_64;
-    return (double)(cost->nrhs / widest) * predict_block(plan, cost, upper_numbers, dtype, widest) +
-           predict_block(plan, cost, upper_numbers, dtype, cost->nrhs % widest);
+    return (double)(cost->nrhs / widest) * predict_block(plan, cost, upper_numbers, of, widest) +
+           predict_block(plan, cost, upper_numbers, of, cost->nrhs % widest);
 }
 
 double gsv_cuda_side_us(const gsv_plan *plan) {
@@ -52,12 +52,12 @@ double gsv_cuda_side_us(const gsv_plan *plan) {
            m->side_columns * (double)plan->l.n;
 }
 
-double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype) {
+double gsv_cuda_ones_us(const gsv_plan *plan, gsv_numbers of) {
     const gsv_machine *m = gsv_machine_of(plan);
-    const double panels = dtype == GPUSOLVE_COMPLEX_DOUBLE ? m->ones_complex
-                          : dtype == GPUSOLVE_FLOAT        ? m->ones_single
-                                                           : m->ones_double,
-                 columns = dtype == GPUSOLVE_COMPLEX_DOUBLE ? m->ones_complex_columns : m->ones_columns;
+    const double panels = of == GSV_NUMBERS_Z                     ? m->ones_complex
+                          : gsv_panel_dtype(of) == GPUSOLVE_FLOAT ? m->ones_single
+                                                                  : m->ones_double,
+                 columns = of == GSV_NUMBERS_Z ? m->ones_complex_columns : m->ones_columns;
     return panels * (double)plan->schedule->panel_ptr[plan->l.nsuper] + columns * (double)plan->l.n;
 }
 
@@ -81,7 +81,7 @@ static int64_t launches_of_stream(const gpusolve_factor *factor, const gsv_run *
 static int64_t launches_of_tasks(const gpusolve_factor *factor, const gsv_run *run) {
     const gsv_schedule *schedule = factor->plan.schedule;
     const gsv_task_list *lists = schedule->tasks.list;
-    const gsv_launchers *launchers = gsv_cuda_launchers(factor->dtype, GSV_TASKS);
+    const gsv_launchers *launchers = gsv_cuda_launchers(factor->numbers, GSV_TASKS);
     const int back = run->above[1] == GSV_BLOCK_STREAM ? schedule->stream.block_backward.tasks > 0
                                                        : lists[gsv_task_list_of(1, run->broad)].tasks > 0;
     return launchers->branch_launches(&schedule->branches, run, 0) +
@@ -111,7 +111,7 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
     const int same_bits = handle && handle->same_bits;
     const gsv_abilities abilities =
         gsv_abilities_for(&((const gsv_cuda_factor *)factor->prepared)->abilities, same_bits);
-    const gsv_route route = gsv_route_of(plan, factor->dtype, &abilities, same_bits, 1, cost->nrhs);
+    const gsv_route route = gsv_route_of(plan, factor->numbers, &abilities, same_bits, 1, cost->nrhs);
     const gsv_run *run = &route.widest;
     const int tasks = run->above[0] == GSV_TASKS;
     const dealing how = deal(&route, cost->nrhs);
@@ -121,26 +121,26 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
             supernodes++;
             numbers += gsv_trapezoid(plan, s);
         }
-    gsv_cost_add(cost, "branch", supernodes, numbers, factor->dtype);
+    gsv_cost_add(cost, "branch", supernodes, numbers, factor->numbers);
     gsv_cost_add(cost,
                  tasks            ? "tiles"
                  : how.groups > 1 ? "streams"
                                   : "stream",
-                 plan->l.nsuper - supernodes, plan->nnz_l - numbers, factor->dtype);
+                 plan->l.nsuper - supernodes, plan->nnz_l - numbers, factor->numbers);
     cost->launches = tasks ? launches_of_tasks(factor, run)
                            : launches_of_stream(factor, run) * (how.turns > 0 ? how.turns : 1);
     if (cost->bytes_per_s == 0)
         cost->bytes_per_s = gsv_machine_of(plan)->bytes_per_s;
-    if (factor->dtype != GPUSOLVE_COMPLEX_FLOAT && cost->nrhs > 0) {
+    if (gsv_panel_dtype(factor->numbers) != GPUSOLVE_COMPLEX_FLOAT && cost->nrhs > 0) {
         gpusolve_cost group = *cost;
         group.nrhs = how.together;
         cost->predicted_us =
-            (double)how.turns * gsv_cuda_predict(plan, &group, plan->nnz_l - numbers, factor->dtype);
+            (double)how.turns * gsv_cuda_predict(plan, &group, plan->nnz_l - numbers, factor->numbers);
         group.nrhs = tasks && cost->nrhs > how.together ? cost->nrhs % how.together : 0;
         cost->predicted_us +=
-            gsv_cuda_predict(plan, &group, plan->nnz_l - numbers, factor->dtype) +
+            gsv_cuda_predict(plan, &group, plan->nnz_l - numbers, factor->numbers) +
             (double)(how.groups - 1) *
-                (how.together > 1 ? gsv_cuda_side_us(plan) : gsv_cuda_ones_us(plan, factor->dtype));
+                (how.together > 1 ? gsv_cuda_side_us(plan) : gsv_cuda_ones_us(plan, factor->numbers));
     }
     cost->flops_per_s = gsv_machine_of(plan)->flops_per_s;
     cost->hop_us = gsv_machine_of(plan)->hop_us;
@@ -162,7 +162,7 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
     const int side = gsv_most_groups(abilities);
     if (side > 1)
         gsv_text_add(text, "side by side: up to %d groups of %d right-hand sides\n", side, GSV_SIDE_COLUMNS);
-    const int ones = streams ? gsv_most_ones(plan, factor->dtype) : 1;
+    const int ones = streams ? gsv_most_ones(plan, factor->numbers) : 1;
     if (ones > 1)
         gsv_text_add(text, "side by side: up to %d right-hand sides, each as one\n", ones);
     gsv_text_add(text, "stream: %lld supernodes in %d forward and %d backward tasks%s\n",
@@ -171,7 +171,7 @@ void gsv_cuda_summary(const gpusolve_factor *factor, gsv_text *text) {
     gsv_text_add(text, "tasks: %lld forward and %lld backward for more than %d right-hand sides\n",
                  (long long)schedule->tasks.list[gsv_task_list_of(0, 0)].tasks,
                  (long long)schedule->tasks.list[gsv_task_list_of(1, 0)].tasks,
-                 gsv_before_tasks(factor->dtype, abilities));
+                 gsv_before_tasks(factor->numbers, abilities));
     gsv_text_add(
         text,
         "prepared: %.2f ms pattern compared, %.2f plan copied, %.2f numbers checked, moved and inverted, "

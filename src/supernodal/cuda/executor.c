@@ -46,35 +46,35 @@ static cudaError_t run_sweep(const solve_call *call, const gsv_run *run, int bac
     /* a refresh may have allowed groups that nobody has recorded */
     const gsv_upper upper = run->above[backward];
     const gsv_launch launch = launch_of(call, run, upper);
-    return gsv_cuda_launchers(call->factor->dtype, upper)->sweep[backward](&launch);
+    return gsv_cuda_launchers(call->factor->numbers, upper)->sweep[backward](&launch);
 }
 
 static cudaError_t load(const solve_call *call, const gsv_run *run, gsv_device_dense from, void *to) {
-    const gpusolve_dtype dtype = call->factor->dtype;
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? call->device->plan.perm : NULL;
     /* sixteen real numbers are loaded as for a stream, which the backward sweep may be */
-    const gsv_upper upper =
-        run->columns == GSV_TASKS_16 && !gsv_is_complex(dtype) ? GSV_BLOCK_STREAM : run->above[0];
+    const gsv_upper upper = run->columns == GSV_TASKS_16 && !gsv_is_complex(call->factor->dtype)
+                                ? GSV_BLOCK_STREAM
+                                : run->above[0];
     const gsv_launch launch = launch_of(call, run, upper);
     cudaError_t error = cudaSuccess;
     if (call->drawn && upper == GSV_TASKS)
-        return gsv_cuda_draw_vectors(dtype, call->drawn, to, run->columns, from.columns,
+        return gsv_cuda_draw_vectors(call->factor->dtype, call->drawn, to, run->columns, from.columns,
                                      &launch.vectors.state->broken, call->stream);
     if (call->drawn)
-        error = gsv_cuda_draw(dtype, call->drawn, from, call->stream);
+        error = gsv_cuda_draw(call->factor->dtype, call->drawn, from, call->stream);
     if (error != cudaSuccess)
         return error;
     if (call->apart && call->apart->extra[0])
-        return gsv_cuda_load_apart(dtype, &launch, perm ? call->device->plan.inverse : NULL, from,
+        return gsv_cuda_load_apart(call->factor->dtype, &launch, perm ? call->device->plan.inverse : NULL, from,
                                    call->apart->each, call->apart->extra[0], to);
-    return gsv_cuda_launchers(dtype, upper)
+    return gsv_cuda_movers(call->factor->numbers, upper)
         ->load(&launch, perm, perm ? call->device->plan.inverse : NULL, from, to);
 }
 
 static cudaError_t scale(const solve_call *call, const gsv_run *run, void *v) {
     const void *d = call->steps & GSV_SCALE ? call->device->plan.d : NULL;
     const gsv_launch launch = launch_of(call, run, run->above[0]);
-    return d ? gsv_cuda_launchers(call->factor->dtype, run->above[0])->scale(&launch, d, v) : cudaSuccess;
+    return d ? gsv_cuda_movers(call->factor->numbers, run->above[0])->scale(&launch, d, v) : cudaSuccess;
 }
 
 static cudaError_t store(const solve_call *call, const gsv_run *run, const void *from, gsv_device_dense to) {
@@ -83,14 +83,14 @@ static cudaError_t store(const solve_call *call, const gsv_run *run, const void 
     if (call->apart && call->apart->extra[1])
         return gsv_cuda_store_apart(call->factor->dtype, &launch, inverse, from, to, call->apart->each,
                                     call->apart->extra[1]);
-    return gsv_cuda_launchers(call->factor->dtype, run->above[0])->store(&launch, inverse, from, to);
+    return gsv_cuda_movers(call->factor->numbers, run->above[0])->store(&launch, inverse, from, to);
 }
 
 /* The launch for column j of several that are solved side by side, each as one: its vectors, and its part of the caller's block. */
 static gsv_launch launch_of_one(const solve_call *call, const gsv_run *run, int j) {
     gsv_launch launch = launch_of(call, run, GSV_STREAM);
     gsv_device_vectors *own = &launch.vectors;
-    const int64_t number = (int64_t)gsv_dtype_bytes(call->factor->dtype),
+    const int64_t number = (int64_t)gsv_vector_bytes(call->factor->numbers),
                   vector = j * call->device->plan.one_vector * number,
                   upper = j * call->device->plan.one_upper * number;
     own->y = (char *)own->y + vector;
@@ -104,7 +104,7 @@ static gsv_launch launch_of_one(const solve_call *call, const gsv_run *run, int 
 }
 
 static gsv_device_dense column_of(const solve_call *call, gsv_device_dense block, int j) {
-    const int64_t number = (int64_t)gsv_dtype_bytes(call->factor->dtype);
+    const int64_t number = (int64_t)gsv_vector_bytes(call->factor->numbers);
     return (gsv_device_dense){(char *)block.values + j * block.column_stride * number, block.row_stride,
                               block.column_stride, 1};
 }
@@ -128,7 +128,8 @@ static int is_whole(const solve_call *call, const gsv_run *run, gsv_device_dense
 static cudaError_t launch_ones(const solve_call *call, const gsv_run *run, gsv_device_dense b,
                                gsv_device_dense x) {
     const gsv_device_plan *device = &call->device->plan;
-    const gsv_launchers *launchers = gsv_cuda_launchers(call->factor->dtype, GSV_STREAM);
+    const gsv_launchers *launchers = gsv_cuda_launchers(call->factor->numbers, GSV_STREAM),
+                        *movers = gsv_cuda_movers(call->factor->numbers, GSV_STREAM);
     const int32_t *perm = call->steps & GSV_PERMUTE_IN ? device->perm : NULL;
     const int32_t *perm_out = call->steps & GSV_PERMUTE_OUT ? device->perm : NULL;
     const gsv_launch launch = launch_of(call, run, GSV_STREAM);
@@ -140,8 +141,8 @@ static cudaError_t launch_ones(const solve_call *call, const gsv_run *run, gsv_d
     else
         for (int j = 0; j < run->groups && error == cudaSuccess; j++) {
             const gsv_launch own = launch_of_one(call, run, j);
-            error = launchers->load(&own, perm, perm ? device->inverse : NULL, column_of(call, b, j),
-                                    own.vectors.x);
+            error =
+                movers->load(&own, perm, perm ? device->inverse : NULL, column_of(call, b, j), own.vectors.x);
         }
     if (error == cudaSuccess)
         error = scale(call, run, launch.vectors.x);
@@ -149,8 +150,7 @@ static cudaError_t launch_ones(const solve_call *call, const gsv_run *run, gsv_d
         return launchers->backward_to(&launch, perm_out, x);
     for (int j = 0; j < run->groups && error == cudaSuccess; j++) {
         const gsv_launch own = launch_of_one(call, run, j);
-        error =
-            launchers->store(&own, perm_out ? device->inverse : NULL, own.vectors.x, column_of(call, x, j));
+        error = movers->store(&own, perm_out ? device->inverse : NULL, own.vectors.x, column_of(call, x, j));
     }
     return error;
 }
@@ -218,7 +218,7 @@ static cudaError_t solve_columns(const solve_call *call, const gsv_run *run, con
     const cudaError_t error = launch_columns(call, run, b, x);
     if (error != cudaSuccess && run->above[0] == GSV_TASKS && !call->capturing) {
         const gsv_launch launch = launch_of(call, run, GSV_TASKS);
-        gsv_cuda_launchers(call->factor->dtype, GSV_TASKS)->clear(&launch);
+        gsv_cuda_movers(call->factor->numbers, GSV_TASKS)->clear(&launch);
     }
     return error;
 }
@@ -251,7 +251,7 @@ gpusolve_status gsv_cuda_is_capturing(gpusolve_handle *handle, int *capturing) {
 
 static gsv_route route_of(const solve_call *call, int64_t columns) {
     const gsv_abilities abilities = gsv_cuda_abilities_of(call->device, call->work);
-    return gsv_route_of(&call->factor->plan, call->factor->dtype, &abilities, call->work->same_bits,
+    return gsv_route_of(&call->factor->plan, call->factor->numbers, &abilities, call->work->same_bits,
                         (call->steps & (GSV_FORWARD | GSV_BACKWARD)) != 0, columns);
 }
 

@@ -79,7 +79,7 @@ static int64_t count_wide(const gsv_plan *plan) {
     return count;
 }
 
-static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
+static layout make_layout(const gsv_plan *plan, gsv_numbers numbers) {
     const int64_t n = plan->l.n;
     const gsv_schedule *schedule = plan->schedule;
     const gsv_branches *branches = &schedule->branches;
@@ -104,7 +104,7 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
                  schedule->tasks.list[k].tasks * (int64_t)sizeof(gsv_task));
     set_list(&l, FORWARD_PIECES, &schedule->stream.forward);
     set_list(&l, BACKWARD_PIECES, &schedule->stream.backward);
-    if (!gsv_is_complex(dtype) && schedule->stream.block_columns > 0) {
+    if (!gsv_is_complex(gsv_vector_dtype(numbers)) && schedule->stream.block_columns > 0) {
         set_list(&l, BLOCK_FORWARD_PIECES, &schedule->stream.block_forward);
         set_list(&l, BLOCK_BACKWARD_PIECES, &schedule->stream.block_backward);
         set_part(&l, LIMBS, limbs->limb, limbs->count * (int64_t)sizeof(gsv_limb));
@@ -116,8 +116,8 @@ static layout make_layout(const gsv_plan *plan, gpusolve_dtype dtype) {
     return l;
 }
 
-int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    return make_layout(plan, dtype).start[PARTS] + gsv_cuda_values_bytes(plan, dtype, has_d);
+int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gsv_numbers numbers, int has_d) {
+    return make_layout(plan, numbers).start[PARTS] + gsv_cuda_values_bytes(plan, numbers, has_d);
 }
 
 /* ------------------------------------------------------------------------------------------ interface --- */
@@ -144,9 +144,9 @@ static cudaError_t put_rows(const gsv_plan *plan, void *to) {
 static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor *device,
                                  gsv_message *message) {
     const gsv_plan *plan = &factor->plan;
-    layout l = make_layout(plan, factor->dtype);
+    layout l = make_layout(plan, factor->numbers);
     const int64_t panels =
-        plan->schedule->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(factor->dtype);
+        plan->schedule->panel_ptr[plan->l.nsuper] * (int64_t)gsv_panel_bytes(factor->numbers);
     char *base = device->memory;
     int32_t *inverse = invert(plan);
     device->well = gsv_malloc(2 * (size_t)plan->l.nsuper, sizeof *device->well);
@@ -200,7 +200,7 @@ static gpusolve_status copy_plan(const gpusolve_factor *factor, gsv_cuda_factor 
         .one_vector = plan->l.n,
         .one_upper = gsv_one_upper(plan),
         .panels = device->plan.panels,
-        .floats = factor->dtype == GPUSOLVE_FLOAT,
+        .floats = gsv_panel_dtype(factor->numbers) == GPUSOLVE_FLOAT,
         .transient = panels > l2,
         .transient_branches = panels / TRANSIENT_BRANCHES > l2,
         .transient_for_one = panels > l2 && panels < TRANSIENT_FOR_ONE * (int64_t)l2,
@@ -220,15 +220,15 @@ static cudaError_t shared_of_block(const gsv_plan *plan, int *most) {
     return error;
 }
 
-cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_abilities *abilities) {
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gsv_numbers numbers, gsv_abilities *abilities) {
     const gsv_branches *branches = &plan->schedule->branches;
     int most = 0;
     *abilities = (gsv_abilities){.block_columns = plan->schedule->stream.block_columns};
     cudaError_t error = shared_of_block(plan, &most);
     if (error != cudaSuccess || !gsv_machine_of(plan)->streams)
         return error;
-    const gsv_launchers *one = gsv_cuda_launchers(dtype, GSV_STREAM),
-                        *block = gsv_cuda_launchers(dtype, GSV_BLOCK_STREAM);
+    const gsv_launchers *one = gsv_cuda_launchers(numbers, GSV_STREAM),
+                        *block = gsv_cuda_launchers(numbers, GSV_BLOCK_STREAM);
     error = one->reserve(branches, most, abilities);
     if (error == cudaSuccess && block != one)
         error = block->reserve(branches, most, abilities);
@@ -246,7 +246,7 @@ static gpusolve_status reserve_tasks(const gpusolve_factor *factor, gsv_cuda_fac
     if (status != GPUSOLVE_OK)
         return status;
     device->tasks.shared = most;
-    if (gsv_cuda_launchers(factor->dtype, GSV_TASKS)
+    if (gsv_cuda_launchers(factor->numbers, GSV_TASKS)
             ->reserve(&factor->plan.schedule->branches, most, &device->abilities) == cudaSuccess)
         return GPUSOLVE_OK;
     cudaGetLastError();
@@ -263,7 +263,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
     gsv_message *message = &handle->message;
     gpusolve_status status = data ? GPUSOLVE_OK : gsv_cuda_make_values(factor, message);
     gsv_cuda_factor *device = factor->prepared;
-    const int64_t bytes = make_layout(&factor->plan, factor->dtype).start[PARTS];
+    const int64_t bytes = make_layout(&factor->plan, factor->numbers).start[PARTS];
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_malloc(&device->memory, bytes, message);
     if (status == GPUSOLVE_OK) /* lists are copied in runs of 16 bytes, with the gaps behind them */
@@ -273,7 +273,7 @@ gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *facto
         status = copy_plan(factor, device, message);
     }
     if (status == GPUSOLVE_OK) {
-        const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->dtype, &device->abilities);
+        const cudaError_t error = gsv_cuda_ask_device(&factor->plan, factor->numbers, &device->abilities);
         status = gsv_cuda_check(error, "asking what the device can run", message);
     }
     if (status == GPUSOLVE_OK)

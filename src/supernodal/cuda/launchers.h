@@ -52,13 +52,17 @@ typedef struct gsv_launchers {
 } gsv_launchers;
 
 /* gsv_stream_m: of panels in single precision, for blocks of right-hand sides: vectors are in double precision, b and x in
- * single. gsv_stream_s, _c and _z are for groups of one. gsv_tasks_m, gsv_tasks_c: of panels in single precision, with vectors in
+ * single. gsv_stream_s, _c and _z are for groups of one. gsv_stream_ds, gsv_stream_zc: for groups of one with panels in single precision
+ * and all else in double, without load, scale and store. gsv_tasks_m, gsv_tasks_c: of panels in single precision, with vectors in
  * double precision. */
-extern const gsv_launchers gsv_stream_s, gsv_stream_d, gsv_stream_c, gsv_stream_z, gsv_stream_m;
+extern const gsv_launchers gsv_stream_s, gsv_stream_d, gsv_stream_c, gsv_stream_z, gsv_stream_m,
+    gsv_stream_ds, gsv_stream_zc;
 extern const gsv_launchers gsv_tasks_m, gsv_tasks_d, gsv_tasks_c, gsv_tasks_z;
 
-/* The table of a factor's numbers for one way through the upper tree. */
-const gsv_launchers *gsv_cuda_launchers(gpusolve_dtype dtype, gsv_upper upper);
+/* The table of a factor's numbers for one way through the upper tree; and the one for load, scale and store, which see vectors, b, x and
+ * D, but no panel. */
+const gsv_launchers *gsv_cuda_launchers(gsv_numbers numbers, gsv_upper upper);
+const gsv_launchers *gsv_cuda_movers(gsv_numbers numbers, gsv_upper upper);
 
 #ifdef __cplusplus
 }

@@ -113,8 +113,8 @@ gsv_room gsv_upload_room(const gsv_upload_sizes *most, int64_t number, int32_t n
     return l;
 }
 
-int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype) {
-    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
+int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gsv_numbers numbers) {
+    const int64_t number = (int64_t)gsv_panel_bytes(numbers);
     const gsv_upload_sizes most = gsv_upload_most(plan, number);
     return gsv_upload_room(&most, number, plan->l.nsuper, plan->l.n).bytes;
 }

@@ -46,7 +46,7 @@ static void restore(const reading *r, const narrow *panel) {
     const int32_t nr = gsv_rows(plan, panel->s), nc = gsv_columns(plan, panel->s);
     const int64_t *column = r->column + plan->l.first_column[panel->s];
     const void *from = r->buffer + (size_t)(panel->at - r->run->at) * r->number;
-    switch (r->factor->dtype) {
+    switch (gsv_panel_dtype(r->factor->numbers)) {
     case GPUSOLVE_FLOAT:
         restore_panel_s(from, nr, nc, column, (float *)r->x);
         break;
@@ -108,7 +108,7 @@ static gpusolve_status invert(reading *r, int64_t n, const void *w, int64_t ldw,
     static const float one_single[] = {1, 0};
     gpusolve_handle *h = r->handle;
     const gpusolve_side side = GPUSOLVE_LEFT;
-    switch (r->factor->dtype) {
+    switch (gsv_panel_dtype(r->factor->numbers)) {
     case GPUSOLVE_FLOAT:
         return gpusolve_strsm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, n, n, 1, w, ldw,
                               t, n, NULL, 0);
@@ -130,7 +130,7 @@ static gpusolve_status multiply(reading *r, int64_t m, int64_t n, const void *t,
     static const float minus_single[] = {-1, 0};
     gpusolve_handle *h = r->handle;
     const gpusolve_side side = GPUSOLVE_RIGHT;
-    switch (r->factor->dtype) {
+    switch (gsv_panel_dtype(r->factor->numbers)) {
     case GPUSOLVE_FLOAT:
         return gpusolve_strmm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, m, n, -1, t, n,
                               b, ldb, NULL, 0);
@@ -179,10 +179,11 @@ static int32_t columns_together(const reading *r, int32_t nr, int32_t nc) {
 static gpusolve_status fetch(const reading *r, int32_t s, const char *a) {
     const gsv_plan *plan = &r->factor->plan;
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), step = columns_together(r, nr, nc);
-    const size_t number = r->number, real = gsv_real_bytes(r->factor->dtype);
+    const size_t number = r->number, real = gsv_real_bytes(gsv_panel_dtype(r->factor->numbers));
     for (int32_t first = 0; first < nc; first += step) {
         const int32_t count = nc - first < step ? nc - first : step;
-        const gpusolve_dense to = {r->factor->dtype, GPUSOLVE_COL_MAJOR, nr, count, nr, r->buffer};
+        const gpusolve_dense to = {
+            gsv_panel_dtype(r->factor->numbers), GPUSOLVE_COL_MAJOR, nr, count, nr, r->buffer};
         const char *from = a + (size_t)first * (size_t)nr * number;
         cudaError_t error =
             gsv_cuda_copy_block(r->handle, &to, (void *)(uintptr_t)from, cudaMemcpyDeviceToHost);
@@ -249,7 +250,7 @@ static needs count_needs(const reading *r, narrow *list) {
 static gpusolve_status put_ones(const reading *r, int32_t count, void *ones) {
     memset(r->buffer, 0, (size_t)count * r->number);
     for (int32_t k = 0; k < count; k++)
-        if (gsv_is_single(r->factor->dtype))
+        if (gsv_is_single(gsv_panel_dtype(r->factor->numbers)))
             ((float *)r->buffer)[(size_t)k * r->number / sizeof(float)] = 1;
         else
             ((double *)r->buffer)[(size_t)k * r->number / sizeof(double)] = 1;
@@ -287,7 +288,7 @@ gpusolve_status gsv_cuda_read_values(gpusolve_handle *handle, const gpusolve_fac
                  .device = factor->prepared,
                  .column = column,
                  .x = x,
-                 .number = gsv_dtype_bytes(factor->dtype)};
+                 .number = gsv_panel_bytes(factor->numbers)};
     narrow *list = gsv_malloc((size_t)plan->l.nsuper, sizeof *list);
     if (!list)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while reading a factor back");

@@ -64,7 +64,7 @@ static int64_t list_pieces(const gpusolve_factor *whole, const int32_t *supernod
     const gsv_cuda_factor *from = static_cast<const gsv_cuda_factor *>(whole->prepared);
     gsv_cuda_factor *to = static_cast<gsv_cuda_factor *>(part->prepared);
     const gsv_plan *plan = &part->plan;
-    const int64_t number = int64_t(gsv_dtype_bytes(part->dtype));
+    const int64_t number = int64_t(gsv_panel_bytes(part->numbers));
     const int64_t real = gsv_is_single(part->dtype) ? 4 : 8;
     int64_t at = 0;
     for (int32_t k = 0; k < plan->l.nsuper; k++) {

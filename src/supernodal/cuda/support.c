@@ -31,14 +31,20 @@ gsv_device_dense gsv_cuda_packed(const gpusolve_dense *dense, void *values) {
     return gsv_cuda_dense(&packed);
 }
 
-const gsv_launchers *gsv_cuda_launchers(gpusolve_dtype dtype, gsv_upper upper) {
-    static const gsv_launchers *const of[4][3] = {
-        [GPUSOLVE_FLOAT] = {&gsv_stream_s, &gsv_stream_m, &gsv_tasks_m},
-        [GPUSOLVE_DOUBLE] = {&gsv_stream_d, &gsv_stream_d, &gsv_tasks_d},
-        [GPUSOLVE_COMPLEX_FLOAT] = {&gsv_stream_c, &gsv_stream_c, &gsv_tasks_c},
-        [GPUSOLVE_COMPLEX_DOUBLE] = {&gsv_stream_z, &gsv_stream_z, &gsv_tasks_z},
+const gsv_launchers *gsv_cuda_launchers(gsv_numbers numbers, gsv_upper upper) {
+    static const gsv_launchers *const of[][3] = {
+        [GSV_NUMBERS_S] = {&gsv_stream_s, &gsv_stream_m, &gsv_tasks_m},
+        [GSV_NUMBERS_D] = {&gsv_stream_d, &gsv_stream_d, &gsv_tasks_d},
+        [GSV_NUMBERS_C] = {&gsv_stream_c, &gsv_stream_c, &gsv_tasks_c},
+        [GSV_NUMBERS_Z] = {&gsv_stream_z, &gsv_stream_z, &gsv_tasks_z},
+        [GSV_NUMBERS_DS] = {&gsv_stream_ds, &gsv_stream_m, &gsv_tasks_m},
+        [GSV_NUMBERS_ZC] = {&gsv_stream_zc, &gsv_stream_zc, &gsv_tasks_c},
     };
-    return of[dtype][upper];
+    return of[numbers][upper];
+}
+
+const gsv_launchers *gsv_cuda_movers(gsv_numbers numbers, gsv_upper upper) {
+    return gsv_cuda_launchers((gsv_numbers)gsv_vector_dtype(numbers), upper);
 }
 
 gpusolve_status gsv_cuda_probe(int *device, char *name, size_t name_bytes, gsv_message *message) {

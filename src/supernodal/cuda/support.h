@@ -76,13 +76,13 @@ gpusolve_status gsv_cuda_place_nodes(gpusolve_factor *factor, gsv_cuda_factor *d
 
 /* cuda/values.c. factor->prepared with memory for the values, in the place of what was there. */
 gpusolve_status gsv_cuda_make_values(gpusolve_factor *factor, gsv_message *message);
-int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
+int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gsv_numbers numbers, int has_d);
 /* cuda/factor.c. Which ways through the tree the current device has for a plan. */
-cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gpusolve_dtype dtype, gsv_abilities *abilities);
+cudaError_t gsv_cuda_ask_device(const gsv_plan *plan, gsv_numbers numbers, gsv_abilities *abilities);
 
 /* cuda/values.c, and cuda/factor.c: the values, and the rest. With data NULL gsv_cuda_prepare makes room for the values and their k, too, and
  * the caller copies them and calls gsv_cuda_place_nodes. */
-int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d);
+int64_t gsv_cuda_factor_bytes(const gsv_plan *plan, gsv_numbers numbers, int has_d);
 gpusolve_status gsv_cuda_fill_factor(gpusolve_handle *handle, gpusolve_factor *factor,
                                      const gpusolve_factor_data *data, gsv_cuts *cuts);
 gpusolve_status gsv_cuda_prepare(gpusolve_handle *handle, gpusolve_factor *factor,
@@ -106,7 +106,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                                 float *k, double *diagonal, gsv_determinant *determinant, gsv_cuts *cuts,
                                 int *touched);
 /* Device memory that an upload uses, in bytes. It is given back. */
-int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gpusolve_dtype dtype);
+int64_t gsv_cuda_upload_bytes(const gsv_plan *plan, gsv_numbers numbers);
 void gsv_cuda_handle_destroy(gpusolve_handle *handle);
 
 /* cuda/read.c: read_values of executor.h. */
@@ -124,11 +124,11 @@ void gsv_cuda_cost(const gpusolve_handle *handle, const gpusolve_factor *factor,
 /* What a solve takes, but of complex numbers in single precision, from cost's nrhs, hops and bytes_per_s; upper_numbers: of
  * the supernodes that are in no branch. */
 double gsv_cuda_predict(const gsv_plan *plan, const gpusolve_cost *cost, int64_t upper_numbers,
-                        gpusolve_dtype dtype);
+                        gsv_numbers numbers);
 /* What each group of right-hand sides beside the first one adds to that: microseconds. */
 double gsv_cuda_side_us(const gsv_plan *plan);
 /* The same of right-hand sides each of which is a group. */
-double gsv_cuda_ones_us(const gsv_plan *plan, gpusolve_dtype dtype);
+double gsv_cuda_ones_us(const gsv_plan *plan, gsv_numbers numbers);
 void gsv_cuda_summary(const gpusolve_factor *factor, struct gsv_text *text);
 
 /* cuda/selection.cu */

@@ -202,15 +202,17 @@ static cudaError_t invert_triangles(const upload *u, int64_t index) {
     const cudaStream_t stream = u->p->lanes[index % u->lanes].stream;
     const gsv_batch_counts *counts = &u->p->counts[index % (GSV_MOST_SLOTS + 1)];
     const cudaError_t error = cudaStreamWaitEvent(stream, u->p->slots[index % u->slots].arrived, 0);
-    return error == cudaSuccess ? gsv_invert_triangles(u->factor->dtype, &counts->wide, stream) : error;
+    return error == cudaSuccess
+               ? gsv_invert_triangles(gsv_panel_dtype(u->factor->numbers), &counts->wide, stream)
+               : error;
 }
 
 static cudaError_t invert_narrow(const upload *u, const gsv_batch_slot *slot, int32_t count) {
     const cudaStream_t stream = u->p->narrow;
     cudaError_t error = cudaStreamWaitEvent(stream, slot->arrived, 0);
     if (error == cudaSuccess)
-        error = gsv_invert_narrow(u->factor->dtype, (const gsv_narrow_panel *)slot->lists, count, slot->raw,
-                                  (void *)u->device->plan.panels, u->finer != NULL, stream);
+        error = gsv_invert_narrow(gsv_panel_dtype(u->factor->numbers), (const gsv_narrow_panel *)slot->lists,
+                                  count, slot->raw, (void *)u->device->plan.panels, u->finer != NULL, stream);
     return error;
 }
 
@@ -221,7 +223,7 @@ static cudaError_t write_panels(const upload *u, int64_t index) {
     const int wanted = index + u->slots < u->way->count; /* the slot, by another batch */
     cudaError_t error = counts->narrow > 0 ? invert_narrow(u, slot, counts->narrow) : cudaSuccess;
     if (error == cudaSuccess)
-        error = gsv_write_wide(u->factor->dtype, &counts->wide, stream);
+        error = gsv_write_wide(gsv_panel_dtype(u->factor->numbers), &counts->wide, stream);
     if (error == cudaSuccess && wanted && counts->narrow > 0)
         error = cudaEventRecord(slot->narrow, u->p->narrow);
     if (error == cudaSuccess && wanted && counts->narrow > 0)
@@ -387,7 +389,7 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
                                 int *touched) {
     const gsv_plan *plan = &factor->plan;
     gsv_message *message = &handle->message;
-    const int64_t number = (int64_t)gsv_dtype_bytes(factor->dtype);
+    const int64_t number = (int64_t)gsv_panel_bytes(factor->numbers);
     const int on_the_way = data->kind == GPUSOLVE_SUPERNODAL_LL; /* are the numbers checked */
     gsv_pipeline *p;
     gpusolve_status status =
@@ -424,7 +426,8 @@ gpusolve_status gsv_cuda_upload(gpusolve_handle *handle, const gpusolve_factor *
     u.claimed = gsv_calloc((size_t)(pieces + chunks), 1);
     if (u.claimed)
         u.filled = u.claimed + pieces;
-    status = u.claimed ? gsv_pipeline_open(p, &room, factor->dtype, way->most.inverse > 0, message)
+    status = u.claimed ? gsv_pipeline_open(p, &room, gsv_panel_dtype(factor->numbers), way->most.inverse > 0,
+                                           message)
                        : gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     if (status == GPUSOLVE_OK) /* what all kernels wait for comes behind it on this stream */
         status = gsv_cuda_check(cudaMemsetAsync(p->cut, 0, (size_t)plan->l.n, p->transfer),

@@ -132,7 +132,7 @@ static void next_run(const gsv_plan *plan, run *r) {
 
 void gsv_upload_pack(const gsv_upload_plan *way, const gsv_plan *plan, const gpusolve_factor_data *data,
                      const gsv_panel_batch *batch, int64_t begin, int64_t end, char *to) {
-    const int64_t number = (int64_t)gsv_dtype_bytes(data->dtype);
+    const int64_t number = (int64_t)gsv_panel_bytes(gsv_import_numbers(data));
     for (run r = find_run(way, plan, batch, begin);; next_run(plan, &r)) {
         const int64_t count = r.left < end - begin ? r.left : end - begin;
         gsv_import_column(data, plan, r.s, r.k, r.first, count, to);
@@ -158,7 +158,7 @@ void gsv_upload_pack_past_cache(const gsv_upload_plan *way, const gsv_plan *plan
                                 int64_t end, char *to) {
     enum { BLOCK = 1 << 14 }; /* fits into the first cache */
     alignas(16) char block[BLOCK];
-    const int64_t number = (int64_t)gsv_dtype_bytes(data->dtype), numbers = BLOCK / number;
+    const int64_t number = (int64_t)gsv_panel_bytes(gsv_import_numbers(data)), numbers = BLOCK / number;
     for (; begin < end; begin += numbers, to += BLOCK) {
         const int64_t stop = begin + numbers < end ? begin + numbers : end;
         gsv_upload_pack(way, plan, data, batch, begin, stop, block);

@@ -16,18 +16,17 @@ typedef struct values_layout {
     int64_t d, panels, determinant, bytes; /* d: bytes of D */
 } values_layout;
 
-static values_layout make_values_layout(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    const int64_t number = (int64_t)gsv_dtype_bytes(dtype);
-    const int complex = gsv_is_complex(dtype);
-    values_layout l = {.d = has_d ? plan->l.n * (complex ? number / 2 : number) : 0};
+static values_layout make_values_layout(const gsv_plan *plan, gsv_numbers numbers, int has_d) {
+    const int64_t number = (int64_t)gsv_panel_bytes(numbers);
+    values_layout l = {.d = has_d ? plan->l.n * (int64_t)gsv_real_bytes(gsv_vector_dtype(numbers)) : 0};
     l.panels = (l.d + 255) / 256 * 256;
     l.determinant = l.panels + (plan->schedule->panel_ptr[plan->l.nsuper] * number + 255) / 256 * 256;
     l.bytes = l.determinant + 256;
     return l;
 }
 
-int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gpusolve_dtype dtype, int has_d) {
-    return make_values_layout(plan, dtype, has_d).bytes;
+int64_t gsv_cuda_values_bytes(const gsv_plan *plan, gsv_numbers numbers, int has_d) {
+    return make_values_layout(plan, numbers, has_d).bytes;
 }
 
 static void free_one(gsv_cuda_factor *device) {
@@ -73,7 +72,7 @@ gpusolve_status gsv_cuda_make_values(gpusolve_factor *factor, gsv_message *messa
     if (!device)
         return gsv_fail(message, GPUSOLVE_OUT_OF_MEMORY, "out of host memory while preparing");
     factor->prepared = device;
-    const values_layout l = make_values_layout(&factor->plan, factor->dtype, factor->has_d);
+    const values_layout l = make_values_layout(&factor->plan, factor->numbers, factor->has_d);
     status = gsv_cuda_malloc(&device->values, l.bytes, message);
     if (status != GPUSOLVE_OK)
         return status;
@@ -119,7 +118,7 @@ static gpusolve_status copy_d(const gpusolve_factor *factor, const gsv_cuda_fact
                               const gpusolve_factor_data *data, void *memory, gsv_message *message) {
     if (!factor->has_d)
         return GPUSOLVE_OK;
-    const values_layout l = make_values_layout(&factor->plan, factor->dtype, 1);
+    const values_layout l = make_values_layout(&factor->plan, factor->numbers, 1);
     gsv_import_d(data, memory);
     return gsv_cuda_check(gsv_cuda_fill(device->values, memory, (size_t)l.d), "copying D to the device",
                           message);
@@ -173,7 +172,7 @@ static gpusolve_status fill_values(gpusolve_handle *handle, gpusolve_factor *fac
         return empty_determinant(handle, factor, device);
     gsv_determinant determinant;
     const double start = gsv_milliseconds();
-    const values_layout l = make_values_layout(&factor->plan, factor->dtype, factor->has_d);
+    const values_layout l = make_values_layout(&factor->plan, factor->numbers, factor->has_d);
     float *k = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *k);
     void *d = factor->has_d ? gsv_malloc((size_t)l.d, 1) : NULL;
     double *diagonal = gsv_malloc((size_t)factor->plan.l.n, sizeof *diagonal);

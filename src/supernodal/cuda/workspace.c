@@ -12,8 +12,8 @@ gsv_abilities gsv_cuda_abilities_of(const gsv_cuda_factor *device, const gsv_cud
 }
 
 /* Bytes of a vector's number where a run has more than one column: doubles. */
-static int64_t wide_number_bytes(gpusolve_dtype dtype) {
-    return gsv_is_complex(dtype) ? 2 * (int64_t)sizeof(double) : (int64_t)sizeof(double);
+static int64_t wide_number_bytes(gsv_numbers numbers) {
+    return gsv_is_complex(gsv_vector_dtype(numbers)) ? 2 * (int64_t)sizeof(double) : (int64_t)sizeof(double);
 }
 
 /* ------------------------------------------------------------------------------------------ workspace --- */
@@ -38,17 +38,17 @@ static int64_t partial_bytes(const gsv_tasks *tasks, int64_t row, int64_t number
     return most;
 }
 
-static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dtype dtype,
+static workspace_layout make_workspace_layout(const gsv_plan *plan, gsv_numbers numbers,
                                               const gsv_abilities *abilities, int same_bits,
                                               int64_t max_nrhs) {
     const gsv_tasks *upper_tasks = &plan->schedule->tasks;
     const gsv_stream *upper = &plan->schedule->stream;
-    const gsv_route_room room = gsv_route_room_of(plan, dtype, abilities, same_bits, max_nrhs);
+    const gsv_route_room room = gsv_route_room_of(plan, numbers, abilities, same_bits, max_nrhs);
     const int tasks = room.tasks, blocks = room.block, ones = room.ones;
     /* of the widest group of a stream */
     const int each = !blocks ? room.one : tasks > 0 ? GSV_BLOCK_COLUMNS : GSV_SIDE_COLUMNS;
-    const int64_t own = (int64_t)gsv_dtype_bytes(dtype),
-                  number = tasks > 0 || blocks ? wide_number_bytes(dtype) : own;
+    const int64_t own = (int64_t)gsv_vector_bytes(numbers),
+                  number = tasks > 0 || blocks ? wide_number_bytes(numbers) : own;
     const int64_t row = number * each, wide = number * tasks, widest = larger(wide, row);
     const int64_t updates = plan->update_ptr[plan->l.nsuper];
     const int64_t beside = room.one ? ones * own : 0; /* of y twice, for b or x of the host */
@@ -78,9 +78,9 @@ static workspace_layout make_workspace_layout(const gsv_plan *plan, gpusolve_dty
 }
 
 /* The vectors of a stream for nr right-hand sides: z, f and u stand one after the other, with rows of nr numbers. */
-static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype, const workspace_layout *l,
+static gsv_device_vectors vectors_of(const gsv_plan *plan, gsv_numbers numbers, const workspace_layout *l,
                                      char *base, int nr) {
-    const int64_t row = nr * (nr > 1 ? wide_number_bytes(dtype) : (int64_t)gsv_dtype_bytes(dtype));
+    const int64_t row = nr * (nr > 1 ? wide_number_bytes(numbers) : (int64_t)gsv_vector_bytes(numbers));
     char *z = base + l->z, *f = z + plan->schedule->stream.columns * row;
     return (gsv_device_vectors){.y = base,
                                 .x = base + l->x,
@@ -91,16 +91,16 @@ static gsv_device_vectors vectors_of(const gsv_plan *plan, gpusolve_dtype dtype,
                                 .groups = 1};
 }
 
-void gsv_cuda_count_bytes(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+void gsv_cuda_count_bytes(int device, int same_bits, const gsv_plan *plan, gsv_numbers numbers, int has_d,
                           int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes) {
     gsv_abilities abilities;
     const int previous = gsv_cuda_enter(device);
-    if (gsv_cuda_ask_device(plan, dtype, &abilities) != cudaSuccess)
+    if (gsv_cuda_ask_device(plan, numbers, &abilities) != cudaSuccess)
         cudaGetLastError(); /* it has no streams, then */
     gsv_cuda_leave(previous);
     abilities = gsv_abilities_for(&abilities, same_bits);
-    *factor_bytes = gsv_cuda_factor_bytes(plan, dtype, has_d);
-    *workspace_bytes = make_workspace_layout(plan, dtype, &abilities, same_bits, max_nrhs).bytes;
+    *factor_bytes = gsv_cuda_factor_bytes(plan, numbers, has_d);
+    *workspace_bytes = make_workspace_layout(plan, numbers, &abilities, same_bits, max_nrhs).bytes;
 }
 
 /* Run number k of all that are possible: one group, tasks, and groups side by side. */
@@ -148,7 +148,7 @@ cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, const gsv_run *run,
 }
 
 /* Record one sweep. */
-static gpusolve_status record(const gsv_plan *plan, const gsv_cuda_factor *device, gpusolve_dtype dtype,
+static gpusolve_status record(const gsv_plan *plan, const gsv_cuda_factor *device, gsv_numbers numbers,
                               gsv_cuda_workspace *work, const gsv_run *run, int backward, cudaStream_t stream,
                               gsv_message *message) {
     cudaGraph_t graph = NULL;
@@ -157,7 +157,7 @@ static gpusolve_status record(const gsv_plan *plan, const gsv_cuda_factor *devic
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (error == cudaSuccess) {
         const gsv_launch launch = gsv_cuda_launch_of(plan, device, work, run, run->above[backward], stream);
-        launched = gsv_cuda_launchers(dtype, run->above[backward])->sweep[backward](&launch);
+        launched = gsv_cuda_launchers(numbers, run->above[backward])->sweep[backward](&launch);
         error = cudaStreamEndCapture(stream, &graph);
     }
     gsv_cuda_recording_ends();
@@ -242,7 +242,7 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
     state->same_bits = handle->same_bits;
     const gsv_abilities abilities = gsv_cuda_abilities_of(device, state);
     const workspace_layout l =
-        make_workspace_layout(plan, factor->dtype, &abilities, state->same_bits, workspace->max_nrhs);
+        make_workspace_layout(plan, factor->numbers, &abilities, state->same_bits, workspace->max_nrhs);
     gpusolve_status status = gsv_cuda_malloc(&state->memory, l.bytes, &handle->message);
     cudaStream_t stream = NULL;
     if (status == GPUSOLVE_OK)
@@ -259,13 +259,13 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
         status = make_states(state, base + l.state, (int)larger(l.side, l.room.ones), &handle->message);
     if (status == GPUSOLVE_OK && l.room.tasks > 0) {
         const gsv_launch launch = {.plan = plan, .vectors = state->tasks, .stream = stream};
-        const cudaError_t error = gsv_cuda_launchers(factor->dtype, GSV_TASKS)->clear(&launch);
+        const cudaError_t error = gsv_cuda_movers(factor->numbers, GSV_TASKS)->clear(&launch);
         status = gsv_cuda_check(error == cudaSuccess ? cudaStreamSynchronize(stream) : error,
                                 "preparing a workspace", &handle->message);
     }
     static const int columns[GSV_CLASSES] = {1, GSV_SIDE_COLUMNS, GSV_BLOCK_COLUMNS};
     for (int k = 0; k < GSV_CLASSES; k++)
-        state->vectors[k] = vectors_of(plan, factor->dtype, &l, base, columns[k]);
+        state->vectors[k] = vectors_of(plan, factor->numbers, &l, base, columns[k]);
     state->tasks_16 = state->tasks;
     if (l.room.block && l.room.tasks > 0)
         state->tasks_16.u = state->vectors[GSV_SIXTEEN].f;
@@ -273,9 +273,9 @@ gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolv
         const gsv_run run = run_of(plan, &abilities, state->same_bits, k);
         if (!has_run(&l, &abilities, &run))
             continue;
-        status = record(plan, device, factor->dtype, state, &run, 0, stream, &handle->message);
+        status = record(plan, device, factor->numbers, state, &run, 0, stream, &handle->message);
         if (status == GPUSOLVE_OK)
-            status = record(plan, device, factor->dtype, state, &run, 1, stream, &handle->message);
+            status = record(plan, device, factor->numbers, state, &run, 1, stream, &handle->message);
     }
     gsv_cuda_stream_free(stream);
     if (status != GPUSOLVE_OK) {

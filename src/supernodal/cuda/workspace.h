@@ -26,7 +26,7 @@ gsv_launch gsv_cuda_launch_of(const gsv_plan *plan, const gsv_cuda_factor *devic
 cudaGraphExec_t *gsv_cuda_graph_of(gsv_cuda_workspace *work, const gsv_run *run, int backward);
 
 /* What gsv_executor says of these. */
-void gsv_cuda_count_bytes(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+void gsv_cuda_count_bytes(int device, int same_bits, const gsv_plan *plan, gsv_numbers numbers, int has_d,
                           int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes);
 gpusolve_status gsv_cuda_workspace_create(gpusolve_handle *handle, const gpusolve_factor *factor,
                                           gpusolve_workspace *workspace);

@@ -84,15 +84,17 @@ static int32_t columns_for(int64_t max_nrhs) {
     return gsv_width(gsv_width_index(max_nrhs < GSV_MAX_COLUMNS ? (int)max_nrhs : GSV_MAX_COLUMNS));
 }
 
-static void memory_needed(int device, int same_bits, const gsv_plan *plan, gpusolve_dtype dtype, int has_d,
+static void memory_needed(int device, int same_bits, const gsv_plan *plan, gsv_numbers numbers, int has_d,
                           int64_t max_nrhs, int64_t *factor_bytes, int64_t *workspace_bytes) {
     (void)device;
     (void)same_bits;
-    const int64_t real = (int64_t)gsv_real_bytes(dtype), number = (int64_t)gsv_dtype_bytes(dtype);
+    const int64_t real = (int64_t)gsv_real_bytes(gsv_panel_dtype(numbers)),
+                  real_of_d = (int64_t)gsv_real_bytes(gsv_vector_dtype(numbers)),
+                  number = (int64_t)gsv_vector_bytes(numbers);
     const gsv_subtrees *tree = plan->subtrees;
     *factor_bytes = (int64_t)sizeof(gsv_host_factor) + plan->l.nsuper * (int64_t)sizeof(int64_t) +
-                    (plan->in_place ? 0 : gsv_host_pack_layout(plan, dtype, NULL) * real) +
-                    (has_d ? plan->l.n * real : 0);
+                    (plan->in_place ? 0 : gsv_host_pack_layout(plan, gsv_panel_dtype(numbers), NULL) * real) +
+                    (has_d ? plan->l.n * real_of_d : 0);
     *workspace_bytes = 0;
     if (max_nrhs > 0)
         *workspace_bytes = (int64_t)sizeof(gsv_host_workspace) +
@@ -110,14 +112,14 @@ void gsv_host_factor_free(gsv_host_factor *prepared) {
 }
 
 gsv_host_factor *gsv_host_factor_create(const gpusolve_factor *factor, int64_t numbers) {
-    const size_t real = gsv_real_bytes(factor->dtype), n = (size_t)factor->plan.l.n;
+    const size_t real = gsv_real_bytes(gsv_panel_dtype(factor->numbers)), n = (size_t)factor->plan.l.n;
     gsv_host_factor *prepared = gsv_calloc(1, sizeof *prepared);
     if (!prepared)
         return NULL;
     prepared->isa = gsv_isa_best();
     prepared->start = gsv_malloc((size_t)factor->plan.l.nsuper, sizeof *prepared->start);
     prepared->values = prepared->packed = numbers > 0 ? gsv_malloc((size_t)numbers, real) : NULL;
-    prepared->d = factor->has_d ? gsv_malloc(n, real) : NULL;
+    prepared->d = factor->has_d ? gsv_malloc(n, gsv_real_bytes(factor->dtype)) : NULL;
     on_huge_pages(prepared->packed, (size_t)numbers * real);
     if (prepared->start && (prepared->packed || numbers == 0) && (prepared->d || !factor->has_d))
         return prepared;
@@ -149,13 +151,14 @@ static gpusolve_status refresh(gpusolve_handle *handle, gpusolve_factor *factor,
 static gpusolve_status prepare(gpusolve_handle *handle, gpusolve_factor *factor,
                                const gpusolve_factor_data *data) {
     const gsv_plan *plan = &factor->plan;
-    const int64_t numbers = plan->in_place ? 0 : gsv_host_pack_layout(plan, factor->dtype, NULL);
+    const int64_t numbers =
+        plan->in_place ? 0 : gsv_host_pack_layout(plan, gsv_panel_dtype(factor->numbers), NULL);
     gsv_host_factor *prepared = gsv_host_factor_create(factor, numbers);
     factor->prepared = prepared;
     if (!prepared)
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "factor: out of host memory");
     if (!plan->in_place)
-        gsv_host_pack_layout(plan, factor->dtype, prepared->start);
+        gsv_host_pack_layout(plan, gsv_panel_dtype(factor->numbers), prepared->start);
     const gpusolve_status status = refresh(handle, factor, data, NULL);
     if (status != GPUSOLVE_OK)
         release(factor);
@@ -217,16 +220,20 @@ static void workspace_destroy(gpusolve_workspace *workspace) {
 
 /* ---------------------------------------------------------------------------------------------- solve --- */
 
-static const gsv_host_sweep *sweep_for(gpusolve_dtype dtype, int isa, int width) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
+static const gsv_host_sweep *sweep_for(gsv_numbers numbers, int isa, int width) {
+    switch (numbers) {
+    case GSV_NUMBERS_S:
         return gsv_host_sweep_s[isa][width];
-    case GPUSOLVE_DOUBLE:
+    case GSV_NUMBERS_D:
         return gsv_host_sweep_d[isa][width];
-    case GPUSOLVE_COMPLEX_FLOAT:
+    case GSV_NUMBERS_C:
         return gsv_host_sweep_c[isa][width];
-    default:
+    case GSV_NUMBERS_Z:
         return gsv_host_sweep_z[isa][width];
+    case GSV_NUMBERS_DS:
+        return gsv_host_sweep_ds[isa][width];
+    default:
+        return gsv_host_sweep_zc[isa][width];
     }
 }
 
@@ -342,7 +349,7 @@ static gpusolve_status solve(gpusolve_handle *handle, const gpusolve_factor *fac
         run.number = state->runs;
         atomic_store_explicit(&run.forward_ticket, 0, memory_order_relaxed);
         atomic_store_explicit(&run.backward_ticket, 0, memory_order_relaxed);
-        run_on_threads(handle, sweep_for(factor->dtype, prepared->isa, gsv_width_index(run.cols)), &run);
+        run_on_threads(handle, sweep_for(factor->numbers, prepared->isa, gsv_width_index(run.cols)), &run);
     }
     return GPUSOLVE_OK;
 }
@@ -390,8 +397,8 @@ static void cost(const gpusolve_handle *handle, const gpusolve_factor *factor, g
     int64_t numbers = 0;
     for (int32_t i = 0; i < inside; i++)
         numbers += gsv_trapezoid(plan, tree->order[i]);
-    gsv_cost_add(cost, "one thread", inside, numbers, factor->dtype);
-    gsv_cost_add(cost, "all threads", tree->ntop, plan->nnz_l - numbers, factor->dtype);
+    gsv_cost_add(cost, "one thread", inside, numbers, factor->numbers);
+    gsv_cost_add(cost, "all threads", tree->ntop, plan->nnz_l - numbers, factor->numbers);
 
     const int threads = gsv_pool_threads(handle->pool);
     if (cost->bytes_per_s == 0)

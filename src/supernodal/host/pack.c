@@ -37,6 +37,20 @@
 #define GSV_COMPLEX 1
 #define GSV_PACK(name) pack_##name##_z
 #include "../../dense_kernels/pack_block_host.h"
+#undef GSV_COMPLEX
+#undef GSV_PACK
+#undef GSV_REAL
+
+/* floats, in the strips of doubles: as many rows as a vector has doubles */
+#define GSV_REAL float
+#define GSV_COMPLEX 0
+#define GSV_PACK(name) pack_##name##_ds
+#include "../../dense_kernels/pack_block_host.h"
+#undef GSV_COMPLEX
+#undef GSV_PACK
+#define GSV_COMPLEX 1
+#define GSV_PACK(name) pack_##name##_zc
+#include "../../dense_kernels/pack_block_host.h"
 
 int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start) {
     const int64_t parts = gsv_is_complex(dtype) ? 2 : 1;
@@ -57,6 +71,7 @@ typedef struct packing {
     const gsv_plan *plan;
     const int64_t *start;
     char *values;
+    gsv_numbers numbers;
     size_t real_bytes;
     int64_t total; /* real numbers, slack included */
     /* copies of panels, each thread's its own */
@@ -69,18 +84,24 @@ static void pack_blocks(const packing *p, int32_t s, const void *panel, int32_t 
     const int32_t nc = gsv_columns(p->plan, s), nr = gsv_rows(p->plan, s), m = nr - nc;
     void *to = p->values + (size_t)p->start[s] * p->real_bytes;
     for (int32_t j = first; j < last; j++)
-        switch (p->data->dtype) {
-        case GPUSOLVE_FLOAT:
+        switch (p->numbers) {
+        case GSV_NUMBERS_S:
             pack_block_s(panel, nr, nc, m, j, to);
             break;
-        case GPUSOLVE_DOUBLE:
+        case GSV_NUMBERS_D:
             pack_block_d(panel, nr, nc, m, j, to);
             break;
-        case GPUSOLVE_COMPLEX_FLOAT:
+        case GSV_NUMBERS_C:
             pack_block_c(panel, nr, nc, m, j, to);
             break;
-        case GPUSOLVE_COMPLEX_DOUBLE:
+        case GSV_NUMBERS_Z:
             pack_block_z(panel, nr, nc, m, j, to);
+            break;
+        case GSV_NUMBERS_DS:
+            pack_block_ds(panel, nr, nc, m, j, to);
+            break;
+        case GSV_NUMBERS_ZC:
+            pack_block_zc(panel, nr, nc, m, j, to);
             break;
         }
 }
@@ -166,18 +187,22 @@ static void pack_copies(void *context, int64_t item, int member) {
 gpusolve_status gsv_host_pack(gpusolve_handle *handle, const gpusolve_factor_data *data, const gsv_plan *plan,
                               const int64_t *start, void *values) {
     enum { LARGE = 1 << 20 }; /* numbers of a panel that only one thread copies at a time */
-    const size_t number = gsv_dtype_bytes(data->dtype),
+    const gsv_numbers numbers = gsv_import_numbers(data);
+    const gpusolve_dtype dtype = gsv_panel_dtype(numbers);
+    const size_t number = gsv_dtype_bytes(dtype),
                  threads = (size_t)gsv_pool_share(handle->pool, plan->nnz_l, NUMBERS);
     packing p = {.data = data,
                  .plan = plan,
                  .start = start,
                  .values = values,
-                 .real_bytes = gsv_real_bytes(data->dtype),
-                 .total = gsv_host_pack_layout(plan, data->dtype, NULL)};
+                 .numbers = numbers,
+                 .real_bytes = gsv_real_bytes(dtype),
+                 .total = gsv_host_pack_layout(plan, dtype, NULL)};
     if (plan->l.nsuper == 0)
         memset(values, 0, GSV_PANEL_SLACK * p.real_bytes);
-    /* a slice's columns are as far apart as those of its whole panel: it is copied, like a simplicial panel */
-    if (data->kind == GPUSOLVE_SUPERNODAL_LL && !data->z && !plan->l.slice_ptr) {
+    /* a slice's columns are as far apart as those of its whole panel: it is copied, like a simplicial panel, and like one
+     * whose numbers are rounded */
+    if (data->kind == GPUSOLVE_SUPERNODAL_LL && !data->z && !plan->l.slice_ptr && data->dtype == dtype) {
         gsv_pool_each(handle->pool, (int)threads, items_in_place(plan), pack_in_place, &p);
         return GPUSOLVE_OK;
     }

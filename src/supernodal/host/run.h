@@ -66,6 +66,8 @@ extern const gsv_host_sweep *const gsv_host_sweep_s[GSV_ISA_COUNT][GSV_WIDTHS];
 extern const gsv_host_sweep *const gsv_host_sweep_d[GSV_ISA_COUNT][GSV_WIDTHS];
 extern const gsv_host_sweep *const gsv_host_sweep_c[GSV_ISA_COUNT][GSV_WIDTHS];
 extern const gsv_host_sweep *const gsv_host_sweep_z[GSV_ISA_COUNT][GSV_WIDTHS];
+extern const gsv_host_sweep *const gsv_host_sweep_ds[GSV_ISA_COUNT][GSV_WIDTHS];
+extern const gsv_host_sweep *const gsv_host_sweep_zc[GSV_ISA_COUNT][GSV_WIDTHS];
 
 /* Wait until the signal holds the run's number. The work that sets it is in a running thread's hands
  * (subtrees.h), so the wait ends. */

@@ -22,7 +22,7 @@ static int64_t panel_numbers(const gsv_plan *plan, int32_t s) {
 static int64_t place_panels(const gpusolve_factor *part, int64_t *start) {
     const gsv_plan *plan = &part->plan;
     if (!plan->in_place)
-        return gsv_host_pack_layout(plan, part->dtype, start);
+        return gsv_host_pack_layout(plan, gsv_panel_dtype(part->numbers), start);
     const int64_t reals = (int64_t)(gsv_dtype_bytes(part->dtype) / gsv_real_bytes(part->dtype));
     int64_t end = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
@@ -38,7 +38,7 @@ static gsv_host_factor *make_room(const gpusolve_factor *part) {
     const int64_t numbers = place_panels(part, NULL);
     gsv_host_factor *to = gsv_host_factor_create(part, numbers);
     if (to && numbers > 0) {
-        memset(to->packed, 0, (size_t)numbers * gsv_real_bytes(part->dtype));
+        memset(to->packed, 0, (size_t)numbers * gsv_real_bytes(gsv_panel_dtype(part->numbers)));
         place_panels(part, to->start);
     }
     return to;
@@ -48,7 +48,8 @@ static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *w
                                const int32_t *supernodes, gpusolve_factor *part) {
     const gsv_host_factor *from = whole->prepared;
     const gsv_plan *plan = &part->plan;
-    const size_t real = gsv_real_bytes(part->dtype), number = gsv_dtype_bytes(part->dtype);
+    const size_t real = gsv_real_bytes(gsv_panel_dtype(part->numbers)),
+                 real_of_d = gsv_real_bytes(part->dtype), number = gsv_panel_bytes(part->numbers);
     if (!part->prepared && !(part->prepared = make_room(part)))
         return gsv_fail(&handle->message, GPUSOLVE_OUT_OF_MEMORY, "selection: out of host memory");
     gsv_host_factor *to = part->prepared;
@@ -59,8 +60,9 @@ static gpusolve_status extract(gpusolve_handle *handle, const gpusolve_factor *w
                (const char *)from->values + (size_t)from->start[s] * real,
                (size_t)panel_numbers(plan, k) * number);
         if (to->d)
-            memcpy((char *)to->d + (size_t)plan->l.first_column[k] * real,
-                   (const char *)from->d + (size_t)whole->plan.l.first_column[s] * real, (size_t)nc * real);
+            memcpy((char *)to->d + (size_t)plan->l.first_column[k] * real_of_d,
+                   (const char *)from->d + (size_t)whole->plan.l.first_column[s] * real_of_d,
+                   (size_t)nc * real_of_d);
     }
     return GPUSOLVE_OK;
 }

@@ -32,6 +32,20 @@
 #define GSV_COMPLEX 1
 #define GSV_UNPACK(name) unpack_##name##_z
 #include "../../dense_kernels/unpack_host.h"
+#undef GSV_COMPLEX
+#undef GSV_UNPACK
+#undef GSV_REAL
+
+/* floats, in the strips of doubles */
+#define GSV_REAL float
+#define GSV_COMPLEX 0
+#define GSV_UNPACK(name) unpack_##name##_ds
+#include "../../dense_kernels/unpack_host.h"
+#undef GSV_COMPLEX
+#undef GSV_UNPACK
+#define GSV_COMPLEX 1
+#define GSV_UNPACK(name) unpack_##name##_zc
+#include "../../dense_kernels/unpack_host.h"
 
 enum { NUMBERS = 1 << 15, TOGETHER = 16 }; /* that are worth waking a thread; panels that it draws */
 
@@ -44,7 +58,7 @@ typedef struct unpacking {
 /* A panel as the caller has it: its columns are runs of numbers. */
 static void copy_panel(const unpacking *u, int32_t s, const char *panel) {
     const gsv_plan *plan = &u->factor->plan;
-    const size_t number = gsv_dtype_bytes(u->factor->dtype);
+    const size_t number = gsv_panel_bytes(u->factor->numbers);
     const int32_t nc = gsv_columns(plan, s), nr = gsv_rows(plan, s), first = plan->l.first_column[s];
     for (int32_t k = 0; k < nc; k++)
         memcpy((char *)u->x + (size_t)u->column[first + k] * number,
@@ -55,18 +69,24 @@ static void unpack_panel(const unpacking *u, int32_t s, const void *panel) {
     const gsv_plan *plan = &u->factor->plan;
     const int32_t nc = gsv_columns(plan, s), m = gsv_rows(plan, s) - nc;
     const int64_t *column = u->column + plan->l.first_column[s];
-    switch (u->factor->dtype) {
-    case GPUSOLVE_FLOAT:
+    switch (u->factor->numbers) {
+    case GSV_NUMBERS_S:
         unpack_panel_s(panel, nc, m, column, u->x);
         break;
-    case GPUSOLVE_DOUBLE:
+    case GSV_NUMBERS_D:
         unpack_panel_d(panel, nc, m, column, u->x);
         break;
-    case GPUSOLVE_COMPLEX_FLOAT:
+    case GSV_NUMBERS_C:
         unpack_panel_c(panel, nc, m, column, u->x);
         break;
-    case GPUSOLVE_COMPLEX_DOUBLE:
+    case GSV_NUMBERS_Z:
         unpack_panel_z(panel, nc, m, column, u->x);
+        break;
+    case GSV_NUMBERS_DS:
+        unpack_panel_ds(panel, nc, m, column, u->x);
+        break;
+    case GSV_NUMBERS_ZC:
+        unpack_panel_zc(panel, nc, m, column, u->x);
         break;
     }
 }
@@ -74,7 +94,7 @@ static void unpack_panel(const unpacking *u, int32_t s, const void *panel) {
 static void unpack_range(void *context, int64_t begin, int64_t end, int member) {
     const unpacking *u = context;
     const gsv_host_factor *prepared = u->factor->prepared;
-    const size_t real = gsv_real_bytes(u->factor->dtype);
+    const size_t real = gsv_real_bytes(gsv_panel_dtype(u->factor->numbers));
     (void)member;
     for (int32_t s = (int32_t)begin; s < end; s++) {
         const char *panel = (const char *)prepared->values + (size_t)prepared->start[s] * real;

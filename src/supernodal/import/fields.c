@@ -37,6 +37,12 @@ static gpusolve_status check_scalars(const gpusolve_factor_data *data, gsv_messa
             message, GPUSOLVE_NOT_POSITIVE_DEFINITE,
             "data->minor: the factorisation stopped at column %lld of %lld: not positive definite",
             (long long)data->minor, (long long)data->n);
+    if ((int)data->storage < GPUSOLVE_STORAGE_SAME || (int)data->storage > GPUSOLVE_STORAGE_SINGLE)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "data->storage: %d is no gpusolve_storage",
+                        (int)data->storage);
+    if (data->storage == GPUSOLVE_STORAGE_SINGLE && data->in_place)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
+                        "data->storage: a factor that is read in place is stored as it is");
     return GPUSOLVE_OK;
 }
 

@@ -245,9 +245,28 @@ gpusolve_status gsv_import_check_pattern(const gpusolve_factor_data *data, const
 
 /* --------------------------------------------------------------------------------------------- values --- */
 
-/* to[k] = number `start + k` of the caller's, complex numbers interleaved. */
+static void narrow(const double *from, int64_t count, float *to, int64_t step) {
+    for (int64_t k = 0; k < count; k++)
+        to[k * step] = (float)from[k];
+}
+
+/* copy_numbers from double precision to single. */
+static void narrow_numbers(const gpusolve_factor_data *data, int64_t start, int64_t count, float *to) {
+    const int64_t parts = gsv_is_complex(data->dtype) && !data->z ? 2 : 1;
+    const double *x = data->x, *z = data->z;
+    if (z) {
+        narrow(x + start, count, to, 2);
+        narrow(z + start, count, to + 1, 2);
+    } else {
+        narrow(x + parts * start, parts * count, to, 1);
+    }
+}
+
+/* to[k] = number `start + k` of the caller's, complex numbers interleaved, as panels have them. */
 static void copy_numbers(const gpusolve_factor_data *data, int64_t start, int64_t count, void *to) {
-    if (!data->z) {
+    if (gsv_panel_dtype(gsv_import_numbers(data)) != data->dtype) {
+        narrow_numbers(data, start, count, to);
+    } else if (!data->z) {
         const size_t bytes = gsv_dtype_bytes(data->dtype);
         memcpy(to, (const char *)data->x + (size_t)start * bytes, (size_t)count * bytes);
     } else if (gsv_is_single(data->dtype)) {
@@ -279,7 +298,7 @@ static void set_one(gpusolve_dtype dtype, void *number) {
  * `rows`: its entries where it has any, else zeros. */
 static void scatter_column(const gpusolve_factor_data *data, gsv_column_range column, const int32_t *rows,
                            int64_t first, int64_t count, char *to) {
-    const size_t bytes = gsv_dtype_bytes(data->dtype);
+    const size_t bytes = gsv_panel_bytes(gsv_import_numbers(data));
     memset(to, 0, (size_t)count * bytes);
     for (int64_t t = column.start, place = 0; t < column.start + column.count; t++, place++) {
         while (rows[place] != gsv_index(data->i, data->itype, t))
@@ -300,11 +319,11 @@ void gsv_import_column(const gpusolve_factor_data *data, const gsv_plan *plan, i
     else
         scatter_column(data, column, plan->l.rows + plan->l.row_ptr[s] + k, first, count, to);
     if (first == 0 && count > 0 && gsv_import_has_d(data))
-        set_one(data->dtype, to);
+        set_one(gsv_panel_dtype(gsv_import_numbers(data)), to);
 }
 
 void gsv_import_panel(const gpusolve_factor_data *data, const gsv_plan *plan, int32_t s, void *panel) {
-    const size_t bytes = gsv_dtype_bytes(data->dtype);
+    const size_t bytes = gsv_panel_bytes(gsv_import_numbers(data));
     const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
     for (int32_t k = 0; k < nc; k++) {
         char *top = (char *)panel + (size_t)k * (size_t)nr * bytes;
@@ -315,11 +334,14 @@ void gsv_import_panel(const gpusolve_factor_data *data, const gsv_plan *plan, in
 
 void gsv_import_d(const gpusolve_factor_data *data, void *d) {
     const int64_t stride = gsv_is_complex(data->dtype) && !data->z ? 2 : 1;
+    const int single = gsv_is_single(data->dtype),
+              narrow_d = gsv_is_single(gsv_vector_dtype(gsv_import_numbers(data)));
     for (int64_t j = 0; j < data->n; j++) {
         const int64_t at = gsv_simplicial_column(data, j).start * stride;
-        if (gsv_is_single(data->dtype))
-            ((float *)d)[j] = ((const float *)data->x)[at];
+        const double entry = single ? (double)((const float *)data->x)[at] : ((const double *)data->x)[at];
+        if (narrow_d)
+            ((float *)d)[j] = (float)entry;
         else
-            ((double *)d)[j] = ((const double *)data->x)[at];
+            ((double *)d)[j] = entry;
     }
 }

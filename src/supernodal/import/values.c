@@ -62,6 +62,15 @@ static int run_is_finite(const gpusolve_factor_data *data, int64_t start, int64_
            (!data->z || all_finite(data->z, single, start, count, r));
 }
 
+/* What is stored in single precision: numbers times this are finite if they are below GSV_IMPORT_LIMIT. */
+static double probe_of_storage(const gpusolve_factor_data *data) {
+    return gsv_is_single(data->dtype) ? 0x1p76 : 0x1p972;
+}
+
+static int is_narrowed(const gpusolve_factor_data *data) {
+    return data->storage == GPUSOLVE_STORAGE_SINGLE;
+}
+
 /*
  * The backends multiply by 1 / L(j,j), and by the rest of column j over L(j,j). What they multiply by must be
  * finite. In L D L' that diagonal is 1, and D is divided by. This is 1 / L(j,j) in the factor's precision.
@@ -73,14 +82,25 @@ static double reciprocal(const gpusolve_factor_data *data, diagonal_entry d) {
 }
 
 static int diagonal_is_good(const gpusolve_factor_data *data, diagonal_entry d) {
-    return d.im == 0 && (gsv_import_has_d(data) ? d.re != 0 : d.re > 0) && isfinite(reciprocal(data, d));
+    if (gsv_import_has_d(data))
+        return d.im == 0 && d.re != 0 && isfinite(d.re);
+    const double least = is_narrowed(data) ? 1 / GSV_IMPORT_LIMIT : 0;
+    return d.im == 0 && d.re > 0 && d.re >= least && isfinite(reciprocal(data, d));
+}
+
+/* `count` numbers from `first` behind the diagonal. D is not narrowed. */
+static int run_is_good(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count,
+                       double r) {
+    const int d = is_narrowed(data) && gsv_import_has_d(data) && first == 0 && count > 0;
+    return run_is_finite(data, diagonal + first + d, count - d,
+                         is_narrowed(data) ? probe_of_storage(data) : r);
 }
 
 int gsv_import_check_run(const gpusolve_factor_data *data, int64_t diagonal, int64_t first, int64_t count,
                          double *entry) {
     const diagonal_entry d = diagonal_of(data, diagonal);
     *entry = d.re;
-    return diagonal_is_good(data, d) && run_is_finite(data, diagonal + first, count, reciprocal(data, d));
+    return diagonal_is_good(data, d) && run_is_good(data, diagonal, first, count, reciprocal(data, d));
 }
 
 static gpusolve_status name_fault(const gpusolve_factor_data *data, gsv_column_range column, int32_t j,
@@ -100,6 +120,18 @@ static gpusolve_status name_fault(const gpusolve_factor_data *data, gsv_column_r
     if (d.re < 0)
         return gsv_fail(message, GPUSOLVE_NOT_POSITIVE_DEFINITE,
                         "the diagonal entry L(%d,%d) = %g (x) is negative", (int)j, (int)j, d.re);
+    if (is_narrowed(data) && !run_is_good(data, column.start, 0, column.count, 1))
+        return gsv_fail(
+            message, GPUSOLVE_NOT_SUPPORTED,
+            "data->storage: column %d of L (x) holds a number of 2^52 or more, too large to be stored in "
+            "single precision; scale A, or store L as it is",
+            (int)j);
+    if (is_narrowed(data))
+        return gsv_fail(
+            message, GPUSOLVE_NOT_SUPPORTED,
+            "data->storage: the diagonal entry L(%d,%d) = %g (x) is below 2^-52, too small to be stored in "
+            "single precision; scale A, or store L as it is",
+            (int)j, (int)j, d.re);
     return gsv_fail(
         message, GPUSOLVE_SINGULAR, "the diagonal entry L(%d,%d) = %g (x) is so small that %s overflows",
         (int)j, (int)j, d.re,

@@ -28,13 +28,13 @@ int gsv_streamed(const gsv_abilities *abilities) {
                : gsv_streams_one(abilities);
 }
 
-int gsv_before_tasks(gpusolve_dtype dtype, const gsv_abilities *abilities) {
+int gsv_before_tasks(gsv_numbers numbers, const gsv_abilities *abilities) {
     const int streamed = gsv_streamed(abilities);
     if (streamed != 1)
         return streamed;
-    return dtype == GPUSOLVE_COMPLEX_DOUBLE  ? GSV_FEW_COMPLEX
-           : dtype == GPUSOLVE_COMPLEX_FLOAT ? GSV_FEW_IN_SINGLE
-                                             : 1;
+    if (!gsv_is_complex(gsv_vector_dtype(numbers)))
+        return 1;
+    return numbers == GSV_NUMBERS_Z ? GSV_FEW_COMPLEX : GSV_FEW_IN_SINGLE;
 }
 
 int gsv_most_groups(const gsv_abilities *abilities) {
@@ -54,10 +54,10 @@ int gsv_groups_for(int side, int64_t columns) {
 }
 
 /* That is faster than a block of eight, or than complex columns one after the other or as tasks (gsv_machine). */
-static int ones_by_size(const gsv_plan *plan, gpusolve_dtype dtype) {
+static int ones_by_size(const gsv_plan *plan, gsv_numbers numbers) {
     const gsv_machine *m = gsv_machine_of(plan);
-    const int64_t bytes = plan->schedule->panel_ptr[plan->l.nsuper] * (int64_t)gsv_dtype_bytes(dtype);
-    if (gsv_is_complex(dtype))
+    const int64_t bytes = plan->schedule->panel_ptr[plan->l.nsuper] * (int64_t)gsv_panel_bytes(numbers);
+    if (gsv_is_complex(gsv_vector_dtype(numbers)))
         return bytes <= m->complex_all ? GSV_ONES
                : bytes <= m->complex_4 ? 4
                : bytes <= m->complex_3 ? 3
@@ -70,8 +70,8 @@ static int ones_by_size(const gsv_plan *plan, gpusolve_dtype dtype) {
                                                                     : 1;
 }
 
-int gsv_most_ones(const gsv_plan *plan, gpusolve_dtype dtype) {
-    const int by_size = ones_by_size(plan, dtype), most = gsv_machine_of(plan)->ones;
+int gsv_most_ones(const gsv_plan *plan, gsv_numbers numbers) {
+    const int by_size = ones_by_size(plan, numbers), most = gsv_machine_of(plan)->ones;
     return by_size < most ? by_size : most;
 }
 
@@ -109,44 +109,45 @@ gsv_run gsv_run_of_stream(int columns, int groups) {
     return (gsv_run){.above = {above, above}, .columns = columns, .groups = groups};
 }
 
-static gsv_route route_of_tasks(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
+static gsv_route route_of_tasks(const gsv_plan *plan, gsv_numbers numbers, const gsv_abilities *abilities,
                                 int same_bits, int64_t columns) {
     const int widest = task_columns(columns, same_bits);
     const int broad = widest > GSV_TASKS_BROAD;
     const int least = widest > GSV_TASKS_32 ? GSV_TASKS_64 : widest;
     return (gsv_route){.widest = gsv_run_of_tasks(plan, abilities, same_bits, widest, broad),
-                       .bits = same_bits                                         ? 7
-                               : broad                                           ? 6
-                               : least == GSV_TASKS_64                           ? 5
-                               : least == GSV_TASKS_16 && !gsv_is_complex(dtype) ? 3
-                                                                                 : 4,
+                       .bits = same_bits                                                             ? 7
+                               : broad                                                               ? 6
+                               : least == GSV_TASKS_64                                               ? 5
+                               : least == GSV_TASKS_16 && !gsv_is_complex(gsv_vector_dtype(numbers)) ? 3
+                                                                                                     : 4,
                        .at_once = columns < widest ? columns : widest,
                        .least = least};
 }
 
 /* Each column by a stream of its own, `groups` columns side by side. */
-static gsv_route route_of_ones(const gsv_plan *plan, gpusolve_dtype dtype, int groups) {
+static gsv_route route_of_ones(const gsv_plan *plan, gsv_numbers numbers, int groups) {
     gsv_route route = {.widest = gsv_run_of_stream(1, groups), .bits = 1, .at_once = groups};
-    route.widest.whole = gsv_branches_are_all(&plan->schedule->branches, gsv_dtype_bytes(dtype));
+    route.widest.whole =
+        gsv_branches_are_all(&plan->schedule->branches, gsv_panel_bytes(numbers), gsv_vector_bytes(numbers));
     return route;
 }
 
-gsv_route gsv_route_of(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
+gsv_route gsv_route_of(const gsv_plan *plan, gsv_numbers numbers, const gsv_abilities *abilities,
                        int same_bits, int sweeps, int64_t columns) {
-    if (sweeps && columns > 1 && columns <= gsv_most_ones(plan, dtype) && gsv_streams_one(abilities))
-        return route_of_ones(plan, dtype, (int)columns);
-    const int before = gsv_before_tasks(dtype, abilities);
+    if (sweeps && columns > 1 && columns <= gsv_most_ones(plan, numbers) && gsv_streams_one(abilities))
+        return route_of_ones(plan, numbers, (int)columns);
+    const int before = gsv_before_tasks(numbers, abilities);
     if (before > 0 && columns <= before) {
         const int each = columns > 1 ? gsv_streamed(abilities) : 1;
         if (each == 1)
-            return route_of_ones(plan, dtype, 1);
+            return route_of_ones(plan, numbers, 1);
         return (gsv_route){.widest = gsv_run_of_stream(each, 1), .bits = 2, .at_once = each};
     }
     const int groups = gsv_groups_for(gsv_most_groups(abilities), columns);
     if (groups > 1)
         return (gsv_route){
             .widest = gsv_run_of_stream(GSV_SIDE_COLUMNS, groups), .bits = 2, .at_once = columns};
-    return route_of_tasks(plan, dtype, abilities, same_bits, columns);
+    return route_of_tasks(plan, numbers, abilities, same_bits, columns);
 }
 
 gsv_run gsv_route_run(const gsv_route *route, int64_t columns) {
@@ -156,12 +157,12 @@ gsv_run gsv_route_run(const gsv_route *route, int64_t columns) {
     return run;
 }
 
-gsv_route_room gsv_route_room_of(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
+gsv_route_room gsv_route_room_of(const gsv_plan *plan, gsv_numbers numbers, const gsv_abilities *abilities,
                                  int same_bits, int64_t max_nrhs) {
     const int one = gsv_streams_one(abilities);
     return (gsv_route_room){
         .one = one,
-        .ones = max_nrhs > 1 && one ? gsv_most_ones(plan, dtype) : 1,
+        .ones = max_nrhs > 1 && one ? gsv_most_ones(plan, numbers) : 1,
         .block = max_nrhs > 1 && gsv_streamed(abilities) == GSV_SIDE_COLUMNS,
-        .tasks = max_nrhs > gsv_before_tasks(dtype, abilities) ? task_columns(max_nrhs, same_bits) : 0};
+        .tasks = max_nrhs > gsv_before_tasks(numbers, abilities) ? task_columns(max_nrhs, same_bits) : 0};
 }

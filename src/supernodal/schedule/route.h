@@ -26,6 +26,7 @@
 #ifndef GSV_SCHEDULE_ROUTE_H
 #define GSV_SCHEDULE_ROUTE_H
 
+#include "../../dtype.h"
 #include "schedule.h"
 
 #ifdef __cplusplus
@@ -80,7 +81,7 @@ typedef struct gsv_route {
 
 /* The route of `columns` right-hand sides, at least 1. sweeps: 0 if the system has no triangle. abilities: gsv_abilities_for() the
  * handle. */
-gsv_route gsv_route_of(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
+gsv_route gsv_route_of(const gsv_plan *plan, gsv_numbers numbers, const gsv_abilities *abilities,
                        int same_bits, int sweeps, int64_t columns);
 /* The run of `columns` right-hand sides of that route, at most at_once. */
 gsv_run gsv_route_run(const gsv_route *route, int64_t columns);
@@ -92,7 +93,7 @@ typedef struct gsv_route_room {
     int block; /* the block stream */
     int tasks; /* columns of tasks side by side, or 0 */
 } gsv_route_room;
-gsv_route_room gsv_route_room_of(const gsv_plan *plan, gpusolve_dtype dtype, const gsv_abilities *abilities,
+gsv_route_room gsv_route_room_of(const gsv_plan *plan, gsv_numbers numbers, const gsv_abilities *abilities,
                                  int same_bits, int64_t max_nrhs);
 
 /* A run of tasks with vectors of `columns` columns. */
@@ -106,13 +107,13 @@ int gsv_streams_one(const gsv_abilities *abilities);
 /* Columns that one run of a stream has at most, without groups: 0, 1 or GSV_SIDE_COLUMNS. */
 int gsv_streamed(const gsv_abilities *abilities);
 /* Up to this number of columns, without groups, the upper tree is a stream; more are tasks. */
-int gsv_before_tasks(gpusolve_dtype dtype, const gsv_abilities *abilities);
+int gsv_before_tasks(gsv_numbers numbers, const gsv_abilities *abilities);
 /* Groups of GSV_SIDE_COLUMNS columns that are solved side by side, at most, and how many are needed for `columns` columns where at
  * most `side` are possible; 1: grouping is not used. */
 int gsv_most_groups(const gsv_abilities *abilities);
 int gsv_groups_for(int side, int64_t columns);
 /* Groups of one column that are solved side by side, at most. */
-int gsv_most_ones(const gsv_plan *plan, gpusolve_dtype dtype);
+int gsv_most_ones(const gsv_plan *plan, gsv_numbers numbers);
 
 /* Complex columns, in double and in single precision, that the stream solves one after the other: more of them take less time as
  * tasks of GSV_TASKS_16. */

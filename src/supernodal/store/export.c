@@ -3,6 +3,9 @@
  *
  * L L' becomes a supernodal factor: supernodes that were split are whole again, for a slice's columns are those of its whole. L D L' has no
  * supernodal form, so it becomes compressed columns, with the zeros that supernodes hold.
+ *
+ * What is stored in single precision stays so, and comes back the same: the file has floats. Of L D L' it has doubles, for D is in double
+ * precision.
  */
 #include "export.h"
 
@@ -96,6 +99,17 @@ static void put_d(const gpusolve_factor_data *data, const int64_t *column, const
         memcpy(x + (size_t)column[j] * number, d + (size_t)j * real, real); /* imaginary parts are zero */
 }
 
+/* `count` floats at the end of x become doubles from its beginning on: a float is read before its place is written. */
+static void widen(void *x, int64_t count) {
+    double *to = x;
+    const char *from = (const char *)x + (size_t)count * (sizeof(double) - sizeof(float));
+    for (int64_t k = 0; k < count; k++) {
+        float number;
+        memcpy(&number, from + (size_t)k * sizeof number, sizeof number);
+        to[k] = (double)number;
+    }
+}
+
 static int allocate(const gpusolve_factor *factor, gsv_exported *exported) {
     gpusolve_factor_data *data = &exported->data;
     const size_t index = data->itype == GPUSOLVE_INT32 ? sizeof(int32_t) : sizeof(int64_t);
@@ -122,7 +136,9 @@ gpusolve_status gsv_export(gpusolve_handle *handle, const gpusolve_factor *facto
     memset(exported, 0, sizeof *exported);
     *data = (gpusolve_factor_data)GPUSOLVE_FACTOR_DATA_INIT;
     data->kind = factor->has_d ? GPUSOLVE_SIMPLICIAL_LDL : GPUSOLVE_SUPERNODAL_LL;
-    data->dtype = factor->dtype;
+    const int mixed = gsv_are_mixed(factor->numbers), widens = mixed && factor->has_d;
+    data->storage = mixed ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
+    data->dtype = factor->has_d ? factor->dtype : gsv_panel_dtype(factor->numbers);
     data->n = data->minor = l->n;
     data->nsuper = factor->has_d ? 0 : gsv_nwhole(l);
     data->allow_fill = factor->has_d; /* it is full */
@@ -145,10 +161,15 @@ gpusolve_status gsv_export(gpusolve_handle *handle, const gpusolve_factor *facto
         put(memory[GSV_EXPORTED_PERM], data->itype, k, l->perm[k]);
     data->perm = l->perm ? memory[GSV_EXPORTED_PERM] : NULL;
     data->x = memory[GSV_EXPORTED_X];
+    const int64_t reals = data->xsize * (gsv_is_complex(data->dtype) ? 2 : 1);
+    char *x = memory[GSV_EXPORTED_X];
+    if (widens)
+        x += (size_t)reals * (sizeof(double) - sizeof(float));
     const gpusolve_status status =
-        l->n > 0 ? factor->executor->read_values(handle, factor, column, memory[GSV_EXPORTED_X],
-                                                 memory[GSV_EXPORTED_D])
+        l->n > 0 ? factor->executor->read_values(handle, factor, column, x, memory[GSV_EXPORTED_D])
                  : GPUSOLVE_OK;
+    if (!status && widens)
+        widen(memory[GSV_EXPORTED_X], reals);
     if (status)
         gsv_exported_free(exported);
     else if (factor->has_d)

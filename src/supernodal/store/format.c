@@ -24,7 +24,8 @@ static int sizes_are_possible(const gsv_store_header *h) {
            (h->itype == GPUSOLVE_INT32 || h->itype == GPUSOLVE_INT64) && h->n >= 0 && h->n < INT32_MAX &&
            h->nsuper >= 0 && h->nsuper <= h->n && h->ssize >= 0 && h->ssize <= MOST && h->xsize >= 0 &&
            h->xsize <= MOST && (supernodal || (h->nsuper == 0 && h->ssize == 0)) &&
-           (h->has_perm == 0 || h->has_perm == 1) && (h->allow_fill == 0 || h->allow_fill == 1);
+           (h->has_perm == 0 || h->has_perm == 1) && (h->allow_fill == 0 || h->allow_fill == 1) &&
+           h->storage >= GPUSOLVE_STORAGE_SAME && h->storage <= GPUSOLVE_STORAGE_SINGLE;
 }
 
 /* The arrays' sizes. */
@@ -53,8 +54,7 @@ int gsv_store_lay_out(gsv_store_header *h) {
         return 0;
     memcpy(h->magic, MAGIC, sizeof MAGIC);
     h->order = GSV_STORE_ORDER;
-    h->version = GSV_STORE_VERSION;
-    h->reserved = 0;
+    h->version = h->storage == GPUSOLVE_STORAGE_SAME ? 1 : GSV_STORE_VERSION;
     h->block_bytes = GSV_STORE_BLOCK;
     memset(h->array, 0, sizeof h->array);
     memset(h->rest, 0, sizeof h->rest);

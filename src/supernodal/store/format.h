@@ -17,7 +17,7 @@
 #include "../../message.h"
 
 enum {
-    GSV_STORE_VERSION = 1,
+    GSV_STORE_VERSION = 2, /* of a factor that is to be stored as it is: 1 */
     GSV_STORE_PAGE = 4096,
     GSV_STORE_BLOCK = 1 << 20,
     GSV_STORE_ORDER = 0x01020304 /* as the writer's bytes */
@@ -52,7 +52,7 @@ typedef struct gsv_store_header {
     uint32_t version;
     /* what the factor is */
     int32_t kind, dtype, itype;
-    int32_t has_perm, allow_fill, reserved;
+    int32_t has_perm, allow_fill, storage; /* storage: 0 in version 1 */
     int64_t n, nsuper, ssize, xsize;
     /* what follows from it */
     int64_t file_bytes, block_bytes;

@@ -125,6 +125,7 @@ static void describe(const gsv_store_header *h, const void *values, gsv_stored *
     data->dtype = (gpusolve_dtype)h->dtype;
     data->itype = (gpusolve_itype)h->itype;
     data->allow_fill = h->allow_fill;
+    data->storage = (gpusolve_storage)h->storage;
     data->n = data->minor = h->n;
     data->nsuper = h->nsuper;
     data->ssize = h->ssize;

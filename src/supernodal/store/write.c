@@ -223,6 +223,7 @@ static gpusolve_status fill_header(writing *w, gsv_message *message) {
                             .itype = (int32_t)data->itype,
                             .has_perm = data->perm && data->n > 0,
                             .allow_fill = data->allow_fill,
+                            .storage = (int32_t)data->storage,
                             .n = data->n,
                             .nsuper = supernodal ? data->nsuper : 0,
                             .ssize = supernodal ? data->ssize : 0,

@@ -29,15 +29,15 @@
 
 /* Ask for a cache line of L that is used soon. With several columns a processor computes for longer than its
  * own look-ahead reaches. */
-GSV_INLINE void GSV_FN(ask)(const GSV_REAL *l, int64_t bytes) {
+GSV_INLINE void GSV_FN(ask)(const GSV_PANEL *l, int64_t bytes) {
     __builtin_prefetch((const char *)l + bytes, 0, 2);
 }
 
 /* u - L x for `rows` rows from `first` on of a band or strip of h rows. */
-GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h, int32_t first, int32_t w,
+GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_PANEL *l, int32_t h, int32_t first, int32_t w,
                                    const GSV_REAL *x, GSV_REAL *u, int fresh) {
-    enum { SHARE = GSV_PARTS * GSV_GROUP * GSV_REAL_BYTES };
-    const GSV_REAL *next = l + (int64_t)w * GSV_PARTS * (h + first);
+    enum { SHARE = GSV_PARTS * GSV_GROUP * (int)sizeof(GSV_PANEL) };
+    const GSV_PANEL *next = l + (int64_t)w * GSV_PARTS * (h + first);
     l += first;
     u += (int64_t)first * GSV_ROW;
     for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
@@ -54,7 +54,7 @@ GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h,
                 xk[v] = GSV_FN(load)(x + (int64_t)k * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS);
             for (int r = 0; r < rows; r++) {
                 const GSV_FN(num) lk =
-                    GSV_FN(spread)(GSV_FN(load_scalar)(l + (int64_t)k * GSV_PARTS * h + r, h));
+                    GSV_FN(spread)(GSV_FN(load_scalar_of_panel)(l + (int64_t)k * GSV_PARTS * h + r, h));
                 for (int v = 0; v < GSV_CHUNK; v++)
                     acc[r][v] = GSV_FN(minus_product)(acc[r][v], lk, xk[v]);
             }
@@ -66,7 +66,7 @@ GSV_INLINE void GSV_FN(apply_rows)(const int rows, const GSV_REAL *l, int32_t h,
 }
 
 /* The same for all of its rows. */
-GSV_INLINE void GSV_FN(apply_band)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x, GSV_REAL *u,
+GSV_INLINE void GSV_FN(apply_band)(const GSV_PANEL *l, int32_t h, int32_t w, const GSV_REAL *x, GSV_REAL *u,
                                    int fresh) {
     int32_t i = 0;
     for (; i + GSV_GROUP <= h; i += GSV_GROUP)
@@ -90,7 +90,7 @@ GSV_INLINE void GSV_FN(apply_band)(const GSV_REAL *l, int32_t h, int32_t w, cons
 }
 
 /* u = u - L x, m rows, w columns; fresh: u is zero and not read. */
-static void GSV_FN(apply)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x, GSV_REAL *u,
+static void GSV_FN(apply)(const GSV_PANEL *l, int32_t m, int32_t w, const GSV_REAL *x, GSV_REAL *u,
                           int fresh) {
     enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
     for (; m >= BAND; m -= BAND, l += (int64_t)w * GSV_PARTS * BAND, u += BAND * GSV_ROW)
@@ -110,34 +110,35 @@ GSV_INLINE GSV_FN(num) GSV_FN(scaled)(GSV_FN(num) v, GSV_REAL reciprocal) {
 
 /* Small triangle of order h, by rows: z(i) = y(i) - sum_{k < i} L(i, k) / L(k, k) z(k), y(i) = z(i) / L(i, i)
  */
-GSV_INLINE void GSV_FN(solve_small)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
+GSV_INLINE void GSV_FN(solve_small)(const GSV_PANEL *l, int32_t h, GSV_REAL *y) {
     for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
         GSV_FN(num) z[GSV_LANES][GSV_CHUNK];
-        const GSV_REAL *row = l;
+        const GSV_PANEL *row = l;
         for (int32_t i = 0; i < h; i++, row += i * GSV_PARTS)
             for (int v = 0; v < GSV_CHUNK; v++) {
                 GSV_REAL *yi = y + i * GSV_ROW + c + v * GSV_WIDTH;
                 z[i][v] = GSV_FN(load)(yi, GSV_COLUMNS);
                 for (int32_t k = 0; k < i; k++)
                     z[i][v] = GSV_FN(minus_product)(
-                        z[i][v], GSV_FN(spread)(GSV_FN(load_scalar)(row + k * GSV_PARTS, 1)), z[k][v]);
-                GSV_FN(store)(yi, GSV_COLUMNS, GSV_FN(scaled)(z[i][v], row[i * GSV_PARTS]));
+                        z[i][v], GSV_FN(spread)(GSV_FN(load_scalar_of_panel)(row + k * GSV_PARTS, 1)),
+                        z[k][v]);
+                GSV_FN(store)(yi, GSV_COLUMNS, GSV_FN(scaled)(z[i][v], (GSV_REAL)row[i * GSV_PARTS]));
             }
     }
 }
 
 /* Its transpose: y(i) = y(i) / L(i, i) - sum_{k > i} conj(L(k, i) / L(i, i)) y(k), k falling */
-GSV_INLINE void GSV_FN(solve_small_trans)(const GSV_REAL *l, int32_t h, GSV_REAL *y) {
+GSV_INLINE void GSV_FN(solve_small_trans)(const GSV_PANEL *l, int32_t h, GSV_REAL *y) {
     for (int32_t i = h - 1; i >= 0; i--)
         for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
-            const GSV_REAL reciprocal = l[(i * (i + 1) / 2 + i) * GSV_PARTS];
+            const GSV_REAL reciprocal = (GSV_REAL)l[(i * (i + 1) / 2 + i) * GSV_PARTS];
             GSV_FN(num) acc[GSV_CHUNK];
             for (int v = 0; v < GSV_CHUNK; v++)
                 acc[v] = GSV_FN(scaled)(GSV_FN(load)(y + i * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS),
                                         reciprocal);
             for (int32_t k = h - 1; k > i; k--) {
                 const GSV_FN(num) lk =
-                    GSV_FN(spread)(GSV_FN(load_scalar)(l + (k * (k + 1) / 2 + i) * GSV_PARTS, 1));
+                    GSV_FN(spread)(GSV_FN(load_scalar_of_panel)(l + (k * (k + 1) / 2 + i) * GSV_PARTS, 1));
                 for (int v = 0; v < GSV_CHUNK; v++)
                     acc[v] = GSV_FN(minus_conj_product)(
                         acc[v], lk, GSV_FN(load)(y + k * GSV_ROW + c + v * GSV_WIDTH, GSV_COLUMNS));
@@ -153,9 +154,9 @@ GSV_INLINE int64_t GSV_FN(strip_start)(int32_t r) {
 }
 
 /* y = L1 \ y, w <= GSV_BLOCK columns */
-static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
+static void GSV_FN(solve)(const GSV_PANEL *l, int32_t w, GSV_REAL *y) {
     for (int32_t i = 0, r = 0; i < w; i += GSV_LANES, r++) {
-        const GSV_REAL *strip = l + GSV_FN(strip_start)(r);
+        const GSV_PANEL *strip = l + GSV_FN(strip_start)(r);
         const int32_t h = w - i < GSV_LANES ? w - i : GSV_LANES;
         GSV_REAL *f = y + (int64_t)i * GSV_ROW;
         if (i > 0)
@@ -167,22 +168,22 @@ static void GSV_FN(solve)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
 /* A run of strips or bands, met in the order of summation: a low one, and then full ones of `height` rows at
  * a distance that may grow. */
 typedef struct GSV_FN(run) {
-    const GSV_REAL *full;
+    const GSV_PANEL *full;
     int64_t step, step_growth; /* from a full one to the next, in real numbers */
     int32_t count;
     int32_t low_height; /* rows of the low one, 0 if there is none */
-    const GSV_REAL *low;
+    const GSV_PANEL *low;
     const GSV_REAL *x_full; /* the vectors' rows that the first full one meets */
     int64_t x_step;
     const GSV_REAL *x_low;
-    const GSV_REAL *ask; /* memory to ask for while this is worked on, or NULL, */
-    int32_t rows;        /* and its rows */
+    const GSV_PANEL *ask; /* memory to ask for while this is worked on, or NULL, */
+    int32_t rows;         /* and its rows */
 } GSV_FN(run);
 
 #if GSV_VECTORS == 1
 /* acc(k)(p) += conj(L(p, k)) x(p) for `columns` columns and the first `rows` of GSV_LANES rows of a strip or
  * band of h rows. */
-GSV_INLINE void GSV_FN(sum_lanes)(const int columns, const int32_t rows, const GSV_REAL *l, int32_t h,
+GSV_INLINE void GSV_FN(sum_lanes)(const int columns, const int32_t rows, const GSV_PANEL *l, int32_t h,
                                   const GSV_REAL *x, GSV_FN(num) (*acc)[GSV_LANES]) {
     for (int p = 0; p < GSV_LANES; p++) {
         if (p >= rows)
@@ -190,7 +191,7 @@ GSV_INLINE void GSV_FN(sum_lanes)(const int columns, const int32_t rows, const G
         const GSV_FN(num) xp = GSV_FN(load)(x + p * GSV_ROW, GSV_COLUMNS);
         for (int k = 0; k < columns; k++)
             acc[k][p] = GSV_FN(plus_conj_product)(
-                acc[k][p], GSV_FN(spread)(GSV_FN(load_scalar)(l + k * GSV_PARTS * h + p, h)), xp);
+                acc[k][p], GSV_FN(spread)(GSV_FN(load_scalar_of_panel)(l + k * GSV_PARTS * h + p, h)), xp);
     }
 }
 
@@ -203,13 +204,15 @@ GSV_INLINE void GSV_FN(subtract_run)(const int columns, const int height, const 
         for (int p = 0; p < GSV_LANES; p++)
             acc[k][p] = GSV_FN(zero)();
     const int32_t h = run->low_height;
-    const GSV_REAL *low = run->low + (int64_t)first * GSV_PARTS * h, *x_low = run->x_low;
+    const GSV_PANEL *low = run->low + (int64_t)first * GSV_PARTS * h;
+    const GSV_REAL *x_low = run->x_low;
     int32_t i = 0;
     for (; i + GSV_LANES <= h; i += GSV_LANES)
         GSV_FN(sum_lanes)(columns, GSV_LANES, low + i, h, x_low + (int64_t)i * GSV_ROW, acc);
     if (i < h)
         GSV_FN(sum_lanes)(columns, h - i, low + i, h, x_low + (int64_t)i * GSV_ROW, acc);
-    const GSV_REAL *l = run->full + (int64_t)first * GSV_PARTS * height, *x = run->x_full;
+    const GSV_PANEL *l = run->full + (int64_t)first * GSV_PARTS * height;
+    const GSV_REAL *x = run->x_full;
     int64_t step = run->step;
     for (int32_t t = 0; t < run->count; t++, l += step, step += run->step_growth, x += run->x_step)
         for (i = 0; i < height; i += GSV_LANES)
@@ -224,13 +227,13 @@ GSV_INLINE void GSV_FN(subtract_run)(const int columns, const int height, const 
 }
 #else
 /* acc(k) += conj(L(i, k)) x(i) for `columns` columns and one row of a strip or band of h rows. */
-GSV_INLINE void GSV_FN(sum_row)(const int columns, const GSV_REAL *l, int32_t h, const GSV_REAL *x,
+GSV_INLINE void GSV_FN(sum_row)(const int columns, const GSV_PANEL *l, int32_t h, const GSV_REAL *x,
                                 GSV_FN(num) (*acc)[GSV_CHUNK]) {
     GSV_FN(num) xi[GSV_CHUNK];
     for (int v = 0; v < GSV_CHUNK; v++)
         xi[v] = GSV_FN(load)(x + v * GSV_WIDTH, GSV_COLUMNS);
     for (int k = 0; k < columns; k++) {
-        const GSV_FN(num) lk = GSV_FN(spread)(GSV_FN(load_scalar)(l + k * GSV_PARTS * h, h));
+        const GSV_FN(num) lk = GSV_FN(spread)(GSV_FN(load_scalar_of_panel)(l + k * GSV_PARTS * h, h));
         for (int v = 0; v < GSV_CHUNK; v++)
             acc[k][v] = GSV_FN(plus_conj_product)(acc[k][v], lk, xi[v]);
     }
@@ -242,16 +245,16 @@ GSV_INLINE void GSV_FN(subtract_run)(const int columns, const int height, const 
                                      int32_t first, GSV_REAL *y) {
     for (int c = 0; c < GSV_COLUMNS; c += GSV_CHUNK * GSV_WIDTH) {
         GSV_FN(num) pair[4][GSV_TRANS][GSV_CHUNK]; /* sums of 1, 2, 4 lanes that wait for their partners */
-        const GSV_REAL *ask = c == 0 && run->ask ? run->ask + (int64_t)first * GSV_PARTS * run->rows : NULL;
+        const GSV_PANEL *ask = c == 0 && run->ask ? run->ask + (int64_t)first * GSV_PARTS * run->rows : NULL;
         for (int p = 0; p < GSV_LANES; p++) {
             GSV_FN(num) acc[GSV_TRANS][GSV_CHUNK];
             for (int k = 0; k < columns; k++)
                 for (int v = 0; v < GSV_CHUNK; v++)
                     acc[k][v] = GSV_FN(zero)();
-            const GSV_REAL *low = run->low + (int64_t)first * GSV_PARTS * run->low_height;
+            const GSV_PANEL *low = run->low + (int64_t)first * GSV_PARTS * run->low_height;
             for (int32_t i = p; i < run->low_height; i += GSV_LANES)
                 GSV_FN(sum_row)(columns, low + i, run->low_height, run->x_low + i * GSV_ROW + c, acc);
-            const GSV_REAL *l = run->full + (int64_t)first * GSV_PARTS * height + p;
+            const GSV_PANEL *l = run->full + (int64_t)first * GSV_PARTS * height + p;
             const GSV_REAL *x = run->x_full + p * GSV_ROW + c;
             int64_t step = run->step;
             for (int32_t t = 0; t < run->count; t++, l += step, step += run->step_growth, x += run->x_step)
@@ -305,7 +308,7 @@ GSV_INLINE void GSV_FN(subtract_columns)(const int height, const GSV_FN(run) * r
 
 #if GSV_VECTORS == 1 && !GSV_COMPLEX
 /* sums(k)(lane) += L(band, k)(row) x(row), row after row of each lane, for a full band. */
-GSV_INLINE void GSV_FN(stream_band)(const GSV_REAL *l, int32_t w, const GSV_REAL *x,
+GSV_INLINE void GSV_FN(stream_band)(const GSV_PANEL *l, int32_t w, const GSV_REAL *x,
                                     GSV_FN(num) (*sums)[GSV_LANES]) {
     enum { BAND = GSV_BAND_VECTORS * GSV_LANES, HALF = BAND > 16 ? 16 : BAND }; /* vectors in registers */
     for (int half = 0; half < BAND; half += HALF) {
@@ -313,13 +316,14 @@ GSV_INLINE void GSV_FN(stream_band)(const GSV_REAL *l, int32_t w, const GSV_REAL
         for (int i = 0; i < HALF; i++)
             xs[i] = GSV_FN(load)(x + (half + i) * GSV_ROW, GSV_COLUMNS);
         for (int32_t k = w - 1; k >= 0; k--) {
-            for (int line = 0; line < HALF * GSV_REAL_BYTES; line += 64)
+            for (int line = 0; line < HALF * (int)sizeof(GSV_PANEL); line += 64)
                 GSV_FN(ask)(l + half + (k - 2 * (int64_t)w) * BAND, line); /* two bands on */
             for (int p = 0; p < GSV_LANES; p++) {
                 GSV_FN(num) acc = sums[k][p];
                 for (int i = p; i < HALF; i += GSV_LANES)
                     acc = GSV_FN(plus_conj_product)(
-                        acc, GSV_FN(spread)(GSV_FN(load_scalar)(l + (int64_t)k * BAND + half + i, BAND)),
+                        acc,
+                        GSV_FN(spread)(GSV_FN(load_scalar_of_panel)(l + (int64_t)k * BAND + half + i, BAND)),
                         xs[i]);
                 sums[k][p] = acc;
             }
@@ -328,18 +332,19 @@ GSV_INLINE void GSV_FN(stream_band)(const GSV_REAL *l, int32_t w, const GSV_REAL
 }
 
 /* The same for a low band. */
-GSV_INLINE void GSV_FN(stream_low)(const GSV_REAL *l, int32_t h, int32_t w, const GSV_REAL *x,
+GSV_INLINE void GSV_FN(stream_low)(const GSV_PANEL *l, int32_t h, int32_t w, const GSV_REAL *x,
                                    GSV_FN(num) (*sums)[GSV_LANES]) {
     for (int32_t i = 0; i < h; i++) {
         const GSV_FN(num) xi = GSV_FN(load)(x + i * GSV_ROW, GSV_COLUMNS);
         for (int32_t k = 0; k < w; k++)
             sums[k][i % GSV_LANES] = GSV_FN(plus_conj_product)(
-                sums[k][i % GSV_LANES], GSV_FN(spread)(GSV_FN(load_scalar)(l + (int64_t)k * h + i, h)), xi);
+                sums[k][i % GSV_LANES],
+                GSV_FN(spread)(GSV_FN(load_scalar_of_panel)(l + (int64_t)k * h + i, h)), xi);
     }
 }
 
 /* y = y - L' x, one pass over L from the last band to the first, with sums in the first-level cache. */
-GSV_INLINE void GSV_FN(stream_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
+GSV_INLINE void GSV_FN(stream_trans)(const GSV_PANEL *l, int32_t m, int32_t w, const GSV_REAL *x,
                                      GSV_REAL *y) {
     enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
     GSV_FN(num) sums[GSV_BLOCK][GSV_LANES];
@@ -364,7 +369,7 @@ GSV_INLINE void GSV_FN(stream_trans)(const GSV_REAL *l, int32_t m, int32_t w, co
 
 /* y = y - L' g, 1 <= m <= GSV_ROW_TILE rows, w <= GSV_BLOCK columns; g(i) is x(rows[i]), or x(i) where rows
  * is NULL. */
-static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const GSV_REAL *x,
+static void GSV_FN(apply_trans)(const GSV_PANEL *l, int32_t m, int32_t w, const GSV_REAL *x,
                                 const int32_t *rows, GSV_REAL *y) {
     enum { BAND = GSV_BAND_VECTORS * GSV_LANES };
     GSV_REAL copy[GSV_ROW_TILE * GSV_ROW];
@@ -396,12 +401,12 @@ static void GSV_FN(apply_trans)(const GSV_REAL *l, int32_t m, int32_t w, const G
 }
 
 /* y = L1' \ y, w <= GSV_BLOCK columns: strips from the bottom up, each taking what lies below its columns. */
-static void GSV_FN(solve_trans)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
+static void GSV_FN(solve_trans)(const GSV_PANEL *l, int32_t w, GSV_REAL *y) {
     enum { ROWS = GSV_LANES * GSV_ROW };
     const int32_t full = w / GSV_LANES, low = w % GSV_LANES;
     const int64_t growth = GSV_PARTS * GSV_LANES * GSV_LANES;
     if (low) {
-        const GSV_REAL *corner = l + GSV_FN(strip_start)(full) + (int64_t)full * GSV_LANES * low * GSV_PARTS;
+        const GSV_PANEL *corner = l + GSV_FN(strip_start)(full) + (int64_t)full * GSV_LANES * low * GSV_PARTS;
         GSV_FN(solve_small_trans)(corner, low, y + (int64_t)full * ROWS);
     }
     for (int32_t r = full - 1; r >= 0; r--) {
@@ -421,7 +426,7 @@ static void GSV_FN(solve_trans)(const GSV_REAL *l, int32_t w, GSV_REAL *y) {
             for (int32_t k = 0; k < GSV_LANES; k += GSV_TRANS)
                 GSV_FN(subtract_run)(GSV_TRANS, GSV_LANES, &run, columns + k, f + k * GSV_ROW);
         }
-        const GSV_REAL *corner = l + GSV_FN(strip_start)(r) + (int64_t)columns * GSV_LANES * GSV_PARTS;
+        const GSV_PANEL *corner = l + GSV_FN(strip_start)(r) + (int64_t)columns * GSV_LANES * GSV_PARTS;
         GSV_FN(solve_small_trans)(corner, GSV_LANES, f);
     }
 }

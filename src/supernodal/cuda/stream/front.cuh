@@ -123,8 +123,10 @@ struct owed_span {
 };
 
 /* What the warps of a block share and keep from piece to piece. */
-template <typename T> struct stream_block {
-    typedef stream_room<T> room;
+template <typename N> struct stream_block {
+    typedef stream_room<N> room;
+    typedef panel_number<N> P;
+    typedef vector_number<N> T;
     const gsv_device_plan &plan;
     gsv_stream_state *state;
     const T *u;
@@ -147,8 +149,8 @@ template <typename T> struct stream_block {
     static __device__ __forceinline__ const uint32_t *list(const gsv_piece &p, int at) {
         return reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(&p) + room::HEADER + at);
     }
-    static __device__ __forceinline__ const T *panel(const stream_header &header) {
-        return reinterpret_cast<const T *>(reinterpret_cast<const char *>(&header) + room::HEADER +
+    static __device__ __forceinline__ const P *panel(const stream_header &header) {
+        return reinterpret_cast<const P *>(reinterpret_cast<const char *>(&header) + room::HEADER +
                                            GSV_PIECE_LISTS + header.shift);
     }
     /* What the children owe the rows of a piece, in its lists' order, once it is there (owed_terms). */
@@ -171,18 +173,18 @@ template <typename T> struct stream_block {
     /* sum[q] and what row q is owed, one by one in the lists' order, for all rows of a thread together: two terms
      * at a time, and where there is none another one is read all the same, for branches would cost more. far: as
      * in the piece's flags. */
-    template <int N>
-    __device__ __forceinline__ void add_owed(bool far, const owed_span (&owed)[N], T (&sum)[N]) const {
+    template <int ROWS>
+    __device__ __forceinline__ void add_owed(bool far, const owed_span (&owed)[ROWS], T (&sum)[ROWS]) const {
         const T *terms = this->terms();
         int most = 0;
 #pragma unroll
-        for (int q = 0; q < N; q++)
+        for (int q = 0; q < ROWS; q++)
             most = max(most, owed[q].end - owed[q].begin);
 #pragma unroll 1
         for (int k = 0; k < most; k += 2) {
-            T term[N][2];
+            T term[ROWS][2];
 #pragma unroll
-            for (int q = 0; q < N; q++)
+            for (int q = 0; q < ROWS; q++)
 #pragma unroll
                 for (int h = 0; h < 2; h++) {
                     const int at = owed[q].begin + k + h;
@@ -191,7 +193,7 @@ template <typename T> struct stream_block {
 #pragma unroll
             for (int h = 0; h < 2; h++)
 #pragma unroll
-                for (int q = 0; q < N; q++) {
+                for (int q = 0; q < ROWS; q++) {
                     const T next = add(sum[q], term[q][h]);
                     if (owed[q].begin + k + h < owed[q].end)
                         sum[q] = next;
@@ -199,7 +201,7 @@ template <typename T> struct stream_block {
         }
         if (far)
 #pragma unroll
-            for (int q = 0; q < N; q++)
+            for (int q = 0; q < ROWS; q++)
                 if (owed[q].row >= 0)
                     sum[q] = add_far(plan.gather_ptr + owed[q].row, plan.gather, u, upper, state, sum[q]);
     }
@@ -214,7 +216,8 @@ template <typename T> struct stream_block {
  * term, whatever row it belongs to, so that all are on their way together and a row of many costs no further
  * trip. Those of branches are there; the others are polled.
  */
-template <typename T> struct owed_terms {
+template <typename N> struct owed_terms {
+    typedef vector_number<N> T;
     enum { EACH = GSV_PIECE_LISTS / 4 / STREAM_THREADS, FEW = 2 };
     T term[EACH];
     uint32_t from[EACH];
@@ -223,17 +226,17 @@ template <typename T> struct owed_terms {
     static __device__ __forceinline__ int place(int q) {
         return int(threadIdx.x) + STREAM_THREADS * q;
     }
-    __device__ __forceinline__ void request_term(const stream_block<T> &block, const gsv_piece &p, int q) {
+    __device__ __forceinline__ void request_term(const stream_block<N> &block, const gsv_piece &p, int q) {
         if (place(q) < count) {
             const int k = place(q), b = k - p.a_gathers;
-            from[q] = *stream_block<T>::list(p, b < 0 ? p.a_gather_at + 4 * k : p.b_gather_at + 4 * b);
+            from[q] = *stream_block<N>::list(p, b < 0 ? p.a_gather_at + 4 * k : p.b_gather_at + 4 * b);
             load_relaxed(block.u + from[q], term[q]);
             polled |= from[q] < block.upper ? 1u << q : 0u;
         }
     }
     /* Most pieces have few terms, or none. No more decisions than these: one for each term would have them wait for
      * each other. */
-    __device__ __forceinline__ void request(const stream_block<T> &block, const gsv_piece &p) {
+    __device__ __forceinline__ void request(const stream_block<N> &block, const gsv_piece &p) {
         count = p.flags & GSV_PIECE_FAR ? 0 : p.a_gathers + p.b_gathers;
         polled = 0;
         if (count == 0)
@@ -250,7 +253,7 @@ template <typename T> struct owed_terms {
         return polled >> q & 1 && is_absent(term[q]);
     }
     /* Into block.terms(); the caller lets the warps meet. */
-    __device__ __forceinline__ bool finish(const stream_block<T> &block) {
+    __device__ __forceinline__ bool finish(const stream_block<N> &block) {
         const bool waited = poll(
             [&]() {
                 bool any = false;

@@ -2,7 +2,8 @@
  * Host launchers of the streams, of the branches beside them, and of load, store and scaling (cuda/stream/load_store.cuh) for one kind of
  * numbers: each launch_<p>.cu makes its table from here. Blocks of right-hand sides are for real numbers: double, and
  * panels in single precision with vectors in double (scalar.cuh: mixed), for which cuda/stream/launch_m.cu is. One right-hand side in
- * single precision is for cuda/stream/launch_s.cu.
+ * single precision is for cuda/stream/launch_s.cu. A factor that is stored in single precision, with b and x in double, has the
+ * sweeps of cuda/stream/launch_m.cu for blocks, and for one right-hand side those of cuda/stream/launch_ds.cu or launch_zc.cu.
  */
 #ifndef GSV_CUDA_STREAM_LAUNCH_CUH
 #define GSV_CUDA_STREAM_LAUNCH_CUH
@@ -52,28 +53,28 @@ template <typename N, int NR> int64_t forward_fill(const gsv_launch &l) {
 
 /* Shared memory of each of `blocks` blocks that walk branches for one right-hand side. Six share an SM, or fewer, if there are
  * fewer: they are spread evenly; but not forward if that makes it five (grid2d:300: 2 % slower). */
-template <typename T> size_t one_spread(const gsv_branches &branches, bool backward, int64_t blocks) {
+template <typename N> size_t one_spread(const gsv_branches &branches, bool backward, int64_t blocks) {
     enum { RESIDENT = 6, SPREAD_FORWARD = 4 };
-    const int bytes = one_bytes<T>(branches, backward);
+    const int bytes = one_bytes<N>(branches, backward);
     return size_t(backward || blocks <= SPREAD_FORWARD * MULTIPROCESSORS
                       ? spread_bytes(blocks, bytes, RESIDENT)
                       : bytes);
 }
 
 /* Let the branches' kernels for one right-hand side have their shared memory. */
-template <typename T> cudaError_t reserve_one(const gsv_branches &branches, int most) {
+template <typename N> cudaError_t reserve_one(const gsv_branches &branches, int most) {
     const struct {
         const void *kernel;
         bool backward;
     } kernels[] = {
-        {reinterpret_cast<const void *>(branch_forward_one_kernel<T, false>), false},
-        {reinterpret_cast<const void *>(branch_forward_one_kernel<T, true>), false},
-        {reinterpret_cast<const void *>(branch_backward_one_kernel<T, false>), true},
-        {reinterpret_cast<const void *>(branch_backward_one_kernel<T, true>), true},
+        {reinterpret_cast<const void *>(branch_forward_one_kernel<N, false>), false},
+        {reinterpret_cast<const void *>(branch_forward_one_kernel<N, true>), false},
+        {reinterpret_cast<const void *>(branch_backward_one_kernel<N, false>), true},
+        {reinterpret_cast<const void *>(branch_backward_one_kernel<N, true>), true},
     };
     cudaError_t error = cudaSuccess;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels && error == cudaSuccess; k++) {
-        const int bytes = one_bytes<T>(branches, kernels[k].backward);
+        const int bytes = one_bytes<N>(branches, kernels[k].backward);
         error = bytes > most ? cudaErrorInvalidValue : allow_shared(kernels[k].kernel, size_t(bytes));
     }
     return error;
@@ -110,7 +111,7 @@ cudaError_t launch_stream(const gsv_launch &l, launch_part part = THE_ONLY) {
                                       : BACKWARD ? l.device->block_backward
                                                  : l.device->block_forward;
     typedef vector_number<N> T;
-    typedef stream_shape<T, NR, BACKWARD> shape;
+    typedef stream_shape<N, NR, BACKWARD> shape;
     const gsv_device_vectors &vectors = l.vectors;
     const int most = l.abilities.stream_blocks[gsv_class_of(NR)][BACKWARD] / vectors.groups;
     if (pieces.tasks == 0)
@@ -177,52 +178,56 @@ template <typename T> one_upper<T> upper_of(const gsv_launch &l, int64_t *blocks
 }
 
 /* The load and the forward sweep, for b's one right-hand side, or for as many as there are groups. */
-template <typename T> cudaError_t forward_from(const gsv_launch *l, const int32_t *perm, gsv_device_dense b) {
+template <typename N> cudaError_t forward_from(const gsv_launch *l, const int32_t *perm, gsv_device_dense b) {
+    typedef vector_number<N> T;
     int64_t blocks = 0;
     const one_upper<T> upper = upper_of<T>(*l, &blocks);
     const int groups = l->vectors.groups;
-    const size_t bytes = one_spread<T>(l->plan->schedule->branches, false, blocks * groups);
-    const auto kernel = groups > 1 ? branch_forward_one_kernel<T, true> : branch_forward_one_kernel<T, false>;
+    const size_t bytes = one_spread<N>(l->plan->schedule->branches, false, blocks * groups);
+    const auto kernel = groups > 1 ? branch_forward_one_kernel<N, true> : branch_forward_one_kernel<N, false>;
     /* not before what is ahead of the solve on the stream has ended */
     kernel<<<dim3(unsigned(blocks), unsigned(groups)), ONE_THREADS, bytes, l->stream>>>(
         *l->device, {static_cast<const T *>(b.values), perm, b.row_stride, b.column_stride}, upper,
         static_cast<T *>(l->vectors.x), static_cast<T *>(l->vectors.u));
     const cudaError_t error = cudaGetLastError();
-    return error == cudaSuccess ? launch_stream<T, 1, false>(*l) : error;
+    return error == cudaSuccess ? launch_stream<N, 1, false>(*l) : error;
 }
 
 /* The backward sweep and the store. */
-template <typename T> cudaError_t backward_to(const gsv_launch *l, const int32_t *perm, gsv_device_dense x) {
+template <typename N> cudaError_t backward_to(const gsv_launch *l, const int32_t *perm, gsv_device_dense x) {
+    typedef vector_number<N> T;
     int64_t blocks = 0;
     const one_upper<T> upper = upper_of<T>(*l, &blocks);
     const int groups = l->vectors.groups;
-    const cudaError_t error = launch_stream<T, 1, true>(*l);
+    const cudaError_t error = launch_stream<N, 1, true>(*l);
     if (error != cudaSuccess)
         return error;
     const auto kernel =
-        groups > 1 ? branch_backward_one_kernel<T, true> : branch_backward_one_kernel<T, false>;
+        groups > 1 ? branch_backward_one_kernel<N, true> : branch_backward_one_kernel<N, false>;
     return launch_allowed(
         kernel, {blocks, groups}, ONE_THREADS,
-        one_spread<T>(l->plan->schedule->branches, true, blocks * groups), l->stream, *l->device,
+        one_spread<N>(l->plan->schedule->branches, true, blocks * groups), l->stream, *l->device,
         static_cast<const T *>(l->vectors.x), static_cast<const T *>(l->vectors.y),
         one_vector<T>{static_cast<T *>(x.values), perm, x.row_stride, x.column_stride}, upper);
 }
 
 /* The load, both sweeps and the store, of a tree that is all branches. */
-template <typename T>
+template <typename N>
 cudaError_t whole(const gsv_launch *l, const int32_t *perm, gsv_device_dense b, gsv_device_dense x) {
+    typedef vector_number<N> T;
     const gsv_branches &branches = l->plan->schedule->branches;
     const int groups = l->vectors.groups;
-    const auto kernel = groups > 1 ? branch_whole_one_kernel<T, true> : branch_whole_one_kernel<T, false>;
+    const auto kernel = groups > 1 ? branch_whole_one_kernel<N, true> : branch_whole_one_kernel<N, false>;
     kernel<<<dim3(unsigned(branches.count), unsigned(groups)), ONE_THREADS,
-             size_t(branches.most_whole[gsv_number_size(sizeof(T))]), l->stream>>>(
+             size_t(branches.most_whole[gsv_number_size(sizeof(panel_number<N>), sizeof(T))]), l->stream>>>(
         *l->device, {static_cast<const T *>(b.values), perm, b.row_stride, b.column_stride},
         {static_cast<T *>(x.values), perm, x.row_stride, x.column_stride});
     return cudaGetLastError();
 }
 
 /* Count the blocks of each class's kernels that the device runs at a time. */
-template <typename T> cudaError_t reserve(const gsv_branches *branches, int most, gsv_abilities *abilities) {
+template <typename T, bool ONE = has_one<T>(), bool BLOCKS = has_blocks<T>()>
+cudaError_t reserve(const gsv_branches *branches, int most, gsv_abilities *abilities) {
     int device = 0, processors = 0, major = 0;
     int(*blocks)[2] = abilities->stream_blocks;
     cudaError_t error = cudaGetDevice(&device);
@@ -232,10 +237,10 @@ template <typename T> cudaError_t reserve(const gsv_branches *branches, int most
         error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
     if (error != cudaSuccess || major < 9)
         return error;
-    if constexpr (has_one<T>())
+    if constexpr (ONE)
         if (has_room(reserve_one<T>(*branches, most)))
             error = count_class<T, 1>(most, processors, blocks[GSV_ONE]);
-    if constexpr (has_blocks<T>()) {
+    if constexpr (BLOCKS) {
         const int floats = sizeof(panel_number<T>) < sizeof(double);
         if (error == cudaSuccess && has_room(gsv_team_reserve(branches, floats, GSV_SIDE_COLUMNS, most)) &&
             has_room(gsv_limb_reserve()))
@@ -351,6 +356,17 @@ template <typename N> constexpr gsv_launchers stream_launchers() {
         all.sweep[0] = sweep_forward<N>;
         all.sweep[1] = sweep_back<N>;
     }
+    return all;
+}
+
+/* For panels of P and all else in double precision, groups of one. */
+template <typename P> constexpr gsv_launchers stream_launchers_of_one() {
+    typedef mixed<P> N;
+    gsv_launchers all = {};
+    all.reserve = reserve<N, true, false>;
+    all.forward_from = forward_from<N>;
+    all.backward_to = backward_to<N>;
+    all.whole = whole<N>;
     return all;
 }
 

@@ -49,12 +49,14 @@
 namespace gsv {
 
 /* Forward: from = y, to = x, published = f. Backward: from = x, to = y, published = z, u = f. */
-template <typename T, bool BACKWARD, bool SIDE>
-__global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
-    stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const T *from, T *to, T *u, T *published,
+template <typename N, bool BACKWARD, bool SIDE>
+__global__ void __launch_bounds__(STREAM_BLOCK, stream_room<N>::BLOCKS)
+    stream_kernel(gsv_device_plan plan, gsv_device_pieces list, const vector_number<N> *from,
+                  vector_number<N> *to, vector_number<N> *u, vector_number<N> *published,
                   gsv_stream_state *state) {
 #if __CUDA_ARCH__ >= 900
-    typedef stream_room<T> room;
+    typedef vector_number<N> T;
+    typedef stream_room<N> room;
     static_assert(room::BLOCKS * (room::BYTES + SHARED_OF_BLOCK) <= SHARED_OF_SM, "the blocks have room");
     if constexpr (SIDE) {
         from = of_group(from, plan.one_vector);
@@ -77,12 +79,12 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
     }
     __syncthreads(); /* the barriers are ready */
     if (threadIdx.x >= STREAM_THREADS) {
-        produce<T, BACKWARD>(plan, list, state, slots);
+        produce<N, BACKWARD>(plan, list, state, slots);
         return;
     }
-    stream_block<T> block = {plan, state, u, list.upper, memory, 0, 0, 0};
+    stream_block<N> block = {plan, state, u, list.upper, memory, 0, 0, 0};
     T acc[4] = {make<T>(0), make<T>(0), make<T>(0), make<T>(0)};
-    typename std::conditional<BACKWARD, front_rows<T>, forward_rows<T>>::type rows;
+    typename std::conditional<BACKWARD, front_rows<T>, forward_rows<N>>::type rows;
     auto header_of = [&](int n) -> const stream_header & {
         return *reinterpret_cast<const stream_header *>(memory + n % room::SLOTS * room::SLOT);
     };
@@ -109,12 +111,12 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         const bool in_public = !BACKWARD && is_published(p);
         bool waited = false;
         if constexpr (BACKWARD)
-            waited = complete_backward<T>(block, header, rows, from, acc);
+            waited = complete_backward<N>(block, header, rows, from, acc);
         else if (in_public)
             waited =
-                complete_published<T>(block, header, rows, published, reinterpret_cast<row_sums<T> &>(acc));
+                complete_published<N>(block, header, rows, published, reinterpret_cast<row_sums<T> &>(acc));
         else
-            waited = complete_forward<T>(block, p, rows, reinterpret_cast<T(&)[2]>(acc));
+            waited = complete_forward<N>(block, p, rows, reinterpret_cast<T(&)[2]>(acc));
         arrive_warp(&slots.begun[n % room::SLOTS]);
         const bool calm = __all_sync(~0u, !waited);
         there = __all_sync(
@@ -130,27 +132,27 @@ __global__ void __launch_bounds__(STREAM_BLOCK, stream_room<T>::BLOCKS)
         uint64_t *empty = &slots.empty[n % room::SLOTS];
         if constexpr (BACKWARD) {
             if (kind == GSV_NARROW_PIECE)
-                narrow_backward<T>(block, header, empty, to, published);
+                narrow_backward<N>(block, header, empty, to, published);
             else if (shared_by == 2)
-                half_backward<T>(block, header, empty, to, published, u, acc);
+                half_backward<N>(block, header, empty, to, published, u, acc);
             else if (width == 16)
-                columns_backward<T, 16>(block, header, empty, to, published, acc);
+                columns_backward<N, 16>(block, header, empty, to, published, acc);
             else
-                columns_backward<T, 8>(block, header, empty, to, published, acc);
+                columns_backward<N, 8>(block, header, empty, to, published, acc);
         } else {
             row_sums<T> &sums = reinterpret_cast<row_sums<T> &>(acc);
             if (kind == GSV_FRONT_PIECE)
                 block.release(empty);
             else if (kind == GSV_NARROW_PIECE)
-                narrow_forward<T>(block, header, empty, to, u, reinterpret_cast<T(&)[2]>(acc));
+                narrow_forward<N>(block, header, empty, to, u, reinterpret_cast<T(&)[2]>(acc));
             else if (kind == GSV_TILES_PIECE)
-                tiles_forward<T>(block, header, empty, to, u);
+                tiles_forward<N>(block, header, empty, to, u);
             else if (kind == GSV_SHARE_PIECE)
-                share_forward<T>(block, header, empty, to, u, published, sums);
+                share_forward<N>(block, header, empty, to, u, published, sums);
             else if (shared_by == 2)
-                pair_forward<T>(block, header, empty, to, u);
+                pair_forward<N>(block, header, empty, to, u);
             else
-                row_forward<T>(block, header, empty, to, u, sums);
+                row_forward<N>(block, header, empty, to, u, sums);
         }
     }
 #endif

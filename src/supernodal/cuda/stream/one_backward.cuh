@@ -32,8 +32,8 @@ template <typename T> struct backward_front {
     }
 };
 
-template <typename T>
-__device__ __forceinline__ bool complete_backward(stream_block<T> &block, const stream_header &header,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ bool complete_backward(stream_block<N> &block, const stream_header &header,
                                                   front_rows<T> &rows, const T *x, T (&acc)[4]) {
     const gsv_piece &p = header.piece;
     const bool narrow = p.kind == GSV_NARROW_PIECE;
@@ -55,26 +55,26 @@ __device__ __forceinline__ bool complete_backward(stream_block<T> &block, const 
 }
 
 /* Columns of a narrow supernode, four a warp at a time, eight lanes a column. */
-template <typename T>
-__device__ __forceinline__ void narrow_backward(stream_block<T> &block, const stream_header &header,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void narrow_backward(stream_block<N> &block, const stream_header &header,
                                                 uint64_t *empty, T *y, T *z) {
     const gsv_piece &p = header.piece;
     const int thread = threadIdx.x, lane = thread % 32, nr = p.nr, nc = p.nc, first = p.first;
     const int end = first + p.count;
     T *own_y = y + p.first_column, *own_z = z + p.published;
     const T *f = block.front();
-    const T *panel = block.panel(header) - (gsv_narrow_column(nr, first) + first);
+    const panel_number<N> *panel = block.panel(header) - (gsv_narrow_column(nr, first) + first);
     T sum[2];
 #pragma unroll
     for (int q = 0; q < 2; q++) {
         const int group = thread / 32 * 4 + 16 * q, j = group + lane / 8;
         sum[q] = make<T>(0);
         if (group >= first && group < end && j < nc) {
-            const T *column = panel + gsv_narrow_column(nr, j);
+            const panel_number<N> *column = panel + gsv_narrow_column(nr, j);
 #pragma unroll 4
             for (int i = group / 8 * 8 + lane % 8; i < nr; i += 8)
                 if (i >= j)
-                    sum[q] = multiply_add(sum[q], conjugate(column[i]), f[i]);
+                    sum[q] = multiply_add(sum[q], conjugate(number_as<T>(column[i])), f[i]);
         }
     }
     block.release(empty);
@@ -95,8 +95,8 @@ __device__ __forceinline__ void narrow_backward(stream_block<T> &block, const st
 /* Block rows of WIDTH columns, from the last up: a thread has a row of the tiles, and columns j and j + 8 of
  * sixteen, or column j of eight; every other block row is of another sum, counted from the last. acc: column
  * by column, even and odd. */
-template <typename T, int WIDTH>
-__device__ __forceinline__ void columns_backward(stream_block<T> &block, const stream_header &header,
+template <typename N, int WIDTH, typename T = vector_number<N>>
+__device__ __forceinline__ void columns_backward(stream_block<N> &block, const stream_header &header,
                                                  uint64_t *empty, T *y, T *z, T (&acc)[4]) {
     constexpr int EACH = WIDTH / 8, TILE = 16 * WIDTH; /* columns of a thread, numbers of a block row */
     const gsv_piece &p = header.piece;
@@ -105,13 +105,15 @@ __device__ __forceinline__ void columns_backward(stream_block<T> &block, const s
     const int64_t first_column = p.first_column, place = p.published;
     {
         int b = p.count - 1; /* a full piece has an even number of block rows: the last one is always even */
-        const T *at = block.panel(header) + thread + TILE * b, *v = block.front() + thread % 16 + 16 * b;
+        const panel_number<N> *at = block.panel(header) + thread + TILE * b;
+        const T *v = block.front() + thread % 16 + 16 * b;
 #pragma unroll 3
         for (; b > 0; b -= 2) {
 #pragma unroll
             for (int c = 0; c < EACH; c++) {
-                acc[2 * c] = multiply_add(acc[2 * c], conjugate(at[128 * c]), v[0]);
-                acc[2 * c + 1] = multiply_add(acc[2 * c + 1], conjugate(at[128 * c - TILE]), v[-16]);
+                acc[2 * c] = multiply_add(acc[2 * c], conjugate(number_as<T>(at[128 * c])), v[0]);
+                acc[2 * c + 1] =
+                    multiply_add(acc[2 * c + 1], conjugate(number_as<T>(at[128 * c - TILE])), v[-16]);
             }
             at -= 2 * TILE;
             v -= 32;
@@ -119,7 +121,7 @@ __device__ __forceinline__ void columns_backward(stream_block<T> &block, const s
         if (b == 0)
 #pragma unroll
             for (int c = 0; c < EACH; c++)
-                acc[2 * c] = multiply_add(acc[2 * c], conjugate(at[128 * c]), v[0]);
+                acc[2 * c] = multiply_add(acc[2 * c], conjugate(number_as<T>(at[128 * c])), v[0]);
     }
     block.release(empty);
     if (last) {
@@ -141,8 +143,8 @@ __device__ __forceinline__ void columns_backward(stream_block<T> &block, const s
  * Every other block row of eight columns, from the last up: one of the two sums of columns_backward, which two
  * tasks have. A thread has a row of the tiles, and a column. The first task hands its sums to the second.
  */
-template <typename T>
-__device__ __forceinline__ void half_backward(stream_block<T> &block, const stream_header &header,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void half_backward(stream_block<N> &block, const stream_header &header,
                                               uint64_t *empty, T *y, T *z, T *sums, T (&acc)[4]) {
     const gsv_piece &p = header.piece;
     const int thread = threadIdx.x, nc = p.nc, column = p.left + thread / 16;
@@ -150,11 +152,11 @@ __device__ __forceinline__ void half_backward(stream_block<T> &block, const stre
     const int64_t first_column = p.first_column, place = p.published;
     T *shared_sum = sums + p.numbers + column;
     {
-        const T *at = block.panel(header) + thread + 128 * (p.count - 1);
+        const panel_number<N> *at = block.panel(header) + thread + 128 * (p.count - 1);
         const T *v = block.front() + thread % 16 + 16 * (p.count - 1);
 #pragma unroll 6
         for (int b = p.count; b > 0; b--) {
-            acc[0] = multiply_add(acc[0], conjugate(*at), *v);
+            acc[0] = multiply_add(acc[0], conjugate(number_as<T>(*at)), *v);
             at -= 128;
             v -= 16;
         }

@@ -20,19 +20,19 @@ template <typename T> struct row_sums {
     __device__ __forceinline__ void clear() {
         sum[0] = sum[1] = make<T>(0);
     }
-    __device__ __forceinline__ void run(const T *tile, const T *front, int columns) {
+    template <typename P> __device__ __forceinline__ void run(const P *tile, const T *front, int columns) {
         int k = threadIdx.x / 32 * 4 + threadIdx.x / 16 % 2;
         tile += 16 * k + threadIdx.x % 16;
         front += k;
 #pragma unroll 6
         for (; k + 2 < columns; k += 16) {
-            sum[0] = multiply_add(sum[0], tile[0], front[0]);
-            sum[1] = multiply_add(sum[1], tile[32], front[2]);
+            sum[0] = multiply_add(sum[0], number_as<T>(tile[0]), front[0]);
+            sum[1] = multiply_add(sum[1], number_as<T>(tile[32]), front[2]);
             tile += 256;
             front += 16;
         }
         if (k < columns)
-            sum[0] = multiply_add(sum[0], tile[0], front[0]);
+            sum[0] = multiply_add(sum[0], number_as<T>(tile[0]), front[0]);
     }
     /* What this warp has for row lane % 16. */
     __device__ __forceinline__ T of_warp() const {
@@ -116,8 +116,9 @@ struct published_rows {
 
 /* What a thread has requested for the vector of a piece: what the children owe, and the right-hand side of up
  * to two rows; or published rows. */
-template <typename T> struct forward_rows {
-    owed_terms<T> owed;
+template <typename N> struct forward_rows {
+    typedef vector_number<N> T;
+    owed_terms<N> owed;
     T right_side[2];
     published_pair<T> pair;
 
@@ -127,7 +128,7 @@ template <typename T> struct forward_rows {
         const published_rows of(p, next);
         pair.request(of.count, [&](int k) { return f + of(k); });
     }
-    __device__ __forceinline__ void prepare(const stream_block<T> &block, const stream_header &header,
+    __device__ __forceinline__ void prepare(const stream_block<N> &block, const stream_header &header,
                                             const T *y, const T *published) {
         const gsv_piece &p = header.piece;
         int first = p.a_first, rows = p.a_rows;
@@ -153,9 +154,9 @@ template <typename T> struct forward_rows {
 
 /* The vector of a piece, unless the task has it from pieces before; a narrow supernode's rows below its columns
  * stay in acc. Returns whether this thread had to wait. */
-template <typename T>
-__device__ __forceinline__ bool complete_forward(stream_block<T> &block, const gsv_piece &p,
-                                                 forward_rows<T> &rows, T (&acc)[2]) {
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ bool complete_forward(stream_block<N> &block, const gsv_piece &p,
+                                                 forward_rows<N> &rows, T (&acc)[2]) {
     const int thread = threadIdx.x;
     const bool narrow = p.kind == GSV_NARROW_PIECE;
     const bool begins = p.flags & GSV_PIECE_FIRST, first = !narrow && begins;
@@ -201,22 +202,22 @@ __device__ __forceinline__ bool complete_forward(stream_block<T> &block, const g
 }
 
 /* Columns of a narrow supernode, two rows a thread. acc goes on from piece to piece. */
-template <typename T>
-__device__ __forceinline__ void narrow_forward(stream_block<T> &block, const stream_header &header,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void narrow_forward(stream_block<N> &block, const stream_header &header,
                                                uint64_t *empty, T *x, T *u, T (&acc)[2]) {
     const gsv_piece &p = header.piece;
     const int thread = threadIdx.x, nr = p.nr, nc = p.nc, first = p.first, end = first + p.count;
     const bool last = p.flags & GSV_PIECE_LAST, tall = nr > STREAM_THREADS;
     T *own_x = x + p.first_column, *own_u = u + p.update;
     const T *f = block.front() + first;
-    const T *column = block.panel(header) + thread - first;
+    const panel_number<N> *column = block.panel(header) + thread - first;
 #pragma unroll 4
     for (int k = first; k < end; k++) {
         const T b = *f++;
         if (thread >= k && thread < nr)
-            acc[0] = multiply_add(acc[0], column[0], b);
+            acc[0] = multiply_add(acc[0], number_as<T>(column[0]), b);
         if (tall && thread + STREAM_THREADS < nr)
-            acc[1] = multiply_add(acc[1], column[STREAM_THREADS], b);
+            acc[1] = multiply_add(acc[1], number_as<T>(column[STREAM_THREADS]), b);
         column += nr - k - 1;
     }
     block.release(empty);
@@ -231,8 +232,8 @@ __device__ __forceinline__ void narrow_forward(stream_block<T> &block, const str
 }
 
 /* Block rows of a supernode of few columns, a warp each, by turns. */
-template <typename T>
-__device__ __forceinline__ void tiles_forward(stream_block<T> &block, const stream_header &header,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void tiles_forward(stream_block<N> &block, const stream_header &header,
                                               uint64_t *empty, T *x, T *u) {
     const gsv_piece &p = header.piece;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -242,7 +243,8 @@ __device__ __forceinline__ void tiles_forward(stream_block<T> &block, const stre
     const int start = int(gsv_block_row_start(nc, first));
     T acc[2] = {make<T>(0), make<T>(0)};
     int columns[2] = {0, 0};
-    const T *tile[2], *v = f + lane / 16;
+    const panel_number<N> *tile[2];
+    const T *v = f + lane / 16;
 #pragma unroll
     for (int q = 0; q < 2; q++) {
         const int b = warp + STREAM_WARPS * q;
@@ -256,17 +258,17 @@ __device__ __forceinline__ void tiles_forward(stream_block<T> &block, const stre
     int k = lane / 16;
 #pragma unroll 4
     for (; k < together; k += 2) {
-        acc[0] = multiply_add(acc[0], *tile[0], *v);
-        acc[1] = multiply_add(acc[1], *tile[1], *v);
+        acc[0] = multiply_add(acc[0], number_as<T>(*tile[0]), *v);
+        acc[1] = multiply_add(acc[1], number_as<T>(*tile[1]), *v);
         tile[0] += 32;
         tile[1] += 32;
         v += 2;
     }
     T rest = second ? acc[1] : acc[0];
-    const T *at = second ? tile[1] : tile[0];
+    const panel_number<N> *at = second ? tile[1] : tile[0];
 #pragma unroll 8
     for (const int end = second ? columns[1] : columns[0]; k < end; k += 2) {
-        rest = multiply_add(rest, *at, *v);
+        rest = multiply_add(rest, number_as<T>(*at), *v);
         at += 32;
         v += 2;
     }
@@ -290,8 +292,8 @@ __device__ __forceinline__ void tiles_forward(stream_block<T> &block, const stre
 }
 
 /* Columns of one block row. */
-template <typename T>
-__device__ __forceinline__ void row_forward(stream_block<T> &block, const stream_header &header,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void row_forward(stream_block<N> &block, const stream_header &header,
                                             uint64_t *empty, T *x, T *u, row_sums<T> &sums) {
     const gsv_piece &p = header.piece;
     const int thread = threadIdx.x, nc = p.nc, nr = p.nr, i = GSV_TILE * p.place + thread,
@@ -320,8 +322,8 @@ __device__ __forceinline__ void row_forward(stream_block<T> &block, const stream
 }
 
 /* All columns of two block rows. */
-template <typename T>
-__device__ __forceinline__ void pair_forward(stream_block<T> &block, const stream_header &header,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void pair_forward(stream_block<N> &block, const stream_header &header,
                                              uint64_t *empty, T *x, T *u) {
     const gsv_piece &p = header.piece;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, nc = p.nc, nr = p.nr;
@@ -329,7 +331,8 @@ __device__ __forceinline__ void pair_forward(stream_block<T> &block, const strea
               below = GSV_TILE * (p.place + warp) - p.b_first + lane;
     const int i = p.b_first + below;
     T *to_x = x + p.first_column + i, *to_u = u + p.update + (i - nc);
-    const T *panel = block.panel(header), *f = block.front();
+    const panel_number<N> *panel = block.panel(header);
+    const T *f = block.front();
     row_sums<T> sums[2];
     sums[0].clear();
     sums[1].clear();

@@ -11,9 +11,9 @@ namespace gsv {
 
 /* complete_forward where the front is published. The first piece of a task assembles the rows that the task adds to, or
  * publishes. */
-template <typename T>
-__device__ __forceinline__ bool complete_published(stream_block<T> &block, const stream_header &header,
-                                                   forward_rows<T> &rows, T *published, row_sums<T> &sums) {
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ bool complete_published(stream_block<N> &block, const stream_header &header,
+                                                   forward_rows<N> &rows, T *published, row_sums<T> &sums) {
     const gsv_piece &p = header.piece;
     const int thread = threadIdx.x;
     T *f = published + p.published;
@@ -51,8 +51,8 @@ __device__ __forceinline__ bool complete_published(stream_block<T> &block, const
  * Columns of one block row that several tasks share: a thread has a row, and one of the task's columns of each
  * sixteen. The last task collects the others' sums.
  */
-template <typename T>
-__device__ __forceinline__ void share_forward(stream_block<T> &block, const stream_header &header,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void share_forward(stream_block<N> &block, const stream_header &header,
                                               uint64_t *empty, T *x, T *u, T *published, row_sums<T> &sums) {
     const gsv_piece &p = header.piece;
     const int thread = threadIdx.x, nr = p.nr, nc = p.nc, top = GSV_TILE * p.place, i = top + thread;
@@ -62,11 +62,12 @@ __device__ __forceinline__ void share_forward(stream_block<T> &block, const stre
     T &sum = sums.sum[0];
     const int column = thread / GSV_TILE;
     if (column < each) {
-        const T *tile = block.panel(header) + thread, *v = block.front() + column;
+        const panel_number<N> *tile = block.panel(header) + thread;
+        const T *v = block.front() + column;
         const int step = GSV_TILE * each;
 #pragma unroll 8
         for (int k = column; k < columns; k += each) {
-            sum = multiply_add(sum, *tile, *v);
+            sum = multiply_add(sum, number_as<T>(*tile), *v);
             tile += step;
             v += each;
         }

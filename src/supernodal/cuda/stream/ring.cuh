@@ -16,16 +16,19 @@ namespace gsv {
 
 enum { STREAM_THREADS = 128, STREAM_WARPS = STREAM_THREADS / 32, STREAM_BLOCK = STREAM_THREADS + 32 };
 
-/* A block's shared memory, in bytes. What is copied stands in its lines as it does in memory: so a slot begins
+/* A block's shared memory, in bytes, for numbers N. What is copied stands in its lines as it does in memory: so a slot begins
  * with one, and has room for one more than it copies. */
-template <typename T> struct stream_room {
+template <typename N> struct stream_room {
+    typedef panel_number<N> P;
+    typedef vector_number<N> T;
     static const bool PRODUCER_FENCES = false; /* what others write in a slot: they write nothing */
     static const int COPIES = 1;               /* of block_runs: there are none */
     static const int HEADER = 128;             /* stream_header */
-    static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(T)) + SHARED_LINE;
+    static const int SLOT = HEADER + GSV_PIECE_LISTS + GSV_PIECE_NUMBERS * int(sizeof(P)) + SHARED_LINE;
     static_assert(SLOT % SHARED_LINE == 0 && (HEADER + GSV_PIECE_LISTS) % SHARED_LINE == 0, "whole lines");
-    static const int BLOCKS = sizeof(T) == 16 ? 1 : 3; /* of an SM */
-    static const int SLOTS = sizeof(T) == 16 ? 3 : 2;
+    static const bool MIXED = sizeof(P) < sizeof(T);
+    static const int BLOCKS = sizeof(T) < 16 ? 3 : MIXED ? 2 : 1; /* of an SM */
+    static const int SLOTS = (sizeof(T) < 16) == MIXED ? 3 : 2;
     static const int FRONT_ROWS = GSV_PIECE_NUMBERS / 8; /* of eight columns; more than of any other piece */
     static const int KEPT_ROWS = GSV_FOLD_COLUMNS;       /* of a task's front, which its pieces share */
     static const int FRONT = SLOTS * SLOT;               /* 2 x KEPT_ROWS numbers */
@@ -161,11 +164,11 @@ struct widened {
 };
 
 /* Where a piece's numbers begin in the room for them, if they are one range; else at its beginning. */
-template <typename T>
+template <typename P>
 __device__ __forceinline__ int shift_of(const gsv_device_plan &plan, const gsv_piece &p) {
     if (p.kind == GSV_BLOCK_PIECE || p.kind == GSV_COLUMNS_PIECE || p.kind == GSV_SHARE_PIECE)
         return 0;
-    return int(reinterpret_cast<uintptr_t>(static_cast<const T *>(plan.panels) + p.panel) % SHARED_LINE);
+    return int(reinterpret_cast<uintptr_t>(static_cast<const P *>(plan.panels) + p.panel) % SHARED_LINE);
 }
 
 /*
@@ -191,11 +194,11 @@ template <int COPIES> struct block_runs {
 };
 
 /* What lane `lane` of the producer copies for a piece: at most one range. */
-template <typename T, bool BACKWARD, int COPIES>
+template <typename P, bool BACKWARD, int COPIES>
 __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, const gsv_piece &p, int lane,
                                                   char *slot, char *&to, const char *&from) {
-    char *lists = slot + stream_room<T>::HEADER, *panel = lists + GSV_PIECE_LISTS;
-    const T *panels = static_cast<const T *>(plan.panels) + p.panel;
+    char *lists = slot + stream_room<P>::HEADER, *panel = lists + GSV_PIECE_LISTS;
+    const P *panels = static_cast<const P *>(plan.panels) + p.panel;
     widened range(nullptr, 0);
     to = panel;
     if (lane < 16) {
@@ -211,12 +214,12 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
                 const int columns = gsv_block_row_columns(p.nc, row) - left;
                 const int live = columns < most ? columns : most;
                 range = widened(panels + gsv_block_row_start(p.nc, row) + GSV_TILE * left,
-                                live * GSV_TILE * int(sizeof(T)));
-                to = panel + sizeof(T) * (BACKWARD ? int64_t(k) * most * GSV_TILE
+                                live * GSV_TILE * int(sizeof(P)));
+                to = panel + sizeof(P) * (BACKWARD ? int64_t(k) * most * GSV_TILE
                                                    : runs.start(k * block_runs<COPIES>::EACH, group));
             }
         } else if (lane == 0 && p.kind != GSV_COLUMNS_PIECE) {
-            range = widened(panels, p.numbers * int(sizeof(T)));
+            range = widened(panels, p.numbers * int(sizeof(P)));
             to += reinterpret_cast<uintptr_t>(range.from) % SHARED_LINE;
         }
     } else if (lane < 20 && !(p.flags & GSV_PIECE_FAR)) {
@@ -239,20 +242,20 @@ __device__ __forceinline__ unsigned range_of_lane(const gsv_device_plan &plan, c
 }
 
 /* Bytes of one block row of a piece of a few columns, or of what there is of them. */
-template <typename T> __device__ __forceinline__ unsigned column_bytes(const gsv_piece &p) {
-    return (p.nc - p.left < p.width ? p.nc - p.left : p.width) * 16 * unsigned(sizeof(T));
+template <typename P> __device__ __forceinline__ unsigned column_bytes(const gsv_piece &p) {
+    return (p.nc - p.left < p.width ? p.nc - p.left : p.width) * 16 * unsigned(sizeof(P));
 }
 
 /* And its copies, by the lanes in turn. */
-template <typename T>
+template <typename P>
 __device__ __forceinline__ void copy_columns_warp(const gsv_device_plan &plan, const gsv_piece &p, char *slot,
                                                   int lane, uint64_t *full, bool transient) {
-    const T *panels = static_cast<const T *>(plan.panels) + p.panel;
-    T *panel = reinterpret_cast<T *>(slot + stream_room<T>::HEADER + GSV_PIECE_LISTS);
+    const P *panels = static_cast<const P *>(plan.panels) + p.panel;
+    P *panel = reinterpret_cast<P *>(slot + stream_room<P>::HEADER + GSV_PIECE_LISTS);
     for (int b = lane; b < p.count; b += 32)
         bulk_copy(panel + b * 16 * p.width,
                   panels + gsv_block_row_start(p.nc, p.first + b * p.groups) + 16 * int64_t(p.left),
-                  column_bytes<T>(p), full, transient);
+                  column_bytes<P>(p), full, transient);
 }
 
 /* A task has 1 << share_shift of each sixteen columns of a shared block row: eight or four; */
@@ -267,16 +270,16 @@ __device__ __forceinline__ int shared_columns(const gsv_piece &p, int columns) {
 }
 
 /* And its copies: sixteen rows of a few columns each. */
-template <typename T>
+template <typename P>
 __device__ __forceinline__ void copy_share_warp(const gsv_device_plan &plan, const gsv_piece &p, char *slot,
                                                 int lane, uint64_t *full, bool transient) {
     const int each = 1 << share_shift(p);
-    const T *panels = static_cast<const T *>(plan.panels) + p.panel;
-    T *panel = reinterpret_cast<T *>(slot + stream_room<T>::HEADER + GSV_PIECE_LISTS);
+    const P *panels = static_cast<const P *>(plan.panels) + p.panel;
+    P *panel = reinterpret_cast<P *>(slot + stream_room<P>::HEADER + GSV_PIECE_LISTS);
     for (int g = lane; GSV_TILE * g + p.left < p.count; g += 32) {
         const int left = p.count - GSV_TILE * g - p.left, live = left < each ? left : each;
         bulk_copy(panel + GSV_TILE * each * g, panels + GSV_TILE * GSV_TILE * g,
-                  live * GSV_TILE * int(sizeof(T)), full, transient);
+                  live * GSV_TILE * int(sizeof(P)), full, transient);
     }
 }
 
@@ -292,17 +295,18 @@ struct ring {
  * over. Unless there is a crowd of them, a task is taken only when there is room for its first piece, and, if
  * there are few, when no piece is left that waits: a block that took more would take them from blocks that
  * have nothing to do. */
-template <typename T, bool BACKWARD, typename Room = stream_room<T>>
+template <typename N, bool BACKWARD, typename Room = stream_room<N>>
 __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &list, gsv_stream_state *state,
                         const ring &ring) {
     typedef Room room;
+    typedef panel_number<N> P;
     constexpr int WORDS = sizeof(gsv_piece) / 8;
     constexpr int LATER = 300; /* tasks: about as many as blocks take in turn */
     /* the next sweep's blocks may start where this one's have left, and bring their first pieces */
     let_next_kernel_start();
     const int lane = threadIdx.x % 32;
     const bool transient =
-        std::is_same<Room, stream_room<T>>::value ? plan.transient_for_one : plan.transient;
+        std::is_same<Room, stream_room<N>>::value ? plan.transient_for_one : plan.transient;
     int *ticket = BACKWARD ? &state->backward : &state->forward;
     const uint64_t *pieces = reinterpret_cast<const uint64_t *>(list.piece);
     auto words = [&](int piece) {
@@ -377,16 +381,16 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
                 next = take();
             char *to = nullptr;
             const char *from = nullptr;
-            const unsigned bytes = range_of_lane<T, BACKWARD, Room::COPIES>(plan, p, lane, slot, to, from);
+            const unsigned bytes = range_of_lane<P, BACKWARD, Room::COPIES>(plan, p, lane, slot, to, from);
             const bool is_list = lane >= 16 && ring.listed;
             const unsigned lists = ring.listed ? __reduce_add_sync(~0u, is_list ? bytes : 0) : 0;
             unsigned total = __reduce_add_sync(~0u, is_list ? 0 : bytes);
             const bool columns = BACKWARD && p.kind == GSV_COLUMNS_PIECE;
             const bool share = !BACKWARD && p.kind == GSV_SHARE_PIECE;
             if (columns)
-                total += p.count * column_bytes<T>(p);
+                total += p.count * column_bytes<P>(p);
             if (share)
-                total += shared_columns(p, p.count) * GSV_TILE * int(sizeof(T));
+                total += shared_columns(p, p.count) * GSV_TILE * int(sizeof(P));
             uint64_t *full = &ring.full[n % room::SLOTS];
             wait_for_room();
             if (Room::PRODUCER_FENCES)
@@ -396,7 +400,7 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             if (lane < WORDS)
                 reinterpret_cast<uint64_t *>(&header->piece)[lane] = own;
             if (lane == 0) {
-                header->shift = shift_of<T>(plan, p);
+                header->shift = shift_of<P>(plan, p);
                 barrier_expect(full, total);
                 if (ring.listed)
                     barrier_expect(&ring.listed[n % room::SLOTS], lists);
@@ -407,9 +411,9 @@ __device__ void produce(const gsv_device_plan &plan, const gsv_device_pieces &li
             if (bytes > 0 && !is_list)
                 bulk_copy(to, from, bytes, full, transient);
             if (columns)
-                copy_columns_warp<T>(plan, p, slot, lane, full, transient);
+                copy_columns_warp<P>(plan, p, slot, lane, full, transient);
             if (share)
-                copy_share_warp<T>(plan, p, slot, lane, full, transient);
+                copy_share_warp<P>(plan, p, slot, lane, full, transient);
             if (lane < ARRIVALS) {
                 if (ring.listed)
                     barrier_arrive(&ring.listed[n % room::SLOTS]);

@@ -48,17 +48,17 @@ __device__ __forceinline__ const uint16_t *list_of(const char *memory, const gsv
 }
 
 /* Shared memory that a block must have. */
-template <typename T> int one_bytes(const gsv_branches &branches, bool backward) {
-    return branches.most_one[backward][gsv_number_size(sizeof(T))];
+template <typename N> int one_bytes(const gsv_branches &branches, bool backward) {
+    return branches.most_one[backward][gsv_number_size(sizeof(panel_number<N>), sizeof(vector_number<N>))];
 }
 
 /* Bring a branch's panels and lists to shared memory; every thread waits for them with end_bring_block, with a
  * barrier of the block in between. */
-template <typename T, bool BACKWARD>
+template <typename P, bool BACKWARD>
 __device__ __forceinline__ void begin_bring_block(const gsv_device_plan &plan, const gsv_branch &branch,
                                                   char *memory, const gsv_one_room &room) {
     const int nodes = room.lists - room.nodes, rest = room.first - room.lists;
-    const T *panels = static_cast<const T *>(plan.panels) + branch.panel;
+    const P *panels = static_cast<const P *>(plan.panels) + branch.panel;
     const uint16_t *lists = plan.branch_lists + branch.lists,
                    *from = lists + branch.at[gsv_one_lists(BACKWARD)];
 #if __CUDA_ARCH__ >= 900
@@ -126,7 +126,7 @@ struct node_of_branch {
  * the other before it can begin, and so each waits for L2 and not for memory. vector: the one whose rows, for its columns,
  * the later block reads. outside: the list of the branches' outside rows that it reads, or NULL.
  */
-template <typename T, typename V>
+template <typename P, typename V>
 __device__ void prefetch_later_warp(const gsv_device_plan &plan, int count, int begin, int end,
                                     const one_vector<V> &vector, const int32_t *outside = nullptr) {
     const int later = blockIdx.x + ONE_AHEAD, lane = threadIdx.x % 32;
@@ -137,16 +137,16 @@ __device__ void prefetch_later_warp(const gsv_device_plan &plan, int count, int 
     const gsv_branch &branch = plan.branches[later];
     const uint16_t *lists = plan.branch_lists + branch.lists;
     if (lane == 0)
-        prefetch_run(static_cast<const T *>(plan.panels) + branch.panel,
-                     round_up_16(branch.numbers * int64_t(sizeof(T))));
+        prefetch_run(static_cast<const P *>(plan.panels) + branch.panel,
+                     round_up_16(branch.numbers * int64_t(sizeof(P))));
     if (lane == 1)
         prefetch_run(lists, 2 * branch.at[GSV_AT_LEVEL_NODES]);
     if (lane == 2)
         prefetch_run(lists + branch.at[begin], 2 * (branch.at[end] - branch.at[begin]));
     if (outside && 32 * lane < branch.outside_rows)
         prefetch(outside + branch.outside + 32 * lane);
-    const int columns = branch.columns, step = vector.perm ? 32 : 32 * 128 / int(sizeof(T));
-    for (int e = vector.perm ? lane : lane * 128 / int(sizeof(T)); e < columns; e += step)
+    const int columns = branch.columns, step = vector.perm ? 32 : 32 * 128 / int(sizeof(V));
+    for (int e = vector.perm ? lane : lane * 128 / int(sizeof(V)); e < columns; e += step)
         prefetch(vector.at(branch.first_column + e));
 }
 
@@ -204,8 +204,8 @@ __device__ __forceinline__ void store_branch(const one_vector<T> &to, const int3
 }
 
 /* A branch in shared memory: panels, nodes, and one sweep's units. */
-template <typename T> struct branch_lists {
-    const T *panels;
+template <typename P> struct branch_lists {
+    const P *panels;
     const uint16_t *nodes, *level_units, *units;
     int levels;
 };
@@ -213,8 +213,8 @@ template <typename T> struct branch_lists {
 /* The forward walk, by all walkers. f: right-hand side, columns of the branch; becomes complete level by level. x: the
  * result, in shared or global memory. group, lane: thread / 8 and thread % 8. The caller computes them before it waits for
  * anything: computed here they cost registers and 2 % of a small solve. */
-template <typename T>
-__device__ __forceinline__ void walk_up(const branch_lists<T> &list, const uint16_t *gather_ptr,
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void walk_up(const branch_lists<panel_number<N>> &list, const uint16_t *gather_ptr,
                                         const uint16_t *gather, T *f, T *updates, T *x, int group, int lane) {
     for (int level = 0; level < list.levels; level++) {
         const int end = list.level_units[level + 1];
@@ -252,13 +252,13 @@ __device__ __forceinline__ void walk_up(const branch_lists<T> &list, const uint1
 #pragma unroll 1
         while (k < end) {
             const int nr = node.nr(), nc = node.nc();
-            const T *column = list.panels + node.panel() + i;
+            const panel_number<N> *column = list.panels + node.panel() + i;
             const T *v = f + node.column();
             const int last = i < nc ? i + 1 : i < nr ? nc : 0;
             int step = nr - 1;
 #pragma unroll 4
             for (int p = 0; p < last; p++) {
-                sum = multiply_add(sum, *column, *v);
+                sum = multiply_add(sum, number_as<T>(*column), *v);
                 column += step--;
                 v++;
             }
@@ -280,9 +280,9 @@ __device__ __forceinline__ void walk_up(const branch_lists<T> &list, const uint1
 
 /* The backward walk, by all walkers. The right-hand side is at solution + own; behind the solution's columns are the
  * outside rows. warp, lane, phase: thread / 32, thread % 32 and thread % ONE_LANES, computed early as in walk_up. */
-template <typename T>
-__device__ __forceinline__ void walk_down(const branch_lists<T> &list, const uint16_t *below, T *solution,
-                                          int own, int warp, int lane, int phase) {
+template <typename N, typename T = vector_number<N>>
+__device__ __forceinline__ void walk_down(const branch_lists<panel_number<N>> &list, const uint16_t *below,
+                                          T *solution, int own, int warp, int lane, int phase) {
     constexpr int LANES = ONE_LANES, SUMS = 8 / LANES, GROUPS = ONE_BLOCK / (4 * LANES);
     for (int level = list.levels - 1; level >= 0; level--) {
         const int end = list.level_units[level + 1];
@@ -297,7 +297,7 @@ __device__ __forceinline__ void walk_down(const branch_lists<T> &list, const uin
                 first = list.units[2 * k + 1];
             }
             const int nr = node.nr(), nc = node.nc(), j = first + lane / LANES % 4, stop = j < nc ? nr : 0;
-            const T *column = list.panels + node.panel() + gsv_narrow_column(nr, j);
+            const panel_number<N> *column = list.panels + node.panel() + gsv_narrow_column(nr, j);
             const uint16_t *rows = below + node.below() - nc;
             T sum[SUMS];
 #pragma unroll
@@ -314,7 +314,7 @@ __device__ __forceinline__ void walk_down(const branch_lists<T> &list, const uin
                     if (i >= nc && i < nr)
                         from = rows[i];
                     v[q] = solution[from];
-                    a[q] = conjugate(column[i]);
+                    a[q] = conjugate(number_as<T>(column[i]));
                 }
 #pragma unroll
                 for (int q = 0; q < SUMS; q++) {
@@ -338,9 +338,12 @@ __device__ __forceinline__ void walk_down(const branch_lists<T> &list, const uin
     }
 }
 
-template <typename T, bool SIDE>
+template <typename N, bool SIDE>
 __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
-    branch_forward_one_kernel(gsv_device_plan plan, one_vector<const T> b, one_upper<T> upper, T *x, T *u) {
+    branch_forward_one_kernel(gsv_device_plan plan, one_vector<const vector_number<N>> b,
+                              one_upper<vector_number<N>> upper, vector_number<N> *x, vector_number<N> *u) {
+    typedef panel_number<N> P;
+    typedef vector_number<N> T;
     if constexpr (SIDE) {
         b.values = of_group(b.values, b.apart);
         upper.take_group(plan);
@@ -354,16 +357,16 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     }
     char *memory = reinterpret_cast<char *>(shared);
     const gsv_branch branch = read_branch(plan, blockIdx.x);
-    const gsv_one_room room = gsv_branch_one_room(&branch, false, sizeof(T));
+    const gsv_one_room room = gsv_branch_one_room(&branch, false, sizeof(P), sizeof(T));
     const int thread = threadIdx.x;
-    begin_bring_block<T, false>(plan, branch, memory, room);
+    begin_bring_block<P, false>(plan, branch, memory, room);
     if (thread >= ONE_BLOCK) {
         wait_for_vectors();
         block_meets(); /* the mbarrier is there */
-        prefetch_later_warp<T>(plan, upper.first, GSV_AT_ROW_LEVELS, GSV_AT_BACKWARD_LEVELS, b);
+        prefetch_later_warp<P>(plan, upper.first, GSV_AT_ROW_LEVELS, GSV_AT_BACKWARD_LEVELS, b);
         return;
     }
-    const T *panels = reinterpret_cast<const T *>(memory);
+    const P *panels = reinterpret_cast<const P *>(memory);
     const uint16_t *nodes = reinterpret_cast<const uint16_t *>(memory + room.nodes);
     const uint16_t *level_units = list_of<false>(memory, room, branch, GSV_AT_ROW_LEVELS);
     const uint16_t *units = list_of<false>(memory, room, branch, GSV_AT_ROW_UNITS);
@@ -383,16 +386,18 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     load_branch<T>(b, place, branch.first_column, columns, f);
     block_meets(); /* f is there, and the mbarrier */
     end_bring_block(memory + room.arrived);
-    walk_up<T>({panels, nodes, level_units, units, levels}, gather_ptr, gather, f, updates, x, group, lane);
+    walk_up<N>({panels, nodes, level_units, units, levels}, gather_ptr, gather, f, updates, x, group, lane);
 #pragma unroll 1
     for (int e = thread; e < outside; e += ONE_BLOCK)
         outside_u[e] = updates[e];
 }
 
-template <typename T, bool SIDE>
+template <typename N, bool SIDE>
 __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
-    branch_backward_one_kernel(gsv_device_plan plan, const T *x, const T *y, one_vector<T> to,
-                               one_upper<T> upper) {
+    branch_backward_one_kernel(gsv_device_plan plan, const vector_number<N> *x, const vector_number<N> *y,
+                               one_vector<vector_number<N>> to, one_upper<vector_number<N>> upper) {
+    typedef panel_number<N> P;
+    typedef vector_number<N> T;
     if constexpr (SIDE) {
         x = of_group(x, plan.one_vector);
         y = of_group(y, plan.one_vector);
@@ -406,17 +411,17 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
     }
     char *memory = reinterpret_cast<char *>(shared);
     const gsv_branch branch = read_branch(plan, blockIdx.x);
-    const gsv_one_room room = gsv_branch_one_room(&branch, true, sizeof(T));
+    const gsv_one_room room = gsv_branch_one_room(&branch, true, sizeof(P), sizeof(T));
     const int thread = threadIdx.x;
-    begin_bring_block<T, true>(plan, branch, memory, room);
+    begin_bring_block<P, true>(plan, branch, memory, room);
     if (thread >= ONE_BLOCK) {
         wait_for_vectors();
         block_meets(); /* the mbarrier is there */
-        prefetch_later_warp<T>(plan, upper.first, GSV_AT_BACKWARD_LEVELS, GSV_AT_END,
+        prefetch_later_warp<P>(plan, upper.first, GSV_AT_BACKWARD_LEVELS, GSV_AT_END,
                                one_vector<const T>{x, nullptr, 1, 0}, plan.outside_row);
         return;
     }
-    const T *panels = reinterpret_cast<const T *>(memory);
+    const P *panels = reinterpret_cast<const P *>(memory);
     const uint16_t *nodes = reinterpret_cast<const uint16_t *>(memory + room.nodes);
     const uint16_t *level_units = list_of<true>(memory, room, branch, GSV_AT_BACKWARD_LEVELS);
     const uint16_t *units = list_of<true>(memory, room, branch, GSV_AT_BACKWARD_UNITS);
@@ -454,7 +459,7 @@ __global__ void __launch_bounds__(ONE_THREADS, ONE_RESIDENT)
         solution[columns + e] = y[outside_row[e]];
     block_meets(); /* f and the outside rows are there, and the mbarrier */
     end_bring_block(memory + room.arrived);
-    walk_down<T>({panels, nodes, level_units, units, branch.levels}, below, solution, own, warp, lane, phase);
+    walk_down<N>({panels, nodes, level_units, units, branch.levels}, below, solution, own, warp, lane, phase);
     store_branch<T>(to, place, branch.first_column, columns, solution);
 }
 

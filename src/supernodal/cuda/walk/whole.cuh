@@ -23,9 +23,12 @@
 
 namespace gsv {
 
-template <typename T, bool SIDE>
+template <typename N, bool SIDE>
 __global__ void __launch_bounds__(ONE_THREADS)
-    branch_whole_one_kernel(gsv_device_plan plan, one_vector<const T> b, one_vector<T> to) {
+    branch_whole_one_kernel(gsv_device_plan plan, one_vector<const vector_number<N>> b,
+                            one_vector<vector_number<N>> to) {
+    typedef panel_number<N> P;
+    typedef vector_number<N> T;
     if constexpr (SIDE) {
         b.values = of_group(b.values, b.apart);
         to.values = of_group(to.values, to.apart);
@@ -33,17 +36,17 @@ __global__ void __launch_bounds__(ONE_THREADS)
     extern __shared__ __align__(SHARED_LINE) int4 shared[];
     char *memory = reinterpret_cast<char *>(shared);
     const gsv_branch branch = read_branch(plan, blockIdx.x);
-    const gsv_whole_room whole = gsv_branch_whole_room(&branch, sizeof(T));
+    const gsv_whole_room whole = gsv_branch_whole_room(&branch, sizeof(P), sizeof(T));
     const gsv_one_room room = {whole.nodes,  whole.lists,   whole.first,
                                whole.second, whole.arrived, whole.bytes};
     const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32, columns = branch.columns;
-    begin_bring_block<T, false>(plan, branch, memory, room); /* the lists of both sweeps stand side by side */
+    begin_bring_block<P, false>(plan, branch, memory, room); /* the lists of both sweeps stand side by side */
     if (thread >= ONE_BLOCK) {
         block_meets(); /* the mbarrier is there */
-        prefetch_later_warp<T>(plan, gridDim.x, GSV_AT_ROW_LEVELS, GSV_AT_END, b);
+        prefetch_later_warp<P>(plan, gridDim.x, GSV_AT_ROW_LEVELS, GSV_AT_END, b);
         return;
     }
-    const T *panels = reinterpret_cast<const T *>(memory);
+    const P *panels = reinterpret_cast<const P *>(memory);
     const uint16_t *nodes = reinterpret_cast<const uint16_t *>(memory + room.nodes);
     auto list = [&](int which) { return list_of<false>(memory, room, branch, which); };
     T *f = reinterpret_cast<T *>(memory + whole.first);
@@ -54,9 +57,9 @@ __global__ void __launch_bounds__(ONE_THREADS)
     load_branch<T>(b, place, branch.first_column, columns, f);
     block_meets(); /* f is there, and the mbarrier */
     end_bring_block(memory + room.arrived);
-    walk_up<T>({panels, nodes, list(GSV_AT_ROW_LEVELS), list(GSV_AT_ROW_UNITS), branch.levels},
+    walk_up<N>({panels, nodes, list(GSV_AT_ROW_LEVELS), list(GSV_AT_ROW_UNITS), branch.levels},
                list(GSV_AT_GATHER_PTR), list(GSV_AT_GATHER), f, updates, x, thread / 8, thread % 8);
-    walk_down<T>({panels, nodes, list(GSV_AT_BACKWARD_LEVELS), list(GSV_AT_BACKWARD_UNITS), branch.levels},
+    walk_down<N>({panels, nodes, list(GSV_AT_BACKWARD_LEVELS), list(GSV_AT_BACKWARD_UNITS), branch.levels},
                  list(GSV_AT_BELOW), f, int(x - f), warp, lane, lane % ONE_LANES);
     store_branch<T>(to, place, branch.first_column, columns, f);
 }

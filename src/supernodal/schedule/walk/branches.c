@@ -284,6 +284,18 @@ static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches) {
     return lists;
 }
 
+/* The most of any branch, for numbers of every size (gsv_number_size). */
+static void raise_rooms(const gsv_branch *branch, gsv_branches *branches) {
+    for (int32_t panel = 4; panel <= 16; panel *= 2)
+        for (int32_t vector = panel; vector <= 2 * panel && vector <= 16; vector *= 2) {
+            const int k = gsv_number_size((size_t)panel, (size_t)vector);
+            for (int backward = 0; backward < 2; backward++)
+                raise(&branches->most_one[backward][k],
+                      gsv_branch_one_room(branch, backward, panel, vector).bytes);
+            raise(&branches->most_whole[k], gsv_branch_whole_room(branch, panel, vector).bytes);
+        }
+}
+
 /* Move the lists together, those of the walks to an array of their own, and note what blocks must have room for.
  * False: out of memory. */
 static bool close_gaps(gsv_branches *branches) {
@@ -303,11 +315,7 @@ static bool close_gaps(gsv_branches *branches) {
         branch->walks = walks;
         branches->nlists += length;
         walks += walk;
-        for (int backward = 0; backward < 2; backward++)
-            for (int k = 0; k < GSV_NUMBER_SIZES; k++)
-                raise(&branches->most_one[backward][k], gsv_branch_one_room(branch, backward, 4 << k).bytes);
-        for (int k = 0; k < GSV_NUMBER_SIZES; k++)
-            raise(&branches->most_whole[k], gsv_branch_whole_room(branch, 4 << k).bytes);
+        raise_rooms(branch, branches);
     }
     return true;
 }

@@ -41,7 +41,7 @@ enum {
                                * branches share an SM of an H200 */
     GSV_WHOLE_BYTES =
         49152, /* for a walk up and down at once: what every device gives a block without being asked */
-    GSV_NUMBER_SIZES = 3,   /* of number types: 4, 8 and 16 bytes */
+    GSV_NUMBER_SIZES = 5,   /* of number types, and of pairs of them (gsv_number_size) */
     GSV_BRANCH_NODE = 96,   /* numbers that a node counts as at least where branches are small */
     GSV_WHOLE_COST = 12288, /* numbers, so counted, of a tree that is made one branch, at most */
     GSV_ROW_UNIT = 8,       /* rows */
@@ -114,19 +114,19 @@ static inline GSV_HOST_DEVICE int gsv_one_lists(int backward) {
     return backward ? GSV_AT_BACKWARD_LEVELS : GSV_AT_ROW_LEVELS;
 }
 
-/* number: bytes of one. */
+/* panel, vector: bytes of a number of theirs. */
 static inline GSV_HOST_DEVICE gsv_one_room gsv_branch_one_room(const gsv_branch *branch, int backward,
-                                                               int32_t number) {
+                                                               int32_t panel, int32_t vector) {
     const int32_t lists = branch->at[backward ? GSV_AT_END : GSV_AT_BACKWARD_LEVELS] -
                           branch->at[gsv_one_lists(backward)],
                   first = branch->columns + (backward ? branch->outside_rows : 0),
                   second = backward ? branch->columns : branch->updates;
     gsv_one_room room;
-    room.nodes = (branch->numbers * number + 15) / 16 * 16;
+    room.nodes = (branch->numbers * panel + 15) / 16 * 16;
     room.lists = room.nodes + 2 * branch->at[GSV_AT_LEVEL_NODES];
     room.first = room.lists + 2 * lists;
-    room.second = room.first + (first * number + 15) / 16 * 16;
-    room.arrived = room.second + (second * number + 15) / 16 * 16;
+    room.second = room.first + (first * vector + 15) / 16 * 16;
+    room.arrived = room.second + (second * vector + 15) / 16 * 16;
     room.bytes = room.arrived + 16;
     return room;
 }
@@ -140,15 +140,16 @@ typedef struct gsv_whole_room {
     int32_t nodes, lists, first, second, between, arrived, bytes;
 } gsv_whole_room;
 
-static inline GSV_HOST_DEVICE gsv_whole_room gsv_branch_whole_room(const gsv_branch *branch, int32_t number) {
-    const int32_t vector = (branch->columns * number + 15) / 16 * 16;
+static inline GSV_HOST_DEVICE gsv_whole_room gsv_branch_whole_room(const gsv_branch *branch, int32_t panel,
+                                                                   int32_t vector) {
+    const int32_t columns = (branch->columns * vector + 15) / 16 * 16;
     gsv_whole_room room;
-    room.nodes = (branch->numbers * number + 15) / 16 * 16;
+    room.nodes = (branch->numbers * panel + 15) / 16 * 16;
     room.lists = room.nodes + 2 * branch->at[GSV_AT_LEVEL_NODES];
     room.first = room.lists + 2 * (branch->at[GSV_AT_END] - branch->at[GSV_AT_ROW_LEVELS]);
-    room.second = room.first + vector;
-    room.between = room.second + (branch->updates * number + 15) / 16 * 16;
-    room.arrived = room.between + vector;
+    room.second = room.first + columns;
+    room.between = room.second + (branch->updates * vector + 15) / 16 * 16;
+    room.arrived = room.between + columns;
     room.bytes = room.arrived + 16;
     return room;
 }
@@ -173,15 +174,16 @@ typedef struct gsv_branches {
     int64_t bytes;                         /* memory of all this */
 } gsv_branches;
 
-/* Index into most_one and most_whole for numbers of 4, 8 or 16 bytes. */
-static inline int gsv_number_size(size_t number) {
-    return number == 4 ? 0 : number == 8 ? 1 : 2;
+/* Index into most_one and most_whole for panels with numbers of 4, 8 or 16 bytes, and vectors with the same or twice that. */
+static inline int gsv_number_size(size_t panel, size_t vector) {
+    const int of_panel = panel == 4 ? 0 : panel == 8 ? 1 : 2;
+    return panel == vector ? of_panel : 3 + of_panel;
 }
 
-/* Is the whole tree in branches, and small enough in each that one launch walks it up and down? number: bytes of one. */
-static inline int gsv_branches_are_all(const gsv_branches *branches, size_t number) {
+/* Is the whole tree in branches, and small enough in each that one launch walks it up and down? panel, vector: bytes of a number. */
+static inline int gsv_branches_are_all(const gsv_branches *branches, size_t panel, size_t vector) {
     return branches->count > 0 && branches->upper_columns == 0 &&
-           branches->most_whole[gsv_number_size(number)] <= GSV_WHOLE_BYTES;
+           branches->most_whole[gsv_number_size(panel, vector)] <= GSV_WHOLE_BYTES;
 }
 
 /* Which supernodes are in branches: fills count, branch[].first and .end, and of. */

@@ -2,20 +2,22 @@
  * Template (instantiate_host.h): forward and backward substitution over the tree, GSV_COLUMNS columns side by
  * side. Operation, order and waits are described in host/executor.c.
  */
-#include "../../dense_kernels/numbers_host.h"
+#include "../../../dense_kernels/numbers_host.h"
 #if GSV_COLUMNS == 1
-#include "../../trsv/trsv_host.h"
+#include "../../../trsv/trsv_host.h"
 #else
-#include "../../trsm/host/trsm_host.h"
+#include "../../../trsm/host/trsm_host.h"
 #endif
+#if !GSV_MIXED
 #define GSV_PACK(name) GSV_FN(pack_##name)
-#include "../../dense_kernels/pack_host.h"
+#include "../../../dense_kernels/pack_host.h"
 #undef GSV_PACK
+#endif
 
 /* Where a supernode's numbers and vectors are. */
 typedef struct GSV_FN(front) {
     int32_t first, nc, m; /* first column, columns, rows below */
-    const GSV_REAL *l;    /* its panel, packed, or the caller's (run->in_place) */
+    const GSV_PANEL *l;   /* its panel, packed, or the caller's (run->in_place) */
     GSV_REAL *y, *u;      /* rows of its columns, its update vector */
 } GSV_FN(front);
 
@@ -25,31 +27,32 @@ GSV_INLINE GSV_FN(front) GSV_FN(front_of)(const gsv_host_run *run, int32_t s) {
     f.first = plan->l.first_column[s];
     f.nc = plan->l.first_column[s + 1] - f.first;
     f.m = (int32_t)(plan->update_ptr[s + 1] - plan->update_ptr[s]);
-    f.l = (const GSV_REAL *)run->values + run->start[s];
+    f.l = (const GSV_PANEL *)run->values + run->start[s];
     f.y = (GSV_REAL *)run->y + (int64_t)f.first * GSV_ROW;
     f.u = (GSV_REAL *)run->u + run->tree->offset[s] * GSV_ROW;
     return f;
+}
+
+/* Where packed block j keeps row i of the front, i past the block's own. */
+GSV_INLINE const GSV_PANEL *GSV_FN(packed_row)(const GSV_FN(front) * f, int32_t j, int32_t i) {
+    const int32_t w = gsv_block_width(f->nc, j), end = j * GSV_BLOCK + w;
+    const int64_t at = gsv_block_start(f->nc, f->m, j);
+    return f->l + GSV_PARTS * (at + (i < f->nc ? gsv_triangle_size(w) + (int64_t)(i - end) * w
+                                               : gsv_block_below(f->nc, j) + (int64_t)(i - f->nc) * w));
 }
 
 /*
  * The pieces of a panel against the front's vectors. Packed panels are read where they are. The
  * caller's own, column-major panels are packed piece by piece into a small memory that stays in the cache, and the
  * same kernels do the rest, with the same bits. What has such a memory is never inlined, so that a thread's
- * stack has room for it once at a time.
+ * stack has room for it once at a time. Panels of another precision are always packed.
  */
+#if !GSV_MIXED
 #define GSV_ASIDE static __attribute__((noinline))
 
 /* Entry (i, k) of the caller's panel, i >= k. */
 GSV_INLINE const GSV_REAL *GSV_FN(entry)(const GSV_FN(front) * f, int32_t i, int32_t k) {
     return f->l + (i + k * ((int64_t)f->nc + f->m)) * GSV_PARTS;
-}
-
-/* Where packed block j keeps row i of the front, i past the block's own. */
-GSV_INLINE const GSV_REAL *GSV_FN(packed_row)(const GSV_FN(front) * f, int32_t j, int32_t i) {
-    const int32_t w = gsv_block_width(f->nc, j), end = j * GSV_BLOCK + w;
-    const int64_t at = gsv_block_start(f->nc, f->m, j);
-    return f->l + GSV_PARTS * (at + (i < f->nc ? gsv_triangle_size(w) + (int64_t)(i - end) * w
-                                               : gsv_block_below(f->nc, j) + (int64_t)(i - f->nc) * w));
 }
 
 /* y = L1 \ y, block j of the columns; trans: y = L1' \ y */
@@ -97,12 +100,19 @@ GSV_ASIDE void GSV_FN(apply_trans_aside)(const GSV_FN(front) * f, int32_t j, int
     GSV_FN(apply_trans)(l, rows, gsv_block_width(f->nc, j), x, map, f->y + (int64_t)j * GSV_BLOCK * GSV_ROW);
 }
 
+#endif
+
 GSV_INLINE void GSV_FN(solve_block)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j, int trans) {
-    const GSV_REAL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
+    const GSV_PANEL *l = f->l + gsv_block_start(f->nc, f->m, j) * GSV_PARTS;
     GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
+#if GSV_MIXED
+    (void)run;
+#else
     if (run->in_place)
         GSV_FN(solve_aside)(f, j, trans);
-    else if (trans)
+    else
+#endif
+    if (trans)
         GSV_FN(solve_trans)(l, gsv_block_width(f->nc, j), y);
     else
         GSV_FN(solve)(l, gsv_block_width(f->nc, j), y);
@@ -111,19 +121,27 @@ GSV_INLINE void GSV_FN(solve_block)(const gsv_host_run *run, const GSV_FN(front)
 GSV_INLINE void GSV_FN(apply_piece)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j, int32_t i,
                                     int32_t rows, GSV_REAL *u, int fresh) {
     const GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
+#if GSV_MIXED
+    (void)run;
+#else
     if (run->in_place)
         GSV_FN(apply_aside)(f, j, i, rows, u, fresh);
     else
-        GSV_FN(apply)(GSV_FN(packed_row)(f, j, i), rows, gsv_block_width(f->nc, j), y, u, fresh);
+#endif
+    GSV_FN(apply)(GSV_FN(packed_row)(f, j, i), rows, gsv_block_width(f->nc, j), y, u, fresh);
 }
 
 GSV_INLINE void GSV_FN(apply_piece_trans)(const gsv_host_run *run, const GSV_FN(front) * f, int32_t j,
                                           int32_t i, int32_t rows, const GSV_REAL *x, const int32_t *map) {
     GSV_REAL *y = f->y + (int64_t)j * GSV_BLOCK * GSV_ROW;
+#if GSV_MIXED
+    (void)run;
+#else
     if (run->in_place)
         GSV_FN(apply_trans_aside)(f, j, i, rows, x, map);
     else
-        GSV_FN(apply_trans)(GSV_FN(packed_row)(f, j, i), rows, gsv_block_width(f->nc, j), x, map, y);
+#endif
+    GSV_FN(apply_trans)(GSV_FN(packed_row)(f, j, i), rows, gsv_block_width(f->nc, j), x, map, y);
 }
 
 /* Move `count` columns of rows [begin, end), columns of b or x from c on. With `ahead`, the row GSV_ROWS_AHEAD after the one that is
@@ -265,31 +283,32 @@ GSV_INLINE void GSV_FN(clear_rows)(GSV_REAL *u, int32_t rows) {
 
 /* y = y / l, u = -L2 y. On a grid more than half of all supernodes are such leaves. */
 GSV_INLINE void GSV_FN(forward_leaf)(const gsv_host_run *run, const GSV_FN(front) * f) {
-    const GSV_REAL x = *f->y * (run->in_place ? 1 / f->l[0] : f->l[0]);
+    const GSV_REAL l = (GSV_REAL)f->l[0], x = *f->y * (run->in_place ? 1 / l : l);
     *f->y = x;
     for (int32_t i = 0; i < f->m; i++)
-        f->u[i] = GSV_FN(plus_real)(0, -f->l[1 + i], x);
+        f->u[i] = GSV_FN(plus_real)(0, -(GSV_REAL)f->l[1 + i], x);
 }
 
 /* y = (y - L2' x) / l. The sums, one a lane, stay in a register. */
 GSV_INLINE void GSV_FN(backward_leaf)(const gsv_host_run *run, const int32_t *rows, const GSV_FN(front) * f) {
-    const GSV_REAL *x = run->y, *l = f->l + 1;
+    const GSV_REAL *x = run->y, diagonal = (GSV_REAL)f->l[0];
+    const GSV_PANEL *l = f->l + 1;
     GSV_FN(vec) sum = {0};
     int32_t i = 0;
     for (; i + GSV_LANES <= f->m; i += GSV_LANES) {
-        const GSV_FN(vec) part = GSV_FN(get)(l + i);
+        const GSV_FN(vec) part = GSV_FN(get_panel)(l + i);
         const GSV_FN(num) there = GSV_FN(gather)(x, rows + i, GSV_LANES);
         GSV_FN(fuse_plus)(&sum, &part, &there.re);
     }
     if (i < f->m) {
-        const GSV_FN(vec) part = GSV_FN(get_some)(l + i, f->m - i);
+        const GSV_FN(vec) part = GSV_FN(get_some_panel)(l + i, f->m - i);
         const GSV_FN(num) there = GSV_FN(gather)(x, rows + i, f->m - i);
         GSV_FN(fuse_plus)(&sum, &part, &there.re);
     }
     for (int step = 1; step < GSV_LANES; step *= 2)
         for (int p = 0; p < GSV_LANES; p += 2 * step)
             sum[p] += sum[p + step];
-    *f->y = (*f->y - sum[0]) * (run->in_place ? 1 / f->l[0] : f->l[0]);
+    *f->y = (*f->y - sum[0]) * (run->in_place ? 1 / diagonal : diagonal);
 }
 #endif
 
