@@ -192,12 +192,8 @@ GPUSOLVE_API gpusolve_status gpusolve_set_stream(gpusolve_handle *handle, void *
 /** @name Factor
  * @{ */
 
-/** In which precision a handle's backend keeps L. Rounded on the way in; sums and vectors are in double precision. */
-typedef enum gpusolve_storage {
-    GPUSOLVE_STORAGE_SAME = 0, /**< that of dtype */
-    GPUSOLVE_STORAGE_SINGLE =
-        1 /**< single: half the memory; b and x are (complex) double (docs/storage.md) */
-} gpusolve_storage;
+/** How a factor keeps L (docs/guides/storage.md). SINGLE: rounded to single precision, with b, x and all sums in double. */
+typedef enum gpusolve_storage { GPUSOLVE_STORAGE_SAME = 0, GPUSOLVE_STORAGE_SINGLE = 1 } gpusolve_storage;
 
 /** How a factor's arrays describe it. */
 typedef enum gpusolve_factor_kind {
@@ -243,7 +239,7 @@ typedef struct gpusolve_factor_data {
     const void *z; /**< NULL, or the imaginary parts [xsize] of a split-complex (zomplex) factor */
     int in_place; /**< 0 (default): x is copied. 1: x is borrowed for as long as the factor lives (see below) */
     int allow_fill; /**< 1: fill up an incomplete simplicial factor, however much that takes; 0 (default) (see below) */
-    gpusolve_storage storage; /**< how the factor keeps L; not with in_place */
+    gpusolve_storage storage; /**< default SAME; a refresh does not look at it; SINGLE: not with in_place */
 } gpusolve_factor_data;
 
 /* clang-format off */

@@ -205,6 +205,22 @@ static inline gpusolve_status gpusolve_cholmod_import(gpusolve_handle *handle, c
     return gpusolve_factor_create(handle, &data, factor);
 }
 
+/** gpusolve_cholmod_import of a factor that keeps L so: with GPUSOLVE_STORAGE_SINGLE in single precision, and b, x and all sums in
+ * double (gpusolve_factor_data.storage). */
+static inline gpusolve_status gpusolve_cholmod_import_stored(gpusolve_handle *handle, const cholmod_factor *L,
+                                                             gpusolve_storage storage,
+                                                             gpusolve_factor **factor) {
+    gpusolve_factor_data data;
+    const char *text = NULL;
+    const gpusolve_status status = gpusolve_cholmod_describe_(L, &data, &text);
+    if (factor)
+        *factor = NULL;
+    if (status != GPUSOLVE_OK)
+        return gpusolve_report(handle, status, text);
+    data.storage = storage;
+    return gpusolve_factor_create(handle, &data, factor);
+}
+
 /** gpusolve_factor_refresh with the numbers that L has now. Simplicial or supernodal, L must fit the planned
  * pattern. */
 static inline gpusolve_status gpusolve_cholmod_refresh(gpusolve_handle *handle, gpusolve_factor *factor,

@@ -5,8 +5,10 @@
  * The wall is the time to read the stored factor twice, once a sweep, at the bandwidth measured at the start,
  * or on CUDA the time of its flops at DGEMM's rate (57.5 TFLOP/s) if that is more. A factor that fits in a
  * cache can beat it. An answer is wrong if its backward error is not below 30 epsilons, or not within 10
- * times CHOLMOD's own (or epsilon, if that is larger) where CHOLMOD is a peer.
+ * times CHOLMOD's own (or epsilon, if that is larger) where CHOLMOD is a peer. With a factor that is stored in single precision
+ * that holds for refined answers, and others must be below 30 epsilons of single precision.
  */
+#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -113,12 +115,13 @@ static int measure_refine(const bench_options *options, const bench_device *devi
     return 0;
 }
 
-static int is_right(const bench_record *record) {
+static int is_right(const bench_record *record, gpusolve_storage storage) {
     double epsilon = bench_problem_epsilon(record->problem);
     const bench_peer *cholmod = &record->peers->peer[BENCH_CHOLMOD];
     double limit = cholmod->wanted ? 10 * fmax(cholmod->error, epsilon) : 30 * epsilon;
+    double rounded = storage == GPUSOLVE_STORAGE_SINGLE ? 30 * (double)FLT_EPSILON : limit;
 
-    return record->error < limit && (!record->refined || record->refine_error < limit) &&
+    return record->error < rounded && (!record->refined || record->refine_error < limit) &&
            (!record->selection.rows || record->selection.same) &&
            (!record->batch.count || record->batch.error < limit) &&
            (!record->determinant.wanted ||
@@ -260,7 +263,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
     if (!status) {
         record.info = &info;
         record.cost = &cost;
-        record.ok = is_right(&record);
+        record.ok = is_right(&record, options->storage);
         bench_report_row(&record, options);
         if (options->explain)
             bench_report_explanation(&record);
@@ -285,6 +288,7 @@ static int make_factor(const bench_options *options, const bench_device *device,
     double begin;
 
     data.in_place = options->in_place;
+    data.storage = options->storage;
     if (gpusolve_factor_create(c->handle, &data, &c->factor))
         return complain(c, "importing the factor");
     if (!options->prepare)

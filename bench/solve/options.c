@@ -19,6 +19,7 @@ void bench_options_usage(void) {
         "  --threads N               host threads, for gpusolve and its peers alike (all)\n"
         "  --nrhs 1,8,32             numbers of right-hand sides (1)\n"
         "  --in-place                host: leave L in CHOLMOD's memory\n"
+        "  --storage same|float      L as it is, or in single precision with b, x and sums in double (same)\n"
         "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
         "is complex)\n"
         "  --refine[=METHOD]         also time iterative refinement, and one residual alone: richardson (the "
@@ -110,6 +111,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         THREADS,
         NRHS,
         DTYPE,
+        STORAGE,
         REFINE,
         REFINE_STEPS,
         EXPLAIN,
@@ -135,6 +137,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"in-place", no_argument, NULL, IN_PLACE},
                                           {"nrhs", required_argument, NULL, NRHS},
                                           {"dtype", required_argument, NULL, DTYPE},
+                                          {"storage", required_argument, NULL, STORAGE},
                                           {"refine", optional_argument, NULL, REFINE},
                                           {"refine-steps", required_argument, NULL, REFINE_STEPS},
                                           {"explain", no_argument, NULL, EXPLAIN},
@@ -157,7 +160,8 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {NULL, 0, NULL, 0}};
     static const char *const backends[] = {"auto", "host", "cuda", NULL}; /* in the order of the enums */
     static const char *const methods[] = {"richardson", "cg", "fgmres", "automatic", NULL};
-    static const char *const dtypes[] = {"s", "d", "c", "z", NULL};
+    static const char *const dtypes[] = {"s", "d", "c", "z", NULL}, *const storages[] = {"same", "float",
+                                                                                         NULL};
     const char *rest;
     int option, index = 0, word = 0;
     long value = 0;
@@ -188,6 +192,10 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             break;
         case DTYPE:
             bad = (options->dtype = find_word(optarg, dtypes)) < 0;
+            break;
+        case STORAGE:
+            bad = (word = find_word(optarg, storages)) < 0;
+            options->storage = word == 1 ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
             break;
         case REFINE:
             options->refine = 1;

@@ -11,6 +11,7 @@ typedef struct bench_options {
     gpusolve_backend backend;
     int threads;                  /* 0: as many as OpenMP takes */
     int in_place;                 /* L is read where CHOLMOD has it */
+    gpusolve_storage storage;     /* of L */
     int64_t nrhs[BENCH_MAX_NRHS]; /* numbers of right-hand sides to measure */
     int nrhs_count;
     int dtype; /* a gpusolve_dtype, or -1: double, real or complex as the matrix is */

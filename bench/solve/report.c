@@ -218,6 +218,8 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
     put_string(file, "driver", record->device->driver);
     put_integer(file, "threads", record->threads);
     put_string(file, "dtype", (char[]){dtype_letter(info->dtype), 0});
+    if (options->storage == GPUSOLVE_STORAGE_SINGLE)
+        put_string(file, "storage", "float");
     put_integer(file, "nrhs", record->nrhs);
     put_number(file, "factorise_ms", record->problem->factorise_ms);
     put_number(file, "plan_ms", info->plan_ms);

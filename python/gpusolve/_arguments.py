@@ -11,6 +11,7 @@ KINDS = {"supernodal": 0, "ll": 1, "ldl": 2}
 ORDERINGS = {"natural": 0, "amd": 2, "metis": 3, "nesdis": 4, "colamd": 5, "best": 9, "default": -1}
 MODES = {"simplicial": 0, "auto": 1, "supernodal": 2}
 PRECISIONS = (None, "single", "double")
+STORAGES = (None, "single")
 
 
 def place(device, threads, same_bits):

@@ -3,13 +3,13 @@
 import numpy as np
 
 from . import _core, _library
-from ._arguments import MODES, ORDERINGS, PRECISIONS, indices, place
+from ._arguments import MODES, ORDERINGS, PRECISIONS, STORAGES, indices, place
 from ._factor import Factor
 from ._matrix import Columns
 
 
 def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None, check=True, mode="auto", threads=0,
-             same_bits=False):
+             same_bits=False, storage=None):
     """Factorise a symmetric or Hermitian positive definite matrix with CHOLMOD, and import the factor.
 
     Parameters
@@ -34,6 +34,9 @@ def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None,
         many as the factorisation has work for, at most the BLAS's own number.
     same_bits : bool
         On a GPU: a column gets the same bits however many are solved at a time, at a cost in speed.
+    storage : {None, "single"}
+        "single": L is stored in single precision, in half the memory, while b, x and all sums are in double. A solve is right to
+        single precision; `refine` makes it right to double. None: in the factor's precision.
 
     Returns
     -------
@@ -60,6 +63,10 @@ def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None,
     where = place(device, threads, same_bits)
     if precision not in PRECISIONS:
         raise ValueError(f"precision: must be one of {PRECISIONS}, not {precision!r}")
+    if storage not in STORAGES:
+        raise ValueError(f"storage: must be one of {STORAGES}, not {storage!r}")
+    if storage and precision == "single":
+        raise ValueError("storage: L is stored in single precision as it is if precision is single")
     if mode not in MODES:
         raise ValueError(f"mode: must be one of {sorted(MODES)}, not {mode!r}")
     permutation = None
@@ -77,6 +84,6 @@ def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None,
     _library.open_cholmod()
     symbolic = _core.Symbolic(columns.n, columns.p, columns.i, columns.stype, method, MODES[mode], permutation)
     numeric = symbolic.factorize(columns.n, columns.p, columns.i, columns.x, columns.stype, 0.0, False)
-    is_single = columns.is_single if precision is None else precision == "single"
-    core = _core.Factor.from_numeric(*where, numeric, is_single)
+    is_single = not storage and (columns.is_single if precision is None else precision == "single")
+    core = _core.Factor.from_numeric(*where, numeric, is_single, storage == "single")
     return Factor._make(core, symbolic.perm, symbolic, (columns.p, columns.i, columns.stype))

@@ -20,4 +20,5 @@ def cholesky(
     mode: Literal["auto", "simplicial", "supernodal"] = ...,
     threads: int = ...,
     same_bits: bool = ...,
+    storage: Literal["single"] | None = ...,
 ) -> Factor: ...

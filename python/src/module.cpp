@@ -113,8 +113,11 @@ struct CoreFactor {
     }
 };
 
-CoreFactor import_numeric(const Place &place, const cholmod::Numeric &numeric, bool is_single) {
-    const gpusolve_factor_data data = numeric.describe();
+CoreFactor import_numeric(const Place &place, const cholmod::Numeric &numeric, bool is_single,
+                          bool stored_in_single) {
+    gpusolve_factor_data data = numeric.describe();
+    if (stored_in_single)
+        data.storage = GPUSOLVE_STORAGE_SINGLE;
     if (!is_single)
         return {std::make_shared<FactorState>(place, data)};
     const Rounded rounded(data);
@@ -297,9 +300,9 @@ void bind_factor(nb::module_ &m) {
     nb::class_<CoreFactor>(m, "Factor", nb::is_weak_referenceable())
         .def_static("from_numeric",
                     [](int backend, int device, int threads, bool same_bits, const cholmod::Numeric &numeric,
-                       bool is_single) {
+                       bool is_single, bool stored_in_single) {
                         return import_numeric(place_of(backend, device, threads, same_bits), numeric,
-                                              is_single);
+                                              is_single, stored_in_single);
                     })
         .def_static(
             "from_arrays",

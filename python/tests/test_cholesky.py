@@ -78,6 +78,27 @@ def test_an_ordering_of_ones_own():
         gpusolve.cholesky(A, ordering=np.linspace(0, 1, 25), device="cpu")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_storage(device, dtype):
+    A = grid(9, np.complex128 if dtype.startswith("c") else np.float64)
+    double = A.dtype
+    F = gpusolve.cholesky(A.astype(dtype), storage="single", device=device)
+    assert F.dtype == double
+    b = random((81, 3), double)
+    x, error = F.refine(A, b, max_steps=0)
+    assert (error < 1e-6).all() and (error > 1e-12).all()
+    x, error = F.refine(A, b)
+    assert (error < 1e-15).all() and np.allclose(A @ x, b, rtol=1e-12)
+    assert F.info["stored_bytes"] == 4 * F.nnz * (2 if dtype.startswith("c") else 1)
+    F.refresh(2 * A)
+    x, error = F.refine(2 * A, b, max_steps=0)
+    assert (error < 1e-6).all() and (error > 1e-12).all()
+    with pytest.raises(ValueError, match="storage"):
+        gpusolve.cholesky(A, storage="half", device=device)
+    with pytest.raises(ValueError, match="storage"):
+        gpusolve.cholesky(A, precision="single", storage="single", device=device)
+
+
 def test_precision(device):
     A = grid(6)
     assert gpusolve.cholesky(A, device=device).dtype == np.float64

@@ -404,6 +404,15 @@ static gpusolve_status cholmod_import(world *w) {
     return status;
 }
 
+static gpusolve_status cholmod_import_stored(world *w) {
+    gpusolve_factor *factor;
+    const gpusolve_status status =
+        FAULTY(w, gpusolve_cholmod_import_stored(w->handle, w->l, GPUSOLVE_STORAGE_SINGLE, &factor));
+    CHECK((status == GPUSOLVE_OK) == (factor != NULL));
+    gpusolve_factor_destroy(factor);
+    return status;
+}
+
 static gpusolve_status cholmod_refresh(world *w) {
     const gpusolve_status status = FAULTY(w, gpusolve_cholmod_refresh(w->handle, w->factor, w->l));
     if (status) /* the numbers are the same */

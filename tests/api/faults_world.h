@@ -82,6 +82,7 @@ static const struct {
     {"gpusolve_factor_load", factor_load, MEMORY | KIND},
     {"gpusolve_factor_map", factor_map, MEMORY | KIND},
     {"gpusolve_cholmod_import", cholmod_import, MEMORY},
+    {"gpusolve_cholmod_import_stored", cholmod_import_stored, MEMORY},
     {"gpusolve_cholmod_refresh", cholmod_refresh, MEMORY},
     {"gpusolve_cholmod_query", cholmod_query, MEMORY},
     {"gpusolve_cholmod_matrix", cholmod_matrix, MEMORY},

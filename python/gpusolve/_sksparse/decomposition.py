@@ -100,7 +100,7 @@ class Decomposition:
                     and self._numeric.kind == numeric.kind):
                 self._solver._core.refresh_numeric(numeric)
             else:
-                core = _core.Factor.from_numeric(*self._place, numeric, is_single)
+                core = _core.Factor.from_numeric(*self._place, numeric, is_single, False)
                 self._solver = Factor._make(core, np.array(self._symbolic.perm))
                 self._is_shared = False
         self._numeric = numeric

@@ -187,11 +187,6 @@ gpusolve_status gpusolve_factor_create(gpusolve_handle *handle, const gpusolve_f
 
 static gpusolve_status check_kind(const gpusolve_factor *factor, const gpusolve_factor_data *data,
                                   gsv_message *message) {
-    const int single = gsv_are_mixed(factor->numbers);
-    if ((data->storage == GPUSOLVE_STORAGE_SINGLE) != single)
-        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH,
-                        "data->storage: is %d, but the factor was made with %d", (int)data->storage,
-                        single ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME);
     if (gsv_import_numbers(data) != factor->numbers)
         return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "data->dtype: %d is not the factor's %d",
                         (int)data->dtype, (int)factor->dtype);
@@ -230,9 +225,15 @@ gpusolve_status gpusolve_factor_refresh(gpusolve_handle *handle, gpusolve_factor
     gsv_message *message = &handle->message;
     const double start = gsv_milliseconds();
     gsv_determinant determinant = {0};
+    gpusolve_factor_data own;
     gpusolve_status status = gsv_check_factor_owner(handle, factor);
     if (!status)
         status = check_data(data, message);
+    if (!status && data->size == sizeof *data) { /* else it is refused below */
+        own = *data;
+        own.storage = gsv_are_mixed(factor->numbers) ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
+        data = &own;
+    }
     if (!status)
         status = gsv_import_is_planned(data, &factor->plan, handle->pool)
                      ? GPUSOLVE_OK
