@@ -22,7 +22,8 @@ typedef struct gpusolve_batch_workspace gpusolve_batch_workspace;
  * Import the members: gpusolve_factor_create for all of them. Blocks. The arrays are not needed afterwards.
  * @param count     members, >= 0
  * @param members   [in, host] [count] all of one dtype, and all L L' (supernodal or simplicial) or all L D L'. Members with the same index arrays
- *                  (the same pointers, or the same contents if they are supernodal) share what follows from them. in_place is not looked at
+ *                  (the same pointers, or the same contents if they are supernodal) share what follows from them. in_place is not looked at;
+ *                  storage must be GPUSOLVE_STORAGE_SAME (else GPUSOLVE_NOT_SUPPORTED)
  * @param statuses  [out, host] [count] what is wrong with each member, GPUSOLVE_OK where nothing is; or NULL. Written if the members have
  *                  been looked at
  * @param batch     [out, host] NULL on failure

@@ -85,6 +85,9 @@ static void check_members(batch_world *w) {
     bad = member(2, l);
     bad.kind = (gpusolve_factor_kind)7;
     check_spoilt(w, &bad, wrong, "data->kind");
+    bad = member(2, l);
+    bad.storage = GPUSOLVE_STORAGE_SINGLE;
+    check_spoilt(w, &bad, GPUSOLVE_NOT_SUPPORTED, "data->storage");
 
     /* other types than the first one's; a last member, as the first one is what the others are compared with */
     gpusolve_factor_data members[MEMBERS];

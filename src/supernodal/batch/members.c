@@ -31,6 +31,10 @@ static gpusolve_status check_kind(const gpusolve_batch *batch, const gpusolve_fa
     if (gsv_import_has_d(data) != batch->has_d)
         return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "data->kind: is %d, but the batch is of factors %s",
                         (int)data->kind, batch->has_d ? "L D L'" : "L L'");
+    if (data->storage != GPUSOLVE_STORAGE_SAME)
+        return gsv_fail(message, GPUSOLVE_NOT_SUPPORTED,
+                        "data->storage: is %d, but a batch stores its members as they are",
+                        (int)data->storage);
     return GPUSOLVE_OK;
 }
 
