@@ -10,6 +10,8 @@
 static long guards_broken;
 
 #define GSV_TEMPLATE "../../tests/unit/host_kernels_cases.h"
+#define GSV_PANEL GSV_REAL
+#define GSV_MIXED 0
 
 #define GSV_LETTER s
 #define GSV_REAL float
