@@ -38,6 +38,7 @@ typedef enum gpusolve_operator {
  * error is that of such a solve: below some eps norm(|W| |L1|) of the supernode, and supernodes are split until that is moderate (gpusolve_info).
  *
  * @retval GPUSOLVE_TYPE_MISMATCH x or y has another dtype than the factor.
+ * @retval GPUSOLVE_NOT_SUPPORTED the factor stores L in single precision, with b and x in double (gpusolve_factor_data.storage).
  * @retval GPUSOLVE_INVALID_ARGUMENT (CUDA) also: the handle's stream is being captured.
  */
 GPUSOLVE_API gpusolve_status gpusolve_multiply(gpusolve_handle *handle, const gpusolve_factor *factor,

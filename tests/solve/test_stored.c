@@ -11,6 +11,7 @@
 #include "cholmod_helpers.h"
 #include "folder.h"
 #include "gpusolve_determinant.h"
+#include "gpusolve_product.h"
 #include "gpusolve_refine.h"
 #include "gpusolve_store.h"
 
@@ -249,6 +250,8 @@ static void check_factor(gpusolve_backend backend, const gpusolve_factor_data *d
     gpusolve_dense wrong = testing_block(testing_is_complex(dtype) ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_FLOAT,
                                          GPUSOLVE_COL_MAJOR, data->n, 1, 0);
     CHECK_STATUS(gpusolve_solve(handle, factor, NULL, GPUSOLVE_A, &wrong, &wrong), GPUSOLVE_TYPE_MISMATCH);
+    CHECK_REFUSED(handle, gpusolve_multiply(handle, factor, GPUSOLVE_TIMES_L, &wrong, &wrong),
+                  GPUSOLVE_NOT_SUPPORTED, "single precision");
     free(wrong.values);
     gpusolve_factor_destroy(factor);
     gpusolve_destroy(handle);
