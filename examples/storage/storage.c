@@ -53,7 +53,15 @@ static gpusolve_factor *factorise(gpusolve_handle *handle, gpusolve_storage stor
 static gpusolve_matrix *make_matrix(gpusolve_handle *handle) {
     static int32_t p[n + 1], i[2 * n];
     static double values[2 * n];
-    gpusolve_matrix_data data = GPUSOLVE_MATRIX_DATA_INIT;
+    const gpusolve_matrix_data data = {.size = sizeof data,
+                                       .format = GPUSOLVE_CSC,
+                                       .triangle = GPUSOLVE_LOWER,
+                                       .dtype = GPUSOLVE_DOUBLE,
+                                       .itype = GPUSOLVE_INT32,
+                                       .n = n,
+                                       .ptr = p,
+                                       .index = i,
+                                       .x = values};
     gpusolve_matrix *matrix = NULL;
     int32_t k = 0;
     for (int32_t j = 0; j < n; j++) {
@@ -66,10 +74,6 @@ static gpusolve_matrix *make_matrix(gpusolve_handle *handle) {
         }
     }
     p[n] = k;
-    data.n = n;
-    data.p = p;
-    data.i = i;
-    data.x = values;
     check(handle, gpusolve_matrix_create(handle, &data, &matrix));
     return matrix;
 }
