@@ -241,7 +241,7 @@ static void check_limits(const problem *p) {
     for (int64_t columns = 1; columns <= GSV_ONES + 1; columns++)
         for (int limit = 3; limit <= GSV_ONES; limit += GSV_ONES - 3) {
             tuning.ones = limit;
-            const gsv_run run = gsv_route_of(plan, p->dtype, abilities, 0, 1, columns).widest;
+            const gsv_run run = gsv_route_of(plan, (gsv_numbers)p->dtype, abilities, 0, 1, columns).widest;
             CHECK(run.columns == 1 || columns > limit);
             CHECK(columns > limit ? run.columns > 1 || run.groups == 1 : run.groups == columns);
         }
