@@ -15,18 +15,17 @@ enum { MOST = 5 }; /* times that a factor is loaded, which takes long */
 typedef struct saved_case {
     gpusolve_handle *handle;
     const char *path;
-    const gpusolve_map_options *map; /* NULL: load */
-    double logdet;                   /* of the factor that was saved */
+    double logdet; /* of the factor that was saved */
     int same;
 } saved_case;
 
-/* Milliseconds of one load, or a negative number. What is outside the clock frees the factor. */
-static double load_once(saved_case *c) {
+/* Milliseconds of one load, with options of mapping, or NULL; or a negative number. What is outside the clock frees the factor. */
+static double load_once(saved_case *c, const gpusolve_map_options *map) {
     gpusolve_factor *factor;
     double logdet = NAN;
     const double begin = bench_now_us();
-    const gpusolve_status status = c->map ? gpusolve_factor_map(c->handle, c->path, c->map, &factor)
-                                          : gpusolve_factor_load(c->handle, c->path, &factor);
+    const gpusolve_status status = map ? gpusolve_factor_map(c->handle, c->path, map, &factor)
+                                       : gpusolve_factor_load(c->handle, c->path, &factor);
     const double ms = 1e-3 * (bench_now_us() - begin);
 
     if (status)
@@ -38,14 +37,14 @@ static double load_once(saved_case *c) {
 }
 
 /* The median. The first load warms up: the library's pinned memory, the page cache. */
-static int time_loads(saved_case *c, int repeat, double *ms) {
+static int time_loads(saved_case *c, const gpusolve_map_options *map, int repeat, double *ms) {
     double samples[MOST];
     const int count = repeat < MOST ? repeat : MOST;
 
-    if (load_once(c) < 0)
+    if (load_once(c, map) < 0)
         return -1;
     for (int i = 0; i < count; i++)
-        if ((samples[i] = load_once(c)) < 0)
+        if ((samples[i] = load_once(c, map)) < 0)
             return -1;
     *ms = bench_summarise(samples, count).median;
     return 0;
@@ -55,13 +54,8 @@ static int time_all(saved_case *c, int repeat, bench_saved *saved) {
     gpusolve_map_options map = GPUSOLVE_MAP_OPTIONS_INIT, trusted = GPUSOLVE_MAP_OPTIONS_INIT;
 
     trusted.verify = 0;
-    if (time_loads(c, repeat, &saved->load_ms))
-        return -1;
-    c->map = &map;
-    if (time_loads(c, repeat, &saved->map_ms))
-        return -1;
-    c->map = &trusted;
-    return time_loads(c, repeat, &saved->trusted_ms);
+    return time_loads(c, NULL, repeat, &saved->load_ms) || time_loads(c, &map, repeat, &saved->map_ms) ||
+           time_loads(c, &trusted, repeat, &saved->trusted_ms);
 }
 
 const char *bench_saved_measure(const bench_device *device, gpusolve_handle *handle,
