@@ -1,8 +1,8 @@
-/* Samples, and products with the factor, by the CUDA executor (api/products.h). */
+/* Samples, and products with the factor, by the CUDA executor (api/products/products.h). */
 #ifndef GSV_CUDA_PRODUCTS_H
 #define GSV_CUDA_PRODUCTS_H
 
-#include "../../api/products.h"
+#include "../../api/products/products.h"
 #include "../device_plan.h"
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* Samples, and products with the factor, by the host executor (api/products.h). */
+/* Samples, and products with the factor, by the host executor (api/products/products.h). */
 #ifndef GSV_HOST_PRODUCTS_H
 #define GSV_HOST_PRODUCTS_H
 
-#include "../../api/products.h"
+#include "../../api/products/products.h"
 
 /* sample.c */
 gpusolve_status gsv_host_sample(gpusolve_handle *handle, const gpusolve_factor *factor,

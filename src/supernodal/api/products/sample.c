@@ -3,7 +3,7 @@
  */
 #include "gpusolve_sample.h"
 
-#include "checks.h"
+#include "../checks.h"
 #include "products.h"
 
 /* What of the memory is the host's: a call that is captured wants none. */

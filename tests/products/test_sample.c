@@ -1,5 +1,5 @@
 /*
- * gpusolve_sample on every backend. The numbers that are drawn: known answers of the generator, a second formula, moments, the same bits on every
+ * gpusolve_sample on every backend. The numbers that are drawn: a second formula, moments, the same bits on every
  * backend, whatever the block they are drawn in. The samples: against solves with L' and P', the covariance of many against the inverse of A by
  * elimination. All types and kinds, odd sizes, both orders, means, memory of both kinds; what is refused.
  */
@@ -40,39 +40,6 @@ static gpusolve_status sample(gpusolve_handle *handle, const gpusolve_factor *fa
 }
 
 /* ------------------------------------------------------------------------------------ what is drawn --- */
-
-static void check_generator(void) {
-    uint64_t random[2];
-    testing_in("Philox");
-    gsv_philox(0, 0, 0, random);
-    CHECK(random[0] == 0xe169c58d6627e8d5u && random[1] == 0x9b00dbd8bc57ac4cu);
-    gsv_philox(UINT64_MAX, UINT64_MAX, UINT64_MAX, random);
-    CHECK(random[0] == 0x41c83b0e408f276du && random[1] == 0x6d5451fda20bc7c6u);
-    gsv_philox(0x85a308d3243f6a88u, 0x0370734413198a2eu, 0x299f31d0a4093822u, random);
-    CHECK(random[0] == 0x94fdccebd16cfe09u && random[1] == 0x24126ea15001e420u);
-
-    testing_in("logarithm, sine and cosine");
-    const double two_pi = 6.283185307179586476925;
-    double of_log = 0, of_turn = 0;
-    uint64_t state = 3;
-    CHECK(gsv_log_of_unit(1) == 0);
-    for (int k = 0; k < 200000; k++) {
-        const double u = ldexp((double)((testing_random_bits(&state) >> 11) + 1), -53 - k % 3 * (k % 50) / 3);
-        const double v = (double)(testing_random_bits(&state) >> 12) * 0x1p-52;
-        if (u >= 0x1p-52 && u < 1)
-            of_log = testing_worse(of_log, fabs(gsv_log_of_unit(u) / log(u) - 1));
-        const gsv_normals turn = gsv_turn_of(v);
-        of_turn = testing_worse(of_turn, fabs(turn.a - cos(two_pi * v)));
-        of_turn = testing_worse(of_turn, fabs(turn.b - sin(two_pi * v)));
-    }
-    for (int k = 0; k <= 52; k++) {
-        const double u = ldexp(1, -k), near = 1 - ldexp(1, -k);
-        of_log = k ? testing_worse(of_log, fabs(gsv_log_of_unit(u) / log(u) - 1)) : of_log;
-        of_log = k ? testing_worse(of_log, fabs(gsv_log_of_unit(near) / log(near) - 1)) : of_log;
-    }
-    CHECK_BELOW(of_log, 3 * DBL_EPSILON);
-    CHECK_BELOW(of_turn, 10 * DBL_EPSILON); /* of the reference, whose angle is rounded, most */
-}
 
 /* z(row) of sample `column` by the formula of the header, with the C library's functions. */
 static double complex reference(uint64_t seed, int64_t row, int64_t column, int is_complex) {
@@ -476,7 +443,6 @@ static void check_refusals(gpusolve_backend backend) {
 int main(void) {
     gpusolve_backend backends[2];
     const int count = testing_backends(backends);
-    check_generator();
     for (int b = 0; b < count; b++) {
         static const int32_t sizes[] = {0, 1, 2, 3, 255, 1023, 1024, 1025, 2049};
         for (int dtype = 0; dtype < 4; dtype++)

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../memory.h"
-#include "../tree/reach.h"
-#include "checks.h"
+#include "../../../memory.h"
+#include "../../tree/reach.h"
+#include "../checks.h"
 #include "gpusolve_selection.h"
 
 enum { COLUMNS = 1024, PAIRS = 1 << 16, WIDTH = 32, SAMPLES = 7 };

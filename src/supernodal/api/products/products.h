@@ -2,7 +2,7 @@
 #ifndef GSV_API_PRODUCTS_H
 #define GSV_API_PRODUCTS_H
 
-#include "executor.h"
+#include "../executor.h"
 
 #ifdef __cplusplus
 extern "C" {

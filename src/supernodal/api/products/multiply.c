@@ -4,7 +4,7 @@
  */
 #include "gpusolve_product.h"
 
-#include "checks.h"
+#include "../checks.h"
 #include "products.h"
 
 static const unsigned steps_of[] = {
