@@ -471,8 +471,7 @@ def load(path, *, mmap=False, verify=True, device=None, threads=0, same_bits=Fal
     path : str, bytes or os.PathLike
         The file.
     mmap : bool
-        Map the file instead of reading it into memory first: less memory, and less time if the file was used lately. Nobody
-        may shorten the file meanwhile.
+        Map the file instead of reading it first: less memory, often less time. Nobody may shorten the file meanwhile.
     verify : bool
         With mmap: compare the numbers with their checksums, too, which reads them once more.
     device, threads, same_bits

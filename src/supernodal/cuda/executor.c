@@ -65,8 +65,8 @@ static cudaError_t load(const solve_call *call, const gsv_run *run, gsv_device_d
     if (error != cudaSuccess)
         return error;
     if (call->apart && call->apart->extra[0])
-        return gsv_cuda_load_apart(call->factor->dtype, &launch, perm ? call->device->plan.inverse : NULL, from,
-                                   call->apart->each, call->apart->extra[0], to);
+        return gsv_cuda_load_apart(call->factor->dtype, &launch, perm ? call->device->plan.inverse : NULL,
+                                   from, call->apart->each, call->apart->extra[0], to);
     return gsv_cuda_movers(call->factor->numbers, upper)
         ->load(&launch, perm, perm ? call->device->plan.inverse : NULL, from, to);
 }
