@@ -60,7 +60,7 @@ static void solve_batch(const batch_world *w, const batch_case *c, const batch_b
     uint8_t *bytes = malloc((size_t)w->members.count + 1);
     REQUIRE(bytes != NULL);
     for (int64_t m = 0; m < w->members.count; m++)
-        bytes[m] = is_active(c, m) ? (uint8_t)(1 + m % 5) : 0;
+        bytes[m] = (uint8_t)(is_active(c, m) ? 1 + m % 5 : 0);
     uint8_t *active = !c->active       ? NULL
                       : c->active == 1 ? bytes
                                        : device_new(bytes, (size_t)w->members.count + 1);

@@ -52,7 +52,7 @@ static gpusolve_status pass_dots(void *context, int first, int count, int with, 
                                   .with = vector(r, with),
                                   .vector = r->job.n * r->job.stride,
                                   .count = count,
-                                  .stage = stage,
+                                  .stage = (int)stage,
                                   .step = step};
     return launch(r, &pass);
 }
@@ -67,14 +67,14 @@ static gpusolve_status pass_sum(void *context, const gsv_krylov_sum *sum, gsv_kr
                                   .count = sum->count,
                                   .finished = sum->finished,
                                   .norm = sum->norm,
-                                  .stage = stage,
+                                  .stage = (int)stage,
                                   .step = step};
     return launch(r, &pass);
 }
 
 static gpusolve_status pass_stage(void *context, gsv_krylov_stage stage, int step) {
     const refinement *r = context;
-    return gsv_cuda_check(gsv_krylov_launch_stage(&r->krylov, stage, step, r->stream), "refining",
+    return gsv_cuda_check(gsv_krylov_launch_stage(&r->krylov, (int)stage, step, r->stream), "refining",
                           &r->handle->message);
 }
 
