@@ -41,7 +41,8 @@ typedef struct bench_case {
     gpusolve_refine_options refine;
     double *errors;
     int *steps;
-    bench_saved saved; /* --saved */
+    bench_inverse inverse; /* --inverse */
+    bench_saved saved;     /* --saved */
     bench_peers *peers;
 } bench_case;
 
@@ -126,7 +127,9 @@ static int is_right(const bench_record *record, gpusolve_storage storage) {
            (!record->batch.count || record->batch.error < limit) &&
            (!record->determinant.wanted ||
             bench_determinant_is_right(record->problem, &record->determinant)) &&
-           (!record->sample.wanted || record->sample.same) && (!record->saved->folder || record->saved->same);
+           (!record->sample.wanted || record->sample.same) &&
+           (!record->saved->folder || record->saved->same) &&
+           (!record->inverse->wanted || bench_inverse_is_right(record->problem, record->inverse));
 }
 
 /* May be called again. */
@@ -217,6 +220,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .selection = {.rows = options->select},
                            .determinant = {.wanted = options->determinant},
                            .sample = {.wanted = options->sample},
+                           .inverse = &c->inverse,
                            .saved = &c->saved,
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
@@ -311,6 +315,21 @@ static int save_factor(const bench_options *options, const bench_device *device,
     return failed ? complain(c, failed) : 0;
 }
 
+/* What wants A on the backend. */
+static int use_matrix(const bench_options *options, bench_case *c) {
+    gpusolve_matrix_data data = bench_problem_matrix(c->problem);
+    const char *failed = NULL;
+
+    if (!options->refine && !options->inverse)
+        return 0;
+    if (gpusolve_matrix_create(c->handle, &data, &c->matrix))
+        return complain(c, "importing the matrix");
+    bench_gate_alone();
+    failed = bench_inverse_measure(c->handle, c->factor, c->matrix, c->problem, &c->inverse);
+    bench_gate_leave();
+    return failed ? complain(c, failed) : 0;
+}
+
 static int run_matrix(const bench_options *options, const bench_device *device, gpusolve_handle *handle,
                       int threads, const char *spec, FILE *json) {
     bench_problem problem;
@@ -318,6 +337,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     bench_case base = {.handle = handle,
                        .problem = &problem,
                        .nrhs = options->nrhs[0],
+                       .inverse = {.wanted = options->inverse},
                        .saved = {.folder = options->saved},
                        .peers = &peers};
     int failures = 0;
@@ -334,14 +354,8 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     bench_gate_alone();
     failures += make_factor(options, device, &base) || save_factor(options, device, &base);
     bench_gate_leave();
-    if (!failures && options->refine) {
-        gpusolve_matrix_data matrix_data = bench_problem_matrix(&problem);
-
-        if (gpusolve_matrix_create(handle, &matrix_data, &base.matrix)) {
-            complain(&base, "importing the matrix");
-            failures++;
-        }
-    }
+    if (!failures)
+        failures += use_matrix(options, &base) != 0;
     for (int i = 0; i < options->nrhs_count && !failures; i++) {
         bench_case one = base;
 

@@ -42,6 +42,7 @@ void bench_options_usage(void) {
         "  --sample                  also time samples of the field with that precision matrix, beside half "
         "a solve\n"
         "  --saved FOLDER            also time a factor that is saved to a file there, and loaded again\n"
+        "  --inverse                 also time the diagonal of the inverse, and check some of it\n"
         "  --repeat N                timed samples, after a warm-up (15)\n"
         "  --relax 4,16,48,0.8,0.1,0.05  CHOLMOD's nrelax and zrelax: how readily it merges supernodes "
         "(these)\n"
@@ -119,6 +120,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         BATCH,
         DETERMINANT,
         SAMPLE,
+        INVERSE,
         SAVED,
         PEERS,
         REPEAT,
@@ -145,6 +147,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"batch", required_argument, NULL, BATCH},
                                           {"determinant", no_argument, NULL, DETERMINANT},
                                           {"sample", no_argument, NULL, SAMPLE},
+                                          {"inverse", no_argument, NULL, INVERSE},
                                           {"saved", required_argument, NULL, SAVED},
                                           {"peers", required_argument, NULL, PEERS},
                                           {"repeat", required_argument, NULL, REPEAT},
@@ -223,6 +226,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             break;
         case SAMPLE:
             options->sample = 1;
+            break;
+        case INVERSE:
+            options->inverse = 1;
             break;
         case SAVED:
             options->saved = optarg;

@@ -47,6 +47,8 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
         printf(" %9s %10s", "logdet us", "rcond ms");
     if (options->sample)
         printf(" %9s %9s %9s %9s", "half us", "given us", "drawn us", "mean us");
+    if (options->inverse)
+        printf(" %10s %12s %9s %9s", "inverse ms", "predicted ms", "asked ms", "error");
     if (options->saved)
         printf(" %9s %9s %9s %10s %8s", "save ms", "load ms", "map ms", "trusted ms", "bus ms");
     putchar('\n');
@@ -100,6 +102,9 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
     if (record->sample.wanted)
         printf(" %9.1f %9.1f %9.1f %9.1f", record->sample.half.median, record->sample.given.median,
                record->sample.drawn.median, record->sample.mean.median);
+    if (record->inverse->wanted)
+        printf(" %10.1f %12.1f %9.1f %9.1e", record->inverse->ms, record->inverse->predicted_ms,
+               record->inverse->asked_ms, record->inverse->error);
     if (record->saved->folder)
         printf(" %9.1f %9.1f %9.1f %10.1f %8.1f", record->saved->save_ms, record->saved->load_ms,
                record->saved->map_ms, record->saved->trusted_ms,
@@ -285,6 +290,13 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
         put_number(file, "sample_given_us", record->sample.given.median);
         put_number(file, "sample_drawn_us", record->sample.drawn.median);
         put_number(file, "sample_mean_us", record->sample.mean.median);
+    }
+    if (record->inverse->wanted) {
+        put_number(file, "inverse_ms", record->inverse->ms);
+        put_number(file, "inverse_predicted_ms", record->inverse->predicted_ms);
+        put_number(file, "inverse_asked_ms", record->inverse->asked_ms);
+        put_number(file, "inverse_bytes", record->inverse->bytes);
+        put_number(file, "inverse_error", record->inverse->error);
     }
     if (record->saved->folder) {
         put_number(file, "saved_bytes", record->saved->bytes);

@@ -7,6 +7,7 @@
 #include "../machine/device.h"
 #include "batch.h"
 #include "determinant.h"
+#include "inverse.h"
 #include "options.h"
 #include "../peers/peers.h"
 #include "problem.h"
@@ -35,7 +36,8 @@ typedef struct bench_record {
     bench_batch batch;         /* --batch */
     bench_determinant determinant;
     bench_sample sample;
-    const bench_saved *saved; /* --saved */
+    const bench_inverse *inverse; /* --inverse */
+    const bench_saved *saved;     /* --saved */
     const bench_peers *peers;
     int ok;
 } bench_record;
