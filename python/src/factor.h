@@ -83,6 +83,18 @@ class FactorState {
     void check_process() const;
 };
 
+/* What Python holds; empty when it is closed. */
+struct CoreFactor {
+    std::shared_ptr<FactorState> state;
+
+    FactorState &open() const {
+        if (!state)
+            throw Failure(GPUSOLVE_INVALID_ARGUMENT, "the factor is closed");
+        state->check_process();
+        return *state;
+    }
+};
+
 /* Inside the factor's gate, for as long as this lives: with others or alone. Waits without the interpreter's lock. */
 class Turn {
     Gate *gate_;

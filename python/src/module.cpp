@@ -12,6 +12,7 @@
 #include "driver.h"
 #include "factor.h"
 #include "known.h"
+#include "products.h"
 #include "unlocked.h"
 
 using namespace nb::literals;
@@ -99,17 +100,6 @@ struct Rounded {
             x[k] = static_cast<float>(numbers[k]);
         data.x = x.data();
         data.dtype = is_complex ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_FLOAT;
-    }
-};
-
-struct CoreFactor {
-    std::shared_ptr<FactorState> state;
-
-    FactorState &open() const {
-        if (!state)
-            throw Failure(GPUSOLVE_INVALID_ARGUMENT, "the factor is closed");
-        state->check_process();
-        return *state;
     }
 };
 
@@ -494,5 +484,6 @@ NB_MODULE(_core, m) {
     bind_cholmod(m);
     bind_graphs(m);
     bind_factor(m);
+    bind_products(m);
     bind_matrix_and_selection(m);
 }
