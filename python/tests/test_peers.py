@@ -71,6 +71,16 @@ def test_run(tmp_path):
     assert "| scipy | numpy, host | 1 |" in result.stdout and picture.stat().st_size > 5000
 
 
+def test_convergence(tmp_path):
+    pytest.importorskip("matplotlib", reason="bench/python/convergence draws with matplotlib, which is not installed")
+    picture = tmp_path / "picture.svg"
+    command = [sys.executable, str(FOLDER / "convergence"), "--case", "grid2d:15", "--steps", "6", "--output", str(picture)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    last = [float(number) for number in result.stdout.splitlines()[-1].split("|")[2:-1]]
+    assert len(last) == 4 and all(number < 1e-5 for number in last) and last[1] < last[0] and picture.stat().st_size > 5000
+
+
 @pytest.mark.parametrize("record", ["h200-python", "epyc-python-2-threads"])
 def test_figures_of_the_readme_are_the_record_s(record, capsys):
     pytest.importorskip("matplotlib", reason="bench/python/plot draws with matplotlib, which is not installed")
@@ -78,7 +88,7 @@ def test_figures_of_the_readme_are_the_record_s(record, capsys):
     path = FOLDER.parent / "results" / f"{record}.jsonl"
     if not path.exists():
         pytest.skip("the records are not here")
-    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     records = [line for line in plot.read(path) if line.get("ok")]
     plot.tables(records, [1, 8, 128])
     solves = capsys.readouterr().out.split("factorisation and solve:")[0]
