@@ -127,9 +127,8 @@ static int is_right(const bench_record *record, gpusolve_storage storage) {
            (!record->batch.count || record->batch.error < limit) &&
            (!record->determinant.wanted ||
             bench_determinant_is_right(record->problem, &record->determinant)) &&
-           (!record->sample.wanted || record->sample.same) &&
-           (!record->saved->folder || record->saved->same) &&
-           (!record->inverse->wanted || bench_inverse_is_right(record->problem, record->inverse));
+           (!record->sample.wanted || record->sample.same) && (!record->saved.folder || record->saved.same) &&
+           (!record->inverse.wanted || bench_inverse_is_right(record->problem, &record->inverse));
 }
 
 /* May be called again. */
@@ -220,8 +219,8 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .selection = {.rows = options->select},
                            .determinant = {.wanted = options->determinant},
                            .sample = {.wanted = options->sample},
-                           .inverse = &c->inverse,
-                           .saved = &c->saved,
+                           .inverse = c->inverse,
+                           .saved = c->saved,
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
     gpusolve_cost cost = {.size = sizeof cost};

@@ -102,13 +102,12 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
     if (record->sample.wanted)
         printf(" %9.1f %9.1f %9.1f %9.1f", record->sample.half.median, record->sample.given.median,
                record->sample.drawn.median, record->sample.mean.median);
-    if (record->inverse->wanted)
-        printf(" %10.1f %12.1f %9.1f %9.1e", record->inverse->ms, record->inverse->predicted_ms,
-               record->inverse->asked_ms, record->inverse->error);
-    if (record->saved->folder)
-        printf(" %9.1f %9.1f %9.1f %10.1f %8.1f", record->saved->save_ms, record->saved->load_ms,
-               record->saved->map_ms, record->saved->trusted_ms,
-               1e3 * record->saved->bytes / record->saved->bus);
+    if (record->inverse.wanted)
+        printf(" %10.1f %12.1f %9.1f %9.1e", record->inverse.ms, record->inverse.predicted_ms,
+               record->inverse.asked_ms, record->inverse.error);
+    if (record->saved.folder)
+        printf(" %9.1f %9.1f %9.1f %10.1f %8.1f", record->saved.save_ms, record->saved.load_ms,
+               record->saved.map_ms, record->saved.trusted_ms, 1e3 * record->saved.bytes / record->saved.bus);
     puts(record->ok ? "" : "  WRONG");
     fflush(stdout);
 }
@@ -291,20 +290,20 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
         put_number(file, "sample_drawn_us", record->sample.drawn.median);
         put_number(file, "sample_mean_us", record->sample.mean.median);
     }
-    if (record->inverse->wanted) {
-        put_number(file, "inverse_ms", record->inverse->ms);
-        put_number(file, "inverse_predicted_ms", record->inverse->predicted_ms);
-        put_number(file, "inverse_asked_ms", record->inverse->asked_ms);
-        put_number(file, "inverse_bytes", record->inverse->bytes);
-        put_number(file, "inverse_error", record->inverse->error);
+    if (record->inverse.wanted) {
+        put_number(file, "inverse_ms", record->inverse.ms);
+        put_number(file, "inverse_predicted_ms", record->inverse.predicted_ms);
+        put_number(file, "inverse_asked_ms", record->inverse.asked_ms);
+        put_number(file, "inverse_bytes", record->inverse.bytes);
+        put_number(file, "inverse_error", record->inverse.error);
     }
-    if (record->saved->folder) {
-        put_number(file, "saved_bytes", record->saved->bytes);
-        put_number(file, "save_ms", record->saved->save_ms);
-        put_number(file, "load_ms", record->saved->load_ms);
-        put_number(file, "map_ms", record->saved->map_ms);
-        put_number(file, "map_trusted_ms", record->saved->trusted_ms);
-        put_number(file, "bus_bytes_per_s", record->saved->bus);
+    if (record->saved.folder) {
+        put_number(file, "saved_bytes", record->saved.bytes);
+        put_number(file, "save_ms", record->saved.save_ms);
+        put_number(file, "load_ms", record->saved.load_ms);
+        put_number(file, "map_ms", record->saved.map_ms);
+        put_number(file, "map_trusted_ms", record->saved.trusted_ms);
+        put_number(file, "bus_bytes_per_s", record->saved.bus);
     }
     put_peers(file, record);
     fprintf(file, "\"ok\": %s}\n", record->ok ? "true" : "false");

@@ -36,8 +36,8 @@ typedef struct bench_record {
     bench_batch batch;         /* --batch */
     bench_determinant determinant;
     bench_sample sample;
-    const bench_inverse *inverse; /* --inverse */
-    const bench_saved *saved;     /* --saved */
+    bench_inverse inverse; /* --inverse */
+    bench_saved saved;     /* --saved */
     const bench_peers *peers;
     int ok;
 } bench_record;
