@@ -313,3 +313,29 @@ double testing_norm(const testing_explicit *e, gpusolve_system system) {
     free(sums);
     return norm;
 }
+
+double complex *testing_invert(const cholmod_sparse *a) {
+    const int n = (int)a->nrow;
+    double complex *m = calloc((size_t)n * (size_t)n * 2, sizeof *m), *e = calloc((size_t)n, sizeof *e);
+    if (!m || !e)
+        abort();
+    for (int j = 0; j < n; j++) {
+        e[j] = 1;
+        testing_sparse_multiply(a, e, m + (ptrdiff_t)j * n);
+        e[j] = 0;
+        m[(n + j) * n + j] = 1;
+    }
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n; i++) {
+            if (i == k)
+                continue;
+            const double complex t = m[k * n + i] / m[k * n + k];
+            for (int j = k; j < 2 * n; j++)
+                m[j * n + i] -= t * m[j * n + k];
+        }
+    for (int i = 0; i < n; i++)
+        for (int j = n; j < 2 * n; j++)
+            m[j * n + i] /= m[i * n + i];
+    free(e);
+    return m;
+}

@@ -52,6 +52,9 @@ double testing_norm(const testing_explicit *e, gpusolve_system system);
 
 /* y = A x; norm(A, inf) */
 void testing_sparse_multiply(const cholmod_sparse *a, const double complex *x, double complex *y);
+
+/* A beside its inverse, 2 n columns of n numbers, by elimination without pivots: A is positive definite. To be freed. */
+double complex *testing_invert(const cholmod_sparse *a);
 double testing_sparse_norm(const cholmod_sparse *a);
 
 /* norm(b - A x) / (norm(A) norm(x) + norm(b)), infinity norms; norm_a from testing_sparse_norm. */

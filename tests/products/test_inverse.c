@@ -48,36 +48,10 @@ static void close_subject(subject *s) {
     cholmod_finish(&s->common);
 }
 
-/* inv(A) by columns, by elimination without pivots: A is positive definite. */
-static double complex *invert(const cholmod_sparse *a) {
-    const int n = (int)a->nrow;
-    double complex *m = calloc((size_t)n * (size_t)n * 2, sizeof *m), *e = calloc((size_t)n, sizeof *e);
-    REQUIRE(m && e);
-    for (int j = 0; j < n; j++) {
-        e[j] = 1;
-        testing_sparse_multiply(a, e, m + (ptrdiff_t)j * n);
-        e[j] = 0;
-        m[(n + j) * n + j] = 1;
-    }
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i < n; i++) {
-            if (i == k)
-                continue;
-            const double complex t = m[k * n + i] / m[k * n + k];
-            for (int j = k; j < 2 * n; j++)
-                m[j * n + i] -= t * m[j * n + k];
-        }
-    for (int i = 0; i < n; i++)
-        for (int j = n; j < 2 * n; j++)
-            m[j * n + i] /= m[i * n + i];
-    free(e);
-    return m;
-}
-
 static void check_all(gpusolve_backend backend, const char *spec, gpusolve_factor_kind kind, int single) {
     subject s = open_subject(backend, spec, kind, single);
     const int64_t n = s.n, count = n * n + n;
-    double complex *m = invert(s.a), *inverse = m + n * n;
+    double complex *m = testing_invert(s.a), *inverse = m + n * n;
     int64_t *rows = malloc((size_t)count * sizeof *rows), *columns = malloc((size_t)count * sizeof *columns);
     double *diagonal = malloc((size_t)n * sizeof *diagonal), worst = 0, largest = 0;
     void *values = malloc((size_t)count * testing_bytes(s.dtype));

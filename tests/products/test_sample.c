@@ -290,37 +290,11 @@ static void check_blocks(gpusolve_backend backend, const char *spec) {
     close_field(&f);
 }
 
-/* inv(A), by elimination without pivots: A is positive definite. */
-static double complex *invert(const cholmod_sparse *a) {
-    const int n = (int)a->nrow;
-    double complex *m = calloc((size_t)n * (size_t)n * 2, sizeof *m), *e = calloc((size_t)n, sizeof *e);
-    REQUIRE(m && e);
-    for (int j = 0; j < n; j++) {
-        e[j] = 1;
-        testing_sparse_multiply(a, e, m + (ptrdiff_t)j * n);
-        e[j] = 0;
-        m[(n + j) * n + j] = 1;
-    }
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i < n; i++) {
-            if (i == k)
-                continue;
-            const double complex t = m[k * n + i] / m[k * n + k];
-            for (int j = k; j < 2 * n; j++)
-                m[j * n + i] -= t * m[j * n + k];
-        }
-    for (int i = 0; i < n; i++)
-        for (int j = n; j < 2 * n; j++)
-            m[j * n + i] /= m[i * n + i];
-    free(e);
-    return m;
-}
-
 /* E (x - mean) conj(x - mean)' = inv(A), from many samples: entries of the sum vary by sqrt(c_ii c_jj + |c_ij|^2) at most. */
 static void check_covariance(gpusolve_backend backend, const char *spec, gpusolve_factor_kind kind) {
     field f = open_field(backend, spec, kind, 0, 0);
     const int64_t samples = testing_few() ? 4000 : 40000, n = f.n;
-    double complex *m = invert(f.a), *c = m + n * n, *sums = calloc((size_t)(n * n), sizeof *sums),
+    double complex *m = testing_invert(f.a), *c = m + n * n, *sums = calloc((size_t)(n * n), sizeof *sums),
                    *mean = calloc((size_t)n, sizeof *mean);
     const gpusolve_dense x = testing_block(f.dtype, GPUSOLVE_ROW_MAJOR, n, samples, 0),
                          shift = testing_block(f.dtype, GPUSOLVE_COL_MAJOR, n, 1, 0);

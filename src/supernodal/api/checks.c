@@ -151,6 +151,30 @@ gsv_bytes_block gsv_dense_bytes(const gpusolve_dense *dense) {
                              (uint64_t)dense->ld * number, (uint64_t)run_count(dense)};
 }
 
+static gpusolve_status ask_capturing(gpusolve_handle *handle, int *capturing) {
+    *capturing = 0;
+    return handle->executor->is_capturing ? handle->executor->is_capturing(handle, capturing) : GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_check_not_captured(gpusolve_handle *handle, const char *why) {
+    int capturing;
+    const gpusolve_status status = ask_capturing(handle, &capturing);
+    return status || !capturing ? status
+                                : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                                           "handle: its stream is being captured, and %s", why);
+}
+
+gpusolve_status gsv_check_captured_memory(gpusolve_handle *handle, const char *name, int on_device) {
+    int capturing;
+    if (on_device)
+        return GPUSOLVE_OK;
+    const gpusolve_status status = ask_capturing(handle, &capturing);
+    return status || !capturing
+               ? status
+               : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
+                          "%s: is in host memory: a call that is captured wants device memory", name);
+}
+
 gpusolve_status gsv_check_aliasing(gsv_message *message, const char *b_name, const gpusolve_dense *b,
                                    const char *x_name, const gpusolve_dense *x) {
     if (b->rows == 0 || x->rows == 0 || b->cols == 0)

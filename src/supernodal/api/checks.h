@@ -54,6 +54,12 @@ gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_facto
 gpusolve_status gsv_check_block(gpusolve_handle *handle, const gpusolve_factor *factor, const char *name,
                                 const gpusolve_dense *dense, int *on_device);
 
+/* The handle's stream is not being captured; `why` goes on after "handle: its stream is being captured, and ". */
+gpusolve_status gsv_check_not_captured(gpusolve_handle *handle, const char *why);
+
+/* Memory on the device, or the handle's stream is not being captured. */
+gpusolve_status gsv_check_captured_memory(gpusolve_handle *handle, const char *name, int on_device);
+
 /* x is b, or shares no byte with it. */
 gpusolve_status gsv_check_aliasing(gsv_message *message, const char *b_name, const gpusolve_dense *b,
                                    const char *x_name, const gpusolve_dense *x);

@@ -150,7 +150,6 @@ static gpusolve_status find_norm(const estimate *t, double *norm) {
 static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *factor,
                              const gpusolve_workspace *workspace, const gpusolve_matrix *matrix, double norm,
                              const double *rcond) {
-    int capturing = 0;
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status)
         status = gsv_check_workspace(handle, factor, workspace);
@@ -161,12 +160,7 @@ static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *fac
                           "norm_1: is %g, must be finite and not negative", norm);
     if (!status && !rcond)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "rcond: is NULL");
-    if (!status && handle->executor->is_capturing)
-        status = handle->executor->is_capturing(handle, &capturing);
-    if (!status && capturing)
-        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                          "handle: its stream is being captured, and gpusolve_factor_rcond waits for solves");
-    return status;
+    return status ? status : gsv_check_not_captured(handle, "gpusolve_factor_rcond waits for solves");
 }
 
 /* A power of two near the norm, which every type can hold with room on both sides. */

@@ -204,7 +204,6 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
 gpusolve_status gpusolve_refine_reserve(gpusolve_handle *handle, const gpusolve_factor *factor,
                                         const gpusolve_matrix *matrix, gpusolve_workspace *workspace,
                                         const gpusolve_refine_options *options) {
-    int capturing = 0;
     GSV_ENTER(handle);
     if (!options)
         options = &defaults;
@@ -217,11 +216,8 @@ gpusolve_status gpusolve_refine_reserve(gpusolve_handle *handle, const gpusolve_
         status = gsv_check_workspace(handle, factor, workspace);
     if (!status)
         status = check_options(options, &handle->message);
-    if (!status && handle->executor->is_capturing)
-        status = handle->executor->is_capturing(handle, &capturing);
-    if (!status && capturing)
-        status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                          "handle: memory is reserved while the stream is not captured");
+    if (!status)
+        status = gsv_check_not_captured(handle, "a reserve may allocate");
     return status ? status : reserve(handle, factor, matrix, workspace, options);
 }
 

@@ -55,8 +55,8 @@ typedef struct gsv_batch_functions {
     /* The other way, for columns that there are, of active members. */
     gpusolve_status (*scatter)(gpusolve_handle *handle, const gsv_batch_blocks *blocks,
                                const gsv_batch_vectors *vectors);
-    /* gsv_executor.solve of such blocks, which its load and its store find where they are. *done is 0 if it cannot for so many columns: then
-     * nothing has happened. NULL: it never can. */
+    /* gsv_executor.solve with such blocks: its load reads b, and its store writes x, where these are. If it cannot do that for this
+     * number of columns it does nothing, and *done is 0. NULL: it never can. */
     gpusolve_status (*solve_apart)(gpusolve_handle *handle, const gpusolve_factor *factor,
                                    gpusolve_workspace *workspace, unsigned steps, const gpusolve_dense *b,
                                    const gpusolve_dense *x, const gsv_batch_apart *apart, int *done);

@@ -93,7 +93,7 @@ static gpusolve_status move(const batch_call *call, int side, int64_t first, con
                                : functions->scatter(call->handle, &blocks, &to);
 }
 
-/* Without a gather and a scatter, if the backend can for so many columns. */
+/* A solve that reads and writes the blocks where they are. *done is 0 if the backend has none for this number of columns. */
 static gpusolve_status solve_apart(const batch_call *call, int64_t first, int64_t columns, int *done) {
     const gpusolve_dense b = gsv_dense_columns(&call->apart[GSV_BATCH_B], first, columns),
                          x = gsv_dense_columns(&call->apart[GSV_BATCH_X], first, columns);

@@ -37,18 +37,6 @@ gpusolve_status gpusolve_factor_data_save(gpusolve_handle *handle, const gpusolv
     return status ? status : gsv_store_write(&saved, path, handle->pool, message);
 }
 
-/* Nothing can be read from the device for a stream that is being captured. */
-static gpusolve_status check_capture(gpusolve_handle *handle) {
-    int capturing = 0;
-    gpusolve_status status = GPUSOLVE_OK;
-    if (handle->executor->is_capturing)
-        status = handle->executor->is_capturing(handle, &capturing);
-    return status || !capturing
-               ? status
-               : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                          "handle: its stream is being captured, and this call waits for it");
-}
-
 gpusolve_status gpusolve_factor_save(gpusolve_handle *handle, const gpusolve_factor *factor,
                                      const char *path) {
     GSV_ENTER(handle);
@@ -58,7 +46,7 @@ gpusolve_status gpusolve_factor_save(gpusolve_handle *handle, const gpusolve_fac
     if (!status)
         status = gsv_path_check(path, message);
     if (!status)
-        status = check_capture(handle);
+        status = gsv_check_not_captured(handle, "this call waits for it");
     if (!status)
         status = gsv_export(handle, factor, &exported);
     if (status)

@@ -96,16 +96,6 @@ static gpusolve_status check_result(gpusolve_handle *handle, const char *name, c
     return status;
 }
 
-static gpusolve_status check_capture(gpusolve_handle *handle) {
-    int capturing = 0;
-    const gpusolve_status status =
-        handle->executor->is_capturing ? handle->executor->is_capturing(handle, &capturing) : GPUSOLVE_OK;
-    return status || !capturing
-               ? status
-               : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                          "handle: its stream is being captured, and entries of the inverse wait for solves");
-}
-
 /* --------------------------------------------------------------------------------------------- blocks --- */
 
 static void free_job(const inverse_job *job) {
@@ -263,7 +253,7 @@ gpusolve_status gpusolve_inverse_entries(gpusolve_handle *handle, const gpusolve
     if (!status && count > 0)
         status = check_result(handle, "values", values, gsv_real_bytes(factor->dtype));
     if (!status)
-        status = check_capture(handle);
+        status = gsv_check_not_captured(handle, "entries of the inverse wait for solves");
     return status ? status : solve_all(&job);
 }
 
@@ -274,7 +264,7 @@ gpusolve_status gpusolve_inverse_diagonal(gpusolve_handle *handle, const gpusolv
     if (!status && factor->plan.l.n > 0)
         status = check_result(handle, "diagonal", diagonal, sizeof *diagonal);
     if (!status)
-        status = check_capture(handle);
+        status = gsv_check_not_captured(handle, "entries of the inverse wait for solves");
     if (status)
         return status;
     inverse_job job = {.handle = handle, .factor = factor, .count = factor->plan.l.n, .diagonal = diagonal};
@@ -367,7 +357,7 @@ gpusolve_status gpusolve_inverse_cost(gpusolve_handle *handle, const gpusolve_fa
     if (!status)
         status = gsv_check_record("info", info, sizeof *info, &handle->message);
     if (!status)
-        status = check_capture(handle);
+        status = gsv_check_not_captured(handle, "entries of the inverse wait for solves");
     if (status)
         return status;
     inverse_job job = {.handle = handle, .factor = factor, .count = count, .rows = rows, .columns = columns};

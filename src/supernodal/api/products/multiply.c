@@ -15,16 +15,6 @@ static const unsigned steps_of[] = {
     [GPUSOLVE_TIMES_A] = GSV_TIMES_P | GSV_TIMES_LT | GSV_TIMES_D | GSV_TIMES_L | GSV_TIMES_PT,
 };
 
-static gpusolve_status check_capture(gpusolve_handle *handle) {
-    int capturing = 0;
-    const gpusolve_status status =
-        handle->executor->is_capturing ? handle->executor->is_capturing(handle, &capturing) : GPUSOLVE_OK;
-    return status || !capturing
-               ? status
-               : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                          "handle: its stream is being captured, and gpusolve_multiply waits");
-}
-
 gpusolve_status gpusolve_multiply(gpusolve_handle *handle, const gpusolve_factor *factor,
                                   gpusolve_operator operation, const gpusolve_dense *x,
                                   const gpusolve_dense *y) {
@@ -48,7 +38,7 @@ gpusolve_status gpusolve_multiply(gpusolve_handle *handle, const gpusolve_factor
     if (!status)
         status = gsv_check_aliasing(&handle->message, "x", x, "y", y);
     if (!status)
-        status = check_capture(handle);
+        status = gsv_check_not_captured(handle, "gpusolve_multiply waits");
     if (status || x->rows == 0 || x->cols == 0)
         return status;
     return handle->executor->products->multiply(handle, factor, steps_of[operation], x, y);

@@ -6,18 +6,6 @@
 #include "../checks.h"
 #include "products.h"
 
-/* What of the memory is the host's: a call that is captured wants none. */
-static gpusolve_status check_capture(gpusolve_handle *handle, const char *name, int on_device) {
-    int capturing = 0;
-    if (on_device || !handle->executor->is_capturing)
-        return GPUSOLVE_OK;
-    const gpusolve_status status = handle->executor->is_capturing(handle, &capturing);
-    return status || !capturing
-               ? status
-               : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                          "%s: is in host memory: a call that is captured wants device memory", name);
-}
-
 static gpusolve_status check_mean(gpusolve_handle *handle, const gpusolve_factor *factor, const void *mean,
                                   const gpusolve_dense *x) {
     const size_t number = gsv_dtype_bytes(factor->dtype);
@@ -33,7 +21,7 @@ static gpusolve_status check_mean(gpusolve_handle *handle, const gpusolve_factor
             ? handle->executor->check_memory(handle, "options->mean", mean, number, &on_device)
             : GPUSOLVE_OK;
     if (!status)
-        status = check_capture(handle, "options->mean", on_device);
+        status = gsv_check_captured_memory(handle, "options->mean", on_device);
     const gsv_bytes_block of_mean = {(void *)(uintptr_t)mean, (uint64_t)n * number, (uint64_t)n * number, 1},
                           of_x = gsv_dense_bytes(x);
     if (!status && x->cols > 0 && gsv_blocks_overlap(&of_mean, &of_x))
@@ -55,7 +43,7 @@ static gpusolve_status check_options(gpusolve_handle *handle, const gpusolve_fac
     status = gsv_check_block(handle, factor, "options->z", options->z, &on_device);
     return status || options->z->rows == 0 || options->z->cols == 0
                ? status
-               : check_capture(handle, "options->z", on_device);
+               : gsv_check_captured_memory(handle, "options->z", on_device);
 }
 
 static gpusolve_status check_x(gpusolve_handle *handle, const gpusolve_factor *factor,
@@ -73,7 +61,7 @@ static gpusolve_status check_x(gpusolve_handle *handle, const gpusolve_factor *f
     if (options->z)
         status = gsv_check_aliasing(&handle->message, "options->z", options->z, "x", x);
     if (!status && x->rows > 0 && x->cols > 0)
-        status = check_capture(handle, "x", on_device);
+        status = gsv_check_captured_memory(handle, "x", on_device);
     return status ? status : check_mean(handle, factor, options->mean, x);
 }
 

@@ -11,9 +11,9 @@ extern "C" {
 #endif
 
 enum {
-    GSV_LONG_ROW = 128,    /* the sum of a row of more entries is made of the sums of pieces */
-    GSV_ENTRY_PIECE = 128, /* of these */
-    GSV_WHOLE_ROW = 1024,  /* where lanes share rows, a long row of up to so many entries is one chunk */
+    GSV_LONG_ROW = 128,    /* a row with more entries is long: its sum is made of the sums of pieces, */
+    GSV_ENTRY_PIECE = 128, /* each of so many entries */
+    GSV_WHOLE_ROW = 1024,  /* where lanes share rows, a long row with at most as many entries is one chunk */
     GSV_CHUNK_ENTRIES = 192,
     GSV_CHUNK_ROWS = 32
 };
