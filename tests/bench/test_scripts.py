@@ -107,10 +107,13 @@ class Scripts(unittest.TestCase):
         self.assertIn("no times of pardiso", done.stderr)
 
     def test_pictures_of_the_records(self):
+        checked = 0
         for path in sorted((BENCH / "results").glob("*.svg")):
-            if "-python" not in path.name:  # matplotlib's, which has places of its own
+            if "matplotlib.org" not in path.read_text():  # matplotlib draws words as outlines
                 with self.subTest(path.name):
                     self.check_words(xml.dom.minidom.parse(str(path)))
+                checked += 1
+        self.assertGreater(checked, 0)
 
     def test_compare(self):
         done = self.run_script("compare")
