@@ -22,8 +22,8 @@ typedef struct gpusolve_batch_workspace gpusolve_batch_workspace;
  * Import the members: gpusolve_factor_create for all of them. Blocks. The arrays are not needed afterwards.
  * @param count     members, >= 0
  * @param members   [in, host] [count] all of one dtype, and all L L' (supernodal or simplicial) or all L D L'. Members with the same index arrays
- *                  (the same pointers, or the same contents if they are supernodal) share what follows from them. in_place is not looked at;
- *                  storage must be GPUSOLVE_STORAGE_SAME (else GPUSOLVE_NOT_SUPPORTED)
+ *                  (the same pointers, or the same contents if they are supernodal) share what follows from them. All have one storage, too.
+ *                  in_place is not looked at
  * @param statuses  [out, host] [count] what is wrong with each member, GPUSOLVE_OK where nothing is; or NULL. Written if the members have
  *                  been looked at
  * @param batch     [out, host] NULL on failure
@@ -33,7 +33,7 @@ typedef struct gpusolve_batch_workspace gpusolve_batch_workspace;
  *
  * The batch keeps a copy of the members' numbers in host memory, so that a refresh of some of them needs no others.
  *
- * @retval GPUSOLVE_TYPE_MISMATCH a member has another dtype than the first one, or is L D L' where that is L L' (or the other way round).
+ * @retval GPUSOLVE_TYPE_MISMATCH a member has another dtype or storage than the first one, or is L D L' where that is L L' (or the other way round).
  * @retval GPUSOLVE_TOO_LARGE the orders' sum exceeds 2^31 - 1.
  */
 GPUSOLVE_API gpusolve_status gpusolve_batch_create(gpusolve_handle *handle, int64_t count,
@@ -81,7 +81,8 @@ GPUSOLVE_API gpusolve_status gpusolve_batch_get_offsets(gpusolve_handle *handle,
 
 /**
  * The batch as one factor of order n, block-diagonal: rows offsets[i] .. offsets[i + 1] - 1 are member i's. For gpusolve_solve with one
- * block of all members' rows, gpusolve_refine, gpusolve_factor_info, gpusolve_factor_summary and the like.
+ * block of all members' rows, gpusolve_refine, gpusolve_factor_info, gpusolve_factor_summary and the like. For sparse right-hand sides of
+ * some members and parts of their solutions: gpusolve_selection_create, with rows counted from offsets[i].
  * @return [host] valid as long as the batch; NULL for NULL
  */
 GPUSOLVE_API const gpusolve_factor *gpusolve_batch_get_factor(const gpusolve_batch *batch);

@@ -10,8 +10,9 @@
 enum { MOST_SOURCES = 6 };
 
 typedef struct batch_members {
-    int64_t count, n; /* members, rows of all of them */
-    gpusolve_dtype dtype;
+    int64_t count, n;           /* members, rows of all of them */
+    gpusolve_dtype dtype;       /* of their numbers */
+    gpusolve_dtype vectors;     /* of b and x */
     gpusolve_factor_data *data; /* [count] */
     void **x;                   /* [count] their numbers */
     gpusolve_factor **alone;    /* [count] */
@@ -34,9 +35,20 @@ static inline double members_first_scale(int64_t m) {
     return 1 + (double)(m % 7) / 8;
 }
 
+/* What a member is, and how it is stored. */
+typedef enum batch_precision {
+    IN_DOUBLE,
+    IN_SINGLE,
+    DOUBLE_STORED, /* numbers in double, stored in single */
+    SINGLE_STORED  /* numbers in single, stored as they are, b and x in double */
+} batch_precision;
+
 /* specs: of the sources, ended by NULL; members take them in turn. */
 static inline batch_members members_new(gpusolve_handle *handle, const char *const *specs, int64_t count,
-                                        gpusolve_factor_kind kind, int single, cholmod_common *common) {
+                                        gpusolve_factor_kind kind, batch_precision precision,
+                                        cholmod_common *common) {
+    const int single = precision == IN_SINGLE || precision == SINGLE_STORED,
+              stored = precision >= DOUBLE_STORED;
     batch_members w = {.count = count};
     for (; specs[w.sources]; w.sources++) {
         w.a[w.sources] = testing_load(specs[w.sources], common);
@@ -46,6 +58,7 @@ static inline batch_members members_new(gpusolve_handle *handle, const char *con
     }
     w.dtype = w.a[0]->xtype == CHOLMOD_REAL ? (single ? GPUSOLVE_FLOAT : GPUSOLVE_DOUBLE)
                                             : (single ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_COMPLEX_DOUBLE);
+    w.vectors = !stored ? w.dtype : testing_is_complex(w.dtype) ? GPUSOLVE_COMPLEX_DOUBLE : GPUSOLVE_DOUBLE;
     w.data = calloc((size_t)count + 1, sizeof *w.data);
     w.x = calloc((size_t)count + 1, sizeof *w.x);
     w.alone = calloc((size_t)count + 1, sizeof(gpusolve_factor *));
@@ -59,6 +72,7 @@ static inline batch_members members_new(gpusolve_handle *handle, const char *con
         members_scale(&w, m, members_first_scale(m));
         w.data[m].dtype = w.dtype;
         w.data[m].x = w.x[m];
+        w.data[m].storage = stored ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
         w.row[m + 1] = w.row[m] + w.data[m].n;
         REQUIRE(gpusolve_factor_create(handle, &w.data[m], &w.alone[m]) == GPUSOLVE_OK);
     }
@@ -163,9 +177,9 @@ static inline gpusolve_dense *blocks_moved(const batch_members *w, const batch_b
     return moved;
 }
 
-/* Whether the memory is what was expected: same bits, or numbers near, and what nobody was to write unchanged. */
+/* Whether the memory is what was expected: same bits, or numbers nearer than 1e4 epsilon, and what nobody was to write unchanged. */
 static inline int blocks_agree(const batch_blocks *got, const batch_blocks *expected, gpusolve_dtype dtype,
-                               int exact) {
+                               double epsilon, int exact) {
     const size_t number = testing_bytes(dtype);
     unsigned char untouched[16];
     double largest = 0;
@@ -181,11 +195,16 @@ static inline int blocks_agree(const batch_blocks *got, const batch_blocks *expe
             if (memcmp(have, want, number) != 0)
                 return 0;
         } else if (!(cabs(testing_fetch(dtype, got->memory, k) - testing_fetch(dtype, expected->memory, k)) <=
-                     1e4 * testing_epsilon(dtype) * largest)) {
+                     1e4 * epsilon * largest)) {
             return 0;
         }
     }
     return 1;
+}
+
+/* Of the panels: their inverses may be others, where a member is planned with others. */
+static inline double members_epsilon(const batch_members *w) {
+    return testing_epsilon(w->data[0].storage == GPUSOLVE_STORAGE_SINGLE ? GPUSOLVE_FLOAT : w->dtype);
 }
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "batch_members.h"
 
+#include "gpusolve_selection.h"
 #include "memory.h"
 
 typedef struct batch_world {
@@ -96,9 +97,10 @@ static void check_case(const batch_world *w, const batch_case *c) {
     if (c->in_place)
         memcpy(expected.memory, b.memory, b.bytes);
     solve_alone(w, c, &b, &expected);
-    const int exact = w->backend == GPUSOLVE_BACKEND_HOST || (c->cols == 1 && c->dtype == members->dtype);
+    const int exact = w->backend == GPUSOLVE_BACKEND_HOST || (c->cols == 1 && c->dtype == members->vectors);
     solve_batch(w, c, &b, c->in_place ? &b : &x);
-    testing_check(blocks_agree(c->in_place ? &b : &x, &expected, c->dtype, exact), __FILE__, __LINE__,
+    testing_check(blocks_agree(c->in_place ? &b : &x, &expected, c->dtype, members_epsilon(members), exact),
+                  __FILE__, __LINE__,
                   "system %d, layouts %d and %d, %d columns, dtype %d, in place %d, on device %d, active %d",
                   (int)c->system, (int)c->b, (int)c->x, (int)c->cols, (int)c->dtype, c->in_place,
                   c->on_device, c->active);
@@ -161,6 +163,66 @@ static void check_info(const batch_world *w, int64_t patterns) {
     free(offsets);
 }
 
+/*
+ * Sparse right-hand sides of some members, and parts of their solutions: a selection of the batch's factor. Rows of member m are counted from
+ * its first row. It is made before the refreshes, and follows them.
+ */
+typedef struct batch_selection {
+    gpusolve_selection *selection;
+    int64_t count, *b_rows,
+        *x_rows; /* of every second member: three rows of b, and of x these and the last one */
+} batch_selection;
+
+static batch_selection open_selection(const batch_world *w) {
+    const batch_members *members = &w->members;
+    batch_selection s = {.b_rows = malloc(((size_t)members->count + 1) * 4 * sizeof(int64_t)),
+                         .x_rows = malloc(((size_t)members->count + 1) * 4 * sizeof(int64_t))};
+    REQUIRE(s.b_rows && s.x_rows);
+    for (int64_t m = 0; m < members->count; m += 2)
+        if (members->data[m].n > 3) {
+            const int64_t n = members->data[m].n, rows[] = {0, n / 3, n / 2, n - 1};
+            for (int k = 0; k < 4; k++, s.count++) {
+                s.b_rows[s.count] = members->row[m] + rows[(k + m) % 4];
+                s.x_rows[s.count] = members->row[m] + rows[k];
+            }
+        }
+    REQUIRE(gpusolve_selection_create(w->handle, gpusolve_batch_get_factor(w->batch), GPUSOLVE_A, s.count,
+                                      s.b_rows, s.count, s.x_rows, 3, &s.selection) == GPUSOLVE_OK);
+    return s;
+}
+
+static void check_selection(const batch_world *w, const batch_selection *s) {
+    enum { COLUMNS = 2 };
+    const batch_members *members = &w->members;
+    const gpusolve_dtype dtype = members->vectors;
+    const gpusolve_factor *factor = gpusolve_batch_get_factor(w->batch);
+    gpusolve_dense b = testing_block(dtype, GPUSOLVE_COL_MAJOR, s->count, COLUMNS, 0),
+                   x = testing_block(dtype, GPUSOLVE_COL_MAJOR, s->count, COLUMNS, 0);
+    batch_blocks whole = blocks_new(members, WHOLE, dtype, COLUMNS);
+    testing_fill(&b, 3);
+    memset(whole.memory, 0, whole.bytes);
+    gpusolve_dense all = {dtype, GPUSOLVE_COL_MAJOR, members->n, COLUMNS, members->n + 3, whole.memory};
+    double largest = 0, apart = 0;
+    for (int64_t c = 0; c < COLUMNS; c++)
+        for (int64_t k = 0; k < s->count; k++)
+            testing_set(&all, s->b_rows[k], c, testing_get(&b, k, c));
+    CHECK_STATUS(
+        gpusolve_batch_solve(w->handle, w->batch, w->workspace, GPUSOLVE_A, whole.block, whole.block, NULL),
+        GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_solve_selected(w->handle, factor, s->selection, &b, &x), GPUSOLVE_OK);
+    for (int64_t c = 0; c < COLUMNS; c++)
+        for (int64_t k = 0; k < s->count; k++) {
+            const double complex expected = testing_get(&all, s->x_rows[k], c);
+            largest = testing_worse(largest, cabs(expected));
+            apart = testing_worse(apart, cabs(testing_get(&x, k, c) - expected));
+        }
+    CHECK(largest > 0);
+    CHECK(apart <= 1e4 * members_epsilon(members) * largest);
+    blocks_free(&whole);
+    free(b.values);
+    free(x.values);
+}
+
 /* New numbers for members first .. first + count - 1, in the batch and alone. */
 static void refresh_some(batch_world *w, int64_t first, int64_t count, double scale) {
     for (int64_t m = first; m < first + count; m++) {
@@ -169,16 +231,23 @@ static void refresh_some(batch_world *w, int64_t first, int64_t count, double sc
     }
     CHECK_STATUS(gpusolve_batch_refresh(w->handle, w->batch, first, count, w->members.data + first, NULL),
                  GPUSOLVE_OK);
-    const batch_case c = {GPUSOLVE_A, w->members.dtype, APART, APART, 2, 0, 0, 0};
+    const batch_case c = {GPUSOLVE_A, w->members.vectors, APART, APART, 2, 0, 0, 0};
     check_case(w, &c);
 }
 
 static void check_refresh(batch_world *w) {
     const int64_t count = w->members.count;
+    batch_selection selection = open_selection(w);
+    check_selection(w, &selection);
     refresh_some(w, count / 2, 1, 0.75);
+    check_selection(w, &selection);
     refresh_some(w, 0, count, 1.5);
     refresh_some(w, count - 1, 1, 2);
     refresh_some(w, 1, 0, 1);
+    check_selection(w, &selection);
+    gpusolve_selection_destroy(selection.selection);
+    free(selection.b_rows);
+    free(selection.x_rows);
 
     /* one with a number that is none: nothing changes */
     gpusolve_factor_data *bad = malloc(3 * sizeof *bad);
@@ -198,24 +267,26 @@ static void check_refresh(batch_world *w) {
 }
 
 static void check_batch(gpusolve_backend backend, int threads, const char *const *specs, int64_t count,
-                        gpusolve_factor_kind kind, int single, int one_order, cholmod_common *common) {
+                        gpusolve_factor_kind kind, batch_precision precision, int one_order,
+                        cholmod_common *common) {
     static const int64_t columns[] = {1, 3, 8, 21};
     static const gpusolve_system systems[] = {GPUSOLVE_A,   GPUSOLVE_LDLt, GPUSOLVE_LD,
                                               GPUSOLVE_DLt, GPUSOLVE_L,    GPUSOLVE_Lt,
                                               GPUSOLVE_D,   GPUSOLVE_P,    GPUSOLVE_Pt};
     batch_world w = {.backend = backend, .handle = testing_handle(backend, threads)};
-    w.members = members_new(w.handle, specs, count, kind, single, common);
-    testing_in("%s, %d threads, %lld members of %s, kind %d, single %d", testing_backend_name(backend),
-               threads, (long long)count, specs[0], (int)kind, single);
+    w.members = members_new(w.handle, specs, count, kind, precision, common);
+    testing_in("%s, %d threads, %lld members of %s, kind %d, precision %d", testing_backend_name(backend),
+               threads, (long long)count, specs[0], (int)kind, (int)precision);
     open_batch(&w, 16);
     check_info(&w, w.members.sources == 1 ? 1 : count);
     for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
-        check_layouts(&w, GPUSOLVE_A, w.members.dtype, columns[k], one_order);
-        check_layouts(&w, systems[(1 + 2 * k + (size_t)kind) % 9], w.members.dtype, columns[k], one_order);
+        check_layouts(&w, GPUSOLVE_A, w.members.vectors, columns[k], one_order);
+        check_layouts(&w, systems[(1 + 2 * k + (size_t)kind) % 9], w.members.vectors, columns[k], one_order);
     }
     if (!testing_is_complex(w.members.dtype))
-        check_layouts(&w, GPUSOLVE_A, single ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_COMPLEX_DOUBLE, 3,
-                      one_order);
+        check_layouts(&w, GPUSOLVE_A,
+                      w.members.vectors == GPUSOLVE_FLOAT ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_COMPLEX_DOUBLE,
+                      3, one_order);
     check_refresh(&w);
     close_batch(&w);
     members_free(&w.members, common);
@@ -229,7 +300,7 @@ static void check_counts(gpusolve_backend backend, cholmod_common *common) {
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         batch_world w = {.backend = backend, .handle = testing_handle(backend, 2)};
         testing_in("%s, %lld members", testing_backend_name(backend), (long long)counts[k]);
-        w.members = members_new(w.handle, small, counts[k], GPUSOLVE_SUPERNODAL_LL, 0, common);
+        w.members = members_new(w.handle, small, counts[k], GPUSOLVE_SUPERNODAL_LL, IN_DOUBLE, common);
         open_batch(&w, 4);
         for (batch_layout layout = APART; layout <= WHOLE_ROWS; layout++) {
             const batch_case c = {GPUSOLVE_A,
@@ -249,25 +320,25 @@ static void check_counts(gpusolve_backend backend, cholmod_common *common) {
 }
 
 /* More members, of one pattern and of two in turn: on a device with streams, tasks, and columns side by side. */
-static void check_more(gpusolve_backend backend, const char *spec, int64_t count, int single,
+static void check_more(gpusolve_backend backend, const char *spec, int64_t count, batch_precision precision,
                        cholmod_common *common) {
     static const int64_t columns[] = {1, 2, 8, 17, 40};
     const char *const specs[] = {spec, strchr(spec, (int)'@') ? "grid2d:7@c" : "grid2d:7", NULL};
     batch_world w = {.backend = backend, .handle = testing_handle(backend, 2)};
-    testing_in("%s, %lld members of %s, single %d", testing_backend_name(backend), (long long)count, spec,
-               single);
-    w.members = members_new(w.handle, specs, count, GPUSOLVE_SUPERNODAL_LL, single, common);
+    testing_in("%s, %lld members of %s, precision %d", testing_backend_name(backend), (long long)count, spec,
+               (int)precision);
+    w.members = members_new(w.handle, specs, count, GPUSOLVE_SUPERNODAL_LL, precision, common);
     open_batch(&w, 64);
     for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
         const batch_layout layout = k % 2 ? APART : WHOLE;
         const batch_case c = {
-            GPUSOLVE_A, w.members.dtype, layout, layout, columns[k], 0, backend == GPUSOLVE_BACKEND_CUDA,
+            GPUSOLVE_A, w.members.vectors, layout, layout, columns[k], 0, backend == GPUSOLVE_BACKEND_CUDA,
             k == 1};
         check_case(&w, &c);
     }
-    const batch_case in_place = {GPUSOLVE_A, w.members.dtype, WHOLE, WHOLE, 1, 1, 0, 0},
-                     lower = {GPUSOLVE_L, w.members.dtype, WHOLE, WHOLE, 1, 0, 0, 0},
-                     upper = {GPUSOLVE_Lt, w.members.dtype, WHOLE, WHOLE, 1, 0, 0, 0};
+    const batch_case in_place = {GPUSOLVE_A, w.members.vectors, WHOLE, WHOLE, 1, 1, 0, 0},
+                     lower = {GPUSOLVE_L, w.members.vectors, WHOLE, WHOLE, 1, 0, 0, 0},
+                     upper = {GPUSOLVE_Lt, w.members.vectors, WHOLE, WHOLE, 1, 0, 0, 0};
     check_case(&w, &in_place);
     check_case(&w, &lower);
     check_case(&w, &upper);
@@ -318,7 +389,7 @@ static void check_against_cholmod(gpusolve_backend backend, cholmod_common *comm
     static const char *const specs[] = {"grid2d:30", "grid3d:7", NULL};
     testing_in("%s, backward errors", testing_backend_name(backend));
     batch_world w = {.backend = backend, .handle = testing_handle(backend, 2)};
-    w.members = members_new(w.handle, specs, 4, GPUSOLVE_SUPERNODAL_LL, 0, common);
+    w.members = members_new(w.handle, specs, 4, GPUSOLVE_SUPERNODAL_LL, IN_DOUBLE, common);
     for (int64_t m = 0; m < 4; m++)
         members_scale(&w.members, m, 1);
     open_batch(&w, 1);
@@ -358,20 +429,23 @@ int main(void) {
     const int count = testing_backends(backends), few = testing_few();
     for (int i = 0; i < count; i++) {
         for (int kind = 0; kind < 3; kind++)
-            for (int single = 0; single < 2; single++) {
-                if (few && (kind + single) % 2)
+            for (batch_precision as = IN_DOUBLE; as <= SINGLE_STORED; as++) {
+                if (few && (kind + (int)as) % 2)
                     continue;
-                check_batch(backends[i], 1 + kind, mixed, 7, (gpusolve_factor_kind)kind, single, 0, &common);
-                check_batch(backends[i], 3 - kind, one, 5, (gpusolve_factor_kind)kind, single, 1, &common);
+                check_batch(backends[i], 1 + kind, mixed, 7, (gpusolve_factor_kind)kind, as, 0, &common);
+                check_batch(backends[i], 3 - kind, one, 5, (gpusolve_factor_kind)kind, as, 1, &common);
                 check_batch(backends[i], 2, kind % 2 ? one_complex : mixed_complex, 4,
-                            (gpusolve_factor_kind)kind, single, kind % 2, &common);
+                            (gpusolve_factor_kind)kind, as, kind % 2, &common);
             }
         check_counts(backends[i], &common);
-        check_more(backends[i], "grid2d:20", 70, 0, &common);
-        check_more(backends[i], "grid2d:20", 65, 1, &common);
-        check_more(backends[i], "grid2d:16@c", 66, 0, &common);
-        check_more(backends[i], "grid2d:20", 40, 0, &common);
-        check_more(backends[i], "grid2d:26", 66, 0, &common);
+        check_more(backends[i], "grid2d:20", 70, IN_DOUBLE, &common);
+        check_more(backends[i], "grid2d:20", 65, IN_SINGLE, &common);
+        check_more(backends[i], "grid2d:16@c", 66, IN_DOUBLE, &common);
+        check_more(backends[i], "grid2d:20", 40, IN_DOUBLE, &common);
+        check_more(backends[i], "grid2d:26", 66, IN_DOUBLE, &common);
+        check_more(backends[i], "grid2d:20", 70, DOUBLE_STORED, &common);
+        check_more(backends[i], "grid2d:16@c", 66, DOUBLE_STORED, &common);
+        check_more(backends[i], "grid2d:26", 66, SINGLE_STORED, &common);
         check_empty(backends[i]);
         check_against_cholmod(backends[i], &common);
     }

@@ -86,8 +86,8 @@ static void check_members(batch_world *w) {
     bad.kind = (gpusolve_factor_kind)7;
     check_spoilt(w, &bad, wrong, "data->kind");
     bad = member(2, l);
-    bad.storage = GPUSOLVE_STORAGE_SINGLE;
-    check_spoilt(w, &bad, GPUSOLVE_NOT_SUPPORTED, "data->storage");
+    bad.storage = (gpusolve_storage)2;
+    check_spoilt(w, &bad, wrong, "data->storage");
 
     /* other types than the first one's; a last member, as the first one is what the others are compared with */
     gpusolve_factor_data members[MEMBERS];
@@ -96,9 +96,26 @@ static void check_members(batch_world *w) {
     members[3].kind = GPUSOLVE_SIMPLICIAL_LDL;
     REFUSED(create(w, MEMBERS, members, statuses), GPUSOLVE_TYPE_MISMATCH, "members[3]: data->kind");
     CHECK(statuses[2] == GPUSOLVE_OK && statuses[3] == GPUSOLVE_TYPE_MISMATCH);
+    memcpy(members, w->members, sizeof members);
+    members[2].storage = GPUSOLVE_STORAGE_SINGLE;
+    REFUSED(create(w, MEMBERS, members, statuses), GPUSOLVE_TYPE_MISMATCH, "members[2]: data->storage");
+    CHECK(statuses[1] == GPUSOLVE_OK && statuses[2] == GPUSOLVE_TYPE_MISMATCH);
+    members[3].kind = GPUSOLVE_SIMPLICIAL_LDL;
     members[1].dtype = GPUSOLVE_FLOAT;
     REFUSED(create(w, MEMBERS, members, statuses), GPUSOLVE_TYPE_MISMATCH, "members[1]: data->dtype");
     CHECK(statuses[1] == GPUSOLVE_TYPE_MISMATCH && statuses[3] == GPUSOLVE_TYPE_MISMATCH);
+
+    /* too large for single precision */
+    const double large[] = {2, 0x1p53, 3};
+    for (int m = 0; m < MEMBERS; m++) {
+        members[m] = w->members[m];
+        members[m].storage = GPUSOLVE_STORAGE_SINGLE;
+    }
+    CHECK_STATUS(create(w, MEMBERS, members, NULL), GPUSOLVE_OK);
+    members[2].x = large;
+    REFUSED(create(w, MEMBERS, members, statuses), GPUSOLVE_NOT_SUPPORTED,
+            "members[2]: data->storage: column 0");
+    CHECK(statuses[1] == GPUSOLVE_OK && statuses[2] == GPUSOLVE_NOT_SUPPORTED && statuses[3] == GPUSOLVE_OK);
 
     REFUSED(create(w, -1, w->members, NULL), wrong, "count");
     REFUSED(create(w, INT64_MAX, w->members, NULL), GPUSOLVE_TOO_LARGE, "count");

@@ -46,7 +46,8 @@ static void replay(capture_world *w, cudaGraphExec_t exec, const char *what) {
     CHECK(device_fill(w->device_x, 0xff, w->x.bytes) == 0);
     CHECK(cudaGraphLaunch(exec, w->stream) == cudaSuccess && cudaStreamSynchronize(w->stream) == cudaSuccess);
     CHECK(device_read(w->x.memory, w->device_x, w->x.bytes) == 0);
-    testing_check(blocks_agree(&w->x, &w->expected, w->members.dtype, 0), __FILE__, __LINE__, "%s", what);
+    testing_check(blocks_agree(&w->x, &w->expected, w->members.vectors, members_epsilon(&w->members), 0),
+                  __FILE__, __LINE__, "%s", what);
     CHECK_STATUS(gpusolve_batch_workspace_check(w->handle, w->workspace), GPUSOLVE_OK);
 }
 
@@ -55,12 +56,12 @@ static void open_world(capture_world *w, const char *const *specs, int64_t count
     w->handle = testing_handle(GPUSOLVE_BACKEND_CUDA, 2);
     REQUIRE(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking) == cudaSuccess);
     CHECK_STATUS(gpusolve_set_stream(w->handle, w->stream), GPUSOLVE_OK);
-    w->members = members_new(w->handle, specs, count, GPUSOLVE_SUPERNODAL_LL, 0, common);
+    w->members = members_new(w->handle, specs, count, GPUSOLVE_SUPERNODAL_LL, IN_DOUBLE, common);
     REQUIRE(gpusolve_batch_create(w->handle, count, w->members.data, NULL, &w->batch) == GPUSOLVE_OK);
     REQUIRE(gpusolve_batch_workspace_create(w->handle, w->batch, COLUMNS, &w->workspace) == GPUSOLVE_OK);
-    w->b = blocks_new(&w->members, layout, w->members.dtype, COLUMNS);
-    w->x = blocks_new(&w->members, layout, w->members.dtype, COLUMNS);
-    w->expected = blocks_new(&w->members, layout, w->members.dtype, COLUMNS);
+    w->b = blocks_new(&w->members, layout, w->members.vectors, COLUMNS);
+    w->x = blocks_new(&w->members, layout, w->members.vectors, COLUMNS);
+    w->expected = blocks_new(&w->members, layout, w->members.vectors, COLUMNS);
     for (int64_t m = 0; m < count; m++)
         testing_fill(&w->b.block[m], (uint64_t)m);
     w->device_b = device_new(w->b.memory, w->b.bytes + 1);
@@ -152,9 +153,9 @@ static void check_capture(const char *const *specs, int64_t count, batch_layout 
 static void check_apart(capture_world *w, batch_layout b_layout, batch_layout x_layout, int64_t cols,
                         int in_place, int as) {
     const batch_members *members = &w->members;
-    batch_blocks b = blocks_new(members, b_layout, members->dtype, cols),
-                 x = blocks_new(members, x_layout, members->dtype, cols),
-                 expected = blocks_new(members, x_layout, members->dtype, cols);
+    batch_blocks b = blocks_new(members, b_layout, members->vectors, cols),
+                 x = blocks_new(members, x_layout, members->vectors, cols),
+                 expected = blocks_new(members, x_layout, members->vectors, cols);
     for (int64_t m = 0; m < members->count; m++)
         testing_fill(&b.block[m], (uint64_t)m + 5);
     if (in_place)
@@ -179,8 +180,8 @@ static void check_apart(capture_world *w, batch_layout b_layout, batch_layout x_
     CHECK(cudaStreamSynchronize(w->stream) == cudaSuccess);
     batch_blocks *got = in_place ? &b : &x;
     CHECK(device_read(got->memory, of_x, got->bytes) == 0);
-    testing_check(blocks_agree(got, &expected, members->dtype, 0), __FILE__, __LINE__,
-                  "layouts %d and %d, %d columns, in place %d, as %d", (int)b_layout, (int)x_layout,
+    testing_check(blocks_agree(got, &expected, members->vectors, members_epsilon(members), 0), __FILE__,
+                  __LINE__, "layouts %d and %d, %d columns, in place %d, as %d", (int)b_layout, (int)x_layout,
                   (int)cols, in_place, as);
     device_delete(of_b);
     if (!in_place)
@@ -193,15 +194,16 @@ static void check_apart(capture_world *w, batch_layout b_layout, batch_layout x_
 }
 
 /* Columns at equal distances, which the load and the store of eight columns find where they are: no column is solved by itself here. */
-static void check_distances(const char *spec, int64_t count, int single, cholmod_common *common) {
+static void check_distances(const char *spec, int64_t count, batch_precision precision,
+                            cholmod_common *common) {
     const char *const specs[] = {spec, NULL};
-    testing_in("%lld members of %s at equal distances, single %d", (long long)count, spec, single);
+    testing_in("%lld members of %s at equal distances, precision %d", (long long)count, spec, (int)precision);
     capture_world w = {0};
     tuning.real_2 = tuning.real_3 = tuning.real_4 = 0;
     w.handle = tuned_handle(GPUSOLVE_BACKEND_CUDA, 2);
     REQUIRE(cudaStreamCreateWithFlags(&w.stream, cudaStreamNonBlocking) == cudaSuccess);
     CHECK_STATUS(gpusolve_set_stream(w.handle, w.stream), GPUSOLVE_OK);
-    w.members = members_new(w.handle, specs, count, GPUSOLVE_SUPERNODAL_LL, single, common);
+    w.members = members_new(w.handle, specs, count, GPUSOLVE_SUPERNODAL_LL, precision, common);
     REQUIRE(gpusolve_batch_create(w.handle, count, w.members.data, NULL, &w.batch) == GPUSOLVE_OK);
     REQUIRE(gpusolve_batch_workspace_create(w.handle, w.batch, 8, &w.workspace) == GPUSOLVE_OK);
     for (int64_t cols = 2; cols <= 8; cols += 3)
@@ -238,10 +240,10 @@ int main(void) {
     check_capture(tiny, 120, APART, 1, &common);
     check_capture(tiny, 121, APART_ROWS, 2, &common);
     check_capture(tiny, 1001, APART, 1, &common);
-    for (int single = 0; single < 2; single++) {
-        check_distances("grid2d:13", 6, single, &common);
-        check_distances("grid2d:37", 2, single, &common);
-        check_distances("grid2d:40", 70, single, &common);
+    for (batch_precision as = IN_DOUBLE; as <= SINGLE_STORED; as++) {
+        check_distances("grid2d:13", 6, as, &common);
+        check_distances("grid2d:37", 2, as, &common);
+        check_distances("grid2d:40", 70, as, &common);
     }
     cholmod_finish(&common);
     CHECK(gsv_live_allocations() == 0 && gsv_live_on_device() == 0);

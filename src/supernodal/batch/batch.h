@@ -22,7 +22,8 @@ struct gpusolve_batch {
     const gsv_executor *executor;
     int device;
     int64_t count;
-    gpusolve_dtype dtype;
+    gpusolve_dtype dtype; /* of the members' numbers; that of b and x is the factor's */
+    gpusolve_storage storage;
     int has_d;
     int64_t nplans;
     gsv_plan *plans;    /* [nplans] of members alone, without an executor's part; they are never split */

@@ -108,8 +108,13 @@ gpusolve_status gpusolve_batch_create(gpusolve_handle *handle, int64_t count,
     created->executor = handle->executor;
     created->device = handle->device;
     created->count = count;
-    created->dtype = count > 0 ? members[0].dtype : GPUSOLVE_DOUBLE;
-    created->has_d = count > 0 && gsv_import_has_d(&members[0]);
+    created->dtype = GPUSOLVE_DOUBLE;
+    if (count > 0) { /* what the others are compared with; it is checked like them */
+        created->dtype = members[0].dtype;
+        if (members[0].size == sizeof *members && members[0].storage == GPUSOLVE_STORAGE_SINGLE)
+            created->storage = GPUSOLVE_STORAGE_SINGLE;
+        created->has_d = gsv_import_has_d(&members[0]);
+    }
     status = fill_batch(handle, created, members, statuses);
     if (status)
         gpusolve_batch_destroy(created);
@@ -169,7 +174,7 @@ gpusolve_status gpusolve_batch_get_info(gpusolve_handle *handle, const gpusolve_
     if (status)
         return status;
     const int64_t n = batch->row[batch->count],
-                  vectors = gsv_batch_columns(max_nrhs) * n * (int64_t)gsv_dtype_bytes(batch->dtype);
+                  vectors = gsv_batch_columns(max_nrhs) * n * (int64_t)gsv_dtype_bytes(batch->factor->dtype);
     *info = (gpusolve_batch_info){.size = sizeof *info,
                                   .count = batch->count,
                                   .n = n,

@@ -160,6 +160,7 @@ gpusolve_status gsv_batch_make_forest(gpusolve_handle *handle, gpusolve_batch *b
     *forest = (gpusolve_factor_data)GPUSOLVE_FACTOR_DATA_INIT;
     forest->kind = batch->has_d ? GPUSOLVE_SIMPLICIAL_LDL : GPUSOLVE_SUPERNODAL_LL;
     forest->dtype = batch->dtype;
+    forest->storage = batch->storage;
     forest->itype = GPUSOLVE_INT64;
     forest->n = forest->minor = structure->n;
     forest->xsize = batch->number[batch->count];
@@ -216,11 +217,13 @@ static void copy_members(void *context, int64_t begin, int64_t end, int thread) 
     (void)thread;
     for (int64_t k = begin; k < end; k++) {
         const int64_t m = c->first + k;
+        gpusolve_factor_data data = c->members[k];
+        data.storage = GPUSOLVE_STORAGE_SAME; /* the forest's numbers are rounded on their way to the backend */
         char *to =
             c->x + (size_t)(batch->number[m] - batch->number[c->first]) * gsv_dtype_bytes(batch->dtype);
         if (!batch->has_d)
-            copy_panels(&c->members[k], plan_of(batch, m), to);
-        else if (!copy_columns(&c->members[k], plan_of(batch, m), to))
+            copy_panels(&data, plan_of(batch, m), to);
+        else if (!copy_columns(&data, plan_of(batch, m), to))
             c->failed = 1;
     }
 }

@@ -15,11 +15,14 @@ typedef struct looking {
     gpusolve_status *found; /* [count] what is wrong */
 } looking;
 
-/* A member's data as the batch looks at it: all numbers are copied anyway. */
+/* A member's data as the batch looks at it: all numbers are copied anyway, and a refresh keeps the storage. */
 static gpusolve_factor_data read_member(const looking *l, int64_t k) {
     gpusolve_factor_data read = l->members[k];
-    if (read.size == sizeof read)
-        read.in_place = 0;
+    if (read.size != sizeof read) /* it is refused */
+        return read;
+    read.in_place = 0;
+    if (l->planned)
+        read.storage = l->batch->storage;
     return read;
 }
 
@@ -31,10 +34,9 @@ static gpusolve_status check_kind(const gpusolve_batch *batch, const gpusolve_fa
     if (gsv_import_has_d(data) != batch->has_d)
         return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "data->kind: is %d, but the batch is of factors %s",
                         (int)data->kind, batch->has_d ? "L D L'" : "L L'");
-    if (data->storage != GPUSOLVE_STORAGE_SAME)
-        return gsv_fail(message, GPUSOLVE_NOT_SUPPORTED,
-                        "data->storage: is %d, but a batch stores its members as they are",
-                        (int)data->storage);
+    if (data->storage != batch->storage)
+        return gsv_fail(message, GPUSOLVE_TYPE_MISMATCH, "data->storage: is %d, the batch's is %d",
+                        (int)data->storage, (int)batch->storage);
     return GPUSOLVE_OK;
 }
 

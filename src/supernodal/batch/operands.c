@@ -12,9 +12,9 @@ static gpusolve_status check_member(gpusolve_handle *handle, const gpusolve_batc
                                     const gsv_batch_operands *operands, int64_t m, int on_device[2]) {
     const int64_t rows = batch->row[m + 1] - batch->row[m];
     gsv_view view;
-    const gpusolve_status status = gsv_check_blocks(handle, batch->dtype, rows, rows, "the member's order",
-                                                    &operands->side[GSV_BATCH_B].dense[m],
-                                                    &operands->side[GSV_BATCH_X].dense[m], &view, on_device);
+    const gpusolve_status status = gsv_check_blocks(
+        handle, batch->factor->dtype, rows, rows, "the member's order", &operands->side[GSV_BATCH_B].dense[m],
+        &operands->side[GSV_BATCH_X].dense[m], &view, on_device);
     if (!status)
         return status;
     const gsv_message said = handle->message;
@@ -103,7 +103,7 @@ static gpusolve_status check_strided(gpusolve_handle *handle, const gpusolve_bat
             &handle->message, GPUSOLVE_NOT_SUPPORTED,
             "batch: its members have different orders, so their blocks are not at equal distances");
     const int64_t each = batch->count > 0 ? batch->each : 0;
-    gpusolve_status status = gsv_check_blocks(handle, batch->dtype, each, each, "the members' order",
+    gpusolve_status status = gsv_check_blocks(handle, batch->factor->dtype, each, each, "the members' order",
                                               b->dense, x->dense, &view, on_device);
     if (!status)
         status = check_stride(handle, "b", batch->count, b);
@@ -134,7 +134,7 @@ gpusolve_status gsv_batch_check_operands(gpusolve_handle *handle, const gpusolve
     const gpusolve_status status =
         b->strided ? check_strided(handle, batch, operands) : check_array(handle, batch, operands);
     if (!status && needed)
-        operands->parts = b->dense->dtype != batch->dtype;
+        operands->parts = b->dense->dtype != batch->factor->dtype;
     return status;
 }
 

@@ -51,7 +51,7 @@ static void list_blocks(batch_call *call, int side, int part) {
     gsv_batch_blocks *blocks = &call->blocks[side];
     *blocks = (gsv_batch_blocks){.count = batch->count,
                                  .n = batch->row[batch->count],
-                                 .number = gsv_dtype_bytes(batch->dtype),
+                                 .number = gsv_dtype_bytes(batch->factor->dtype),
                                  .each = batch->each,
                                  .member_of = batch->member_of,
                                  .active = side == GSV_BATCH_X ? call->active : NULL};
@@ -77,7 +77,7 @@ static gpusolve_status vectors_for(const batch_call *call, int side, int64_t col
     if (!values)
         return gsv_fail(&call->handle->message, GPUSOLVE_OUT_OF_MEMORY, "workspace: out of host memory");
     *vectors = (gpusolve_dense){
-        call->batch->dtype, order, n, columns, order == GPUSOLVE_ROW_MAJOR ? columns : n, values};
+        call->batch->factor->dtype, order, n, columns, order == GPUSOLVE_ROW_MAJOR ? columns : n, values};
     return GPUSOLVE_OK;
 }
 

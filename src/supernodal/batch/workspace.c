@@ -9,7 +9,7 @@ int64_t gsv_batch_columns(int64_t max_nrhs) {
 }
 
 static size_t vector_bytes(const gpusolve_batch *batch, const gpusolve_batch_workspace *workspace) {
-    return (size_t)(batch->row[batch->count] * workspace->columns) * gsv_dtype_bytes(batch->dtype);
+    return (size_t)(batch->row[batch->count] * workspace->columns) * gsv_dtype_bytes(batch->factor->dtype);
 }
 
 void *gsv_batch_host_vectors(const gpusolve_batch *batch, gpusolve_batch_workspace *workspace) {
