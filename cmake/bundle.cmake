@@ -14,7 +14,7 @@ list(TRANSFORM bundle_programs REPLACE ".+" "$<TARGET_FILE:\\0>" OUTPUT_VARIABLE
 add_custom_target(bundle
     COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${PROJECT_BINARY_DIR}/gpusolve-bundle"
         "-DPROGRAMS=${bundle_files}"
-        "-DSCRIPTS=${PROJECT_SOURCE_DIR}/cmake/run-gpu-tests;${PROJECT_SOURCE_DIR}/bench/all;${PROJECT_SOURCE_DIR}/bench/all.list;${PROJECT_SOURCE_DIR}/bench/fifteen.list"
+        "-DSCRIPTS=${PROJECT_SOURCE_DIR}/cmake/run-gpu-tests;${PROJECT_SOURCE_DIR}/bench/all;${PROJECT_SOURCE_DIR}/bench/records.py;${PROJECT_SOURCE_DIR}/bench/all.list;${PROJECT_SOURCE_DIR}/bench/fifteen.list"
         "-DMATRICES=${GPUSOLVE_BUNDLE_MATRICES}"
         "-DSTRIP=${CMAKE_STRIP}" "-DSOURCE=${PROJECT_SOURCE_DIR}" -P "${PROJECT_SOURCE_DIR}/cmake/make_bundle.cmake"
     DEPENDS ${bundle_programs}

@@ -2,7 +2,7 @@
  * NVIDIA cuDSS 1.x, looked for at run time ($GPUSOLVE_CUDSS is the path of libcudss.so.1; else the loader's
  * path) and no dependency: what is used of it is declared here. Its own ordering; a symmetric (Hermitian)
  * positive definite matrix given by its upper triangle; the solve phase alone, permutations included, is what
- * is timed. Everything that a mode does not name is its default.
+ * is timed, with as many steps of its own refinement as are asked for. Everything that a mode does not name is its default.
  */
 #include <stdlib.h>
 
@@ -90,8 +90,14 @@ static int check(int status, const char *what, bench_solver_facts *facts) {
                   : 0;
 }
 
+static int set_steps(void *solver, int steps) {
+    cudss *s = solver;
+
+    return s->f.config_set(s->config, CONFIG_REFINEMENT_STEPS, &steps, sizeof steps);
+}
+
 static int configure(cudss *s, int threads, int mode, bench_solver_facts *facts) {
-    const int yes = 1, steps = 2, downcast = KEEP_BLOCK_DIAGONAL;
+    const int yes = 1, downcast = KEEP_BLOCK_DIAGONAL;
     const functions *f = &s->f;
 
     (void)threads; /* its host threads are for its ordering, which is not timed here */
@@ -103,8 +109,7 @@ static int configure(cudss *s, int threads, int mode, bench_solver_facts *facts)
         return check(f->config_set(s->config, CONFIG_DETERMINISTIC, &yes, sizeof yes), "deterministic mode",
                      facts);
     case BENCH_CUDSS_REFINE:
-        return check(f->config_set(s->config, CONFIG_REFINEMENT_STEPS, &steps, sizeof steps), "refinement",
-                     facts);
+        return check(set_steps(s, 2), "refinement", facts);
     default:
         return 0;
     }
@@ -249,4 +254,4 @@ static int solve(void *solver) {
     return execute(solver, PHASE_SOLVE);
 }
 
-const bench_solver bench_cudss_solver = {1, create, destroy, bind, solve};
+const bench_solver bench_cudss_solver = {1, create, destroy, bind, solve, set_steps};

@@ -371,4 +371,4 @@ static void *create(bench_problem *problem, const bench_device *device, int thre
     return NULL;
 }
 
-const bench_solver bench_cusparse_solver = {1, create, destroy, bind, solve};
+const bench_solver bench_cusparse_solver = {1, create, destroy, bind, solve, NULL};

@@ -126,4 +126,4 @@ static int solve(void *solver) {
     return call(p, SOLVE, p->nrhs, p->b, p->x);
 }
 
-const bench_solver bench_pardiso_solver = {0, create, destroy, bind, solve};
+const bench_solver bench_pardiso_solver = {0, create, destroy, bind, solve, NULL};

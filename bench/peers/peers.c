@@ -1,5 +1,6 @@
 #include "peers.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,24 +13,37 @@
 static const struct {
     const bench_solver *solver; /* NULL: not in this build */
     int mode;
+    int refines;
 } kinds[BENCH_PEERS] = {
-    {&bench_cholmod_solver, 0},
-    {&bench_pardiso_solver, BENCH_PARDISO_TWO_LEVELS},
-    {&bench_pardiso_solver, BENCH_PARDISO_ONE_LEVEL},
+    {&bench_cholmod_solver, 0, 0},
+    {&bench_pardiso_solver, BENCH_PARDISO_TWO_LEVELS, 0},
+    {&bench_pardiso_solver, BENCH_PARDISO_ONE_LEVEL, 0},
 #ifdef GPUSOLVE_WITH_CUDA
-    {&bench_cusparse_solver, 0},
+    {&bench_cusparse_solver, 0, 0},
 #else
-    {NULL, 0},
+    {NULL, 0, 0},
 #endif
-    {&bench_cudss_solver, BENCH_CUDSS_DEFAULT},
-    {&bench_cudss_solver, BENCH_CUDSS_SINGLE},
-    {&bench_cudss_solver, BENCH_CUDSS_DETERMINISTIC},
-    {&bench_cudss_solver, BENCH_CUDSS_REFINE},
+    {&bench_cudss_solver, BENCH_CUDSS_DEFAULT, 0},
+    {&bench_cudss_solver, BENCH_CUDSS_SINGLE, 0},
+    {&bench_cudss_solver, BENCH_CUDSS_DETERMINISTIC, 0},
+    {&bench_cudss_solver, BENCH_CUDSS_REFINE, 0},
+    {&bench_cholmod_solver, 0, 1},
+    {&bench_cudss_solver, BENCH_CUDSS_DEFAULT, 1},
+    {&bench_cudss_solver, BENCH_CUDSS_SINGLE, 1},
 };
 
-const char *const bench_peer_names[] = {"cholmod", "pardiso",    "pardiso:one-level",   "cusparse",
-                                        "cudss",   "cudss:fp32", "cudss:deterministic", "cudss:refine2",
-                                        NULL};
+const char *const bench_peer_names[] = {
+    "cholmod",        "pardiso",      "pardiso:one-level",   "cusparse",
+    "cudss",          "cudss:fp32",   "cudss:deterministic", "cudss:refine2",
+    "cholmod:refine", "cudss:refine", "cudss:fp32:refine",   NULL};
+
+unsigned bench_peers_that_refine(void) {
+    unsigned set = 0;
+
+    for (int i = 0; i < BENCH_PEERS; i++)
+        set |= (unsigned)kinds[i].refines << i;
+    return set;
+}
 
 int bench_solver_explain(bench_solver_facts *facts, const char *format, ...) {
     va_list arguments;
@@ -64,6 +78,7 @@ void bench_peers_open(unsigned wanted, bench_problem *problem, const bench_devic
     for (int i = 0; i < BENCH_PEERS; i++) {
         peers->peer[i].wanted = wanted >> i & 1;
         peers->peer[i].name = bench_peer_names[i];
+        peers->peer[i].refines = kinds[i].refines;
         if (peers->peer[i].wanted)
             open_peer(peers, i, threads);
     }
@@ -97,31 +112,96 @@ static double error_of(bench_problem *problem, int64_t nrhs, const operands *o) 
 /* Few samples of a solve that takes so long. */
 enum { SLOW_US = 100000, SLOW_REPEAT = 3 };
 
+/* One solve, its answer to host_x, and what it took. */
+static int solve_once(bench_peers *peers, int i, const operands *o, double *us, bench_solver_facts *facts) {
+    const bench_solver *solver = kinds[i].solver;
+    const bench_device *device = peers->device;
+    double begin;
+    int status;
+
+    for (size_t k = 0; k < o->bytes / sizeof(double); k++) /* an earlier answer must not pass for this one */
+        ((double *)o->host_x)[k] = NAN;
+    if (solver->on_device && device->upload(o->device_x, o->host_x, o->bytes))
+        return bench_solver_explain(facts, "copying x failed");
+    begin = bench_now_us();
+    if ((status = solver->solve(peers->peer[i].state)))
+        return bench_solver_explain(facts, "its solve failed: status %d", status);
+    if (solver->on_device && device->download(o->host_x, o->device_x, o->bytes))
+        return bench_solver_explain(facts, "copying its solution failed");
+    *us = bench_now_us() - begin;
+    return 0;
+}
+
+static void hold(const bench_solver *solver) {
+    if (solver->on_device)
+        bench_gate_alone();
+}
+
+static void let_go(const bench_solver *solver, const bench_device *device) {
+    if (!solver->on_device)
+        return;
+    device->recover();
+    bench_gate_leave();
+}
+
+static int solve_refined(bench_peers *peers, int i, int64_t nrhs, const operands *o, int steps, double *error,
+                         bench_solver_facts *facts) {
+    const bench_solver *solver = kinds[i].solver;
+    double us;
+    int status;
+
+    hold(solver);
+    if ((status = solver->refine(peers->peer[i].state, steps)))
+        bench_solver_explain(facts, "refinement failed: status %d", status);
+    else
+        status = solve_once(peers, i, o, &us, facts);
+    let_go(solver, peers->device);
+    if (!status && (*error = error_of(peers->problem, nrhs, o)) < 0)
+        status = bench_solver_explain(facts, "out of memory for checking its solution");
+    return status;
+}
+
+/* How many steps it takes (bench_peers_measure); the next solves take them. */
+static int find_steps(bench_peers *peers, int i, int64_t nrhs, const operands *o, double wanted, int most,
+                      bench_solver_facts *facts) {
+    const double enough = fmax(wanted, DBL_EPSILON / 2);
+    bench_peer *peer = &peers->peer[i];
+    double before = INFINITY, error = 0;
+
+    for (peer->steps = 0;; peer->steps++, before = error) {
+        if (solve_refined(peers, i, nrhs, o, peer->steps, &error, facts))
+            return -1;
+        if (error <= enough)
+            return 0;
+        if (peer->steps == most || (peer->steps > 0 && !(2 * error <= before)))
+            break;
+    }
+    peer->steps -= peer->steps > 0 && !(error < before);
+    return kinds[i].solver->refine(peer->state, peer->steps)
+               ? bench_solver_explain(facts, "refinement failed")
+               : 0;
+}
+
 /* Bind, solve and time one peer, then check its answer. 0, or -1 with the reason in peer->refused. */
-static int measure_one(bench_peers *peers, int i, int64_t nrhs, const operands *o, int repeat) {
+static int measure_one(bench_peers *peers, int i, int64_t nrhs, const operands *o, int repeat, double wanted,
+                       int most_steps) {
     const bench_solver *solver = kinds[i].solver;
     const bench_device *device = peers->device;
     bench_peer *peer = &peers->peer[i];
     bench_solver_facts facts = {0};
-    double begin;
+    double us = 0;
     int status;
 
-    if (solver->on_device)
-        bench_gate_alone();
+    hold(solver);
     status = solver->bind(peer->state, nrhs, solver->on_device ? o->device_b : o->host_b,
                           solver->on_device ? o->device_x : o->host_x, &facts);
-    if (!status) { /* an answer of an earlier peer must not pass for this one's */
-        for (size_t k = 0; k < o->bytes / sizeof(double); k++)
-            ((double *)o->host_x)[k] = NAN;
-        if (solver->on_device && device->upload(o->device_x, o->host_x, o->bytes))
-            status = bench_solver_explain(&facts, "copying x failed");
-    }
-    begin = bench_now_us();
-    if (!status && (status = solver->solve(peer->state)))
-        bench_solver_explain(&facts, "its solve failed: status %d", status);
-    if (!status && solver->on_device && device->download(o->host_x, o->device_x, o->bytes))
-        status = bench_solver_explain(&facts, "copying its solution failed");
-    if (bench_now_us() - begin > SLOW_US && repeat > SLOW_REPEAT)
+    let_go(solver, device);
+    if (!status && peer->refines)
+        status = find_steps(peers, i, nrhs, o, wanted, most_steps, &facts);
+    hold(solver);
+    if (!status)
+        status = solve_once(peers, i, o, &us, &facts);
+    if (us > SLOW_US && repeat > SLOW_REPEAT)
         repeat = SLOW_REPEAT;
     if (!status && !peer->untimed) {
         status = solver->on_device
@@ -130,10 +210,7 @@ static int measure_one(bench_peers *peers, int i, int64_t nrhs, const operands *
         if (status)
             bench_solver_explain(&facts, "timing its solve failed: status %d", status);
     }
-    if (solver->on_device) {
-        device->recover();
-        bench_gate_leave();
-    }
+    let_go(solver, device);
     if (!status && (peer->error = error_of(peers->problem, nrhs, o)) < 0)
         status = bench_solver_explain(&facts, "out of memory for checking its solution");
     snprintf(peer->refused, sizeof peer->refused, "%s", status ? facts.why : "");
@@ -153,7 +230,8 @@ static int allocate(const bench_peers *peers, int64_t nrhs, int on_device, opera
     return o->host_b && o->host_x && (!on_device || (o->device_b && o->device_x)) ? 0 : -1;
 }
 
-static const char *measure_all(bench_peers *peers, int64_t nrhs, const void *b, int repeat, operands *o) {
+static const char *measure_all(bench_peers *peers, int64_t nrhs, const void *b, int repeat, double wanted,
+                               int most_steps, operands *o) {
     int present = 0, on_device = 0, failed;
 
     for (int i = 0; i < BENCH_PEERS; i++)
@@ -181,14 +259,16 @@ static const char *measure_all(bench_peers *peers, int64_t nrhs, const void *b, 
     if (failed)
         return "copying right-hand sides for the peers";
     for (int i = 0; i < BENCH_PEERS; i++)
-        if (peers->peer[i].state && measure_one(peers, i, nrhs, o, repeat) && i == BENCH_CHOLMOD)
+        if (peers->peer[i].state && measure_one(peers, i, nrhs, o, repeat, wanted, most_steps) &&
+            i == BENCH_CHOLMOD)
             return "cholmod"; /* what answers are measured by */
     return NULL;
 }
 
-const char *bench_peers_measure(bench_peers *peers, int64_t nrhs, const void *b, int repeat) {
+const char *bench_peers_measure(bench_peers *peers, int64_t nrhs, const void *b, int repeat, double wanted,
+                                int most_steps) {
     operands o = {0};
-    const char *failed = measure_all(peers, nrhs, b, repeat, &o);
+    const char *failed = measure_all(peers, nrhs, b, repeat, wanted, most_steps, &o);
 
     free(o.host_b);
     free(o.host_x);

@@ -14,6 +14,9 @@ enum { /* in the order of their names */
        BENCH_CUDSS_FP32,
        BENCH_CUDSS_BITS, /* deterministic */
        BENCH_CUDSS_REFINE2,
+       BENCH_CHOLMOD_REFINED,
+       BENCH_CUDSS_REFINED,
+       BENCH_CUDSS_FP32_REFINED,
        BENCH_PEERS
 };
 
@@ -23,6 +26,8 @@ typedef struct bench_peer {
     char absent[160];    /* why it is not there, or "" */
     char refused[160];   /* why it does not solve for the present number of right-hand sides, or "" */
     int untimed;         /* its answers are checked alone */
+    int refines;         /* takes steps of refinement */
+    int steps;           /* so many in each solve */
     bench_times solve;   /* measured if it neither is absent nor refuses, unless it is untimed */
     double error;        /* backward error of its answer */
     double factorise_ms; /* its ordering, analysis and factorisation */
@@ -44,8 +49,14 @@ void bench_peers_open(unsigned wanted, bench_problem *problem, const bench_devic
                       bench_peers *peers);
 void bench_peers_close(bench_peers *peers);
 
+/* A bit for each peer that refines. */
+unsigned bench_peers_that_refine(void);
+
 /* Check and time them on the right-hand sides that gpusolve gets, n x nrhs numbers of the problem's dtype. A
- * peer may refuse. A peer on the device is alone there meanwhile (gate.h). Returns NULL, or what failed. */
-const char *bench_peers_measure(bench_peers *peers, int64_t nrhs, const void *b, int repeat);
+ * peer may refuse. A peer on the device is alone there meanwhile (gate.h). One that refines takes as few steps, at most
+ * most_steps, as bring the backward error of its answer to that wanted, or to the unit of rounding if that is more; it takes
+ * none beyond the first that does not halve the error. Returns NULL, or what failed. */
+const char *bench_peers_measure(bench_peers *peers, int64_t nrhs, const void *b, int repeat, double wanted,
+                                int most_steps);
 
 #endif

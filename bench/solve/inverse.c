@@ -1,5 +1,6 @@
 #include "inverse.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -82,5 +83,8 @@ const char *bench_inverse_measure(gpusolve_handle *handle, const gpusolve_factor
 }
 
 int bench_inverse_is_right(const bench_problem *problem, const bench_inverse *inverse) {
-    return inverse->error < 4096 * bench_problem_epsilon(problem); /* 1e-12 in double precision */
+    const double epsilon =
+        problem->storage == GPUSOLVE_STORAGE_SINGLE ? (double)FLT_EPSILON : bench_problem_epsilon(problem);
+
+    return inverse->error < 4096 * epsilon; /* 1e-12 in double precision */
 }

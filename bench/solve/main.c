@@ -38,9 +38,6 @@ typedef struct bench_case {
     int64_t nrhs;
     size_t bytes;
     void *host_b, *host_x, *device_b, *device_x;
-    gpusolve_refine_options refine;
-    double *errors;
-    int *steps;
     bench_inverse inverse; /* --inverse */
     bench_saved saved;     /* --saved */
     bench_peers *peers;
@@ -60,14 +57,6 @@ static int call_solve(void *context) {
     gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
 
     return (int)gpusolve_solve(c->handle, c->factor, c->workspace, GPUSOLVE_A, &b, &x);
-}
-
-static int call_refine(void *context) {
-    bench_case *c = context;
-    gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
-
-    return (int)gpusolve_refine(c->handle, c->factor, c->matrix, c->workspace, &b, &x, &c->refine, c->errors,
-                                c->steps);
 }
 
 static int complain(const bench_case *c, const char *what) {
@@ -96,35 +85,41 @@ static int measure_solve(const bench_device *device, int repeat, bench_case *c, 
     return 0;
 }
 
-/* With the device to itself, like the solve. */
+/* With the device to itself, like the solve. Each answer is checked when the device is no longer held. */
 static int measure_refine(const bench_options *options, const bench_device *device, bench_case *c,
-                          bench_record *record) {
-    c->refine = (gpusolve_refine_options)GPUSOLVE_REFINE_OPTIONS_INIT;
-    c->refine.max_steps = options->refine_steps;
-    c->refine.method = options->refine_method;
-    if (call_refine(c) || device->download(c->host_x, c->device_x, c->bytes))
-        return complain(c, "refining");
-    for (int64_t j = 0; j < c->nrhs; j++)
-        if (c->steps[j] > record->refine_steps)
-            record->refine_steps = c->steps[j];
-    if (bench_time_blocking(call_refine, c, options->repeat, &record->refine))
-        return complain(c, "timing the refinement");
-    c->refine.solve_first = c->refine.max_steps = 0; /* of the x that is there */
-    if (bench_time_blocking(call_refine, c, options->repeat, &record->residual))
-        return complain(c, "timing the residual");
-    record->refined = 1;
-    return 0;
+                          bench_refinement *refinement) {
+    const gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
+    const bench_refine_case refined = {device, c->handle, c->problem, c->factor, c->matrix,      c->workspace,
+                                       &b,     &x,        c->host_x,  c->bytes,  options->repeat};
+    const char *failed;
+
+    if (!refinement->wanted)
+        return 0;
+    bench_gate_alone();
+    failed = bench_refine_measure(&refined, refinement);
+    bench_gate_leave();
+    if (failed || check(c, &refinement->error))
+        return failed ? complain(c, failed) : -1;
+    if (c->problem->storage == GPUSOLVE_STORAGE_SAME)
+        return 0;
+    bench_gate_alone();
+    failed = bench_refine_measure_whole(&refined, refinement);
+    bench_gate_leave();
+    return failed ? complain(c, failed) : check(c, &refinement->whole_error);
 }
 
-static int is_right(const bench_record *record, gpusolve_storage storage) {
+static int is_right(const bench_record *record) {
     double epsilon = bench_problem_epsilon(record->problem);
     const bench_peer *cholmod = &record->peers->peer[BENCH_CHOLMOD];
     double limit = cholmod->wanted ? 10 * fmax(cholmod->error, epsilon) : 30 * epsilon;
-    double rounded = storage == GPUSOLVE_STORAGE_SINGLE ? 30 * (double)FLT_EPSILON : limit;
+    const bench_refinement *refinement = &record->refinement;
+    int is_stored_single = record->problem->storage == GPUSOLVE_STORAGE_SINGLE;
+    double unrefined = is_stored_single ? 30 * (double)FLT_EPSILON : limit;
 
-    return record->error < rounded && (!record->refined || record->refine_error < limit) &&
+    return record->error < unrefined && (!refinement->wanted || refinement->error < limit) &&
+           (!refinement->wanted || !is_stored_single || refinement->whole_error < limit) &&
            (!record->selection.rows || record->selection.same) &&
-           (!record->batch.count || record->batch.error < limit) &&
+           (!record->batch.count || record->batch.error < unrefined) &&
            (!record->determinant.wanted ||
             bench_determinant_is_right(record->problem, &record->determinant)) &&
            (!record->sample.wanted || record->sample.same) && (!record->saved.folder || record->saved.same) &&
@@ -146,18 +141,13 @@ static void release_case(const bench_device *device, bench_case *c) {
     release_device(device, c);
     free(c->host_b);
     free(c->host_x);
-    free(c->errors);
-    free(c->steps);
 }
 
 static int make_right_sides(bench_case *c) {
     c->bytes = (size_t)(c->problem->n * c->nrhs) * bench_problem_number_bytes(c->problem);
     c->host_b = malloc(c->bytes + 1);
     c->host_x = malloc(c->bytes + 1);
-    c->errors = calloc((size_t)c->nrhs, sizeof *c->errors);
-    c->steps = calloc((size_t)c->nrhs, sizeof *c->steps);
-    if (!c->host_b || !c->host_x || !c->errors || !c->steps ||
-        bench_problem_right_side(c->problem, c->nrhs, c->host_b))
+    if (!c->host_b || !c->host_x || bench_problem_right_side(c->problem, c->nrhs, c->host_b))
         return complain(c, "allocating memory");
     return 0;
 }
@@ -215,6 +205,9 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .nrhs = c->nrhs,
                            .created_ms = c->created_ms,
                            .factor_taken = c->factor_taken,
+                           .refinement = {.wanted = options->refine,
+                                          .method = options->refine_method,
+                                          .most_steps = options->refine_steps},
                            .batch = {.explain = options->explain, .count = options->batch},
                            .selection = {.rows = options->select},
                            .determinant = {.wanted = options->determinant},
@@ -236,13 +229,8 @@ static int run_case(const bench_options *options, const bench_device *device, be
         status = check(c, &record.error);
     if (!status)
         status = measure_samples(options, device, c, &record);
-    if (!status && options->refine) {
-        bench_gate_alone();
-        status = measure_refine(options, device, c, &record);
-        bench_gate_leave();
-        if (!status)
-            status = check(c, &record.refine_error);
-    }
+    if (!status)
+        status = measure_refine(options, device, c, &record.refinement);
     if (!status) {
         const char *failed = bench_selection_measure(device, c->handle, c->factor, c->problem, c->nrhs,
                                                      options->repeat, &record.selection);
@@ -258,7 +246,8 @@ static int run_case(const bench_options *options, const bench_device *device, be
     }
     release_device(device, c); /* peers want memory, too */
     if (!status) {
-        const char *failed = bench_peers_measure(c->peers, c->nrhs, c->host_b, options->repeat);
+        const char *failed = bench_peers_measure(c->peers, c->nrhs, c->host_b, options->repeat,
+                                                 record.refinement.error, options->refine_steps);
 
         status = failed ? complain(c, failed) : 0;
     }
@@ -266,12 +255,12 @@ static int run_case(const bench_options *options, const bench_device *device, be
     if (!status) {
         record.info = &info;
         record.cost = &cost;
-        record.ok = is_right(&record, options->storage);
+        record.ok = is_right(&record);
         bench_report_row(&record, options);
         if (options->explain)
             bench_report_explanation(&record);
         if (json)
-            bench_report_json(json, &record, options);
+            bench_report_json(json, &record);
     }
     release_case(device, c);
     return status || !record.ok;
@@ -291,7 +280,6 @@ static int make_factor(const bench_options *options, const bench_device *device,
     double begin;
 
     data.in_place = options->in_place;
-    data.storage = options->storage;
     if (gpusolve_factor_create(c->handle, &data, &c->factor))
         return complain(c, "importing the factor");
     if (!options->prepare)
@@ -344,6 +332,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     bench_report_progress(spec, "factorising");
     if (bench_problem_create(spec, options->dtype, &options->relax, &problem))
         return 1;
+    problem.storage = options->storage;
     bench_gate_share();
     bench_peers_open(options->peers, &problem, device, threads, &peers);
     bench_gate_leave();

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../peers/peers.h"
+#include "refine.h"
 
 void bench_options_usage(void) {
     fputs(
@@ -19,16 +20,21 @@ void bench_options_usage(void) {
         "  --threads N               host threads, for gpusolve and its peers alike (all)\n"
         "  --nrhs 1,8,32             numbers of right-hand sides (1)\n"
         "  --in-place                host: leave L in CHOLMOD's memory\n"
-        "  --storage same|float      L as it is, or in single precision with b, x and sums in double (same)\n"
+        "  --storage double|single   L as it is, or in single precision with b, x and sums in double "
+        "(double)\n"
         "  --dtype s|d|c|z           type of the factor; s and c are rounded from d and z (d, or z where A "
         "is complex)\n"
         "  --refine[=METHOD]         also time iterative refinement, and one residual alone: richardson (the "
         "default), cg,\n"
-        "                            fgmres, automatic\n"
+        "                            fgmres, automatic; with --storage single a solve with L as it is, too\n"
         "  --refine-steps N          corrections that a column may get (10)\n"
         "  --peers cholmod,cudss     also time other solvers: cholmod, pardiso, "
         "pardiso:one-level,\n"
-        "                            cusparse, cudss, cudss:fp32, cudss:deterministic, cudss:refine2\n"
+        "                            cusparse, cudss, cudss:fp32, cudss:deterministic, cudss:refine2; beside "
+        "--refine\n"
+        "                            cholmod:refine, cudss:refine, cudss:fp32:refine, which take as many "
+        "steps as\n"
+        "                            they need for gpusolve's backward error\n"
         "  --untimed cholmod         check these peers' answers, too, without timing them\n"
         "  --prepare                 make the factor twice: how long the second took, and what device "
         "memory\n"
@@ -106,6 +112,20 @@ static int parse_words(const char *text, const char *const *words, unsigned *set
 
 enum { IN_PLACE = 'i' };
 
+/* What does not go together. */
+static int check(const bench_options *options, const char *storage) {
+    if (storage && (options->dtype == GPUSOLVE_FLOAT || options->dtype == GPUSOLVE_COMPLEX_FLOAT)) {
+        fprintf(stderr,
+                "gpusolve-bench: --storage goes with --dtype d and z: L of s and c is in single precision\n");
+        return -1;
+    }
+    if (options->peers & bench_peers_that_refine() && !options->refine) {
+        fprintf(stderr, "gpusolve-bench: peers that refine go with --refine\n");
+        return -1;
+    }
+    return 0;
+}
+
 int bench_options_parse(int argc, char **argv, bench_options *options) {
     enum {
         BACKEND = 1,
@@ -162,10 +182,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"help", no_argument, NULL, HELP},
                                           {NULL, 0, NULL, 0}};
     static const char *const backends[] = {"auto", "host", "cuda", NULL}; /* in the order of the enums */
-    static const char *const methods[] = {"richardson", "cg", "fgmres", "automatic", NULL};
-    static const char *const dtypes[] = {"s", "d", "c", "z", NULL}, *const storages[] = {"same", "float",
-                                                                                         NULL};
-    const char *rest;
+    static const char *const dtypes[] = {"s", "d", "c", "z", NULL};
+    static const char *const storages[] = {"double", "single", NULL};
+    const char *rest, *storage = NULL;
     int option, index = 0, word = 0;
     long value = 0;
 
@@ -199,10 +218,11 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         case STORAGE:
             bad = (word = find_word(optarg, storages)) < 0;
             options->storage = word == 1 ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
+            storage = optarg;
             break;
         case REFINE:
             options->refine = 1;
-            bad = optarg && (word = find_word(optarg, methods)) < 0;
+            bad = optarg && (word = find_word(optarg, bench_refine_methods)) < 0;
             options->refine_method =
                 bad || !optarg ? GPUSOLVE_REFINE_RICHARDSON : (gpusolve_refine_method)word;
             break;
@@ -284,5 +304,5 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         fprintf(stderr, "gpusolve-bench: no matrix given\n");
         return -1;
     }
-    return 0;
+    return check(options, storage);
 }

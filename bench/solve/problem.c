@@ -185,6 +185,7 @@ gpusolve_factor_data bench_problem_factor(const bench_problem *problem) {
     gpusolve_cholmod_describe_(problem->factor, &data,
                                &text); /* it was made here: there is nothing wrong with it */
     data.dtype = problem->dtype;
+    data.storage = problem->storage;
     if (problem->single_factor)
         data.x = problem->single_factor;
     return data;

@@ -9,8 +9,9 @@
 #include "relax.h"
 
 typedef struct bench_problem {
-    char name[128];       /* bench_relax_name() */
-    gpusolve_dtype dtype; /* of the factor that is solved with */
+    char name[128];           /* bench_relax_name() */
+    gpusolve_dtype dtype;     /* of the factor that is solved with */
+    gpusolve_storage storage; /* of its L */
     int64_t n;
     int64_t nnz_a;        /* of both triangles */
     double norm_a;        /* norm(A, inf) */
@@ -28,7 +29,7 @@ typedef struct bench_problem {
 int bench_problem_create(const char *spec, int dtype, const bench_relax *relax, bench_problem *problem);
 void bench_problem_destroy(bench_problem *problem);
 
-/* The arrays as gpusolve takes them. */
+/* The arrays as gpusolve takes them, with the problem's storage. */
 gpusolve_factor_data bench_problem_factor(const bench_problem *problem);
 gpusolve_matrix_data bench_problem_matrix(const bench_problem *problem);
 

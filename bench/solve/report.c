@@ -16,6 +16,23 @@ static char dtype_letter(gpusolve_dtype dtype) {
     return "sdcz"[dtype];
 }
 
+/* The type, and that of L's numbers where they are stored in another one. */
+static const char *type_name(const bench_record *record) {
+    static const char *const names[2][4] = {{"s", "d", "c", "z"}, {"s", "ds", "c", "zc"}};
+
+    return names[record->problem->storage == GPUSOLVE_STORAGE_SINGLE][record->info->dtype];
+}
+
+/* The precision of L's numbers. */
+static const char *storage_name(const bench_record *record) {
+    const gpusolve_dtype dtype = record->info->dtype;
+
+    return record->problem->storage == GPUSOLVE_STORAGE_SINGLE || dtype == GPUSOLVE_FLOAT ||
+                   dtype == GPUSOLVE_COMPLEX_FLOAT
+               ? "single"
+               : "double";
+}
+
 void bench_report_progress(const char *name, const char *what) {
     if (!isatty(STDERR_FILENO))
         return;
@@ -26,8 +43,9 @@ void bench_report_progress(const char *name, const char *what) {
 }
 
 void bench_report_heading(const bench_device *device, const char *device_name, const bench_options *options) {
-    static const char *const titles[BENCH_PEERS] = {"CHOLMOD ms", "PARDISO ms", "one level ms", "cuSPARSE ms",
-                                                    "cuDSS ms",   "FP32 ms",    "determ. ms",   "refine2 ms"};
+    static const char *const titles[BENCH_PEERS] = {
+        "CHOLMOD ms", "PARDISO ms", "one level ms", "cuSPARSE ms", "cuDSS ms", "FP32 ms",
+        "determ. ms", "refine2 ms", "CHOLMOD/r ms", "cuDSS/r ms",  "FP32/r ms"};
 
     printf("gpusolve %s (%s) on %s%s%s, reading %.0f GB/s\n", gpusolve_version(), BENCH_REVISION, device_name,
            device->driver[0] ? ", driver " : "", device->driver, 1e-9 * device->bandwidth);
@@ -38,7 +56,9 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
             printf(" %11s %8s %8s", titles[i], "spread %", "speed-up");
     printf(" %9s", "error");
     if (options->refine)
-        printf(" %10s %5s %9s %11s %8s", "refine ms", "steps", "error", "residual ms", "wall ms");
+        printf(" %10s %7s %9s %11s %8s", "refine ms", "steps", "error", "residual ms", "wall ms");
+    if (options->refine && options->storage == GPUSOLVE_STORAGE_SINGLE)
+        printf(" %11s", "L double ms");
     if (options->select)
         printf(" %10s", "select ms");
     if (options->batch)
@@ -65,14 +85,28 @@ static double residual_wall(const bench_record *record) {
     return 1e6 * bytes / record->device->bandwidth;
 }
 
+/* Steps as "2" or "1-3": that columns kept. */
+static void report_refinement(const bench_record *record) {
+    const bench_refinement *refinement = &record->refinement;
+    char steps[32];
+
+    if (refinement->least == refinement->most)
+        (void)snprintf(steps, sizeof steps, "%d", refinement->most);
+    else
+        (void)snprintf(steps, sizeof steps, "%d-%d", refinement->least, refinement->most);
+    printf(" %10.4f %7s %9.1e %11.4f %8.4f", 1e-3 * refinement->all.median, steps, refinement->error,
+           1e-3 * refinement->residual.median, 1e-3 * residual_wall(record));
+    if (record->problem->storage == GPUSOLVE_STORAGE_SINGLE)
+        printf(" %11.4f", 1e-3 * refinement->whole.median);
+}
+
 void bench_report_row(const bench_record *record, const bench_options *options) {
     const gpusolve_info *info = record->info;
 
-    printf("%-24s %9" PRId64 " %11" PRId64 " %7s %4c %5" PRId64 " %11.2f %10.4f %8.1f %10.4f %6.1f",
-           record->problem->name, info->n, info->nnz_l, backend_name(info), dtype_letter(info->dtype),
-           record->nrhs, info->plan_ms + info->prepare_ms, 1e-3 * record->solve.median,
-           100 * record->solve.spread, 1e-3 * record->cost->wall_us,
-           100 * record->cost->wall_us / record->solve.median);
+    printf("%-24s %9" PRId64 " %11" PRId64 " %7s %4s %5" PRId64 " %11.2f %10.4f %8.1f %10.4f %6.1f",
+           record->problem->name, info->n, info->nnz_l, backend_name(info), type_name(record), record->nrhs,
+           info->plan_ms + info->prepare_ms, 1e-3 * record->solve.median, 100 * record->solve.spread,
+           1e-3 * record->cost->wall_us, 100 * record->cost->wall_us / record->solve.median);
     for (int i = 0; i < BENCH_PEERS; i++) {
         const bench_peer *peer = &record->peers->peer[i];
 
@@ -86,12 +120,12 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
                    "-", "-");
         else
             printf(" %11.4f %8.1f %8.2f", 1e-3 * peer->solve.median, 100 * peer->solve.spread,
-                   peer->solve.median / record->solve.median);
+                   peer->solve.median /
+                       (peer->refines ? record->refinement.all.median : record->solve.median));
     }
     printf(" %9.1e", record->error);
-    if (record->refined)
-        printf(" %10.4f %5d %9.1e %11.4f %8.4f", 1e-3 * record->refine.median, record->refine_steps,
-               record->refine_error, 1e-3 * record->residual.median, 1e-3 * residual_wall(record));
+    if (record->refinement.wanted)
+        report_refinement(record);
     if (record->selection.rows)
         printf(" %10.4f", 1e-3 * record->selection.solve.median);
     if (record->batch.count)
@@ -186,6 +220,8 @@ static void put_peers(FILE *file, const bench_record *record) {
             }
             put_number(file, "factorise_ms", peer->factorise_ms);
             put_integer(file, "nnz_l", peer->nnz_l);
+            if (peer->refines)
+                put_integer(file, "refine_steps", peer->steps);
             put_number(file, "backward_error", peer->error);
         }
         fprintf(file, "\"name\": \"%s\"}", peer->name);
@@ -201,7 +237,27 @@ static void put_tiers(FILE *file, const gpusolve_cost *cost) {
     fputs("}, ", file);
 }
 
-void bench_report_json(FILE *file, const bench_record *record, const bench_options *options) {
+/* "double_": of a solve with L as it is, where the factor stores it in single precision. */
+static void put_refinement(FILE *file, const bench_record *record) {
+    const bench_refinement *refinement = &record->refinement;
+
+    put_string(file, "refine_method", bench_refine_methods[refinement->method]);
+    put_integer(file, "refine_most_steps", refinement->most_steps);
+    put_integer(file, "refine_steps_min", refinement->least);
+    put_integer(file, "refine_steps", refinement->most);
+    put_number(file, "refine_backward_error", refinement->error);
+    put_number(file, "refine_us", refinement->all.median);
+    put_number(file, "refine_us_min", refinement->all.least);
+    put_number(file, "refine_spread", refinement->all.spread);
+    put_number(file, "residual_us", refinement->residual.median);
+    put_number(file, "residual_wall_us", residual_wall(record));
+    if (record->problem->storage == GPUSOLVE_STORAGE_SINGLE) {
+        put_number(file, "double_solve_us", refinement->whole.median);
+        put_number(file, "double_backward_error", refinement->whole_error);
+    }
+}
+
+void bench_report_json(FILE *file, const bench_record *record) {
     const gpusolve_info *info = record->info;
     const gpusolve_cost *cost = record->cost;
 
@@ -222,8 +278,7 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
     put_string(file, "driver", record->device->driver);
     put_integer(file, "threads", record->threads);
     put_string(file, "dtype", (char[]){dtype_letter(info->dtype), 0});
-    if (options->storage == GPUSOLVE_STORAGE_SINGLE)
-        put_string(file, "storage", "float");
+    put_string(file, "storage", storage_name(record));
     put_integer(file, "nrhs", record->nrhs);
     put_number(file, "factorise_ms", record->problem->factorise_ms);
     put_number(file, "plan_ms", info->plan_ms);
@@ -256,15 +311,8 @@ void bench_report_json(FILE *file, const bench_record *record, const bench_optio
     put_number(file, "wall_us", record->cost->wall_us);
     put_number(file, "wall_fraction", record->cost->wall_us / record->solve.median);
     put_number(file, "backward_error", record->error);
-    if (record->refined) {
-        put_number(file, "refine_us", record->refine.median);
-        put_number(file, "residual_us", record->residual.median);
-        put_number(file, "residual_wall_us", residual_wall(record));
-        put_integer(file, "refine_method", options->refine_method);
-        put_integer(file, "refine_most_steps", options->refine_steps);
-        put_integer(file, "refine_steps", record->refine_steps);
-        put_number(file, "refine_backward_error", record->refine_error);
-    }
+    if (record->refinement.wanted)
+        put_refinement(file, record);
     if (record->batch.count) {
         put_integer(file, "batch_members", record->batch.count);
         put_number(file, "batch_packed_us", record->batch.packed.median);

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "../peers/peers.h"
 #include "problem.h"
+#include "refine.h"
 #include "sample.h"
 #include "saved.h"
 #include "selection.h"
@@ -28,12 +29,9 @@ typedef struct bench_record {
     int64_t workspace_taken;
     bench_times solve;
     double error;
-    int refined; /* --refine: what follows was measured */
-    bench_times refine, residual;
-    int refine_steps; /* the most that a column took */
-    double refine_error;
-    bench_selection selection; /* --select */
-    bench_batch batch;         /* --batch */
+    bench_refinement refinement; /* --refine */
+    bench_selection selection;   /* --select */
+    bench_batch batch;           /* --batch */
     bench_determinant determinant;
     bench_sample sample;
     bench_inverse inverse; /* --inverse */
@@ -46,7 +44,7 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
 void bench_report_row(const bench_record *record, const bench_options *options);
 /* What the plan costs, beside what was measured. */
 void bench_report_explanation(const bench_record *record);
-void bench_report_json(FILE *file, const bench_record *record, const bench_options *options);
+void bench_report_json(FILE *file, const bench_record *record);
 
 /* A line on stderr, if that is a terminal, which the next one replaces; NULL takes it away. */
 void bench_report_progress(const char *name, const char *what);

@@ -1,7 +1,7 @@
 /*
  * Stands in for NVIDIA cuDSS where there is none: the functions that bench/cudss.c looks for, on host memory,
- * by CHOLMOD. $CUDSS_MOCK names what goes wrong: version, analysis, factorisation, info, solve, or wrong (the
- * answer is b).
+ * by CHOLMOD. $CUDSS_MOCK names what goes wrong: version, analysis, factorisation, info, solve, steps (refinement is not to be set), stuck
+ * (refinement changes nothing), or wrong (the answer is b). With factors in single precision each solution is rounded.
  */
 #include <cholmod.h>
 #include <stdint.h>
@@ -10,7 +10,14 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { NOT_SUPPORTED = 4, EXECUTION_FAILED = 5, DETERMINISTIC = 24, DOWNCAST = 28, SETTINGS = 32 };
+enum {
+    NOT_SUPPORTED = 4,
+    EXECUTION_FAILED = 5,
+    REFINEMENT_STEPS = 5,
+    DETERMINISTIC = 24,
+    DOWNCAST = 28,
+    SETTINGS = 32
+};
 
 typedef struct matrix {
     int64_t rows, columns;
@@ -84,7 +91,8 @@ EXPORT int cudssConfigDestroy(void *config) {
 
 EXPORT int cudssConfigSet(void *config, int parameter, const void *value, size_t bytes);
 EXPORT int cudssConfigSet(void *config, int parameter, const void *value, size_t bytes) {
-    if (parameter < 0 || parameter >= SETTINGS || bytes != sizeof(int))
+    if (parameter < 0 || parameter >= SETTINGS || bytes != sizeof(int) ||
+        (parameter == REFINEMENT_STEPS && goes_wrong("steps")))
         return 3;
     memcpy((int *)config + parameter, value, bytes);
     return 0;
@@ -175,26 +183,51 @@ static int analyse(data *d, const matrix *a) {
     return d->factor ? 0 : EXECUTION_FAILED;
 }
 
+/* x = x + A \ r, and to single precision and back if the factors are; NULL: it failed. */
+static cholmod_dense *add_solution(data *d, const int *config, cholmod_dense *r, double *x) {
+    cholmod_dense *solution = cholmod_solve(CHOLMOD_A, d->factor, r, &d->common);
+    const size_t count = r->nrow * r->ncol * (r->xtype == CHOLMOD_COMPLEX ? 2 : 1);
+
+    for (size_t k = 0; solution && k < count; k++) {
+        const double value = ((double *)solution->x)[k];
+
+        x[k] += config[DOWNCAST] ? (double)(float)value : value;
+    }
+    return solution;
+}
+
 static int solve(data *d, const int *config, const matrix *b, matrix *x) {
-    const size_t parts = b->is_complex ? 2 : 1, count = (size_t)(b->rows * b->columns) * parts;
-    cholmod_dense view = {.nrow = (size_t)b->rows,
-                          .ncol = (size_t)b->columns,
-                          .nzmax = (size_t)(b->rows * b->columns),
-                          .d = (size_t)b->rows,
-                          .x = b->values,
-                          .xtype = b->is_complex ? CHOLMOD_COMPLEX : CHOLMOD_REAL,
-                          .dtype = CHOLMOD_DOUBLE};
-    cholmod_dense *solution;
+    const size_t parts = b->is_complex ? 2 : 1,
+                 bytes = (size_t)(b->rows * b->columns) * parts * sizeof(double);
+    double one[2] = {1, 0}, minus[2] = {-1, 0};
+    const int steps = goes_wrong("stuck") ? 0 : config[REFINEMENT_STEPS];
+    cholmod_dense *r, *solution,
+        view = {.nrow = (size_t)x->rows,
+                .ncol = (size_t)x->columns,
+                .nzmax = (size_t)(x->rows * x->columns),
+                .d = (size_t)x->rows,
+                .x = x->values,
+                .xtype = x->is_complex ? CHOLMOD_COMPLEX : CHOLMOD_REAL,
+                .dtype = CHOLMOD_DOUBLE};
+    int failed = 0;
 
     if (config[DETERMINISTIC] && b->columns > 1)
         return NOT_SUPPORTED;
-    if (!(solution = cholmod_solve(CHOLMOD_A, d->factor, &view, &d->common)))
-        return EXECUTION_FAILED;
-    memcpy(x->values, goes_wrong("wrong") ? b->values : solution->x, count * sizeof(double));
-    for (size_t k = 0; k < count && config[DOWNCAST]; k++)
-        ((double *)x->values)[k] = (float)((double *)x->values)[k];
-    cholmod_free_dense(&solution, &d->common);
-    return 0;
+    if (!(r = cholmod_allocate_dense(view.nrow, view.ncol, view.d, view.xtype, &d->common)))
+        return 2;
+    memset(x->values, 0, bytes);
+    for (int k = 0; k <= steps && !failed; k++) {
+        memcpy(r->x, b->values, bytes);
+        if (k > 0)
+            failed = !cholmod_sdmult(d->a, 0, minus, one, &view, r, &d->common);
+        failed = failed || !(solution = add_solution(d, config, r, x->values));
+        if (!failed)
+            cholmod_free_dense(&solution, &d->common);
+    }
+    if (goes_wrong("wrong"))
+        memcpy(x->values, b->values, bytes);
+    cholmod_free_dense(&r, &d->common);
+    return failed ? EXECUTION_FAILED : 0;
 }
 
 EXPORT int cudssExecute(void *handle, int phase, void *config, void *object, void *a, void *x, void *b);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/all, with solves on the host and with records made up here: test_all.py BENCH-FOLDER GPUSOLVE-BENCH"""
+"""bench/all, with solves on the host and with records made up here, and gpusolve-bench's own record: test_all.py BENCH-FOLDER GPUSOLVE-BENCH"""
 
 import json
 import os
@@ -60,7 +60,7 @@ class All(unittest.TestCase):
         self.assertEqual(sorted((r["matrix"], r["nrhs"]) for r in solves),
                          sorted((m, n) for m in ("grid2d:9", "contrast:3:grid2d:8", "all_good", "all_other") for n in (1, 3)))
         for r in solves:
-            self.assertTrue(r["ok"] and r["create_ms"] > 0 and r["factor_bytes"] > 0)
+            self.assertTrue(r["ok"] and r["storage"] == "double" and r["create_ms"] > 0 and r["factor_bytes"] > 0)
             self.assertLess(r["backward_error"], 1e-15)
             self.assertLess(r["peers"]["cholmod"]["backward_error"], 1e-15)
             self.assertNotIn("solve_us", r["peers"]["cholmod"])
@@ -141,6 +141,54 @@ class All(unittest.TestCase):
                          [["a", "1", "10.0", "20.0", "2.000", "1.050"], ["b", "1", "10.0", "5.0", "0.500", "1.000"]])
         self.assertIn("nrhs 1: geometric mean 1.000, worst 2.000 (a), best 0.500 (b), 2 matrices", done.stdout)
         self.assertEqual(self.all("--compare", old, self.write([], "empty")).returncode, 2)
+        stored = self.write([dict(record("a", 1, 5.0, 40.0, ["2D"]), storage="single"), dict(record("b", 1, 5.0, 90.0, ["2D"]), storage="double")], "new")
+        self.assertIn("1 matrices", self.all("--compare", old, stored).stdout)
+
+
+class Refinement(unittest.TestCase):
+    """One record says what a refined solve took, and how accurate it was, beside its peers'."""
+
+    def records(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder) / "record.jsonl"
+            done = subprocess.run([PROGRAM, "--backend", "host", "--threads", "1", "--repeat", "1", "--bandwidth", "10", "--json", output,
+                                   *arguments], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            return [json.loads(line) for line in output.read_text().splitlines()], done.stdout
+
+    def test_stored_in_single(self):
+        for method, matrix, dtype in (("richardson", "grid2d:30", "d"), ("automatic", "grid2d:20@c", "z"), ("fgmres", "grid2d:30", "d")):
+            records, table = self.records("--storage", "single", f"--refine={method}", "--peers", "cholmod:refine", "--nrhs", "1,8", matrix)
+            self.assertIn(f" {dtype}{ {'d': 's', 'z': 'c'}[dtype] } ", table)
+            for r in records:
+                self.assertEqual((r["storage"], r["dtype"], r["refine_method"], r["ok"]), ("single", dtype, method, True))
+                self.assertTrue(1 <= r["refine_steps_min"] <= r["refine_steps"] <= r["refine_most_steps"] == 10, r)
+                self.assertTrue(1e-12 < r["backward_error"] < 3e-6 and 0 <= r["refine_backward_error"] < 2.3e-16, r)
+                self.assertTrue(0 < r["refine_us_min"] <= r["refine_us"] and r["double_solve_us"] > 0, r)
+                self.assertTrue(0 <= r["double_backward_error"] < 1e-14, r)
+                peer = r["peers"]["cholmod:refine"]
+                self.assertTrue(peer["solve_us"] > 0 and peer["refine_steps"] <= 3 and 0 <= peer["backward_error"] < 2.3e-16, r)
+
+    def test_storage_without_refinement(self):
+        for storage in ("single", "double"):
+            (r,), _ = self.records("--storage", storage, "grid2d:20")
+            self.assertEqual((r["storage"], r["ok"], "refine_us" in r, "double_solve_us" in r), (storage, True, False, False))
+            self.assertEqual(r["backward_error"] > 1e-12, storage == "single")
+        (r,), _ = self.records("--storage", "single", "--batch", "3", "grid2d:20")
+        self.assertEqual((r["storage"], r["ok"], r["batch_error"] > 1e-12), ("single", True, True))
+        (r,), _ = self.records("--dtype", "s", "grid2d:20")
+        self.assertEqual(r["storage"], "single")
+        (r,), _ = self.records("--refine", "grid2d:20")
+        self.assertEqual((r["storage"], r["refine_method"], "double_solve_us" in r), ("double", "richardson", False))
+
+    def test_refused(self):
+        for said, arguments in [("--storage goes with --dtype d and z", ["--storage", "single", "--dtype", "s"]),
+                                ("--storage does not take \"same\"", ["--storage", "same"]),
+                                ("--refine does not take \"jacobi\"", ["--refine=jacobi"]),
+                                ("peers that refine go with --refine", ["--peers", "cudss:fp32:refine"])]:
+            done = subprocess.run([PROGRAM, *arguments, "grid2d:5"], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(said, done.stderr.splitlines()[0])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@
 
 enum {
     CUDSS_ALL =
-        1u << BENCH_CUDSS | 1u << BENCH_CUDSS_FP32 | 1u << BENCH_CUDSS_BITS | 1u << BENCH_CUDSS_REFINE2
+        1u << BENCH_CUDSS | 1u << BENCH_CUDSS_FP32 | 1u << BENCH_CUDSS_BITS | 1u << BENCH_CUDSS_REFINE2,
+    MOST_STEPS = 10
 };
 
 static bench_device device;    /* the host's memory, called a device */
@@ -31,16 +32,21 @@ static void load_problem(const char *spec, int dtype, int64_t nrhs) {
     REQUIRE(right_sides != NULL && bench_problem_right_side(&problem, nrhs, right_sides) == 0);
 }
 
+/* With refinement to the unit of rounding. */
+static const char *measure(bench_peers *peers, int64_t nrhs) {
+    return bench_peers_measure(peers, nrhs, right_sides, 1, 0, MOST_STEPS);
+}
+
 static void free_problem(void) {
     free(right_sides);
     bench_problem_destroy(&problem);
 }
 
-/* What the JSON says about the peers. */
-static void write_record(const bench_peers *peers, char *text, size_t bytes) {
+/* What the JSON says about the peers, and about a refinement. */
+static void write_refined(const bench_peers *peers, const bench_refinement *refinement, char *text,
+                          size_t bytes) {
     const gpusolve_info info = {.backend = GPUSOLVE_BACKEND_CUDA, .dtype = problem.dtype};
     const gpusolve_cost cost = {.tiers = 1, .tier = {{"branch", 1, 8}}};
-    const bench_options options = {.nrhs_count = 0};
     const bench_record record = {.problem = &problem,
                                  .device = &device,
                                  .info = &info,
@@ -48,17 +54,22 @@ static void write_record(const bench_peers *peers, char *text, size_t bytes) {
                                  .device_name = "none",
                                  .nrhs = 1,
                                  .solve = {1, 1, 0, 1, 1},
+                                 .refinement = *refinement,
                                  .peers = peers,
                                  .ok = 1};
     FILE *file = tmpfile();
     size_t length;
 
     REQUIRE(file != NULL);
-    bench_report_json(file, &record, &options);
+    bench_report_json(file, &record);
     rewind(file);
     length = fread(text, 1, bytes - 1, file);
     text[length] = 0;
     fclose(file);
+}
+
+static void write_record(const bench_peers *peers, char *text, size_t bytes) {
+    write_refined(peers, &(bench_refinement){0}, text, bytes);
 }
 
 static void test_absent(void) {
@@ -77,7 +88,7 @@ static void test_absent(void) {
     bench_peers_open(1u << BENCH_CUDSS | 1u << BENCH_CUSPARSE, &problem, &device, 1, &peers);
     CHECK(!strcmp(peers.peer[BENCH_CUDSS].absent, "it wants the CUDA backend"));
     CHECK(strstr(peers.peer[BENCH_CUSPARSE].absent, "CUDA") != NULL);
-    CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
+    CHECK(measure(&peers, 1) == NULL);
     bench_peers_close(&peers);
     device.is_cuda = 1;
 
@@ -89,7 +100,7 @@ static void test_absent(void) {
     CHECK(!strncmp(peers.peer[BENCH_CUDSS].absent, "not found", 9));
     CHECK(!strncmp(peers.peer[BENCH_PARDISO].absent, "not found", 9));
     CHECK(!strncmp(peers.peer[BENCH_PARDISO_ONE].absent, "not found", 9));
-    CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
+    CHECK(measure(&peers, 1) == NULL);
     write_record(&peers, text, sizeof text);
     CHECK(strstr(text, "\"cudss\": {\"absent\": \"not found: ") != NULL);
     bench_peers_close(&peers);
@@ -101,7 +112,7 @@ static void test_absent(void) {
         bench_peers_open(CUDSS_ALL, &problem, &device, 1, &peers);
         CHECK(!strcmp(peers.peer[BENCH_CUDSS].absent, wrong[i][1]));
         CHECK(mock_live() == 0);
-        CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
+        CHECK(measure(&peers, 1) == NULL);
         bench_peers_close(&peers);
     }
     free_problem();
@@ -117,18 +128,18 @@ static void test_refuses(void) {
     bench_peers_open(1u << BENCH_CUDSS, &problem, &device, 1, &peers);
     REQUIRE(!peers.peer[BENCH_CUDSS].absent[0]);
     setenv("CUDSS_MOCK", "solve", 1);
-    CHECK(bench_peers_measure(&peers, 2, right_sides, 1) == NULL);
+    CHECK(measure(&peers, 2) == NULL);
     CHECK(!strcmp(peers.peer[BENCH_CUDSS].refused, "its solve failed: status 5"));
     write_record(&peers, text, sizeof text);
     CHECK(strstr(text, "\"cudss\": {\"refused\": \"its solve failed: status 5\", \"name\"") != NULL);
 
     testing_in("a wrong answer");
     setenv("CUDSS_MOCK", "wrong", 1);
-    CHECK(bench_peers_measure(&peers, 2, right_sides, 1) == NULL);
+    CHECK(measure(&peers, 2) == NULL);
     CHECK(!peers.peer[BENCH_CUDSS].refused[0]);
     CHECK(peers.peer[BENCH_CUDSS].error > 1e-3);
     setenv("CUDSS_MOCK", "none", 1);
-    CHECK(bench_peers_measure(&peers, 2, right_sides, 1) == NULL);
+    CHECK(measure(&peers, 2) == NULL);
     CHECK_BELOW(peers.peer[BENCH_CUDSS].error, 30 * DBL_EPSILON);
     bench_peers_close(&peers);
     CHECK(mock_live() == 0);
@@ -144,7 +155,7 @@ static void test_solves(const char *spec, int dtype) {
     load_problem(spec, dtype, 8);
     bench_peers_open(CUDSS_ALL | 1u << BENCH_CHOLMOD, &problem, &device, 1, &peers);
     for (int k = 0; k < 3; k++) {
-        CHECK(bench_peers_measure(&peers, nrhs[k], right_sides, 1) == NULL);
+        CHECK(measure(&peers, nrhs[k]) == NULL);
         for (int i = 0; i < BENCH_PEERS; i++) {
             const bench_peer *peer = &peers.peer[i];
 
@@ -167,7 +178,7 @@ static void test_solves(const char *spec, int dtype) {
     }
     peers.peer[BENCH_CHOLMOD].untimed = 1;
     peers.peer[BENCH_CHOLMOD].error = -1;
-    CHECK(bench_peers_measure(&peers, 1, right_sides, 1) == NULL);
+    CHECK(measure(&peers, 1) == NULL);
     CHECK(peers.peer[BENCH_CHOLMOD].error >= 0);
     CHECK_BELOW(peers.peer[BENCH_CHOLMOD].error, 30 * DBL_EPSILON);
     write_record(&peers, text, sizeof text);
@@ -177,6 +188,102 @@ static void test_solves(const char *spec, int dtype) {
     bench_peers_close(&peers);
     CHECK(mock_live() == 0);
     free_problem();
+}
+
+/* Peers that refine take as many steps as the wanted error needs, and no more than help. */
+static void test_refines(const char *spec) {
+    const double single = FLT_EPSILON, rounding = DBL_EPSILON / 2;
+    static const int refined[] = {BENCH_CHOLMOD_REFINED, BENCH_CUDSS_REFINED, BENCH_CUDSS_FP32_REFINED};
+    static char text[8192];
+    bench_peers peers;
+    bench_peer *fp32 = &peers.peer[BENCH_CUDSS_FP32_REFINED];
+
+    load_problem(spec, -1, 8);
+    testing_in("%s, refined", spec);
+    setenv("CUDSS_MOCK", "none", 1);
+    bench_peers_open(bench_peers_that_refine() | 1u << BENCH_CUDSS, &problem, &device, 1, &peers);
+    for (int64_t nrhs = 8; nrhs > 0; nrhs -= 7) {
+        CHECK(measure(&peers, nrhs) == NULL);
+        for (int i = 0; i < 3; i++) {
+            const bench_peer *peer = &peers.peer[refined[i]];
+
+            testing_in("%s, nrhs %d, %s", spec, (int)nrhs, peer->name);
+            CHECK(!peer->absent[0] && !peer->refused[0]);
+            CHECK(peer->refines && peer->steps >= (refined[i] == BENCH_CUDSS_FP32_REFINED) &&
+                  peer->steps <= 3);
+            CHECK(peer->error >= 0 && peer->error <= rounding);
+            CHECK(peer->solve.median > 0);
+        }
+    }
+    CHECK(!peers.peer[BENCH_CUDSS].refines);
+
+    testing_in("%s, a wanted error", spec);
+    CHECK(bench_peers_measure(&peers, 1, right_sides, 1, single, MOST_STEPS) == NULL);
+    CHECK(fp32->steps == 0 && fp32->error > rounding && fp32->error <= single);
+    write_record(&peers, text, sizeof text);
+    CHECK(strstr(text, "\"refine_steps\": 0, ") != NULL);
+    CHECK(bench_peers_measure(&peers, 1, right_sides, 1, NAN, MOST_STEPS) == NULL);
+    CHECK(fp32->steps > 0 && fp32->error <= rounding);
+    testing_in("%s, few steps", spec);
+    CHECK(bench_peers_measure(&peers, 1, right_sides, 1, 0, 0) == NULL);
+    CHECK(fp32->steps == 0 && fp32->error > rounding && !fp32->refused[0]);
+
+    testing_in("%s, steps that do not help", spec);
+    setenv("CUDSS_MOCK", "stuck", 1);
+    CHECK(measure(&peers, 1) == NULL);
+    CHECK(fp32->steps == 0 && fp32->error > rounding && !fp32->refused[0]);
+    testing_in("%s, steps that fail", spec);
+    setenv("CUDSS_MOCK", "steps", 1);
+    CHECK(measure(&peers, 1) == NULL);
+    CHECK(!strcmp(fp32->refused, "refinement failed: status 3"));
+    setenv("CUDSS_MOCK", "none", 1);
+    CHECK(measure(&peers, 1) == NULL);
+    CHECK(!fp32->refused[0] && fp32->error <= rounding);
+    bench_peers_close(&peers);
+    CHECK(mock_live() == 0);
+    free_problem();
+}
+
+/* What a record says of a refinement, and of how L is stored. */
+static void test_record(void) {
+    const bench_peers none = {0};
+    const bench_refinement refinement = {.wanted = 1,
+                                         .method = GPUSOLVE_REFINE_FGMRES,
+                                         .most_steps = 10,
+                                         .all = {30, 29, 0.5, 30, NAN},
+                                         .residual = {2, 2, 0, 2, NAN},
+                                         .least = 2,
+                                         .most = 3,
+                                         .error = 1e-16,
+                                         .whole = {9, 9, 0, 9, 9},
+                                         .whole_error = 2e-16};
+    static const struct {
+        int dtype;
+        gpusolve_storage storage;
+        const char *name;
+    } cases[] = {{GPUSOLVE_DOUBLE, GPUSOLVE_STORAGE_SAME, "\"storage\": \"double\""},
+                 {GPUSOLVE_DOUBLE, GPUSOLVE_STORAGE_SINGLE, "\"storage\": \"single\""},
+                 {GPUSOLVE_FLOAT, GPUSOLVE_STORAGE_SAME, "\"storage\": \"single\""}};
+    static char text[8192];
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const int is_stored_single = cases[i].storage == GPUSOLVE_STORAGE_SINGLE;
+
+        testing_in("record, storage %d, dtype %d", cases[i].storage, cases[i].dtype);
+        load_problem("grid2d:9", cases[i].dtype, 1);
+        problem.storage = cases[i].storage;
+        CHECK(bench_problem_factor(&problem).storage == cases[i].storage);
+        write_record(&none, text, sizeof text);
+        CHECK(strstr(text, cases[i].name) != NULL && strstr(text, "refine_") == NULL);
+        write_refined(&none, &refinement, text, sizeof text);
+        CHECK(strstr(text, cases[i].name) != NULL);
+        CHECK(strstr(text, "\"refine_method\": \"fgmres\", \"refine_most_steps\": 10, "
+                           "\"refine_steps_min\": 2, \"refine_steps\": 3, "
+                           "\"refine_backward_error\": 1e-16, \"refine_us\": 30, ") != NULL);
+        CHECK((strstr(text, "\"double_solve_us\": 9, \"double_backward_error\": 2e-16") != NULL) ==
+              is_stored_single);
+        free_problem();
+    }
 }
 
 /* Supernodes that CHOLMOD merges more readily: fewer of them, a larger L, and another name in the record. */
@@ -264,5 +371,8 @@ int main(void) {
     test_solves("grid2d:20", -1);
     test_solves("grid2d:20", GPUSOLVE_FLOAT);
     test_solves("grid3d:6@c", -1);
+    test_refines("grid2d:20");
+    test_refines("grid3d:6@c");
+    test_record();
     return testing_done();
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/table, bench/plot, bench/fit, bench/host/plot, bench/prepare/table, bench/compare and bench/vary on records made up here: test_scripts.py BENCH-FOLDER"""
+"""bench/table, bench/plot, bench/fit, bench/gain, bench/host/plot, bench/prepare/table, bench/compare and bench/vary on records made up here: test_scripts.py BENCH-FOLDER"""
 
 import importlib.machinery
 import importlib.util
@@ -122,6 +122,73 @@ class Scripts(unittest.TestCase):
         self.assertNotIn("nrhs 32 over cudss", done.stdout)
         self.assertEqual(self.run_script("compare", "--least", "4").returncode, 1)
 
+    def write(self, records):
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in records))
+
+    def test_storages(self):
+        """Records of L in double and in single precision are never mixed."""
+        both = RECORDS + [dict(r, storage="single", solve_us=r["solve_us"] / 2, stored_bytes=1e6) for r in RECORDS]
+        self.write(both)
+        for script, *arguments in (["table"], ["plot"], ["plot", "--over", "cudss"]):
+            done = self.run_script(script, *arguments)
+            self.assertNotEqual(done.returncode, 0, script)
+            self.assertIn("--storage says which", done.stderr)
+        done = self.run_script("table", "--storage", "single", "--peers", "cudss", "--peer-nrhs", "1")
+        self.assertEqual(done.stdout.splitlines()[2:], ["| first | 10 | 10 | 16 | 60 |", "| second | 10 | 2 | - | - |"])
+        self.assertIn("| first | 10 | 20 | 32 |", self.run_script("table", "--storage", "double").stdout)
+        output = Path(self.folder.name) / "storage.svg"
+        done = self.run_script("plot", "--storage", "single", "--output", output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(xml.dom.minidom.parse(str(output)).getElementsByTagName("circle")), 1 + 3)
+        done = self.run_script("compare")
+        self.assertIn("cuda, 1 threads, d, L in double precision, nrhs 1 over cudss: geometric mean 3.00, least 3.00, 1 matrices", done.stdout)
+        self.assertIn("cuda, 1 threads, d, L in single precision, nrhs 1 over cudss: geometric mean 6.00, least 6.00, 1 matrices", done.stdout)
+        self.assertNotEqual(self.gain(dict(r, ok=True) for r in both).returncode, 0)
+        self.assertEqual(self.gain(dict(r, ok=True) for r in both[3:]).returncode, 0)
+        done = self.run_script("host/plot", "--output", output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        words = [text.firstChild.data for text in xml.dom.minidom.parse(str(output)).getElementsByTagName("text")]
+        self.assertTrue("20.0" in words and "40.0" not in words, words)  # CHOLMOD's 400 over 20 us, not over 10
+        # the same case stored otherwise is another case, and a type's own storage needs no word
+        other = Path(self.folder.name) / "single.jsonl"
+        other.write_text("".join(json.dumps(r) + "\n" for r in both[3:]))
+        self.write(RECORDS)
+        self.assertEqual(self.run_script("compare", other).returncode, 1)
+        other.write_text("".join(json.dumps(dict(r, storage="double")) + "\n" for r in RECORDS))
+        self.assertEqual(self.run_script("compare", other).stdout.count(" 1.00\n"), 3)
+        self.write(dict(r, dtype="s") for r in RECORDS)
+        other.write_text("".join(json.dumps(dict(r, dtype="s", storage="single")) + "\n" for r in RECORDS))
+        self.assertEqual(self.run_script("compare", other).stdout.count(" 1.00\n"), 3)
+        self.write(both[3:])
+        self.assertIn("no records of L in double precision", self.run_script("host/plot").stderr)
+
+    def test_refined(self):
+        """Beside a peer that refines stands gpusolve's own refinement; without it there is nothing to compare."""
+        peers = {"cudss": {"solve_us": 60.0}, "cudss:fp32:refine": {"solve_us": 120.0, "refine_steps": 2, "backward_error": 1e-16}}
+        refined = dict(record("first", 1, 20.0, peers), refine_us=80.0, refine_backward_error=9e-17, stored_bytes=1e6)
+        self.write([refined, dict(record("second", 1, 5.0, peers), stored_bytes=2e6)])
+        done = self.run_script("compare")
+        self.assertIn("nrhs 1 refined, over cudss:fp32:refine: geometric mean 1.50, least 1.50, 1 matrices", done.stdout)
+        self.assertIn("nrhs 1 over cudss: geometric mean 6.00, least 3.00, 2 matrices", done.stdout)
+        self.assertEqual(self.run_script("table").stdout.splitlines(), [
+            "| case | wall | nrhs 1 | cuDSS, nrhs 1 | gpusolve, refined, nrhs 1 | cuDSS, FP32 factor, refined, nrhs 1 |",
+            "|---|---|---|---|---|---|",
+            "| first | 10 | 20 | 60 | 80 | 120 |",
+            "| second | 10 | 5 | 60 | - | 120 |",
+        ])
+        output = Path(self.folder.name) / "refined.svg"
+        self.assertEqual(self.run_script("plot", "--output", output).returncode, 0)
+        picture = xml.dom.minidom.parse(str(output))
+        self.check_words(picture)
+        self.assertIn("gpusolve, refined", [text.firstChild.data for text in picture.getElementsByTagName("text")])
+        done = self.run_script("plot", "--over", "cudss:fp32:refine", "--output", output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        picture = xml.dom.minidom.parse(str(output))
+        self.check_words(picture)
+        self.assertEqual(len(picture.getElementsByTagName("circle")), 2)  # the legend's, and one case
+        lines = self.gain([dict(refined, ok=True)]).stdout.splitlines()
+        self.assertIn("gpusolve, refined, was 1.5 times as fast as cuDSS with a factor in FP32, refined, with 1 right-hand side", lines[1])
+
     def test_prepare_table(self):
         first = {"matrix": "first", "stored_bytes": 55e6, "factor_bytes": 58e6, "transfer_ms": 1.0, "flops_ms": 0.25,
                  "target_ms": 2.25, "refresh_ms": 9.0, "create_ms": 20.0, "plan_ms": 5.0}
@@ -146,7 +213,8 @@ class Scripts(unittest.TestCase):
                    made(200000, 32, 700 << 20, 40 << 20), made(80000, 28, 500 << 20, 10 << 20), made(1000000, 34, 350 << 20, 150 << 20)]
         wrong = dict(records[0], ok=False, solve_us=1.0)
         beside = dict(records[0], tiers={"branch": {"bytes": 1 << 20}, "streams": {"bytes": 3 << 20}}, solve_us=1.0)
-        self.file.write_text("".join(json.dumps(r) + "\n" for r in records + [wrong, beside]))
+        stored = dict(records[1], storage="single", solve_us=1.0)
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in records + [wrong, beside, stored]))
         done = self.run_script("fit")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.splitlines(), [
