@@ -33,7 +33,9 @@ typedef struct command_options {
     gpusolve_backend backend;
     int threads; /* 0: as many as there are processors */
     command_ordering ordering;
-    int repeat; /* timed solves; 0: x is computed once */
+    gpusolve_storage storage;      /* of L */
+    gpusolve_refine_method method; /* with refine */
+    int repeat;                    /* timed solves; 0: x is computed once */
     int refine, explain, plot, quiet, help, version;
 } command_options;
 
@@ -45,6 +47,9 @@ const char *command_usage(void);
 
 /* "METIS", "AMD", ... */
 const char *command_ordering_name(command_ordering ordering);
+
+/* "richardson", "cg", ... */
+const char *command_method_name(gpusolve_refine_method method);
 
 /* Writes "gpusolve-solve: ", the message and a line's end to standard error, and returns status. */
 __attribute__((format(printf, 2, 3))) int command_complain(int status, const char *format, ...);

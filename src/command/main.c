@@ -64,11 +64,13 @@ static void report(const command_options *options, const command_problem *p, con
     fprintf(file, "factorised by CHOLMOD in %.1f ms, ordered by %s", p->factorise_ms, p->ordering);
     if (has_info)
         fprintf(file, ": %" PRId64 " numbers in L", info.nnz_l);
-    fprintf(file, "\nprepared in %.1f ms for %s\n", s->import_ms, gpusolve_get_device_name(s->handle));
+    fprintf(file, "\nprepared in %.1f ms for %s%s\n", s->import_ms, gpusolve_get_device_name(s->handle),
+            options->storage == GPUSOLVE_STORAGE_SINGLE ? ", L in single precision" : "");
     fprintf(file, "%s %" PRId64 " column%s in %.3f ms", options->refine ? "solved and refined" : "solved",
             p->cols, plural(p->cols), s->solve_ms);
     if (options->refine)
-        fprintf(file, ", %d step%s at most", s->steps, plural(s->steps));
+        fprintf(file, ", %s, %d step%s at most", command_method_name(options->method), s->steps,
+                plural(s->steps));
     if (options->repeat)
         fprintf(file,
                 "\n%d time%s more: median %.3f ms, least %.3f ms, spread %.1f %%, b and x in host memory",

@@ -11,12 +11,18 @@
 
 static const char *const backends[] = {"auto", "host", "cuda", NULL};
 static const char *const systems[] = {"A", "LDLt", "LD", "DLt", "L", "Lt", "D", "P", "Pt", NULL};
+static const char *const storages[] = {"double", "single", NULL};
+static const char *const methods[] = {"richardson", "cg", "fgmres", "automatic", NULL};
 static const char *const orderings[] = {"metis", "nesdis", "amd", "natural", "best", NULL};
 
 const char *command_ordering_name(command_ordering ordering) {
     static const char *const names[] = {"METIS", "NESDIS", "AMD", "the given order",
                                         "the best of AMD and METIS"};
     return names[ordering];
+}
+
+const char *command_method_name(gpusolve_refine_method method) {
+    return methods[method];
 }
 
 const char *command_usage(void) {
@@ -30,7 +36,9 @@ const char *command_usage(void) {
            "  -o, --output FILE       where x goes, in the same format; - is standard output (the default)\n"
            "      --system SYSTEM     A, LDLt, LD, DLt, L, Lt, D, P or Pt (A): which system, as in "
            "cholmod_solve\n"
-           "      --refine            iterative refinement\n"
+           "      --refine[=METHOD]   iterative refinement: richardson (without a word), cg, fgmres or "
+           "automatic\n"
+           "      --storage PRECISION double or single (double): how L is kept; b, x and sums are in double\n"
            "      --repeat N          time N more solves: median, least and spread\n"
            "      --explain           what the factor's plan is made of, and what a solve should take\n"
            "      --save-residuals FILE  write b - A x, in the same format\n"
@@ -66,11 +74,12 @@ static int parse_count(const char *text, long most, int *count) {
     return 0;
 }
 
-enum { SYSTEM = 256, REFINE, REPEAT, EXPLAIN, RESIDUALS, PLOT, BACKEND, THREADS, ORDERING, VERSION };
+enum { SYSTEM = 256, REFINE, STORAGE, REPEAT, EXPLAIN, RESIDUALS, PLOT, BACKEND, THREADS, ORDERING, VERSION };
 
 static const struct option known[] = {{"output", required_argument, NULL, 'o'},
                                       {"system", required_argument, NULL, SYSTEM},
-                                      {"refine", no_argument, NULL, REFINE},
+                                      {"refine", optional_argument, NULL, REFINE},
+                                      {"storage", required_argument, NULL, STORAGE},
                                       {"repeat", required_argument, NULL, REPEAT},
                                       {"explain", no_argument, NULL, EXPLAIN},
                                       {"save-residuals", required_argument, NULL, RESIDUALS},
@@ -115,6 +124,12 @@ static int take(int option, const char *argument, command_options *options) {
         break;
     case REFINE:
         options->refine = 1;
+        failed = argument ? parse_word("refine", argument, methods, &place) : 0;
+        options->method = (gpusolve_refine_method)(failed ? 0 : place);
+        break;
+    case STORAGE:
+        failed = parse_word("storage", argument, storages, &place);
+        options->storage = place == 1 ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
         break;
     case REPEAT:
         failed = parse_number("repeat", argument, 1000000, &options->repeat);

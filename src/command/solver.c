@@ -57,7 +57,8 @@ static gpusolve_status import_matrix(const gsm_matrix *a, command_solver *solver
 int solver_import(const command_options *options, const command_problem *p, command_solver *solver) {
     const double begin = command_now_ms();
     progress_stage("preparing %s", problem_name(options));
-    gpusolve_status status = gpusolve_cholmod_import(solver->handle, p->factor, &solver->factor);
+    gpusolve_status status =
+        gpusolve_cholmod_import_stored(solver->handle, p->factor, options->storage, &solver->factor);
     if (!status)
         status = gpusolve_workspace_create(solver->handle, solver->factor, p->cols > 0 ? p->cols : 1,
                                            &solver->workspace);
@@ -79,9 +80,11 @@ static gpusolve_dense dense(const command_problem *p, double *values) {
 static gpusolve_status solve_once(const command_options *options, const command_problem *p,
                                   const command_solver *solver, int *steps) {
     const gpusolve_dense b = dense(p, p->b), x = dense(p, p->x);
+    gpusolve_refine_options refine = GPUSOLVE_REFINE_OPTIONS_INIT;
+    refine.method = options->method;
     if (options->refine)
         return gpusolve_refine(solver->handle, solver->factor, solver->matrix, solver->workspace, &b, &x,
-                               NULL, NULL, steps);
+                               &refine, NULL, steps);
     return gpusolve_solve(solver->handle, solver->factor, solver->workspace, options->system, &b, &x);
 }
 

@@ -41,11 +41,14 @@ class CommandLine(Case):
                 ("--system: takes A, LDLt, LD, DLt, L, Lt, D, P or Pt, not 'l'", ["A.mtx", "--system", "l"]),
                 ("--backend: takes auto, host or cuda, not 'gpu'", ["A.mtx", "--backend=gpu"]),
                 ("--ordering: takes metis, nesdis, amd, natural or best, not ''", ["A.mtx", "--ordering="]),
+                ("--refine: takes richardson, cg, fgmres or automatic, not 'CG'", ["A.mtx", "--refine=CG"]),
+                ("--storage: takes double or single, not 'float'", ["A.mtx", "--storage", "float"]),
                 ("--repeat: takes a whole number from 1 to 1000000, not '0'", ["A.mtx", "--repeat", "0"]),
                 ("--repeat: takes a whole number from 1 to 1000000, not '3x'", ["A.mtx", "--repeat", "3x"]),
                 ("--threads: takes a whole number from 1 to 1024, not '-1'", ["A.mtx", "--threads=-1"]),
                 ("--threads: takes a whole number", ["A.mtx", "--threads", "99999999999999999999"]),
                 ("go with --system A alone", ["A.mtx", "--system", "L", "--refine"]),
+                ("go with --system A alone", ["A.mtx", "--system", "L", "--refine=cg"]),
                 ("go with --system A alone", ["A.mtx", "--system", "L", "--plot"]),
                 ("go with --system A alone", ["A.mtx", "--system", "L", "--save-residuals", "r"]),
                 ("cannot both go to standard output", ["A.mtx", "--save-residuals", "-"]),
@@ -60,7 +63,7 @@ class CommandLine(Case):
     def test_documents_are_complete(self):
         """Man page and completion name the options of --help, and the man page its exit statuses."""
         options = set(re.findall(r"--[a-z-]+", self.run_program("--help").stdout))
-        self.assertEqual(len(options), 13)
+        self.assertEqual(len(options), 14)
         page = (DOCUMENTS / "gpusolve-solve.1").read_text().replace("\\-", "-")
         completion = (DOCUMENTS / "gpusolve-solve.bash").read_text()
         for option in options:
@@ -81,6 +84,8 @@ class CommandLine(Case):
         self.write("A.mtx", "")
         for words, wanted in [(["--sys"], ["--system"]), (["--backend", ""], ["auto", "host", "cuda"]),
                               (["--ordering", "n"], ["nesdis", "natural"]), (["--system", "=", "L"], ["LDLt", "LD", "L", "Lt"]),
+                              (["--refine", "=", "f"], ["fgmres"]), (["--refine", "="], ["richardson", "cg", "fgmres", "automatic"]),
+                              (["--refine", "A"], ["A.mtx"]), (["--storage", "s"], ["single"]), (["--storage", "="], ["double", "single"]),
                               (["A"], ["A.mtx"]), (["--repeat", ""], [])]:
             script = (f". '{DOCUMENTS}/gpusolve-solve.bash'; COMP_WORDS=(gpusolve-solve {' '.join(repr(w) for w in words)}); "
                       f"COMP_CWORD={len(words)}; _gpusolve_solve; printf '%s\\n' \"${{COMPREPLY[@]}}\"")

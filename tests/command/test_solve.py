@@ -7,7 +7,7 @@ import random
 import re
 import unittest
 
-from system import ON_DEVICE, Case, backward_error, grid, read_block, residual, write_block, write_matrix
+from system import EPSILON, ON_DEVICE, Case, backward_error, grid, read_block, residual, write_block, write_matrix
 
 
 def random_columns(n, count, is_complex=False, seed=1):
@@ -108,9 +108,30 @@ class Solve(Case):
     def test_refine(self):
         n, lower = self.system()
         done = self.run_program("A.mtx", "-o", "x.mtx", "--refine")
-        self.assertRegex(done.stdout, r"\nsolved and refined 1 column in \S+ ms, \d+ steps? at most\n")
+        self.assertRegex(done.stdout, r"\nsolved and refined 1 column in \S+ ms, richardson, \d+ steps? at most\n")
         x = self.check_solution(n, lower, [[1] * n], (self.folder / "x.mtx").read_text())
         self.assertTrue(backward_error(n, lower, [1] * n, x[0]) < 2.3e-16)
+
+    def test_methods_and_storage(self):
+        """Each method brings x to double precision, from L in single precision, too; without one x has single precision."""
+        for is_complex in (False, True):
+            n, lower = self.system(is_complex)
+            columns = random_columns(n, 3, is_complex)
+            self.write("b.mtx", write_block(columns, is_complex))
+            for storage in ("double", "single"):
+                said = ", L in single precision\n" if storage == "single" else "\n"
+                for method in ("richardson", "cg", "fgmres", "automatic"):
+                    done = self.run_program("A.mtx", "b.mtx", "-o", "x.mtx", f"--refine={method}", f"--storage={storage}", "--repeat", "2")
+                    self.assertRegex(done.stdout, rf"\nprepared in \S+ ms for [^\n]*{said}solved and refined 3 columns in \S+ ms, {method}, ")
+                    steps = int(re.search(r"(\d+) steps? at most", done.stdout)[1])
+                    self.assertTrue(steps >= 1 if storage == "single" else steps <= 4, steps)
+                    x = self.check_solution(n, lower, columns, (self.folder / "x.mtx").read_text(), is_complex)
+                    for b, column in zip(columns, x):
+                        self.assertTrue(backward_error(n, lower, b, column) < 2.3e-16)
+            done = self.run_program("A.mtx", "b.mtx", "-o", "x.mtx", "--storage", "single")
+            errors = [backward_error(n, lower, b, x) for b, x in zip(columns, read_block((self.folder / "x.mtx").read_text())[0])]
+            self.assertTrue(30 * EPSILON < max(errors) < 1e-6, errors)
+            self.assertAlmostEqual(float(re.search(r"backward error (\S+), of", done.stdout)[1]) / max(errors), 1, delta=0.06)
 
     def test_repeat_and_explain(self):
         self.system()
@@ -162,6 +183,8 @@ class Solve(Case):
             done = self.run_program("A.mtx", "--backend", "cuda", "--refine", "--repeat", "3")
             self.check_solution(n, lower, [[1] * n], done.stdout)
             self.assertIn("NVIDIA", done.stderr)
+            done = self.run_program("A.mtx", "--backend", "cuda", "--storage", "single", "--refine=automatic")
+            self.check_solution(n, lower, [[1] * n], done.stdout)
         else:
             # where there is a device after all, none is visible
             self.refused(1, "no usable CUDA device", "A.mtx", "--backend=cuda", env=dict(os.environ, CUDA_VISIBLE_DEVICES=""))
