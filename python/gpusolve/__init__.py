@@ -14,6 +14,7 @@ from . import _library
 
 _path = _library.load()
 
+from ._batch import Batch, cholesky_batch  # noqa: E402
 from ._cholesky import cholesky  # noqa: E402
 from ._errors import DeviceError, NotPositiveDefiniteError, SingularError  # noqa: E402
 from ._factor import Factor, load  # noqa: E402
@@ -23,6 +24,7 @@ from ._core import version as _version  # noqa: E402
 
 __version__ = _version()
 __all__ = [
+    "Batch",
     "DeviceError",
     "Factor",
     "NotPositiveDefiniteError",
@@ -30,6 +32,7 @@ __all__ = [
     "SingularError",
     "SparseCholesky",
     "cholesky",
+    "cholesky_batch",
     "factorized",
     "load",
     "splu",

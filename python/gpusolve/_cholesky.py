@@ -7,6 +7,55 @@ from ._arguments import MODES, ORDERINGS, PRECISIONS, STORAGES, indices, place
 from ._factor import Factor
 from ._matrix import Columns
 
+__all__ = ["cholesky"]
+
+
+class Way:
+    """How CHOLMOD factorises: the arguments of `cholesky` but A and the place, checked."""
+
+    def __init__(self, ordering, precision, triangle, check, mode, storage):
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision: must be one of {PRECISIONS}, not {precision!r}")
+        if storage not in STORAGES:
+            raise ValueError(f"storage: must be one of {STORAGES}, not {storage!r}")
+        if storage and precision == "single":
+            raise ValueError("storage: L is stored in single precision as it is if precision is single")
+        if mode not in MODES:
+            raise ValueError(f"mode: must be one of {sorted(MODES)}, not {mode!r}")
+        self._permutation, self._ordering = None, 1
+        if isinstance(ordering, str) or ordering is None:
+            if ordering is not None and ordering not in ORDERINGS:
+                raise ValueError(f"ordering: must be a permutation or one of {sorted(ORDERINGS)}, not {ordering!r}")
+            self._ordering = ORDERINGS[ordering or "metis"]
+        else:
+            self._permutation = indices(ordering, "ordering")
+        self._precision, self._triangle, self._check = precision, triangle, check
+        self._mode, self._storage = MODES[mode], storage
+
+    def columns(self, A, what="A"):
+        """A as compressed columns."""
+        columns = Columns(A, self._triangle, self._check, what)
+        if not np.isfinite(columns.x).all():
+            raise ValueError(f"{what}: holds a NaN or an infinity")
+        order = self._permutation
+        if order is not None and not np.array_equal(np.sort(order), np.arange(columns.n)):
+            raise ValueError(f"ordering: is no permutation of the numbers 0 to {columns.n - 1}")
+        return columns
+
+    def is_single(self, columns):
+        """Whether the factor of such a matrix is in single precision."""
+        return not self._storage and (columns.is_single if self._precision is None else self._precision == "single")
+
+    def analyse(self, columns):
+        """CHOLMOD's analysis of the pattern."""
+        _library.open_cholmod()
+        return _core.Symbolic(columns.n, columns.p, columns.i, columns.stype, self._ordering, self._mode, self._permutation)
+
+    @staticmethod
+    def factorise(symbolic, columns):
+        """CHOLMOD's factor."""
+        return symbolic.factorize(columns.n, columns.p, columns.i, columns.x, columns.stype, 0.0, False)
+
 
 def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None, check=True, mode="auto", threads=0,
              same_bits=False, storage=None):
@@ -61,29 +110,8 @@ def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None,
     [1. 1. 1. 1.]
     """
     where = place(device, threads, same_bits)
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision: must be one of {PRECISIONS}, not {precision!r}")
-    if storage not in STORAGES:
-        raise ValueError(f"storage: must be one of {STORAGES}, not {storage!r}")
-    if storage and precision == "single":
-        raise ValueError("storage: L is stored in single precision as it is if precision is single")
-    if mode not in MODES:
-        raise ValueError(f"mode: must be one of {sorted(MODES)}, not {mode!r}")
-    permutation = None
-    if isinstance(ordering, str) or ordering is None:
-        if ordering is not None and ordering not in ORDERINGS:
-            raise ValueError(f"ordering: must be a permutation or one of {sorted(ORDERINGS)}, not {ordering!r}")
-        method = ORDERINGS[ordering or "metis"]
-    else:
-        permutation, method = indices(ordering, "ordering"), 1
-    columns = Columns(A, triangle, check)
-    if not np.isfinite(columns.x).all():
-        raise ValueError("A: holds a NaN or an infinity")
-    if permutation is not None and not np.array_equal(np.sort(permutation), np.arange(columns.n)):
-        raise ValueError(f"ordering: is no permutation of the numbers 0 to {columns.n - 1}")
-    _library.open_cholmod()
-    symbolic = _core.Symbolic(columns.n, columns.p, columns.i, columns.stype, method, MODES[mode], permutation)
-    numeric = symbolic.factorize(columns.n, columns.p, columns.i, columns.x, columns.stype, 0.0, False)
-    is_single = not storage and (columns.is_single if precision is None else precision == "single")
-    core = _core.Factor.from_numeric(*where, numeric, is_single, storage == "single")
+    way = Way(ordering, precision, triangle, check, mode, storage)
+    columns = way.columns(A)
+    symbolic = way.analyse(columns)
+    core = _core.Factor.from_numeric(*where, way.factorise(symbolic, columns), way.is_single(columns), storage == "single")
     return Factor._make(core, symbolic.perm, symbolic, (columns.p, columns.i, columns.stype))

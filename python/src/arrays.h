@@ -23,6 +23,9 @@ template <typename T> nb::object copy_of(const void *from, size_t count) {
 /* CHOLMOD's view of the pattern of compressed columns with n rows, square unless stype is 0; the arrays outlive it. */
 cholmod::Sparse pattern_of(int64_t n, const Indices &p, const Indices &i, int stype);
 
+/* What the other files add to the module. */
+void bind_batch(nb::module_ &m);
 void bind_graphs(nb::module_ &m);
+void bind_products(nb::module_ &m);
 
 #endif

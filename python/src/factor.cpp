@@ -13,19 +13,6 @@
 
 namespace {
 
-enum { MAX_ROOMS = 16 }; /* that a factor keeps, those of graphs aside */
-
-/*
- * How many columns the workspace for a solve of `columns` right-hand sides has. There are few sizes, and the call alone
- * chooses one: on CUDA the bits of a column depend on its workspace's size, and must not depend on earlier solves.
- */
-int64_t room_size(int64_t columns) {
-    for (int64_t size : {1, 4, 8, 16, 32})
-        if (columns <= size)
-            return size;
-    return std::min<int64_t>(256, (columns + 63) / 64 * 64);
-}
-
 double real_at(const gpusolve_factor_data &data, int64_t k) {
     switch (data.dtype) {
     case GPUSOLVE_FLOAT:
@@ -82,7 +69,7 @@ void measure_determinant(const gpusolve_factor_data &data, double *logarithm, do
 
 /* ---------------------------------------------------------------------------------------- the factor --- */
 
-FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) {
+FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) : Shared("factor") {
     Handle handle(where);
     place = handle.place();
     gpusolve_status status;
@@ -99,7 +86,8 @@ FactorState::FactorState(const Place &where, const gpusolve_factor_data &data) {
     dtype = data.dtype;
 }
 
-FactorState::FactorState(const Place &where, const std::string &path, bool is_mapped, bool verify) {
+FactorState::FactorState(const Place &where, const std::string &path, bool is_mapped, bool verify)
+    : Shared("factor") {
     Handle handle(where);
     place = handle.place();
     gpusolve_map_options options = GPUSOLVE_MAP_OPTIONS_INIT;
@@ -124,32 +112,23 @@ FactorState::FactorState(const Place &where, const std::string &path, bool is_ma
 }
 
 FactorState::~FactorState() {
-    if (is_on_device() && generation_ != process_generation())
-        return; /* the parent's: nothing on its device can be freed from here */
+    if (is_foreign())
+        return;
     const Unlocked unlocked;
     const driver::Relaxed relaxed;
-    if (is_on_device())
-        driver::wait_for_device(place.device);
-    for (const Room &room : rooms_)
-        gpusolve_workspace_destroy(room.workspace);
+    free_rooms();
     gpusolve_factor_destroy(factor_);
 }
 
-/* A child has a copy of the host's memory, but not the threads that may have held the lock. */
-void FactorState::renew_after_fork() {
-    check_process();
-    if (generation_ == process_generation())
-        return;
-    gate_.release(); /* somebody may be inside for ever */
-    gate_ = std::make_unique<Gate>();
-    generation_ = process_generation();
+gpusolve_status FactorState::make_room(gpusolve_handle *handle, int64_t columns, void **memory) {
+    gpusolve_workspace *made = nullptr;
+    const gpusolve_status status = gpusolve_workspace_create(handle, factor_, columns, &made);
+    *memory = made;
+    return status;
 }
 
-void FactorState::check_process() const {
-    if (is_on_device() && generation_ != process_generation())
-        throw Failure(GPUSOLVE_CUDA_ERROR,
-                      "the factor is on a CUDA device and was made by the process that this one was "
-                      "forked from; make it here, or start processes with the method 'spawn'");
+void FactorState::free_room(void *memory) {
+    gpusolve_workspace_destroy(static_cast<gpusolve_workspace *>(memory));
 }
 
 void FactorState::refresh(const gpusolve_factor_data &data) {
@@ -178,101 +157,6 @@ void FactorState::save(const std::string &path) {
         status = gpusolve_factor_save(handle, factor_, path.c_str());
     }
     check(status, handle);
-}
-
-Room FactorState::take_room(gpusolve_handle *handle, int64_t columns, void *stream) {
-    Room room{nullptr, room_size(columns), stream, 0, refreshes_};
-    const uint64_t capture = is_on_device() ? driver::capture_of(stream) : 0;
-    /* One of the same capture; else, for a capture too, one that no graph has. */
-    for (const uint64_t wanted : {capture, static_cast<uint64_t>(0)})
-        for (size_t k = rooms_.size(); k-- > 0;) {
-            if (rooms_[k].columns != room.columns || rooms_[k].stream != stream ||
-                rooms_[k].capture != wanted || (capture && rooms_[k].refreshes != refreshes_))
-                continue;
-            room = rooms_[k];
-            room.capture = capture;
-            room.refreshes = refreshes_;
-            rooms_.erase(rooms_.begin() + static_cast<std::ptrdiff_t>(k));
-            return room;
-        }
-    room.capture = capture;
-    gpusolve_status status;
-    {
-        const Unlocked unlocked;
-        const driver::Relaxed relaxed;
-        status = gpusolve_workspace_create(handle, factor_, room.columns, &room.workspace);
-    }
-    check(status, handle);
-    return room;
-}
-
-void FactorState::return_room(const Room &room) {
-    try {
-        rooms_.push_back(room);
-    } catch (const std::bad_alloc &) {
-        gpusolve_workspace_destroy(room.workspace);
-        return;
-    }
-    if (std::count_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; }) <=
-        MAX_ROOMS)
-        return;
-    const auto oldest =
-        std::find_if(rooms_.begin(), rooms_.end(), [](const Room &r) { return r.capture == 0; });
-    gpusolve_workspace *const unwanted = oldest->workspace;
-    rooms_.erase(oldest);
-    const Unlocked unlocked;
-    const driver::Relaxed relaxed;
-    if (is_on_device())
-        driver::wait_for_device(place.device);
-    gpusolve_workspace_destroy(unwanted);
-}
-
-void FactorState::check_place(const Operand &operand, const char *name) const {
-    if (operand.is_on_device && !is_on_device())
-        throw Failure(GPUSOLVE_INVALID_ARGUMENT,
-                      std::string(name) +
-                          ": is on a CUDA device, but the factor is on the host: make the factor "
-                          "with device=\"cuda\", or copy the array to the host");
-}
-
-/* ------------------------------------------------------------------------------------------- turns --- */
-
-bool Gate::try_enter(bool alone) {
-    const std::lock_guard<std::mutex> locked(mutex_);
-    if (!is_free(alone))
-        return false;
-    inside_ += !alone;
-    is_alone_ = alone;
-    return true;
-}
-
-void Gate::enter(bool alone) {
-    std::unique_lock<std::mutex> locked(mutex_);
-    waiting_ += alone;
-    changed_.wait(locked, [&] { return is_free(alone); });
-    waiting_ -= alone;
-    inside_ += !alone;
-    is_alone_ = alone;
-}
-
-void Gate::leave(bool alone) {
-    const std::lock_guard<std::mutex> locked(mutex_);
-    inside_ -= !alone;
-    is_alone_ = false;
-    changed_.notify_all();
-}
-
-Turn::Turn(FactorState &state, bool alone) : gate_(nullptr), alone_(alone) {
-    state.renew_after_fork();
-    gate_ = state.gate_.get();
-    if (gate_->try_enter(alone))
-        return;
-    const Unlocked unlocked;
-    gate_->enter(alone);
-}
-
-Turn::~Turn() {
-    gate_->leave(alone_);
 }
 
 /* ------------------------------------------------------------------------------------------- solves --- */
@@ -310,7 +194,7 @@ bool solve_pair(FactorState &state, const Pair &pair, int system, void *stream) 
     gpusolve_status status;
     {
         const Unlocked unlocked;
-        status = gpusolve_solve(handle, state.get(), room.workspace, static_cast<gpusolve_system>(system),
+        status = gpusolve_solve(handle, state.get(), room.workspace(), static_cast<gpusolve_system>(system),
                                 &pair.b.dense, &pair.x.dense);
     }
     state.return_room(room);
@@ -354,7 +238,7 @@ double time_calls(const std::shared_ptr<FactorState> &state, nb::handle b, nb::h
     gpusolve_status status = GPUSOLVE_OK;
     const auto start = std::chrono::steady_clock::now();
     for (int k = 0; k < count && status == GPUSOLVE_OK; k++)
-        status = gpusolve_solve(handle, state->get(), room.workspace, static_cast<gpusolve_system>(system),
+        status = gpusolve_solve(handle, state->get(), room.workspace(), static_cast<gpusolve_system>(system),
                                 &pair.b.dense, &pair.x.dense);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     state->return_room(room);
@@ -377,7 +261,7 @@ bool refine(const std::shared_ptr<FactorState> &state, const Matrix &matrix, nb:
     gpusolve_status status;
     {
         const Unlocked unlocked;
-        status = gpusolve_refine(handle, state->get(), matrix.matrix, room.workspace, &pair.b.dense,
+        status = gpusolve_refine(handle, state->get(), matrix.matrix, room.workspace(), &pair.b.dense,
                                  &pair.x.dense, &options, errors, steps);
     }
     state->return_room(room);
@@ -395,7 +279,7 @@ double estimate_rcond(const std::shared_ptr<FactorState> &state, const Matrix &m
     gpusolve_status status;
     {
         const Unlocked unlocked;
-        status = gpusolve_factor_rcond(handle, state->get(), room.workspace, matrix.matrix, 0, &rcond);
+        status = gpusolve_factor_rcond(handle, state->get(), room.workspace(), matrix.matrix, 0, &rcond);
     }
     state->return_room(room);
     check(status, handle);

@@ -18,6 +18,15 @@ struct Place { /* where a factor lives */
     }
 };
 
+inline Place place_of(int backend, int device, int threads, bool same_bits) {
+    Place place;
+    place.backend = static_cast<gpusolve_backend>(backend);
+    place.device = device;
+    place.threads = threads;
+    place.same_bits = same_bits;
+    return place;
+}
+
 /* How often this process was forked off another one: state of another generation belongs to the parent. */
 unsigned process_generation();
 

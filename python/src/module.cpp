@@ -12,21 +12,12 @@
 #include "driver.h"
 #include "factor.h"
 #include "known.h"
-#include "products.h"
+#include "rounded.h"
 #include "unlocked.h"
 
 using namespace nb::literals;
 
 namespace {
-
-Place place_of(int backend, int device, int threads, bool same_bits) {
-    Place place;
-    place.backend = static_cast<gpusolve_backend>(backend);
-    place.device = device;
-    place.threads = threads;
-    place.same_bits = same_bits;
-    return place;
-}
 
 gpusolve_dtype dtype_of(const Numbers &x) {
     if (x.dtype() == nb::dtype<float>())
@@ -87,21 +78,6 @@ gpusolve_factor_data describe(int kind, int64_t n, const Numbers &x, const std::
     wants(p[n] <= size_of(arrays[1]) && p[n] <= data.xsize, "p: its last entry exceeds the length of i or x");
     return data;
 }
-
-/* A factor of CHOLMOD's, in double precision, with its numbers rounded to single precision. */
-struct Rounded {
-    gpusolve_factor_data data;
-    std::vector<float> x;
-    explicit Rounded(const gpusolve_factor_data &from) : data(from) {
-        const bool is_complex = from.dtype == GPUSOLVE_COMPLEX_DOUBLE;
-        const auto *numbers = static_cast<const double *>(from.x);
-        x.resize(static_cast<size_t>(from.xsize) * (is_complex ? 2 : 1));
-        for (size_t k = 0; k < x.size(); k++)
-            x[k] = static_cast<float>(numbers[k]);
-        data.x = x.data();
-        data.dtype = is_complex ? GPUSOLVE_COMPLEX_FLOAT : GPUSOLVE_FLOAT;
-    }
-};
 
 CoreFactor import_numeric(const Place &place, const cholmod::Numeric &numeric, bool is_single,
                           bool stored_in_single) {
@@ -484,6 +460,7 @@ NB_MODULE(_core, m) {
     bind_cholmod(m);
     bind_graphs(m);
     bind_factor(m);
+    bind_batch(m);
     bind_products(m);
     bind_matrix_and_selection(m);
 }

@@ -60,10 +60,6 @@ std::string shape_of(size_t dimensions, const int64_t *shape) {
     return text + (dimensions == 1 ? ",)" : ")");
 }
 
-size_t bytes_of(gpusolve_dtype dtype) {
-    return dtype == GPUSOLVE_FLOAT ? 4u : dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16u : 8u;
-}
-
 } // namespace
 
 void count_strides(ArrayView *view, const int64_t *bytes) {

@@ -13,6 +13,10 @@ namespace nb = nanobind;
 constexpr gpusolve_dtype INEXACT[] = {GPUSOLVE_FLOAT, GPUSOLVE_DOUBLE, GPUSOLVE_COMPLEX_FLOAT,
                                       GPUSOLVE_COMPLEX_DOUBLE};
 
+inline size_t bytes_of(gpusolve_dtype dtype) {
+    return dtype == GPUSOLVE_FLOAT ? 4u : dtype == GPUSOLVE_COMPLEX_DOUBLE ? 16u : 8u;
+}
+
 /* An array of any package. Strides count numbers, not bytes. */
 struct ArrayView {
     void *values;

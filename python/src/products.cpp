@@ -1,5 +1,3 @@
-#include "products.h"
-
 #include <algorithm>
 #include <memory>
 
@@ -55,7 +53,7 @@ bool sample(const CoreFactor &self, nb::handle z, nb::handle x, nb::handle mean,
     gpusolve_status status;
     {
         const Unlocked unlocked;
-        status = gpusolve_sample(handle, state.get(), room.workspace, &options, &to.dense);
+        status = gpusolve_sample(handle, state.get(), room.workspace(), &options, &to.dense);
     }
     state.return_room(room);
     if (status == GPUSOLVE_TYPE_MISMATCH)

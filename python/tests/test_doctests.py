@@ -19,7 +19,7 @@ NAMES = ["gpusolve"] + [
     for _, name, _ in pkgutil.walk_packages(gpusolve.__path__, "gpusolve.")
     if name not in ("gpusolve._core", "gpusolve._torch", "gpusolve.autograd")
 ]
-WITH_EXAMPLES = ("", "._cholesky", "._factor", "._figures", "._sksparse.graphs", "._linalg", ".sksparse", ".sksparse05")
+WITH_EXAMPLES = ("", "._batch.batch", "._cholesky", "._factor", "._figures", "._sksparse.graphs", "._linalg", ".sksparse", ".sksparse05")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,7 +39,7 @@ def test_readme():
     assert result.failed == 0 and result.attempted > 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/guides/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/guides/python.md", "docs/guides/batches.md"])
 def test_page(page):
     """The program of a page of the project, which prints its residual."""
     root = pathlib.Path(__file__).parents[2]
