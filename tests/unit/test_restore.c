@@ -4,7 +4,10 @@
  */
 #include "testing.h"
 
-#include "dense_kernels/restore_numbers_host.h"
+#include "dense_kernels/panel_layout.h"
+
+#define GSV_TEMPLATE "restore_host.h"
+#include "dense_kernels/kinds_host.h"
 
 enum { ROWS = GSV_NARROW_ROWS, COLUMNS = GSV_NARROW_COLUMNS };
 

@@ -14,10 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../dense_kernels/restore_numbers_host.h"
+#include "../../dense_kernels/panel_layout.h"
 #include "../../memory.h"
 #include "../../pool.h"
 #include "support.h"
+
+#define GSV_TEMPLATE "restore_host.h"
+#include "../../dense_kernels/kinds_host.h"
 
 enum { RUN_BYTES = 32 << 20, TOGETHER = 64, NUMBERS = 1 << 14 };
 
@@ -42,24 +45,12 @@ typedef struct reading {
 /* ---------------------------------------------------------------------------------------------- narrow --- */
 
 static void restore(const reading *r, const narrow *panel) {
+    static void (*const of[])(const void *, int32_t, int32_t, const int64_t *,
+                              void *) = {GSV_KINDS(restore_panel)};
     const gsv_plan *plan = &r->factor->plan;
-    const int32_t nr = gsv_rows(plan, panel->s), nc = gsv_columns(plan, panel->s);
-    const int64_t *column = r->column + plan->l.first_column[panel->s];
-    const void *from = r->buffer + (size_t)(panel->at - r->run->at) * r->number;
-    switch (gsv_panel_dtype(r->factor->numbers)) {
-    case GPUSOLVE_FLOAT:
-        restore_panel_s(from, nr, nc, column, (float *)r->x);
-        break;
-    case GPUSOLVE_DOUBLE:
-        restore_panel_d(from, nr, nc, column, (double *)r->x);
-        break;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        restore_panel_c(from, nr, nc, column, (float *)r->x);
-        break;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        restore_panel_z(from, nr, nc, column, (double *)r->x);
-        break;
-    }
+    of[gsv_panel_dtype(r->factor->numbers)](r->buffer + (size_t)(panel->at - r->run->at) * r->number,
+                                            gsv_rows(plan, panel->s), gsv_columns(plan, panel->s),
+                                            r->column + plan->l.first_column[panel->s], r->x);
 }
 
 static void restore_range(void *context, int64_t begin, int64_t end, int member) {

@@ -221,20 +221,11 @@ static void workspace_destroy(gpusolve_workspace *workspace) {
 /* ---------------------------------------------------------------------------------------------- solve --- */
 
 static const gsv_host_sweep *sweep_for(gsv_numbers numbers, int isa, int width) {
-    switch (numbers) {
-    case GSV_NUMBERS_S:
-        return gsv_host_sweep_s[isa][width];
-    case GSV_NUMBERS_D:
-        return gsv_host_sweep_d[isa][width];
-    case GSV_NUMBERS_C:
-        return gsv_host_sweep_c[isa][width];
-    case GSV_NUMBERS_Z:
-        return gsv_host_sweep_z[isa][width];
-    case GSV_NUMBERS_DS:
-        return gsv_host_sweep_ds[isa][width];
-    default:
-        return gsv_host_sweep_zc[isa][width];
-    }
+    static const gsv_host_sweep *const(*const of[])[GSV_WIDTHS] = {
+        [GSV_NUMBERS_S] = gsv_host_sweep_s,   [GSV_NUMBERS_D] = gsv_host_sweep_d,
+        [GSV_NUMBERS_C] = gsv_host_sweep_c,   [GSV_NUMBERS_Z] = gsv_host_sweep_z,
+        [GSV_NUMBERS_DS] = gsv_host_sweep_ds, [GSV_NUMBERS_ZC] = gsv_host_sweep_zc};
+    return of[numbers][isa][width];
 }
 
 static void forward(const gsv_host_sweep *sweep, gsv_host_run *run) {

@@ -12,45 +12,9 @@
 #include "../../memory.h"
 #include "../../pool.h"
 
-#define GSV_REAL float
-#define GSV_LANES 8
-#define GSV_COMPLEX 0
-#define GSV_PACK(name) pack_##name##_s
-#include "../../dense_kernels/pack_block_host.h"
-#undef GSV_COMPLEX
-#undef GSV_PACK
-#define GSV_COMPLEX 1
-#define GSV_PACK(name) pack_##name##_c
-#include "../../dense_kernels/pack_block_host.h"
-#undef GSV_COMPLEX
-#undef GSV_PACK
-#undef GSV_LANES
-#undef GSV_REAL
-
-#define GSV_REAL double
-#define GSV_LANES 4
-#define GSV_COMPLEX 0
-#define GSV_PACK(name) pack_##name##_d
-#include "../../dense_kernels/pack_block_host.h"
-#undef GSV_COMPLEX
-#undef GSV_PACK
-#define GSV_COMPLEX 1
-#define GSV_PACK(name) pack_##name##_z
-#include "../../dense_kernels/pack_block_host.h"
-#undef GSV_COMPLEX
-#undef GSV_PACK
-#undef GSV_REAL
-
-/* floats, in the strips of doubles: as many rows as a vector has doubles */
-#define GSV_REAL float
-#define GSV_COMPLEX 0
-#define GSV_PACK(name) pack_##name##_ds
-#include "../../dense_kernels/pack_block_host.h"
-#undef GSV_COMPLEX
-#undef GSV_PACK
-#define GSV_COMPLEX 1
-#define GSV_PACK(name) pack_##name##_zc
-#include "../../dense_kernels/pack_block_host.h"
+#define GSV_TEMPLATE "pack_block_host.h"
+#define GSV_STORED
+#include "../../dense_kernels/kinds_host.h"
 
 int64_t gsv_host_pack_layout(const gsv_plan *plan, gpusolve_dtype dtype, int64_t *start) {
     const int64_t parts = gsv_is_complex(dtype) ? 2 : 1;
@@ -81,29 +45,11 @@ typedef struct packing {
 
 /* Pack blocks [first, last) of panel s. */
 static void pack_blocks(const packing *p, int32_t s, const void *panel, int32_t first, int32_t last) {
-    const int32_t nc = gsv_columns(p->plan, s), nr = gsv_rows(p->plan, s), m = nr - nc;
-    void *to = p->values + (size_t)p->start[s] * p->real_bytes;
+    static void (*const pack[])(const void *, int64_t, int32_t, int32_t, int32_t,
+                                void *) = {GSV_STORED_KINDS(pack_block)};
+    const int32_t nc = gsv_columns(p->plan, s), nr = gsv_rows(p->plan, s);
     for (int32_t j = first; j < last; j++)
-        switch (p->numbers) {
-        case GSV_NUMBERS_S:
-            pack_block_s(panel, nr, nc, m, j, to);
-            break;
-        case GSV_NUMBERS_D:
-            pack_block_d(panel, nr, nc, m, j, to);
-            break;
-        case GSV_NUMBERS_C:
-            pack_block_c(panel, nr, nc, m, j, to);
-            break;
-        case GSV_NUMBERS_Z:
-            pack_block_z(panel, nr, nc, m, j, to);
-            break;
-        case GSV_NUMBERS_DS:
-            pack_block_ds(panel, nr, nc, m, j, to);
-            break;
-        case GSV_NUMBERS_ZC:
-            pack_block_zc(panel, nr, nc, m, j, to);
-            break;
-        }
+        pack[p->numbers](panel, nr, nc, nr - nc, j, p->values + (size_t)p->start[s] * p->real_bytes);
 }
 
 /* What lies between a panel and the cache line that the next one starts on, or the slack, must be finite. */

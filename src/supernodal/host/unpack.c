@@ -7,45 +7,9 @@
 #include "../../pool.h"
 #include "executor.h"
 
-#define GSV_REAL float
-#define GSV_LANES 8
-#define GSV_COMPLEX 0
-#define GSV_UNPACK(name) unpack_##name##_s
-#include "../../dense_kernels/unpack_host.h"
-#undef GSV_COMPLEX
-#undef GSV_UNPACK
-#define GSV_COMPLEX 1
-#define GSV_UNPACK(name) unpack_##name##_c
-#include "../../dense_kernels/unpack_host.h"
-#undef GSV_COMPLEX
-#undef GSV_UNPACK
-#undef GSV_LANES
-#undef GSV_REAL
-
-#define GSV_REAL double
-#define GSV_LANES 4
-#define GSV_COMPLEX 0
-#define GSV_UNPACK(name) unpack_##name##_d
-#include "../../dense_kernels/unpack_host.h"
-#undef GSV_COMPLEX
-#undef GSV_UNPACK
-#define GSV_COMPLEX 1
-#define GSV_UNPACK(name) unpack_##name##_z
-#include "../../dense_kernels/unpack_host.h"
-#undef GSV_COMPLEX
-#undef GSV_UNPACK
-#undef GSV_REAL
-
-/* floats, in the strips of doubles */
-#define GSV_REAL float
-#define GSV_COMPLEX 0
-#define GSV_UNPACK(name) unpack_##name##_ds
-#include "../../dense_kernels/unpack_host.h"
-#undef GSV_COMPLEX
-#undef GSV_UNPACK
-#define GSV_COMPLEX 1
-#define GSV_UNPACK(name) unpack_##name##_zc
-#include "../../dense_kernels/unpack_host.h"
+#define GSV_TEMPLATE "unpack_host.h"
+#define GSV_STORED
+#include "../../dense_kernels/kinds_host.h"
 
 enum { NUMBERS = 1 << 15, TOGETHER = 16 }; /* that are worth waking a thread; panels that it draws */
 
@@ -66,29 +30,11 @@ static void copy_panel(const unpacking *u, int32_t s, const char *panel) {
 }
 
 static void unpack_panel(const unpacking *u, int32_t s, const void *panel) {
+    static void (*const unpack[])(const void *, int32_t, int32_t, const int64_t *,
+                                  void *) = {GSV_STORED_KINDS(unpack_panel)};
     const gsv_plan *plan = &u->factor->plan;
-    const int32_t nc = gsv_columns(plan, s), m = gsv_rows(plan, s) - nc;
-    const int64_t *column = u->column + plan->l.first_column[s];
-    switch (u->factor->numbers) {
-    case GSV_NUMBERS_S:
-        unpack_panel_s(panel, nc, m, column, u->x);
-        break;
-    case GSV_NUMBERS_D:
-        unpack_panel_d(panel, nc, m, column, u->x);
-        break;
-    case GSV_NUMBERS_C:
-        unpack_panel_c(panel, nc, m, column, u->x);
-        break;
-    case GSV_NUMBERS_Z:
-        unpack_panel_z(panel, nc, m, column, u->x);
-        break;
-    case GSV_NUMBERS_DS:
-        unpack_panel_ds(panel, nc, m, column, u->x);
-        break;
-    case GSV_NUMBERS_ZC:
-        unpack_panel_zc(panel, nc, m, column, u->x);
-        break;
-    }
+    const int32_t nc = gsv_columns(plan, s);
+    unpack[u->factor->numbers](panel, nc, gsv_rows(plan, s) - nc, u->column + plan->l.first_column[s], u->x);
 }
 
 static void unpack_range(void *context, int64_t begin, int64_t end, int member) {

@@ -16,27 +16,8 @@
 #include "../executor.h"
 #include "../unpack.h"
 
-#define GSV_REAL float
-#define GSV_PARTS 1
-#define GSV_TIMES(name) times_##name##_s
-#include "multiply.inc"
-#undef GSV_PARTS
-#undef GSV_TIMES
-#define GSV_PARTS 2
-#define GSV_TIMES(name) times_##name##_c
-#include "multiply.inc"
-#undef GSV_PARTS
-#undef GSV_TIMES
-#undef GSV_REAL
-#define GSV_REAL double
-#define GSV_PARTS 1
-#define GSV_TIMES(name) times_##name##_d
-#include "multiply.inc"
-#undef GSV_PARTS
-#undef GSV_TIMES
-#define GSV_PARTS 2
-#define GSV_TIMES(name) times_##name##_z
-#include "multiply.inc"
+#define GSV_TEMPLATE "../supernodal/host/products/multiply.inc"
+#include "../../../dense_kernels/kinds_host.h"
 
 /* ROOM: bytes that the threads' panels may have together, unless one has more. NUMBERS: that are worth waking a thread. */
 enum { COLUMNS = 8, TOGETHER = 16, ROOM = 256 << 20, NUMBERS = 1 << 14 };
@@ -63,11 +44,8 @@ static double *front_of(const product *p, int member) {
 }
 
 static times *times_of(const product *p) {
-    static times *const of[4][2] = {{times_panel_s, times_transpose_s},
-                                    {times_panel_d, times_transpose_d},
-                                    {times_panel_c, times_transpose_c},
-                                    {times_panel_z, times_transpose_z}};
-    return of[p->factor->dtype][p->transposed];
+    static times *const panel[] = {GSV_KINDS(times_panel)}, *const transpose[] = {GSV_KINDS(times_transpose)};
+    return (p->transposed ? transpose : panel)[p->factor->dtype];
 }
 
 /* Supernode s, all columns. */

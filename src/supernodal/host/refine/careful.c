@@ -24,39 +24,10 @@ static inline double modulus_of(double re, double im) {
     return isnan(re) || isnan(im) ? NAN : hypot(re, im);
 }
 
-#define REAL float
-#define PARTS 1
-#define NAME careful_s
-#include "careful.inc"
-
-#define REAL double
-#define PARTS 1
-#define NAME careful_d
-#include "careful.inc"
-
-#define REAL float
-#define PARTS 2
-#define NAME careful_c
-#include "careful.inc"
-
-#define REAL double
-#define PARTS 2
-#define NAME careful_z
-#include "careful.inc"
+#define GSV_TEMPLATE "../supernodal/host/refine/careful.inc"
+#include "../../../dense_kernels/kinds_host.h"
 
 void gsv_host_careful_rows(const gsv_host_residuals *t, int64_t begin, int64_t end, gsv_host_norms *norms) {
-    switch (t->matrix->dtype) {
-    case GPUSOLVE_FLOAT:
-        careful_s(t, begin, end, norms);
-        break;
-    case GPUSOLVE_DOUBLE:
-        careful_d(t, begin, end, norms);
-        break;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        careful_c(t, begin, end, norms);
-        break;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        careful_z(t, begin, end, norms);
-        break;
-    }
+    static gsv_host_rows *const of[] = {GSV_KINDS(careful)};
+    of[t->matrix->dtype](t, begin, end, norms);
 }

@@ -23,39 +23,8 @@ typedef struct pass {
     gsv_pair *partial;
 } pass;
 
-#define REAL float
-#define PARTS 1
-#define NAME s
-#include "krylov.inc"
-
-#define REAL double
-#define PARTS 1
-#define NAME d
-#include "krylov.inc"
-
-#define REAL float
-#define PARTS 2
-#define NAME c
-#include "krylov.inc"
-
-#define REAL double
-#define PARTS 2
-#define NAME z
-#include "krylov.inc"
-
-static gsv_pool_item *block_of(gpusolve_dtype dtype) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return block_s;
-    case GPUSOLVE_DOUBLE:
-        return block_d;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return block_c;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        break;
-    }
-    return block_z;
-}
+#define GSV_TEMPLATE "../supernodal/host/refine/krylov.inc"
+#include "../../../dense_kernels/kinds_host.h"
 
 static int64_t rows_of(int64_t n) {
     const int64_t rows = (n + MOST_BLOCKS - 1) / MOST_BLOCKS;
@@ -108,6 +77,7 @@ void gsv_host_krylov_stage(gsv_host_krylov *t, gsv_krylov_stage stage, int step)
 
 /* The blocks, and the total of what each has found. */
 static void run(gsv_host_krylov *t, pass *p) {
+    static gsv_pool_item *const block_of[] = {GSV_KINDS(block)};
     const gsv_krylov *k = &t->scalars;
     const int64_t blocks = blocks_of(t->n), found = p->dots || p->norm ? (int64_t)p->count * k->columns : 0;
     const int64_t terms = p->dots ? p->count : p->terms + 1;
@@ -119,7 +89,7 @@ static void run(gsv_host_krylov *t, pass *p) {
     p->partial = t->partial;
     p->vector = vector_bytes(t->dtype, t->n, k->columns) / (gsv_is_single(t->dtype) ? 4 : 8);
     gsv_pool_each(t->pool, gsv_pool_share(t->pool, t->n * k->columns * terms, SERIAL_WORK), blocks,
-                  block_of(t->dtype), p);
+                  block_of[t->dtype], p);
     for (int64_t at = 0; at < found; at++) {
         gsv_pair sum = {0, 0};
         for (int64_t b = 0; b < blocks; b++)

@@ -22,25 +22,8 @@ typedef gsv_host_residuals residuals;
 typedef gsv_host_matrix host_matrix;
 typedef gsv_host_norms column_norms;
 
-#define REAL float
-#define PARTS 1
-#define NAME residual_s
-#include "residual.inc"
-
-#define REAL double
-#define PARTS 1
-#define NAME residual_d
-#include "residual.inc"
-
-#define REAL float
-#define PARTS 2
-#define NAME residual_c
-#include "residual.inc"
-
-#define REAL double
-#define PARTS 2
-#define NAME residual_z
-#include "residual.inc"
+#define GSV_TEMPLATE "../supernodal/host/refine/residual.inc"
+#include "../../../dense_kernels/kinds_host.h"
 
 /* ----------------------------------------------------------------------------------------- the matrix --- */
 
@@ -101,24 +84,8 @@ double gsv_host_norm_of(const residuals *t, int64_t column, int which) {
 }
 
 static void residual_rows(const residuals *t, int64_t begin, int64_t end, column_norms *norms) {
-    if (t->careful) {
-        gsv_host_careful_rows(t, begin, end, norms);
-        return;
-    }
-    switch (t->matrix->dtype) {
-    case GPUSOLVE_FLOAT:
-        residual_s(t, begin, end, norms);
-        break;
-    case GPUSOLVE_DOUBLE:
-        residual_d(t, begin, end, norms);
-        break;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        residual_c(t, begin, end, norms);
-        break;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        residual_z(t, begin, end, norms);
-        break;
-    }
+    static gsv_host_rows *const of[] = {GSV_KINDS(residual)};
+    (t->careful ? gsv_host_careful_rows : of[t->matrix->dtype])(t, begin, end, norms);
 }
 
 static void residual_blocks(void *context, int member) {

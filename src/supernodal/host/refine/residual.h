@@ -39,8 +39,9 @@ typedef struct gsv_host_matrix {
     void *values;
 } gsv_host_matrix;
 
-/* careful.c: rows begin .. end - 1 */
-void gsv_host_careful_rows(const gsv_host_residuals *t, int64_t begin, int64_t end, gsv_host_norms *norms);
+/* Rows begin .. end - 1 of a pass. */
+typedef void gsv_host_rows(const gsv_host_residuals *t, int64_t begin, int64_t end, gsv_host_norms *norms);
+gsv_host_rows gsv_host_careful_rows; /* careful.c */
 
 /* The pass from column `first` on of a block of `columns` columns. */
 gsv_host_residuals gsv_host_pass_of(const gpusolve_matrix *matrix, int64_t columns, int64_t first,

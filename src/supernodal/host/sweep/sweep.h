@@ -9,9 +9,7 @@
 #include "../../../trsm/host/trsm_host.h"
 #endif
 #if !GSV_MIXED
-#define GSV_PACK(name) GSV_FN(pack_##name)
 #include "../../../dense_kernels/pack_host.h"
-#undef GSV_PACK
 #endif
 
 /* Where a supernode's numbers and vectors are. */
