@@ -2,21 +2,20 @@
  * Reading a factor's numbers back from the device: read_values of the CUDA executor.
  *
  * The device has [W; -M], W = inv(L1), M = L2 W. Narrow panels are copied to the host, run by run of neighbours, and its threads
- * restore their columns (restore_host.h). A wide one is copied out of its tiles into a dense matrix on the device, where the dense calls
- * compute L1 = inv(W) and L2 = M L1, and then to the host:
+ * restore their columns (restore_host.h). A wide one is copied out of its tiles into a dense matrix on the device, where trsm/triangular.h
+ * computes L1 = inv(W) and L2 = M L1, and then to the host:
  *
  *      tiles -> A = [W; -M]        T = I, W T = I        A2 := -A2 T = M L1        A1 := T        A -> host -> columns
  *
  * All that runs on the handle's stream, one panel after the other. Diagonals come back real: the import wants them so.
  */
-#include "gpusolve_dense.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../dense_kernels/panel_layout.h"
 #include "../../memory.h"
 #include "../../pool.h"
+#include "../../trsm/triangular.h"
 #include "support.h"
 
 #define GSV_TEMPLATE "restore_host.h"
@@ -93,48 +92,23 @@ static gpusolve_status read_narrow(reading *r, const narrow *panels, int64_t cou
 
 /* ------------------------------------------------------------------------------------------------ wide --- */
 
-/* W T = T, T of order n. */
-static gpusolve_status invert(reading *r, int64_t n, const void *w, int64_t ldw, void *t) {
-    static const double one[] = {1, 0};
-    static const float one_single[] = {1, 0};
-    gpusolve_handle *h = r->handle;
-    const gpusolve_side side = GPUSOLVE_LEFT;
-    switch (gsv_panel_dtype(r->factor->numbers)) {
-    case GPUSOLVE_FLOAT:
-        return gpusolve_strsm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, n, n, 1, w, ldw,
-                              t, n, NULL, 0);
-    case GPUSOLVE_DOUBLE:
-        return gpusolve_dtrsm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, n, n, 1, w, ldw,
-                              t, n, NULL, 0);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return gpusolve_ctrsm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, n, n, one_single,
-                              w, ldw, t, n, NULL, 0);
-    default:
-        return gpusolve_ztrsm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, n, n, one, w,
-                              ldw, t, n, NULL, 0);
-    }
-}
-
-/* B = -B T, B of m rows, T of order n. */
-static gpusolve_status multiply(reading *r, int64_t m, int64_t n, const void *t, void *b, int64_t ldb) {
-    static const double minus[] = {-1, 0};
-    static const float minus_single[] = {-1, 0};
-    gpusolve_handle *h = r->handle;
-    const gpusolve_side side = GPUSOLVE_RIGHT;
-    switch (gsv_panel_dtype(r->factor->numbers)) {
-    case GPUSOLVE_FLOAT:
-        return gpusolve_strmm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, m, n, -1, t, n,
-                              b, ldb, NULL, 0);
-    case GPUSOLVE_DOUBLE:
-        return gpusolve_dtrmm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, m, n, -1, t, n,
-                              b, ldb, NULL, 0);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return gpusolve_ctrmm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, m, n,
-                              minus_single, t, n, b, ldb, NULL, 0);
-    default:
-        return gpusolve_ztrmm(h, side, GPUSOLVE_LOWER, GPUSOLVE_NO_TRANS, GPUSOLVE_NON_UNIT, m, n, minus, t,
-                              n, b, ldb, NULL, 0);
-    }
+/* B = L \ B, or B = -B L, of `vectors` columns or rows; L is lower, of order n. */
+static gpusolve_status apply_triangle(const reading *r, gsv_triangular_operation operation, int64_t n,
+                                      int64_t vectors, const void *l, int64_t ldl, void *b, int64_t ldb) {
+    const int solves = operation == GSV_SOLVE;
+    const gsv_triangular p = {.operation = operation,
+                              .dtype = gsv_panel_dtype(r->factor->numbers),
+                              .side = solves ? GPUSOLVE_LEFT : GPUSOLVE_RIGHT,
+                              .uplo = GPUSOLVE_LOWER,
+                              .trans = GPUSOLVE_NO_TRANS,
+                              .diag = GPUSOLVE_NON_UNIT,
+                              .order = n,
+                              .vectors = vectors,
+                              .a = l,
+                              .lda = ldl,
+                              .b = b,
+                              .ldb = ldb};
+    return gsv_triangular_cuda(r->handle, &p, (gsv_number){solves ? 1 : -1, 0}, NULL, 0);
 }
 
 /* A (nr x nc) from the tiles of panel s, zeros above the diagonal; T: ones on the diagonal, from `ones` [device] [nc]. */
@@ -199,9 +173,9 @@ static gpusolve_status read_wide(reading *r, int32_t s, char *a, char *t, const 
     gsv_message *message = &r->handle->message;
     gpusolve_status status = gsv_cuda_check(spread(r, s, a, t, ones), "copying a panel", message);
     if (status == GPUSOLVE_OK)
-        status = invert(r, nc, a, nr, t);
+        status = apply_triangle(r, GSV_SOLVE, nc, nc, a, nr, t, nc);
     if (status == GPUSOLVE_OK && nr > nc)
-        status = multiply(r, nr - nc, nc, t, a + (size_t)nc * number, nr);
+        status = apply_triangle(r, GSV_MULTIPLY, nc, nr - nc, t, nc, a + (size_t)nc * number, nr);
     if (status == GPUSOLVE_OK)
         status = gsv_cuda_check(cudaMemcpy2DAsync(a, (size_t)nr * number, t, (size_t)nc * number,
                                                   (size_t)nc * number, (size_t)nc, cudaMemcpyDeviceToDevice,

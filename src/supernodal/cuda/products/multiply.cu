@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "../../../memory.h"
+#include "../shared/for_numbers.cuh"
 #include "../support.h"
 #include "products.h"
 
@@ -150,19 +151,6 @@ static cudaError_t multiply_columns(const product &c, const gpusolve_dense *x, c
     return error;
 }
 
-static cudaError_t multiply_as(const product &c, const gpusolve_dense *x, const gpusolve_dense *y) {
-    switch (c.factor->dtype) {
-    case GPUSOLVE_FLOAT:
-        return multiply_columns<float>(c, x, y);
-    case GPUSOLVE_DOUBLE:
-        return multiply_columns<double>(c, x, y);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return multiply_columns<complex<float>>(c, x, y);
-    default:
-        return multiply_columns<complex<double>>(c, x, y);
-    }
-}
-
 /* Lists and vectors, for `cols` columns. *memory is freed by the caller, also after a failure. */
 static gpusolve_status make_room(product &c, int64_t cols, void **memory) {
     const gsv_plan *plan = &c.factor->plan;
@@ -211,7 +199,10 @@ extern "C" gpusolve_status gsv_cuda_multiply(gpusolve_handle *handle, const gpus
     for (int64_t first = 0; first < x->cols && status == GPUSOLVE_OK; first += most) {
         const int64_t cols = x->cols - first < most ? x->cols - first : most;
         const gpusolve_dense from = gsv_dense_columns(x, first, cols), to = gsv_dense_columns(y, first, cols);
-        status = gsv_cuda_check(gsv::multiply_as(c, &from, &to), "multiplying", message);
+        const cudaError_t error = gsv::for_numbers(factor->dtype, [&](auto number) {
+            return gsv::multiply_columns<decltype(number)>(c, &from, &to);
+        });
+        status = gsv_cuda_check(error, "multiplying", message);
     }
     const cudaError_t error =
         cudaStreamSynchronize(c.stream); /* also after a failure: it may be using the memory */

@@ -10,7 +10,7 @@
  * numbers add 0.33 ms to half a solve that loads them. `scale` and `add_mean` read and write each once.
  */
 #include "../../../dense_kernels/normal.h"
-#include "../../../dense_kernels/scalar.cuh"
+#include "../shared/for_numbers.cuh"
 #include "../workspace.h"
 #include "products.h"
 
@@ -202,32 +202,6 @@ template <typename T> static cudaError_t shift(const sampling &s) {
     return cudaGetLastError();
 }
 
-static cudaError_t divide_as(gpusolve_dtype dtype, const sampling &s) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return divide<float>(s);
-    case GPUSOLVE_DOUBLE:
-        return divide<double>(s);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return divide<complex<float>>(s);
-    default:
-        return divide<complex<double>>(s);
-    }
-}
-
-static cudaError_t shift_as(gpusolve_dtype dtype, const sampling &s) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return shift<float>(s);
-    case GPUSOLVE_DOUBLE:
-        return shift<double>(s);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return shift<complex<float>>(s);
-    default:
-        return shift<complex<double>>(s);
-    }
-}
-
 /* All is on the device. */
 static gpusolve_status sample_on_device(gpusolve_handle *handle, const gpusolve_factor *factor,
                                         gpusolve_workspace *workspace, const sampling &s) {
@@ -237,12 +211,16 @@ static gpusolve_status sample_on_device(gpusolve_handle *handle, const gpusolve_
     if (!s.z)
         status = gsv_cuda_solve_drawn(handle, factor, workspace, s.sample->seed, s.sample->first, &s.x);
     else if (!as_it_is)
-        status = gsv_cuda_check(divide_as(factor->dtype, s), "dividing by the roots of D", message);
+        status = gsv_cuda_check(
+            for_numbers(factor->dtype, [&](auto number) { return divide<decltype(number)>(s); }),
+            "dividing by the roots of D", message);
     if (status == GPUSOLVE_OK && s.z)
         status = gsv_cuda_solve(handle, factor, workspace, GSV_BACKWARD | GSV_PERMUTE_OUT,
                                 as_it_is ? s.z : &s.x, &s.x);
     if (status == GPUSOLVE_OK && s.mean)
-        status = gsv_cuda_check(shift_as(factor->dtype, s), "adding the mean", message);
+        status = gsv_cuda_check(
+            for_numbers(factor->dtype, [&](auto number) { return shift<decltype(number)>(s); }),
+            "adding the mean", message);
     return status;
 }
 
@@ -301,30 +279,15 @@ static gpusolve_status sample_staged(gpusolve_handle *handle, const gpusolve_fac
 
 extern "C" cudaError_t gsv_cuda_draw(gpusolve_dtype dtype, const gsv_drawing *drawing, gsv_device_dense x,
                                      cudaStream_t stream) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return gsv::draw_as<float>(*drawing, x, stream);
-    case GPUSOLVE_DOUBLE:
-        return gsv::draw_as<double>(*drawing, x, stream);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return gsv::draw_as<gsv::complex<float>>(*drawing, x, stream);
-    default:
-        return gsv::draw_as<gsv::complex<double>>(*drawing, x, stream);
-    }
+    return gsv::for_numbers(dtype,
+                            [&](auto number) { return gsv::draw_as<decltype(number)>(*drawing, x, stream); });
 }
 
 extern "C" cudaError_t gsv_cuda_draw_vectors(gpusolve_dtype dtype, const gsv_drawing *drawing, void *to,
                                              int columns, int drawn, int *broken, cudaStream_t stream) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return gsv::draw_vectors_as<float>(*drawing, to, columns, drawn, broken, stream);
-    case GPUSOLVE_DOUBLE:
-        return gsv::draw_vectors_as<double>(*drawing, to, columns, drawn, broken, stream);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return gsv::draw_vectors_as<gsv::complex<float>>(*drawing, to, columns, drawn, broken, stream);
-    default:
-        return gsv::draw_vectors_as<gsv::complex<double>>(*drawing, to, columns, drawn, broken, stream);
-    }
+    return gsv::for_numbers(dtype, [&](auto number) {
+        return gsv::draw_vectors_as<decltype(number)>(*drawing, to, columns, drawn, broken, stream);
+    });
 }
 
 extern "C" gpusolve_status gsv_cuda_sample(gpusolve_handle *handle, const gpusolve_factor *factor,

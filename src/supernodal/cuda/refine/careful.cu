@@ -9,6 +9,7 @@
  *
  * Norms and the decision are those of residual.cu. Nothing waits for another block, so nothing can deadlock.
  */
+#include "../shared/for_numbers.cuh"
 #include "decide.cuh"
 #include "residual_lane.cuh"
 
@@ -126,15 +127,6 @@ template <typename T> cudaError_t careful(const gsv_residual *job, int multiproc
 
 cudaError_t gsv_refine_careful_residual(gpusolve_dtype dtype, const gsv_residual *job, int multiprocessors,
                                         cudaStream_t stream) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return gsv::careful<float>(job, multiprocessors, stream);
-    case GPUSOLVE_DOUBLE:
-        return gsv::careful<double>(job, multiprocessors, stream);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return gsv::careful<gsv::complex<float>>(job, multiprocessors, stream);
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        return gsv::careful<gsv::complex<double>>(job, multiprocessors, stream);
-    }
-    return cudaErrorInvalidValue;
+    return gsv::for_numbers(
+        dtype, [&](auto number) { return gsv::careful<decltype(number)>(job, multiprocessors, stream); });
 }

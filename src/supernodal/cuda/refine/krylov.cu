@@ -11,7 +11,7 @@
  *
  * Nothing waits for another block, so nothing can deadlock. Traffic: each vector once, but for `with`, which inner products read once each.
  */
-#include "../../../dense_kernels/scalar.cuh"
+#include "../shared/for_numbers.cuh"
 #include "krylov.h"
 
 namespace gsv {
@@ -195,17 +195,8 @@ cudaError_t launch_pass(const gsv_krylov_device *d, const gsv_krylov_pass *pass,
 
 cudaError_t gsv_krylov_launch_pass(gpusolve_dtype dtype, const gsv_krylov_device *device,
                                    const gsv_krylov_pass *pass, cudaStream_t stream) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return gsv::launch_pass<float>(device, pass, stream);
-    case GPUSOLVE_DOUBLE:
-        return gsv::launch_pass<double>(device, pass, stream);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return gsv::launch_pass<gsv::complex<float>>(device, pass, stream);
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        return gsv::launch_pass<gsv::complex<double>>(device, pass, stream);
-    }
-    return cudaErrorInvalidValue;
+    return gsv::for_numbers(
+        dtype, [&](auto number) { return gsv::launch_pass<decltype(number)>(device, pass, stream); });
 }
 
 cudaError_t gsv_krylov_launch_stage(const gsv_krylov_device *device, int stage, int step,

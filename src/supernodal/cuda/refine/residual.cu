@@ -19,6 +19,7 @@
  *
  * Nothing waits for another block, so nothing can deadlock.
  */
+#include "../shared/for_numbers.cuh"
 #include "decide.cuh"
 #include "residual_chunks.cuh"
 #include "residual_one.cuh"
@@ -79,15 +80,6 @@ cudaError_t residual(const gsv_residual *job, int multiprocessors, cudaStream_t 
 
 cudaError_t gsv_refine_residual(gpusolve_dtype dtype, const gsv_residual *job, int multiprocessors,
                                 cudaStream_t stream) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return gsv::residual<float>(job, multiprocessors, stream);
-    case GPUSOLVE_DOUBLE:
-        return gsv::residual<double>(job, multiprocessors, stream);
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return gsv::residual<gsv::complex<float>>(job, multiprocessors, stream);
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        return gsv::residual<gsv::complex<double>>(job, multiprocessors, stream);
-    }
-    return cudaErrorInvalidValue;
+    return gsv::for_numbers(
+        dtype, [&](auto number) { return gsv::residual<decltype(number)>(job, multiprocessors, stream); });
 }

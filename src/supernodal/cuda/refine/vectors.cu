@@ -1,4 +1,5 @@
 /* The vectors of refinement: to and from the caller's blocks, and x + d where the residual does not add it up. */
+#include "../shared/for_numbers.cuh"
 #include "residual_lane.cuh"
 
 namespace gsv {
@@ -149,21 +150,6 @@ template <typename T> struct vector_calls {
         return job->columns == 1 ? add_packs<1>(job, stream) : add_packs<16 / sizeof(T)>(job, stream);
     }
 };
-
-/* call(a number of this kind) */
-template <typename Call> cudaError_t for_numbers(gpusolve_dtype dtype, Call call) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return call(float());
-    case GPUSOLVE_DOUBLE:
-        return call(double());
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return call(complex<float>());
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        return call(complex<double>());
-    }
-    return cudaErrorInvalidValue;
-}
 
 } // namespace gsv
 
