@@ -1,7 +1,7 @@
 /* gpusolve from C++17: objects that free what they own, containers as operands, exceptions.
  *
  * A is tridiagonal, 2 on the diagonal and -1 beside it, so its Cholesky factor has two entries a column. */
-#include <gpusolve.hpp>
+#include <gpusolve_refine.hpp> /* it includes gpusolve.hpp */
 
 #include <cmath>
 #include <cstdio>
@@ -67,12 +67,23 @@ int main() {
         const gpusolve::refinement refined = gpusolve::refine(handle, factor, matrix, ones, x);
         std::printf("refined: backward error %.1e\n", refined.backward_error[0]);
 
+        /* with L in single precision, and options by name */
+        gpusolve::factor_data data = gpusolve::simplicial(GPUSOLVE_SIMPLICIAL_LL, l.start, l.row, l.value);
+        data.storage = GPUSOLVE_STORAGE_SINGLE;
+        const gpusolve::factor single(handle, data);
+        const gpusolve::refinement again = gpusolve::refine(
+            handle, single, matrix, ones, x, gpusolve::refine_by(GPUSOLVE_REFINE_AUTOMATIC).tolerance(1e-15));
+        std::printf("from L in single precision: %s 1e-15\n",
+                    again.backward_error[0] <= 1e-15 ? "at most" : "above");
+
         /* what cannot be done is said */
         gpusolve_status status;
         std::vector<double> short_x(n - 1);
         gpusolve::solve(handle, factor, GPUSOLVE_A, ones, short_x, status); /* this form does not throw */
         std::printf("%s: %s\n", gpusolve_status_name(status), handle.last_error());
-        return refined.backward_error[0] < 1e-14 ? 0 : 1; /* a NaN is not below it */
+        return refined.backward_error[0] < 1e-14 && again.backward_error[0] <= 1e-15
+                   ? 0
+                   : 1; /* a NaN is not below it */
     } catch (const gpusolve::error &error) {
         std::fprintf(stderr, "%s: %s\n", gpusolve_status_name(error.status()), error.what());
         return 1;
