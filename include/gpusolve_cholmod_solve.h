@@ -35,6 +35,15 @@ static inline int gpusolve_cholmod_status_(gpusolve_status status) {
     }
 }
 
+/* Common's status, and its error handler if there is one and the call has failed. */
+static inline void gpusolve_cholmod_tell_(const gpusolve_handle *handle, gpusolve_status status,
+                                          const char *file, int line, cholmod_common *Common) {
+    Common->status = gpusolve_cholmod_status_(status);
+    if (status != GPUSOLVE_OK && Common->error_handler && !Common->try_catch)
+        Common->error_handler(Common->status, file, line,
+                              handle ? gpusolve_last_error(handle) : gpusolve_status_message(status));
+}
+
 static inline cholmod_dense *gpusolve_cholmod_allocate_(const cholmod_dense *B, int xtype,
                                                         cholmod_common *Common) {
     const size_t d = B->nrow > 0 ? B->nrow : 1;
@@ -179,12 +188,8 @@ static inline cholmod_dense *gpusolve_cholmod_call_(int sys, const cholmod_facto
         if (result != GPUSOLVE_OK)
             strncat(message, text, 255);
     }
-    if (Common) {
-        Common->status = gpusolve_cholmod_status_(result);
-        if (result != GPUSOLVE_OK && Common->error_handler && !Common->try_catch)
-            Common->error_handler(Common->status, "gpusolve_cholmod_solve.h", __LINE__,
-                                  handle ? gpusolve_last_error(handle) : gpusolve_status_message(result));
-    }
+    if (Common)
+        gpusolve_cholmod_tell_(handle, result, "gpusolve_cholmod_solve.h", __LINE__, Common);
     gpusolve_destroy(handle);
     return X;
 }

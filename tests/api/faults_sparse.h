@@ -1,4 +1,4 @@
-/* The calls of gpusolve.h, gpusolve_selection.h, gpusolve_store.h and gpusolve_cholmod.h, one function each: faults.h says how. */
+/* The calls of gpusolve.h, gpusolve_selection.h and gpusolve_store.h, one function each: faults.h says how. */
 #ifndef FAULTS_SPARSE_H
 #define FAULTS_SPARSE_H
 
@@ -392,90 +392,6 @@ static gpusolve_status factor_map(world *w) {
     CHECK_STATUS(gpusolve_factor_data_save(w->handle, &w->data, saved_path()), GPUSOLVE_OK);
     const gpusolve_status status = FAULTY(w, gpusolve_factor_map(w->handle, saved_path(), NULL, &factor));
     return check_loaded(w, status, factor);
-}
-
-/* --------------------------------------------------------------------------------------- with CHOLMOD --- */
-
-static gpusolve_status cholmod_import(world *w) {
-    gpusolve_factor *factor;
-    const gpusolve_status status = FAULTY(w, gpusolve_cholmod_import(w->handle, w->l, &factor));
-    CHECK((status == GPUSOLVE_OK) == (factor != NULL));
-    gpusolve_factor_destroy(factor);
-    return status;
-}
-
-static gpusolve_status cholmod_import_stored(world *w) {
-    gpusolve_factor *factor;
-    const gpusolve_status status =
-        FAULTY(w, gpusolve_cholmod_import_stored(w->handle, w->l, GPUSOLVE_STORAGE_SINGLE, &factor));
-    CHECK((status == GPUSOLVE_OK) == (factor != NULL));
-    gpusolve_factor_destroy(factor);
-    return status;
-}
-
-static gpusolve_status cholmod_refresh(world *w) {
-    const gpusolve_status status = FAULTY(w, gpusolve_cholmod_refresh(w->handle, w->factor, w->l));
-    if (status) /* the numbers are the same */
-        CHECK_STATUS(gpusolve_cholmod_refresh(w->handle, w->factor, w->l), GPUSOLVE_OK);
-    check_factor(w);
-    return status;
-}
-
-static gpusolve_status cholmod_query(world *w) {
-    gpusolve_info info = {.size = sizeof info};
-    return FAULTY(w, gpusolve_cholmod_query(w->handle, w->l, 4, &info));
-}
-
-static gpusolve_status cholmod_matrix(world *w) {
-    gpusolve_matrix *matrix;
-    const gpusolve_status status = FAULTY(w, gpusolve_cholmod_matrix(w->handle, w->a, &matrix));
-    CHECK((status == GPUSOLVE_OK) == (matrix != NULL));
-    gpusolve_matrix_destroy(matrix);
-    return status;
-}
-
-static gpusolve_status cholmod_dense_view(world *w) {
-    gpusolve_dense view;
-    return FAULTY(w, gpusolve_cholmod_dense_view(w->dense_b, &view));
-}
-
-/* CHOLMOD's own blocks come back too. */
-static gpusolve_status cholmod_solve_status(world *w) {
-    const size_t blocks = w->common->malloc_count;
-    gpusolve_status status = GPUSOLVE_OK;
-    cholmod_dense *x;
-    FAULTY_VOID(w,
-                x = gpusolve_cholmod_solve_status(CHOLMOD_A, w->l, w->dense_b, w->common, &status, w->said));
-    CHECK((status == GPUSOLVE_OK) == (x != NULL) && (status == GPUSOLVE_OK) == (w->said[0] == '\0'));
-    cholmod_free_dense(&x, w->common);
-    CHECK(w->common->malloc_count == blocks);
-    return status;
-}
-
-/* Checks that X is there or that Common has a status, frees X, and checks that CHOLMOD has as many `blocks` as before the call. */
-static gpusolve_status check_cholmod_answer(world *w, cholmod_dense *x, size_t blocks) {
-    const int memory = w->common->status == CHOLMOD_OUT_OF_MEMORY,
-              device = w->common->status == CHOLMOD_GPU_PROBLEM;
-    CHECK((w->common->status == CHOLMOD_OK) == (x != NULL));
-    CHECK(x || memory || device);
-    cholmod_free_dense(&x, w->common);
-    CHECK(w->common->malloc_count == blocks);
-    snprintf(w->said, sizeof w->said, "memory"); /* it says no more than a status of CHOLMOD's */
-    return memory ? GPUSOLVE_OUT_OF_MEMORY : device ? GPUSOLVE_OUT_OF_DEVICE_MEMORY : GPUSOLVE_OK;
-}
-
-static gpusolve_status cholmod_solve_once(world *w) {
-    const size_t blocks = w->common->malloc_count;
-    cholmod_dense *x;
-    FAULTY_VOID(w, x = gpusolve_cholmod_solve(CHOLMOD_A, w->l, w->dense_b, w->common));
-    return check_cholmod_answer(w, x, blocks);
-}
-
-static gpusolve_status cholmod_refine_once(world *w) {
-    const size_t blocks = w->common->malloc_count;
-    cholmod_dense *x;
-    FAULTY_VOID(w, x = gpusolve_cholmod_refine(w->a, w->l, w->dense_b, NULL, NULL, NULL, w->common));
-    return check_cholmod_answer(w, x, blocks);
 }
 
 #endif

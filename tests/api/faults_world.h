@@ -8,6 +8,7 @@
 #include "faults.h"
 
 #include "batch/faults_batch.h"
+#include "cholmod/faults_cholmod.h"
 #include "faults_dense.h"
 #include "faults_sparse.h"
 #include "public_calls.h"
@@ -90,6 +91,11 @@ static const struct {
     {"gpusolve_cholmod_solve_status", cholmod_solve_status, MEMORY},
     {"gpusolve_cholmod_solve", cholmod_solve_once, MEMORY},
     {"gpusolve_cholmod_refine", cholmod_refine_once, MEMORY},
+    {"gpusolve_cholmod_multiply", cholmod_multiply, MEMORY},
+    {"gpusolve_cholmod_inverse", cholmod_inverse, MEMORY},
+    {"gpusolve_cholmod_batch_create", cholmod_batch_create, MEMORY},
+    {"gpusolve_cholmod_batch_refresh", cholmod_batch_refresh, MEMORY},
+    {"gpusolve_cholmod_batch_solve", cholmod_batch_solve, ON_DEVICE},
     {"gpusolve_strsv", strsv, ON_DEVICE | DENSE},
     {"gpusolve_dtrsv", dtrsv, ON_DEVICE | DENSE},
     {"gpusolve_ctrsv", ctrsv, ON_DEVICE | DENSE},

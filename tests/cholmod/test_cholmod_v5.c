@@ -12,6 +12,12 @@ int main(void) {
     check_mixed(CHOLMOD_DOUBLE);
     check_mixed(CHOLMOD_SINGLE);
     check_zomplex(CHOLMOD_SINGLE);
+    check_operands(CHOLMOD_INT, CHOLMOD_DOUBLE);
+    check_operands(CHOLMOD_LONG, CHOLMOD_DOUBLE);
+    check_operands(CHOLMOD_INT, CHOLMOD_SINGLE);
+    check_operands(CHOLMOD_LONG, CHOLMOD_SINGLE);
+    check_zomplex_operands(CHOLMOD_DOUBLE);
+    check_zomplex_operands(CHOLMOD_SINGLE);
 
     testing_in("CHOLMOD 5, a factor and a right-hand side of two precisions");
     cholmod_common common = {.itype = CHOLMOD_INT};

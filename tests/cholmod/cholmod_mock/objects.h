@@ -136,6 +136,68 @@ static inline cholmod_dense *mock_copy_dense(cholmod_dense *x, cholmod_common *c
     return y;
 }
 
+static inline void *mock_malloc(size_t n, size_t size, cholmod_common *common) {
+    void *memory = calloc(n ? n : 1, size);
+    if (memory)
+        common->malloc_count++;
+    return memory;
+}
+
+static inline void *mock_free(size_t n, size_t size, void *memory, cholmod_common *common) {
+    (void)n;
+    (void)size;
+    if (memory)
+        common->malloc_count--;
+    free(memory);
+    return NULL;
+}
+
+static inline int mock_free_sparse(cholmod_sparse **a, cholmod_common *common) {
+    if (a && *a) {
+        free((*a)->p);
+        free((*a)->i);
+        free((*a)->x);
+        free((*a)->z);
+        free(*a);
+        *a = NULL;
+        common->malloc_count--;
+    }
+    return 1;
+}
+
+static inline cholmod_sparse *mock_allocate_sparse(size_t nrow, size_t ncol, size_t nzmax, int sorted,
+                                                   int packed, int stype, int xdtype,
+                                                   cholmod_common *common) {
+    cholmod_sparse *a = (cholmod_sparse *)calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    common->malloc_count++;
+    a->nrow = nrow;
+    a->ncol = ncol;
+    a->nzmax = nzmax;
+    a->sorted = sorted;
+    a->packed = packed;
+    a->stype = stype;
+    a->itype = common->itype;
+    a->xtype = xdtype % 4;
+    a->dtype = xdtype - xdtype % 4;
+    a->p = calloc(ncol + 1, sizeof(int64_t));
+    a->i = calloc(nzmax + 1, sizeof(int64_t));
+    a->x = calloc(2 * nzmax + 1, sizeof(double));
+    a->z = a->xtype == CHOLMOD_ZOMPLEX ? calloc(nzmax + 1, sizeof(double)) : NULL;
+    if (!a->p || !a->i || !a->x || (a->xtype == CHOLMOD_ZOMPLEX && !a->z))
+        mock_free_sparse(&a, common);
+    return a;
+}
+
+#define cholmod_malloc mock_malloc
+#define cholmod_l_malloc mock_malloc
+#define cholmod_free mock_free
+#define cholmod_l_free mock_free
+#define cholmod_allocate_sparse mock_allocate_sparse
+#define cholmod_l_allocate_sparse mock_allocate_sparse
+#define cholmod_free_sparse mock_free_sparse
+#define cholmod_l_free_sparse mock_free_sparse
 #define cholmod_allocate_dense mock_allocate_dense
 #define cholmod_l_allocate_dense mock_allocate_dense
 #define cholmod_free_dense mock_free_dense

@@ -8,6 +8,9 @@ int main(void) {
     check_zomplex(CHOLMOD_DOUBLE);
     check_natural();
     check_mixed(CHOLMOD_DOUBLE);
+    check_operands(CHOLMOD_INT, CHOLMOD_DOUBLE);
+    check_operands(CHOLMOD_LONG, CHOLMOD_DOUBLE);
+    check_zomplex_operands(CHOLMOD_DOUBLE);
 
     testing_in("CHOLMOD 4, single");
     cholmod_common common = {.itype = CHOLMOD_INT};

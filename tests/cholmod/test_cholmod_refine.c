@@ -2,22 +2,11 @@
  * gpusolve_cholmod_refine: the factor of a matrix that differs from A by a thousandth, both index types, real, complex and zomplex
  * objects; X solves A X = B to the last bits and comes back in the type in which cholmod_solve returns it. Then everything that can be wrong.
  */
-#include "cholmod_operands.h"
+#include "told.h"
 
 #include "cholmod_helpers.h"
 
 #include <float.h>
-
-static char last_message[256]; /* what the error handler was told */
-static int last_status, handled;
-
-static void remember(int status, const char *file, int line, const char *message) {
-    (void)file;
-    (void)line;
-    snprintf(last_message, sizeof last_message, "%s", message);
-    last_status = status;
-    handled++;
-}
 
 /* A with its diagonal a thousandth larger; real and zomplex, or complex. */
 static cholmod_sparse *changed(const cholmod_sparse *a, cholmod_common *common) {

@@ -7,7 +7,7 @@
 
 #include "objects.h"
 
-#include "gpusolve_cholmod.h"
+#include "gpusolve_cholmod_batch.h"
 #include "testing.h"
 
 /* P = identity, L = [2 .; 1 3], A = [4 2; 2 10]; the solution of A x = b for b = [8; 22] is [1; 2]. */
@@ -200,6 +200,113 @@ static void check_mixed(int dtype) {
         mock_free_dense(&x, &common);
         CHECK(common.malloc_count == 0);
     }
+}
+
+/* Number k of an object's numbers. */
+static double number_at(const void *numbers, int dtype, size_t k) {
+    return dtype == CHOLMOD_DOUBLE ? ((const double *)numbers)[k] : (double)((const float *)numbers)[k];
+}
+
+/* L x, A x and inv(A) on the pattern of L, for x = [8; 22]; and two of the factor as a batch. */
+static void check_operands(int itype, int dtype) {
+    testing_in("CHOLMOD %d, operands, itype %d, dtype %d", CHOLMOD_MAIN_VERSION, itype, dtype);
+    const double products[2][2] = {{16, 74}, {76, 236}}, inverse[3] = {10.0 / 36, -2.0 / 36, 4.0 / 36};
+    cholmod_common common = {.itype = itype, .dtype = dtype};
+    cholmod_factor l = small_factor(itype, dtype);
+    cholmod_dense x = small_dense(dtype);
+    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_HOST, 1);
+    gpusolve_factor *factor = NULL;
+    REQUIRE(gpusolve_cholmod_import(handle, &l, &factor) == GPUSOLVE_OK);
+    for (int k = 0; k < 2; k++) {
+        cholmod_dense *y = NULL;
+        CHECK_STATUS(gpusolve_cholmod_multiply(handle, factor, k ? GPUSOLVE_TIMES_A : GPUSOLVE_TIMES_L, &x,
+                                               &y, &common),
+                     GPUSOLVE_OK);
+        if (CHECK(y != NULL) && CHECK(y->dtype == dtype && y->xtype == CHOLMOD_REAL))
+            CHECK_BELOW(fabs(entry(y, 0) - products[k][0]) + fabs(entry(y, 1) - products[k][1]), 1e-4);
+        mock_free_dense(&y, &common);
+    }
+
+    int32_t narrow_index[] = {0, 1, 1};
+    int64_t wide_index[] = {0, 1, 1};
+    static int32_t narrow_p[] = {0, 2, 3};
+    static int64_t wide_p[] = {0, 2, 3};
+    cholmod_sparse pattern = {.nrow = 2, .ncol = 2, .nzmax = 3, .stype = -1, .itype = itype}, *z = NULL;
+    pattern.dtype = dtype;
+    pattern.sorted = pattern.packed = 1;
+    pattern.p = itype == CHOLMOD_LONG ? (void *)wide_p : (void *)narrow_p;
+    pattern.i = itype == CHOLMOD_LONG ? (void *)wide_index : (void *)narrow_index;
+    CHECK_STATUS(gpusolve_cholmod_inverse(handle, factor, &pattern, &z, &common), GPUSOLVE_OK);
+    if (CHECK(z != NULL) && CHECK(z->dtype == dtype && z->xtype == CHOLMOD_REAL && z->stype == -1)) {
+        const size_t bytes = itype == CHOLMOD_LONG ? 8 : 4;
+        CHECK(memcmp(z->p, pattern.p, 3 * bytes) == 0 && memcmp(z->i, pattern.i, 3 * bytes) == 0);
+        for (size_t k = 0; k < 3; k++)
+            CHECK_BELOW(fabs(number_at(z->x, dtype, k) - inverse[k]), 1e-6);
+    }
+    mock_free_sparse(&z, &common);
+    gpusolve_factor_destroy(factor);
+
+    cholmod_factor *const both[] = {&l, &l};
+    cholmod_dense *const b[] = {&x, &x};
+    cholmod_dense *answers[] = {NULL, NULL};
+    gpusolve_batch *batch = NULL;
+    gpusolve_batch_workspace *workspace = NULL;
+    CHECK_STATUS(gpusolve_cholmod_batch_create(handle, 2, both, GPUSOLVE_STORAGE_SAME, NULL, &batch, &common),
+                 GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_cholmod_batch_refresh(handle, batch, 1, 1, both, NULL, &common), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_batch_workspace_create(handle, batch, 1, &workspace), GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_cholmod_batch_solve(handle, batch, workspace, CHOLMOD_A, b, answers, NULL, &common),
+                 GPUSOLVE_OK);
+    for (int m = 0; m < 2; m++) {
+        if (CHECK(answers[m] != NULL) && CHECK(answers[m]->dtype == dtype))
+            CHECK_BELOW(fabs(entry(answers[m], 0) - 1) + fabs(entry(answers[m], 1) - 2), 1e-5);
+        mock_free_dense(&answers[m], &common);
+    }
+    gpusolve_batch_workspace_destroy(workspace);
+    gpusolve_batch_destroy(batch);
+    gpusolve_destroy(handle);
+    CHECK(common.malloc_count == 0);
+}
+
+/* A product and the inverse of a complex factor, zomplex on both sides. */
+static void check_zomplex_operands(int dtype) {
+    testing_in("CHOLMOD %d, zomplex operands, dtype %d", CHOLMOD_MAIN_VERSION, dtype);
+    cholmod_common common = {.itype = CHOLMOD_LONG, .dtype = dtype, .prefer_zomplex = 1};
+    double complex_doubles[] = {2, 0, 1, 1, 0, 0, 3, 0}, im[] = {2, 5}; /* L = [2 .; 1+i 3] */
+    float complex_floats[] = {2, 0, 1, 1, 0, 0, 3, 0}, im_single[] = {2, 5};
+    cholmod_factor l = small_factor(CHOLMOD_LONG, dtype);
+    l.xtype = CHOLMOD_COMPLEX;
+    l.x = dtype == CHOLMOD_DOUBLE ? (void *)complex_doubles : (void *)complex_floats;
+    cholmod_dense x = small_dense(dtype), *y = NULL;
+    x.xtype = CHOLMOD_ZOMPLEX;
+    x.z = dtype == CHOLMOD_DOUBLE ? (void *)im : (void *)im_single;
+    gpusolve_handle *handle = testing_handle(GPUSOLVE_BACKEND_HOST, 1);
+    gpusolve_factor *factor = NULL;
+    REQUIRE(gpusolve_cholmod_import(handle, &l, &factor) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_cholmod_multiply(handle, factor, GPUSOLVE_TIMES_L, &x, &y, &common), GPUSOLVE_OK);
+    if (CHECK(y != NULL) && CHECK(y->xtype == CHOLMOD_ZOMPLEX && y->dtype == dtype)) {
+        /* y1 = 2 (8 + 2i); y2 = (1 + i)(8 + 2i) + 3 (22 + 5i) = 6 + 10i + 66 + 15i */
+        CHECK_BELOW(fabs(entry(y, 0) - 16) + fabs(number_at(y->z, dtype, 0) - 4), 1e-4);
+        CHECK_BELOW(fabs(entry(y, 1) - 72) + fabs(number_at(y->z, dtype, 1) - 25), 1e-4);
+    }
+    mock_free_dense(&y, &common);
+
+    /* A = [4 2-2i; 2+2i 11], det A = 36: inv(A) = [11 -2+2i; -2-2i 4] / 36 */
+    static int64_t p[] = {0, 2, 3}, i[] = {1, 0, 1};
+    const double expected[3][2] = {{-2, -2}, {11, 0}, {4, 0}};
+    cholmod_sparse pattern = {.nrow = 2, .ncol = 2, .nzmax = 3, .p = p, .i = i, .stype = -1}, *z = NULL;
+    pattern.itype = CHOLMOD_LONG;
+    pattern.packed = 1;
+    CHECK_STATUS(gpusolve_cholmod_inverse(handle, factor, &pattern, &z, &common), GPUSOLVE_OK);
+    if (CHECK(z != NULL) && CHECK(z->xtype == CHOLMOD_ZOMPLEX && z->dtype == dtype && !z->sorted))
+        for (size_t k = 0; k < 3; k++) {
+            CHECK_BELOW(fabs(number_at(z->x, dtype, k) - expected[k][0] / 36), 1e-6);
+            CHECK_BELOW(fabs(number_at(z->z, dtype, k) - expected[k][1] / 36), 1e-6);
+        }
+    mock_free_sparse(&z, &common);
+    gpusolve_factor_destroy(factor);
+    gpusolve_destroy(handle);
+    CHECK(common.malloc_count == 0);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CHOLMOD_OPERANDS_H
 #define CHOLMOD_OPERANDS_H
 
-#include "import_cases.h"
+#include "api/import_cases.h"
 
 /* The same matrix with 64-bit indices. */
 static inline cholmod_sparse *widen(const cholmod_sparse *a, cholmod_common *common) {
