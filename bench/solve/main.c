@@ -123,6 +123,7 @@ static int is_right(const bench_record *record) {
            (!record->determinant.wanted ||
             bench_determinant_is_right(record->problem, &record->determinant)) &&
            (!record->sample.wanted || record->sample.same) && (!record->saved.folder || record->saved.same) &&
+           (!record->multiply.wanted || bench_multiply_is_right(record->problem, &record->multiply)) &&
            (!record->inverse.wanted || bench_inverse_is_right(record->problem, &record->inverse));
 }
 
@@ -183,14 +184,17 @@ static int measure_alone(const bench_options *options, const bench_device *devic
     return failed ? complain(c, failed) : 0;
 }
 
-/* Overwrites x. */
-static int measure_samples(const bench_options *options, const bench_device *device, bench_case *c,
-                           bench_record *record) {
+/* Samples and products, which overwrite x. */
+static int measure_more(const bench_options *options, const bench_device *device, bench_case *c,
+                        bench_record *record, const gpusolve_info *info) {
     const gpusolve_dense b = dense(c, c->device_b), x = dense(c, c->device_x);
 
     bench_gate_alone();
     const char *failed = bench_sample_measure(device, c->handle, c->factor, c->workspace, &b, &x,
                                               options->repeat, &record->sample);
+    if (!failed)
+        failed = bench_multiply_measure(device, c->handle, c->factor, c->problem, &b, &x, options->repeat,
+                                        info->stored_bytes, &record->multiply);
     bench_gate_leave();
     return failed ? complain(c, failed) : 0;
 }
@@ -213,6 +217,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .determinant = {.wanted = options->determinant},
                            .sample = {.wanted = options->sample},
                            .inverse = c->inverse,
+                           .multiply = {.wanted = options->multiply},
                            .saved = c->saved,
                            .peers = c->peers};
     gpusolve_info info = {.size = sizeof info};
@@ -228,7 +233,7 @@ static int run_case(const bench_options *options, const bench_device *device, be
     if (!status)
         status = check(c, &record.error);
     if (!status)
-        status = measure_samples(options, device, c, &record);
+        status = measure_more(options, device, c, &record, &info);
     if (!status)
         status = measure_refine(options, device, c, &record.refinement);
     if (!status) {

@@ -49,6 +49,7 @@ void bench_options_usage(void) {
         "a solve\n"
         "  --saved FOLDER            also time a factor that is saved to a file there, and loaded again\n"
         "  --inverse                 also time the diagonal of the inverse, and check some of it\n"
+        "  --multiply                also time L x, L' x, P' L x and A x by the factor, and check them\n"
         "  --repeat N                timed samples, after a warm-up (15)\n"
         "  --relax 4,16,48,0.8,0.1,0.05  CHOLMOD's nrelax and zrelax: how readily it merges supernodes "
         "(these)\n"
@@ -119,6 +120,11 @@ static int check(const bench_options *options, const char *storage) {
                 "gpusolve-bench: --storage goes with --dtype d and z: L of s and c is in single precision\n");
         return -1;
     }
+    if (options->multiply && options->storage == GPUSOLVE_STORAGE_SINGLE) {
+        fprintf(stderr, "gpusolve-bench: --multiply goes with --storage double: there are no products with a "
+                        "factor that is stored in another precision\n");
+        return -1;
+    }
     if (options->peers & bench_peers_that_refine() && !options->refine) {
         fprintf(stderr, "gpusolve-bench: peers that refine go with --refine\n");
         return -1;
@@ -141,6 +147,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         DETERMINANT,
         SAMPLE,
         INVERSE,
+        MULTIPLY,
         SAVED,
         PEERS,
         REPEAT,
@@ -168,6 +175,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"determinant", no_argument, NULL, DETERMINANT},
                                           {"sample", no_argument, NULL, SAMPLE},
                                           {"inverse", no_argument, NULL, INVERSE},
+                                          {"multiply", no_argument, NULL, MULTIPLY},
                                           {"saved", required_argument, NULL, SAVED},
                                           {"peers", required_argument, NULL, PEERS},
                                           {"repeat", required_argument, NULL, REPEAT},
@@ -249,6 +257,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
             break;
         case INVERSE:
             options->inverse = 1;
+            break;
+        case MULTIPLY:
+            options->multiply = 1;
             break;
         case SAVED:
             options->saved = optarg;

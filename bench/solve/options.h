@@ -22,6 +22,7 @@ typedef struct bench_options {
     int determinant;   /* time it, and the condition number */
     int sample;        /* time samples */
     int inverse;       /* time the inverse's diagonal */
+    int multiply;      /* time products with the factor */
     const char *saved; /* save the factor to a file in this folder, and load it; NULL: do not */
     int64_t batch;     /* members of a batch to solve with as well, or 0 */
     int64_t select;    /* rows of b and x to solve for as well, or 0 */

@@ -69,6 +69,9 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
         printf(" %9s %9s %9s %9s", "half us", "given us", "drawn us", "mean us");
     if (options->inverse)
         printf(" %10s %12s %9s %9s", "inverse ms", "predicted ms", "asked ms", "error");
+    if (options->multiply)
+        printf(" %10s %10s %10s %10s %9s %9s %9s", "L x us", "L' x us", "P' L x us", "A x us", "wall us",
+               "A x wall", "error");
     if (options->saved)
         printf(" %9s %9s %9s %10s %8s", "save ms", "load ms", "map ms", "trusted ms", "bus ms");
     putchar('\n');
@@ -98,6 +101,17 @@ static void report_refinement(const bench_record *record) {
            1e-3 * refinement->residual.median, 1e-3 * residual_wall(record));
     if (record->problem->storage == GPUSOLVE_STORAGE_SINGLE)
         printf(" %11.4f", 1e-3 * refinement->whole.median);
+}
+
+static void report_products(const bench_multiply *multiply) {
+    double error = 0;
+
+    for (int k = 0; k < BENCH_PRODUCTS; k++) {
+        printf(" %10.1f", multiply->product[k].times.median);
+        error = multiply->product[k].error <= error ? error : multiply->product[k].error; /* NaN stays */
+    }
+    printf(" %9.1f %9.1f %9.1e", multiply->product[BENCH_TIMES_L].wall_us,
+           multiply->product[BENCH_TIMES_A].wall_us, error);
 }
 
 void bench_report_row(const bench_record *record, const bench_options *options) {
@@ -139,6 +153,8 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
     if (record->inverse.wanted)
         printf(" %10.1f %12.1f %9.1f %9.1e", record->inverse.ms, record->inverse.predicted_ms,
                record->inverse.asked_ms, record->inverse.error);
+    if (record->multiply.wanted)
+        report_products(&record->multiply);
     if (record->saved.folder)
         printf(" %9.1f %9.1f %9.1f %10.1f %8.1f", record->saved.save_ms, record->saved.load_ms,
                record->saved.map_ms, record->saved.trusted_ms, 1e3 * record->saved.bytes / record->saved.bus);
@@ -257,6 +273,72 @@ static void put_refinement(FILE *file, const bench_record *record) {
     }
 }
 
+/* Each as "multiply_l_us" and so on. */
+static void put_products(FILE *file, const bench_multiply *multiply) {
+    static const char *const names[BENCH_PRODUCTS] = {"l", "lt", "ptl", "a"};
+    static const char *const what[] = {"us", "us_min", "spread", "wall_us", "error"};
+
+    for (int k = 0; k < BENCH_PRODUCTS; k++) {
+        const bench_product *product = &multiply->product[k];
+        const double values[] = {product->times.median, product->times.least, product->times.spread,
+                                 product->wall_us, product->error};
+        char key[40];
+
+        for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
+            (void)snprintf(key, sizeof key, "multiply_%s_%s", names[k], what[i]);
+            put_number(file, key, values[i]);
+        }
+        (void)snprintf(key, sizeof key, "multiply_%s_bytes", names[k]);
+        put_integer(file, key, product->bytes);
+    }
+}
+
+/* Of the calls beside the solve. */
+static void put_calls(FILE *file, const bench_record *record) {
+    if (record->batch.count) {
+        put_integer(file, "batch_members", record->batch.count);
+        put_number(file, "batch_packed_us", record->batch.packed.median);
+        put_number(file, "batch_whole_us", record->batch.whole.median);
+        put_number(file, "batch_wall_us", record->batch.wall_us);
+        put_number(file, "batch_error", record->batch.error);
+    }
+    if (record->selection.rows) {
+        put_integer(file, "selected_rows", record->selection.rows);
+        put_integer(file, "selected_bytes", record->selection.bytes);
+        put_number(file, "selected_us", record->selection.solve.median);
+        put_number(file, "selected_stream_us", record->selection.solve.stream);
+    }
+    if (record->determinant.wanted) {
+        put_number(file, "logdet", record->determinant.logdet);
+        put_number(file, "logdet_us", record->determinant.copy.median);
+        put_number(file, "logdet_stream_us", record->determinant.copy.stream);
+        put_number(file, "rcond_us", record->determinant.estimate.median);
+    }
+    if (record->sample.wanted) {
+        put_number(file, "half_us", record->sample.half.median);
+        put_number(file, "sample_given_us", record->sample.given.median);
+        put_number(file, "sample_drawn_us", record->sample.drawn.median);
+        put_number(file, "sample_mean_us", record->sample.mean.median);
+    }
+    if (record->inverse.wanted) {
+        put_number(file, "inverse_ms", record->inverse.ms);
+        put_number(file, "inverse_predicted_ms", record->inverse.predicted_ms);
+        put_number(file, "inverse_asked_ms", record->inverse.asked_ms);
+        put_number(file, "inverse_bytes", record->inverse.bytes);
+        put_number(file, "inverse_error", record->inverse.error);
+    }
+    if (record->multiply.wanted)
+        put_products(file, &record->multiply);
+    if (record->saved.folder) {
+        put_number(file, "saved_bytes", record->saved.bytes);
+        put_number(file, "save_ms", record->saved.save_ms);
+        put_number(file, "load_ms", record->saved.load_ms);
+        put_number(file, "map_ms", record->saved.map_ms);
+        put_number(file, "map_trusted_ms", record->saved.trusted_ms);
+        put_number(file, "bus_bytes_per_s", record->saved.bus);
+    }
+}
+
 void bench_report_json(FILE *file, const bench_record *record) {
     const gpusolve_info *info = record->info;
     const gpusolve_cost *cost = record->cost;
@@ -313,46 +395,7 @@ void bench_report_json(FILE *file, const bench_record *record) {
     put_number(file, "backward_error", record->error);
     if (record->refinement.wanted)
         put_refinement(file, record);
-    if (record->batch.count) {
-        put_integer(file, "batch_members", record->batch.count);
-        put_number(file, "batch_packed_us", record->batch.packed.median);
-        put_number(file, "batch_whole_us", record->batch.whole.median);
-        put_number(file, "batch_wall_us", record->batch.wall_us);
-        put_number(file, "batch_error", record->batch.error);
-    }
-    if (record->selection.rows) {
-        put_integer(file, "selected_rows", record->selection.rows);
-        put_integer(file, "selected_bytes", record->selection.bytes);
-        put_number(file, "selected_us", record->selection.solve.median);
-        put_number(file, "selected_stream_us", record->selection.solve.stream);
-    }
-    if (record->determinant.wanted) {
-        put_number(file, "logdet", record->determinant.logdet);
-        put_number(file, "logdet_us", record->determinant.copy.median);
-        put_number(file, "logdet_stream_us", record->determinant.copy.stream);
-        put_number(file, "rcond_us", record->determinant.estimate.median);
-    }
-    if (record->sample.wanted) {
-        put_number(file, "half_us", record->sample.half.median);
-        put_number(file, "sample_given_us", record->sample.given.median);
-        put_number(file, "sample_drawn_us", record->sample.drawn.median);
-        put_number(file, "sample_mean_us", record->sample.mean.median);
-    }
-    if (record->inverse.wanted) {
-        put_number(file, "inverse_ms", record->inverse.ms);
-        put_number(file, "inverse_predicted_ms", record->inverse.predicted_ms);
-        put_number(file, "inverse_asked_ms", record->inverse.asked_ms);
-        put_number(file, "inverse_bytes", record->inverse.bytes);
-        put_number(file, "inverse_error", record->inverse.error);
-    }
-    if (record->saved.folder) {
-        put_number(file, "saved_bytes", record->saved.bytes);
-        put_number(file, "save_ms", record->saved.save_ms);
-        put_number(file, "load_ms", record->saved.load_ms);
-        put_number(file, "map_ms", record->saved.map_ms);
-        put_number(file, "map_trusted_ms", record->saved.trusted_ms);
-        put_number(file, "bus_bytes_per_s", record->saved.bus);
-    }
+    put_calls(file, record);
     put_peers(file, record);
     fprintf(file, "\"ok\": %s}\n", record->ok ? "true" : "false");
     fflush(file);

@@ -5,16 +5,17 @@
 #include <stdio.h>
 
 #include "../machine/device.h"
-#include "batch.h"
-#include "determinant.h"
-#include "inverse.h"
+#include "../calls/batch.h"
+#include "../calls/determinant.h"
+#include "../calls/inverse.h"
+#include "../calls/multiply.h"
+#include "../calls/sample.h"
+#include "../calls/saved.h"
+#include "../calls/selection.h"
 #include "options.h"
 #include "../peers/peers.h"
 #include "problem.h"
 #include "refine.h"
-#include "sample.h"
-#include "saved.h"
-#include "selection.h"
 
 typedef struct bench_record {
     const bench_problem *problem;
@@ -34,8 +35,9 @@ typedef struct bench_record {
     bench_batch batch;           /* --batch */
     bench_determinant determinant;
     bench_sample sample;
-    bench_inverse inverse; /* --inverse */
-    bench_saved saved;     /* --saved */
+    bench_inverse inverse;   /* --inverse */
+    bench_multiply multiply; /* --multiply */
+    bench_saved saved;       /* --saved */
     const bench_peers *peers;
     int ok;
 } bench_record;

@@ -145,8 +145,8 @@ class All(unittest.TestCase):
         self.assertIn("1 matrices", self.all("--compare", old, stored).stdout)
 
 
-class Refinement(unittest.TestCase):
-    """One record says what a refined solve took, and how accurate it was, beside its peers'."""
+class Record(unittest.TestCase):
+    """What gpusolve-bench writes for some options."""
 
     def records(self, *arguments):
         with tempfile.TemporaryDirectory() as folder:
@@ -155,6 +155,15 @@ class Refinement(unittest.TestCase):
                                    *arguments], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             return [json.loads(line) for line in output.read_text().splitlines()], done.stdout
+
+    def refused(self, said, *arguments):
+        done = subprocess.run([PROGRAM, *arguments, "grid2d:5"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn(said, done.stderr.splitlines()[0])
+
+
+class Refinement(Record):
+    """One record says what a refined solve took, and how accurate it was, beside its peers'."""
 
     def test_stored_in_single(self):
         for method, matrix, dtype in (("richardson", "grid2d:30", "d"), ("automatic", "grid2d:20@c", "z"), ("fgmres", "grid2d:30", "d")):
@@ -186,9 +195,33 @@ class Refinement(unittest.TestCase):
                                 ("--storage does not take \"same\"", ["--storage", "same"]),
                                 ("--refine does not take \"jacobi\"", ["--refine=jacobi"]),
                                 ("peers that refine go with --refine", ["--peers", "cudss:fp32:refine"])]:
-            done = subprocess.run([PROGRAM, *arguments, "grid2d:5"], capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn(said, done.stderr.splitlines()[0])
+            self.refused(said, *arguments)
+
+
+class Calls(Record):
+    """What is timed beside solves: the bytes of a product are L's, once or twice, and those of x and y."""
+
+    def test_multiply(self):
+        for matrix, dtype, number in (("grid2d:30", "s", 4), ("grid2d:30", "d", 8), ("grid3d:5@c", "c", 8), ("grid3d:5@c", "z", 16)):
+            records, table = self.records("--multiply", "--nrhs", "1,9", "--dtype", dtype, matrix)
+            self.assertEqual([r["nrhs"] for r in records], [1, 9])
+            self.assertIn("P' L x us", table)
+            for r in records:
+                for name, sweeps in (("l", 1), ("lt", 1), ("ptl", 1), ("a", 2)):
+                    bytes_moved = sweeps * r["stored_bytes"] + 2 * r["n"] * r["nrhs"] * number
+                    self.assertEqual(r[f"multiply_{name}_bytes"], bytes_moved)
+                    self.assertAlmostEqual(r[f"multiply_{name}_wall_us"], 1e-4 * bytes_moved, delta=1e-5 * bytes_moved * 1e-4)
+                    self.assertTrue(0 < r[f"multiply_{name}_us_min"] <= r[f"multiply_{name}_us"], r)
+                    self.assertTrue(0 <= r[f"multiply_{name}_error"] < (5e-7 if dtype in "sc" else 2e-15), r)
+                self.assertTrue(r["ok"])
+
+    def test_not_wanted(self):
+        (r,), table = self.records("grid2d:20")
+        self.assertEqual([key for key in r if key.startswith("multiply")], [])
+        self.assertNotIn("L x us", table)
+
+    def test_refused(self):
+        self.refused("--multiply goes with --storage double", "--multiply", "--storage", "single")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/table, bench/plot, bench/fit, bench/gain, bench/host/plot, bench/prepare/table, bench/compare and bench/vary on records made up here: test_scripts.py BENCH-FOLDER"""
+"""bench/table, bench/plot, bench/fit, bench/gain, bench/host/plot, bench/prepare/table, bench/calls/table, bench/compare and bench/vary on records made up here: test_scripts.py BENCH-FOLDER"""
 
 import importlib.machinery
 import importlib.util
@@ -188,6 +188,26 @@ class Scripts(unittest.TestCase):
         self.assertEqual(len(picture.getElementsByTagName("circle")), 2)  # the legend's, and one case
         lines = self.gain([dict(refined, ok=True)]).stdout.splitlines()
         self.assertIn("gpusolve, refined, was 1.5 times as fast as cuDSS with a factor in FP32, refined, with 1 right-hand side", lines[1])
+
+    def calls_table(self, kind):
+        return subprocess.run([sys.executable, BENCH / "calls" / "table", kind, self.file], capture_output=True, text=True)
+
+    def test_calls_table(self):
+        products = {"multiply_l_us": 1234.5, "multiply_lt_us": 12.345, "multiply_ptl_us": 1234567.0, "multiply_a_us": 2.0, "multiply_l_wall_us": 0.5}
+        first, again = dict(RECORDS[0], **products), dict(RECORDS[0], solve_us=40.0, **products)
+        entries = dict(RECORDS[2], n=25, inverse_bytes=1.5e9, inverse_ms=200.0, inverse_predicted_ms=190.4, inverse_asked_ms=5.0, inverse_error=3e-15)
+        self.file.write_text("".join(json.dumps(r) + "\n" for r in (first, RECORDS[1], dict(first, device="another"), again, entries)))
+        done = self.calls_table("multiply")
+        self.assertEqual(done.stdout.splitlines(), [
+            "|  | columns | on | L x | L' x | P' L x | A x | a solve | wall of L x |",
+            "|---|---|---|---|---|---|---|---|---|",
+            "| `first` | 1 | a device | 1.23 | 0.0123 | 1235 | 0.002 | 0.04 | 0.0005 |",
+            "| `first` | 1 | another | 1.23 | 0.0123 | 1235 | 0.002 | 0.02 | 0.0005 |",
+        ])
+        self.assertEqual(self.calls_table("inverse").stdout.splitlines()[2:], ["| `second` | a device | 25 | 1.5 | 0.2 | 0.19 | 0.005 | 3e-15 |"])
+        self.assertNotEqual(self.calls_table("other").returncode, 0)
+        self.file.write_text(json.dumps(RECORDS[0]) + "\n")
+        self.assertNotEqual(self.calls_table("inverse").returncode, 0)
 
     def test_prepare_table(self):
         first = {"matrix": "first", "stored_bytes": 55e6, "factor_bytes": 58e6, "transfer_ms": 1.0, "flops_ms": 0.25,

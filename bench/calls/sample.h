@@ -3,7 +3,7 @@
 #define BENCH_SAMPLE_H
 
 #include "../machine/device.h"
-#include "problem.h"
+#include "../solve/problem.h"
 
 typedef struct bench_sample {
     int wanted;              /* --sample */

@@ -3,7 +3,7 @@
 #define BENCH_BATCH_H
 
 #include "../machine/device.h"
-#include "problem.h"
+#include "../solve/problem.h"
 
 typedef struct bench_batch {
     int explain;        /* print the batch's summary, too: --explain */

@@ -3,7 +3,7 @@
 #define BENCH_SELECTION_H
 
 #include "../machine/device.h"
-#include "problem.h"
+#include "../solve/problem.h"
 
 typedef struct bench_selection {
     int64_t rows;  /* of b and of x: --select; 0: nothing was measured */

@@ -3,7 +3,7 @@
 #define BENCH_SAVED_H
 
 #include "../machine/device.h"
-#include "problem.h"
+#include "../solve/problem.h"
 
 typedef struct bench_saved {
     const char *folder; /* --saved; NULL: not wanted */

@@ -3,7 +3,7 @@
 #define BENCH_INVERSE_H
 
 #include "../machine/device.h"
-#include "problem.h"
+#include "../solve/problem.h"
 
 typedef struct bench_inverse {
     int wanted;          /* --inverse */

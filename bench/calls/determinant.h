@@ -3,7 +3,7 @@
 #define BENCH_DETERMINANT_H
 
 #include "../machine/device.h"
-#include "problem.h"
+#include "../solve/problem.h"
 
 typedef struct bench_determinant {
     int wanted;    /* --determinant */
