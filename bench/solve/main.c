@@ -19,6 +19,7 @@
 #include "../machine/gate.h"
 #include "list.h"
 #include "options.h"
+#include "../peers/batch.h"
 #include "../peers/peers.h"
 #include "problem.h"
 #include "report.h"
@@ -41,6 +42,7 @@ typedef struct bench_case {
     bench_inverse inverse; /* --inverse */
     bench_saved saved;     /* --saved */
     bench_peers *peers;
+    bench_batch_peers *batch_peers; /* --batch-peers */
 } bench_case;
 
 static gpusolve_dense dense(const bench_case *c, void *values) {
@@ -219,7 +221,8 @@ static int run_case(const bench_options *options, const bench_device *device, be
                            .inverse = c->inverse,
                            .multiply = {.wanted = options->multiply},
                            .saved = c->saved,
-                           .peers = c->peers};
+                           .peers = c->peers,
+                           .batch_peers = c->batch_peers};
     gpusolve_info info = {.size = sizeof info};
     gpusolve_cost cost = {.size = sizeof cost};
     int status = make_right_sides(c);
@@ -254,6 +257,8 @@ static int run_case(const bench_options *options, const bench_device *device, be
         const char *failed = bench_peers_measure(c->peers, c->nrhs, c->host_b, options->repeat,
                                                  record.refinement.error, options->refine_steps);
 
+        if (!failed)
+            failed = bench_batch_peers_measure(c->batch_peers, c->nrhs, c->host_b, options->repeat);
         status = failed ? complain(c, failed) : 0;
     }
     bench_report_progress(NULL, NULL);
@@ -326,12 +331,14 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
                       int threads, const char *spec, FILE *json) {
     bench_problem problem;
     bench_peers peers;
+    bench_batch_peers batch_peers;
     bench_case base = {.handle = handle,
                        .problem = &problem,
                        .nrhs = options->nrhs[0],
                        .inverse = {.wanted = options->inverse},
                        .saved = {.folder = options->saved},
-                       .peers = &peers};
+                       .peers = &peers,
+                       .batch_peers = &batch_peers};
     int failures = 0;
 
     bench_report_progress(spec, "factorising");
@@ -340,6 +347,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     problem.storage = options->storage;
     bench_gate_share();
     bench_peers_open(options->peers, &problem, device, threads, &peers);
+    bench_batch_peers_open(options->batch_peers, options->batch, &problem, device, threads, &batch_peers);
     bench_gate_leave();
     for (int i = 0; i < BENCH_PEERS; i++)
         peers.peer[i].untimed = options->untimed >> i & 1;
@@ -361,6 +369,7 @@ static int run_matrix(const bench_options *options, const bench_device *device, 
     gpusolve_matrix_destroy(base.matrix);
     gpusolve_factor_destroy(base.factor);
     bench_peers_close(&peers);
+    bench_batch_peers_close(&batch_peers);
     bench_gate_leave();
     bench_problem_destroy(&problem);
     return failures;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../peers/batch.h"
 #include "../peers/peers.h"
 #include "refine.h"
 
@@ -44,6 +45,7 @@ void bench_options_usage(void) {
         "  --explain                 also say what the plan is made of, and what a solve should take\n"
         "  --select N                also time solves for N rows of x, and of b: the others are zero\n"
         "  --batch N                 also time a batch of N members, each this factor\n"
+        "  --batch-peers cholmod,cudss:uniform,cudss  also time other solvers of such a batch\n"
         "  --determinant             also time the log-determinant, and the condition number's estimate\n"
         "  --sample                  also time samples of the field with that precision matrix, beside half "
         "a solve\n"
@@ -125,6 +127,10 @@ static int check(const bench_options *options, const char *storage) {
                         "factor that is stored in another precision\n");
         return -1;
     }
+    if (options->batch_peers && !options->batch) {
+        fprintf(stderr, "gpusolve-bench: --batch-peers goes with --batch\n");
+        return -1;
+    }
     if (options->peers & bench_peers_that_refine() && !options->refine) {
         fprintf(stderr, "gpusolve-bench: peers that refine go with --refine\n");
         return -1;
@@ -144,6 +150,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         EXPLAIN,
         SELECT,
         BATCH,
+        BATCH_PEERS,
         DETERMINANT,
         SAMPLE,
         INVERSE,
@@ -172,6 +179,7 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                           {"explain", no_argument, NULL, EXPLAIN},
                                           {"select", required_argument, NULL, SELECT},
                                           {"batch", required_argument, NULL, BATCH},
+                                          {"batch-peers", required_argument, NULL, BATCH_PEERS},
                                           {"determinant", no_argument, NULL, DETERMINANT},
                                           {"sample", no_argument, NULL, SAMPLE},
                                           {"inverse", no_argument, NULL, INVERSE},
@@ -248,6 +256,9 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
         case BATCH:
             bad = parse_integer(optarg, 1, 1 << 30, "", &value, &rest);
             options->batch = value;
+            break;
+        case BATCH_PEERS:
+            bad = parse_words(optarg, bench_batch_peer_names, &options->batch_peers);
             break;
         case DETERMINANT:
             options->determinant = 1;

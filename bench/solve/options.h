@@ -19,19 +19,20 @@ typedef struct bench_options {
     gpusolve_refine_method refine_method;
     int refine_steps; /* corrections that a column may get */
     int explain;
-    int determinant;   /* time it, and the condition number */
-    int sample;        /* time samples */
-    int inverse;       /* time the inverse's diagonal */
-    int multiply;      /* time products with the factor */
-    const char *saved; /* save the factor to a file in this folder, and load it; NULL: do not */
-    int64_t batch;     /* members of a batch to solve with as well, or 0 */
-    int64_t select;    /* rows of b and x to solve for as well, or 0 */
-    unsigned peers;    /* a bit for each of peers.h */
-    unsigned untimed;  /* of those, the ones whose answers are checked alone */
-    int blas_threads;  /* CHOLMOD's; 0: as many as threads */
-    int prepare;       /* make the factor twice */
-    double bandwidth;  /* bytes/s, known; 0: to be measured */
-    const char *gate;  /* NULL: none */
+    int determinant;      /* time it, and the condition number */
+    int sample;           /* time samples */
+    int inverse;          /* time the inverse's diagonal */
+    int multiply;         /* time products with the factor */
+    const char *saved;    /* save the factor to a file in this folder, and load it; NULL: do not */
+    int64_t batch;        /* members of a batch to solve with as well, or 0 */
+    unsigned batch_peers; /* a bit for each of peers/batch.h */
+    int64_t select;       /* rows of b and x to solve for as well, or 0 */
+    unsigned peers;       /* a bit for each of peers.h */
+    unsigned untimed;     /* of those, the ones whose answers are checked alone */
+    int blas_threads;     /* CHOLMOD's; 0: as many as threads */
+    int prepare;          /* make the factor twice */
+    double bandwidth;     /* bytes/s, known; 0: to be measured */
+    const char *gate;     /* NULL: none */
     int repeat;
     bench_relax relax;
     int list;

@@ -46,6 +46,7 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
     static const char *const titles[BENCH_PEERS] = {
         "CHOLMOD ms", "PARDISO ms", "one level ms", "cuSPARSE ms", "cuDSS ms", "FP32 ms",
         "determ. ms", "refine2 ms", "CHOLMOD/r ms", "cuDSS/r ms",  "FP32/r ms"};
+    static const char *const batch_titles[BENCH_BATCH_PEERS] = {"CHOLMOD us", "uniform us", "cuDSS us"};
 
     printf("gpusolve %s (%s) on %s%s%s, reading %.0f GB/s\n", gpusolve_version(), BENCH_REVISION, device_name,
            device->driver[0] ? ", driver " : "", device->driver, 1e-9 * device->bandwidth);
@@ -63,6 +64,9 @@ void bench_report_heading(const bench_device *device, const char *device_name, c
         printf(" %10s", "select ms");
     if (options->batch)
         printf(" %8s %9s %9s %9s %8s", "members", "packed us", "whole us", "wall us", "error");
+    for (int i = 0; i < BENCH_BATCH_PEERS; i++)
+        if (options->batch_peers >> i & 1)
+            printf(" %11s %8s", batch_titles[i], "speed-up");
     if (options->determinant)
         printf(" %9s %10s", "logdet us", "rcond ms");
     if (options->sample)
@@ -103,6 +107,19 @@ static void report_refinement(const bench_record *record) {
         printf(" %11.4f", 1e-3 * refinement->whole.median);
 }
 
+/* What stands in the place of a peer's time, or NULL. */
+static const char *why_not(const bench_peer *peer) {
+    return peer->absent[0] ? "absent" : peer->refused[0] ? "refuses" : peer->untimed ? "untimed" : NULL;
+}
+
+/* Its blocks are packed. */
+static void report_batch_peer(const bench_peer *peer, const bench_batch *batch) {
+    if (why_not(peer))
+        printf(" %11s %8s", why_not(peer), "-");
+    else
+        printf(" %11.1f %8.2f", peer->solve.median, peer->solve.median / batch->packed.median);
+}
+
 static void report_products(const bench_multiply *multiply) {
     double error = 0;
 
@@ -126,12 +143,8 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
 
         if (!(options->peers >> i & 1))
             continue;
-        if (peer->absent[0] || peer->refused[0] || peer->untimed)
-            printf(" %11s %8s %8s",
-                   peer->absent[0]    ? "absent"
-                   : peer->refused[0] ? "refuses"
-                                      : "untimed",
-                   "-", "-");
+        if (why_not(peer))
+            printf(" %11s %8s %8s", why_not(peer), "-", "-");
         else
             printf(" %11.4f %8.1f %8.2f", 1e-3 * peer->solve.median, 100 * peer->solve.spread,
                    peer->solve.median /
@@ -145,6 +158,9 @@ void bench_report_row(const bench_record *record, const bench_options *options) 
     if (record->batch.count)
         printf(" %8" PRId64 " %9.1f %9.1f %9.1f %8.1e", record->batch.count, record->batch.packed.median,
                record->batch.whole.median, record->batch.wall_us, record->batch.error);
+    for (int i = 0; i < BENCH_BATCH_PEERS; i++)
+        if (options->batch_peers >> i & 1)
+            report_batch_peer(&record->batch_peers->peer[i], &record->batch);
     if (record->determinant.wanted)
         printf(" %9.2f %10.4f", record->determinant.copy.median, 1e-3 * record->determinant.estimate.median);
     if (record->sample.wanted)
@@ -210,38 +226,42 @@ static void put_number(FILE *file, const char *key, double value) {
 }
 
 /* Peers solve with factors of their own, in double. */
-static void put_peers(FILE *file, const bench_record *record) {
+static void put_peer(FILE *file, const bench_record *record, const bench_peer *peer) {
+    fprintf(file, "\"%s\": {", peer->name);
+    if (peer->absent[0]) {
+        put_string(file, "absent", peer->absent);
+    } else if (peer->refused[0]) {
+        put_string(file, "refused", peer->refused);
+    } else {
+        put_string(file, "dtype", record->problem->matrix->xtype == CHOLMOD_COMPLEX ? "z" : "d");
+        if (!peer->untimed) {
+            put_number(file, "solve_us", peer->solve.median);
+            put_number(file, "solve_us_min", peer->solve.least);
+            put_number(file, "spread", peer->solve.spread);
+            put_number(file, "stream_us", peer->solve.stream);
+            put_number(file, "graph_us", peer->solve.graph);
+        }
+        put_number(file, "factorise_ms", peer->factorise_ms);
+        if (peer->nnz_l > 0)
+            put_integer(file, "nnz_l", peer->nnz_l);
+        if (peer->refines)
+            put_integer(file, "refine_steps", peer->steps);
+        put_number(file, "backward_error", peer->error);
+    }
+    fprintf(file, "\"name\": \"%s\"}", peer->name);
+}
+
+static void put_peers(FILE *file, const bench_record *record, const char *key, const bench_peer *peers,
+                      int count) {
     const char *separator = "";
 
-    fputs("\"peers\": {", file);
-    for (int i = 0; i < BENCH_PEERS; i++) {
-        const bench_peer *peer = &record->peers->peer[i];
-
-        if (!peer->wanted)
-            continue;
-        fprintf(file, "%s\"%s\": {", separator, peer->name);
-        separator = ", ";
-        if (peer->absent[0]) {
-            put_string(file, "absent", peer->absent);
-        } else if (peer->refused[0]) {
-            put_string(file, "refused", peer->refused);
-        } else {
-            put_string(file, "dtype", record->problem->matrix->xtype == CHOLMOD_COMPLEX ? "z" : "d");
-            if (!peer->untimed) {
-                put_number(file, "solve_us", peer->solve.median);
-                put_number(file, "solve_us_min", peer->solve.least);
-                put_number(file, "spread", peer->solve.spread);
-                put_number(file, "stream_us", peer->solve.stream);
-                put_number(file, "graph_us", peer->solve.graph);
-            }
-            put_number(file, "factorise_ms", peer->factorise_ms);
-            put_integer(file, "nnz_l", peer->nnz_l);
-            if (peer->refines)
-                put_integer(file, "refine_steps", peer->steps);
-            put_number(file, "backward_error", peer->error);
+    fprintf(file, "\"%s\": {", key);
+    for (int i = 0; i < count; i++)
+        if (peers[i].wanted) {
+            fputs(separator, file);
+            put_peer(file, record, &peers[i]);
+            separator = ", ";
         }
-        fprintf(file, "\"name\": \"%s\"}", peer->name);
-    }
     fputs("}, ", file);
 }
 
@@ -301,6 +321,8 @@ static void put_calls(FILE *file, const bench_record *record) {
         put_number(file, "batch_whole_us", record->batch.whole.median);
         put_number(file, "batch_wall_us", record->batch.wall_us);
         put_number(file, "batch_error", record->batch.error);
+        if (record->batch_peers)
+            put_peers(file, record, "batch_peers", record->batch_peers->peer, BENCH_BATCH_PEERS);
     }
     if (record->selection.rows) {
         put_integer(file, "selected_rows", record->selection.rows);
@@ -396,7 +418,7 @@ void bench_report_json(FILE *file, const bench_record *record) {
     if (record->refinement.wanted)
         put_refinement(file, record);
     put_calls(file, record);
-    put_peers(file, record);
+    put_peers(file, record, "peers", record->peers->peer, BENCH_PEERS);
     fprintf(file, "\"ok\": %s}\n", record->ok ? "true" : "false");
     fflush(file);
 }

@@ -13,6 +13,7 @@
 #include "../calls/saved.h"
 #include "../calls/selection.h"
 #include "options.h"
+#include "../peers/batch.h"
 #include "../peers/peers.h"
 #include "problem.h"
 #include "refine.h"
@@ -39,6 +40,7 @@ typedef struct bench_record {
     bench_multiply multiply; /* --multiply */
     bench_saved saved;       /* --saved */
     const bench_peers *peers;
+    const bench_batch_peers *batch_peers; /* --batch-peers; NULL: none */
     int ok;
 } bench_record;
 

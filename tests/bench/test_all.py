@@ -215,6 +215,17 @@ class Calls(Record):
                     self.assertTrue(0 <= r[f"multiply_{name}_error"] < (5e-7 if dtype in "sc" else 2e-15), r)
                 self.assertTrue(r["ok"])
 
+    def test_batch_peers(self):
+        records, table = self.records("--batch", "3", "--batch-peers", "cholmod,cudss", "--nrhs", "1,2", "grid2d:20", "grid3d:4@c")
+        self.assertIn("CHOLMOD us", table)
+        for r in records:
+            peer = r["batch_peers"]["cholmod"]
+            self.assertTrue(peer["solve_us"] > 0 and 0 <= peer["backward_error"] < 1e-14 and r["ok"], r)
+            self.assertEqual((list(r["batch_peers"]), r["peers"]), (["cholmod", "cudss"], {}))
+            self.assertEqual(r["batch_peers"]["cudss"]["absent"], "it wants the CUDA backend")
+        self.refused("--batch-peers goes with --batch", "--batch-peers", "cholmod")
+        self.refused('--batch-peers does not take "pardiso"', "--batch", "2", "--batch-peers", "pardiso")
+
     def test_not_wanted(self):
         (r,), table = self.records("grid2d:20")
         self.assertEqual([key for key in r if key.startswith("multiply")], [])

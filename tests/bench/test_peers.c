@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bench/machine/gate.h"
+#include "bench/peers/batch.h"
 #include "bench/peers/peers.h"
 #include "bench/solve/report.h"
 #include "testing.h"
@@ -18,6 +19,7 @@
 enum {
     CUDSS_ALL =
         1u << BENCH_CUDSS | 1u << BENCH_CUDSS_FP32 | 1u << BENCH_CUDSS_BITS | 1u << BENCH_CUDSS_REFINE2,
+    BATCH_ALL = 1u << BENCH_BATCH_CHOLMOD | 1u << BENCH_BATCH_CUDSS_UNIFORM | 1u << BENCH_BATCH_CUDSS,
     MOST_STEPS = 10
 };
 
@@ -42,9 +44,9 @@ static void free_problem(void) {
     bench_problem_destroy(&problem);
 }
 
-/* What the JSON says about the peers, and about a refinement. */
-static void write_refined(const bench_peers *peers, const bench_refinement *refinement, char *text,
-                          size_t bytes) {
+/* What the JSON says about the peers, about a refinement, and about a batch's peers. */
+static void write_all(const bench_peers *peers, const bench_refinement *refinement,
+                      const bench_batch_peers *batch_peers, char *text, size_t bytes) {
     const gpusolve_info info = {.backend = GPUSOLVE_BACKEND_CUDA, .dtype = problem.dtype};
     const gpusolve_cost cost = {.tiers = 1, .tier = {{"branch", 1, 8}}};
     const bench_record record = {.problem = &problem,
@@ -55,6 +57,8 @@ static void write_refined(const bench_peers *peers, const bench_refinement *refi
                                  .nrhs = 1,
                                  .solve = {1, 1, 0, 1, 1},
                                  .refinement = *refinement,
+                                 .batch = {.count = batch_peers ? batch_peers->members : 0},
+                                 .batch_peers = batch_peers,
                                  .peers = peers,
                                  .ok = 1};
     FILE *file = tmpfile();
@@ -66,6 +70,11 @@ static void write_refined(const bench_peers *peers, const bench_refinement *refi
     length = fread(text, 1, bytes - 1, file);
     text[length] = 0;
     fclose(file);
+}
+
+static void write_refined(const bench_peers *peers, const bench_refinement *refinement, char *text,
+                          size_t bytes) {
+    write_all(peers, refinement, NULL, text, bytes);
 }
 
 static void write_record(const bench_peers *peers, char *text, size_t bytes) {
@@ -244,6 +253,83 @@ static void test_refines(const char *spec) {
     free_problem();
 }
 
+/* Peers of batches: absent for a reason of their own, refusing, or solving for every member. */
+static void test_batch_peers(const char *spec, int dtype) {
+    static const struct {
+        const char *wrong, *uniform, *each; /* $CUDSS_MOCK, and why each is absent */
+    } cases[] = {
+        {"version", "its version is 0, known is 1", "its version is 0, known is 1"},
+        {"analysis", "its analysis: status 5, execution failed", "its analysis: status 5, execution failed"},
+        {"factorisation", "its factorisation: status 5, execution failed",
+         "its factorisation: status 5, execution failed"},
+        {"uniform", "uniform batches: status 4, not supported", ""},
+        {"batch", "", "the matrices: status 4, not supported"}};
+    static const int64_t members[] = {1, 5, 2};
+    static char text[8192];
+    const bench_peers none = {0};
+    bench_batch_peers peers;
+
+    load_problem(spec, dtype, 3);
+    testing_in("%s, peers of batches without a device", spec);
+    device.is_cuda = 0;
+    bench_batch_peers_open(BATCH_ALL, 2, &problem, &device, 2, &peers);
+    CHECK(!peers.peer[BENCH_BATCH_CHOLMOD].absent[0]);
+    CHECK(!strcmp(peers.peer[BENCH_BATCH_CUDSS].absent, "it wants the CUDA backend"));
+    CHECK(bench_batch_peers_measure(&peers, 1, right_sides, 1) == NULL);
+    bench_batch_peers_close(&peers);
+    device.is_cuda = 1;
+    setenv("GPUSOLVE_CUDSS", "/nonexistent/libcudss.so.1", 1);
+    bench_batch_peers_open(1u << BENCH_BATCH_CUDSS_UNIFORM, 2, &problem, &device, 1, &peers);
+    CHECK(!strncmp(peers.peer[BENCH_BATCH_CUDSS_UNIFORM].absent, "not found", 9));
+    CHECK(bench_batch_peers_measure(&peers, 1, right_sides, 1) == NULL);
+    write_all(&none, &(bench_refinement){0}, &peers, text, sizeof text);
+    CHECK(strstr(text, "\"batch_peers\": {\"cudss:uniform\": {\"absent\": \"not found") != NULL);
+    bench_batch_peers_close(&peers);
+    setenv("GPUSOLVE_CUDSS", CUDSS_MOCK, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        testing_in("%s, %s goes wrong in a batch", spec, cases[i].wrong);
+        setenv("CUDSS_MOCK", cases[i].wrong, 1);
+        bench_batch_peers_open(BATCH_ALL, 2, &problem, &device, 1, &peers);
+        CHECK(!strcmp(peers.peer[BENCH_BATCH_CUDSS_UNIFORM].absent, cases[i].uniform));
+        CHECK(!strcmp(peers.peer[BENCH_BATCH_CUDSS].absent, cases[i].each));
+        bench_batch_peers_close(&peers);
+        CHECK(mock_live() == 0);
+    }
+
+    for (int k = 0; k < 3; k++) {
+        setenv("CUDSS_MOCK", "none", 1);
+        bench_batch_peers_open(BATCH_ALL, members[k], &problem, &device, 1 + k, &peers);
+        for (int64_t nrhs = 1; nrhs <= 3; nrhs += 2) {
+            CHECK(bench_batch_peers_measure(&peers, nrhs, right_sides, 1) == NULL);
+            for (int i = 0; i < BENCH_BATCH_PEERS; i++) {
+                const bench_peer *peer = &peers.peer[i];
+
+                testing_in("%s, dtype %d, %d members, nrhs %d, %s", spec, dtype, (int)members[k], (int)nrhs,
+                           peer->name);
+                CHECK(!peer->absent[0] && !peer->refused[0]);
+                CHECK_BELOW(peer->error, 30 * DBL_EPSILON);
+                CHECK(peer->error >= 0 && peer->solve.median > 0 && peer->factorise_ms > 0);
+            }
+        }
+        testing_in("%s, %d members, a wrong answer of the last one, and a failure", spec, (int)members[k]);
+        write_all(&none, &(bench_refinement){0}, &peers, text, sizeof text);
+        CHECK(strstr(text, "\"batch_peers\": {\"cholmod\": {\"dtype\"") != NULL);
+        CHECK(strstr(text, "}, \"cudss\": {\"dtype\"") != NULL && strstr(text, "\"peers\": {}") != NULL);
+        setenv("CUDSS_MOCK", "last", 1);
+        CHECK(bench_batch_peers_measure(&peers, 3, right_sides, 1) == NULL);
+        CHECK(peers.peer[BENCH_BATCH_CUDSS_UNIFORM].error > 1e-3 &&
+              peers.peer[BENCH_BATCH_CUDSS].error > 1e-3);
+        setenv("CUDSS_MOCK", "solve", 1);
+        CHECK(bench_batch_peers_measure(&peers, 1, right_sides, 1) == NULL);
+        CHECK(!strcmp(peers.peer[BENCH_BATCH_CUDSS].refused, "its solve failed: status 5"));
+        CHECK(!peers.peer[BENCH_BATCH_CHOLMOD].refused[0]);
+        bench_batch_peers_close(&peers);
+        CHECK(mock_live() == 0);
+    }
+    setenv("CUDSS_MOCK", "none", 1);
+    free_problem();
+}
+
 /* What a record says of a refinement, and of how L is stored. */
 static void test_record(void) {
     const bench_peers none = {0};
@@ -373,6 +459,9 @@ int main(void) {
     test_solves("grid3d:6@c", -1);
     test_refines("grid2d:20");
     test_refines("grid3d:6@c");
+    test_batch_peers("grid2d:11", -1);
+    test_batch_peers("grid2d:11", GPUSOLVE_FLOAT);
+    test_batch_peers("grid3d:5@c", -1);
     test_record();
     return testing_done();
 }
