@@ -31,10 +31,15 @@ typedef struct column {
     void *numbers; /* of the column, of the problem's dtype */
 } column;
 
+/* CMPLX, which not every compiler's library has. */
+static double complex complex_of(double re, double im) {
+    return re + im * I;
+}
+
 static double complex number_at(const void *numbers, int is_complex, size_t k) {
     const double *x = numbers;
 
-    return is_complex ? CMPLX(x[2 * k], x[2 * k + 1]) : x[k];
+    return is_complex ? complex_of(x[2 * k], x[2 * k + 1]) : x[k];
 }
 
 /* y(i) += a x(j) */
@@ -42,7 +47,8 @@ static void add(column *c, size_t i, double complex a, size_t j) {
     const double complex x = c->x[j];
 
     /* written out: a product of complex numbers in C takes care of infinities, which costs much */
-    c->y[i] += CMPLX(creal(a) * creal(x) - cimag(a) * cimag(x), creal(a) * cimag(x) + cimag(a) * creal(x));
+    c->y[i] +=
+        complex_of(creal(a) * creal(x) - cimag(a) * cimag(x), creal(a) * cimag(x) + cimag(a) * creal(x));
     c->size[i] += cabs(a) * cabs(x);
 }
 
@@ -88,7 +94,7 @@ static double complex fetch(const bench_problem *problem, const void *numbers, s
 
     if (problem->dtype == GPUSOLVE_DOUBLE || problem->dtype == GPUSOLVE_COMPLEX_DOUBLE)
         return number_at(numbers, is_complex, k);
-    return is_complex ? CMPLX((double)x[2 * k], (double)x[2 * k + 1]) : (double)x[k];
+    return is_complex ? complex_of((double)x[2 * k], (double)x[2 * k + 1]) : (double)x[k];
 }
 
 /* The error of y, whose numbers are in c->numbers, for the x that is in c->x. A NaN stays. */
