@@ -8,8 +8,10 @@
 #include <string.h>
 
 enum {
-    ROWS = 1 << 14,         /* of all fronts that are worth waking a thread */
-    SUPERNODES_AT_ONCE = 64 /* of a thread */
+    ROWS = 1 << 14,  /* of all fronts that are worth waking a thread */
+    SUPERNODES = 64, /* of a thread at a time, */
+    LIMBS = 32,      /* limbs, */
+    BRANCHES = 8     /* and branches */
 };
 
 int64_t gsv_panel_size(int64_t nr, int64_t nc) {
@@ -52,20 +54,6 @@ static void place_panels(const gsv_plan *plan, gsv_schedule *schedule) {
     schedule->panel_ptr[plan->l.nsuper] = end;
 }
 
-/* Fronts of the upper tree, then those in branches. */
-static void place_rows(const gsv_plan *plan, gsv_schedule *schedule) {
-    int64_t end = 0;
-    for (int inside = 0; inside < 2; inside++) {
-        for (int32_t s = 0; s < plan->l.nsuper; s++)
-            if ((schedule->branches.of[s] >= 0) == inside) {
-                schedule->row_place[s] = end;
-                end += gsv_rows(plan, s);
-            }
-        if (!inside)
-            schedule->upper_rows = end;
-    }
-}
-
 void gsv_schedule_list_rows(const gsv_plan *plan, int32_t *rows) {
     for (int32_t s = 0; s < plan->l.nsuper; s++)
         if (plan->schedule->branches.of[s] < 0)
@@ -82,135 +70,229 @@ static int place_of(const gsv_plan *plan, const gsv_schedule *schedule, int32_t 
     return parent < 0 || schedule->branches.of[parent] != b ? 2 : 3;
 }
 
-/* In this order. */
-static void place_updates(const gsv_plan *plan, gsv_schedule *schedule) {
-    int64_t rows[4] = {0}, end[4] = {0};
+/* ------------------------------------------------------------------------------------------ places --- */
+
+/* How many rows there are of each kind: of update vectors by place_of, and of fronts, and what these are owed, in the upper tree. */
+typedef struct sizes {
+    int64_t updates[4], rows, owed;
+} sizes;
+
+/* Leaves in update_place what place_of says. */
+static sizes count_rows(const gsv_plan *plan, gsv_schedule *schedule) {
+    const int32_t *of = schedule->branches.of;
+    sizes z = {{0}, 0, 0};
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int where = place_of(plan, schedule, s);
-        schedule->update_place[s] = where; /* until the next loop */
-        rows[where] += gsv_updates(plan, s);
+        const int64_t updates = gsv_updates(plan, s);
+        schedule->update_place[s] = where;
+        z.updates[where] += updates;
+        z.rows += of[s] < 0 ? gsv_rows(plan, s) : 0;
+        z.owed += plan->parent[s] >= 0 && of[plan->parent[s]] < 0 ? updates : 0;
     }
+    return z;
+}
+
+static int64_t count_owed(const gsv_plan *plan, int32_t s) {
+    int64_t owed = 0;
+    for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++)
+        owed += gsv_updates(plan, plan->child[c]);
+    return owed;
+}
+
+/* Where fronts and update vectors stand, in the order of place_of, and what fronts are owed: gather begins [nsuper]. */
+static void place_vectors(const gsv_plan *plan, gsv_schedule *schedule, uint32_t *begins) {
+    const sizes z = count_rows(plan, schedule);
+    int64_t update[4] = {0}, row[2] = {0, z.rows}, owed[2] = {0, z.owed};
     for (int k = 1; k < 4; k++)
-        end[k] = end[k - 1] + rows[k - 1];
-    schedule->handed_updates = end[1];
-    schedule->upper_updates = end[2];
-    schedule->shared_updates = end[3];
+        update[k] = update[k - 1] + z.updates[k - 1];
+    schedule->upper_rows = z.rows;
+    schedule->handed_updates = update[1];
+    schedule->upper_updates = update[2];
+    schedule->shared_updates = update[3];
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int64_t where = schedule->update_place[s];
-        schedule->update_place[s] = end[where];
-        end[where] += gsv_updates(plan, s);
+        const int inside = schedule->branches.of[s] >= 0;
+        schedule->update_place[s] = update[where];
+        schedule->row_place[s] = row[inside];
+        begins[s] = (uint32_t)owed[inside];
+        update[where] += gsv_updates(plan, s);
+        row[inside] += gsv_rows(plan, s);
+        owed[inside] += count_owed(plan, s);
     }
+    schedule->gather_ptr[plan->l.row_ptr[plan->l.nsuper]] = (uint32_t)owed[1];
 }
 
-/* What the rows of front s are owed, by counting; ptr[0] is where their lists begin, ptr[i] = 0 else. Children
- * are visited in ascending order, so contributions ascend too. */
-static void invert_front(const gsv_plan *plan, int32_t s, gsv_schedule *schedule) {
-    uint32_t *ptr = schedule->gather_ptr + schedule->row_place[s], begin = ptr[0];
+/* The inverse of update_map: what the rows of front s are owed, by counting, with lists from `begin` on; children ascend. ptr[i]
+ * counts row i, then stands where its list ends, and goes down to where it begins as the last children come first. */
+static void invert_front(const gsv_plan *plan, int32_t s, uint32_t begin, gsv_schedule *schedule) {
+    uint32_t *ptr = schedule->gather_ptr + schedule->row_place[s];
     const int32_t nr = gsv_rows(plan, s);
-    const int32_t *children = plan->child + plan->child_ptr[s];
-    const int32_t count = plan->child_ptr[s + 1] - plan->child_ptr[s];
-    for (int32_t c = 0; c < count; c++) {
-        const int32_t *map = plan->update_map + plan->update_ptr[children[c]];
-        for (int64_t u = 0; u < gsv_updates(plan, children[c]); u++)
-            if (map[u] + 1 < nr)
-                ptr[map[u] + 1]++;
+    memset(ptr, 0, (size_t)nr * sizeof *ptr);
+    for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
+        const int32_t *map = plan->update_map + plan->update_ptr[plan->child[c]];
+        for (int64_t u = 0; u < gsv_updates(plan, plan->child[c]); u++)
+            ptr[map[u]]++;
     }
-    for (int32_t i = 1; i < nr; i++)
-        ptr[i] += ptr[i - 1];
-    for (int32_t c = 0; c < count; c++) {
-        const int32_t *map = plan->update_map + plan->update_ptr[children[c]];
-        for (int64_t u = 0; u < gsv_updates(plan, children[c]); u++)
-            schedule->gather[ptr[map[u]]++] = (uint32_t)(schedule->update_place[children[c]] + u);
+    for (int32_t i = 0; i < nr; i++) {
+        begin += ptr[i];
+        ptr[i] = begin;
     }
-    for (int32_t i = nr - 1; i > 0; i--) /* ptr[i] stands where row i ends */
-        ptr[i] = ptr[i - 1];
-    ptr[0] = begin;
+    for (int32_t c = plan->child_ptr[s + 1] - 1; c >= plan->child_ptr[s]; c--) {
+        const int32_t *map = plan->update_map + plan->update_ptr[plan->child[c]];
+        const uint32_t place = (uint32_t)schedule->update_place[plan->child[c]];
+        for (int64_t u = 0; u < gsv_updates(plan, plan->child[c]); u++)
+            schedule->gather[--ptr[map[u]]] = place + (uint32_t)u;
+    }
 }
 
-typedef struct inversion {
-    const gsv_plan *plan;
-    gsv_schedule *schedule;
-} inversion;
-
-static void invert_fronts(void *context, int64_t begin, int64_t end, int member) {
-    const inversion *i = context;
-    (void)member;
-    for (int64_t s = begin; s < end; s++)
-        invert_front(i->plan, (int32_t)s, i->schedule);
-}
-
-/* The inverse of update_map, front by front. */
-static void invert_updates(const gsv_plan *plan, gsv_pool *pool, gsv_schedule *schedule) {
-    const int32_t nsuper = plan->l.nsuper;
-    uint32_t owed = 0;
-    for (int inside = 0; inside < 2; inside++)
-        for (int32_t s = 0; s < nsuper; s++) {
-            if ((schedule->branches.of[s] >= 0) != inside)
-                continue;
-            schedule->gather_ptr[schedule->row_place[s]] = owed;
-            for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++)
-                owed += (uint32_t)gsv_updates(plan, plan->child[c]);
-        }
-    schedule->gather_ptr[plan->l.row_ptr[nsuper]] = owed;
-    inversion i = {plan, schedule};
-    gsv_pool_ranges(pool, gsv_pool_share(pool, plan->l.row_ptr[nsuper], ROWS), nsuper, SUPERNODES_AT_ONCE,
-                    invert_fronts, &i);
-}
-
-static bool is_listed(const gsv_plan *plan, const gsv_branches *branches, int32_t s, bool tiny) {
-    const int32_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-    return branches->of[s] < 0 && gsv_is_narrow(nr, nc) && gsv_is_tiny(nr, nc) == tiny;
-}
-
-static bool list_narrow(const gsv_plan *plan, const gsv_branches *branches, gsv_supernode_list *list,
-                        bool tiny) {
+/* Narrow supernodes of the upper tree, and all of it. False: out of memory. */
+static bool list_upper(const gsv_plan *plan, gsv_schedule *schedule, gsv_supernode_list *upper) {
+    int64_t count[3] = {0}; /* wide, small, tiny */
     for (int32_t s = 0; s < plan->l.nsuper; s++)
-        list->count += is_listed(plan, branches, s, tiny);
-    list->supernode = gsv_malloc((size_t)list->count, sizeof *list->supernode);
-    int64_t k = 0;
-    for (int32_t s = 0; list->supernode && s < plan->l.nsuper; s++)
-        if (is_listed(plan, branches, s, tiny))
-            list->supernode[k++] = s;
-    return list->supernode != NULL;
+        if (schedule->branches.of[s] < 0)
+            upper->supernode[upper->count++] = s;
+    for (int pass = 0; pass < 2; pass++) { /* count, then list */
+        gsv_supernode_list *lists[] = {NULL, &schedule->small, &schedule->tiny};
+        for (int k = 1; k < 3 && pass == 1; k++) {
+            lists[k]->supernode = gsv_malloc((size_t)count[k], sizeof *lists[k]->supernode);
+            if (!lists[k]->supernode)
+                return false;
+        }
+        for (int64_t k = 0; k < upper->count; k++) {
+            const int32_t s = upper->supernode[k], nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+            const int kind = gsv_is_narrow(nr, nc) ? 1 + gsv_is_tiny(nr, nc) : 0;
+            if (pass == 0)
+                count[kind]++;
+            else if (kind > 0)
+                lists[kind]->supernode[lists[kind]->count++] = s;
+        }
+    }
+    return true;
 }
 
-/* What follows from the branches at once; false: out of memory. */
-static bool fill_lists(const gsv_plan *plan, gsv_schedule *schedule) {
-    place_updates(plan, schedule);
-    place_rows(plan, schedule);
-    return list_narrow(plan, &schedule->branches, &schedule->tiny, true) &&
-           list_narrow(plan, &schedule->branches, &schedule->small, false);
-}
+/* ------------------------------------------------------------------------------------------ making --- */
 
-enum { SWEEPS = 3 };
+/*
+ * What remains is made in three runs, each of parts that know nothing of each other and that the pool's threads take one after
+ * the other. Parts that take long come first.
+ *
+ *      lists of fronts' rows (invert_front)      what streams, tasks, limbs and branches begin with
+ *      each list of tasks; streams are counted   limbs and branches, with gaps between their lists
+ *      streams are written                       branches are sorted; they and limbs lose the gaps
+ *
+ * What a part writes does not depend on who makes it, or when.
+ */
+enum {
+    BEGUN = 4,                                 /* parts that the first run begins with, */
+    FILLED = GSV_TASK_LISTS + GSV_STREAM_LISTS /* and the second one: they may fail */
+};
 
 typedef struct making {
     const gsv_plan *plan;
-    gpusolve_status status[SWEEPS];
-    gsv_message message[SWEEPS];
+    gsv_schedule *schedule;
+    gsv_supernode_list upper; /* supernodes in no branch, ascending */
+    uint32_t *begins;         /* [nsuper] of their fronts' lists */
+    int threads;
+    gsv_stream_draft *stream;
+    gsv_tasks_draft *tasks;
+    gsv_limbs_draft *limbs;
+    gsv_branches_draft *branches;
+    gpusolve_status status[FILLED];
+    gsv_message message[FILLED];
 } making;
 
-static void make_sweep(void *context, int64_t item, int member) {
+static void begin_part(void *context, int64_t item, int member) {
     making *m = context;
-    gsv_schedule *schedule = m->plan->schedule;
-    gsv_message *message = &m->message[item];
+    gsv_schedule *schedule = m->schedule;
+    gsv_message *message = item < BEGUN ? &m->message[item] : NULL;
     (void)member;
-    m->status[item] = item == 0   ? gsv_stream_create(m->plan, &schedule->stream, message)
-                      : item == 1 ? gsv_tasks_create(m->plan, &schedule->tasks, message)
-                                  : gsv_limbs_fill(m->plan, &schedule->limbs, message);
+    if (item == 0)
+        m->status[item] = gsv_stream_begin(m->plan, &m->upper, &schedule->stream, &m->stream, message);
+    else if (item == 1)
+        m->status[item] = gsv_tasks_begin(m->plan, &m->upper, &m->tasks, message);
+    else if (item == 2)
+        m->status[item] = gsv_branches_begin(m->plan, &m->upper, schedule->panel_ptr, m->threads,
+                                             &schedule->branches, &m->branches, message);
+    else if (item == 3)
+        m->status[item] = gsv_limbs_begin(m->plan, m->threads, &schedule->limbs, &m->limbs, message);
+    else
+        for (int64_t s = SUPERNODES * (item - BEGUN); s < SUPERNODES * (item - BEGUN + 1); s++)
+            if (s < m->plan->l.nsuper)
+                invert_front(m->plan, (int32_t)s, m->begins[s], schedule);
 }
 
-/* The stream, the tasks for many right-hand sides and the limbs' lists, which know nothing of each other. */
-static gpusolve_status make_sweeps(const gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
-    making m = {.plan = plan};
-    gsv_pool_each(pool, gsv_pool_share(pool, plan->l.row_ptr[plan->l.nsuper], ROWS), SWEEPS, make_sweep, &m);
-    for (int k = 0; k < SWEEPS; k++)
-        if (m.status[k] != GPUSOLVE_OK) {
+static int64_t shares_of(int64_t count, int64_t each) {
+    return (count + each - 1) / each;
+}
+
+static void fill_part(void *context, int64_t item, int member) {
+    making *m = context;
+    gsv_schedule *schedule = m->schedule;
+    const int32_t limbs = schedule->limbs.count, branches = schedule->branches.count;
+    if (item < GSV_TASK_LISTS) {
+        m->status[item] = gsv_tasks_make(m->tasks, (int)item, &schedule->tasks, &m->message[item]);
+        return;
+    }
+    if (item < FILLED) {
+        m->status[item] = gsv_stream_count(m->stream, (int)item - GSV_TASK_LISTS, &m->message[item]);
+        return;
+    }
+    item -= FILLED;
+    if (item < shares_of(limbs, LIMBS)) {
+        const int32_t begin = LIMBS * (int32_t)item;
+        gsv_limbs_fill(m->limbs, begin, begin + LIMBS < limbs ? begin + LIMBS : limbs, member);
+    } else {
+        const int32_t begin = BRANCHES * (int32_t)(item - shares_of(limbs, LIMBS));
+        gsv_branches_fill(m->branches, begin, begin + BRANCHES < branches ? begin + BRANCHES : branches,
+                          member);
+    }
+}
+
+static void write_part(void *context, int64_t item, int member) {
+    making *m = context;
+    const int64_t streams = gsv_stream_shares(m->stream);
+    (void)member;
+    if (item == 0)
+        gsv_branches_sort(m->branches);
+    else if (item == 1)
+        gsv_limbs_close(m->limbs);
+    else if (item - 2 < streams)
+        gsv_stream_write(m->stream, item - 2);
+    else
+        gsv_branches_share(m->branches, item - 2 - streams);
+}
+
+/* Runs `count` parts, of which the first `parts` have a status. The first one that is bad. */
+static gpusolve_status run_parts(making *m, gsv_pool *pool, gsv_pool_item *part, int parts, int64_t count,
+                                 gsv_message *message) {
+    gsv_pool_each(pool, m->threads, count, part, m);
+    for (int k = 0; k < parts; k++)
+        if (m->status[k] != GPUSOLVE_OK) {
             if (message)
-                *message = m.message[k];
-            return m.status[k];
+                *message = m->message[k];
+            return m->status[k];
         }
     return GPUSOLVE_OK;
+}
+
+static gpusolve_status make_parts(making *m, gsv_pool *pool, gsv_message *message) {
+    const int64_t fronts = shares_of(m->plan->l.nsuper, SUPERNODES),
+                  limbs = shares_of(m->schedule->limbs.count, LIMBS),
+                  branches = shares_of(m->schedule->branches.count, BRANCHES);
+    gpusolve_status status = run_parts(m, pool, begin_part, BEGUN, BEGUN + fronts, message);
+    if (status == GPUSOLVE_OK)
+        status = run_parts(m, pool, fill_part, FILLED, FILLED + limbs + branches, message);
+    if (status == GPUSOLVE_OK)
+        status = gsv_branches_gather(m->branches, message);
+    if (status == GPUSOLVE_OK)
+        status = run_parts(m, pool, write_part, 0,
+                           2 + gsv_stream_shares(m->stream) + gsv_branches_shares(m->branches), message);
+    const int good = status == GPUSOLVE_OK;
+    gsv_stream_end(m->stream, good);
+    gsv_tasks_end(m->tasks, good ? &m->schedule->tasks : NULL);
+    gsv_limbs_end(m->limbs);
+    gsv_branches_end(m->branches, good);
+    return status;
 }
 
 gpusolve_status gsv_schedule_place(gsv_plan *plan, gsv_message *message) {
@@ -243,20 +325,29 @@ gpusolve_status gsv_schedule_place(gsv_plan *plan, gsv_message *message) {
 }
 
 /* All but what gsv_schedule_place has made. */
-static gpusolve_status fill_tiles(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
-    const int64_t nsuper = plan->l.nsuper, rows = plan->l.row_ptr[nsuper], updates = plan->update_ptr[nsuper];
+static gpusolve_status fill_schedule(const gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
+    const size_t nsuper = (size_t)plan->l.nsuper, rows = (size_t)plan->l.row_ptr[nsuper];
     gsv_schedule *schedule = plan->schedule;
-    schedule->row_place = gsv_malloc((size_t)nsuper, sizeof *schedule->row_place);
-    schedule->gather_ptr = gsv_calloc((size_t)rows + 1, sizeof *schedule->gather_ptr);
-    schedule->gather = gsv_malloc((size_t)updates, sizeof *schedule->gather);
-    schedule->update_place = gsv_malloc((size_t)nsuper, sizeof *schedule->update_place);
-    if (!schedule->update_place || !schedule->row_place || !schedule->gather_ptr || !schedule->gather ||
-        !fill_lists(plan, schedule))
-        return gsv_plan_no_memory(message);
-    invert_updates(plan, pool, schedule);
-    const gpusolve_status status =
-        gsv_branches_fill(plan, schedule->panel_ptr, pool, &schedule->branches, message);
-    return status == GPUSOLVE_OK ? make_sweeps(plan, pool, message) : status;
+    making m = {.plan = plan,
+                .schedule = schedule,
+                .upper.supernode = gsv_malloc(nsuper, sizeof *m.upper.supernode),
+                .begins = gsv_malloc(nsuper, sizeof *m.begins),
+                .threads = gsv_pool_share(pool, (int64_t)rows, ROWS)};
+    schedule->row_place = gsv_malloc(nsuper, sizeof *schedule->row_place);
+    schedule->gather_ptr = gsv_malloc(rows + 1, sizeof *schedule->gather_ptr);
+    schedule->gather = gsv_malloc((size_t)plan->update_ptr[nsuper], sizeof *schedule->gather);
+    schedule->update_place = gsv_malloc(nsuper, sizeof *schedule->update_place);
+    gpusolve_status status = GPUSOLVE_OK;
+    if (m.upper.supernode && m.begins && schedule->update_place && schedule->row_place &&
+        schedule->gather_ptr && schedule->gather && list_upper(plan, schedule, &m.upper)) {
+        place_vectors(plan, schedule, m.begins);
+        status = make_parts(&m, pool, message);
+    } else {
+        status = gsv_plan_no_memory(message);
+    }
+    gsv_free(m.upper.supernode);
+    gsv_free(m.begins);
+    return status;
 }
 
 gpusolve_status gsv_schedule_create(gsv_plan *plan, gsv_pool *pool, gsv_message *message) {
@@ -264,7 +355,7 @@ gpusolve_status gsv_schedule_create(gsv_plan *plan, gsv_pool *pool, gsv_message 
     gpusolve_status status = gsv_schedule_place(plan, message);
     if (status != GPUSOLVE_OK || plan->schedule->is_whole)
         return status;
-    status = fill_tiles(plan, pool, message);
+    status = fill_schedule(plan, pool, message);
     if (status != GPUSOLVE_OK) {
         gsv_schedule_free(plan->schedule);
         plan->schedule = NULL;

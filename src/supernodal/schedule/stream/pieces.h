@@ -18,6 +18,8 @@ typedef struct gsv_writer {
     int64_t enough;      /* tasks of a level, of the larger kind */
     int first;           /* the next piece is the first one of its task */
     int alone;           /* of a level: it has few tasks */
+    int few;             /* of a level: it may be alone, which the tasks between it and the root say: */
+    int64_t upward;      /* backward these, forward all but these */
     int crowd, groups;   /* of a level: it has many tasks; groups of a task of a wide supernode */
     int32_t width;       /* of a level: columns of a task for one right-hand side, backward; */
     int32_t together;  /* block rows of one that assembles their front, forward; for a block groups of them */

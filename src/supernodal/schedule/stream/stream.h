@@ -183,8 +183,19 @@ typedef struct gsv_stream {
     int64_t bytes;               /* memory of all this */
 } gsv_stream;
 
-/* Builds the streams; plan->schedule has its panel_ptr, update_place, gather lists and branches. */
-gpusolve_status gsv_stream_create(const gsv_plan *plan, gsv_stream *stream, gsv_message *message);
+/* Making them, from plan->schedule's panel_ptr, update_place, gather_ptr, branches and limbs: the supernodes in the orders of the
+ * streams; each of GSV_STREAM_LISTS lists is counted, and has memory; then all that there is to write, in `shares`. Several threads may count,
+ * and then several may write, each another list or share. gsv_stream_begin wants none of gather_ptr. upper: the supernodes in no
+ * branch, ascending. After gsv_stream_begin gsv_stream_end has to come in any case, good: whether all has gone well. */
+enum { GSV_STREAM_LISTS = 4 };
+typedef struct gsv_stream_draft gsv_stream_draft;
+struct gsv_supernode_list;
+gpusolve_status gsv_stream_begin(const gsv_plan *plan, const struct gsv_supernode_list *upper,
+                                 gsv_stream *stream, gsv_stream_draft **draft, gsv_message *message);
+gpusolve_status gsv_stream_count(gsv_stream_draft *draft, int list, gsv_message *message);
+int64_t gsv_stream_shares(const gsv_stream_draft *draft);
+void gsv_stream_write(const gsv_stream_draft *draft, int64_t share);
+void gsv_stream_end(gsv_stream_draft *draft, int good);
 /* Up to how many columns of a wide supernode each task for a block of right-hand sides assembles its front. */
 int32_t gsv_stream_fold(const gsv_stream *stream);
 void gsv_stream_free(gsv_stream *stream); /* frees the arrays, leaves zeros */

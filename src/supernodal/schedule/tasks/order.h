@@ -12,7 +12,9 @@
 
 #include "tasks.h"
 
-/* Puts the tasks of a sweep, which stand level by level, into that order. Zero if out of memory. */
-int gsv_tasks_order(gsv_task_list *list, int backward);
+/* Puts the tasks of a sweep, which stand supernode by supernode, into that order. step [tasks]: ascends level by level, in a level
+ * the products' come last; of tasks with equally long ways the one whose step comes first is first, then the longest product.
+ * Zero if out of memory. */
+int gsv_tasks_order(gsv_task_list *list, const uint32_t *step, int backward);
 
 #endif

@@ -6,7 +6,7 @@
 #include "../schedule.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
+#include <string.h>
 
 /* How finely a sweep's levels are divided, as an H200 is fastest with (lessons/tasks.md). Two tiles of a supernode make a
  * pair, and so does an odd one.
@@ -21,39 +21,45 @@ typedef struct division {
 static const division divisions[GSV_TASK_LISTS] = {
     {198, 99, 2, 264}, {165, 28, 1, 264}, {66, 27, 1, 132}, {44, 11, 1, 132}};
 
+/* A supernode of the upper tree, as the lists want it; they stand in ascending order. */
+typedef struct supernode {
+    int32_t s, parent; /* parent: its place among these, or -1 */
+    int32_t nr, nc, level;
+    int32_t node;   /* gsv_task.node */
+    int32_t behind; /* tiled: behind_parent() */
+    bool tiled;     /* it is solved in tiles */
+    bool adds;      /* it has children */
+} supernode;
+
+struct gsv_tasks_draft {
+    const gsv_plan *plan;
+    int64_t count;
+    supernode *supernode; /* [count] */
+    int64_t numbers;      /* of the upper tree */
+};
+
 /* One sweep's list in the making. */
 typedef struct builder {
-    const gsv_plan *plan;
+    const gsv_tasks_draft *draft;
     const gsv_schedule *schedule;
     gsv_task_list *list;
-    const int32_t *node; /* [nsuper] what gsv_task.node is for each */
     bool backward;
     division by;
-    bool fill;        /* count, then fill */
+    int32_t nlevels;
     int32_t *longest; /* [nlevels] terms of a task at most */
     int32_t *narrow;  /* [nlevels] tasks of a narrow supernode */
     int32_t *rows;    /* [nlevels] of a tile, or its columns */
-    /* [2 nlevels] tasks of each step, the products behind the others: how tasks, then the next one's place */
-    int64_t *place;
-    int32_t *counter; /* [nsuper] what supernode s waits for: forward its children, backward its parent */
-    int32_t *count;   /* [nsuper] and what it has to reach; 0: nothing */
+    int64_t *sum;     /* [nlevels] what a level has of something */
+    int32_t *counter; /* [count] what a supernode waits for: forward its children, backward its parent */
+    int32_t *count;   /* [count] and what it has to reach; 0: nothing */
+    uint32_t *step;   /* of each task, as gsv_tasks_order() wants it */
+    int64_t tasks;    /* so far */
 } builder;
 
 void gsv_tasks_free(gsv_tasks *tasks) {
     for (int k = 0; k < GSV_TASK_LISTS; k++)
         gsv_free(tasks->list[k].task);
     *tasks = (gsv_tasks){0};
-}
-
-static void name_nodes(const gsv_plan *plan, int32_t *node) {
-    const gsv_supernode_list *lists[] = {&plan->schedule->tiny, &plan->schedule->small};
-    for (int kind = GSV_TASK_TINY; kind <= GSV_TASK_SMALL; kind++)
-        for (int32_t k = 0; k < (int32_t)lists[kind]->count; k++)
-            node[lists[kind]->supernode[k]] = kind << GSV_TASK_KIND | k;
-    int32_t wide = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (!gsv_is_narrow(gsv_rows(plan, s), gsv_columns(plan, s)))
-            node[s] = GSV_TASK_WIDE << GSV_TASK_KIND | wide++;
 }
 
 static int32_t smaller(int32_t a, int32_t b) {
@@ -64,163 +70,7 @@ static int32_t larger(int32_t a, int32_t b) {
     return a > b ? a : b;
 }
 
-static bool is_above(const builder *b, int32_t s) {
-    return b->schedule->branches.of[s] < 0;
-}
-
-/* Is a supernode solved in tiles? */
-static bool is_tiled(const builder *b, int32_t s) {
-    return is_above(b, s) && !gsv_is_narrow(gsv_rows(b->plan, s), gsv_columns(b->plan, s));
-}
-
-static int32_t step_of(const builder *b, int32_t s) {
-    return b->backward ? b->plan->nlevels - 1 - b->plan->level[s] : b->plan->level[s];
-}
-
-/* Rows, or columns, that are cut into tiles. */
-static int32_t across(const builder *b, int32_t s) {
-    return b->backward ? gsv_columns(b->plan, s) : gsv_rows(b->plan, s);
-}
-
-/* Terms of `rows` rows or columns from `first` on: from *begin to *end. */
-static void terms(const builder *b, int32_t s, int32_t first, int32_t rows, int32_t *begin, int32_t *end) {
-    *begin = b->backward ? first : 0;
-    *end = b->backward ? gsv_rows(b->plan, s) : smaller(gsv_columns(b->plan, s), first + rows);
-}
-
-/* How many tasks a narrow supernode of each step is. */
-static void choose_parts(builder *b) {
-    const gsv_plan *plan = b->plan;
-    for (int32_t k = 0; k < plan->nlevels; k++)
-        b->place[k] = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        b->place[step_of(b, s)] += is_above(b, s) && !is_tiled(b, s);
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        b->narrow[k] = b->by.least;
-        while (b->narrow[k] < GSV_TASK_PARTS && 2 * b->narrow[k] * b->place[k] <= b->by.narrow)
-            b->narrow[k] *= 2;
-    }
-}
-
-/* How many rows a tile of each step has. */
-static void choose_rows(builder *b) {
-    const gsv_plan *plan = b->plan;
-    for (int32_t k = 0; k < plan->nlevels; k++)
-        b->place[k] = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (is_tiled(b, s))
-            b->place[step_of(b, s)] += gsv_pieces_of(across(b, s), 2 * GSV_TASK_ROWS);
-    for (int32_t k = 0; k < plan->nlevels; k++)
-        b->rows[k] = b->place[k] <= b->by.few ? GSV_TASK_ROWS / 2 : GSV_TASK_ROWS;
-}
-
-/* How long a task of each step may be. */
-static void choose_lengths(builder *b) {
-    const gsv_plan *plan = b->plan;
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int32_t step = step_of(b, s), pair = 2 * b->rows[step];
-        for (int32_t first = 0; is_tiled(b, s) && first < across(b, s); first += pair) {
-            int32_t begin, end;
-            terms(b, s, first, pair, &begin, &end);
-            b->place[step] += end - begin;
-        }
-    }
-    for (int32_t k = 0; k < plan->nlevels; k++) {
-        const int64_t share = b->place[k] / b->by.pairs;
-        b->longest[k] = share < GSV_TASK_TERMS  ? GSV_TASK_TERMS
-                        : share > INT32_MAX / 2 ? INT32_MAX / 2
-                                                : gsv_whole_tiles((int32_t)share);
-    }
-}
-
-/* Does the tile have rows of the update vector, which the parent waits for? */
-static bool is_owed(const builder *b, int32_t s, int32_t first) {
-    return first + b->rows[step_of(b, s)] > gsv_columns(b->plan, s) &&
-           gsv_rows(b->plan, s) > gsv_columns(b->plan, s);
-}
-
-/* What every supernode waits for. */
-static void choose_counters(builder *b) {
-    const gsv_plan *plan = b->plan;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        b->count[s] = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int32_t parent = plan->parent[s];
-        if (!is_above(b, s) || parent < 0)
-            continue;
-        int32_t signals = b->narrow[step_of(b, b->backward ? parent : s)];
-        if (!b->backward && is_tiled(b, s)) {
-            signals = 0;
-            for (int32_t first = 0; first < across(b, s); first += b->rows[step_of(b, s)])
-                signals += is_owed(b, s, first);
-        } else if (b->backward && is_tiled(b, parent)) {
-            signals = gsv_pieces_of(across(b, parent), b->rows[step_of(b, parent)]);
-        }
-        if (b->backward)
-            b->count[s] = signals;
-        else
-            b->count[parent] += signals;
-    }
-    /* forward a counter for each parent, backward one for each one's children */
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        b->counter[s] = -1;
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        const int32_t owner = b->backward ? plan->parent[s] : s;
-        if (b->count[s] > 0 && b->counter[owner] < 0)
-            b->counter[owner] = b->list->counters++;
-    }
-}
-
-/* The counter that tasks of supernode s wait for. */
-static int32_t awaited(const builder *b, int32_t s) {
-    return b->count[s] == 0 ? 0 : b->counter[b->backward ? b->plan->parent[s] : s];
-}
-
-/* The counter that s advances when it, or one of its tiles, is done. */
-static int32_t advanced(const builder *b, int32_t s) {
-    if (b->backward)
-        return b->counter[s];
-    return b->plan->parent[s] < 0 ? -1 : b->counter[b->plan->parent[s]];
-}
-
-static void append(builder *b, int32_t s, gsv_task task) {
-    int64_t *place = &b->place[2 * (int64_t)step_of(b, s) + (task.kind == GSV_TASK_PRODUCT)];
-    task.node = b->node[s];
-    if (b->fill)
-        b->list->task[*place] = task;
-    ++*place;
-}
-
-/* A task lists rows first .. end - 1 of a front. */
-static void list_rows(const builder *b, int32_t s, int32_t first, int32_t end, gsv_task *task) {
-    const int64_t row = b->schedule->row_place[s] + first;
-    const uint32_t *ptr = b->schedule->gather_ptr + row, count = ptr[end - first] - ptr[0];
-    task->row = (uint32_t)row;
-    task->list = ptr[0];
-    task->listed_rows = (int16_t)(end - first);
-    task->listed = (int16_t)(count > GSV_TASK_LISTED ? GSV_TASK_LISTED + 1 : count);
-}
-
-/* Assemblies of supernode s: *wait and *count become what its tiles wait for. */
-static void add_assemblies(builder *b, int32_t s, int32_t *wait, int32_t *count) {
-    const gsv_plan *plan = b->plan;
-    const int32_t nc = gsv_columns(plan, s);
-    if (b->backward || plan->child_ptr[s] == plan->child_ptr[s + 1])
-        return;
-    const int32_t ready = b->list->counters++;
-    for (int32_t first = 0; first < nc; first += GSV_TASK_ASSEMBLE) {
-        gsv_task task = {.kind = GSV_TASK_ASSEMBLY,
-                         .first = first,
-                         .end = smaller(first + GSV_TASK_ASSEMBLE, nc),
-                         .wait = *wait,
-                         .count = *count,
-                         .signal = ready};
-        list_rows(b, s, first, task.end, &task);
-        append(b, s, task);
-    }
-    *wait = ready;
-    *count = gsv_pieces_of(nc, GSV_TASK_ASSEMBLE);
-}
+/* ------------------------------------------------------------------------------------- supernodes --- */
 
 /* Behind the parent's rows: the first multiple of GSV_TILE from which on row k of s is none of them. */
 static int32_t behind_parent(const gsv_plan *plan, int32_t s) {
@@ -237,45 +87,247 @@ static int32_t behind_parent(const gsv_plan *plan, int32_t s) {
     return smaller(gsv_whole_tiles(low), nr);
 }
 
+/* place [nsuper]: memory for where each supernode stands; a parent comes after its children. */
+static void list_supernodes(const gsv_plan *plan, const gsv_supernode_list *upper, gsv_tasks_draft *draft,
+                            int32_t *place) {
+    int32_t nodes[] = {[GSV_TASK_TINY] = 0, [GSV_TASK_SMALL] = 0, [GSV_TASK_WIDE] = 0};
+    for (int64_t k = upper->count - 1; k >= 0; k--) {
+        const int32_t s = upper->supernode[k], parent = plan->parent[s];
+        place[s] = (int32_t)k;
+        draft->supernode[k].parent = parent < 0 ? -1 : place[parent];
+    }
+    for (int64_t k = 0; k < upper->count; k++) {
+        supernode *here = &draft->supernode[k];
+        const int32_t s = upper->supernode[k], nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
+        const int kind = !gsv_is_narrow(nr, nc) ? GSV_TASK_WIDE
+                         : gsv_is_tiny(nr, nc)  ? GSV_TASK_TINY
+                                                : GSV_TASK_SMALL;
+        here->s = s;
+        here->nr = nr;
+        here->nc = nc;
+        here->level = plan->level[s];
+        here->node = kind << GSV_TASK_KIND | nodes[kind]++;
+        here->tiled = kind == GSV_TASK_WIDE;
+        here->behind = here->tiled ? behind_parent(plan, s) : 0;
+        here->adds = plan->child_ptr[s] < plan->child_ptr[s + 1];
+        draft->numbers += gsv_trapezoid(plan, s);
+    }
+}
+
+gpusolve_status gsv_tasks_begin(const gsv_plan *plan, const gsv_supernode_list *upper,
+                                gsv_tasks_draft **draft, gsv_message *message) {
+    int32_t *place = gsv_malloc((size_t)plan->l.nsuper, sizeof *place);
+    gsv_tasks_draft *made = gsv_calloc(1, sizeof *made);
+    *draft = made;
+    if (made) {
+        made->plan = plan;
+        made->count = upper->count;
+        made->supernode = gsv_malloc((size_t)upper->count, sizeof *made->supernode);
+    }
+    const bool good = place && made && made->supernode;
+    if (good)
+        list_supernodes(plan, upper, made, place);
+    gsv_free(place);
+    return good ? GPUSOLVE_OK : gsv_plan_no_memory(message);
+}
+
+/* ----------------------------------------------------------------------------------------- levels --- */
+
+static int32_t step_of(const builder *b, const supernode *s) {
+    return b->backward ? b->nlevels - 1 - s->level : s->level;
+}
+
+/* Rows, or columns, that are cut into tiles. */
+static int32_t across(const builder *b, const supernode *s) {
+    return b->backward ? s->nc : s->nr;
+}
+
+/* Terms of `rows` rows or columns from `first` on: from *begin to *end. */
+static void terms(const builder *b, const supernode *s, int32_t first, int32_t rows, int32_t *begin,
+                  int32_t *end) {
+    *begin = b->backward ? first : 0;
+    *end = b->backward ? s->nr : smaller(s->nc, first + rows);
+}
+
+/* How many tasks a narrow supernode of each step is. */
+static void choose_parts(builder *b) {
+    memset(b->sum, 0, (size_t)b->nlevels * sizeof *b->sum);
+    for (int64_t k = 0; k < b->draft->count; k++)
+        b->sum[step_of(b, &b->draft->supernode[k])] += !b->draft->supernode[k].tiled;
+    for (int32_t k = 0; k < b->nlevels; k++) {
+        b->narrow[k] = b->by.least;
+        while (b->narrow[k] < GSV_TASK_PARTS && 2 * b->narrow[k] * b->sum[k] <= b->by.narrow)
+            b->narrow[k] *= 2;
+    }
+}
+
+/* How many rows a tile of each step has. */
+static void choose_rows(builder *b) {
+    memset(b->sum, 0, (size_t)b->nlevels * sizeof *b->sum);
+    for (int64_t k = 0; k < b->draft->count; k++) {
+        const supernode *s = &b->draft->supernode[k];
+        if (s->tiled)
+            b->sum[step_of(b, s)] += gsv_pieces_of(across(b, s), 2 * GSV_TASK_ROWS);
+    }
+    for (int32_t k = 0; k < b->nlevels; k++)
+        b->rows[k] = b->sum[k] <= b->by.few ? GSV_TASK_ROWS / 2 : GSV_TASK_ROWS;
+}
+
+/* How long a task of each step may be. */
+static void choose_lengths(builder *b) {
+    memset(b->sum, 0, (size_t)b->nlevels * sizeof *b->sum);
+    for (int64_t k = 0; k < b->draft->count; k++) {
+        const supernode *s = &b->draft->supernode[k];
+        const int32_t step = step_of(b, s), pair = 2 * b->rows[step];
+        for (int32_t first = 0; s->tiled && first < across(b, s); first += pair) {
+            int32_t begin, end;
+            terms(b, s, first, pair, &begin, &end);
+            b->sum[step] += end - begin;
+        }
+    }
+    for (int32_t k = 0; k < b->nlevels; k++) {
+        const int64_t share = b->sum[k] / b->by.pairs;
+        b->longest[k] = share < GSV_TASK_TERMS  ? GSV_TASK_TERMS
+                        : share > INT32_MAX / 2 ? INT32_MAX / 2
+                                                : gsv_whole_tiles((int32_t)share);
+    }
+}
+
+/* --------------------------------------------------------------------------------------- counters --- */
+
+/* Does the tile have rows of the update vector, which the parent waits for? */
+static bool is_owed(const builder *b, const supernode *s, int32_t first) {
+    return first + b->rows[step_of(b, s)] > s->nc && s->nr > s->nc;
+}
+
+/* What every supernode waits for. */
+static void choose_counters(builder *b) {
+    const int64_t count = b->draft->count;
+    memset(b->count, 0, (size_t)count * sizeof *b->count);
+    for (int64_t k = 0; k < count; k++) {
+        const supernode *s = &b->draft->supernode[k],
+                        *parent = s->parent < 0 ? NULL : &b->draft->supernode[s->parent];
+        if (!parent)
+            continue;
+        int32_t signals = b->narrow[step_of(b, b->backward ? parent : s)];
+        if (!b->backward && s->tiled) {
+            signals = 0;
+            for (int32_t first = 0; first < across(b, s); first += b->rows[step_of(b, s)])
+                signals += is_owed(b, s, first);
+        } else if (b->backward && parent->tiled) {
+            signals = gsv_pieces_of(across(b, parent), b->rows[step_of(b, parent)]);
+        }
+        if (b->backward)
+            b->count[k] = signals;
+        else
+            b->count[s->parent] += signals;
+    }
+    /* forward a counter for each parent, backward one for each one's children */
+    memset(b->counter, 0xff, (size_t)count * sizeof *b->counter); /* -1 */
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t owner = b->backward ? b->draft->supernode[k].parent : k;
+        if (b->count[k] > 0 && b->counter[owner] < 0)
+            b->counter[owner] = b->list->counters++;
+    }
+}
+
+/* The counter that tasks of supernode k wait for. */
+static int32_t awaited(const builder *b, int64_t k) {
+    return b->count[k] == 0 ? 0 : b->counter[b->backward ? b->draft->supernode[k].parent : k];
+}
+
+/* The counter that supernode k advances when it, or one of its tiles, is done. */
+static int32_t advanced(const builder *b, int64_t k) {
+    const int32_t parent = b->draft->supernode[k].parent;
+    return b->backward ? b->counter[k] : parent < 0 ? -1 : b->counter[parent];
+}
+
+/* ------------------------------------------------------------------------------------------ tasks --- */
+
+static void append(builder *b, const supernode *s, gsv_task task) {
+    task.node = s->node;
+    b->step[b->tasks] = 2 * (uint32_t)step_of(b, s) + (task.kind == GSV_TASK_PRODUCT);
+    b->list->task[b->tasks++] = task;
+}
+
+/* A task lists rows first .. end - 1 of a front. */
+static void list_rows(const builder *b, const supernode *s, int32_t first, int32_t end, gsv_task *task) {
+    const int64_t row = b->schedule->row_place[s->s] + first;
+    const uint32_t *ptr = b->schedule->gather_ptr + row, count = ptr[end - first] - ptr[0];
+    task->row = (uint32_t)row;
+    task->list = ptr[0];
+    task->listed_rows = (int16_t)(end - first);
+    task->listed = (int16_t)(count > GSV_TASK_LISTED ? GSV_TASK_LISTED + 1 : count);
+}
+
+/* Rows that the assemblies of a supernode have. */
+static int32_t assembled_rows(const builder *b, const supernode *s) {
+    return b->backward || !s->adds ? 0 : s->nc;
+}
+
+/* Assemblies of supernode s: *wait and *count become what its tiles wait for. */
+static void add_assemblies(builder *b, const supernode *s, int32_t *wait, int32_t *count) {
+    const int32_t rows = assembled_rows(b, s);
+    if (rows == 0)
+        return;
+    const int32_t ready = b->list->counters++;
+    for (int32_t first = 0; first < rows; first += GSV_TASK_ASSEMBLE) {
+        gsv_task task = {.kind = GSV_TASK_ASSEMBLY,
+                         .first = first,
+                         .end = smaller(first + GSV_TASK_ASSEMBLE, rows),
+                         .wait = *wait,
+                         .count = *count,
+                         .signal = ready};
+        list_rows(b, s, first, task.end, &task);
+        append(b, s, task);
+    }
+    *wait = ready;
+    *count = gsv_pieces_of(rows, GSV_TASK_ASSEMBLE);
+}
+
+/* The number of ranges of a tile with so many terms, of *each of them, the last one of fewer. */
+static int32_t ranges_of(int32_t count, int32_t longest, int32_t *each) {
+    *each = count;
+    if (count <= longest)
+        return 1;
+    *each = gsv_whole_tiles(gsv_pieces_of(count, gsv_pieces_of(count, longest)));
+    return gsv_pieces_of(count, *each);
+}
+
 /* The tiles of supernode s; owed, owing: what its assemblies wait for, or backward its parent. */
-static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_t owed, int32_t owing) {
-    const int32_t near = b->backward ? gsv_columns(b->plan, s) / GSV_TILE * GSV_TILE : 0;
-    const int32_t far = b->backward ? behind_parent(b->plan, s) : 0;
+static void add_tiles(builder *b, int64_t k, int32_t wait, int32_t count, int32_t owed, int32_t owing) {
+    const supernode *s = &b->draft->supernode[k];
     const int32_t longest = b->longest[step_of(b, s)], rows = b->rows[step_of(b, s)];
     for (int32_t first = 0; first < across(b, s); first += rows) {
-        int32_t begin, end;
+        int32_t begin, end, each;
         terms(b, s, first, rows, &begin, &end);
-        const int32_t parts = gsv_pieces_of(end - begin, longest);
-        const int32_t each = gsv_whole_tiles(gsv_pieces_of(end - begin, parts)),
-                      slots = gsv_pieces_of(end - begin, each);
+        const int32_t ranges = ranges_of(end - begin, longest, &each);
+        const bool is_first_owed = is_owed(b, s, first);
         gsv_task task = {.kind = GSV_TASK_PRODUCT,
                          .first = first,
                          .rows = (int16_t)rows,
-                         .begin = begin,
-                         .end = end,
                          .wait = wait,
                          .count = count,
-                         .signal = b->backward || is_owed(b, s, first) ? advanced(b, s) : -1,
+                         .signal = b->backward || is_first_owed ? advanced(b, k) : -1,
                          .owed = owed};
         if (b->backward) {
-            task.near = near;
-            task.far = far;
+            task.near = s->nc / GSV_TILE * GSV_TILE;
+            task.far = s->behind;
         }
-        if (slots > 1) {
+        if (ranges > 1) {
             task.slot = (int32_t)b->list->slots;
             task.met = b->list->counters;
-            task.slots = (int16_t)slots;
+            task.slots = (int16_t)ranges;
             b->list->counters++;
-            b->list->slots += slots;
+            b->list->slots += ranges;
         }
-        for (; task.range < (slots > 1 ? slots : 1); task.range++) {
+        for (; task.range < ranges; task.range++) {
             task.begin = begin + task.range * each;
-            task.end = slots > 1 ? smaller(task.begin + each, end) : end;
-            const bool adds = !b->backward && task.range == 0 && is_owed(b, s, first);
+            task.end = smaller(task.begin + each, end);
+            const bool adds = !b->backward && task.range == 0 && is_first_owed;
             task.owing = b->backward || adds ? owing : 0;
             if (adds)
-                list_rows(b, s, larger(first, gsv_columns(b->plan, s)),
-                          smaller(first + rows, gsv_rows(b->plan, s)), &task);
+                list_rows(b, s, larger(first, s->nc), smaller(first + rows, s->nr), &task);
             else if (!b->backward)
                 task.listed_rows = task.listed = 0;
             append(b, s, task);
@@ -283,101 +335,91 @@ static void add_tiles(builder *b, int32_t s, int32_t wait, int32_t count, int32_
     }
 }
 
+static int64_t count_tasks(const builder *b) {
+    int64_t tasks = 0;
+    for (int64_t k = 0; k < b->draft->count; k++) {
+        const supernode *s = &b->draft->supernode[k];
+        const int32_t step = step_of(b, s);
+        if (!s->tiled) {
+            tasks += b->narrow[step];
+            continue;
+        }
+        tasks += gsv_pieces_of(assembled_rows(b, s), GSV_TASK_ASSEMBLE);
+        for (int32_t first = 0; first < across(b, s); first += b->rows[step]) {
+            int32_t begin, end, each;
+            terms(b, s, first, b->rows[step], &begin, &end);
+            tasks += ranges_of(end - begin, b->longest[step], &each);
+        }
+    }
+    return tasks;
+}
+
 static void add_all(builder *b) {
-    b->list->counters = 0;
-    b->list->slots = 0;
     choose_counters(b);
-    for (int32_t s = 0; s < b->plan->l.nsuper; s++) {
-        int32_t wait = awaited(b, s), count = b->count[s];
-        if (is_tiled(b, s)) {
-            const int32_t of = b->backward ? b->plan->parent[s] : s;
+    for (int64_t k = 0; k < b->draft->count; k++) {
+        const supernode *s = &b->draft->supernode[k];
+        int32_t wait = awaited(b, k), count = b->count[k];
+        if (s->tiled) {
+            const int64_t of = b->backward ? s->parent : k;
             const int32_t owed = of < 0 ? 0 : awaited(b, of), owing = of < 0 ? 0 : b->count[of];
             add_assemblies(b, s, &wait, &count);
-            add_tiles(b, s, wait, count, owed, owing);
-        } else if (is_above(b, s)) {
-            const int32_t each = GSV_TASK_PARTS / b->narrow[step_of(b, s)];
-            for (int32_t part = 0; part < GSV_TASK_PARTS; part += each) {
-                gsv_task task = {.kind = GSV_TASK_NARROW,
-                                 .begin = part,
-                                 .end = part + each,
-                                 .wait = wait,
-                                 .count = count,
-                                 .signal = advanced(b, s)};
-                list_rows(b, s, 0, gsv_rows(b->plan, s), &task);
-                append(b, s, task);
-            }
+            add_tiles(b, k, wait, count, owed, owing);
+            continue;
+        }
+        const int32_t each = GSV_TASK_PARTS / b->narrow[step_of(b, s)];
+        for (int32_t part = 0; part < GSV_TASK_PARTS; part += each) {
+            gsv_task task = {.kind = GSV_TASK_NARROW,
+                             .begin = part,
+                             .end = part + each,
+                             .wait = wait,
+                             .count = count,
+                             .signal = advanced(b, k)};
+            list_rows(b, s, 0, s->nr, &task);
+            append(b, s, task);
         }
     }
 }
 
-static int by_length(const void *a, const void *b) {
-    const gsv_task *x = a, *y = b;
-    const int32_t p = x->end - x->begin, q = y->end - y->begin;
-    if (p != q)
-        return p < q ? 1 : -1;
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    if (x->first != y->first)
-        return x->first < y->first ? -1 : 1;
-    return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
 static bool make_list(builder *b) {
-    const int32_t nlevels = b->plan->nlevels;
-    gsv_task_list *list = b->list;
     choose_parts(b);
     choose_rows(b);
-    for (int32_t k = 0; k < nlevels; k++)
-        b->place[k] = 0;
     choose_lengths(b);
-    for (int32_t k = 0; k < 2 * nlevels; k++)
-        b->place[k] = 0;
-    add_all(b);
-    for (int32_t k = 0; k < 2 * nlevels; k++) {
-        const int64_t count = b->place[k];
-        b->place[k] = list->tasks;
-        list->tasks += count;
+    b->list->tasks = count_tasks(b);
+    b->list->task = gsv_malloc((size_t)b->list->tasks, sizeof *b->list->task);
+    b->step = gsv_malloc((size_t)b->list->tasks, sizeof *b->step);
+    bool good = b->list->task && b->step;
+    if (good) {
+        add_all(b);
+        good = gsv_tasks_order(b->list, b->step, b->backward);
     }
-    list->task = gsv_malloc((size_t)list->tasks, sizeof *list->task);
-    if (!list->task)
-        return false;
-    b->fill = true;
-    add_all(b);
-    for (int32_t k = 0; k < nlevels; k++) { /* now where tasks of each kind end */
-        const int64_t first = b->place[2 * (int64_t)k], count = b->place[2 * (int64_t)k + 1] - first;
-        if (count > 1)
-            qsort(list->task + first, (size_t)count, sizeof *list->task, by_length);
-    }
-    return gsv_tasks_order(list, b->backward);
+    gsv_free(b->step);
+    return good;
 }
 
-static bool make_sweep(const gsv_plan *plan, const int32_t *node, bool backward, bool broad,
-                       gsv_tasks *tasks) {
-    const size_t nsuper = (size_t)plan->l.nsuper, nlevels = (size_t)plan->nlevels;
-    gsv_task_list *list = &tasks->list[gsv_task_list_of(backward, broad)];
-    int32_t *numbers = gsv_malloc(3 * nlevels + 2 * nsuper, sizeof *numbers);
-    int64_t *place = gsv_malloc(2 * nlevels, sizeof *place);
-    bool good = numbers && place;
+gpusolve_status gsv_tasks_make(const gsv_tasks_draft *draft, int list, gsv_tasks *tasks,
+                               gsv_message *message) {
+    const size_t count = (size_t)draft->count, nlevels = (size_t)draft->plan->nlevels;
+    int32_t *numbers = gsv_malloc(3 * nlevels + 2 * count, sizeof *numbers);
+    int64_t *sum = gsv_malloc(nlevels, sizeof *sum);
+    bool good = numbers && sum;
     if (good) {
-        builder b = {.plan = plan,
-                     .schedule = plan->schedule,
-                     .list = list,
-                     .node = node,
-                     .backward = backward,
-                     .by = divisions[gsv_task_list_of(backward, broad)],
+        builder b = {.draft = draft,
+                     .schedule = draft->plan->schedule,
+                     .list = &tasks->list[list],
+                     .backward = list == gsv_task_list_of(1, 0) || list == gsv_task_list_of(1, 1),
+                     .by = divisions[list],
+                     .nlevels = draft->plan->nlevels,
                      .longest = numbers,
                      .narrow = numbers + nlevels,
                      .rows = numbers + 2 * nlevels,
                      .counter = numbers + 3 * nlevels,
-                     .count = numbers + 3 * nlevels + nsuper,
-                     .place = place};
+                     .count = numbers + 3 * nlevels + count,
+                     .sum = sum};
         good = make_list(&b);
     }
     gsv_free(numbers);
-    gsv_free(place);
-    if (good)
-        tasks->bytes += list->tasks * (int64_t)sizeof *list->task;
-    return good;
+    gsv_free(sum);
+    return good ? GPUSOLVE_OK : gsv_plan_no_memory(message);
 }
 
 static bool is_short(const gsv_task_list *forward) {
@@ -388,30 +430,16 @@ static bool is_short(const gsv_task_list *forward) {
     return forward->tasks <= GSV_TASK_SHORT_TASKS && terms <= GSV_TASK_SHORT_TERMS;
 }
 
-/* Numbers of the supernodes that are in no branch. */
-static int64_t upper_numbers(const gsv_plan *plan) {
-    int64_t numbers = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        numbers += plan->schedule->branches.of[s] < 0 ? gsv_trapezoid(plan, s) : 0;
-    return numbers;
-}
-
-gpusolve_status gsv_tasks_create(const gsv_plan *plan, gsv_tasks *tasks, gsv_message *message) {
-    *tasks = (gsv_tasks){0};
-    int32_t *node = gsv_malloc((size_t)plan->l.nsuper, sizeof *node);
-    bool good = node;
-    if (good)
-        name_nodes(plan, node);
-    for (int broad = 0; broad < 2; broad++)
-        good =
-            good && make_sweep(plan, node, false, broad, tasks) && make_sweep(plan, node, true, broad, tasks);
-    gsv_free(node);
-    if (good) {
-        tasks->updates = plan->schedule->shared_updates;
+void gsv_tasks_end(gsv_tasks_draft *draft, gsv_tasks *tasks) {
+    if (draft && tasks) {
+        tasks->updates = draft->plan->schedule->shared_updates;
         tasks->is_short = is_short(&tasks->list[gsv_task_list_of(0, 0)]);
-        tasks->streams_back = upper_numbers(plan) < GSV_TASK_STREAMED;
-        return GPUSOLVE_OK;
+        tasks->streams_back = draft->numbers < GSV_TASK_STREAMED;
+        tasks->bytes = 0;
+        for (int k = 0; k < GSV_TASK_LISTS; k++)
+            tasks->bytes += tasks->list[k].tasks * (int64_t)sizeof *tasks->list[k].task;
     }
-    gsv_tasks_free(tasks);
-    return gsv_plan_no_memory(message);
+    if (draft)
+        gsv_free(draft->supernode);
+    gsv_free(draft);
 }

@@ -121,8 +121,16 @@ static inline GSV_HOST_DEVICE int32_t gsv_whole_tiles(int32_t count) {
     return gsv_pieces_of(count, GSV_TILE) * GSV_TILE;
 }
 
-/* From plan->schedule, which is complete but for this. */
-gpusolve_status gsv_tasks_create(const gsv_plan *plan, gsv_tasks *tasks, gsv_message *message);
+/* Making them, from plan->schedule's row_place and gather_ptr: what the lists have in common; each list, several by as many threads
+ * at the same time; and the end, with tasks == NULL if one has failed. upper: the supernodes in no branch, ascending. After
+ * gsv_tasks_begin gsv_tasks_end has to come in any case. */
+typedef struct gsv_tasks_draft gsv_tasks_draft;
+struct gsv_supernode_list;
+gpusolve_status gsv_tasks_begin(const gsv_plan *plan, const struct gsv_supernode_list *upper,
+                                gsv_tasks_draft **draft, gsv_message *message);
+gpusolve_status gsv_tasks_make(const gsv_tasks_draft *draft, int list, gsv_tasks *tasks,
+                               gsv_message *message);
+void gsv_tasks_end(gsv_tasks_draft *draft, gsv_tasks *tasks);
 void gsv_tasks_free(gsv_tasks *tasks); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus

@@ -3,6 +3,7 @@
 #include "branches.h"
 
 #include "../../../memory.h"
+#include "../schedule.h"
 #include "packs.h"
 
 #include <stdbool.h>
@@ -23,7 +24,13 @@ typedef struct work {
     int32_t holes;
     uint16_t list[56 * GSV_BRANCH_ROWS + 64]; /* of the branch, up to 24 a row, and of its walk */
     int32_t length;
+    gsv_branches most; /* most_one and most_whole of the branches so far */
 } work;
+
+/* What branches are sorted by. */
+typedef struct order {
+    int32_t bytes, branch;
+} order;
 
 static void open_list(work *w, gsv_branch *branch, int which) {
     if (which == GSV_AT_LEVEL_NODES || which == GSV_AT_ROW_LEVELS || which == GSV_AT_BACKWARD_LEVELS ||
@@ -163,27 +170,26 @@ static void list_gathers(const gsv_plan *plan, gsv_branch *branch, work *w) {
             continue;
         const int32_t s = w->supernode[k];
         uint16_t *ptr = pointer + node->gather;
-        memset(ptr, 0, (size_t)(node->nr + 1) * sizeof *ptr);
-        for (int pass = 0; pass < 2; pass++) { /* count into ptr[row + 1], then fill, ptr[row] advancing */
-            for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
-                const int32_t child = plan->child[c], update = w->node[w->place[child - first]].update;
-                const int64_t from = plan->update_ptr[child], rows = plan->update_ptr[child + 1] - from;
-                for (int32_t u = 0; u < rows; u++) {
-                    const int32_t row = plan->update_map[from + u];
-                    if (pass == 0)
-                        ptr[row + 1]++;
-                    else
-                        gather[ptr[row]++] = (uint16_t)(update + u);
-                }
-            }
-            ptr[0] = (uint16_t)(pass == 0 ? begin : ptr[0]);
-            for (int32_t i = 0; i < node->nr && pass == 0; i++)
-                ptr[i + 1] = (uint16_t)(ptr[i + 1] + ptr[i]);
+        /* ptr[i] counts row i, then stands where it ends, and goes down to where it begins as its last children come first */
+        memset(ptr, 0, (size_t)node->nr * sizeof *ptr);
+        for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
+            const int32_t *map = plan->update_map + plan->update_ptr[plan->child[c]],
+                          rows = (int32_t)gsv_updates(plan, plan->child[c]);
+            for (int32_t u = 0; u < rows; u++)
+                ptr[map[u]]++;
         }
-        for (int32_t i = node->nr; i > 0; i--) /* ptr[i] stands where row i ends */
-            ptr[i] = ptr[i - 1];
-        ptr[0] = (uint16_t)begin;
-        begin = ptr[node->nr];
+        for (int32_t i = 0; i < node->nr; i++) {
+            begin += ptr[i];
+            ptr[i] = (uint16_t)begin;
+        }
+        ptr[node->nr] = (uint16_t)begin;
+        for (int32_t c = plan->child_ptr[s + 1] - 1; c >= plan->child_ptr[s]; c--) {
+            const int32_t child = plan->child[c], update = w->node[w->place[child - first]].update;
+            const int32_t *map = plan->update_map + plan->update_ptr[child],
+                          rows = (int32_t)gsv_updates(plan, child);
+            for (int32_t u = 0; u < rows; u++)
+                gather[--ptr[map[u]]] = (uint16_t)(update + u);
+        }
     }
     w->length += begin;
 }
@@ -256,32 +262,8 @@ static void fill_branch(const gsv_plan *plan, const int64_t *panel_ptr, gsv_bran
     w->length += gsv_branch_walk_fill(branch, w->list, w->list + w->length);
 }
 
-static int by_room(const void *a, const void *b) {
-    const gsv_branch *x = a, *y = b;
-    const int32_t p = gsv_branch_walk_bytes(x, GSV_PACKED, GSV_TEAM_VECTORS),
-                  q = gsv_branch_walk_bytes(y, GSV_PACKED, GSV_TEAM_VECTORS);
-    return p != q ? (p < q ? 1 : -1) : x->first < y->first ? -1 : 1;
-}
-
 static void raise(int32_t *most, int32_t value) {
     *most = value > *most ? value : *most;
-}
-
-/* Where each branch's outside rows begin, and its lists if they were as long as they can be. */
-static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches) {
-    int64_t lists = 0;
-    for (int32_t b = 0; b < branches->count; b++) {
-        gsv_branch *branch = &branches->branch[b];
-        branch->lists = lists;
-        branch->outside = branches->noutside;
-        for (int32_t s = branch->first; s < branch->end; s++) {
-            const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
-            lists += 8 + 3 + 2 * (nc / GSV_BACKWARD_UNIT + 1) + nr / GSV_ROW_UNIT + 1 + nr + 1 + 2 * updates +
-                     32 + gsv_branch_walk_most(updates);
-            branches->noutside += plan->parent[s] < 0 || plan->parent[s] >= branch->end ? updates : 0;
-        }
-    }
-    return lists;
 }
 
 /* The most of any branch, for numbers of every size (gsv_number_size). */
@@ -296,81 +278,161 @@ static void raise_rooms(const gsv_branch *branch, gsv_branches *branches) {
         }
 }
 
-/* Move the lists together, those of the walks to an array of their own, and note what blocks must have room for.
- * False: out of memory. */
-static bool close_gaps(gsv_branches *branches) {
-    for (int32_t b = 0; b < branches->count; b++)
-        branches->nwalks += branches->branch[b].walk[GSV_WALK_END];
-    branches->walks = gsv_malloc((size_t)branches->nwalks, sizeof *branches->walks);
-    if (!branches->walks)
-        return false;
-    int64_t walks = 0;
-    for (int32_t b = 0; b < branches->count; b++) {
-        gsv_branch *branch = &branches->branch[b];
-        const int32_t length = branch->at[GSV_AT_END], walk = branch->walk[GSV_WALK_END];
-        const uint16_t *lists = branches->lists + branch->lists;
-        memcpy(branches->walks + walks, lists + length, (size_t)walk * sizeof *lists);
-        memmove(branches->lists + branches->nlists, lists, (size_t)length * sizeof *lists);
-        branch->lists = branches->nlists;
-        branch->walks = walks;
-        branches->nlists += length;
-        walks += walk;
-        raise_rooms(branch, branches);
-    }
-    return true;
-}
+/* ------------------------------------------------------------------------------------- all branches --- */
 
-enum { BRANCHES = 8 }; /* of a thread at a time */
-
-typedef struct filling {
+struct gsv_branches_draft {
     const gsv_plan *plan;
     const int64_t *panel_ptr;
     gsv_branches *branches;
-    work *works; /* [threads] */
-} filling;
+    int threads;
+    work *works;        /* [threads] */
+    int64_t *start;     /* [count] where a branch's lists stand in `lists`, and its walk's behind them */
+    uint16_t *lists;    /* with gaps, for each has room as if it were as long as it can be */
+    order *order;       /* [count] */
+    gsv_branch *sorted; /* [count] */
+};
 
-static void fill_range(void *context, int64_t begin, int64_t end, int member) {
-    const filling *f = context;
-    work *w = &f->works[member];
-    for (int64_t b = begin; b < end; b++) {
-        gsv_branch *branch = &f->branches->branch[b];
-        fill_branch(f->plan, f->panel_ptr, f->branches, branch, w);
-        memcpy(f->branches->lists + branch->lists, w->list, (size_t)w->length * sizeof *w->list);
+/* Where each branch's outside rows begin, and its lists if they were as long as they can be. */
+static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches, int64_t *start) {
+    int64_t lists = 0;
+    for (int32_t b = 0; b < branches->count; b++) {
+        gsv_branch *branch = &branches->branch[b];
+        start[b] = lists;
+        branch->outside = branches->noutside;
+        for (int32_t s = branch->first; s < branch->end; s++) {
+            const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
+            lists += 8 + 3 + 2 * (nc / GSV_BACKWARD_UNIT + 1) + nr / GSV_ROW_UNIT + 1 + nr + 1 + 2 * updates +
+                     32 + gsv_branch_walk_most(updates);
+            branches->noutside += plan->parent[s] < 0 || plan->parent[s] >= branch->end ? updates : 0;
+        }
+    }
+    return lists;
+}
+
+gpusolve_status gsv_branches_begin(const gsv_plan *plan, const gsv_supernode_list *upper,
+                                   const int64_t *panel_ptr, int threads, gsv_branches *branches,
+                                   gsv_branches_draft **draft, gsv_message *message) {
+    const size_t count = (size_t)branches->count;
+    gsv_branches_draft *d = *draft = gsv_calloc(1, sizeof *d);
+    if (!d)
+        return gsv_plan_no_memory(message);
+    *d = (gsv_branches_draft){.plan = plan,
+                              .panel_ptr = panel_ptr,
+                              .branches = branches,
+                              .threads = threads,
+                              .works = gsv_malloc((size_t)threads, sizeof *d->works),
+                              .start = gsv_malloc(count, sizeof *d->start),
+                              .order = gsv_malloc(count, sizeof *d->order),
+                              .sorted = gsv_malloc(count, sizeof *d->sorted)};
+    for (int64_t k = 0; k < upper->count; k++)
+        branches->upper_columns += gsv_columns(plan, upper->supernode[k]);
+    branches->upper_column = gsv_malloc((size_t)branches->upper_columns, sizeof *branches->upper_column);
+    if (d->start)
+        d->lists = gsv_malloc((size_t)reserve_lists(plan, branches, d->start), sizeof *d->lists);
+    branches->outside_row = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_row);
+    if (!d->works || !d->start || !d->order || !d->sorted || !d->lists || !branches->upper_column ||
+        !branches->outside_row)
+        return gsv_plan_no_memory(message);
+    for (int t = 0; t < threads; t++)
+        d->works[t].most = (gsv_branches){0};
+    int32_t column = 0;
+    for (int64_t k = 0; k < upper->count; k++) {
+        const int32_t s = upper->supernode[k];
+        for (int32_t j = plan->l.first_column[s]; j < plan->l.first_column[s + 1]; j++)
+            branches->upper_column[column++] = j;
+    }
+    return GPUSOLVE_OK;
+}
+
+void gsv_branches_fill(const gsv_branches_draft *d, int32_t begin, int32_t end, int member) {
+    work *w = &d->works[member];
+    for (int32_t b = begin; b < end; b++) {
+        gsv_branch *branch = &d->branches->branch[b];
+        fill_branch(d->plan, d->panel_ptr, d->branches, branch, w);
+        memcpy(d->lists + d->start[b], w->list, (size_t)w->length * sizeof *w->list);
+        raise_rooms(branch, &w->most);
+        d->order[b] = (order){gsv_branch_walk_bytes(branch, GSV_PACKED, GSV_TEAM_VECTORS), b};
     }
 }
 
-gpusolve_status gsv_branches_fill(const gsv_plan *plan, const int64_t *panel_ptr, gsv_pool *pool,
-                                  gsv_branches *branches, gsv_message *message) {
-    const int64_t lists = reserve_lists(plan, branches);
-    const int threads = gsv_pool_share(pool, branches->count, BRANCHES);
-    work *works = gsv_malloc((size_t)threads, sizeof *works);
-    branches->lists = gsv_malloc((size_t)lists, sizeof *branches->lists);
-    branches->outside_row = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_row);
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        branches->upper_columns += branches->of[s] < 0 ? gsv_columns(plan, s) : 0;
-    branches->upper_column = gsv_malloc((size_t)branches->upper_columns, sizeof *branches->upper_column);
-    if (!works || !branches->lists || !branches->outside_row || !branches->upper_column) {
-        gsv_free(works);
-        return gsv_plan_no_memory(message);
+gpusolve_status gsv_branches_gather(gsv_branches_draft *d, gsv_message *message) {
+    gsv_branches *branches = d->branches;
+    for (int32_t b = 0; b < branches->count; b++) {
+        gsv_branch *branch = &branches->branch[b];
+        branch->lists = branches->nlists;
+        branch->walks = branches->nwalks;
+        branches->nlists += branch->at[GSV_AT_END];
+        branches->nwalks += branch->walk[GSV_WALK_END];
     }
-    filling f = {plan, panel_ptr, branches, works};
-    gsv_pool_ranges(pool, threads, branches->count, BRANCHES, fill_range, &f);
-    gsv_free(works);
-    int32_t upper = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        for (int32_t k = plan->l.first_column[s]; branches->of[s] < 0 && k < plan->l.first_column[s + 1]; k++)
-            branches->upper_column[upper++] = k;
-    if (!close_gaps(branches))
-        return gsv_plan_no_memory(message);
-    if (branches->count > 1) /* the longest first, and together those of which several share an SM */
-        qsort(branches->branch, (size_t)branches->count, sizeof *branches->branch, by_room);
-    for (int32_t b = 0; b < branches->count; b++)
-        for (int32_t s = branches->branch[b].first; s < branches->branch[b].end; s++)
+    branches->lists = gsv_malloc((size_t)branches->nlists, sizeof *branches->lists);
+    branches->walks = gsv_malloc((size_t)branches->nwalks, sizeof *branches->walks);
+    return branches->lists && branches->walks ? GPUSOLVE_OK : gsv_plan_no_memory(message);
+}
+
+enum { SHARE = 32 }; /* branches */
+
+int64_t gsv_branches_shares(const gsv_branches_draft *d) {
+    return (d->branches->count + SHARE - 1) / SHARE;
+}
+
+void gsv_branches_share(const gsv_branches_draft *d, int64_t share) {
+    const gsv_branches *branches = d->branches;
+    for (int64_t b = SHARE * share; b < branches->count && b < SHARE * (share + 1); b++) {
+        const gsv_branch *branch = &branches->branch[b];
+        const uint16_t *lists = d->lists + d->start[b];
+        const size_t length = branch->at[GSV_AT_END], walk = branch->walk[GSV_WALK_END];
+        memcpy(branches->lists + branch->lists, lists, length * sizeof *lists);
+        memcpy(branches->walks + branch->walks, lists + length, walk * sizeof *lists);
+    }
+}
+
+/* The longest first, and together those of which several share an SM. */
+static int by_room(const void *a, const void *b) {
+    const order *x = a, *y = b;
+    return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1)
+                                : (x->branch > y->branch) - (x->branch < y->branch);
+}
+
+void gsv_branches_sort(const gsv_branches_draft *d) {
+    const gsv_branches *branches = d->branches;
+    if (branches->count > 1)
+        qsort(d->order, (size_t)branches->count, sizeof *d->order, by_room);
+    for (int32_t b = 0; b < branches->count; b++) {
+        d->sorted[b] = branches->branch[d->order[b].branch];
+        for (int32_t s = d->sorted[b].first; s < d->sorted[b].end; s++)
             branches->of[s] = b;
-    branches->bytes = branches->count * (int64_t)sizeof *branches->branch +
-                      2 * (branches->nlists + branches->nwalks) + 4 * branches->noutside +
-                      4 * (int64_t)branches->upper_columns + 4 * (int64_t)plan->l.nsuper;
-    return GPUSOLVE_OK;
+    }
+}
+
+/* What blocks must have room for. */
+static void raise_all(const gsv_branches_draft *d, gsv_branches *branches) {
+    for (int t = 0; t < d->threads; t++)
+        for (int k = 0; k < GSV_NUMBER_SIZES; k++) {
+            for (int backward = 0; backward < 2; backward++)
+                raise(&branches->most_one[backward][k], d->works[t].most.most_one[backward][k]);
+            raise(&branches->most_whole[k], d->works[t].most.most_whole[k]);
+        }
+}
+
+void gsv_branches_end(gsv_branches_draft *d, int good) {
+    if (!d)
+        return;
+    gsv_branches *branches = d->branches;
+    if (good) {
+        raise_all(d, branches);
+        gsv_free(branches->branch);
+        branches->branch = d->sorted;
+        branches->bytes = branches->count * (int64_t)sizeof *branches->branch +
+                          2 * (branches->nlists + branches->nwalks) + 4 * branches->noutside +
+                          4 * (int64_t)branches->upper_columns + 4 * (int64_t)d->plan->l.nsuper;
+    } else {
+        gsv_free(d->sorted);
+    }
+    gsv_free(d->works);
+    gsv_free(d->start);
+    gsv_free(d->order);
+    gsv_free(d->lists);
+    gsv_free(d);
 }
 
 void gsv_branches_free(gsv_branches *branches) {

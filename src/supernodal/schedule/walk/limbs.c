@@ -10,19 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What making limbs works with, in two rounds: count, then write. */
+/* Numbers of a supernode each: what is known of all. */
+typedef struct numbers {
+    int64_t *cost;    /* [nsuper] of the subtree's supernodes in no branch; -1: it is no limb */
+    int64_t *outside; /* [nsuper] rows of the update vectors that branches before it leave */
+    uint16_t *place;  /* [nsuper] of its update vector among the limb's rows */
+} numbers;
+
+enum { WORD = 64, WORDS = (GSV_LIMB_ROWS + WORD - 1) / WORD };
+
+/* What making a limb works with, in two rounds: count, then write. */
 typedef struct work {
     const gsv_plan *plan;
     const gsv_schedule *schedule; /* NULL: count */
     const int32_t *of;            /* [nsuper] branches.of */
-    gsv_limbs *limbs;
-    int64_t *cost;    /* [nsuper] of the subtree's supernodes in no branch; -1: it is no limb */
-    int64_t *outside; /* [nsuper] rows of the update vectors that branches before it leave */
-    uint16_t *place;  /* [nsuper] of its update vector among the limb's rows */
-    uint8_t taken[GSV_LIMB_ROWS];
+    numbers all;
+    uint64_t taken[WORDS];                 /* bit k of word w: row WORD w + k */
     int32_t member[GSV_LIMB_CHUNKS];       /* supernodes of the limb at hand, ascending, */
     gsv_limb_chunk chunk[GSV_LIMB_CHUNKS]; /* and its chunks */
-    int32_t chunks;
+    int32_t members, chunks;
+    int64_t nlists;  /* where the next supernode's lists begin in */
+    uint16_t *lists; /* these, if they are written */
     /* of the supernode at hand: where a row's list begins in `row` */
     int32_t ptr[GSV_LIMB_ROWS + GSV_LIMB_WIDEST + 1];
     uint16_t row[GSV_LIMB_OWED];
@@ -38,32 +46,34 @@ static int64_t cost_of(const work *w, int32_t s) {
 }
 
 /* What a limb may cost: less where the tree is small, so that every SM has limbs, and none takes long. */
-static int64_t most_cost(const work *w) {
-    int64_t numbers = 0, cost = 0;
-    for (int32_t s = 0; s < w->plan->l.nsuper; s++) {
-        numbers += in_branch(w, s) ? 0 : gsv_panel_size(gsv_rows(w->plan, s), gsv_columns(w->plan, s));
-        cost += cost_of(w, s);
-    }
-    const gsv_machine *machine = gsv_machine_of(w->plan);
-    if (numbers < machine->block_least) /* there is no stream for a block, then */
+static int64_t most_cost(const gsv_plan *plan, int64_t panels, int64_t cost) {
+    const gsv_machine *machine = gsv_machine_of(plan);
+    if (panels < machine->block_least) /* there is no stream for a block, then */
         return 0;
     const int64_t most = machine->limb_least + cost / machine->limb_share;
     return most < machine->limb_most ? most : machine->limb_most;
 }
 
+/* From the cost of each supernode in no branch to those of the subtrees. */
 static void measure_subtrees(const work *w) {
     const gsv_plan *plan = w->plan;
-    const int64_t most = most_cost(w);
-    int64_t *cost = w->cost;
+    int64_t *cost = w->all.cost, sum = 0, count = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        bool whole = gsv_columns(plan, s) <= GSV_LIMB_WIDEST && gsv_rows(plan, s) <= UINT16_MAX;
         cost[s] = cost_of(w, s);
-        for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1]; k++) {
+        sum += cost[s];
+        count += !in_branch(w, s);
+    }
+    const int64_t most = most_cost(plan, sum - GSV_LIMB_COST * count, sum);
+    for (int32_t s = 0; s < plan->l.nsuper; s++) {
+        if (in_branch(w, s)) /* and so is all that is below it */
+            continue;
+        bool whole = gsv_columns(plan, s) <= GSV_LIMB_WIDEST && gsv_rows(plan, s) <= UINT16_MAX;
+        for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1] && whole; k++) {
             const int32_t child = plan->child[k];
-            whole = whole && cost[child] >= 0;
+            whole = cost[child] >= 0;
             cost[s] += cost[child];
         }
-        if (!in_branch(w, s) && (!whole || cost[s] > most))
+        if (!whole || cost[s] > most)
             cost[s] = -1;
     }
 }
@@ -91,49 +101,73 @@ static int32_t list_members(work *w, int32_t s) {
     return count;
 }
 
-/* Takes `count` free rows that follow each other, the first such ones or the last. Returns the first of them, or -1. */
-static int32_t take_rows(work *w, int32_t count, bool last) {
-    for (int32_t k = 0, run = 0; k < GSV_LIMB_ROWS; k++) {
-        const int32_t row = last ? GSV_LIMB_ROWS - 1 - k : k, begin = last ? row : row + 1 - count;
-        run = w->taken[row] ? 0 : run + 1;
-        if (run >= count) {
-            memset(w->taken + begin, 1, (size_t)count);
-            return begin;
-        }
+/* The first row from `from` on that is taken, or is free, or GSV_LIMB_ROWS. */
+static int32_t next_row(const work *w, int32_t from, bool taken) {
+    for (; from < GSV_LIMB_ROWS; from = (from / WORD + 1) * WORD) {
+        const uint64_t word = (taken ? w->taken[from / WORD] : ~w->taken[from / WORD]) >> from % WORD;
+        if (word)
+            from += __builtin_ctzll(word);
+        if (word)
+            return from < GSV_LIMB_ROWS ? from : GSV_LIMB_ROWS;
     }
-    return -1;
+    return GSV_LIMB_ROWS;
 }
 
-/* What the rows of the front of s are owed, by counting, into w->ptr [nr + 1] and w->row; children ascend. */
+static void mark_rows(work *w, int32_t begin, int32_t count, bool taken) {
+    for (int32_t row = begin, next; row < begin + count; row = next) {
+        next = (row / WORD + 1) * WORD;
+        const int32_t bits = (next < begin + count ? next : begin + count) - row;
+        const uint64_t mask = (bits < WORD ? ((uint64_t)1 << bits) - 1 : ~(uint64_t)0) << row % WORD;
+        if (taken)
+            w->taken[row / WORD] |= mask;
+        else
+            w->taken[row / WORD] &= ~mask;
+    }
+}
+
+/* Takes `count` free rows that follow each other, the first such ones or the last. Returns the first of them, or -1; of no
+ * rows, any. */
+static int32_t take_rows(work *w, int32_t count, bool last) {
+    int32_t found = count > 0 ? -1 : last ? GSV_LIMB_ROWS - 1 : 1;
+    for (int32_t begin = 0, end; begin < GSV_LIMB_ROWS && count > 0 && (last || found < 0); begin = end) {
+        begin = next_row(w, begin, false);
+        end = next_row(w, begin, true);
+        if (end - begin >= count)
+            found = last ? end - count : begin;
+    }
+    if (found >= 0)
+        mark_rows(w, found, count, true);
+    return found;
+}
+
+/* What the rows of the front of s are owed, by counting, into w->ptr [nr + 1] and w->row; children ascend. ptr[i] counts row i, then
+ * stands where its list ends, and goes down to where it begins as the last children come first. */
 static void list_children(work *w, const gsv_limb_chunk *chunk, int32_t s) {
     const gsv_plan *plan = w->plan;
     const int32_t nr = chunk->nr;
-    int32_t *ptr = w->ptr;
+    int32_t *ptr = w->ptr, staged = chunk->staged + chunk->nc;
     memset(ptr, 0, ((size_t)nr + 1) * sizeof *ptr);
-    for (int pass = 0; pass < 2; pass++) { /* count into ptr[row + 1], then fill, ptr[row] advancing */
-        int32_t staged = chunk->staged + chunk->nc;
-        for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
-            const int32_t child = plan->child[c], *map = plan->update_map + plan->update_ptr[child];
-            const int32_t rows = (int32_t)gsv_updates(plan, child),
-                          from = in_branch(w, child) ? staged : w->place[child];
-            staged += in_branch(w, child) ? rows : 0;
-            for (int32_t u = 0; u < rows; u++)
-                if (pass == 0)
-                    ptr[map[u] + 1]++;
-                else
-                    w->row[ptr[map[u]]++] = (uint16_t)(from + u);
-        }
-        for (int32_t i = 0; i < nr && pass == 0; i++)
-            ptr[i + 1] += ptr[i];
+    for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
+        const int32_t child = plan->child[c], *map = plan->update_map + plan->update_ptr[child];
+        const int32_t rows = (int32_t)gsv_updates(plan, child);
+        staged += in_branch(w, child) ? rows : 0;
+        for (int32_t u = 0; u < rows; u++)
+            ptr[map[u]]++;
     }
-    for (int32_t i = nr; i > 0; i--) /* ptr[i] stands where row i ends */
-        ptr[i] = ptr[i - 1];
-    ptr[0] = 0;
+    for (int32_t i = 0; i < nr; i++)
+        ptr[i + 1] += ptr[i];
+    for (int32_t c = plan->child_ptr[s + 1] - 1; c >= plan->child_ptr[s]; c--) {
+        const int32_t child = plan->child[c], *map = plan->update_map + plan->update_ptr[child];
+        const int32_t rows = (int32_t)gsv_updates(plan, child);
+        staged -= in_branch(w, child) ? rows : 0;
+        const int32_t from = in_branch(w, child) ? staged : w->all.place[child];
+        for (int32_t u = 0; u < rows; u++)
+            w->row[--ptr[map[u]]] = (uint16_t)(from + u);
+    }
 }
 
 /* The lists of supernode s, with `terms` terms. Where they are counted they are as long as they can be. */
 static void write_lists(work *w, gsv_limb_chunk *chunk, int32_t s, int64_t terms) {
-    gsv_limbs *limbs = w->limbs;
     const int32_t nr = chunk->nr, *ptr = w->ptr;
     if (w->schedule) {
         list_children(w, chunk, s);
@@ -141,12 +175,12 @@ static void write_lists(work *w, gsv_limb_chunk *chunk, int32_t s, int64_t terms
         for (int32_t i = 0; i < nr; i++)
             terms += ptr[i + 1] - ptr[i] > 1 ? ptr[i + 1] - ptr[i] : 0;
     }
-    chunk->lists = (uint32_t)limbs->nlists;
+    chunk->lists = (uint32_t)w->nlists;
     chunk->list_length = (uint16_t)((nr + terms + 7) / 8 * 8);
-    limbs->nlists += chunk->list_length;
+    w->nlists += chunk->list_length;
     if (!w->schedule)
         return;
-    uint16_t *owed = limbs->lists + chunk->lists;
+    uint16_t *owed = w->lists + chunk->lists;
     int32_t end = nr;
     memset(owed, 0, chunk->list_length * sizeof *owed);
     for (int32_t i = 0; i < nr; i++) {
@@ -166,7 +200,8 @@ static bool list_runs(const work *w, gsv_limb_chunk *chunk, int32_t s) {
     int32_t runs = 0;
     for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
         const int32_t child = plan->child[c];
-        const int64_t rows = in_branch(w, child) ? gsv_updates(plan, child) : 0, first = w->outside[child];
+        const int64_t rows = in_branch(w, child) ? gsv_updates(plan, child) : 0,
+                      first = w->all.outside[child];
         all += rows;
         if (rows == 0)
             continue;
@@ -216,7 +251,7 @@ static bool add_supernode(work *w, gsv_limb_chunk chunk, int32_t s, bool root) {
     chunk.place = (uint16_t)place;
     chunk.root = root;
     chunk.update = w->schedule && root ? (uint32_t)w->schedule->update_place[s] : 0;
-    w->place[s] = (uint16_t)place;
+    w->all.place[s] = (uint16_t)place;
     write_lists(w, &chunk, s, owed);
     const int32_t first_chunk = w->chunks;
     const int64_t panel = chunk.panel;
@@ -243,77 +278,53 @@ static bool add_supernode(work *w, gsv_limb_chunk chunk, int32_t s, bool root) {
         chunk.list_length = 0;
     }
     w->chunk[first_chunk].chunks = (uint16_t)(w->chunks - first_chunk);
-    memset(w->taken + chunk.staged, 0, (size_t)gsv_limb_staged_rows(&chunk));
+    mark_rows(w, chunk.staged, gsv_limb_staged_rows(&chunk), false);
     for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
         const int32_t child = plan->child[c];
         if (!in_branch(w, child))
-            memset(w->taken + w->place[child], 0, (size_t)gsv_updates(plan, child));
+            mark_rows(w, w->all.place[child], (int32_t)gsv_updates(plan, child), false);
     }
     return true;
 }
 
-/* The limb of root s, if it fits. */
-static void add_limb(work *w, int32_t s) {
-    gsv_limbs *limbs = w->limbs;
-    const int32_t count = list_members(w, s);
-    const int64_t lists = limbs->nlists;
-    if (count > GSV_LIMB_CHUNKS)
-        return;
+/* The limb of root s: its members and chunks, and its lists from w->nlists on. False: it does not fit. */
+static bool make_limb(work *w, int32_t s) {
+    w->members = list_members(w, s);
+    if (w->members > GSV_LIMB_CHUNKS)
+        return false;
     memset(w->taken, 0, sizeof w->taken);
     w->chunks = 0;
-    for (int32_t k = 0; k < count; k++) { /* one is staged when the one before it has been assembled */
+    for (int32_t k = 0; k < w->members; k++) { /* one is staged when the one before it has been assembled */
         gsv_limb_chunk chunk;
         if (!stage_supernode(w, &chunk, w->member[k]) ||
-            !add_supernode(w, chunk, w->member[k], w->member[k] == s)) {
-            limbs->nlists = lists;
-            return;
-        }
+            !add_supernode(w, chunk, w->member[k], w->member[k] == s))
+            return false;
     }
-    if (w->schedule) {
-        limbs->limb[limbs->count] = (gsv_limb){limbs->nchunks, w->chunks};
-        memcpy(limbs->chunk + limbs->nchunks, w->chunk, (size_t)w->chunks * sizeof *w->chunk);
-    } else { /* others read it when limbs are filled */
-        limbs->root[limbs->count] = (gsv_limb_root){w->cost[s], s};
-        for (int32_t k = 0; k < count; k++)
-            limbs->in[w->member[k]] = 1;
-    }
-    limbs->nchunks += w->chunks;
-    limbs->count++;
+    return true;
 }
 
-static void end_work(work *w) {
-    if (!w)
-        return;
-    gsv_free(w->cost);
-    gsv_free(w->place);
-    gsv_free(w->outside);
-    gsv_free(w);
+static void free_numbers(numbers *all) {
+    gsv_free(all->cost);
+    gsv_free(all->outside);
+    gsv_free(all->place);
 }
 
-/* NULL: out of memory. */
-static work *begin_work(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs) {
-    const size_t nsuper = (size_t)plan->l.nsuper + 1;
-    work *w = gsv_calloc(1, sizeof *w);
-    if (!w)
-        return NULL;
-    *w = (work){.plan = plan,
-                .of = of,
-                .limbs = limbs,
-                .cost = gsv_malloc(nsuper, sizeof *w->cost),
-                .place = gsv_malloc(nsuper, sizeof *w->place),
-                .outside = gsv_malloc(nsuper, sizeof *w->outside)};
-    if (!w->cost || !w->place || !w->outside) {
-        end_work(w);
-        return NULL;
-    }
+/* False: out of memory. */
+static bool make_numbers(const gsv_plan *plan, const int32_t *of, numbers *all) {
+    const size_t nsuper = (size_t)plan->l.nsuper;
+    *all = (numbers){.cost = gsv_malloc(nsuper, sizeof *all->cost),
+                     .outside = gsv_malloc(nsuper, sizeof *all->outside),
+                     .place = gsv_malloc(nsuper, sizeof *all->place)};
+    if (!all->cost || !all->place || !all->outside)
+        return false;
     int64_t rows = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t parent = plan->parent[s];
-        w->outside[s] = rows;
+        all->outside[s] = rows;
         if (of[s] >= 0 && (parent < 0 || of[parent] != of[s]))
             rows += gsv_updates(plan, s);
     }
-    return w;
+    return true;
 }
 
 static int by_cost(const void *a, const void *b) {
@@ -321,45 +332,129 @@ static int by_cost(const void *a, const void *b) {
     return x->cost != y->cost ? (x->cost < y->cost ? 1 : -1) : (x->s > y->s) - (x->s < y->s);
 }
 
+/* The largest subtrees that fit, from the roots down. */
+static void choose(work *w, gsv_limbs *limbs) {
+    measure_subtrees(w);
+    for (int32_t s = w->plan->l.nsuper - 1; s >= 0; s--) {
+        w->nlists = 0;
+        if (in_branch(w, s) || limbs->in[s] || w->all.cost[s] < 0 || !make_limb(w, s))
+            continue;
+        limbs->root[limbs->count++] =
+            (gsv_limb_root){(int32_t)w->all.cost[s], s, w->chunks, (int32_t)w->nlists};
+        limbs->nchunks += w->chunks;
+        limbs->nlists += w->nlists;
+        for (int32_t k = 0; k < w->members; k++)
+            limbs->in[w->member[k]] = 1;
+    }
+}
+
 gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs,
                                  gsv_message *message) {
     const size_t nsuper = (size_t)plan->l.nsuper + 1;
+    work *w = gsv_malloc(1, sizeof *w);
+    numbers all;
     *limbs = (gsv_limbs){.in = gsv_calloc(nsuper, 1), .root = gsv_malloc(nsuper, sizeof *limbs->root)};
-    work *w = begin_work(plan, of, limbs);
-    if (!w || !limbs->in || !limbs->root) {
-        end_work(w);
+    const bool good = make_numbers(plan, of, &all) && w && limbs->in && limbs->root;
+    if (good) {
+        *w = (work){.plan = plan, .of = of, .all = all};
+        choose(w, limbs);
+        if (limbs->count > 1)
+            qsort(limbs->root, (size_t)limbs->count, sizeof *limbs->root, by_cost);
+    } else {
         gsv_limbs_free(limbs);
-        return gsv_plan_no_memory(message);
     }
-    measure_subtrees(w);
-    for (int32_t s = plan->l.nsuper - 1; s >= 0; s--)
-        if (!in_branch(w, s) && !limbs->in[s] && w->cost[s] >= 0)
-            add_limb(w, s);
-    if (limbs->count > 1)
-        qsort(limbs->root, (size_t)limbs->count, sizeof *limbs->root, by_cost);
-    end_work(w);
+    free_numbers(&all);
+    gsv_free(w);
+    return good ? GPUSOLVE_OK : gsv_plan_no_memory(message);
+}
+
+/* ----------------------------------------------------------------------------------------- filling --- */
+
+struct gsv_limbs_draft {
+    const gsv_plan *plan;
+    gsv_limbs *limbs;
+    numbers all;
+    work *works; /* [threads] */
+    int64_t
+        *lists; /* [count + 1] where the lists of each begin, with room for the longest, and after filling, */
+    int64_t *length; /* [count] how long they are */
+};
+
+gpusolve_status gsv_limbs_begin(const gsv_plan *plan, int threads, gsv_limbs *limbs, gsv_limbs_draft **draft,
+                                gsv_message *message) {
+    const size_t count = (size_t)limbs->count;
+    gsv_limbs_draft *d = *draft = gsv_calloc(1, sizeof *d);
+    if (!d)
+        return gsv_plan_no_memory(message);
+    *d = (gsv_limbs_draft){.plan = plan,
+                           .limbs = limbs,
+                           .works = gsv_malloc((size_t)threads, sizeof *d->works),
+                           .lists = gsv_malloc(count + 1, sizeof *d->lists),
+                           .length = gsv_malloc(count, sizeof *d->length)};
+    limbs->limb = gsv_malloc(count + 1, sizeof *limbs->limb);
+    limbs->chunk = gsv_malloc((size_t)limbs->nchunks + 1, sizeof *limbs->chunk);
+    limbs->lists = gsv_malloc((size_t)limbs->nlists + 1, sizeof *limbs->lists);
+    if (!make_numbers(plan, plan->schedule->branches.of, &d->all) || !d->works || !d->lists || !d->length ||
+        !limbs->limb || !limbs->chunk || !limbs->lists)
+        return gsv_plan_no_memory(message);
+    int32_t chunks = 0;
+    d->lists[0] = 0;
+    for (int32_t k = 0; k < limbs->count; k++) {
+        limbs->limb[k].first = chunks;
+        chunks += limbs->root[k].chunks;
+        d->lists[k + 1] = d->lists[k] + limbs->root[k].lists;
+    }
     return GPUSOLVE_OK;
 }
 
-gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_message *message) {
-    const int32_t count = limbs->count;
-    work *w = begin_work(plan, plan->schedule->branches.of, limbs);
-    limbs->limb = gsv_malloc((size_t)count + 1, sizeof *limbs->limb);
-    limbs->chunk = gsv_malloc((size_t)limbs->nchunks + 1, sizeof *limbs->chunk);
-    limbs->lists = gsv_malloc((size_t)limbs->nlists + 1, sizeof *limbs->lists);
-    if (!w || !limbs->limb || !limbs->chunk || !limbs->lists) {
-        end_work(w);
-        return gsv_plan_no_memory(message);
+void gsv_limbs_fill(const gsv_limbs_draft *d, int32_t begin, int32_t end, int member) {
+    const gsv_limbs *limbs = d->limbs;
+    work *w = &d->works[member];
+    w->plan = d->plan;
+    w->schedule = d->plan->schedule;
+    w->of = d->plan->schedule->branches.of;
+    w->all = d->all;
+    w->lists = limbs->lists;
+    for (int32_t k = begin; k < end; k++) {
+        gsv_limb *limb = &limbs->limb[k];
+        w->nlists = d->lists[k];
+        limb->chunks = make_limb(w, limbs->root[k].s) ? w->chunks : 0;
+        d->length[k] = w->nlists - d->lists[k];
+        memcpy(limbs->chunk + limb->first, w->chunk, (size_t)limb->chunks * sizeof *w->chunk);
     }
-    w->schedule = plan->schedule;
-    limbs->count = limbs->nchunks = 0;
-    limbs->nlists = 0;
-    for (int32_t k = 0; k < count; k++)
-        add_limb(w, limbs->root[k].s);
-    end_work(w);
-    limbs->bytes = plan->l.nsuper + count * (int64_t)(sizeof *limbs->limb + sizeof *limbs->root) +
+}
+
+void gsv_limbs_close(const gsv_limbs_draft *d) {
+    gsv_limbs *limbs = d->limbs;
+    int32_t chunks = 0;
+    int64_t lists = 0;
+    for (int32_t k = 0; k < limbs->count; k++) {
+        gsv_limb *limb = &limbs->limb[k];
+        const uint32_t gap = (uint32_t)(d->lists[k] - lists);
+        for (int32_t c = 0; c < limb->chunks; c++) {
+            limbs->chunk[chunks + c] = limbs->chunk[limb->first + c];
+            limbs->chunk[chunks + c].lists -= gap;
+        }
+        limb->first = chunks;
+        memmove(limbs->lists + lists, limbs->lists + d->lists[k],
+                (size_t)d->length[k] * sizeof *limbs->lists);
+        chunks += limb->chunks;
+        lists += d->length[k];
+    }
+    limbs->nchunks = chunks;
+    limbs->nlists = lists;
+    limbs->bytes = d->plan->l.nsuper + limbs->count * (int64_t)(sizeof *limbs->limb + sizeof *limbs->root) +
                    limbs->nchunks * (int64_t)sizeof *limbs->chunk + 2 * limbs->nlists;
-    return GPUSOLVE_OK;
+}
+
+void gsv_limbs_end(gsv_limbs_draft *d) {
+    if (!d)
+        return;
+    free_numbers(&d->all);
+    gsv_free(d->works);
+    gsv_free(d->lists);
+    gsv_free(d->length);
+    gsv_free(d);
 }
 
 void gsv_limbs_free(gsv_limbs *limbs) {

@@ -68,8 +68,8 @@ typedef struct gsv_limb {
 } gsv_limb;
 
 typedef struct gsv_limb_root {
-    int64_t cost;
-    int32_t s;
+    int32_t cost, s;
+    int32_t chunks, lists; /* as many as it can have */
 } gsv_limb_root;
 
 typedef struct gsv_limbs {
@@ -106,8 +106,15 @@ static inline GSV_HOST_DEVICE int gsv_limb_collides(const gsv_limb_chunk *root, 
 /* Which supernodes are in limbs: fills count, root and in. of: gsv_branches.of. */
 gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs,
                                  gsv_message *message);
-/* The rest, once plan->schedule has panel_ptr and update_place. */
-gpusolve_status gsv_limbs_fill(const gsv_plan *plan, gsv_limbs *limbs, gsv_message *message);
+/* The rest, once plan->schedule has panel_ptr and update_place, and `of` as it was: memory for `threads` threads; then they fill limbs begin
+ * .. end - 1, in any order, each as another member; and when all are filled their lists lose the gaps. After gsv_limbs_begin
+ * gsv_limbs_end has to come in any case. */
+typedef struct gsv_limbs_draft gsv_limbs_draft;
+gpusolve_status gsv_limbs_begin(const gsv_plan *plan, int threads, gsv_limbs *limbs, gsv_limbs_draft **draft,
+                                gsv_message *message);
+void gsv_limbs_fill(const gsv_limbs_draft *draft, int32_t begin, int32_t end, int member);
+void gsv_limbs_close(const gsv_limbs_draft *draft);
+void gsv_limbs_end(gsv_limbs_draft *draft);
 void gsv_limbs_free(gsv_limbs *limbs); /* frees the arrays, leaves zeros */
 
 #ifdef __cplusplus
