@@ -201,8 +201,8 @@ class Scripts(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines(), [
             "|  | columns | on | L x | L' x | P' L x | A x | a solve | wall of L x |",
             "|---|---|---|---|---|---|---|---|---|",
-            "| `first` | 1 | a device | 1.23 | 0.0123 | 1235 | 0.002 | 0.04 | 0.0005 |",
-            "| `first` | 1 | another | 1.23 | 0.0123 | 1235 | 0.002 | 0.02 | 0.0005 |",
+            "| `first` | 1 | a device | 1.2 | 0.012 | 1200 | 0.002 | 0.04 | 0.0005 |",
+            "| `first` | 1 | another | 1.2 | 0.012 | 1200 | 0.002 | 0.02 | 0.0005 |",
         ])
         self.assertEqual(self.calls_table("inverse").stdout.splitlines()[2:], ["| `second` | a device | 25 | 1.5 | 0.2 | 0.19 | 0.005 | 3e-15 |"])
         self.assertNotEqual(self.calls_table("other").returncode, 0)

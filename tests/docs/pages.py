@@ -70,6 +70,13 @@ for page in sorted((source / "docs").glob("**/*.md")):
     if name != "md_docs_index" and f"@ref {name}\"" not in layout:
         faults.append(f"{page.relative_to(source)} is not in docs/layout.xml")
 
+# Tables of two guides.
+for kind, guide in (("multiply", "products"), ("inverse", "inverse")):
+    words = [sys.executable, "-B", source / "bench" / "calls" / "table", kind, source / "bench" / "results" / "xeon-calls-2-threads.jsonl"]
+    made = subprocess.run(words, capture_output=True, text=True)
+    if made.returncode or made.stdout not in text(f"docs/guides/{guide}.md"):
+        faults.append(f"docs/guides/{guide}.md has not the table of bench/calls/table {kind}: {made.stdout}{made.stderr}")
+
 # Tables of docs/performance.md, as the scripts make them, and that of README.md.
 performance = text("docs/performance.md")
 for command in (["all", "--headline", "h100-all"], ["table", "h100-cudss", "--peer-nrhs", "1,8,32,256"],
