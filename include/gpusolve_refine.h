@@ -46,7 +46,7 @@ typedef enum gpusolve_refine_method {
     GPUSOLVE_REFINE_CG = 1,
     /** flexible GMRES with the preconditioner F, for any A and F; restarts */
     GPUSOLVE_REFINE_FGMRES = 2,
-    /** Richardson; a column whose first correction leaves more than a tenth of its error, and that above 16 units of rounding, goes on with CG if
+    /** Richardson; a column of which a correction leaves more than a tenth of its error, and that above 16 units of rounding, goes on with CG if
      * the factor is L L', and with FGMRES if it is L D L' */
     GPUSOLVE_REFINE_AUTOMATIC = 3
 } gpusolve_refine_method;

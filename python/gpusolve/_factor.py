@@ -238,7 +238,7 @@ class Factor(NamedSystems, Figures):
             A correction that lowers the error by a smaller factor ends the column.
         method : {"richardson", "cg", "fgmres", "automatic"}
             How x is corrected; the factor is the preconditioner of conjugate gradients and of flexible GMRES. "automatic" turns
-            from the first to one of the others where the first correction leaves more than a tenth of the error.
+            from the first to one of the others where a correction leaves more than a tenth of the error.
         restart : int
             Steps after which FGMRES restarts.
         twice : bool

@@ -1,6 +1,7 @@
 /*
  * Real matrices: every one below that is on the search path, and some generated ones, factorised by CHOLMOD,
- * solved on every backend, the backward error of each column held against ten times CHOLMOD's.
+ * solved on every backend, the backward error of each column held against ten times CHOLMOD's. Refined by the automatic method, with L as it is
+ * and with L in single precision, it is below four units of double precision.
  *
  *      test_matrices [--all] [MATRIX ...]      --all: also those whose factor has more than LIMIT entries
  *
@@ -10,6 +11,7 @@
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
+#include "gpusolve_refine.h"
 
 enum { LIMIT = 10000000, SMALL = 1000000, COLUMNS = 5 };
 
@@ -51,6 +53,38 @@ static void check_column(const cholmod_sparse *a, double norm_a, const gpusolve_
     free(column);
 }
 
+/* L in double precision, or stored in single. */
+static void check_refined(gpusolve_handle *handle, const cholmod_sparse *a, const cholmod_factor *l,
+                          gpusolve_storage storage, const gpusolve_dense *b) {
+    const double most = 4 * DBL_EPSILON, norm_a = testing_sparse_norm(a);
+    const int64_t n = b->rows;
+    gpusolve_refine_options options = GPUSOLVE_REFINE_OPTIONS_INIT;
+    options.method = GPUSOLVE_REFINE_AUTOMATIC;
+    options.max_steps = 30;
+    gpusolve_factor *factor = NULL;
+    gpusolve_matrix *matrix = NULL;
+    gpusolve_dense x = testing_block(b->dtype, b->order, n, b->cols, 0);
+    double errors[COLUMNS];
+    int steps[COLUMNS];
+    double complex *column = malloc((size_t)(2 * n) * sizeof *column);
+    REQUIRE(column != NULL);
+    REQUIRE(gpusolve_cholmod_import_stored(handle, l, storage, &factor) == GPUSOLVE_OK);
+    REQUIRE(gpusolve_cholmod_matrix(handle, a, &matrix) == GPUSOLVE_OK);
+    CHECK_STATUS(gpusolve_refine(handle, factor, matrix, NULL, b, &x, &options, errors, steps), GPUSOLVE_OK);
+    for (int64_t j = 0; j < b->cols; j++) {
+        for (int64_t i = 0; i < n; i++) {
+            column[i] = testing_get(&x, i, j);
+            column[n + i] = testing_get(b, i, j);
+        }
+        CHECK_BELOW(errors[j], most);
+        CHECK_BELOW(testing_backward_error(a, norm_a, column, column + n), most);
+    }
+    free(column);
+    free(x.values);
+    gpusolve_matrix_destroy(matrix);
+    gpusolve_factor_destroy(factor);
+}
+
 static void check_backend(gpusolve_backend backend, const char *name, const cholmod_sparse *a,
                           const cholmod_factor *l, const cholmod_dense *cholmod_x, const gpusolve_dense *b) {
     testing_in("%s, %s, %s", name, l->is_super ? "supernodal" : "simplicial", testing_backend_name(backend));
@@ -90,6 +124,10 @@ static void check_backend(gpusolve_backend backend, const char *name, const chol
         free(one.values);
     }
     gpusolve_factor_destroy(factor);
+    if (l->is_super) {
+        check_refined(handle, a, l, GPUSOLVE_STORAGE_SAME, b);
+        check_refined(handle, a, l, GPUSOLVE_STORAGE_SINGLE, b);
+    }
     gpusolve_destroy(handle);
 }
 

@@ -91,7 +91,7 @@ static void check_decisions(void) {
     CHECK(!column.active && isnan(column.error) && column.steps == 0);
 }
 
-/* GPUSOLVE_REFINE_AUTOMATIC: what the first correction leaves of the error says which corrections follow. */
+/* GPUSOLVE_REFINE_AUTOMATIC: what a correction leaves of the error says which corrections follow. */
 static void check_turn(void) {
     const gsv_refine_rule rule = {.norm_a = 1, .min_gain = 2, .turn = GSV_REFINE_TURN, .level = 1e-15};
     testing_in("turning to a Krylov method");
@@ -111,8 +111,14 @@ static void check_turn(void) {
     CHECK(!column.krylov && column.active && column.steps == 1);
     column = follow(&rule, (double[]){0.9e-15, 2e-15}, 2);
     CHECK(!column.krylov && !column.active && !column.behind && column.steps == 0);
-    column = follow(&rule, (double[]){1e-2, 1e-4, 0.9e-4, 1e-9}, 4); /* the first correction alone decides */
-    CHECK(!column.krylov && !column.active && column.steps == 2 && column.error == 0.9e-4);
+    column = follow(&rule, (double[]){1e-2, 1e-4, 0.9e-4}, 3); /* a later one may be poor, */
+    CHECK(column.krylov && column.active && !column.behind && column.steps == 2 && column.error == 0.9e-4);
+    column = follow(&rule, (double[]){1e-2, 1e-4, 1e-3}, 3); /* or do harm */
+    CHECK(column.krylov && column.active && column.behind && column.steps == 1 && column.used == 2 &&
+          column.error == 1e-4 && column.place == GSV_REFINE_SECOND);
+    column =
+        follow(&rule, (double[]){1e-2, 1e-4, 0.9e-4, 0.8e-4}, 4); /* of a Krylov method's it is the last */
+    CHECK(column.krylov && !column.active && column.steps == 3);
     column = (gsv_refine_column){0};
     gsv_refine_begin(&rule, (double[]){1e-2, 0, 1}, &column);
     column.taken = 5; /* of a Krylov method */

@@ -16,7 +16,7 @@ typedef struct gsv_refine_rule {
     int krylov; /* columns begin with the Krylov method (krylov.h); else with plain corrections, d = A \ r */
     int twice, componentwise; /* gpusolve_refine_options */
     double rounding;          /* the unit of the precision */
-    /* A column whose first correction leaves more than this part of the error goes on with the Krylov method; 0: none does. */
+    /* A column of which a plain correction leaves more than this part of the error goes on with the Krylov method; 0: none does. */
     double turn;
     /* Unless its error is at the level of rounding: there a correction gains little, however good the factor is. */
     double level;
@@ -41,7 +41,7 @@ typedef struct gsv_refine_column {
     unsigned char active, place;
     unsigned char krylov; /* corrections are a Krylov method's */
     unsigned char
-        behind; /* the first correction did harm, and the column goes on: its x is in the other vector, and R not its own */
+        behind; /* its last plain correction did harm, and the column goes on: its x is in the other vector, and R not its own */
 } gsv_refine_column;
 
 /* norm(b - A x) / (norm(A) norm(x) + norm(b)); norms: of the residual, of x, of b. The product of two norms may lie outside of
@@ -97,7 +97,7 @@ static inline GSV_HOST_DEVICE void gsv_refine_judge(const gsv_refine_rule *rule,
     /* none of these for a NaN */
     const int shrinks = rule->twice && error <= rule->level && change < last;
     const int better = error <= before || shrinks;
-    const int turns = rule->turn > 0 && column->used == 0 && !(error <= rule->turn * before) &&
+    const int turns = rule->turn > 0 && !column->krylov && !(error <= rule->turn * before) &&
                       !(error <= rule->level) && !(error <= rule->tolerance) && before > rule->level;
     column->used += column->taken;
     column->active = turns != 0;
