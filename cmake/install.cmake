@@ -7,7 +7,8 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/gpusolve")
 install(FILES include/gpusolve.h include/gpusolve_batch.h include/gpusolve_cholmod.h include/gpusolve_cholmod_batch.h
     include/gpusolve_cholmod_operands.h include/gpusolve_cholmod_solve.h include/gpusolve_dense.h
     include/gpusolve_determinant.h include/gpusolve_inverse.h include/gpusolve_product.h include/gpusolve_refine.h include/gpusolve_sample.h include/gpusolve_selection.h include/gpusolve_store.h
-    include/gpusolve.hpp include/gpusolve_views.hpp include/gpusolve_refine.hpp include/gpusolve_eigen.hpp
+    include/gpusolve.hpp include/gpusolve_views.hpp include/gpusolve_refine.hpp
+    include/gpusolve_products.hpp include/gpusolve_batch.hpp include/gpusolve_eigen.hpp
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS gpusolve EXPORT gpusolveTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
