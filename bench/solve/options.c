@@ -113,8 +113,6 @@ static int parse_words(const char *text, const char *const *words, unsigned *set
     }
 }
 
-enum { IN_PLACE = 'i' };
-
 /* What does not go together. */
 static int check(const bench_options *options, const char *storage) {
     if (storage && (options->dtype == GPUSOLVE_FLOAT || options->dtype == GPUSOLVE_COMPLEX_FLOAT)) {
@@ -138,71 +136,157 @@ static int check(const bench_options *options, const char *storage) {
     return 0;
 }
 
-int bench_options_parse(int argc, char **argv, bench_options *options) {
-    enum {
-        BACKEND = 1,
-        THREADS,
-        NRHS,
-        DTYPE,
-        STORAGE,
-        REFINE,
-        REFINE_STEPS,
-        EXPLAIN,
-        SELECT,
-        BATCH,
-        BATCH_PEERS,
-        DETERMINANT,
-        SAMPLE,
-        INVERSE,
-        MULTIPLY,
-        SAVED,
-        PEERS,
-        REPEAT,
-        RELAX,
-        JSON,
-        UNTIMED,
-        PREPARE,
-        BANDWIDTH,
-        BLAS_THREADS,
-        GATE,
-        LIST,
-        HELP
-    };
-    static const struct option known[] = {{"backend", required_argument, NULL, BACKEND},
-                                          {"threads", required_argument, NULL, THREADS},
-                                          {"in-place", no_argument, NULL, IN_PLACE},
-                                          {"nrhs", required_argument, NULL, NRHS},
-                                          {"dtype", required_argument, NULL, DTYPE},
-                                          {"storage", required_argument, NULL, STORAGE},
-                                          {"refine", optional_argument, NULL, REFINE},
-                                          {"refine-steps", required_argument, NULL, REFINE_STEPS},
-                                          {"explain", no_argument, NULL, EXPLAIN},
-                                          {"select", required_argument, NULL, SELECT},
-                                          {"batch", required_argument, NULL, BATCH},
-                                          {"batch-peers", required_argument, NULL, BATCH_PEERS},
-                                          {"determinant", no_argument, NULL, DETERMINANT},
-                                          {"sample", no_argument, NULL, SAMPLE},
-                                          {"inverse", no_argument, NULL, INVERSE},
-                                          {"multiply", no_argument, NULL, MULTIPLY},
-                                          {"saved", required_argument, NULL, SAVED},
-                                          {"peers", required_argument, NULL, PEERS},
-                                          {"repeat", required_argument, NULL, REPEAT},
-                                          {"relax", required_argument, NULL, RELAX},
-                                          {"json", required_argument, NULL, JSON},
-                                          {"untimed", required_argument, NULL, UNTIMED},
-                                          {"prepare", no_argument, NULL, PREPARE},
-                                          {"bandwidth", required_argument, NULL, BANDWIDTH},
-                                          {"blas-threads", required_argument, NULL, BLAS_THREADS},
-                                          {"gate", required_argument, NULL, GATE},
-                                          {"list", no_argument, NULL, LIST},
-                                          {"help", no_argument, NULL, HELP},
-                                          {NULL, 0, NULL, 0}};
+/* Options with a value. Others are switches, for which getopt_long sets a flag. */
+enum {
+    BACKEND = 1,
+    THREADS,
+    NRHS,
+    DTYPE,
+    STORAGE,
+    REFINE,
+    REFINE_STEPS,
+    RELAX,
+    BLAS_THREADS,
+    MEASUREMENTS, /* what follows says what to measure, what precedes how to solve */
+    SELECT,
+    BATCH,
+    BATCH_PEERS,
+    SAVED,
+    PEERS,
+    REPEAT,
+    JSON,
+    UNTIMED,
+    BANDWIDTH,
+    GATE
+};
+
+static int take_int(const char *text, long least, long most, int *to) {
+    const char *rest;
+    long value = 0;
+    const int bad = parse_integer(text, least, most, "", &value, &rest);
+
+    *to = (int)value;
+    return bad;
+}
+
+static int take_word(const char *text, const char *const *words, int *to) {
+    *to = find_word(text, words);
+    return *to < 0;
+}
+
+/* --refine may be without a value. */
+static int take_refine(const char *method, bench_options *options) {
+    int word = GPUSOLVE_REFINE_RICHARDSON;
+
+    options->refine = 1;
+    if (method && take_word(method, bench_refine_methods, &word))
+        return 1;
+    options->refine_method = (gpusolve_refine_method)word;
+    return 0;
+}
+
+/* An option that says how to solve. Nonzero: it does not take the text. */
+static int take_solve(int option, const char *text, bench_options *options) {
     static const char *const backends[] = {"auto", "host", "cuda", NULL}; /* in the order of the enums */
     static const char *const dtypes[] = {"s", "d", "c", "z", NULL};
     static const char *const storages[] = {"double", "single", NULL};
-    const char *rest, *storage = NULL;
-    int option, index = 0, word = 0;
-    long value = 0;
+    int bad = 0, word = 0;
+
+    switch (option) {
+    case BACKEND:
+        bad = take_word(text, backends, &word);
+        options->backend = bad ? GPUSOLVE_BACKEND_AUTO : (gpusolve_backend)word;
+        return bad;
+    case THREADS:
+        return take_int(text, 1, 4096, &options->threads);
+    case BLAS_THREADS:
+        return take_int(text, 1, 4096, &options->blas_threads);
+    case NRHS:
+        return parse_nrhs(text, options);
+    case DTYPE:
+        return take_word(text, dtypes, &options->dtype);
+    case STORAGE:
+        bad = take_word(text, storages, &word);
+        options->storage = word == 1 ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
+        return bad;
+    case REFINE:
+        return take_refine(text, options);
+    case REFINE_STEPS:
+        return take_int(text, 0, 1000, &options->refine_steps);
+    default: /* RELAX */
+        return bench_relax_parse(text, &options->relax);
+    }
+}
+
+/* One that says what to measure, and how. */
+static int take_measurement(int option, const char *text, bench_options *options) {
+    int value = 0, bad = 0;
+
+    switch (option) {
+    case SELECT:
+        bad = take_int(text, 1, 1 << 30, &value);
+        options->select = value;
+        return bad;
+    case BATCH:
+        bad = take_int(text, 1, 1 << 30, &value);
+        options->batch = value;
+        return bad;
+    case BATCH_PEERS:
+        return parse_words(text, bench_batch_peer_names, &options->batch_peers);
+    case PEERS:
+        return parse_words(text, bench_peer_names, &options->peers);
+    case UNTIMED:
+        return parse_words(text, bench_peer_names, &options->untimed);
+    case REPEAT:
+        return take_int(text, 1, 1000000, &options->repeat);
+    case BANDWIDTH:
+        bad = take_int(text, 1, 1000000, &value);
+        options->bandwidth = 1e9 * (double)value;
+        return bad;
+    case SAVED:
+        options->saved = text;
+        return 0;
+    case GATE:
+        options->gate = text;
+        return 0;
+    default: /* JSON */
+        options->json = text;
+        return 0;
+    }
+}
+
+int bench_options_parse(int argc, char **argv, bench_options *options) {
+    const struct option known[] = {{"backend", required_argument, NULL, BACKEND},
+                                   {"threads", required_argument, NULL, THREADS},
+                                   {"in-place", no_argument, &options->in_place, 1},
+                                   {"nrhs", required_argument, NULL, NRHS},
+                                   {"dtype", required_argument, NULL, DTYPE},
+                                   {"storage", required_argument, NULL, STORAGE},
+                                   {"refine", optional_argument, NULL, REFINE},
+                                   {"refine-steps", required_argument, NULL, REFINE_STEPS},
+                                   {"explain", no_argument, &options->explain, 1},
+                                   {"select", required_argument, NULL, SELECT},
+                                   {"batch", required_argument, NULL, BATCH},
+                                   {"batch-peers", required_argument, NULL, BATCH_PEERS},
+                                   {"determinant", no_argument, &options->determinant, 1},
+                                   {"sample", no_argument, &options->sample, 1},
+                                   {"inverse", no_argument, &options->inverse, 1},
+                                   {"multiply", no_argument, &options->multiply, 1},
+                                   {"saved", required_argument, NULL, SAVED},
+                                   {"peers", required_argument, NULL, PEERS},
+                                   {"repeat", required_argument, NULL, REPEAT},
+                                   {"relax", required_argument, NULL, RELAX},
+                                   {"json", required_argument, NULL, JSON},
+                                   {"untimed", required_argument, NULL, UNTIMED},
+                                   {"prepare", no_argument, &options->prepare, 1},
+                                   {"bandwidth", required_argument, NULL, BANDWIDTH},
+                                   {"blas-threads", required_argument, NULL, BLAS_THREADS},
+                                   {"gate", required_argument, NULL, GATE},
+                                   {"list", no_argument, &options->list, 1},
+                                   {"help", no_argument, &options->help, 1},
+                                   {NULL, 0, NULL, 0}};
+    const char *storage = NULL;
+    int option, index = 0;
 
     *options = (bench_options){.backend = GPUSOLVE_BACKEND_AUTO,
                                .nrhs = {1},
@@ -211,110 +295,12 @@ int bench_options_parse(int argc, char **argv, bench_options *options) {
                                .refine_steps = 10,
                                .repeat = 15};
     while ((option = getopt_long(argc, argv, "", known, &index)) != -1) {
-        int bad = 0;
-
-        switch (option) {
-        case BACKEND:
-            bad = (word = find_word(optarg, backends)) < 0;
-            options->backend = bad ? GPUSOLVE_BACKEND_AUTO : (gpusolve_backend)word;
-            break;
-        case THREADS:
-            bad = parse_integer(optarg, 1, 4096, "", &value, &rest);
-            options->threads = (int)value;
-            break;
-        case IN_PLACE:
-            options->in_place = 1;
-            break;
-        case NRHS:
-            bad = parse_nrhs(optarg, options);
-            break;
-        case DTYPE:
-            bad = (options->dtype = find_word(optarg, dtypes)) < 0;
-            break;
-        case STORAGE:
-            bad = (word = find_word(optarg, storages)) < 0;
-            options->storage = word == 1 ? GPUSOLVE_STORAGE_SINGLE : GPUSOLVE_STORAGE_SAME;
-            storage = optarg;
-            break;
-        case REFINE:
-            options->refine = 1;
-            bad = optarg && (word = find_word(optarg, bench_refine_methods)) < 0;
-            options->refine_method =
-                bad || !optarg ? GPUSOLVE_REFINE_RICHARDSON : (gpusolve_refine_method)word;
-            break;
-        case REFINE_STEPS:
-            bad = parse_integer(optarg, 0, 1000, "", &value, &rest);
-            options->refine_steps = (int)value;
-            break;
-        case EXPLAIN:
-            options->explain = 1;
-            break;
-        case SELECT:
-            bad = parse_integer(optarg, 1, 1 << 30, "", &value, &rest);
-            options->select = value;
-            break;
-        case BATCH:
-            bad = parse_integer(optarg, 1, 1 << 30, "", &value, &rest);
-            options->batch = value;
-            break;
-        case BATCH_PEERS:
-            bad = parse_words(optarg, bench_batch_peer_names, &options->batch_peers);
-            break;
-        case DETERMINANT:
-            options->determinant = 1;
-            break;
-        case SAMPLE:
-            options->sample = 1;
-            break;
-        case INVERSE:
-            options->inverse = 1;
-            break;
-        case MULTIPLY:
-            options->multiply = 1;
-            break;
-        case SAVED:
-            options->saved = optarg;
-            break;
-        case PEERS:
-            bad = parse_words(optarg, bench_peer_names, &options->peers);
-            break;
-        case REPEAT:
-            bad = parse_integer(optarg, 1, 1000000, "", &value, &rest);
-            options->repeat = (int)value;
-            break;
-        case RELAX:
-            bad = bench_relax_parse(optarg, &options->relax);
-            break;
-        case JSON:
-            options->json = optarg;
-            break;
-        case UNTIMED:
-            bad = parse_words(optarg, bench_peer_names, &options->untimed);
-            break;
-        case PREPARE:
-            options->prepare = 1;
-            break;
-        case BANDWIDTH:
-            bad = parse_integer(optarg, 1, 1000000, "", &value, &rest);
-            options->bandwidth = 1e9 * (double)value;
-            break;
-        case BLAS_THREADS:
-            bad = parse_integer(optarg, 1, 4096, "", &value, &rest);
-            options->blas_threads = (int)value;
-            break;
-        case GATE:
-            options->gate = optarg;
-            break;
-        case LIST:
-            options->list = 1;
-            break;
-        case HELP:
-            options->help = 1;
-            break;
-        default: /* getopt has complained */
+        if (option == '?') /* getopt has complained */
             return -1;
-        }
-        if (bad) {
+        if (option == STORAGE)
+            storage = optarg;
+        if (option && (option < MEASUREMENTS ? take_solve(option, optarg, options)
+                                             : take_measurement(option, optarg, options))) {
             fprintf(stderr, "gpusolve-bench: --%s does not take \"%s\"\n", known[index].name, optarg);
             return -1;
         }
