@@ -323,10 +323,11 @@ static void check_refine_calls(misuse_world *w) {
     gpusolve_refine_options options = GPUSOLVE_REFINE_OPTIONS_INIT;
     REFUSED(gpusolve_refine_async(w->handle, w->factor, w->matrix, NULL, &w->b, &w->x, &options, NULL, NULL),
             GPUSOLVE_INVALID_ARGUMENT, "workspace");
-    options.method = GPUSOLVE_REFINE_AUTOMATIC;
+    options.method = (gpusolve_refine_method)(GPUSOLVE_REFINE_AUTOMATIC + 1);
     REFUSED(gpusolve_refine_async(w->handle, w->factor, w->matrix, w->workspace, &w->b, &w->x, &options, NULL,
                                   NULL),
             GPUSOLVE_INVALID_ARGUMENT, "options->method");
+    options.method = GPUSOLVE_REFINE_AUTOMATIC;
     options.restart = 0;
     REFUSED(gpusolve_refine_reserve(w->handle, w->factor, NULL, w->workspace, &options),
             GPUSOLVE_INVALID_ARGUMENT, "options->restart");

@@ -46,6 +46,8 @@ static void check_capture(const char *spec, gpusolve_factor_kind kind, gpusolve_
     options.method = method;
     options.max_steps = 4;
     options.restart = 2;
+    /* the first correction of the automatic method leaves a tenth, so that rounding decides how a column goes on */
+    const int by_krylov = method == GPUSOLVE_REFINE_CG || method == GPUSOLVE_REFINE_FGMRES;
     const size_t numbers = p.a->nzmax * (p.a->xtype == CHOLMOD_REAL ? 1 : 2);
     for (size_t k = 0; k < numbers; k++) /* equations ten percent off the factor's */
         ((double *)p.a->x)[k] *= 1.1;
@@ -87,7 +89,7 @@ static void check_capture(const char *spec, gpusolve_factor_kind kind, gpusolve_
         CHECK(memcmp(replayed.errors, called.errors, sizeof called.errors) == 0);
         CHECK(memcmp(replayed.steps, called.steps, sizeof called.steps) == 0);
         for (int j = 0; j < COLUMNS; j++) {
-            CHECK_BELOW(called.errors[j], method == GPUSOLVE_REFINE_RICHARDSON ? 1e-5 : 1e-14);
+            CHECK_BELOW(called.errors[j], by_krylov ? 1e-14 : 1e-5);
             CHECK(called.steps[j] >= 1 && called.steps[j] <= 4);
         }
     }
@@ -113,7 +115,7 @@ int main(void) {
         printf("skipped: wants a CUDA device\n");
         return TESTING_SKIPPED;
     }
-    for (int m = GPUSOLVE_REFINE_RICHARDSON; m < GPUSOLVE_REFINE_AUTOMATIC; m++) {
+    for (int m = GPUSOLVE_REFINE_RICHARDSON; m <= GPUSOLVE_REFINE_AUTOMATIC; m++) {
         const gpusolve_refine_method method = (gpusolve_refine_method)m;
         check_capture("grid2d:40", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_DOUBLE, method);
         check_capture("grid2d:40", GPUSOLVE_SUPERNODAL_LL, GPUSOLVE_COMPLEX_DOUBLE, method);

@@ -410,7 +410,7 @@ int main(void) {
         check_scaled(backends[i], &common);
         check_automatic(backends[i], GPUSOLVE_SUPERNODAL_LL, &common);
         check_automatic(backends[i], GPUSOLVE_SIMPLICIAL_LDL, &common);
-        for (int m = GPUSOLVE_REFINE_RICHARDSON; m < GPUSOLVE_REFINE_AUTOMATIC; m++) {
+        for (int m = GPUSOLVE_REFINE_RICHARDSON; m <= GPUSOLVE_REFINE_AUTOMATIC; m++) {
             check_reserved(backends[i], "arrow:700,150,2", (gpusolve_refine_method)m, &common);
             check_reserved(backends[i], "grid3d:8@c", (gpusolve_refine_method)m, &common);
         }

@@ -176,9 +176,34 @@ gpusolve_status gsv_krylov_run(const gsv_krylov_passes *passes, void *context,
     return status;
 }
 
+/*
+ * The first correction is plain. Any judgement may send a column to the Krylov method (refine_step.h), so a cycle follows for each correction that
+ * is left; a column without the method takes one plain correction in it. After k corrections no column has more than max_steps - k steps left, so
+ * all columns take what they would take with asking.
+ */
+static gpusolve_status run_automatic_unasked(const gsv_krylov_passes *passes, void *context,
+                                             const gsv_krylov_method *method, int max_steps) {
+    gpusolve_status status = passes->solve(context, GSV_VECTOR_R, GSV_VECTOR_D);
+    if (!status)
+        status = passes->judge(context, 1);
+    for (int k = 1; !status && k < max_steps; k++) {
+        const int left = max_steps - k;
+        const cycle c = {passes, context, method->conjugate || method->length > left ? left : method->length,
+                         0};
+        status = passes->restore(context, k); /* does nothing where no column is behind */
+        if (!status)
+            status = method->conjugate ? conjugate_gradients(&c) : flexible_gmres(&c);
+        if (!status)
+            status = passes->judge(context, k + 1);
+    }
+    return status;
+}
+
 gpusolve_status gsv_krylov_run_unasked(const gsv_krylov_passes *passes, void *context,
                                        const gsv_krylov_method *method,
                                        const gpusolve_refine_options *options) {
+    if (method->automatic)
+        return run_automatic_unasked(passes, context, method, options->max_steps);
     const cycle c = {passes, context, method->conjugate ? options->max_steps : method->length, 0};
     gpusolve_status status = GPUSOLVE_OK;
     for (int k = 0; !status && k * c.steps < options->max_steps; k++) {

@@ -74,7 +74,8 @@ double gsv_rounding_of(gpusolve_dtype dtype);
 /* All corrections, after the first residual. */
 gpusolve_status gsv_krylov_run(const gsv_krylov_passes *passes, void *context,
                                const gsv_krylov_method *method, const gpusolve_refine_options *options);
-/* The same without asking: CG has one cycle, FGMRES as many of full length as max_steps holds. The method is not automatic. */
+/* The same without asking: CG has one cycle, FGMRES as many of full length as max_steps holds. The automatic method has a
+ * plain correction and a cycle for each other one, and ends where it ends with asking. */
 gpusolve_status gsv_krylov_run_unasked(const gsv_krylov_passes *passes, void *context,
                                        const gsv_krylov_method *method,
                                        const gpusolve_refine_options *options);

@@ -232,7 +232,7 @@ static gpusolve_status check_on_device(gpusolve_handle *handle, const char *name
                     "%s: is in host memory: an asynchronous refinement wants device memory", name);
 }
 
-/* Nothing of it is in host memory, if there is other memory, and no method is chosen on the way. */
+/* Nothing of it is in host memory, if there is other memory. */
 static gpusolve_status check_asynchronous(refinement *block, const gpusolve_dense *b,
                                           const gpusolve_dense *x) {
     gpusolve_handle *handle = block->handle;
@@ -240,10 +240,6 @@ static gpusolve_status check_asynchronous(refinement *block, const gpusolve_dens
         return gsv_fail_missing(&handle->message, "workspace");
     gpusolve_status status = check(handle, block->factor, block->matrix, block->workspace, b, x,
                                    block->options, &block->to, &block->view);
-    if (!status && block->options->method == GPUSOLVE_REFINE_AUTOMATIC)
-        status =
-            gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                     "options->method: is chosen by the host, which an asynchronous refinement does not ask");
     if (status || !handle->executor->check_memory)
         return status;
     status = check_on_device(handle, "b->values", b->values, gsv_dtype_bytes(b->dtype));
