@@ -14,6 +14,7 @@
  *      tasks16      as tasks;   tasks256b    by the lists for broad vectors;   tasks16p    each warp walks branches alone
  *      a/b          forward a, backward b
  *      NO STREAM    a stream's launcher, where there is none: this must not be
+ * Types: s, d, c, z; ds and zc: L stored in single precision, vectors in double.
  * Modes: streams (sm_90 or later), same-bits (as that, with gpusolve_options.same_bits), no-streams (sm_80).
  */
 #include <cholmod.h>
@@ -211,6 +212,23 @@ static void ways_of(gpusolve_factor *factor, int mode, char *text, size_t bytes)
     factor->prepared = NULL;
 }
 
+/* The types: those with one type for all numbers, and those whose L is stored in single precision. */
+enum { STORED = GSV_NUMBERS_DS, NUMBERS = GSV_NUMBERS_ZC + 1 };
+static const char *const letters[NUMBERS] = {"s", "d", "c", "z", "ds", "zc"};
+
+/* Those from first to end - 1; neighbours that go the same ways share a line. */
+static void print_ways(FILE *file, const char *mode, char (*ways)[LINE], int first, int end) {
+    for (int k = first, next = 0; k < end; k = next) {
+        char label[16] = "";
+        for (next = k; next < end && !strcmp(ways[next], ways[k]); next++) {
+            if (next > k && first == STORED)
+                strcat(label, ",");
+            strcat(label, letters[next]);
+        }
+        fprintf(file, "  %-10s %-4s  %s\n", mode, label, ways[k]);
+    }
+}
+
 /* What the plan says, which follows from the pattern, and then the ways. */
 static void print_factor(FILE *file, const char *name, const gpusolve_factor_data *data) {
     gsv_structure structure;
@@ -228,18 +246,14 @@ static void print_factor(FILE *file, const char *name, const gpusolve_factor_dat
             (int)schedule->stream.block_columns, (int)schedule->stream.side,
             schedule->tasks.is_short ? " short" : "", schedule->tasks.streams_back ? " streamed back" : "");
     for (int mode = 0; mode < MODES; mode++) {
-        static char ways[4][LINE];
-        for (int dtype = GPUSOLVE_FLOAT; dtype <= GPUSOLVE_COMPLEX_DOUBLE; dtype++) {
-            factor.numbers = (gsv_numbers)dtype;
-            factor.dtype = (gpusolve_dtype)dtype;
-            ways_of(&factor, mode, ways[dtype], LINE);
+        static char ways[NUMBERS][LINE];
+        for (int numbers = 0; numbers < NUMBERS; numbers++) {
+            factor.numbers = (gsv_numbers)numbers;
+            factor.dtype = gsv_vector_dtype(factor.numbers);
+            ways_of(&factor, mode, ways[numbers], LINE);
         }
-        for (int dtype = 0, next = 0; dtype < 4;
-             dtype = next) { /* types that go the same ways share a line */
-            for (next = dtype + 1; next < 4 && !strcmp(ways[next], ways[dtype]); next++)
-                ;
-            fprintf(file, "  %-10s %-4.*s  %s\n", modes[mode], next - dtype, &"sdcz"[dtype], ways[dtype]);
-        }
+        print_ways(file, modes[mode], ways, 0, STORED);
+        print_ways(file, modes[mode], ways, STORED, NUMBERS);
     }
     gsv_plan_free(&factor.plan);
 }
