@@ -20,6 +20,14 @@ static int call_refine(void *context) {
                                 call->errors, call->steps);
 }
 
+static int call_queued(void *context) {
+    const refine_call *call = context;
+    const bench_refine_case *c = call->c;
+
+    return (int)gpusolve_refine_async(c->handle, c->factor, c->matrix, c->workspace, c->b, c->x,
+                                      &call->options, NULL, NULL);
+}
+
 static const char *measure(refine_call *call, bench_refinement *refinement) {
     const bench_refine_case *c = call->c;
 
@@ -35,6 +43,11 @@ static const char *measure(refine_call *call, bench_refinement *refinement) {
     }
     if (bench_time_blocking(call_refine, call, c->repeat, &refinement->all))
         return "timing the refinement";
+    call->options.max_steps = refinement->most;
+    if (gpusolve_refine_reserve(c->handle, c->factor, c->matrix, c->workspace, &call->options))
+        return "making room for a refinement without waiting";
+    if (c->device->time(c->device, call_queued, call, c->repeat, &refinement->queued))
+        return "timing a refinement without waiting";
     call->options.solve_first = call->options.max_steps = 0; /* of the x that is there */
     if (bench_time_blocking(call_refine, call, c->repeat, &refinement->residual))
         return "timing the residual";

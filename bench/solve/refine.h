@@ -8,8 +8,10 @@
 typedef struct bench_refinement {
     int wanted; /* --refine */
     gpusolve_refine_method method;
-    int most_steps;       /* --refine-steps: that a column may get */
-    bench_times all;      /* the whole call, the first solve too */
+    int most_steps;  /* --refine-steps: that a column may get */
+    bench_times all; /* the whole call, the first solve too */
+    bench_times
+        queued; /* gpusolve_refine_async with as many steps as a column kept at most; on CUDA as a graph, as solves are timed */
     bench_times residual; /* of the x that is there */
     int least, most;      /* steps that a column kept */
     double error;         /* of the refined x */

@@ -285,6 +285,8 @@ static void put_refinement(FILE *file, const bench_record *record) {
     put_number(file, "refine_us", refinement->all.median);
     put_number(file, "refine_us_min", refinement->all.least);
     put_number(file, "refine_spread", refinement->all.spread);
+    put_number(file, "refine_async_us", refinement->queued.median);
+    put_number(file, "refine_async_stream_us", refinement->queued.stream);
     put_number(file, "residual_us", refinement->residual.median);
     put_number(file, "residual_wall_us", residual_wall(record));
     if (record->problem->storage == GPUSOLVE_STORAGE_SINGLE) {

@@ -173,7 +173,7 @@ class Refinement(Record):
                 self.assertEqual((r["storage"], r["dtype"], r["refine_method"], r["ok"]), ("single", dtype, method, True))
                 self.assertTrue(1 <= r["refine_steps_min"] <= r["refine_steps"] <= r["refine_most_steps"] == 10, r)
                 self.assertTrue(1e-12 < r["backward_error"] < 3e-6 and 0 <= r["refine_backward_error"] < 2.3e-16, r)
-                self.assertTrue(0 < r["refine_us_min"] <= r["refine_us"] and r["double_solve_us"] > 0, r)
+                self.assertTrue(0 < r["refine_us_min"] <= r["refine_us"] and r["refine_async_us"] > 0 and r["double_solve_us"] > 0, r)
                 self.assertTrue(0 <= r["double_backward_error"] < 1e-14, r)
                 peer = r["peers"]["cholmod:refine"]
                 self.assertTrue(peer["solve_us"] > 0 and peer["refine_steps"] <= 3 and 0 <= peer["backward_error"] < 2.3e-16, r)

@@ -337,6 +337,7 @@ static void test_record(void) {
                                          .method = GPUSOLVE_REFINE_FGMRES,
                                          .most_steps = 10,
                                          .all = {30, 29, 0.5, 30, NAN},
+                                         .queued = {20, 20, 0, 21, 20},
                                          .residual = {2, 2, 0, 2, NAN},
                                          .least = 2,
                                          .most = 3,
@@ -366,6 +367,7 @@ static void test_record(void) {
         CHECK(strstr(text, "\"refine_method\": \"fgmres\", \"refine_most_steps\": 10, "
                            "\"refine_steps_min\": 2, \"refine_steps\": 3, "
                            "\"refine_backward_error\": 1e-16, \"refine_us\": 30, ") != NULL);
+        CHECK(strstr(text, "\"refine_async_us\": 20, \"refine_async_stream_us\": 21, ") != NULL);
         CHECK((strstr(text, "\"double_solve_us\": 9, \"double_backward_error\": 2e-16") != NULL) ==
               is_stored_single);
         free_problem();
