@@ -132,6 +132,32 @@ class All(unittest.TestCase):
         self.assertIn("- all 3 matrices: 2.6 times, least 0.50 (c:1, 1 right-hand sides).", done.stdout)
         self.assertIn("| contrast | 1 | 0.5 | 0.50 |", done.stdout)
 
+    def test_storage_and_refinement(self):
+        done = self.measure("--columns", "1,2", "--only", "grid2d:9", "--storage", "single", "--refine", "automatic")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for r in self.lines():
+            self.assertEqual((r["storage"], r["refine_method"], r["ok"]), ("single", "automatic", True))
+        self.assertRegex(done.stdout, r"all +2 refined in the time of \S+ solves with L in double precision, \S+ at most \(grid2d:9\), in \d steps at most")
+        summary, = [s for s in self.lines("summary") if (s["class"], s["nrhs"]) == ("all", 1)]
+        self.assertTrue(0 < summary["double_solves"] and 1 <= summary["refine_steps"] <= 10 and 0 <= summary["worst_error"] < 10, summary)
+        for other in ([], ["--storage", "single"], ["--refine", "automatic"], ["--storage", "single", "--refine", "cg"]):
+            done = self.measure("--columns", "1", "--only", "grid2d:9", *other)
+            self.assertEqual(done.returncode, 2, other)
+            self.assertIn("another storage of L, or refined otherwise: another file, please", done.stderr)
+        self.assertEqual(len(self.lines()), 2)
+
+    def test_summary_of_refined(self):
+        peers = {"cudss": {"solve_us": 20.0}, "cudss:refine": {"solve_us": 90.0}, "cudss:fp32:refine": {"solve_us": 60.0}, "cholmod": {"backward_error": 1e-16}}
+        refined = dict(record("a", 1, 10.0, 20.0, ["2D"], error=1e-8), storage="single", refine_method="cg", refine_us=30.0, refine_steps=2,
+                       refine_backward_error=2e-16, double_solve_us=12.0, peers=peers)
+        path = self.write([refined, dict(refined, matrix="b", refine_us=48.0, refine_steps=3)])
+        done = self.all("--summary", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("refined, over cuDSS refined: mean %.2f, least 1.25 (b)" % 2.5**0.5, done.stdout)
+        self.assertIn("refined in the time of %.2f solves with L in double precision, 4.00 at most (b), in 3 steps at most" % 10**0.5, done.stdout)
+        rows = {tuple(line.split()[:2]): line.split()[2:] for line in done.stdout.splitlines() if "refined" not in line}
+        self.assertEqual(rows["2D", "1"], ["2", "2.00", "2.00", "a", "0", "0.9"])
+
     def test_compare(self):
         old = self.write([record("a", 1, 10.0, 40.0, ["2D"]), record("b", 1, 10.0, 90.0, ["2D"]), record("c", 1, 10.0, 90.0, ["2D"])], "old")
         new = self.write([record("a", 1, 20.0, 42.0, ["2D"]), record("b", 1, 5.0, 90.0, ["2D"])], "new")
