@@ -134,10 +134,6 @@ gpusolve_status gsv_dense_check_shape(gpusolve_handle *handle, gpusolve_uplo upl
     return status;
 }
 
-static int is_zero(gsv_number alpha) {
-    return alpha.re == 0 && alpha.im == 0;
-}
-
 static gsv_bytes_block vectors_of(const gsv_triangular *p) {
     const int left = p->side == GPUSOLVE_LEFT;
     return gsv_dense_block(p->dtype, p->b, left ? p->order : p->vectors, left ? p->vectors : p->order,
@@ -170,7 +166,7 @@ gpusolve_status gsv_triangular_check(gpusolve_handle *handle, gsv_triangular *p,
         return gsv_dense_invalid(handle, "alpha: is NULL");
     p->order = p->side == GPUSOLVE_LEFT ? m : n;
     p->vectors = p->side == GPUSOLVE_LEFT ? n : m;
-    return gsv_triangular_check_operands(handle, p, !is_zero(*alpha), anywhere);
+    return gsv_triangular_check_operands(handle, p, !gsv_is_zero(*alpha), anywhere);
 }
 
 gpusolve_status gsv_triangular_check_apart(gpusolve_handle *handle, const gsv_triangular *p, gsv_number alpha,
@@ -180,11 +176,11 @@ gpusolve_status gsv_triangular_check_apart(gpusolve_handle *handle, const gsv_tr
     gpusolve_status status = GPUSOLVE_OK;
     if (p->order == 0 || p->vectors == 0)
         return status;
-    if (!is_zero(alpha))
+    if (!gsv_is_zero(alpha))
         status = gsv_dense_check_apart(handle, "B", &b, &a);
     if (status == GPUSOLVE_OK && gsv_blocks_overlap(&scratch, &b))
         status = gsv_dense_invalid(handle, "workspace: overlaps B");
-    if (status == GPUSOLVE_OK && !is_zero(alpha))
+    if (status == GPUSOLVE_OK && !gsv_is_zero(alpha))
         status = gsv_dense_check_apart(handle, "workspace", &scratch, &a);
     return status;
 }

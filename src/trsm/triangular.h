@@ -29,6 +29,10 @@ typedef struct gsv_number {
     double re, im;
 } gsv_number;
 
+static inline int gsv_is_zero(gsv_number number) {
+    return number.re == 0 && number.im == 0;
+}
+
 typedef struct gsv_triangular {
     gsv_triangular_operation operation;
     gpusolve_dtype dtype;

@@ -101,21 +101,38 @@ static int goes_with(gpusolve_dtype factor, gpusolve_dtype block) {
            (factor == GPUSOLVE_DOUBLE && block == GPUSOLVE_COMPLEX_DOUBLE);
 }
 
+gpusolve_status gsv_check_memory(gpusolve_handle *handle, const char *name, const void *values, size_t align,
+                                 size_t number, int *on_device) {
+    *on_device = 0;
+    if (!values)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
+    if ((uintptr_t)values % align)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %zu bytes", name,
+                        align);
+    return handle->executor->check_memory
+               ? handle->executor->check_memory(handle, name, values, number, on_device)
+               : GPUSOLVE_OK;
+}
+
+gpusolve_status gsv_check_list(gpusolve_handle *handle, const char *name, int32_t n, int64_t count,
+                               const int64_t *list) {
+    if ((uintptr_t)list % sizeof *list)
+        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %zu bytes", name,
+                        sizeof *list);
+    for (int64_t k = 0; list && k < count; k++)
+        if (list[k] < 0 || list[k] >= n)
+            return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s[%lld]: is %lld, the order is %d",
+                            name, (long long)k, (long long)list[k], (int)n);
+    return GPUSOLVE_OK;
+}
+
 static gpusolve_status check_values(gpusolve_handle *handle, const char *name, const gpusolve_dense *dense,
                                     gpusolve_dtype factor, int *on_device) {
-    const gsv_executor *executor = handle->executor;
-    const size_t real = gsv_real_bytes(factor);
     *on_device = 0;
     if (dense->rows == 0 || dense->cols == 0)
         return GPUSOLVE_OK;
-    if (!dense->values)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
-    if ((uintptr_t)dense->values % real)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %zu bytes", name,
-                        real);
-    return executor->check_memory
-               ? executor->check_memory(handle, name, dense->values, gsv_dtype_bytes(factor), on_device)
-               : GPUSOLVE_OK;
+    return gsv_check_memory(handle, name, dense->values, gsv_real_bytes(factor), gsv_dtype_bytes(factor),
+                            on_device);
 }
 
 /* `rows` are what the block must have; `whose` says in the message what they are. */

@@ -54,6 +54,15 @@ gpusolve_status gsv_check_operands(gpusolve_handle *handle, const gpusolve_facto
 gpusolve_status gsv_check_block(gpusolve_handle *handle, const gpusolve_factor *factor, const char *name,
                                 const gpusolve_dense *dense, int *on_device);
 
+/* A caller's memory is there, a multiple of `align`, and, with numbers of `number` bytes, of use to the backend. on_device: check_memory of
+ * executor.h. */
+gpusolve_status gsv_check_memory(gpusolve_handle *handle, const char *name, const void *values, size_t align,
+                                 size_t number, int *on_device);
+
+/* A list of rows or columns, NULL if there is none: aligned, and each is below n. */
+gpusolve_status gsv_check_list(gpusolve_handle *handle, const char *name, int32_t n, int64_t count,
+                               const int64_t *list);
+
 /* The handle's stream is not being captured; `why` goes on after "handle: its stream is being captured, and ". */
 gpusolve_status gsv_check_not_captured(gpusolve_handle *handle, const char *why);
 

@@ -12,18 +12,6 @@ typedef struct results {
     int first; /* its place in the array */
 } results;
 
-static gpusolve_status check_result(gpusolve_handle *handle, const char *name, const double *to,
-                                    int *on_device) {
-    if (!to)
-        return GPUSOLVE_OK;
-    if ((uintptr_t)to % sizeof *to)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %zu bytes", name,
-                        sizeof *to);
-    return handle->executor->check_memory
-               ? handle->executor->check_memory(handle, name, to, sizeof *to, on_device)
-               : GPUSOLVE_OK;
-}
-
 /* A graph does not write what was written while it was captured. */
 static gpusolve_status check_capture(gpusolve_handle *handle, const results *r) {
     gpusolve_status status = GPUSOLVE_OK;
@@ -36,7 +24,9 @@ static gpusolve_status check_capture(gpusolve_handle *handle, const results *r) 
 static gpusolve_status check(gpusolve_handle *handle, const gpusolve_factor *factor, results *r) {
     gpusolve_status status = gsv_check_factor(handle, factor);
     for (int k = 0; k < 2 && !status; k++)
-        status = check_result(handle, r->names[k], r->to[k], &r->on_device[k]);
+        if (r->to[k])
+            status = gsv_check_memory(handle, r->names[k], r->to[k], sizeof *r->to[k], sizeof *r->to[k],
+                                      &r->on_device[k]);
     if (!status && r->to[0] && r->to[0] == r->to[1])
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is %s", r->names[1], r->names[0]);
     return status ? status : check_capture(handle, r);

@@ -13,6 +13,7 @@
  */
 #include "selection.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../../memory.h"
@@ -31,14 +32,9 @@ static gpusolve_status check_rows(gpusolve_handle *handle, const char *name, int
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
                         "%s_rows: is NULL, which stands for all %d rows, but %s_count is %lld", name, (int)n,
                         name, (long long)count);
-    if ((uintptr_t)rows % sizeof *rows)
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s_rows: is not aligned to %zu bytes", name,
-                        sizeof *rows);
-    for (int64_t k = 0; rows && k < count; k++)
-        if (rows[k] < 0 || rows[k] >= n)
-            return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "%s_rows[%lld]: is %lld, the order is %d",
-                            name, (long long)k, (long long)rows[k], (int)n);
-    return GPUSOLVE_OK;
+    char list[16];
+    snprintf(list, sizeof list, "%s_rows", name);
+    return gsv_check_list(handle, list, n, count, rows);
 }
 
 static gpusolve_status check_arguments(gpusolve_handle *handle, const gpusolve_factor *factor,

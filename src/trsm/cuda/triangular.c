@@ -180,7 +180,7 @@ gpusolve_status gsv_triangular_cuda(gpusolve_handle *handle, const gsv_triangula
     leaf_run run = {.functions = gsv_leaf_functions_of(p->dtype),
                     .stream = (cudaStream_t)handle->stream,
                     .message = &handle->message};
-    if (alpha.re == 0 && alpha.im == 0) {
+    if (gsv_is_zero(alpha)) {
         const int left = p->side == GPUSOLVE_LEFT;
         return checked(run.functions->zero(p->b, left ? p->order : p->vectors, left ? p->vectors : p->order,
                                            p->ldb, run.stream),

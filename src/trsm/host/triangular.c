@@ -9,6 +9,7 @@
 
 #include "../../cblas.h"
 #include "../../memory.h"
+#include "../dense_checks.h"
 #include "../potri.h"
 
 static const char *offset(const gsv_triangular *p, const void *base, int64_t numbers) {
@@ -95,7 +96,7 @@ gpusolve_status gsv_triangular_host(gpusolve_handle *handle, const gsv_triangula
     const gpusolve_status status = gsv_cblas_open(&blas, &handle->message);
     if (status != GPUSOLVE_OK)
         return status;
-    if (alpha.re == 0 && alpha.im == 0) {
+    if (gsv_is_zero(alpha)) {
         const int left = p->side == GPUSOLVE_LEFT;
         const int64_t m = left ? p->order : p->vectors, n = left ? p->vectors : p->order;
         for (int64_t j = 0; j < n; j++) /* b(:, j) = 0 */
@@ -161,26 +162,10 @@ static gpusolve_status rank_k(void *context, gpusolve_dtype dtype, gpusolve_uplo
     return GPUSOLVE_OK;
 }
 
-static int is_zero(gpusolve_dtype dtype, const void *number) {
-    const float *single = number;
-    const double *twice = number;
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return single[0] == 0;
-    case GPUSOLVE_DOUBLE:
-        return twice[0] == 0;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return single[0] == 0 && single[1] == 0;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        break;
-    }
-    return twice[0] == 0 && twice[1] == 0;
-}
-
 static int64_t first_zero(const gsv_inverse_problem *p) {
     const char *number = p->a;
     for (int64_t k = 1; k <= p->n; k++, number += (p->lda + 1) * gsv_number_bytes(p->dtype))
-        if (is_zero(p->dtype, number))
+        if (gsv_is_zero(gsv_number_at(p->dtype, number)))
             return k;
     return 0;
 }

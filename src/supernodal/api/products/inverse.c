@@ -54,42 +54,26 @@ static int64_t column_of(const inverse_job *job, int64_t pair) {
 
 /* ------------------------------------------------------------------------------------------ arguments --- */
 
-static gpusolve_status check_list(gpusolve_handle *handle, const char *name, int32_t n, int64_t count,
-                                  const int64_t *list) {
-    if (!list && count > 0)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
-    if ((uintptr_t)list % sizeof *list)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %zu bytes", name,
-                        sizeof *list);
-    for (int64_t k = 0; k < count; k++)
-        if (list[k] < 0 || list[k] >= n)
-            return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s[%lld]: is %lld, the order is %d",
-                            name, (long long)k, (long long)list[k], (int)n);
-    return GPUSOLVE_OK;
-}
-
 static gpusolve_status check_pairs(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t count,
                                    const int64_t *rows, const int64_t *columns) {
     gpusolve_status status = gsv_check_factor(handle, factor);
     if (!status && (count < 0 || count > INT64_MAX / 64))
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "count: is %lld", (long long)count);
-    if (!status)
-        status = check_list(handle, "rows", factor->plan.l.n, count, rows);
-    return status ? status : check_list(handle, "columns", factor->plan.l.n, count, columns);
+    const int64_t *const lists[2] = {rows, columns};
+    for (int k = 0; k < 2 && !status; k++) {
+        const char *name = k ? "columns" : "rows";
+        status = lists[k] || count == 0
+                     ? gsv_check_list(handle, name, factor->plan.l.n, count, lists[k])
+                     : gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
+    }
+    return status;
 }
 
 /* Host memory that results go to, of numbers whose parts have `part` bytes; and no capture. */
 static gpusolve_status check_result(gpusolve_handle *handle, const char *name, const void *result,
                                     size_t part) {
     int on_device = 0;
-    gpusolve_status status = GPUSOLVE_OK;
-    if (!result)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is NULL", name);
-    if ((uintptr_t)result % part)
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT, "%s: is not aligned to %zu bytes", name,
-                        part);
-    if (handle->executor->check_memory)
-        status = handle->executor->check_memory(handle, name, result, part, &on_device);
+    gpusolve_status status = gsv_check_memory(handle, name, result, part, part, &on_device);
     if (!status && on_device)
         status = gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
                           "%s: is in device memory, results go to host memory", name);

@@ -13,13 +13,8 @@ static gpusolve_status check_mean(gpusolve_handle *handle, const gpusolve_factor
     int on_device = 0;
     if (!mean || n == 0)
         return GPUSOLVE_OK;
-    if ((uintptr_t)mean % gsv_real_bytes(factor->dtype))
-        return gsv_fail(&handle->message, GPUSOLVE_INVALID_ARGUMENT,
-                        "options->mean: is not aligned to %zu bytes", gsv_real_bytes(factor->dtype));
     gpusolve_status status =
-        handle->executor->check_memory
-            ? handle->executor->check_memory(handle, "options->mean", mean, number, &on_device)
-            : GPUSOLVE_OK;
+        gsv_check_memory(handle, "options->mean", mean, gsv_real_bytes(factor->dtype), number, &on_device);
     if (!status)
         status = gsv_check_captured_memory(handle, "options->mean", on_device);
     const gsv_bytes_block of_mean = {(void *)(uintptr_t)mean, (uint64_t)n * number, (uint64_t)n * number, 1},

@@ -103,10 +103,6 @@ static void multiply_step(gpusolve_handle *handle, product *p, int transposed) {
     p->w = other;
 }
 
-static double fetch(int single, const void *from, int64_t at) {
-    return single ? (double)((const float *)from)[at] : ((const double *)from)[at];
-}
-
 /* v = x, or P x. */
 static void load(const product *p) {
     const gpusolve_dense *x = p->x;
@@ -117,7 +113,8 @@ static void load(const product *p) {
             const int64_t row = perm ? perm[i] : i;
             const int64_t at = row * gsv_row_stride(x) + (p->first + c) * gsv_column_stride(x);
             for (int part = 0; part < p->parts; part++)
-                p->v[(c * p->n + i) * p->parts + part] = fetch(single, x->values, p->parts * at + part);
+                p->v[(c * p->n + i) * p->parts + part] =
+                    gsv_get_real(single, x->values, p->parts * at + part);
         }
 }
 
@@ -125,17 +122,13 @@ static void load(const product *p) {
 static void store(const product *p) {
     const gpusolve_dense *y = p->y;
     const int32_t *perm = p->steps & GSV_TIMES_PT ? p->factor->plan.l.perm : NULL;
+    const int single = gsv_is_single(y->dtype);
     for (int64_t c = 0; c < p->cols; c++)
         for (int64_t i = 0; i < p->n; i++) {
             const int64_t row = perm ? perm[i] : i;
             const int64_t at = row * gsv_row_stride(y) + (p->first + c) * gsv_column_stride(y);
-            for (int part = 0; part < p->parts; part++) {
-                const double value = p->v[(c * p->n + i) * p->parts + part];
-                if (gsv_is_single(y->dtype))
-                    ((float *)y->values)[p->parts * at + part] = (float)value;
-                else
-                    ((double *)y->values)[p->parts * at + part] = value;
-            }
+            for (int part = 0; part < p->parts; part++)
+                gsv_put_real(single, y->values, p->parts * at + part, p->v[(c * p->n + i) * p->parts + part]);
         }
 }
 
@@ -146,7 +139,7 @@ static void scale(const product *p) {
         for (int64_t i = 0; i < p->n; i++)
             for (int part = 0; part < p->parts; part++)
                 p->v[(c * p->n + i) * p->parts + part] *=
-                    fetch(gsv_is_single(p->factor->dtype), prepared->d, i);
+                    gsv_get_real(gsv_is_single(p->factor->dtype), prepared->d, i);
 }
 
 static void multiply_columns(gpusolve_handle *handle, product *p) {

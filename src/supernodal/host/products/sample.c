@@ -15,7 +15,6 @@
 enum { RUN = 1024, NUMBERS = 4096 }; /* rows, an even number; numbers that are worth waking a thread */
 
 typedef struct drawing {
-    const gpusolve_factor *factor;
     const gsv_sample *sample;
     const gpusolve_dense *x;
     const void *d; /* [n] real numbers, or NULL */
@@ -65,18 +64,6 @@ static void draw_by(int isa, uint64_t seed, int64_t column, int64_t k, int64_t c
     draw_base(seed, column, k, count, is_complex, to);
 }
 
-/* A real number, or a part of one. */
-static double fetch(int single, const void *from, int64_t at) {
-    return single ? (double)((const float *)from)[at] : ((const double *)from)[at];
-}
-
-static void put(int single, void *to, int64_t at, double value) {
-    if (single)
-        ((float *)to)[at] = (float)value;
-    else
-        ((double *)to)[at] = value;
-}
-
 /* Rows begin .. end - 1 of a column of x, whose numbers are parts of complex ones if `parts` is 2. */
 static void fill_run(const drawing *job, int64_t c, int64_t begin, int64_t end) {
     const gpusolve_dense *x = job->x, *z = job->sample->z;
@@ -87,13 +74,13 @@ static void fill_run(const drawing *job, int64_t c, int64_t begin, int64_t end) 
     if (z)
         for (int64_t i = begin; i < end; i++)
             for (int part = 0; part < parts; part++)
-                numbers[parts * (i - begin) + part] = fetch(
+                numbers[parts * (i - begin) + part] = gsv_get_real(
                     single, z->values, parts * (i * gsv_row_stride(z) + c * gsv_column_stride(z)) + part);
     else
         draw_by(job->isa, job->sample->seed, job->sample->first + c, k, count, parts == 2, numbers);
     for (int64_t i = begin; i < end && job->d; i++)
         for (int part = 0; part < parts; part++)
-            numbers[parts * (i - begin) + part] /= sqrt(fetch(single, job->d, i));
+            numbers[parts * (i - begin) + part] /= sqrt(gsv_get_real(single, job->d, i));
     if (!single && gsv_row_stride(x) == 1) {
         memcpy((double *)x->values + parts * (begin + c * gsv_column_stride(x)), numbers,
                (size_t)(parts * (end - begin)) * sizeof *numbers);
@@ -102,7 +89,7 @@ static void fill_run(const drawing *job, int64_t c, int64_t begin, int64_t end) 
     for (int64_t i = begin; i < end; i++) {
         const int64_t place = parts * (i * gsv_row_stride(x) + c * gsv_column_stride(x));
         for (int part = 0; part < parts; part++)
-            put(single, x->values, place + part, numbers[parts * (i - begin) + part]);
+            gsv_put_real(single, x->values, place + part, numbers[parts * (i - begin) + part]);
     }
 }
 
@@ -123,8 +110,9 @@ static void add_mean_item(void *context, int64_t item, int member) {
     for (int64_t i = begin; i < end; i++) {
         const int64_t place = parts * (i * gsv_row_stride(x) + c * gsv_column_stride(x));
         for (int part = 0; part < parts; part++)
-            put(single, x->values, place + part,
-                fetch(single, x->values, place + part) + fetch(single, job->sample->mean, parts * i + part));
+            gsv_put_real(single, x->values, place + part,
+                         gsv_get_real(single, x->values, place + part) +
+                             gsv_get_real(single, job->sample->mean, parts * i + part));
     }
 }
 
@@ -133,7 +121,7 @@ gpusolve_status gsv_host_sample(gpusolve_handle *handle, const gpusolve_factor *
                                 const gpusolve_dense *x) {
     const gsv_host_factor *prepared = factor->prepared;
     const int64_t runs = (x->rows + RUN - 1) / RUN;
-    drawing job = {factor, sample, x, prepared->d, runs, prepared->isa};
+    drawing job = {sample, x, prepared->d, runs, prepared->isa};
     const int threads = gsv_pool_share(handle->pool, x->rows * x->cols, NUMBERS);
     const int as_it_is = sample->z && !prepared->d; /* the caller's numbers */
     if (!as_it_is)

@@ -31,17 +31,9 @@ void gsv_wide_plan(const gsv_wide_panel *panels, int32_t *starts, gsv_wide_batch
 }
 
 static const gsv_invert_functions *functions_of(gpusolve_dtype dtype) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        return &gsv_invert_s;
-    case GPUSOLVE_DOUBLE:
-        return &gsv_invert_d;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        return &gsv_invert_c;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        break;
-    }
-    return &gsv_invert_z;
+    static const gsv_invert_functions *const of[] = {&gsv_invert_s, &gsv_invert_d, &gsv_invert_c,
+                                                     &gsv_invert_z};
+    return of[dtype];
 }
 
 cudaError_t gsv_invert_reserve(gpusolve_dtype dtype) {
