@@ -60,18 +60,9 @@ static __global__ void __launch_bounds__(BLOCK)
     typedef panel_number<N> P;
     typedef vector_number<N> T;
     typedef gsv::transfer<T, COLUMNS, CUT> transfer;
-    __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
-    P *values = static_cast<P *>(to.values);
-    int32_t row[transfer::RUNS];
-    transfer::list_rows(n, inverse, first, row);
-    wait_for_vectors();
-    T run[transfer::RUNS][transfer::RUN];
-    transfer::load_runs(row, from, COLUMNS, 0, run);
-    const typename transfer::share own = share_apart<transfer>(to, n, first, each, extra);
-    transfer::put_runs(row, run, tile);
-    __syncthreads(); /* the tile is complete */
-    transfer::store_share(own, tile, values);
+    store_block<transfer>(n, inverse, first, from, COLUMNS, 0, static_cast<P *>(to.values),
+                          [&]() { return share_apart<transfer>(to, n, first, each, extra); });
 }
 
 /* Fills what launch_load of cuda/stream/launch.cuh fills. */

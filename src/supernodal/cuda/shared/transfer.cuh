@@ -118,6 +118,24 @@ template <typename T, int NR, int CUT = 1> struct transfer {
     }
 };
 
+/* A block's rows from `first` on, and right-hand sides from c0 on, of a vector with rows of `columns` numbers, to the user's. share(): this
+ * thread's; it is called while the vector's numbers are on their way. */
+template <typename transfer, typename T, typename P, typename Share>
+static __device__ __forceinline__ void store_block(int32_t n, const int32_t *inverse, int64_t first,
+                                                   const T *from, int columns, int c0, P *values,
+                                                   Share share) {
+    __shared__ T tile[transfer::ROWS * transfer::STRIDE];
+    int32_t row[transfer::RUNS];
+    transfer::list_rows(n, inverse, first, row);
+    wait_for_vectors();
+    T run[transfer::RUNS][transfer::RUN];
+    transfer::load_runs(row, from, columns, c0, run);
+    const typename transfer::share own = share();
+    transfer::put_runs(row, run, tile);
+    __syncthreads(); /* the tile is complete */
+    transfer::store_share(own, tile, values);
+}
+
 /* Calls launch(blocks, cut) for n rows of NR right-hand sides, `groups` times: cut, an integral constant, is CUT. */
 template <typename T, int NR, typename Launch>
 cudaError_t launch_transfer(int32_t n, int groups, Launch launch) {

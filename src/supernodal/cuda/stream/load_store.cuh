@@ -62,23 +62,14 @@ __global__ void __launch_bounds__(BLOCK)
     typedef panel_number<N> P;
     typedef vector_number<N> T;
     typedef gsv::transfer<T, NR, CUT> transfer;
-    __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int64_t first = int64_t(blockIdx.x) * transfer::ROWS;
     if constexpr (SIDE) {
         to.values = of_group(static_cast<P *>(to.values), NR * to.column_stride);
         to.columns -= NR * blockIdx.y;
         from = of_group(from, int64_t(n) * NR);
     }
-    P *values = static_cast<P *>(to.values);
-    int32_t row[transfer::RUNS];
-    transfer::list_rows(n, inverse, first, row);
-    wait_for_vectors();
-    T run[transfer::RUNS][transfer::RUN];
-    transfer::load_runs(row, from, NR, 0, run);
-    const typename transfer::share own = transfer::share_of_thread(to, n, first, 0);
-    transfer::put_runs(row, run, tile);
-    __syncthreads(); /* the tile is complete */
-    transfer::store_share(own, tile, values);
+    store_block<transfer>(n, inverse, first, from, NR, 0, static_cast<P *>(to.values),
+                          [&]() { return transfer::share_of_thread(to, n, first, 0); });
 }
 
 template <typename N, int NR>

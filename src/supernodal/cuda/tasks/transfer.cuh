@@ -58,21 +58,15 @@ __global__ void __launch_bounds__(BLOCK, TASKS_TRANSFERS)
     typedef panel_number<Kind> P;
     typedef vector_number<Kind> T;
     typedef gsv::transfer<T, W, CUT> transfer;
-    __shared__ T tile[transfer::ROWS * transfer::STRIDE];
     const int groups = columns / W, c0 = blockIdx.x % groups * W;
     const int64_t first = int64_t(blockIdx.x / groups) * transfer::ROWS;
-    P *values = static_cast<P *>(to.values);
-    int32_t row[transfer::RUNS];
-    transfer::list_rows(n, inverse, first, row);
-    wait_for_vectors();
-    T run[transfer::RUNS][transfer::RUN];
-    transfer::load_runs(row, from, columns, c0, run);
-    const typename transfer::share own = transfer::share_of_thread(to, n, first, c0);
-    for (int64_t k = int64_t(blockIdx.x) * BLOCK + threadIdx.x; k < count; k += int64_t(gridDim.x) * BLOCK)
-        counters[k] = 0;
-    transfer::put_runs(row, run, tile);
-    __syncthreads(); /* the tile is complete */
-    transfer::store_share(own, tile, values);
+    store_block<transfer>(n, inverse, first, from, columns, c0, static_cast<P *>(to.values), [&]() {
+        const typename transfer::share own = transfer::share_of_thread(to, n, first, c0);
+        for (int64_t k = int64_t(blockIdx.x) * BLOCK + threadIdx.x; k < count;
+             k += int64_t(gridDim.x) * BLOCK)
+            counters[k] = 0;
+        return own;
+    });
 }
 
 template <typename Kind>
