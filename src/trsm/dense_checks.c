@@ -117,7 +117,7 @@ gsv_bytes_block gsv_dense_scratch(gsv_workspace_argument workspace) {
     return (gsv_bytes_block){workspace.memory, workspace.bytes, 0, 1};
 }
 
-gpusolve_status gsv_dense_check_side(gpusolve_handle *handle, gpusolve_side side) {
+static gpusolve_status check_side(gpusolve_handle *handle, gpusolve_side side) {
     return side == GPUSOLVE_LEFT || side == GPUSOLVE_RIGHT
                ? GPUSOLVE_OK
                : gsv_dense_invalid(handle, "side: is no gpusolve_side");
@@ -153,7 +153,7 @@ gpusolve_status gsv_triangular_check_operands(gpusolve_handle *handle, const gsv
 
 gpusolve_status gsv_triangular_check(gpusolve_handle *handle, gsv_triangular *p, int64_t m, int64_t n,
                                      const gsv_number *alpha, int anywhere) {
-    gpusolve_status status = gsv_dense_check_side(handle, p->side);
+    gpusolve_status status = check_side(handle, p->side);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_shape(handle, p->uplo, p->trans, p->diag);
     if (status == GPUSOLVE_OK)
@@ -223,7 +223,7 @@ gpusolve_status gsv_triangular_query(gpusolve_handle *handle, gsv_triangular p, 
     GSV_ENTER(handle);
     gpusolve_status status = gsv_dense_check_dtype(handle, p.dtype);
     if (status == GPUSOLVE_OK)
-        status = gsv_dense_check_side(handle, p.side);
+        status = check_side(handle, p.side);
     if (status == GPUSOLVE_OK)
         status = gsv_dense_check_size(handle, names[0], m, 0);
     if (status == GPUSOLVE_OK && names[1])

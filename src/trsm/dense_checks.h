@@ -49,7 +49,6 @@ gpusolve_status gsv_dense_check_matrix(gpusolve_handle *handle, gpusolve_dtype d
 gpusolve_status gsv_dense_check_apart(gpusolve_handle *handle, const char *name,
                                       const gsv_bytes_block *operand, const gsv_bytes_triangle *a);
 
-gpusolve_status gsv_dense_check_side(gpusolve_handle *handle, gpusolve_side side);
 gpusolve_status gsv_dense_check_uplo(gpusolve_handle *handle, gpusolve_uplo uplo);
 gpusolve_status gsv_dense_check_shape(gpusolve_handle *handle, gpusolve_uplo uplo, gpusolve_trans trans,
                                       gpusolve_diag diag);

@@ -49,11 +49,8 @@
 #include "../../dense_kernels/panel_host.h"
 #include "../../memory.h"
 #include "../../pool.h"
-#include "pack.h"
 #include "products/products.h"
 #include "refine/refine.h"
-#include "selection.h"
-#include "unpack.h"
 #include "../api/summary.h"
 
 /* Ask for huge pages, where the system gives them to processes that ask: a sweep reads far more memory than the
@@ -102,7 +99,7 @@ static void memory_needed(int device, int same_bits, const gsv_plan *plan, gsv_n
                            (plan->l.n + tree->update_rows) * columns_for(max_nrhs) * number;
 }
 
-void gsv_host_factor_free(gsv_host_factor *prepared) {
+static void free_factor(gsv_host_factor *prepared) {
     if (!prepared)
         return;
     gsv_free(prepared->start);
@@ -123,12 +120,12 @@ gsv_host_factor *gsv_host_factor_create(const gpusolve_factor *factor, int64_t n
     on_huge_pages(prepared->packed, (size_t)numbers * real);
     if (prepared->start && (prepared->packed || numbers == 0) && (prepared->d || !factor->has_d))
         return prepared;
-    gsv_host_factor_free(prepared);
+    free_factor(prepared);
     return NULL;
 }
 
 static void release(gpusolve_factor *factor) {
-    gsv_host_factor_free(factor->prepared);
+    free_factor(factor->prepared);
     factor->prepared = NULL;
 }
 

@@ -3,12 +3,11 @@
  * read them (supernodal, not split-complex) are read in place, block by block on all threads; others are
  * first copied out by the import, one panel at a time a thread.
  */
-#include "pack.h"
+#include "executor.h"
 
 #include <string.h>
 
 #include "../../dense_kernels/panel_host.h"
-#include "../../handle.h"
 #include "../../memory.h"
 #include "../../pool.h"
 

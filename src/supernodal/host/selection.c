@@ -2,15 +2,13 @@
  * Parts of a factor on the host: panels are copied as they are, packed or in the caller's form, for either
  * follows from a panel's rows and columns alone; only where it stands differs.
  */
-#include "selection.h"
+#include "executor.h"
 
 #include <string.h>
 
 #include "../../dense_kernels/panel_host.h"
 #include "../../memory.h"
 #include "../../pool.h"
-#include "executor.h"
-#include "pack.h"
 
 /* Numbers of a panel. */
 static int64_t panel_numbers(const gsv_plan *plan, int32_t s) {

@@ -1,11 +1,10 @@
 /* From the packed panels back to columns: read_values of the host executor. */
-#include "unpack.h"
+#include "executor.h"
 
 #include <string.h>
 
 #include "../../dense_kernels/panel_host.h"
 #include "../../pool.h"
-#include "executor.h"
 
 #define GSV_TEMPLATE "unpack_host.h"
 #define GSV_STORED

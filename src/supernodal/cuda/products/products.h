@@ -29,11 +29,6 @@ gpusolve_status gsv_cuda_solve_drawn(gpusolve_handle *handle, const gpusolve_fac
                                      gpusolve_workspace *workspace, uint64_t seed, int64_t first,
                                      const gpusolve_dense *x);
 
-/* sample.cu */
-gpusolve_status gsv_cuda_sample(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                gpusolve_workspace *workspace, const gsv_sample *sample,
-                                const gpusolve_dense *x);
-
 /* multiply.cu */
 gpusolve_status gsv_cuda_multiply(gpusolve_handle *handle, const gpusolve_factor *factor, unsigned steps,
                                   const gpusolve_dense *x, const gpusolve_dense *y);

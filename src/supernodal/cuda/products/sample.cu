@@ -290,9 +290,9 @@ extern "C" cudaError_t gsv_cuda_draw_vectors(gpusolve_dtype dtype, const gsv_dra
     });
 }
 
-extern "C" gpusolve_status gsv_cuda_sample(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                           gpusolve_workspace *workspace, const gsv_sample *sample,
-                                           const gpusolve_dense *x) {
+static gpusolve_status draw_and_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gpusolve_workspace *workspace, const gsv_sample *sample,
+                                      const gpusolve_dense *x) {
     const int previous = gsv_cuda_enter(handle->device);
     const gsv_cuda_factor *device = static_cast<const gsv_cuda_factor *>(factor->prepared);
     const gsv::sampling s = {sample,    x->rows, factor->has_d ? device->plan.d : nullptr, sample->mean,
@@ -308,4 +308,4 @@ extern "C" gpusolve_status gsv_cuda_sample(gpusolve_handle *handle, const gpusol
     return status;
 }
 
-extern "C" const gsv_product_functions gsv_cuda_products = {gsv_cuda_sample, gsv_cuda_multiply};
+extern "C" const gsv_product_functions gsv_cuda_products = {draw_and_solve, gsv_cuda_multiply};

@@ -14,7 +14,6 @@
 #include "../../../memory.h"
 #include "../../../pool.h"
 #include "../executor.h"
-#include "../unpack.h"
 
 #define GSV_TEMPLATE "../supernodal/host/products/multiply.inc"
 #include "../../../dense_kernels/kinds_host.h"

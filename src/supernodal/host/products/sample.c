@@ -116,9 +116,9 @@ static void add_mean_item(void *context, int64_t item, int member) {
     }
 }
 
-gpusolve_status gsv_host_sample(gpusolve_handle *handle, const gpusolve_factor *factor,
-                                gpusolve_workspace *workspace, const gsv_sample *sample,
-                                const gpusolve_dense *x) {
+static gpusolve_status draw_and_solve(gpusolve_handle *handle, const gpusolve_factor *factor,
+                                      gpusolve_workspace *workspace, const gsv_sample *sample,
+                                      const gpusolve_dense *x) {
     const gsv_host_factor *prepared = factor->prepared;
     const int64_t runs = (x->rows + RUN - 1) / RUN;
     drawing job = {sample, x, prepared->d, runs, prepared->isa};
@@ -133,4 +133,4 @@ gpusolve_status gsv_host_sample(gpusolve_handle *handle, const gpusolve_factor *
     return status;
 }
 
-const gsv_product_functions gsv_host_products = {.sample = gsv_host_sample, .multiply = gsv_host_multiply};
+const gsv_product_functions gsv_host_products = {.sample = draw_and_solve, .multiply = gsv_host_multiply};
