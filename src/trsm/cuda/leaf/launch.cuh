@@ -2,6 +2,8 @@
 #ifndef GSV_TRSM_CUDA_LEAF_LAUNCH_CUH
 #define GSV_TRSM_CUDA_LEAF_LAUNCH_CUH
 
+#include <type_traits>
+
 #include "cluster.cuh"
 #include "multiply.cuh"
 #include "panel.cuh"
@@ -154,6 +156,19 @@ template <typename T> constexpr int widest_group() {
     return !traits<T>::is_complex ? 32 : sizeof(T) == 8 ? 16 : 8;
 }
 
+/* Calls call(group), an integral constant: vectors of a group. */
+template <typename T, typename Call> cudaError_t by_group(int group, Call call) {
+    if (group == 8)
+        return call(std::integral_constant<int, 8>());
+    if constexpr (widest_group<T>() >= 16)
+        if (group == 16)
+            return call(std::integral_constant<int, 16>());
+    if constexpr (widest_group<T>() >= 32)
+        if (group == 32)
+            return call(std::integral_constant<int, 32>());
+    return cudaErrorInvalidValue;
+}
+
 template <typename T> struct leaf_launcher {
     static cudaError_t invert(const gsv_leaf *leaf, void *clear, int64_t clear_bytes, cudaStream_t stream) {
         return launch_overlapped(invert_blocks_kernel<T>, (leaf->order + GSV_LEAF_ROWS - 1) / GSV_LEAF_ROWS,
@@ -162,64 +177,17 @@ template <typename T> struct leaf_launcher {
                                  static_cast<int4 *>(clear), clear_bytes / 16);
     }
     static cudaError_t solve(const gsv_leaf *leaf, cudaStream_t stream) {
-        switch (leaf->group) {
-        case 8:
-            return solve_group<T, 8>(leaf, stream);
-        case 16:
-            if constexpr (widest_group<T>() >= 16)
-                return solve_group<T, 16>(leaf, stream);
-            break;
-        case 32:
-            if constexpr (widest_group<T>() >= 32)
-                return solve_group<T, 32>(leaf, stream);
-            break;
-        }
-        return cudaErrorInvalidValue;
+        return by_group<T>(leaf->group, [&](auto group) { return solve_group<T, group>(leaf, stream); });
     }
     static cudaError_t multiply(const gsv_leaf *leaf, cudaStream_t stream) {
-        switch (leaf->group) {
-        case 8:
-            return multiply_group<T, 8>(leaf, stream);
-        case 16:
-            if constexpr (widest_group<T>() >= 16)
-                return multiply_group<T, 16>(leaf, stream);
-            break;
-        case 32:
-            if constexpr (widest_group<T>() >= 32)
-                return multiply_group<T, 32>(leaf, stream);
-            break;
-        }
-        return cudaErrorInvalidValue;
+        return by_group<T>(leaf->group, [&](auto group) { return multiply_group<T, group>(leaf, stream); });
     }
     static cudaError_t solve_panel(const gsv_leaf *leaf, cudaStream_t stream) {
-        switch (leaf->group) {
-        case 8:
-            return panel_group<T, 8>(leaf, stream);
-        case 16:
-            if constexpr (widest_group<T>() >= 16)
-                return panel_group<T, 16>(leaf, stream);
-            break;
-        case 32:
-            if constexpr (widest_group<T>() >= 32)
-                return panel_group<T, 32>(leaf, stream);
-            break;
-        }
-        return cudaErrorInvalidValue;
+        return by_group<T>(leaf->group, [&](auto group) { return panel_group<T, group>(leaf, stream); });
     }
     static cudaError_t product(const gsv_leaf *leaf, int cluster, cudaStream_t stream) {
-        switch (leaf->group) {
-        case 8:
-            return product_group<T, 8>(leaf, cluster, stream);
-        case 16:
-            if constexpr (widest_group<T>() >= 16)
-                return product_group<T, 16>(leaf, cluster, stream);
-            break;
-        case 32:
-            if constexpr (widest_group<T>() >= 32)
-                return product_group<T, 32>(leaf, cluster, stream);
-            break;
-        }
-        return cudaErrorInvalidValue;
+        return by_group<T>(leaf->group,
+                           [&](auto group) { return product_group<T, group>(leaf, cluster, stream); });
     }
     static cudaError_t zero(void *b, int64_t rows, int64_t columns, int64_t ld, cudaStream_t stream) {
         const int64_t blocks = (rows * columns + 4 * LEAF_THREADS - 1) / (4 * LEAF_THREADS);
