@@ -9,6 +9,9 @@
 
 static long guards_broken;
 
+#define GSV_TEMPLATE "pack_block_host.h"
+#include "dense_kernels/kinds_host.h"
+
 #define GSV_TEMPLATE "../../tests/unit/host_kernels_cases.h"
 #define GSV_PANEL GSV_REAL
 #define GSV_MIXED 0
@@ -17,21 +20,15 @@ static long guards_broken;
 #define GSV_REAL float
 #define GSV_LANES 8
 #define GSV_COMPLEX 0
-#define GSV_PACK(name) pack_##name##_s
 #include "dense_kernels/instantiate_host.h"
-#include "dense_kernels/pack_block_host.h"
 #undef GSV_LETTER
 #undef GSV_COMPLEX
-#undef GSV_PACK
 
 #define GSV_LETTER c
 #define GSV_COMPLEX 1
-#define GSV_PACK(name) pack_##name##_c
 #include "dense_kernels/instantiate_host.h"
-#include "dense_kernels/pack_block_host.h"
 #undef GSV_LETTER
 #undef GSV_COMPLEX
-#undef GSV_PACK
 #undef GSV_REAL
 #undef GSV_LANES
 
@@ -39,18 +36,13 @@ static long guards_broken;
 #define GSV_REAL double
 #define GSV_LANES 4
 #define GSV_COMPLEX 0
-#define GSV_PACK(name) pack_##name##_d
 #include "dense_kernels/instantiate_host.h"
-#include "dense_kernels/pack_block_host.h"
 #undef GSV_LETTER
 #undef GSV_COMPLEX
-#undef GSV_PACK
 
 #define GSV_LETTER z
 #define GSV_COMPLEX 1
-#define GSV_PACK(name) pack_##name##_z
 #include "dense_kernels/instantiate_host.h"
-#include "dense_kernels/pack_block_host.h"
 
 typedef void (*kernels)(const void *block, int w, int m, const void *y_in, const void *u_in,
                         const int32_t *rows, void *const *results);
@@ -77,20 +69,8 @@ enum { SOLVE, SOLVE_TRANS, APPLY, APPLY_FRESH, APPLY_TRANS, APPLY_ROWS };
 
 static void pack(gpusolve_dtype dtype, const void *panel, int64_t ld, int32_t nc, int32_t m, int32_t j,
                  void *to) {
-    switch (dtype) {
-    case GPUSOLVE_FLOAT:
-        pack_block_s(panel, ld, nc, m, j, to);
-        break;
-    case GPUSOLVE_DOUBLE:
-        pack_block_d(panel, ld, nc, m, j, to);
-        break;
-    case GPUSOLVE_COMPLEX_FLOAT:
-        pack_block_c(panel, ld, nc, m, j, to);
-        break;
-    case GPUSOLVE_COMPLEX_DOUBLE:
-        pack_block_z(panel, ld, nc, m, j, to);
-        break;
-    }
+    static const packer of[] = {GSV_KINDS(pack_block)};
+    of[dtype](panel, ld, nc, m, j, to);
 }
 
 /* A panel with NaN where nothing may be read: above the diagonal and between nc + m and ld. */
