@@ -218,7 +218,8 @@ static void copy_members(void *context, int64_t begin, int64_t end, int thread) 
     for (int64_t k = begin; k < end; k++) {
         const int64_t m = c->first + k;
         gpusolve_factor_data data = c->members[k];
-        data.storage = GPUSOLVE_STORAGE_SAME; /* the forest's numbers are rounded on their way to the backend */
+        data.storage =
+            GPUSOLVE_STORAGE_SAME; /* the forest's numbers are rounded on their way to the backend */
         char *to =
             c->x + (size_t)(batch->number[m] - batch->number[c->first]) * gsv_dtype_bytes(batch->dtype);
         if (!batch->has_d)
