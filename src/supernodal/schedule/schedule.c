@@ -145,26 +145,34 @@ static void invert_front(const gsv_plan *plan, int32_t s, uint32_t begin, gsv_sc
     }
 }
 
-/* Narrow supernodes of the upper tree, and all of it. False: out of memory. */
-static bool list_upper(const gsv_plan *plan, gsv_schedule *schedule, gsv_supernode_list *upper) {
-    int64_t count[3] = {0}; /* wide, small, tiny */
-    for (int32_t s = 0; s < plan->l.nsuper; s++)
-        if (schedule->branches.of[s] < 0)
-            upper->supernode[upper->count++] = s;
+/* The supernodes of the upper tree, ascending. supernode == NULL: out of memory. */
+static gsv_supernode_list list_upper(const gsv_plan *plan, const int32_t *of) {
+    gsv_supernode_list upper = {0, gsv_malloc((size_t)plan->l.nsuper, sizeof *upper.supernode)};
+    for (int32_t s = 0; s < plan->l.nsuper && upper.supernode; s++)
+        if (of[s] < 0)
+            upper.supernode[upper.count++] = s;
+    return upper;
+}
+
+/* The narrow ones among them. False: out of memory. */
+static bool list_narrow(const gsv_plan *plan, const gsv_supernode_list *upper, gsv_schedule *schedule) {
+    gsv_supernode_list *lists[] = {&schedule->small, &schedule->tiny};
+    int64_t count[2] = {0};
     for (int pass = 0; pass < 2; pass++) { /* count, then list */
-        gsv_supernode_list *lists[] = {NULL, &schedule->small, &schedule->tiny};
-        for (int k = 1; k < 3 && pass == 1; k++) {
+        for (int k = 0; k < 2 && pass == 1; k++) {
             lists[k]->supernode = gsv_malloc((size_t)count[k], sizeof *lists[k]->supernode);
             if (!lists[k]->supernode)
                 return false;
         }
         for (int64_t k = 0; k < upper->count; k++) {
             const int32_t s = upper->supernode[k], nr = gsv_rows(plan, s), nc = gsv_columns(plan, s);
-            const int kind = gsv_is_narrow(nr, nc) ? 1 + gsv_is_tiny(nr, nc) : 0;
+            if (!gsv_is_narrow(nr, nc))
+                continue;
+            gsv_supernode_list *list = lists[gsv_is_tiny(nr, nc)];
             if (pass == 0)
-                count[kind]++;
-            else if (kind > 0)
-                lists[kind]->supernode[lists[kind]->count++] = s;
+                count[gsv_is_tiny(nr, nc)]++;
+            else
+                list->supernode[list->count++] = s;
         }
     }
     return true;
@@ -173,18 +181,21 @@ static bool list_upper(const gsv_plan *plan, gsv_schedule *schedule, gsv_superno
 /* ------------------------------------------------------------------------------------------ making --- */
 
 /*
- * What remains is made in three runs, each of parts that know nothing of each other and that the pool's threads take one after
+ * What remains is made in four runs, each of parts that know nothing of each other and that the pool's threads take one after
  * the other. Parts that take long come first.
  *
- *      lists of fronts' rows (invert_front)      what streams, tasks, limbs and branches begin with
- *      each list of tasks; streams are counted   limbs and branches, with gaps between their lists
- *      streams are written                       branches are sorted; they and limbs lose the gaps
+ *      begin    where vectors stand; what streams, tasks, limbs and branches begin with
+ *      invert   what the rows of fronts are owed; the streams' places of columns
+ *      fill     the tasks of each list; streams are counted; limbs and branches, with gaps between their lists
+ *      write    the tasks' order; branches are sorted; their lists and those of limbs lose the gaps; the streams' pieces
  *
  * What a part writes does not depend on who makes it, or when.
  */
 enum {
-    BEGUN = 4,                                 /* parts that the first run begins with, */
-    FILLED = GSV_TASK_LISTS + GSV_STREAM_LISTS /* and the second one: they may fail */
+    BEGUN = 5,
+    FILLED = GSV_TASK_LISTS + GSV_STREAM_LISTS, /* parts that may fail */
+    SORTED = GSV_TASK_LISTS,
+    CLOSED = SORTED + 4
 };
 
 typedef struct making {
@@ -204,25 +215,35 @@ typedef struct making {
 static void begin_part(void *context, int64_t item, int member) {
     making *m = context;
     gsv_schedule *schedule = m->schedule;
-    gsv_message *message = item < BEGUN ? &m->message[item] : NULL;
+    gpusolve_status *status = &m->status[item];
+    gsv_message *message = &m->message[item];
     (void)member;
     if (item == 0)
-        m->status[item] = gsv_stream_begin(m->plan, &m->upper, &schedule->stream, &m->stream, message);
+        *status = gsv_stream_begin(m->plan, &m->upper, &schedule->stream, &m->stream, message);
     else if (item == 1)
-        m->status[item] = gsv_tasks_begin(m->plan, &m->upper, &m->tasks, message);
+        place_vectors(m->plan, schedule, m->begins);
     else if (item == 2)
-        m->status[item] = gsv_branches_begin(m->plan, &m->upper, schedule->panel_ptr, m->threads,
-                                             &schedule->branches, &m->branches, message);
+        *status = gsv_branches_begin(m->plan, &m->upper, schedule->panel_ptr, m->threads, &schedule->branches,
+                                     &m->branches, message);
     else if (item == 3)
-        m->status[item] = gsv_limbs_begin(m->plan, m->threads, &schedule->limbs, &m->limbs, message);
+        *status = gsv_limbs_begin(m->plan, m->threads, &schedule->limbs, &m->limbs, message);
     else
-        for (int64_t s = SUPERNODES * (item - BEGUN); s < SUPERNODES * (item - BEGUN + 1); s++)
-            if (s < m->plan->l.nsuper)
-                invert_front(m->plan, (int32_t)s, m->begins[s], schedule);
+        *status = gsv_tasks_begin(m->plan, &m->upper, &m->tasks, message);
 }
 
 static int64_t shares_of(int64_t count, int64_t each) {
     return (count + each - 1) / each;
+}
+
+static void invert_part(void *context, int64_t item, int member) {
+    const making *m = context;
+    const int64_t places = gsv_stream_places(m->stream), begin = SUPERNODES * (item - places);
+    (void)member;
+    if (item < places)
+        gsv_stream_place(m->stream, item);
+    else
+        for (int64_t s = begin; s < begin + SUPERNODES && s < m->plan->l.nsuper; s++)
+            invert_front(m->plan, (int32_t)s, m->begins[s], m->schedule);
 }
 
 static void fill_part(void *context, int64_t item, int member) {
@@ -230,7 +251,7 @@ static void fill_part(void *context, int64_t item, int member) {
     gsv_schedule *schedule = m->schedule;
     const int32_t limbs = schedule->limbs.count, branches = schedule->branches.count;
     if (item < GSV_TASK_LISTS) {
-        m->status[item] = gsv_tasks_make(m->tasks, (int)item, &schedule->tasks, &m->message[item]);
+        m->status[item] = gsv_tasks_add(m->tasks, (int)item, &schedule->tasks, &m->message[item]);
         return;
     }
     if (item < FILLED) {
@@ -250,16 +271,17 @@ static void fill_part(void *context, int64_t item, int member) {
 
 static void write_part(void *context, int64_t item, int member) {
     making *m = context;
-    const int64_t streams = gsv_stream_shares(m->stream);
     (void)member;
-    if (item == 0)
+    if (item < SORTED)
+        m->status[item] = gsv_tasks_sort(m->tasks, (int)item, &m->schedule->tasks, &m->message[item]);
+    else if (item == SORTED)
         gsv_branches_sort(m->branches);
-    else if (item == 1)
+    else if (item == SORTED + 1)
         gsv_limbs_close(m->limbs);
-    else if (item - 2 < streams)
-        gsv_stream_write(m->stream, item - 2);
+    else if (item < CLOSED)
+        gsv_branches_close(m->branches, item == SORTED + 3);
     else
-        gsv_branches_share(m->branches, item - 2 - streams);
+        gsv_stream_write(m->stream, item - CLOSED);
 }
 
 /* Runs `count` parts, of which the first `parts` have a status. The first one that is bad. */
@@ -279,14 +301,15 @@ static gpusolve_status make_parts(making *m, gsv_pool *pool, gsv_message *messag
     const int64_t fronts = shares_of(m->plan->l.nsuper, SUPERNODES),
                   limbs = shares_of(m->schedule->limbs.count, LIMBS),
                   branches = shares_of(m->schedule->branches.count, BRANCHES);
-    gpusolve_status status = run_parts(m, pool, begin_part, BEGUN, BEGUN + fronts, message);
+    gpusolve_status status = run_parts(m, pool, begin_part, BEGUN, BEGUN, message);
+    if (status == GPUSOLVE_OK)
+        status = run_parts(m, pool, invert_part, 0, gsv_stream_places(m->stream) + fronts, message);
     if (status == GPUSOLVE_OK)
         status = run_parts(m, pool, fill_part, FILLED, FILLED + limbs + branches, message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_branches_gather(m->branches, message);
-    if (status == GPUSOLVE_OK)
-        status = run_parts(m, pool, write_part, 0,
-                           2 + gsv_stream_shares(m->stream) + gsv_branches_shares(m->branches), message);
+    if (status == GPUSOLVE_OK) {
+        gsv_branches_place(m->branches);
+        status = run_parts(m, pool, write_part, SORTED, CLOSED + gsv_stream_shares(m->stream), message);
+    }
     const int good = status == GPUSOLVE_OK;
     gsv_stream_end(m->stream, good);
     gsv_tasks_end(m->tasks, good ? &m->schedule->tasks : NULL);
@@ -306,8 +329,13 @@ gpusolve_status gsv_schedule_place(gsv_plan *plan, gsv_message *message) {
     if (!schedule)
         return gsv_plan_no_memory(message);
     gpusolve_status status = gsv_branches_choose(plan, &schedule->branches, message);
-    if (status == GPUSOLVE_OK)
-        status = gsv_limbs_choose(plan, schedule->branches.of, &schedule->limbs, message);
+    if (status == GPUSOLVE_OK) {
+        const gsv_supernode_list upper = list_upper(plan, schedule->branches.of);
+        status = upper.supernode
+                     ? gsv_limbs_choose(plan, schedule->branches.of, &upper, &schedule->limbs, message)
+                     : gsv_plan_no_memory(message);
+        gsv_free(upper.supernode);
+    }
     if (status == GPUSOLVE_OK) {
         schedule->panel_ptr = gsv_malloc((size_t)nsuper + 1, sizeof *schedule->panel_ptr);
         if (schedule->panel_ptr)
@@ -330,7 +358,7 @@ static gpusolve_status fill_schedule(const gsv_plan *plan, gsv_pool *pool, gsv_m
     gsv_schedule *schedule = plan->schedule;
     making m = {.plan = plan,
                 .schedule = schedule,
-                .upper.supernode = gsv_malloc(nsuper, sizeof *m.upper.supernode),
+                .upper = list_upper(plan, schedule->branches.of),
                 .begins = gsv_malloc(nsuper, sizeof *m.begins),
                 .threads = gsv_pool_share(pool, (int64_t)rows, ROWS)};
     schedule->row_place = gsv_malloc(nsuper, sizeof *schedule->row_place);
@@ -339,12 +367,10 @@ static gpusolve_status fill_schedule(const gsv_plan *plan, gsv_pool *pool, gsv_m
     schedule->update_place = gsv_malloc(nsuper, sizeof *schedule->update_place);
     gpusolve_status status = GPUSOLVE_OK;
     if (m.upper.supernode && m.begins && schedule->update_place && schedule->row_place &&
-        schedule->gather_ptr && schedule->gather && list_upper(plan, schedule, &m.upper)) {
-        place_vectors(plan, schedule, m.begins);
+        schedule->gather_ptr && schedule->gather && list_narrow(plan, &m.upper, schedule))
         status = make_parts(&m, pool, message);
-    } else {
+    else
         status = gsv_plan_no_memory(message);
-    }
     gsv_free(m.upper.supernode);
     gsv_free(m.begins);
     return status;

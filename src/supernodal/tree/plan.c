@@ -14,7 +14,7 @@
 
 enum {
     ROWS = 1 << 15,          /* of all fronts that are worth waking a thread */
-    MOST_THREADS = 4,        /* each needs memory for all rows */
+    MOST_THREADS = 8,        /* each needs memory for all rows */
     SUPERNODES_AT_ONCE = 256 /* of a thread */
 };
 
@@ -56,9 +56,10 @@ gpusolve_status gsv_plan_no_memory(gsv_message *message) {
 /* What the pool's threads share while they plan. */
 typedef struct planning {
     gsv_plan *plan;
-    int32_t *owner;        /* [n] the supernode of each column */
-    int32_t *position;     /* [threads][n] */
-    _Atomic int64_t first; /* the first parent at fault so far, or nsuper */
+    int32_t *owner;          /* [n] the supernode of each column */
+    int32_t *position;       /* [threads][n] */
+    int begun[MOST_THREADS]; /* threads whose part of it is clear */
+    _Atomic int64_t first;   /* the first parent at fault so far, or nsuper */
 } planning;
 
 static void own_columns(void *context, int64_t begin, int64_t end, int member) {
@@ -136,7 +137,11 @@ static int32_t map_children(const gsv_plan *plan, int32_t p, int32_t *position, 
 
 static void map_range(void *context, int64_t begin, int64_t end, int member) {
     planning *p = context;
-    int32_t *position = p->position + (size_t)p->plan->l.n * (size_t)member, row;
+    const size_t n = (size_t)p->plan->l.n;
+    int32_t *position = p->position + n * (size_t)member, row;
+    if (!p->begun[member])
+        memset(position, 0, n * sizeof *position);
+    p->begun[member] = 1;
     for (int64_t s = begin; s < end && s < p->first; s++)
         if (map_children(p->plan, (int32_t)s, position, &row) >= 0)
             gsv_lower(&p->first, s);
@@ -148,7 +153,6 @@ static gpusolve_status map_updates(planning *p, gsv_pool *pool, int threads, gsv
     const int32_t nsuper = plan->l.nsuper;
     int32_t lost = 0;
     atomic_init(&p->first, nsuper);
-    memset(p->position, 0, (size_t)threads * (size_t)plan->l.n * sizeof *p->position);
     gsv_pool_ranges(pool, threads, nsuper, SUPERNODES_AT_ONCE, map_range, p);
     const int32_t first = (int32_t)p->first;
     if (first == nsuper)

@@ -54,7 +54,7 @@ static void add_folded(gsv_writer *w, gsv_piece piece, int32_t row, int32_t end_
                 piece.ago = all && top == row + w->groups ? 1 : 2;
             /* the rows that results are added to */
             gsv_set_b(&piece, GSV_TILE * top, first == 0 ? GSV_TILE * (stop - top) : 0);
-            gsv_add_piece(w, piece);
+            gsv_add_piece(w, &piece);
         }
     }
 }
@@ -78,7 +78,7 @@ static void add_published(gsv_writer *w, gsv_piece piece, int32_t row, int32_t e
                                     (k + shares >= runs ? GSV_PIECE_LAST : 0) | GSV_PIECE_PUBLISHED);
             piece.share = (uint16_t)share;
             gsv_set_b(&piece, below, k == 0 && below < GSV_TILE * end_row ? GSV_TILE * end_row - below : 0);
-            gsv_add_piece(w, piece);
+            gsv_add_piece(w, &piece);
         }
     }
 }

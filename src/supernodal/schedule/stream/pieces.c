@@ -22,41 +22,38 @@ void gsv_set_b(gsv_piece *piece, int32_t first, int32_t rows) {
     piece->b_rows = (uint16_t)(first + rows < piece->nr ? rows : piece->nr - first);
 }
 
-void gsv_add_piece(gsv_writer *w, gsv_piece piece) {
-    if (w->list->piece) {
-        int64_t end = 0, a = 0, b = 0;
-        if (!w->backward) {
-            const uint32_t *ptr = w->plan->schedule->gather_ptr + piece.row;
-            piece.a_gather = piece.a_rows > 0 ? ptr[piece.a_first] : 0;
-            piece.b_gather = ptr[piece.b_first];
-            a = piece.a_rows > 0 ? (int64_t)ptr[piece.a_first + piece.a_rows] - piece.a_gather : 0;
-            b = (int64_t)ptr[piece.b_first + piece.b_rows] - piece.b_gather;
-        }
-        if (a + b <= GSV_PIECE_LISTS / 4) {
-            if (!w->backward) {
-                piece.a_gathers = (uint16_t)a;
-                piece.b_gathers = (uint16_t)b;
-            }
-            if (piece.a_rows > 0) {
-                piece.a_ptr_at = take_room(&end, piece.row + piece.a_first, piece.a_rows + 1);
-                piece.a_gather_at = take_room(&end, piece.a_gather, a);
-            }
-            if (piece.b_rows > 0) {
-                piece.b_ptr_at = take_room(&end, piece.row + piece.b_first, piece.b_rows + !w->backward);
-                piece.b_gather_at = take_room(&end, piece.b_gather, b);
-            }
-        }
-        if (a + b > GSV_PIECE_LISTS / 4 || end > GSV_PIECE_LISTS)
-            piece.flags |= GSV_PIECE_FAR;
-        if (w->crowd &&
-            !(piece.flags & GSV_PIECE_PUBLISHED)) /* a task that waits for a front must not wait long */
-            piece.flags |= GSV_PIECE_CROWD;
-        if (w->alone)
-            piece.flags |= GSV_PIECE_ALONE;
-        w->list->piece[w->first ? w->tasks - 1 : w->list->tasks + w->pieces - w->tasks] = piece;
+void gsv_write_piece(const gsv_writer *w, const gsv_piece *from) {
+    gsv_piece *piece = &w->list->piece[w->first ? w->tasks - 1 : w->list->tasks + w->pieces - w->tasks];
+    int64_t end = 0, a = 0, b = 0;
+    *piece = *from;
+    if (!w->backward) {
+        const uint32_t *ptr = w->plan->schedule->gather_ptr + from->row;
+        piece->a_gather = from->a_rows > 0 ? ptr[from->a_first] : 0;
+        piece->b_gather = ptr[from->b_first];
+        a = from->a_rows > 0 ? (int64_t)ptr[from->a_first + from->a_rows] - piece->a_gather : 0;
+        b = (int64_t)ptr[from->b_first + from->b_rows] - piece->b_gather;
     }
-    w->pieces++;
-    w->first = 0;
+    if (a + b <= GSV_PIECE_LISTS / 4) {
+        if (!w->backward) {
+            piece->a_gathers = (uint16_t)a;
+            piece->b_gathers = (uint16_t)b;
+        }
+        if (from->a_rows > 0) {
+            piece->a_ptr_at = take_room(&end, from->row + from->a_first, from->a_rows + 1);
+            piece->a_gather_at = take_room(&end, piece->a_gather, a);
+        }
+        if (from->b_rows > 0) {
+            piece->b_ptr_at = take_room(&end, from->row + from->b_first, from->b_rows + !w->backward);
+            piece->b_gather_at = take_room(&end, piece->b_gather, b);
+        }
+    }
+    if (a + b > GSV_PIECE_LISTS / 4 || end > GSV_PIECE_LISTS)
+        piece->flags |= GSV_PIECE_FAR;
+    if (w->crowd &&
+        !(from->flags & GSV_PIECE_PUBLISHED)) /* a task that waits for a front must not wait long */
+        piece->flags |= GSV_PIECE_CROWD;
+    if (w->alone)
+        piece->flags |= GSV_PIECE_ALONE;
 }
 
 gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind) {
@@ -97,7 +94,7 @@ void gsv_add_narrow(gsv_writer *w, int32_t s) {
         piece.count = (int16_t)(end - first);
         piece.flags = (uint8_t)((first == 0 ? GSV_PIECE_FIRST : 0) | (end == piece.nc ? GSV_PIECE_LAST : 0));
         gsv_set_b(&piece, 0, first == 0 ? piece.nr : 0);
-        gsv_add_piece(w, piece);
+        gsv_add_piece(w, &piece);
     }
 }
 
@@ -119,7 +116,7 @@ void gsv_add_tiles(gsv_writer *w, int32_t s) {
         piece.flags = GSV_PIECE_FIRST | GSV_PIECE_LAST;
         piece.a_rows = (uint16_t)piece.nc;
         gsv_set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
-        gsv_add_piece(w, piece);
+        gsv_add_piece(w, &piece);
     }
 }
 
@@ -153,7 +150,7 @@ static void add_shares(gsv_writer *w, gsv_piece piece, int32_t row, int shares) 
             piece.flags = (uint8_t)(GSV_PIECE_PUBLISHED | (first == 0 ? GSV_PIECE_FIRST : 0) |
                                     (end == columns ? GSV_PIECE_LAST : 0));
             gsv_set_b(&piece, GSV_TILE * row, first == 0 && wants && left + each == GSV_TILE ? GSV_TILE : 0);
-            gsv_add_piece(w, piece);
+            gsv_add_piece(w, &piece);
         }
     }
 }
@@ -192,7 +189,7 @@ void gsv_add_fronts(gsv_writer *w, gsv_piece piece) {
         gsv_begin_task(w);
         piece.place = first / GSV_TILE;
         gsv_set_b(&piece, first, rows);
-        gsv_add_piece(w, piece);
+        gsv_add_piece(w, &piece);
     }
 }
 
@@ -240,7 +237,7 @@ static void add_rows(gsv_writer *w, int32_t s, gsv_piece piece, bool shared, boo
                     assembled = first + piece.a_rows;
                 }
                 gsv_set_b(&piece, GSV_TILE * row, begins && wants ? GSV_TILE * (end_row - row) : 0);
-                gsv_add_piece(w, piece);
+                gsv_add_piece(w, &piece);
             }
         }
     }
@@ -282,7 +279,7 @@ static void add_half(gsv_writer *w, gsv_piece piece, int32_t last, int odd) {
         piece.flags = (uint8_t)((done == 0 ? GSV_PIECE_FIRST : 0) |
                                 (done + count == runs ? GSV_PIECE_LAST : 0) | (odd ? GSV_PIECE_ODD : 0));
         gsv_set_b(&piece, GSV_TILE * piece.first, GSV_TILE * (2 * count - 1));
-        gsv_add_piece(w, piece);
+        gsv_add_piece(w, &piece);
     }
 }
 
@@ -314,7 +311,7 @@ void gsv_add_columns(gsv_writer *w, int32_t s, int kind) {
             piece.flags =
                 (uint8_t)((end == last ? GSV_PIECE_FIRST : 0) | (first == piece.place ? GSV_PIECE_LAST : 0));
             gsv_set_b(&piece, GSV_TILE * first, GSV_TILE * (end - first));
-            gsv_add_piece(w, piece);
+            gsv_add_piece(w, &piece);
         }
     }
 }

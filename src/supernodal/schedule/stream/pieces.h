@@ -46,10 +46,16 @@ void gsv_add_columns(gsv_writer *w, int32_t s, int kind);
 /* Tasks that share a range of `numbers` numbers in `pieces` pieces, for a block of right-hand sides. */
 int32_t gsv_shares_of(const gsv_writer *w, int64_t numbers, int32_t pieces);
 
-/* What those share: a task begins; its next piece, whose lists are placed on the way; rows first .. first + rows - 1 of the
- * front as list b; a piece of supernode s; the tasks that assemble and publish its front. */
+/* What those share: a task begins; its next piece, which is counted or written, and then its lists are placed; rows first .. first +
+ * rows - 1 of the front as list b; a piece of supernode s; the tasks that assemble and publish its front. */
 void gsv_begin_task(gsv_writer *w);
-void gsv_add_piece(gsv_writer *w, gsv_piece piece);
+void gsv_write_piece(const gsv_writer *w, const gsv_piece *piece);
+static inline void gsv_add_piece(gsv_writer *w, const gsv_piece *piece) {
+    if (w->list->piece)
+        gsv_write_piece(w, piece);
+    w->pieces++;
+    w->first = 0;
+}
 void gsv_set_b(gsv_piece *piece, int32_t first, int32_t rows);
 gsv_piece gsv_piece_of(const gsv_writer *w, int32_t s, int kind);
 void gsv_add_fronts(gsv_writer *w, gsv_piece piece);

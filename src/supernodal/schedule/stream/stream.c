@@ -244,6 +244,19 @@ gpusolve_status gsv_stream_count(gsv_stream_draft *draft, int list, gsv_message 
     return GPUSOLVE_OK;
 }
 
+int64_t gsv_stream_places(const gsv_stream_draft *draft) {
+    return draft->mapping;
+}
+
+void gsv_stream_place(const gsv_stream_draft *draft, int64_t number) {
+    for (int64_t k = MAPPED * number; k < draft->count && k < MAPPED * (number + 1); k++) {
+        const member *m = &draft->member[k];
+        int32_t *place = draft->place + draft->plan->l.first_column[m->s];
+        for (int32_t j = 0; j < m->nc; j++)
+            place[j] = (int32_t)m->place + j;
+    }
+}
+
 /* The places of the upper tree's rows. Whatever is below it is of the upper tree too. */
 static void map_rows(const gsv_stream_draft *draft, int64_t begin, int64_t end) {
     const gsv_structure *l = &draft->plan->l;
@@ -339,11 +352,6 @@ static void arrange(const gsv_plan *plan, gsv_stream_draft *draft, int32_t *leve
     gsv_stream *stream = draft->stream;
     const int64_t count = draft->count;
     member *all = draft->member, *forward = all + count, *backward = forward + count;
-    for (int64_t k = 0; k < count; k++) {
-        const int32_t first = plan->l.first_column[all[k].s];
-        for (int32_t j = 0; j < all[k].nc; j++)
-            draft->place[first + j] = (int32_t)all[k].place + j;
-    }
     set_levels(plan, 0, stream->large, depth, all, count);
     sort_members(all, count, levels, forward);
     place_published(plan, stream, forward, count);

@@ -183,15 +183,18 @@ typedef struct gsv_stream {
     int64_t bytes;               /* memory of all this */
 } gsv_stream;
 
-/* Making them, from plan->schedule's panel_ptr, update_place, gather_ptr, branches and limbs: the supernodes in the orders of the
- * streams; each of GSV_STREAM_LISTS lists is counted, and has memory; then all that there is to write, in `shares`. Several threads may count,
- * and then several may write, each another list or share. gsv_stream_begin wants none of gather_ptr. upper: the supernodes in no
- * branch, ascending. After gsv_stream_begin gsv_stream_end has to come in any case, good: whether all has gone well. */
+/* Making them, from plan->schedule's panel_ptr, branches and limbs: the supernodes in the orders of the streams; then the upper tree's
+ * columns have their places, in gsv_stream_places() shares. With update_place and gather_ptr each of GSV_STREAM_LISTS lists is counted, and
+ * has memory; then all that there is to write, in gsv_stream_shares() shares. In each of the three steps several threads may work,
+ * each on another share or list. upper: the supernodes in no branch, ascending. After gsv_stream_begin gsv_stream_end has to come in any
+ * case, good: whether all has gone well. */
 enum { GSV_STREAM_LISTS = 4 };
 typedef struct gsv_stream_draft gsv_stream_draft;
 struct gsv_supernode_list;
 gpusolve_status gsv_stream_begin(const gsv_plan *plan, const struct gsv_supernode_list *upper,
                                  gsv_stream *stream, gsv_stream_draft **draft, gsv_message *message);
+int64_t gsv_stream_places(const gsv_stream_draft *draft);
+void gsv_stream_place(const gsv_stream_draft *draft, int64_t share);
 gpusolve_status gsv_stream_count(gsv_stream_draft *draft, int list, gsv_message *message);
 int64_t gsv_stream_shares(const gsv_stream_draft *draft);
 void gsv_stream_write(const gsv_stream_draft *draft, int64_t share);

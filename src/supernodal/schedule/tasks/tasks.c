@@ -34,8 +34,9 @@ typedef struct supernode {
 struct gsv_tasks_draft {
     const gsv_plan *plan;
     int64_t count;
-    supernode *supernode; /* [count] */
-    int64_t numbers;      /* of the upper tree */
+    supernode *supernode;           /* [count] */
+    int64_t numbers;                /* of the upper tree */
+    uint32_t *step[GSV_TASK_LISTS]; /* of each task, as gsv_tasks_order() wants it */
 };
 
 /* One sweep's list in the making. */
@@ -52,7 +53,7 @@ typedef struct builder {
     int64_t *sum;     /* [nlevels] what a level has of something */
     int32_t *counter; /* [count] what a supernode waits for: forward its children, backward its parent */
     int32_t *count;   /* [count] and what it has to reach; 0: nothing */
-    uint32_t *step;   /* of each task, as gsv_tasks_order() wants it */
+    uint32_t *step;   /* gsv_tasks_draft.step */
     int64_t tasks;    /* so far */
 } builder;
 
@@ -380,6 +381,7 @@ static void add_all(builder *b) {
     }
 }
 
+/* False: out of memory. */
 static bool make_list(builder *b) {
     choose_parts(b);
     choose_rows(b);
@@ -387,17 +389,16 @@ static bool make_list(builder *b) {
     b->list->tasks = count_tasks(b);
     b->list->task = gsv_malloc((size_t)b->list->tasks, sizeof *b->list->task);
     b->step = gsv_malloc((size_t)b->list->tasks, sizeof *b->step);
-    bool good = b->list->task && b->step;
-    if (good) {
+    if (b->list->task && b->step)
         add_all(b);
-        good = gsv_tasks_order(b->list, b->step, b->backward);
-    }
-    gsv_free(b->step);
-    return good;
+    return b->list->task && b->step;
 }
 
-gpusolve_status gsv_tasks_make(const gsv_tasks_draft *draft, int list, gsv_tasks *tasks,
-                               gsv_message *message) {
+static bool is_backward(int list) {
+    return list == gsv_task_list_of(1, 0) || list == gsv_task_list_of(1, 1);
+}
+
+gpusolve_status gsv_tasks_add(gsv_tasks_draft *draft, int list, gsv_tasks *tasks, gsv_message *message) {
     const size_t count = (size_t)draft->count, nlevels = (size_t)draft->plan->nlevels;
     int32_t *numbers = gsv_malloc(3 * nlevels + 2 * count, sizeof *numbers);
     int64_t *sum = gsv_malloc(nlevels, sizeof *sum);
@@ -406,7 +407,7 @@ gpusolve_status gsv_tasks_make(const gsv_tasks_draft *draft, int list, gsv_tasks
         builder b = {.draft = draft,
                      .schedule = draft->plan->schedule,
                      .list = &tasks->list[list],
-                     .backward = list == gsv_task_list_of(1, 0) || list == gsv_task_list_of(1, 1),
+                     .backward = is_backward(list),
                      .by = divisions[list],
                      .nlevels = draft->plan->nlevels,
                      .longest = numbers,
@@ -416,10 +417,17 @@ gpusolve_status gsv_tasks_make(const gsv_tasks_draft *draft, int list, gsv_tasks
                      .count = numbers + 3 * nlevels + count,
                      .sum = sum};
         good = make_list(&b);
+        draft->step[list] = b.step;
     }
     gsv_free(numbers);
     gsv_free(sum);
     return good ? GPUSOLVE_OK : gsv_plan_no_memory(message);
+}
+
+gpusolve_status gsv_tasks_sort(gsv_tasks_draft *draft, int list, gsv_tasks *tasks, gsv_message *message) {
+    return gsv_tasks_order(&tasks->list[list], draft->step[list], is_backward(list))
+               ? GPUSOLVE_OK
+               : gsv_plan_no_memory(message);
 }
 
 static bool is_short(const gsv_task_list *forward) {
@@ -439,6 +447,8 @@ void gsv_tasks_end(gsv_tasks_draft *draft, gsv_tasks *tasks) {
         for (int k = 0; k < GSV_TASK_LISTS; k++)
             tasks->bytes += tasks->list[k].tasks * (int64_t)sizeof *tasks->list[k].task;
     }
+    for (int k = 0; k < GSV_TASK_LISTS && draft; k++)
+        gsv_free(draft->step[k]);
     if (draft)
         gsv_free(draft->supernode);
     gsv_free(draft);

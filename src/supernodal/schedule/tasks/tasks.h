@@ -121,15 +121,15 @@ static inline GSV_HOST_DEVICE int32_t gsv_whole_tiles(int32_t count) {
     return gsv_pieces_of(count, GSV_TILE) * GSV_TILE;
 }
 
-/* Making them, from plan->schedule's row_place and gather_ptr: what the lists have in common; each list, several by as many threads
- * at the same time; and the end, with tasks == NULL if one has failed. upper: the supernodes in no branch, ascending. After
- * gsv_tasks_begin gsv_tasks_end has to come in any case. */
+/* Making them, from plan->schedule's row_place and gather_ptr: what the lists have in common; the tasks of each list; their order; and the
+ * end, with tasks == NULL if something has failed. In the second step and in the third several threads may each take another list.
+ * upper: the supernodes in no branch, ascending. After gsv_tasks_begin gsv_tasks_end has to come in any case. */
 typedef struct gsv_tasks_draft gsv_tasks_draft;
 struct gsv_supernode_list;
 gpusolve_status gsv_tasks_begin(const gsv_plan *plan, const struct gsv_supernode_list *upper,
                                 gsv_tasks_draft **draft, gsv_message *message);
-gpusolve_status gsv_tasks_make(const gsv_tasks_draft *draft, int list, gsv_tasks *tasks,
-                               gsv_message *message);
+gpusolve_status gsv_tasks_add(gsv_tasks_draft *draft, int list, gsv_tasks *tasks, gsv_message *message);
+gpusolve_status gsv_tasks_sort(gsv_tasks_draft *draft, int list, gsv_tasks *tasks, gsv_message *message);
 void gsv_tasks_end(gsv_tasks_draft *draft, gsv_tasks *tasks);
 void gsv_tasks_free(gsv_tasks *tasks); /* frees the arrays, leaves zeros */
 

@@ -219,26 +219,31 @@ static void list_units(gsv_branch *branch, work *w, int levels, int units, int p
     start[branch->levels] = (uint16_t)count;
 }
 
+/* Parents first: where a row stands in the parent's front says which row it is. */
 static void list_below(const gsv_plan *plan, gsv_branch *branch, work *w) {
+    const int32_t first = branch->first, count = branch->end - first;
     open_list(w, branch, GSV_AT_BELOW);
-    const int32_t begin = w->length;
-    for (int32_t k = 0; k < branch->end - branch->first; k++) {
-        const int32_t s = w->supernode[k], root = w->root[s - branch->first];
-        const int32_t *outside =
-            plan->l.rows + plan->l.row_ptr[branch->first + root] + gsv_columns(plan, branch->first + root);
-        int32_t at = 0; /* both lists ascend */
-        w->node[k].below = (uint16_t)(w->length - begin);
-        for (int32_t i = w->node[k].nc; i < w->node[k].nr; i++) {
-            const int32_t row = plan->l.rows[plan->l.row_ptr[s] + i], column = row - branch->first_column;
-            if (column < branch->columns) {
-                append(w, column);
-                continue;
-            }
-            while (outside[at] != row)
-                at++;
-            append(w, branch->columns + w->outside[root] + at);
-        }
+    uint16_t *below = &w->list[w->length];
+    int32_t length = 0;
+    for (int32_t k = 0; k < count; k++) {
+        w->node[k].below = (uint16_t)length;
+        length += w->node[k].nr - w->node[k].nc;
     }
+    for (int32_t k = count - 1; k >= 0; k--) {
+        const gsv_branch_node *node = &w->node[w->place[k]];
+        const int32_t rows = node->nr - node->nc, *map = plan->update_map + plan->update_ptr[first + k];
+        uint16_t *list = below + node->below;
+        if (w->root[k] == k) {
+            for (int32_t i = 0; i < rows; i++)
+                list[i] = (uint16_t)(branch->columns + w->outside[k] + i);
+            continue;
+        }
+        const gsv_branch_node *parent = &w->node[w->place[plan->parent[first + k] - first]];
+        for (int32_t i = 0; i < rows; i++)
+            list[i] = (uint16_t)(map[i] < parent->nc ? parent->column + map[i]
+                                                     : below[parent->below + map[i] - parent->nc]);
+    }
+    w->length += length;
 }
 
 /* The lists of one branch, in w->list. */
@@ -280,33 +285,42 @@ static void raise_rooms(const gsv_branch *branch, gsv_branches *branches) {
 
 /* ------------------------------------------------------------------------------------- all branches --- */
 
+/* Where a branch's lists begin, and its walk's, if all are as long as they can be. */
+typedef struct room {
+    int64_t lists, walks;
+} room;
+
 struct gsv_branches_draft {
     const gsv_plan *plan;
     const int64_t *panel_ptr;
     gsv_branches *branches;
     int threads;
     work *works;        /* [threads] */
-    int64_t *start;     /* [count] where a branch's lists stand in `lists`, and its walk's behind them */
-    uint16_t *lists;    /* with gaps, for each has room as if it were as long as it can be */
+    room *room;         /* [count] */
     order *order;       /* [count] */
     gsv_branch *sorted; /* [count] */
 };
 
-/* Where each branch's outside rows begin, and its lists if they were as long as they can be. */
-static int64_t reserve_lists(const gsv_plan *plan, gsv_branches *branches, int64_t *start) {
-    int64_t lists = 0;
+/* And where each branch's outside rows begin. Returns where the last one's lists end. */
+static room reserve_lists(const gsv_plan *plan, gsv_branches *branches, room *rooms) {
+    room end = {0, 0};
     for (int32_t b = 0; b < branches->count; b++) {
         gsv_branch *branch = &branches->branch[b];
-        start[b] = lists;
+        rooms[b] = end;
         branch->outside = branches->noutside;
         for (int32_t s = branch->first; s < branch->end; s++) {
             const int64_t nr = gsv_rows(plan, s), nc = gsv_columns(plan, s), updates = nr - nc;
-            lists += 8 + 3 + 2 * (nc / GSV_BACKWARD_UNIT + 1) + nr / GSV_ROW_UNIT + 1 + nr + 1 + 2 * updates +
-                     32 + gsv_branch_walk_most(updates);
-            branches->noutside += plan->parent[s] < 0 || plan->parent[s] >= branch->end ? updates : 0;
+            end.lists += 8 + 3 + 2 * (nc / GSV_BACKWARD_UNIT + 1) + nr / GSV_ROW_UNIT + 1 + updates + 32;
+            if (plan->child_ptr[s] < plan->child_ptr[s + 1])
+                end.lists += nr + 1;
+            end.walks += gsv_branch_walk_most(updates);
+            if (plan->parent[s] < 0 || plan->parent[s] >= branch->end)
+                branches->noutside += updates;
+            else
+                end.lists += updates; /* the parent's list */
         }
     }
-    return lists;
+    return end;
 }
 
 gpusolve_status gsv_branches_begin(const gsv_plan *plan, const gsv_supernode_list *upper,
@@ -321,17 +335,20 @@ gpusolve_status gsv_branches_begin(const gsv_plan *plan, const gsv_supernode_lis
                               .branches = branches,
                               .threads = threads,
                               .works = gsv_malloc((size_t)threads, sizeof *d->works),
-                              .start = gsv_malloc(count, sizeof *d->start),
+                              .room = gsv_malloc(count, sizeof *d->room),
                               .order = gsv_malloc(count, sizeof *d->order),
                               .sorted = gsv_malloc(count, sizeof *d->sorted)};
     for (int64_t k = 0; k < upper->count; k++)
         branches->upper_columns += gsv_columns(plan, upper->supernode[k]);
     branches->upper_column = gsv_malloc((size_t)branches->upper_columns, sizeof *branches->upper_column);
-    if (d->start)
-        d->lists = gsv_malloc((size_t)reserve_lists(plan, branches, d->start), sizeof *d->lists);
+    if (d->room) {
+        const room end = reserve_lists(plan, branches, d->room);
+        branches->lists = gsv_malloc((size_t)end.lists, sizeof *branches->lists);
+        branches->walks = gsv_malloc((size_t)end.walks, sizeof *branches->walks);
+    }
     branches->outside_row = gsv_malloc((size_t)branches->noutside, sizeof *branches->outside_row);
-    if (!d->works || !d->start || !d->order || !d->sorted || !d->lists || !branches->upper_column ||
-        !branches->outside_row)
+    if (!d->works || !d->room || !d->order || !d->sorted || !branches->lists || !branches->walks ||
+        !branches->upper_column || !branches->outside_row)
         return gsv_plan_no_memory(message);
     for (int t = 0; t < threads; t++)
         d->works[t].most = (gsv_branches){0};
@@ -349,13 +366,15 @@ void gsv_branches_fill(const gsv_branches_draft *d, int32_t begin, int32_t end, 
     for (int32_t b = begin; b < end; b++) {
         gsv_branch *branch = &d->branches->branch[b];
         fill_branch(d->plan, d->panel_ptr, d->branches, branch, w);
-        memcpy(d->lists + d->start[b], w->list, (size_t)w->length * sizeof *w->list);
+        const size_t lists = branch->at[GSV_AT_END], walk = branch->walk[GSV_WALK_END];
+        memcpy(d->branches->lists + d->room[b].lists, w->list, lists * sizeof *w->list);
+        memcpy(d->branches->walks + d->room[b].walks, w->list + lists, walk * sizeof *w->list);
         raise_rooms(branch, &w->most);
         d->order[b] = (order){gsv_branch_walk_bytes(branch, GSV_PACKED, GSV_TEAM_VECTORS), b};
     }
 }
 
-gpusolve_status gsv_branches_gather(gsv_branches_draft *d, gsv_message *message) {
+void gsv_branches_place(const gsv_branches_draft *d) {
     gsv_branches *branches = d->branches;
     for (int32_t b = 0; b < branches->count; b++) {
         gsv_branch *branch = &branches->branch[b];
@@ -364,25 +383,17 @@ gpusolve_status gsv_branches_gather(gsv_branches_draft *d, gsv_message *message)
         branches->nlists += branch->at[GSV_AT_END];
         branches->nwalks += branch->walk[GSV_WALK_END];
     }
-    branches->lists = gsv_malloc((size_t)branches->nlists, sizeof *branches->lists);
-    branches->walks = gsv_malloc((size_t)branches->nwalks, sizeof *branches->walks);
-    return branches->lists && branches->walks ? GPUSOLVE_OK : gsv_plan_no_memory(message);
 }
 
-enum { SHARE = 32 }; /* branches */
-
-int64_t gsv_branches_shares(const gsv_branches_draft *d) {
-    return (d->branches->count + SHARE - 1) / SHARE;
-}
-
-void gsv_branches_share(const gsv_branches_draft *d, int64_t share) {
+void gsv_branches_close(const gsv_branches_draft *d, int walks) {
     const gsv_branches *branches = d->branches;
-    for (int64_t b = SHARE * share; b < branches->count && b < SHARE * (share + 1); b++) {
+    uint16_t *lists = walks ? branches->walks : branches->lists;
+    for (int32_t b = 0; b < branches->count; b++) {
         const gsv_branch *branch = &branches->branch[b];
-        const uint16_t *lists = d->lists + d->start[b];
-        const size_t length = branch->at[GSV_AT_END], walk = branch->walk[GSV_WALK_END];
-        memcpy(branches->lists + branch->lists, lists, length * sizeof *lists);
-        memcpy(branches->walks + branch->walks, lists + length, walk * sizeof *lists);
+        const int64_t from = walks ? d->room[b].walks : d->room[b].lists,
+                      to = walks ? branch->walks : branch->lists;
+        const size_t length = walks ? branch->walk[GSV_WALK_END] : branch->at[GSV_AT_END];
+        memmove(lists + to, lists + from, length * sizeof *lists);
     }
 }
 
@@ -429,9 +440,8 @@ void gsv_branches_end(gsv_branches_draft *d, int good) {
         gsv_free(d->sorted);
     }
     gsv_free(d->works);
-    gsv_free(d->start);
+    gsv_free(d->room);
     gsv_free(d->order);
-    gsv_free(d->lists);
     gsv_free(d);
 }
 

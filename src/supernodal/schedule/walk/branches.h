@@ -190,10 +190,10 @@ static inline int gsv_branches_are_all(const gsv_branches *branches, size_t pane
 gpusolve_status gsv_branches_choose(const gsv_plan *plan, gsv_branches *branches, gsv_message *message);
 /*
  * The rest, once panels have their places: panel_ptr [nsuper + 1]. First memory for `threads` threads; then they fill branches
- * begin .. end - 1, in any order, each as another member; when all are filled, gsv_branches_gather has memory for their lists, and then
- * gsv_branches_share for each of gsv_branches_shares shares writes these, and gsv_branches_sort sorts, all at the same time if
- * wanted: sorting changes `of`, which nobody else may read meanwhile. After gsv_branches_begin gsv_branches_end has to come in any
- * case, good: whether all has gone well. upper: the supernodes in no branch, ascending.
+ * begin .. end - 1, in any order, each as another member, with gaps between their lists; when all are filled, gsv_branches_place says
+ * where these belong without gaps, and then, at the same time if wanted, gsv_branches_close moves the lists, or the walks', and
+ * gsv_branches_sort sorts: that changes `of`, which nobody else may read meanwhile. After gsv_branches_begin gsv_branches_end has to
+ * come in any case, good: whether all has gone well. upper: the supernodes in no branch, ascending.
  */
 typedef struct gsv_branches_draft gsv_branches_draft;
 struct gsv_supernode_list;
@@ -201,9 +201,8 @@ gpusolve_status gsv_branches_begin(const gsv_plan *plan, const struct gsv_supern
                                    const int64_t *panel_ptr, int threads, gsv_branches *branches,
                                    gsv_branches_draft **draft, gsv_message *message);
 void gsv_branches_fill(const gsv_branches_draft *draft, int32_t begin, int32_t end, int member);
-gpusolve_status gsv_branches_gather(gsv_branches_draft *draft, gsv_message *message);
-int64_t gsv_branches_shares(const gsv_branches_draft *draft);
-void gsv_branches_share(const gsv_branches_draft *draft, int64_t share);
+void gsv_branches_place(const gsv_branches_draft *draft);
+void gsv_branches_close(const gsv_branches_draft *draft, int walks);
 void gsv_branches_sort(const gsv_branches_draft *draft);
 void gsv_branches_end(gsv_branches_draft *draft, int good);
 void gsv_branches_free(gsv_branches *branches); /* frees the arrays, leaves zeros */

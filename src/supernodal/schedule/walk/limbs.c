@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of a supernode each: what is known of all. */
+/* What is known of each supernode. */
 typedef struct numbers {
-    int64_t *cost;    /* [nsuper] of the subtree's supernodes in no branch; -1: it is no limb */
-    int64_t *outside; /* [nsuper] rows of the update vectors that branches before it leave */
-    uint16_t *place;  /* [nsuper] of its update vector among the limb's rows */
+    int64_t *cost;    /* [nsuper] in no branch: of the subtree's such supernodes; -1: it is no limb */
+    int64_t *outside; /* [nsuper] a branch's root: rows of the update vectors that branches before it leave */
+    uint16_t *place;  /* [nsuper] in a limb: of its update vector among the limb's rows */
 } numbers;
 
 enum { WORD = 64, WORDS = (GSV_LIMB_ROWS + WORD - 1) / WORD };
@@ -40,11 +40,6 @@ static bool in_branch(const work *w, int32_t s) {
     return w->of[s] >= 0;
 }
 
-static int64_t cost_of(const work *w, int32_t s) {
-    return in_branch(w, s) ? 0
-                           : gsv_panel_size(gsv_rows(w->plan, s), gsv_columns(w->plan, s)) + GSV_LIMB_COST;
-}
-
 /* What a limb may cost: less where the tree is small, so that every SM has limbs, and none takes long. */
 static int64_t most_cost(const gsv_plan *plan, int64_t panels, int64_t cost) {
     const gsv_machine *machine = gsv_machine_of(plan);
@@ -54,24 +49,23 @@ static int64_t most_cost(const gsv_plan *plan, int64_t panels, int64_t cost) {
     return most < machine->limb_most ? most : machine->limb_most;
 }
 
-/* From the cost of each supernode in no branch to those of the subtrees. */
-static void measure_subtrees(const work *w) {
+static void measure_subtrees(const work *w, const gsv_supernode_list *upper) {
     const gsv_plan *plan = w->plan;
-    int64_t *cost = w->all.cost, sum = 0, count = 0;
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        cost[s] = cost_of(w, s);
+    int64_t *cost = w->all.cost, sum = 0;
+    for (int64_t k = 0; k < upper->count; k++) {
+        const int32_t s = upper->supernode[k];
+        cost[s] = gsv_panel_size(gsv_rows(plan, s), gsv_columns(plan, s)) + GSV_LIMB_COST;
         sum += cost[s];
-        count += !in_branch(w, s);
     }
-    const int64_t most = most_cost(plan, sum - GSV_LIMB_COST * count, sum);
-    for (int32_t s = 0; s < plan->l.nsuper; s++) {
-        if (in_branch(w, s)) /* and so is all that is below it */
-            continue;
+    const int64_t most = most_cost(plan, sum - GSV_LIMB_COST * upper->count, sum);
+    for (int64_t k = 0; k < upper->count; k++) {
+        const int32_t s = upper->supernode[k];
         bool whole = gsv_columns(plan, s) <= GSV_LIMB_WIDEST && gsv_rows(plan, s) <= UINT16_MAX;
-        for (int32_t k = plan->child_ptr[s]; k < plan->child_ptr[s + 1] && whole; k++) {
-            const int32_t child = plan->child[k];
-            whole = cost[child] >= 0;
-            cost[s] += cost[child];
+        for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1] && whole; c++) {
+            if (in_branch(w, plan->child[c]))
+                continue;
+            whole = cost[plan->child[c]] >= 0;
+            cost[s] += cost[plan->child[c]];
         }
         if (!whole || cost[s] > most)
             cost[s] = -1;
@@ -200,11 +194,11 @@ static bool list_runs(const work *w, gsv_limb_chunk *chunk, int32_t s) {
     int32_t runs = 0;
     for (int32_t c = plan->child_ptr[s]; c < plan->child_ptr[s + 1]; c++) {
         const int32_t child = plan->child[c];
-        const int64_t rows = in_branch(w, child) ? gsv_updates(plan, child) : 0,
-                      first = w->all.outside[child];
-        all += rows;
+        const int64_t rows = in_branch(w, child) ? gsv_updates(plan, child) : 0;
         if (rows == 0)
             continue;
+        const int64_t first = w->all.outside[child];
+        all += rows;
         if (all > GSV_LIMB_ROWS || (first != end && runs == GSV_LIMB_RUNS))
             return false;
         if (first != end)
@@ -320,9 +314,10 @@ static bool make_numbers(const gsv_plan *plan, const int32_t *of, numbers *all) 
     int64_t rows = 0;
     for (int32_t s = 0; s < plan->l.nsuper; s++) {
         const int32_t parent = plan->parent[s];
+        if (of[s] < 0 || (parent >= 0 && of[parent] == of[s]))
+            continue;
         all->outside[s] = rows;
-        if (of[s] >= 0 && (parent < 0 || of[parent] != of[s]))
-            rows += gsv_updates(plan, s);
+        rows += gsv_updates(plan, s);
     }
     return true;
 }
@@ -333,31 +328,33 @@ static int by_cost(const void *a, const void *b) {
 }
 
 /* The largest subtrees that fit, from the roots down. */
-static void choose(work *w, gsv_limbs *limbs) {
-    measure_subtrees(w);
-    for (int32_t s = w->plan->l.nsuper - 1; s >= 0; s--) {
+static void choose(work *w, const gsv_supernode_list *upper, gsv_limbs *limbs) {
+    measure_subtrees(w, upper);
+    for (int64_t k = upper->count - 1; k >= 0; k--) {
+        const int32_t s = upper->supernode[k];
         w->nlists = 0;
-        if (in_branch(w, s) || limbs->in[s] || w->all.cost[s] < 0 || !make_limb(w, s))
+        if (limbs->in[s] || w->all.cost[s] < 0 || !make_limb(w, s))
             continue;
         limbs->root[limbs->count++] =
             (gsv_limb_root){(int32_t)w->all.cost[s], s, w->chunks, (int32_t)w->nlists};
         limbs->nchunks += w->chunks;
         limbs->nlists += w->nlists;
-        for (int32_t k = 0; k < w->members; k++)
-            limbs->in[w->member[k]] = 1;
+        for (int32_t i = 0; i < w->members; i++)
+            limbs->in[w->member[i]] = 1;
     }
 }
 
-gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs,
-                                 gsv_message *message) {
+gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, const gsv_supernode_list *upper,
+                                 gsv_limbs *limbs, gsv_message *message) {
     const size_t nsuper = (size_t)plan->l.nsuper + 1;
     work *w = gsv_malloc(1, sizeof *w);
     numbers all;
-    *limbs = (gsv_limbs){.in = gsv_calloc(nsuper, 1), .root = gsv_malloc(nsuper, sizeof *limbs->root)};
+    *limbs = (gsv_limbs){.in = gsv_calloc(nsuper, 1),
+                         .root = gsv_malloc((size_t)upper->count, sizeof *limbs->root)};
     const bool good = make_numbers(plan, of, &all) && w && limbs->in && limbs->root;
     if (good) {
         *w = (work){.plan = plan, .of = of, .all = all};
-        choose(w, limbs);
+        choose(w, upper, limbs);
         if (limbs->count > 1)
             qsort(limbs->root, (size_t)limbs->count, sizeof *limbs->root, by_cost);
     } else {

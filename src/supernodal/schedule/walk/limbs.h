@@ -103,8 +103,10 @@ static inline GSV_HOST_DEVICE int gsv_limb_collides(const gsv_limb_chunk *root, 
            root->place < first->staged + gsv_limb_staged_rows(first);
 }
 
-/* Which supernodes are in limbs: fills count, root and in. of: gsv_branches.of. */
-gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of, gsv_limbs *limbs,
+/* Which supernodes are in limbs: fills count, root and in. of: gsv_branches.of; upper: the supernodes in no branch, ascending. */
+struct gsv_supernode_list;
+gpusolve_status gsv_limbs_choose(const gsv_plan *plan, const int32_t *of,
+                                 const struct gsv_supernode_list *upper, gsv_limbs *limbs,
                                  gsv_message *message);
 /* The rest, once plan->schedule has panel_ptr and update_place, and `of` as it was: memory for `threads` threads; then they fill limbs begin
  * .. end - 1, in any order, each as another member; and when all are filled their lists lose the gaps. After gsv_limbs_begin

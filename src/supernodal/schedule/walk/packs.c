@@ -10,6 +10,8 @@ typedef struct walk {
     const uint16_t *below, *levels;  /* levels: nodes of level k are levels[k] .. */
     int32_t count, leaves;           /* nodes, and those of the lowest level */
     uint16_t place[GSV_BRANCH_ROWS]; /* of the branch's columns that have one */
+    /* by row of the vectors, the branch's columns and its outside rows: the last pack that has it, counted from 1, and where */
+    uint16_t pack[2 * GSV_BRANCH_ROWS], at[2 * GSV_BRANCH_ROWS];
     uint16_t *to;
     int32_t length;
 } walk;
@@ -66,31 +68,41 @@ static int32_t next_small(const walk *w, int32_t k) {
     return k;
 }
 
-/* The small ones of the leaves first .. end - 1 as one pack: its rows, and the map of its numbers unless that is
- * NULL. */
-static void fill_pack(const walk *w, int32_t first, int32_t end, int32_t own, gsv_branch_pack *pack,
+/* Another row of a pack; the map has GSV_NO_NUMBER for it and for as many as make a multiple of GSV_PACK_HEIGHT. */
+static int32_t add_row(gsv_branch_pack *pack, uint16_t *map) {
+    const int32_t at = pack->rows++;
+    if (at % GSV_PACK_HEIGHT == 0)
+        memset(map + GSV_PACK_COLUMNS * at, 0xff, GSV_PACK_COLUMNS * GSV_PACK_HEIGHT * sizeof *map);
+    return at;
+}
+
+/* The small ones of the leaves first .. end - 1 as pack number `number`, counted from 1: its rows, and the map of its numbers. */
+static void fill_pack(walk *w, int32_t first, int32_t end, int32_t own, int32_t number, gsv_branch_pack *pack,
                       uint16_t *rows, uint16_t *map) {
     memset(rows, 0, GSV_PACK_COLUMNS * sizeof *rows);
-    pack->rows = GSV_PACK_COLUMNS;
+    pack->rows = 0;
     pack->nc = 0;
+    while (pack->rows < GSV_PACK_COLUMNS)
+        add_row(pack, map);
     for (int32_t k = first; k < end; k++) {
         if (!is_small(w, k))
             continue;
         const gsv_branch_node *node = &w->nodes[k];
-        const int32_t nr = node->nr, nc = node->nc, others = pack->rows;
+        const int32_t nr = node->nr, nc = node->nc;
         for (int32_t i = 0; i < nr; i++) {
             int32_t at = pack->nc + i;
             if (i < nc) {
                 rows[at] = (uint16_t)(node->column + i);
             } else { /* a row of one of the leaves before, or a new one */
-                const int32_t place = place_below(w, node, i - nc, own);
-                for (at = GSV_PACK_COLUMNS; at < others && rows[at] != place;)
-                    at++;
-                if (at == others)
-                    at = pack->rows++;
+                const int32_t place = place_below(w, node, i - nc, own), row = gsv_walk_row(place);
+                if (w->pack[row] != number) {
+                    w->pack[row] = (uint16_t)number;
+                    w->at[row] = (uint16_t)add_row(pack, map);
+                }
+                at = w->at[row];
                 rows[at] = (uint16_t)place;
             }
-            for (int32_t j = 0; map && j < nc && j <= i; j++)
+            for (int32_t j = 0; j < nc && j <= i; j++)
                 map[GSV_PACK_COLUMNS * at + pack->nc + j] =
                     (uint16_t)(node->panel + gsv_narrow_column(nr, j) + i);
         }
@@ -98,21 +110,31 @@ static void fill_pack(const walk *w, int32_t first, int32_t end, int32_t own, gs
     }
 }
 
-/* Packs and their rows; returns the length of their map. */
-static int32_t list_packs(walk *w, int32_t own, gsv_branch_pack *pack, uint16_t *rows, uint16_t *map) {
-    int32_t list = 0, heights = 0;
-    for (int32_t k = next_small(w, 0); k < w->leaves; pack++) {
+/* Packs and their rows, and the map, whose length it returns. */
+static int32_t list_packs(walk *w, int32_t own, gsv_branch_pack *packs, uint16_t *rows, uint16_t *map) {
+    int32_t list = 0, heights = 0, count = 0;
+    memset(w->pack, 0, sizeof w->pack);
+    for (int32_t k = next_small(w, 0); k < w->leaves; count++) {
         const int32_t end = end_of_pack(w, k);
-        fill_pack(w, k, end, own, pack, rows + list,
-                  map ? map + GSV_PACK_COLUMNS * GSV_PACK_HEIGHT * heights : NULL);
+        gsv_branch_pack *pack = &packs[count];
+        fill_pack(w, k, end, own, count + 1, pack, rows + list,
+                  map + GSV_PACK_COLUMNS * GSV_PACK_HEIGHT * heights);
         pack->list = (uint16_t)list;
         pack->numbers = (uint16_t)heights;
         list += pack->rows;
         heights += (pack->rows + GSV_PACK_HEIGHT - 1) / GSV_PACK_HEIGHT;
         k = next_small(w, end);
     }
-    w->length = (int32_t)(rows - w->to) + list;
+    w->length += list;
     return GSV_PACK_COLUMNS * GSV_PACK_HEIGHT * heights;
+}
+
+/* Rows that the packs have at most. */
+static int32_t most_rows(const walk *w) {
+    int32_t rows = 0;
+    for (int32_t k = 0; k < w->leaves; k++)
+        rows += is_small(w, k) ? GSV_PACK_COLUMNS + w->nodes[k].nr - w->nodes[k].nc : 0;
+    return rows;
 }
 
 int32_t gsv_branch_walk_fill(gsv_branch *branch, const uint16_t *lists, uint16_t *to) {
@@ -139,13 +161,12 @@ int32_t gsv_branch_walk_fill(gsv_branch *branch, const uint16_t *lists, uint16_t
             append(&w, place_below(&w, &w.nodes[k], i, own));
 
     at[GSV_WALK_ROWS] = (uint16_t)w.length;
-    uint16_t *rows = to + w.length;
-    const int32_t map = list_packs(&w, own, packs, rows, NULL); /* how long it will be */
+    uint16_t *rows = to + w.length, *behind = rows + most_rows(&w) + 7; /* where the map is made */
+    const int32_t map = list_packs(&w, own, packs, rows, behind);
     while (w.length % 8)
         append(&w, 0);
     at[GSV_WALK_MAP] = (uint16_t)w.length;
-    memset(to + w.length, 0xff, (size_t)map * sizeof *to); /* GSV_NO_NUMBER */
-    list_packs(&w, own, packs, rows, to + w.length);
+    memmove(to + w.length, behind, (size_t)map * sizeof *to);
     at[GSV_WALK_END] = (uint16_t)(at[GSV_WALK_MAP] + map);
     return at[GSV_WALK_END];
 }

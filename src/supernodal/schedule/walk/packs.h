@@ -55,6 +55,11 @@ static inline GSV_HOST_DEVICE int gsv_walk_place(int row) {
     return row * (GSV_WALK_COLUMNS / 2) + (row & 2);
 }
 
+/* The row that begins there. */
+static inline GSV_HOST_DEVICE int gsv_walk_row(int place) {
+    return place / (GSV_WALK_COLUMNS / 2);
+}
+
 /* 16-bit numbers that the lists have at most for a node with `below` rows below. */
 static inline int64_t gsv_branch_walk_most(int64_t below) {
     return 8 + 4 + GSV_PACK_COLUMNS * (below + GSV_PACK_COLUMNS + GSV_PACK_HEIGHT) + 2 * below;
@@ -102,7 +107,8 @@ static inline GSV_HOST_DEVICE int32_t gsv_branch_walk_bytes(const gsv_branch *br
     return room.vectors + vectors * room.each;
 }
 
-/* Fills branch->walk_rows and .walk, and writes the lists; `lists`: the branch's. Returns their length. */
+/* Fills branch->walk_rows and .walk, and writes the lists; `lists`: the branch's. Returns their length. It works in as much of `to` as
+ * gsv_branch_walk_most says of all nodes, and 8 more. */
 int32_t gsv_branch_walk_fill(gsv_branch *branch, const uint16_t *lists, uint16_t *to);
 
 #ifdef __cplusplus
