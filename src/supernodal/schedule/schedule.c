@@ -186,7 +186,7 @@ static bool list_narrow(const gsv_plan *plan, const gsv_supernode_list *upper, g
  *
  *      begin    where vectors stand; what streams, tasks, limbs and branches begin with
  *      invert   what the rows of fronts are owed; the streams' places of columns
- *      fill     the tasks of each list; streams are counted; limbs and branches, with gaps between their lists
+ *      fill     the tasks of each list, and their ranks; streams are counted; limbs and branches, with gaps between their lists
  *      write    the tasks' order; branches are sorted; their lists and those of limbs lose the gaps; the streams' pieces
  *
  * What a part writes does not depend on who makes it, or when.
@@ -273,7 +273,7 @@ static void write_part(void *context, int64_t item, int member) {
     making *m = context;
     (void)member;
     if (item < SORTED)
-        m->status[item] = gsv_tasks_sort(m->tasks, (int)item, &m->schedule->tasks, &m->message[item]);
+        m->status[item] = gsv_tasks_sort(m->tasks, (int)item, &m->message[item]);
     else if (item == SORTED)
         gsv_branches_sort(m->branches);
     else if (item == SORTED + 1)

@@ -35,7 +35,8 @@ typedef struct set {
 } set;
 
 /* One sweep. Times are from its beginning. Whoever waits for a counter waits for all tasks that advance it. */
-typedef struct planner {
+typedef struct gsv_task_planner {
+    gsv_task_list *list;
     const gsv_task *task;
     int64_t ntasks;
     int32_t ncounters;
@@ -51,6 +52,8 @@ typedef struct planner {
     arrival *coming;   /* a heap of those that can begin later, by time */
     int64_t arrivals;
     double block[BLOCKS]; /* a heap: when each is free */
+    uint64_t *words;      /* of `ready` */
+    void *entries;        /* what tasks are ranked with, and then `coming` */
 } planner;
 
 /* ------------------------------------------------------------------------------------- containers --- */
@@ -306,42 +309,54 @@ static void simulate(planner *p, gsv_task *order) {
     }
 }
 
-int gsv_tasks_order(gsv_task_list *list, const uint32_t *step, int backward) {
+void gsv_tasks_planner_free(planner *p) {
+    if (!p)
+        return;
+    gsv_free(p->left);
+    gsv_free(p->waiting);
+    gsv_free(p->words);
+    gsv_free(p->entries);
+    gsv_free(p);
+}
+
+planner *gsv_tasks_rank(gsv_task_list *list, const uint32_t *step, int backward) {
     const size_t ntasks = (size_t)list->tasks, ncounters = (size_t)list->counters;
-    if (list->tasks >= UINT32_MAX)
-        return 0;
-    gsv_task *order = gsv_malloc(ntasks, sizeof *order);
-    double *times = gsv_malloc(ntasks + ncounters, sizeof *times);
-    uint32_t *numbers = gsv_malloc(3 * ntasks + 2 * ncounters + 1, sizeof *numbers);
-    uint64_t *words = gsv_malloc((size_t)words_of(list->tasks), sizeof *words);
-    void *entries = gsv_malloc(2 * ntasks, sizeof(entry) > sizeof(arrival) ? sizeof(entry) : sizeof(arrival));
-    const int good = order && times && numbers && words && entries;
-    if (good) {
-        planner p = {.task = list->task,
-                     .ntasks = list->tasks,
-                     .ncounters = list->counters,
-                     .backward = backward,
-                     .left = times,
-                     .reached = times + ntasks,
-                     .waiting = numbers,
-                     .rank = numbers + ntasks,
-                     .ranked = numbers + 2 * ntasks,
-                     .missing = numbers + 3 * ntasks,
-                     .first = numbers + 3 * ntasks + ncounters,
-                     .ready = make_set(words, list->tasks),
-                     .coming = entries};
-        find_ways(&p);
-        list_waiting(&p);
-        rank_tasks(&p, step, entries); /* which are free again then */
-        simulate(&p, order);
-        gsv_free(list->task);
-        list->task = order;
-    } else {
-        gsv_free(order);
+    planner *p = list->tasks < UINT32_MAX ? gsv_malloc(1, sizeof *p) : NULL;
+    if (!p)
+        return NULL;
+    *p = (planner){
+        .list = list,
+        .task = list->task,
+        .ntasks = list->tasks,
+        .ncounters = list->counters,
+        .backward = backward,
+        .left = gsv_malloc(ntasks + ncounters, sizeof *p->left),
+        .waiting = gsv_malloc(3 * ntasks + 2 * ncounters + 1, sizeof *p->waiting),
+        .words = gsv_malloc((size_t)words_of(list->tasks), sizeof *p->words),
+        .entries = gsv_malloc(2 * ntasks, sizeof(entry) > sizeof(arrival) ? sizeof(entry) : sizeof(arrival))};
+    if (!p->left || !p->waiting || !p->words || !p->entries) {
+        gsv_tasks_planner_free(p);
+        return NULL;
     }
-    gsv_free(times);
-    gsv_free(numbers);
-    gsv_free(words);
-    gsv_free(entries);
-    return good;
+    p->reached = p->left + ntasks;
+    p->rank = p->waiting + ntasks;
+    p->ranked = p->rank + ntasks;
+    p->missing = p->ranked + ntasks;
+    p->first = p->missing + ncounters;
+    p->ready = make_set(p->words, list->tasks);
+    p->coming = p->entries;
+    find_ways(p);
+    list_waiting(p);
+    rank_tasks(p, step, p->entries);
+    return p;
+}
+
+int gsv_tasks_order(planner *p) {
+    gsv_task *order = gsv_malloc((size_t)p->ntasks, sizeof *order);
+    if (!order)
+        return 0;
+    simulate(p, order);
+    gsv_free(p->list->task);
+    p->list->task = order;
+    return 1;
 }

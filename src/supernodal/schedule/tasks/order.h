@@ -12,9 +12,12 @@
 
 #include "tasks.h"
 
-/* Puts the tasks of a sweep, which stand supernode by supernode, into that order. step [tasks]: ascends level by level, in a level
- * the products' come last; of tasks with equally long ways the one whose step comes first is first, then the longest product.
- * Zero if out of memory. */
-int gsv_tasks_order(gsv_task_list *list, const uint32_t *step, int backward);
+/* In two steps. First ranks the tasks of a sweep, which stand supernode by supernode. step [tasks]: ascends level by level, in a level the
+ * products' come last; of tasks with equally long ways the one whose step comes first is first, then the longest product. NULL:
+ * out of memory. Then puts them into that order; once. Zero if out of memory: they stand as before. */
+typedef struct gsv_task_planner gsv_task_planner;
+gsv_task_planner *gsv_tasks_rank(gsv_task_list *list, const uint32_t *step, int backward);
+int gsv_tasks_order(gsv_task_planner *planner);
+void gsv_tasks_planner_free(gsv_task_planner *planner); /* NULL is accepted */
 
 #endif

@@ -34,9 +34,9 @@ typedef struct supernode {
 struct gsv_tasks_draft {
     const gsv_plan *plan;
     int64_t count;
-    supernode *supernode;           /* [count] */
-    int64_t numbers;                /* of the upper tree */
-    uint32_t *step[GSV_TASK_LISTS]; /* of each task, as gsv_tasks_order() wants it */
+    supernode *supernode; /* [count] */
+    int64_t numbers;      /* of the upper tree */
+    gsv_task_planner *planner[GSV_TASK_LISTS];
 };
 
 /* One sweep's list in the making. */
@@ -53,7 +53,7 @@ typedef struct builder {
     int64_t *sum;     /* [nlevels] what a level has of something */
     int32_t *counter; /* [count] what a supernode waits for: forward its children, backward its parent */
     int32_t *count;   /* [count] and what it has to reach; 0: nothing */
-    uint32_t *step;   /* gsv_tasks_draft.step */
+    uint32_t *step;   /* of each task, as gsv_tasks_rank() wants it */
     int64_t tasks;    /* so far */
 } builder;
 
@@ -381,17 +381,21 @@ static void add_all(builder *b) {
     }
 }
 
-/* False: out of memory. */
-static bool make_list(builder *b) {
+/* NULL: out of memory. */
+static gsv_task_planner *make_list(builder *b) {
+    gsv_task_planner *planner = NULL;
     choose_parts(b);
     choose_rows(b);
     choose_lengths(b);
     b->list->tasks = count_tasks(b);
     b->list->task = gsv_malloc((size_t)b->list->tasks, sizeof *b->list->task);
     b->step = gsv_malloc((size_t)b->list->tasks, sizeof *b->step);
-    if (b->list->task && b->step)
+    if (b->list->task && b->step) {
         add_all(b);
-    return b->list->task && b->step;
+        planner = gsv_tasks_rank(b->list, b->step, b->backward);
+    }
+    gsv_free(b->step);
+    return planner;
 }
 
 static bool is_backward(int list) {
@@ -402,8 +406,7 @@ gpusolve_status gsv_tasks_add(gsv_tasks_draft *draft, int list, gsv_tasks *tasks
     const size_t count = (size_t)draft->count, nlevels = (size_t)draft->plan->nlevels;
     int32_t *numbers = gsv_malloc(3 * nlevels + 2 * count, sizeof *numbers);
     int64_t *sum = gsv_malloc(nlevels, sizeof *sum);
-    bool good = numbers && sum;
-    if (good) {
+    if (numbers && sum) {
         builder b = {.draft = draft,
                      .schedule = draft->plan->schedule,
                      .list = &tasks->list[list],
@@ -416,18 +419,15 @@ gpusolve_status gsv_tasks_add(gsv_tasks_draft *draft, int list, gsv_tasks *tasks
                      .counter = numbers + 3 * nlevels,
                      .count = numbers + 3 * nlevels + count,
                      .sum = sum};
-        good = make_list(&b);
-        draft->step[list] = b.step;
+        draft->planner[list] = make_list(&b);
     }
     gsv_free(numbers);
     gsv_free(sum);
-    return good ? GPUSOLVE_OK : gsv_plan_no_memory(message);
+    return draft->planner[list] ? GPUSOLVE_OK : gsv_plan_no_memory(message);
 }
 
-gpusolve_status gsv_tasks_sort(gsv_tasks_draft *draft, int list, gsv_tasks *tasks, gsv_message *message) {
-    return gsv_tasks_order(&tasks->list[list], draft->step[list], is_backward(list))
-               ? GPUSOLVE_OK
-               : gsv_plan_no_memory(message);
+gpusolve_status gsv_tasks_sort(const gsv_tasks_draft *draft, int list, gsv_message *message) {
+    return gsv_tasks_order(draft->planner[list]) ? GPUSOLVE_OK : gsv_plan_no_memory(message);
 }
 
 static bool is_short(const gsv_task_list *forward) {
@@ -448,7 +448,7 @@ void gsv_tasks_end(gsv_tasks_draft *draft, gsv_tasks *tasks) {
             tasks->bytes += tasks->list[k].tasks * (int64_t)sizeof *tasks->list[k].task;
     }
     for (int k = 0; k < GSV_TASK_LISTS && draft; k++)
-        gsv_free(draft->step[k]);
+        gsv_tasks_planner_free(draft->planner[k]);
     if (draft)
         gsv_free(draft->supernode);
     gsv_free(draft);

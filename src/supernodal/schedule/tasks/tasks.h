@@ -129,7 +129,7 @@ struct gsv_supernode_list;
 gpusolve_status gsv_tasks_begin(const gsv_plan *plan, const struct gsv_supernode_list *upper,
                                 gsv_tasks_draft **draft, gsv_message *message);
 gpusolve_status gsv_tasks_add(gsv_tasks_draft *draft, int list, gsv_tasks *tasks, gsv_message *message);
-gpusolve_status gsv_tasks_sort(gsv_tasks_draft *draft, int list, gsv_tasks *tasks, gsv_message *message);
+gpusolve_status gsv_tasks_sort(const gsv_tasks_draft *draft, int list, gsv_message *message);
 void gsv_tasks_end(gsv_tasks_draft *draft, gsv_tasks *tasks);
 void gsv_tasks_free(gsv_tasks *tasks); /* frees the arrays, leaves zeros */
 
