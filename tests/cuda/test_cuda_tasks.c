@@ -12,6 +12,7 @@
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
 #include "gpusolve_selection.h"
+#include "ratio.h"
 #include "tuning.h"
 #include "supernodal/cuda/support.h"
 
@@ -73,24 +74,9 @@ static void close_problem(problem *p, cholmod_common *common) {
     free(p->rounded);
 }
 
-/* norm(M x - b) / (norm(M) norm(x) eps) of column j */
 static double ratio_of(const problem *p, gpusolve_system system, const gpusolve_dense *x,
                        const gpusolve_dense *b, int64_t j) {
-    double complex *column = malloc(2 * (size_t)p->n * sizeof *column);
-    REQUIRE(column != NULL);
-    double complex *y = column + p->n;
-    double r = 0, norm_x = 0;
-    for (int64_t i = 0; i < p->n; i++) {
-        column[i] = testing_get(x, i, j);
-        norm_x = fmax(norm_x, cabs(column[i]));
-    }
-    testing_multiply(&p->e, system, column, y);
-    for (int64_t i = 0; i < p->n; i++) {
-        const double difference = cabs(y[i] - testing_get(b, i, j));
-        r = difference <= r || isnan(r) ? r : difference;
-    }
-    free(column);
-    return r == 0 ? 0 : r / (testing_norm(&p->e, system) * norm_x * testing_epsilon(p->dtype));
+    return testing_ratio(&p->e, system, x, b, j, testing_epsilon(p->dtype));
 }
 
 /* Columns first .. first + cols - 1 again, in some other way: the bits of the answer. */

@@ -6,6 +6,7 @@
 
 #include "cholmod_helpers.h"
 #include "gpusolve_cholmod.h"
+#include "ratio.h"
 
 static void check_info(gpusolve_handle *handle, const gpusolve_factor *factor, int64_t n) {
     gpusolve_info info = {.size = sizeof info};
@@ -98,24 +99,8 @@ static void check_solution(gpusolve_handle *handle, const gpusolve_factor *facto
     gpusolve_dense x = testing_block(dtype, GPUSOLVE_COL_MAJOR, e->n, nrhs, 1);
     testing_fill(&b, 2);
     CHECK_STATUS(testing_solve(handle, factor, NULL, system, &b, &x, on_device), GPUSOLVE_OK);
-    double complex *column = malloc(2 * (size_t)e->n * sizeof *column);
-    REQUIRE(column != NULL);
-    double complex *y = column + e->n;
-    for (int64_t j = 0; j < nrhs; j++) {
-        double largest = 0;
-        for (int i = 0; i < e->n; i++) {
-            column[i] = testing_get(&x, i, j);
-            largest = fmax(largest, cabs(column[i]));
-        }
-        testing_multiply(e, system, column, y);
-        double r = 0;
-        for (int i = 0; i < e->n; i++) {
-            double difference = cabs(y[i] - testing_get(&b, i, j));
-            r = difference <= r || isnan(r) ? r : difference;
-        }
-        CHECK_BELOW(r / (testing_norm(e, system) * largest * DBL_EPSILON), 30);
-    }
-    free(column);
+    for (int64_t j = 0; j < nrhs; j++)
+        CHECK_BELOW(testing_ratio(e, system, &x, &b, j, DBL_EPSILON), 30);
     free(b.values);
     free(x.values);
 }

@@ -5,28 +5,9 @@
  */
 #include "testing.h"
 
-#include "cholmod_helpers.h"
+#include "ratio.h"
 
 enum { COLUMNS = 17 };
-
-static double ratio_of(const testing_explicit *e, gpusolve_system system, const gpusolve_dense *x,
-                       const gpusolve_dense *b, int64_t j) {
-    double complex *column = malloc(2 * (size_t)e->n * sizeof *column);
-    REQUIRE(column != NULL);
-    double complex *y = column + e->n;
-    double r = 0, norm_x = 0;
-    for (int i = 0; i < e->n; i++) {
-        column[i] = testing_get(x, i, j);
-        norm_x = fmax(norm_x, cabs(column[i]));
-    }
-    testing_multiply(e, system, column, y);
-    for (int i = 0; i < e->n; i++) {
-        double difference = cabs(y[i] - testing_get(b, i, j));
-        r = difference <= r || isnan(r) ? r : difference;
-    }
-    free(column);
-    return r == 0 ? 0 : r / (testing_norm(e, system) * norm_x * (double)FLT_EPSILON);
-}
 
 static void check_factor(gpusolve_backend backend, const gpusolve_factor_data *data,
                          const testing_explicit *e, int on_device) {
@@ -42,7 +23,7 @@ static void check_factor(gpusolve_backend backend, const gpusolve_factor_data *d
                      GPUSOLVE_OK);
         CHECK(testing_padding_untouched(&x));
         for (int64_t j = 0; j < COLUMNS; j++)
-            if (!CHECK_BELOW(ratio_of(e, (gpusolve_system)system, &x, &b, j), 30))
+            if (!CHECK_BELOW(testing_ratio(e, (gpusolve_system)system, &x, &b, j, (double)FLT_EPSILON), 30))
                 printf("in system %d, column %d\n", system, (int)j);
     }
     /* operands in double precision do not go with it */

@@ -14,6 +14,7 @@
 #include "gpusolve_product.h"
 #include "gpusolve_refine.h"
 #include "gpusolve_store.h"
+#include "ratio.h"
 
 enum { MOST = 130 };
 
@@ -22,24 +23,6 @@ enum { COUNTS = sizeof counts / sizeof counts[0] };
 
 /* How large the backward error of a solve with a rounded L may be, in epsilons of single precision; refined, in those of double. */
 static const double ROUNDED = 8, REFINED = 4;
-
-/* norm(b - M x) / (norm(M) norm(x)) of column j, in epsilons of single precision. */
-static double ratio_of(const testing_explicit *e, gpusolve_system system, const gpusolve_dense *x,
-                       const gpusolve_dense *b, int64_t j) {
-    double complex *column = malloc(2 * (size_t)e->n * sizeof *column);
-    REQUIRE(column != NULL);
-    double complex *y = column + e->n;
-    double r = 0, norm_x = 0;
-    for (int i = 0; i < e->n; i++) {
-        column[i] = testing_get(x, i, j);
-        norm_x = fmax(norm_x, cabs(column[i]));
-    }
-    testing_multiply(e, system, column, y);
-    for (int i = 0; i < e->n; i++)
-        r = testing_worse(r, cabs(y[i] - testing_get(b, i, j)));
-    free(column);
-    return r == 0 ? 0 : r / (testing_norm(e, system) * norm_x * (double)FLT_EPSILON);
-}
 
 static void check_systems(gpusolve_handle *handle, const gpusolve_factor *factor, const testing_explicit *e,
                           gpusolve_dtype dtype, int on_device) {
@@ -51,7 +34,8 @@ static void check_systems(gpusolve_handle *handle, const gpusolve_factor *factor
             CHECK_STATUS(testing_solve(handle, factor, NULL, (gpusolve_system)system, &b, &x, on_device),
                          GPUSOLVE_OK);
             for (int64_t j = 0; j < b.cols; j++)
-                if (!CHECK_BELOW(ratio_of(e, (gpusolve_system)system, &x, &b, j), 30))
+                if (!CHECK_BELOW(testing_ratio(e, (gpusolve_system)system, &x, &b, j, (double)FLT_EPSILON),
+                                 30))
                     printf("in system %d, column %d of %d\n", system, (int)j, (int)b.cols);
         }
     b.cols = x.cols = 3;
