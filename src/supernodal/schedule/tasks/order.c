@@ -61,7 +61,7 @@ typedef struct gsv_task_planner {
 /* Sorts by key, equal ones as they stand: digit by digit, without those in which all keys agree. `spare`: as long. Returns
  * where the result stands, in one of the two. */
 static entry *sort(entry *from, entry *spare, int64_t count) {
-    enum { BITS = 11, DIGITS = 6, VALUES = 1 << BITS };
+    enum { BITS = 8, DIGITS = 64 / BITS, VALUES = 1 << BITS };
     uint32_t begin[DIGITS][VALUES] = {{0}};
     for (int64_t k = 0; k < count; k++)
         for (int d = 0; d < DIGITS; d++)
