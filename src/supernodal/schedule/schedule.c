@@ -192,10 +192,10 @@ static bool list_narrow(const gsv_plan *plan, const gsv_supernode_list *upper, g
  * What a part writes does not depend on who makes it, or when.
  */
 enum {
-    BEGUN = 5,
-    FILLED = GSV_TASK_LISTS + GSV_STREAM_LISTS, /* parts that may fail */
-    SORTED = GSV_TASK_LISTS,
-    CLOSED = SORTED + 4
+    BEGUN = 5,                                  /* parts of the first run; */
+    FILLED = GSV_TASK_LISTS + GSV_STREAM_LISTS, /* of the third run those that may fail, which come first, */
+    SORTED = GSV_TASK_LISTS,                    /* and of the last one; */
+    CLOSED = SORTED + 4                         /* before it writes streams */
 };
 
 typedef struct making {
