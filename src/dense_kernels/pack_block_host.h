@@ -1,5 +1,5 @@
 /*
- * Template: pack_host.h, and a block of columns of a panel, whole. Included once for each precision.
+ * Template (kinds_host.h): pack_host.h, and a block of columns of a panel, whole.
  */
 #include "pack_host.h"
 
