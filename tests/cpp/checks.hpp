@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "gpusolve.h"
+#include <gpusolve.hpp>
 
 inline long checks_made = 0, checks_failed = 0;
 
@@ -19,6 +19,20 @@ inline void check_that(bool passed, const char *file, int line, const char *what
 #define CHECK(condition) check_that(static_cast<bool>(condition), __FILE__, __LINE__, #condition)
 #define CHECK_BELOW(value, limit) \
     check_that((value) < (limit), __FILE__, __LINE__, #value " < " #limit, (value))
+
+#if GPUSOLVE_HPP_THROWS
+// The call throws a gpusolve::error with this status and a sentence.
+template <class Call> void throws(gpusolve_status wanted, Call call) {
+    gpusolve_status status = GPUSOLVE_OK;
+    try {
+        call();
+    } catch (const gpusolve::error &error) {
+        status = error.status();
+        CHECK(error.what()[0] != 0);
+    }
+    CHECK(status == wanted);
+}
+#endif
 
 inline int checks_done(const char *name) {
     std::printf("%s: %ld checks, %ld failed\n", name, checks_made, checks_failed);

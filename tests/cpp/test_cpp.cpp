@@ -350,17 +350,6 @@ void refuses(gpusolve::handle &handle) {
 }
 
 #if GPUSOLVE_HPP_THROWS
-template <class Call> void throws(gpusolve_status wanted, Call call) {
-    gpusolve_status got = GPUSOLVE_OK;
-    try {
-        call();
-    } catch (const gpusolve::error &error) {
-        got = error.status();
-        CHECK(std::strlen(error.what()) > 0);
-    }
-    CHECK(got == wanted);
-}
-
 // The same in the form that throws.
 void throws_or_works(const gpusolve::options &options) {
     gpusolve::handle handle(options);

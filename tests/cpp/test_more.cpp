@@ -216,17 +216,6 @@ template <class T> void strides(gpusolve::handle &handle) {
 }
 
 #if GPUSOLVE_HPP_THROWS
-template <class Call> void throws(gpusolve_status wanted, Call call) {
-    gpusolve_status status = GPUSOLVE_OK;
-    try {
-        call();
-    } catch (const gpusolve::error &error) {
-        status = error.status();
-        CHECK(error.what()[0] != 0);
-    }
-    CHECK(status == wanted);
-}
-
 void throws_or_works(gpusolve::handle &handle) {
     const bidiagonal<double> l(12, 2);
     const gpusolve::factor factor(handle, l.data());

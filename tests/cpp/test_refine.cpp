@@ -190,17 +190,6 @@ void refuses(gpusolve::handle &handle) {
 }
 
 #if GPUSOLVE_HPP_THROWS
-template <class Call> void throws(gpusolve_status wanted, Call call) {
-    gpusolve_status status = GPUSOLVE_OK;
-    try {
-        call();
-    } catch (const gpusolve::error &error) {
-        status = error.status();
-        CHECK(error.what()[0] != 0);
-    }
-    CHECK(status == wanted);
-}
-
 void throws_or_works(gpusolve::handle &handle) {
     const system_of<double> s(handle, 0);
     std::vector<double> x(N), b(s.b.begin(), s.b.begin() + N);
