@@ -61,7 +61,7 @@ class refine_by {
         return *this;
     }
 
-    const gpusolve_refine_options &get() const noexcept {
+    gpusolve_refine_options get() const noexcept {
         return options;
     }
     /** So that every call takes it where it takes the options. */
