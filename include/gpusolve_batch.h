@@ -74,6 +74,13 @@ typedef struct gpusolve_batch_info {
 GPUSOLVE_API gpusolve_status gpusolve_batch_get_info(gpusolve_handle *handle, const gpusolve_batch *batch,
                                                      int64_t max_nrhs, gpusolve_batch_info *info);
 
+/** The number of members; 0 for NULL. At no cost, unlike gpusolve_batch_get_info, which counts bytes by supernode. */
+GPUSOLVE_API int64_t gpusolve_batch_get_count(const gpusolve_batch *batch);
+
+/** The type of b and x, if they are not complex of a real batch's precision: the members' dtype, or double precision if they are stored in
+ * single precision; GPUSOLVE_DOUBLE for NULL. At no cost. */
+GPUSOLVE_API gpusolve_dtype gpusolve_batch_get_dtype(const gpusolve_batch *batch);
+
 /** Where each member's rows begin among those of all members: the sums of the orders before it.
  * @param offsets  [out, host] [count + 1] the last one is n */
 GPUSOLVE_API gpusolve_status gpusolve_batch_get_offsets(gpusolve_handle *handle, const gpusolve_batch *batch,

@@ -38,6 +38,10 @@ class batch : public detail::owner<gpusolve_batch, gpusolve_batch_destroy> {
             status =
                 gpusolve_batch_refresh(with.get(), object, first, detail::length(data), data.data(), nullptr);
     }
+    /** Members. */
+    std::int64_t size() const noexcept {
+        return gpusolve_batch_get_count(object);
+    }
     gpusolve_batch_info info(handle &with, std::int64_t max_nrhs, gpusolve_status &status) const noexcept {
         gpusolve_batch_info answer = {};
         answer.size = sizeof answer;
@@ -46,10 +50,10 @@ class batch : public detail::owner<gpusolve_batch, gpusolve_batch_destroy> {
     }
     /** Where each member's rows begin among those of all; the last one is their sum. */
     std::vector<std::int64_t> offsets(handle &with, gpusolve_status &status) const {
-        const gpusolve_batch_info all = info(with, 1, status);
-        std::vector<std::int64_t> answer(status == GPUSOLVE_OK ? static_cast<std::size_t>(all.count) + 1 : 0);
-        if (status == GPUSOLVE_OK)
-            status = gpusolve_batch_get_offsets(with.get(), object, answer.data());
+        std::vector<std::int64_t> answer(static_cast<std::size_t>(size()) + 1);
+        status = gpusolve_batch_get_offsets(with.get(), object, answer.data());
+        if (status != GPUSOLVE_OK)
+            answer.clear();
         return answer;
     }
     /** All members as one factor, for calls of the C headers; it lives as long as the batch. */
@@ -136,11 +140,9 @@ void solve(handle &with, const batch &of, const batch_workspace &in, gpusolve_sy
         right.push_back(detail::as_block(each).get());
     for (auto &each : x)
         left.push_back(detail::as_solution(each).get());
-    const gpusolve_batch_info info = of.info(with, 1, status);
-    if (status != GPUSOLVE_OK)
-        return;
+    const std::int64_t count = of.size();
     status =
-        detail::length(right) != info.count || detail::length(left) != info.count
+        detail::length(right) != count || detail::length(left) != count
             ? gpusolve_report(with.get(), GPUSOLVE_INVALID_ARGUMENT,
                               "b and x: must have a block for each member")
             : gpusolve_batch_solve(with.get(), of.get(), in.get(), system, right.data(), left.data(), active);

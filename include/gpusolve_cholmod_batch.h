@@ -99,16 +99,14 @@ static inline gpusolve_status
 gpusolve_cholmod_batch_refresh(gpusolve_handle *handle, gpusolve_batch *batch, int64_t first, int64_t count,
                                cholmod_factor *const *L, gpusolve_status *statuses, cholmod_common *Common) {
     gpusolve_factor_data *members = NULL;
-    gpusolve_batch_info info;
+    const int64_t all = gpusolve_batch_get_count(batch);
+    const int is_within =
+        batch && first >= 0 && first <= all; /* else gpusolve_batch_refresh says what is wrong */
     gpusolve_status status = gpusolve_cholmod_check_common_(handle, Common);
-    memset(&info, 0, sizeof info);
-    info.size = sizeof info;
-    if (status == GPUSOLVE_OK)
-        status = gpusolve_batch_get_info(handle, batch, 0, &info);
-    if (status == GPUSOLVE_OK && first >= 0 && first <= info.count && count > info.count - first)
+    if (status == GPUSOLVE_OK && is_within && count > all - first)
         status = gpusolve_report(handle, GPUSOLVE_INVALID_ARGUMENT,
                                  "count: is more than the batch has members from the first one on");
-    else if (status == GPUSOLVE_OK && first >= 0 && first <= info.count)
+    else if (status == GPUSOLVE_OK && is_within)
         status = gpusolve_cholmod_members_(handle, first, count, L, GPUSOLVE_STORAGE_SAME, statuses, &members,
                                            Common);
     if (status == GPUSOLVE_OK)
@@ -159,22 +157,9 @@ static inline gpusolve_status gpusolve_cholmod_run_begin_(gpusolve_handle *handl
                                                           const gpusolve_batch *batch,
                                                           gpusolve_cholmod_run_of_ *run,
                                                           cholmod_common *Common) {
-    gpusolve_batch_info info;
-    gpusolve_info inner;
-    gpusolve_status status;
-    size_t count;
-    memset(&info, 0, sizeof info);
-    memset(&inner, 0, sizeof inner);
-    info.size = sizeof info;
-    inner.size = sizeof inner;
-    status = gpusolve_batch_get_info(handle, batch, 0, &info);
-    if (status == GPUSOLVE_OK)
-        status = gpusolve_factor_info(handle, gpusolve_batch_get_factor(batch), 0, &inner);
-    if (status != GPUSOLVE_OK)
-        return status;
-    run->count = info.count;
-    run->dtype = inner.dtype;
-    count = (size_t)info.count;
+    const size_t count = (size_t)gpusolve_batch_get_count(batch);
+    run->count = (int64_t)count;
+    run->dtype = gpusolve_batch_get_dtype(batch);
     run->offsets = (int64_t *)gpusolve_cholmod_new_(count + 1, sizeof *run->offsets, Common);
     run->members = (gpusolve_cholmod_member_ *)gpusolve_cholmod_new_(count + 1, sizeof *run->members, Common);
     run->views = (gpusolve_dense *)gpusolve_cholmod_new_(2 * count + 1, sizeof *run->views, Common);

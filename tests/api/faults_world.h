@@ -71,6 +71,8 @@ static const struct {
     {"gpusolve_batch_refresh", batch_refresh, MEMORY | KIND},
     {"gpusolve_batch_destroy", batch_destroy, NOTHING},
     {"gpusolve_batch_get_info", batch_get_info, NOTHING},
+    {"gpusolve_batch_get_count", batch_get_count, NOTHING},
+    {"gpusolve_batch_get_dtype", batch_get_dtype, NOTHING},
     {"gpusolve_batch_get_offsets", batch_get_offsets, NOTHING},
     {"gpusolve_batch_get_factor", batch_get_factor, NOTHING},
     {"gpusolve_batch_workspace_create", batch_workspace_create, MEMORY | KIND},

@@ -66,6 +66,24 @@ static gpusolve_status batch_get_info(world *w) {
     return status;
 }
 
+static gpusolve_status batch_get_count(world *w) {
+    gpusolve_batch *batch = batch_of(w);
+    int64_t count = 0;
+    FAULTY_VOID(w, count = gpusolve_batch_get_count(batch));
+    CHECK(count > 0);
+    gpusolve_batch_destroy(batch);
+    return GPUSOLVE_OK;
+}
+
+static gpusolve_status batch_get_dtype(world *w) {
+    gpusolve_batch *batch = batch_of(w);
+    gpusolve_dtype dtype = GPUSOLVE_FLOAT;
+    FAULTY_VOID(w, dtype = gpusolve_batch_get_dtype(batch));
+    CHECK(dtype == GPUSOLVE_DOUBLE);
+    gpusolve_batch_destroy(batch);
+    return GPUSOLVE_OK;
+}
+
 static gpusolve_status batch_get_offsets(world *w) {
     gpusolve_batch *batch = batch_of(w);
     int64_t offsets[3];

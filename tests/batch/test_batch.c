@@ -160,6 +160,8 @@ static void check_info(const batch_world *w, int64_t patterns) {
     REQUIRE(gpusolve_batch_get_offsets(w->handle, w->batch, offsets) == GPUSOLVE_OK);
     CHECK(memcmp(offsets, w->members.row, ((size_t)w->members.count + 1) * sizeof *offsets) == 0);
     CHECK(gpusolve_batch_get_factor(w->batch) != NULL);
+    CHECK(gpusolve_batch_get_count(w->batch) == w->members.count);
+    CHECK(gpusolve_batch_get_dtype(w->batch) == w->members.vectors);
     free(offsets);
 }
 

@@ -174,6 +174,7 @@ static void check_objects(batch_world *w) {
     REFUSED(gpusolve_batch_get_offsets(w->handle, NULL, offsets), wrong, "batch");
     REFUSED(gpusolve_batch_get_offsets(w->handle, w->batch, NULL), wrong, "offsets");
     CHECK(gpusolve_batch_get_factor(NULL) == NULL);
+    CHECK(gpusolve_batch_get_count(NULL) == 0 && gpusolve_batch_get_dtype(NULL) == GPUSOLVE_DOUBLE);
     gpusolve_batch_destroy(NULL);
     gpusolve_batch_workspace_destroy(NULL);
 }

@@ -152,6 +152,7 @@ template <class T> void batches(gpusolve::handle &handle) {
     gpusolve_status status = GPUSOLVE_INTERNAL_ERROR;
     gpusolve::batch batch(handle, members, status);
     CHECK(batch && status == GPUSOLVE_OK && batch.as_factor());
+    CHECK(batch.size() == 3 && gpusolve::batch().size() == 0);
     CHECK(batch.info(handle, 1, status).n == 47 && status == GPUSOLVE_OK);
     CHECK((batch.offsets(handle, status) == std::vector<std::int64_t>{0, 20, 40, 47}) &&
           status == GPUSOLVE_OK);

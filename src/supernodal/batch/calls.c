@@ -200,6 +200,14 @@ gpusolve_status gpusolve_batch_get_offsets(gpusolve_handle *handle, const gpusol
     return GPUSOLVE_OK;
 }
 
+int64_t gpusolve_batch_get_count(const gpusolve_batch *batch) {
+    return batch ? batch->count : 0;
+}
+
+gpusolve_dtype gpusolve_batch_get_dtype(const gpusolve_batch *batch) {
+    return batch ? batch->factor->dtype : GPUSOLVE_DOUBLE;
+}
+
 const gpusolve_factor *gpusolve_batch_get_factor(const gpusolve_batch *batch) {
     return batch ? batch->factor : NULL;
 }
