@@ -7,29 +7,22 @@
 
 #include "cudss_library.h"
 
-typedef struct cudss {
-    bench_cudss c;
-    void *a, *b, *x;
-    void *memory[3]; /* row starts, columns, values of A on the device */
-} cudss;
-
 static int set_steps(void *solver, int steps) {
-    cudss *s = solver;
+    bench_cudss *s = solver;
 
-    return s->c.f.config_set(s->c.config, BENCH_CUDSS_IR_STEPS, &steps, sizeof steps);
+    return s->f.config_set(s->config, BENCH_CUDSS_IR_STEPS, &steps, sizeof steps);
 }
 
-static int configure(cudss *s, int mode, bench_solver_facts *facts) {
+static int configure(bench_cudss *s, int mode, bench_solver_facts *facts) {
     const int yes = 1, downcast = BENCH_CUDSS_KEEP_BLOCK_DIAGONAL;
-    const bench_cudss *c = &s->c;
 
     switch (mode) {
     case BENCH_CUDSS_SINGLE:
         return bench_cudss_check(
-            c->f.config_set(c->config, BENCH_CUDSS_DOWNCAST_FACTORS, &downcast, sizeof downcast),
+            s->f.config_set(s->config, BENCH_CUDSS_DOWNCAST_FACTORS, &downcast, sizeof downcast),
             "single precision factors", facts);
     case BENCH_CUDSS_DETERMINISTIC:
-        return bench_cudss_check(c->f.config_set(c->config, BENCH_CUDSS_SAME_BITS, &yes, sizeof yes),
+        return bench_cudss_check(s->f.config_set(s->config, BENCH_CUDSS_SAME_BITS, &yes, sizeof yes),
                                  "deterministic mode", facts);
     case BENCH_CUDSS_REFINE:
         return bench_cudss_check(set_steps(s, 2), "refinement", facts);
@@ -38,95 +31,74 @@ static int configure(cudss *s, int mode, bench_solver_facts *facts) {
     }
 }
 
-static int set_matrix(cudss *s, bench_problem *problem, bench_solver_facts *facts) {
-    bench_cudss *c = &s->c;
-
-    return bench_cudss_upload(c, problem, 1, s->memory, facts) ||
-           bench_cudss_check(c->f.create_csr(&s->a, c->n, c->n, c->nnz, s->memory[0], NULL, s->memory[1],
+static int set_matrix(bench_cudss *s, bench_problem *problem, bench_solver_facts *facts) {
+    return bench_cudss_upload(s, problem, 1, facts) ||
+           bench_cudss_check(s->f.create_csr(&s->a, s->n, s->n, s->nnz, s->memory[0], NULL, s->memory[1],
                                              s->memory[2], BENCH_CUDSS_INT32, BENCH_CUDSS_INT32,
-                                             c->value_type, c->matrix_type, BENCH_CUDSS_UPPER, 0),
+                                             s->value_type, s->matrix_type, BENCH_CUDSS_UPPER, 0),
                              "the matrix", facts);
 }
 
 /* Dense blocks that the solver shall work on from now on. */
-static int set_blocks(cudss *s, int64_t nrhs, void *b, void *x, bench_solver_facts *facts) {
-    const int64_t ld = s->c.n > 0 ? s->c.n : 1;
+static int set_blocks(bench_cudss *s, int64_t nrhs, void *b, void *x, bench_solver_facts *facts) {
+    const int64_t ld = s->n > 0 ? s->n : 1;
 
-    if (s->b)
-        s->c.f.matrix_destroy(s->b);
-    if (s->x)
-        s->c.f.matrix_destroy(s->x);
-    s->b = s->x = NULL;
+    bench_cudss_drop_blocks(s);
     if (bench_cudss_check(
-            s->c.f.create_dense(&s->b, s->c.n, nrhs, ld, b, s->c.value_type, BENCH_CUDSS_COLUMN_MAJOR), "b",
-            facts))
+            s->f.create_dense(&s->b, s->n, nrhs, ld, b, s->value_type, BENCH_CUDSS_COLUMN_MAJOR), "b", facts))
         return -1;
     return bench_cudss_check(
-        s->c.f.create_dense(&s->x, s->c.n, nrhs, ld, x, s->c.value_type, BENCH_CUDSS_COLUMN_MAJOR), "x",
-        facts);
-}
-
-static int execute(cudss *s, int phase) {
-    return s->c.f.execute(s->c.handle, phase, s->c.config, s->c.data, s->a, s->x, s->b);
+        s->f.create_dense(&s->x, s->n, nrhs, ld, x, s->value_type, BENCH_CUDSS_COLUMN_MAJOR), "x", facts);
 }
 
 /* Analysis and factorisation want no right-hand sides, but something to call so. */
-static int factorise(cudss *s, bench_solver_facts *facts) {
+static int factorise(bench_cudss *s, bench_solver_facts *facts) {
     const double begin = bench_now_us();
-    void *vector = s->c.device->allocate((size_t)s->c.n * 16 + 1);
+    void *vector = s->device->allocate((size_t)s->n * 16 + 1);
     int status = vector ? set_blocks(s, 1, vector, vector, facts)
                         : bench_solver_explain(facts, "out of memory for a vector");
     int info = 0;
     size_t written = 0;
 
     if (!status)
-        status = bench_cudss_check(execute(s, BENCH_CUDSS_ANALYSIS), "its analysis", facts);
+        status = bench_cudss_check(bench_cudss_execute(s, BENCH_CUDSS_ANALYSIS), "its analysis", facts);
     if (!status)
-        status = bench_cudss_check(execute(s, BENCH_CUDSS_FACTORISATION), "its factorisation", facts);
+        status =
+            bench_cudss_check(bench_cudss_execute(s, BENCH_CUDSS_FACTORISATION), "its factorisation", facts);
     if (!status) /* waits for the factorisation */
         status = bench_cudss_check(
-            s->c.f.data_get(s->c.handle, s->c.data, BENCH_CUDSS_INFO, &info, sizeof info, &written), "info",
-            facts);
+            s->f.data_get(s->handle, s->data, BENCH_CUDSS_INFO, &info, sizeof info, &written), "info", facts);
     if (!status && info)
         status = bench_solver_explain(facts, "its factorisation broke off at %d", info);
     if (!status)
-        status = bench_cudss_check(s->c.f.data_get(s->c.handle, s->c.data, BENCH_CUDSS_LU_NNZ, &facts->nnz_l,
-                                                   sizeof facts->nnz_l, &written),
+        status = bench_cudss_check(s->f.data_get(s->handle, s->data, BENCH_CUDSS_LU_NNZ, &facts->nnz_l,
+                                                 sizeof facts->nnz_l, &written),
                                    "numbers in its factor", facts);
     facts->factorise_ms = 1e-3 * (bench_now_us() - begin);
     if (vector)
-        s->c.device->release(vector);
+        s->device->release(vector);
     return status;
 }
 
 static void destroy(void *solver) {
-    cudss *s = solver;
+    bench_cudss *s = solver;
 
     if (!s)
         return;
-    if (s->b)
-        s->c.f.matrix_destroy(s->b);
-    if (s->x)
-        s->c.f.matrix_destroy(s->x);
-    if (s->a)
-        s->c.f.matrix_destroy(s->a);
-    bench_cudss_close(&s->c);
-    for (int i = 0; i < 3; i++)
-        if (s->memory[i])
-            s->c.device->release(s->memory[i]);
+    bench_cudss_close(s);
     free(s);
 }
 
 static void *create(bench_problem *problem, const bench_device *device, int threads, int mode,
                     bench_solver_facts *facts) {
-    cudss *s = calloc(1, sizeof *s);
+    bench_cudss *s = calloc(1, sizeof *s);
 
     (void)threads; /* its host threads are for its ordering, which is not timed here */
     if (!s) {
         bench_solver_explain(facts, "out of memory");
         return NULL;
     }
-    if (!bench_cudss_open(&s->c, problem, device, facts) && !configure(s, mode, facts) &&
+    if (!bench_cudss_open(s, problem, device, facts) && !configure(s, mode, facts) &&
         !set_matrix(s, problem, facts) && !factorise(s, facts))
         return s;
     destroy(s);
@@ -138,7 +110,9 @@ static int bind(void *solver, int64_t nrhs, void *b, void *x, bench_solver_facts
 }
 
 static int solve(void *solver) {
-    return execute(solver, BENCH_CUDSS_SOLVE);
+    bench_cudss *s = solver;
+
+    return bench_cudss_execute(s, BENCH_CUDSS_SOLVE);
 }
 
 const bench_solver bench_cudss_solver = {1, create, destroy, bind, solve, set_steps};

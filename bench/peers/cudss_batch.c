@@ -17,8 +17,6 @@ typedef struct cudss_batch {
     int64_t members;
     int is_uniform;
     size_t number; /* bytes */
-    void *a, *b, *x;
-    void *memory[3]; /* row starts, columns, all members' values on the device */
     /* of a batch whose members may differ */
     int (*create_csr)(void **matrix, int64_t count, const void *rows, const void *columns, const void *nnz,
                       const void *const *row_start, const void *const *row_end, const void *const *column,
@@ -66,10 +64,10 @@ static int set_matrices(cudss_batch *s, bench_solver_facts *facts) {
         s->rows[m] = (int)c->n;
         s->nnz[m] = (int)c->nnz;
     }
-    if (set_list(s, ROW_STARTS, s->memory[0], 0, facts) || set_list(s, COLUMNS, s->memory[1], 0, facts) ||
-        set_list(s, VALUES, s->memory[2], (size_t)c->nnz * s->number, facts))
+    if (set_list(s, ROW_STARTS, s->c.memory[0], 0, facts) || set_list(s, COLUMNS, s->c.memory[1], 0, facts) ||
+        set_list(s, VALUES, s->c.memory[2], (size_t)c->nnz * s->number, facts))
         return -1;
-    return bench_cudss_check(s->create_csr(&s->a, s->members, s->rows, s->rows, s->nnz,
+    return bench_cudss_check(s->create_csr(&s->c.a, s->members, s->rows, s->rows, s->nnz,
                                            pointers(s, ROW_STARTS), NULL, pointers(s, COLUMNS),
                                            pointers(s, VALUES), BENCH_CUDSS_INT32, BENCH_CUDSS_INT32,
                                            c->value_type, c->matrix_type, BENCH_CUDSS_UPPER, 0),
@@ -95,9 +93,10 @@ static int set_uniform_matrix(cudss_batch *s, bench_solver_facts *facts) {
 
     return bench_cudss_check(c->f.config_set(c->config, BENCH_CUDSS_UNIFORM_BATCH, &members, sizeof members),
                              "uniform batches", facts) ||
-           bench_cudss_check(c->f.create_csr(&s->a, c->n, c->n, c->nnz, s->memory[0], NULL, s->memory[1],
-                                             s->memory[2], BENCH_CUDSS_INT32, BENCH_CUDSS_INT32,
-                                             c->value_type, c->matrix_type, BENCH_CUDSS_UPPER, 0),
+           bench_cudss_check(c->f.create_csr(&s->c.a, c->n, c->n, c->nnz, s->c.memory[0], NULL,
+                                             s->c.memory[1], s->c.memory[2], BENCH_CUDSS_INT32,
+                                             BENCH_CUDSS_INT32, c->value_type, c->matrix_type,
+                                             BENCH_CUDSS_UPPER, 0),
                              "the matrices", facts);
 }
 
@@ -113,19 +112,11 @@ static int set_uniform_block(cudss_batch *s, void **block, int64_t nrhs, void *v
 static int bind(void *solver, int64_t nrhs, void *b, void *x, bench_solver_facts *facts) {
     cudss_batch *s = solver;
 
-    if (s->b)
-        s->c.f.matrix_destroy(s->b);
-    if (s->x)
-        s->c.f.matrix_destroy(s->x);
-    s->b = s->x = NULL;
+    bench_cudss_drop_blocks(&s->c);
     return s->is_uniform
-               ? set_uniform_block(s, &s->b, nrhs, b, "b", facts) ||
-                     set_uniform_block(s, &s->x, nrhs, x, "x", facts)
-               : set_block(s, &s->b, OF_B, nrhs, b, facts) || set_block(s, &s->x, OF_X, nrhs, x, facts);
-}
-
-static int execute(cudss_batch *s, int phase) {
-    return s->c.f.execute(s->c.handle, phase, s->c.config, s->c.data, s->a, s->x, s->b);
+               ? set_uniform_block(s, &s->c.b, nrhs, b, "b", facts) ||
+                     set_uniform_block(s, &s->c.x, nrhs, x, "x", facts)
+               : set_block(s, &s->c.b, OF_B, nrhs, b, facts) || set_block(s, &s->c.x, OF_X, nrhs, x, facts);
 }
 
 /* Analysis and factorisation want no right-hand sides, but something to call so. */
@@ -136,9 +127,10 @@ static int factorise(cudss_batch *s, bench_solver_facts *facts) {
                          : bench_solver_explain(facts, "out of memory for vectors");
 
     if (!status)
-        status = bench_cudss_check(execute(s, BENCH_CUDSS_ANALYSIS), "its analysis", facts);
+        status = bench_cudss_check(bench_cudss_execute(&s->c, BENCH_CUDSS_ANALYSIS), "its analysis", facts);
     if (!status)
-        status = bench_cudss_check(execute(s, BENCH_CUDSS_FACTORISATION), "its factorisation", facts);
+        status = bench_cudss_check(bench_cudss_execute(&s->c, BENCH_CUDSS_FACTORISATION), "its factorisation",
+                                   facts);
     s->c.device->recover(); /* waits for it */
     facts->factorise_ms = 1e-3 * (bench_now_us() - begin);
     if (vectors)
@@ -151,16 +143,7 @@ static void destroy(void *solver) {
 
     if (!s)
         return;
-    if (s->b)
-        s->c.f.matrix_destroy(s->b);
-    if (s->x)
-        s->c.f.matrix_destroy(s->x);
-    if (s->a)
-        s->c.f.matrix_destroy(s->a);
     bench_cudss_close(&s->c);
-    for (int i = 0; i < 3; i++)
-        if (s->memory[i])
-            s->c.device->release(s->memory[i]);
     for (int i = 0; i < LISTS; i++)
         if (s->list[i])
             s->c.device->release(s->list[i]);
@@ -183,7 +166,7 @@ static void *create(bench_problem *problem, const bench_device *device, int is_u
     s->is_uniform = is_uniform;
     s->number = problem->matrix->xtype == CHOLMOD_COMPLEX ? 16 : 8;
     if (!bench_cudss_open(&s->c, problem, device, facts) &&
-        !bench_cudss_upload(&s->c, problem, members, s->memory, facts) &&
+        !bench_cudss_upload(&s->c, problem, members, facts) &&
         !(is_uniform ? set_uniform_matrix(s, facts) : set_matrices(s, facts)) && !factorise(s, facts))
         return s;
     destroy(s);
@@ -203,7 +186,9 @@ static void *create_each(bench_problem *problem, const bench_device *device, int
 }
 
 static int solve(void *solver) {
-    return execute(solver, BENCH_CUDSS_SOLVE);
+    cudss_batch *s = solver;
+
+    return bench_cudss_execute(&s->c, BENCH_CUDSS_SOLVE);
 }
 
 const bench_batch_solver bench_cudss_uniform_batch_solver = {1, create_uniform, destroy, bind, solve};

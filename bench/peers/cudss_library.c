@@ -59,17 +59,34 @@ int bench_cudss_open(bench_cudss *cudss, const bench_problem *problem, const ben
                : 0;
 }
 
+void bench_cudss_drop_blocks(bench_cudss *cudss) {
+    if (cudss->b)
+        cudss->f.matrix_destroy(cudss->b);
+    if (cudss->x)
+        cudss->f.matrix_destroy(cudss->x);
+    cudss->b = cudss->x = NULL;
+}
+
+int bench_cudss_execute(bench_cudss *cudss, int phase) {
+    return cudss->f.execute(cudss->handle, phase, cudss->config, cudss->data, cudss->a, cudss->x, cudss->b);
+}
+
 void bench_cudss_close(bench_cudss *cudss) {
+    bench_cudss_drop_blocks(cudss);
+    if (cudss->a)
+        cudss->f.matrix_destroy(cudss->a);
     if (cudss->data)
         cudss->f.data_destroy(cudss->handle, cudss->data);
     if (cudss->config)
         cudss->f.config_destroy(cudss->config);
     if (cudss->handle)
         cudss->f.destroy(cudss->handle);
-    cudss->data = cudss->config = cudss->handle = NULL;
+    for (int i = 0; i < 3; i++)
+        if (cudss->memory[i])
+            cudss->device->release(cudss->memory[i]);
 }
 
-int bench_cudss_upload(bench_cudss *cudss, const bench_problem *problem, int64_t copies, void *memory[3],
+int bench_cudss_upload(bench_cudss *cudss, const bench_problem *problem, int64_t copies,
                        bench_solver_facts *facts) {
     const cholmod_sparse *a = problem->matrix;
     const size_t number = a->xtype == CHOLMOD_COMPLEX ? 16 : 8;
@@ -83,10 +100,11 @@ int bench_cudss_upload(bench_cudss *cudss, const bench_problem *problem, int64_t
     for (int i = 0; i < 3 && !failed; i++) {
         const int64_t count = i == 2 ? copies : 1;
 
-        memory[i] = cudss->device->allocate(bytes[i] * (size_t)count + 1);
-        failed = !memory[i];
+        cudss->memory[i] = cudss->device->allocate(bytes[i] * (size_t)count + 1);
+        failed = !cudss->memory[i];
         for (int64_t k = 0; k < count && !failed; k++)
-            failed = cudss->device->upload((char *)memory[i] + (size_t)k * bytes[i], from[i], bytes[i]);
+            failed =
+                cudss->device->upload((char *)cudss->memory[i] + (size_t)k * bytes[i], from[i], bytes[i]);
     }
     free(owned);
     return failed ? bench_solver_explain(facts, "out of memory for the matrix") : 0;

@@ -46,7 +46,7 @@ typedef struct bench_cudss_functions {
     int (*execute)(void *handle, int phase, void *config, void *data, void *a, void *x, void *b);
 } bench_cudss_functions;
 
-/* The library and the objects that every solver has, and the problem in its terms. */
+/* The library, the objects that every solver has, and the problem in its terms. */
 typedef struct bench_cudss {
     bench_cudss_functions f;
     void *library; /* for functions that not every solver needs */
@@ -54,6 +54,8 @@ typedef struct bench_cudss {
     int64_t n, nnz; /* of A's upper triangle */
     int value_type, matrix_type;
     void *handle, *config, *data;
+    void *a, *b, *x; /* matrices, made by the solver; bench_cudss_close destroys them */
+    void *memory[3]; /* on the device: row starts, columns, values of A */
 } bench_cudss;
 
 /* Find the library, and make the objects, on the device's stream. 0, or -1 with the reason in facts; close it in any case. */
@@ -61,10 +63,14 @@ int bench_cudss_open(bench_cudss *cudss, const bench_problem *problem, const ben
                      bench_solver_facts *facts);
 void bench_cudss_close(bench_cudss *cudss);
 
-/* A's upper triangle to memory[3] on the device: row starts, columns, and its values so many times, one behind the other. The caller
- * releases what is there. */
-int bench_cudss_upload(bench_cudss *cudss, const bench_problem *problem, int64_t copies, void *memory[3],
+/* A's upper triangle to `memory`. Its values are there `copies` times, one copy after the other. */
+int bench_cudss_upload(bench_cudss *cudss, const bench_problem *problem, int64_t copies,
                        bench_solver_facts *facts);
+
+/* b and x are destroyed, so that others can be made. */
+void bench_cudss_drop_blocks(bench_cudss *cudss);
+
+int bench_cudss_execute(bench_cudss *cudss, int phase);
 
 /* 0 if the status is success, else -1 with the reason in facts. */
 int bench_cudss_check(int status, const char *what, bench_solver_facts *facts);

@@ -27,7 +27,7 @@ typedef struct bench_peer {
     char refused[160];   /* why it does not solve for the present number of right-hand sides, or "" */
     int untimed;         /* its answers are checked alone */
     int refines;         /* takes steps of refinement */
-    int steps;           /* so many in each solve */
+    int steps;           /* corrections in each solve */
     bench_times solve;   /* measured if it neither is absent nor refuses, unless it is untimed */
     double error;        /* backward error of its answer */
     double factorise_ms; /* its ordering, analysis and factorisation */

@@ -25,7 +25,7 @@ typedef struct bench_solver {
      * the next b. Nonzero: it refuses, facts->why says so. */
     int (*bind)(void *solver, int64_t nrhs, void *b, void *x, bench_solver_facts *facts);
     bench_call *solve; /* of the solver */
-    /* The next solves take so many steps of refinement. NULL: it has none. */
+    /* How many steps of refinement the next solves take. NULL: it has none. */
     int (*refine)(void *solver, int steps);
 } bench_solver;
 

@@ -10,7 +10,7 @@ from ._matrix import Columns
 __all__ = ["cholesky"]
 
 
-class Way:
+class Factoriser:
     """How CHOLMOD factorises: the arguments of `cholesky` but A and the place, checked."""
 
     def __init__(self, ordering, precision, triangle, check, mode, storage):
@@ -110,8 +110,8 @@ def cholesky(A, *, ordering="metis", precision=None, device=None, triangle=None,
     [1. 1. 1. 1.]
     """
     where = place(device, threads, same_bits)
-    way = Way(ordering, precision, triangle, check, mode, storage)
-    columns = way.columns(A)
-    symbolic = way.analyse(columns)
-    core = _core.Factor.from_numeric(*where, way.factorise(symbolic, columns), way.is_single(columns), storage == "single")
+    factoriser = Factoriser(ordering, precision, triangle, check, mode, storage)
+    columns = factoriser.columns(A)
+    symbolic = factoriser.analyse(columns)
+    core = _core.Factor.from_numeric(*where, factoriser.factorise(symbolic, columns), factoriser.is_single(columns), storage == "single")
     return Factor._make(core, symbolic.perm, symbolic, (columns.p, columns.i, columns.stype))

@@ -287,6 +287,8 @@ def test_jax(device):
     x = B.solve(b)
     assert isinstance(x, jax.Array) and x.devices() == b.devices() and np.allclose(np.asarray(x), B.solve(host))
     assert all(isinstance(own, jax.Array) for own in B.solve([b[0], b[1], b[2]]))
+    out = np.full(host.shape, 7.0)
+    assert B.solve(b, out=out, active=[1, 0, 1]) is out and np.allclose(out[[0, 2]], np.asarray(x)[[0, 2]]) and (out[1] == 7).all()
     with pytest.raises(TypeError, match="immutable"):
         B.solve(b, out=b)
 

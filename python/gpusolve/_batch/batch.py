@@ -5,7 +5,7 @@ import numpy as np
 from .. import _core
 from .._arguments import DTYPES, SYSTEMS, place
 from .._arrays import NumPy, package_of, promote, stream_pointer
-from .._cholesky import Way
+from .._cholesky import Factoriser
 from .._errors import NotPositiveDefiniteError
 from .._solve import as_operand, check_shape, in_precision_of
 
@@ -13,9 +13,9 @@ from .._solve import as_operand, check_shape, in_precision_of
 class _Pattern:
     """A pattern, its analysis, and the members that have it."""
 
-    def __init__(self, way, columns):
+    def __init__(self, factoriser, columns):
         self.columns = columns
-        self.symbolic = way.analyse(columns)
+        self.symbolic = factoriser.analyse(columns)
 
     def is_of(self, columns):
         mine = self.columns
@@ -23,10 +23,10 @@ class _Pattern:
                 and np.array_equal(mine.i, columns.i))
 
 
-def _factorise(way, pattern, columns, member):
+def _factorise(factoriser, pattern, columns, member):
     """A member's numbers; an error names the member."""
     try:
-        return way.factorise(pattern.symbolic, columns)
+        return factoriser.factorise(pattern.symbolic, columns)
     except NotPositiveDefiniteError as error:
         raise NotPositiveDefiniteError(f"matrices[{member}]: {error}", error.column) from None
 
@@ -74,19 +74,19 @@ def cholesky_batch(matrices, *, ordering="metis", precision=None, device=None, t
      [1. 1. 1. 1.]]
     """
     where = place(device, threads, same_bits)
-    way = Way(ordering, precision, triangle, check, mode, storage)
-    all_columns = [way.columns(A, f"matrices[{k}]") for k, A in enumerate(matrices)]
+    factoriser = Factoriser(ordering, precision, triangle, check, mode, storage)
+    all_columns = [factoriser.columns(A, f"matrices[{k}]") for k, A in enumerate(matrices)]
     is_complex = any(columns.dtype.kind == "c" for columns in all_columns)
-    is_single = bool(all_columns) and all(way.is_single(columns) for columns in all_columns)
+    is_single = bool(all_columns) and all(factoriser.is_single(columns) for columns in all_columns)
     patterns, numerics = [], []
     for k, columns in enumerate(all_columns):
-        pattern = patterns[-1] if patterns and patterns[-1].is_of(columns) else _Pattern(way, columns)
+        pattern = patterns[-1] if patterns and patterns[-1].is_of(columns) else _Pattern(factoriser, columns)
         patterns.append(pattern)
         if is_complex:
             columns.x = columns.x.astype(np.complex128)
-        numerics.append(_factorise(way, pattern, columns, k))
+        numerics.append(_factorise(factoriser, pattern, columns, k))
     core = _core.Batch.from_numerics(*where, numerics, is_single, storage == "single")
-    return Batch._make(core, way, patterns, [_logdet(numeric) for numeric in numerics])
+    return Batch._make(core, factoriser, patterns, [_logdet(numeric) for numeric in numerics])
 
 
 class Batch:
@@ -96,15 +96,15 @@ class Batch:
     reference.
     """
 
-    __slots__ = ("_core", "_way", "_patterns", "_logdets", "_offsets", "_dtype_name", "__weakref__")
+    __slots__ = ("_core", "_factoriser", "_patterns", "_logdets", "_offsets", "_dtype_name", "__weakref__")
 
     def __init__(self):
         raise TypeError("a Batch is made by gpusolve.cholesky_batch")
 
     @classmethod
-    def _make(cls, core, way, patterns, logdets):
+    def _make(cls, core, factoriser, patterns, logdets):
         self = object.__new__(cls)
-        self._core, self._way, self._patterns = core, way, patterns
+        self._core, self._factoriser, self._patterns = core, factoriser, patterns
         self._logdets = np.array(logdets, dtype=np.float64)
         self._offsets = core.offsets
         self._offsets.flags.writeable = False
@@ -170,7 +170,7 @@ class Batch:
         blocks, package = _operands(b, "b") if is_list else _stack(b, "b")
         shapes = self._check_list(blocks) if is_list else self._check_stack(blocks)
         if not package.is_mutable:
-            return self._solve_on_host(b, out, system, active, package)
+            return self._solve_on_host(b, out, system, active, stream, package)
         outs, to = (None, package) if out is None else _operands(out, "out") if is_list else _stack(out, "out")
         if not to.is_mutable:
             raise TypeError("out: arrays of JAX are immutable")
@@ -191,13 +191,14 @@ class Batch:
         del kept
         return results if is_list else results[0]
 
-    def _solve_on_host(self, b, out, system, active, package):
-        """For arrays that cannot be written: by way of NumPy's."""
+    def _solve_on_host(self, b, out, system, active, stream, package):
+        """For a b that cannot be written: by way of NumPy's arrays."""
+        is_list = isinstance(b, (list, tuple))
+        host = [np.asarray(of) for of in b] if is_list else np.asarray(b)
+        x = self.solve(host, out, system=system, active=active, stream=stream)
         if out is not None:
-            raise TypeError("out: arrays of JAX are immutable")
-        if isinstance(b, (list, tuple)):
-            return [package.finish(x, 0, of) for x, of in zip(self.solve([np.asarray(of) for of in b], system=system), b)]
-        return package.finish(self.solve(np.asarray(b), system=system), 0, b)
+            return x
+        return [package.finish(own, 0, of) for own, of in zip(x, b)] if is_list else package.finish(x, 0, b)
 
     def _check_list(self, blocks):
         if len(blocks) != len(self):
@@ -260,14 +261,14 @@ class Batch:
             raise ValueError(f"first: members {first} to {first + len(matrices) - 1} are not all of 0 to {len(self) - 1}")
         numerics = []
         for k, A in enumerate(matrices):
-            pattern, columns = self._patterns[first + k], self._way.columns(A, f"matrices[{k}]")
+            pattern, columns = self._patterns[first + k], self._factoriser.columns(A, f"matrices[{k}]")
             if not pattern.is_of(columns):
                 raise ValueError(f"matrices[{k}]: its pattern differs from that of the matrix that was factorised")
             if columns.dtype.kind == "c" and not self._dtype_name.startswith("complex"):
                 raise TypeError(f"matrices[{k}]: is complex, the batch is real")
             if self._dtype_name.startswith("complex"):
                 columns.x = columns.x.astype(np.complex128)
-            numerics.append(_factorise(self._way, pattern, columns, k))
+            numerics.append(_factorise(self._factoriser, pattern, columns, k))
         self._core.refresh(first, numerics)
         self._logdets[first:first + len(numerics)] = [_logdet(numeric) for numeric in numerics]
         return self

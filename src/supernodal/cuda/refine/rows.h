@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 enum {
-    GSV_LONG_ROW = 128,    /* a row with more entries is long: its sum is made of the sums of pieces, */
-    GSV_ENTRY_PIECE = 128, /* each of so many entries */
+    GSV_LONG_ROW = 128,    /* a row with more entries is long: its sum is made of the sums of pieces */
+    GSV_ENTRY_PIECE = 128, /* entries of a piece */
     GSV_WHOLE_ROW = 1024,  /* where lanes share rows, a long row with at most as many entries is one chunk */
     GSV_CHUNK_ENTRIES = 192,
     GSV_CHUNK_ROWS = 32

@@ -286,7 +286,7 @@ static void add_assemblies(builder *b, const supernode *s, int32_t *wait, int32_
     *count = gsv_pieces_of(rows, GSV_TASK_ASSEMBLE);
 }
 
-/* The number of ranges of a tile with so many terms, of *each of them, the last one of fewer. */
+/* A tile has `count` terms. How many ranges they are cut into; *each becomes the terms of a range, of which the last one may have fewer. */
 static int32_t ranges_of(int32_t count, int32_t longest, int32_t *each) {
     *each = count;
     if (count <= longest)
