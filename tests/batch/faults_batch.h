@@ -79,7 +79,7 @@ static gpusolve_status batch_get_dtype(world *w) {
     gpusolve_batch *batch = batch_of(w);
     gpusolve_dtype dtype = GPUSOLVE_FLOAT;
     FAULTY_VOID(w, dtype = gpusolve_batch_get_dtype(batch));
-    CHECK(dtype == GPUSOLVE_DOUBLE);
+    CHECK(dtype == w->data.dtype);
     gpusolve_batch_destroy(batch);
     return GPUSOLVE_OK;
 }
