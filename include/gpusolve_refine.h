@@ -51,11 +51,15 @@ typedef enum gpusolve_refine_method {
     GPUSOLVE_REFINE_AUTOMATIC = 3
 } gpusolve_refine_method;
 
+/** A tolerance: the epsilon of the factor's precision, 2.2e-16 or 1.2e-7; with `twice`, 0. */
+#define GPUSOLVE_REFINE_EPSILON (-1.0)
+
 /** How x is corrected, and when refinement ends. */
 typedef struct gpusolve_refine_options {
     size_t size; /**< sizeof(gpusolve_refine_options); set by GPUSOLVE_REFINE_OPTIONS_INIT */
     int max_steps; /**< solves a column may get after the first one; default 10, 0: only the backward error is computed */
-    double tolerance; /**< a column at or below this backward error is done; default 0: until it stagnates */
+    double
+        tolerance; /**< a column at or below this backward error is done; 0: until it stagnates; default GPUSOLVE_REFINE_EPSILON */
     double
         min_gain; /**< a correction that lowers the backward error by a smaller factor than this ends the column:
                          stagnation;  default 2 */
@@ -68,8 +72,11 @@ typedef struct gpusolve_refine_options {
 } gpusolve_refine_options;
 
 /** The default options of gpusolve_refine: gpusolve_refine_options o = GPUSOLVE_REFINE_OPTIONS_INIT. */
-#define GPUSOLVE_REFINE_OPTIONS_INIT \
-    { sizeof(gpusolve_refine_options), 10, 0.0, 2.0, 1, GPUSOLVE_REFINE_RICHARDSON, 20, 0, 0 }
+#define GPUSOLVE_REFINE_OPTIONS_INIT                                                                      \
+    {                                                                                                     \
+        sizeof(gpusolve_refine_options), 10, GPUSOLVE_REFINE_EPSILON, 2.0, 1, GPUSOLVE_REFINE_RICHARDSON, \
+            20, 0, 0                                                                                      \
+    }
 
 /**
  * Iterative refinement in the factor's precision: until done, r = b - A x, x = x + d with A d = r to a few digits, column by column.

@@ -30,7 +30,7 @@ class refine_by {
         options.max_steps = steps;
         return *this;
     }
-    /** A column at or below this backward error is done; 0: until it stagnates. */
+    /** A column at or below this backward error is done; 0: until it stagnates; GPUSOLVE_REFINE_EPSILON, the default. */
     refine_by &tolerance(double error) noexcept {
         options.tolerance = error;
         return *this;

@@ -151,6 +151,46 @@ static void check_convergence(gpusolve_backend backend, const char *spec, int on
     free_case(&refine, common);
 }
 
+/* By default a column ends with the first x whose error is at or below epsilon; a tolerance of 0 goes on to where nothing is gained. */
+static void check_epsilon(gpusolve_backend backend, const char *spec, int on_device, cholmod_common *common) {
+    testing_in("%s%s, %s, epsilon", testing_backend_name(backend), on_device ? ", device pointers" : "",
+               spec);
+    refine_case refine = make_case(backend, 2, spec, 1, 1.0001, common);
+    gpusolve_dense b = block(&refine, COLUMNS), x = block(&refine, COLUMNS), last = block(&refine, COLUMNS);
+    testing_fill(&b, 44);
+    double errors[COLUMNS], before[COLUMNS], least[COLUMNS];
+    int steps[COLUMNS], fewer[COLUMNS], most[COLUMNS];
+    gpusolve_refine_options options = GPUSOLVE_REFINE_OPTIONS_INIT;
+    CHECK(options.tolerance == GPUSOLVE_REFINE_EPSILON);
+    CHECK_STATUS(run(&refine, NULL, &b, &x, &options, errors, steps, on_device), GPUSOLVE_OK);
+    options.tolerance = DBL_EPSILON;
+    CHECK_STATUS(run(&refine, NULL, &b, &last, &options, before, fewer, on_device), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&x, 0, &last, 0, COLUMNS));
+    options.tolerance = 0;
+    CHECK_STATUS(run(&refine, NULL, &b, &last, &options, least, most, on_device), GPUSOLVE_OK);
+    for (int j = 0; j < COLUMNS; j++) {
+        CHECK_BELOW(errors[j], DBL_EPSILON);
+        CHECK(least[j] <= errors[j] && steps[j] >= 2 && steps[j] <= most[j]);
+        /* one step less is not enough */
+        options = (gpusolve_refine_options)GPUSOLVE_REFINE_OPTIONS_INIT;
+        options.max_steps = steps[j] - 1;
+        CHECK_STATUS(run(&refine, NULL, &b, &last, &options, before, fewer, on_device), GPUSOLVE_OK);
+        CHECK(before[j] > DBL_EPSILON && fewer[j] == steps[j] - 1);
+    }
+    /* what is good enough is left as it is */
+    options = (gpusolve_refine_options)GPUSOLVE_REFINE_OPTIONS_INIT;
+    options.solve_first = 0;
+    memcpy(last.values, x.values, testing_block_bytes(&x));
+    CHECK_STATUS(run(&refine, NULL, &b, &last, &options, errors, steps, on_device), GPUSOLVE_OK);
+    CHECK(testing_same_bits(&x, 0, &last, 0, COLUMNS));
+    for (int j = 0; j < COLUMNS; j++)
+        CHECK(steps[j] == 0 && errors[j] <= DBL_EPSILON);
+    free(b.values);
+    free(x.values);
+    free(last.values);
+    free_case(&refine, common);
+}
+
 /* ------------------------------------------------------------------------------------ special columns --- */
 
 /* A column that is good enough is not touched while its neighbours are worked on. */
@@ -358,6 +398,8 @@ int main(void) {
             check_convergence(backends[i], "grid2d:23", on_device, &common);
             check_convergence(backends[i], "elasticity3d:6", on_device, &common);
             check_convergence(backends[i], "grid3d:8@c", on_device, &common);
+            check_epsilon(backends[i], "elasticity3d:6", on_device, &common);
+            check_epsilon(backends[i], "grid3d:8@c", on_device, &common);
         }
         check_frozen(backends[i], &common);
         check_reverted(backends[i], &common);

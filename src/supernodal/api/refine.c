@@ -15,6 +15,7 @@
 
 #include "../../memory.h"
 #include "checks.h"
+#include "krylov.h"
 
 enum { MOST_RESTART = 256 };
 
@@ -31,8 +32,8 @@ typedef struct refinement { /* of a block of columns */
     const gpusolve_factor *factor;
     const gpusolve_matrix *matrix;
     gpusolve_workspace *workspace;
-    const gpusolve_refine_options *options;
-    gsv_refine_column *columns; /* [most_columns] of the block under way */
+    gpusolve_refine_options options; /* with the tolerance as a number */
+    gsv_refine_column *columns;      /* [most_columns] of the block under way */
     gsv_view view;
     gsv_refine_results to;
     int asynchronous; /* on a device */
@@ -44,8 +45,9 @@ static gpusolve_status check_options(const gpusolve_refine_options *options, gsv
                         options->size, sizeof *options);
     if (options->max_steps < 0)
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->max_steps: is %d", options->max_steps);
-    if (!(options->tolerance >= 0))
-        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->tolerance: is %g, must not be negative",
+    if (!(options->tolerance >= 0) && options->tolerance != GPUSOLVE_REFINE_EPSILON)
+        return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT,
+                        "options->tolerance: is %g, must be GPUSOLVE_REFINE_EPSILON or not negative",
                         options->tolerance);
     if (!(options->min_gain >= 1))
         return gsv_fail(message, GPUSOLVE_INVALID_ARGUMENT, "options->min_gain: is %g, must be at least 1",
@@ -67,6 +69,15 @@ static gpusolve_status check_options(const gpusolve_refine_options *options, gsv
     return GPUSOLVE_OK;
 }
 
+/* The options, checked, with the tolerance that GPUSOLVE_REFINE_EPSILON stands for. */
+static gpusolve_refine_options with_tolerance(const gpusolve_refine_options *options,
+                                              const gpusolve_factor *factor) {
+    gpusolve_refine_options all = *options;
+    if (all.tolerance == GPUSOLVE_REFINE_EPSILON)
+        all.tolerance = all.twice ? 0 : 2 * gsv_rounding_of(factor->dtype);
+    return all;
+}
+
 /* Where the results of a piece go. */
 static void place_results(refinement *block, int64_t piece) {
     gsv_refine_results *to = &block->to;
@@ -83,8 +94,8 @@ static gpusolve_status refine_columns(refinement *block, const gpusolve_dense *b
         const gpusolve_dense x_block = gsv_dense_columns(x, first, cols);
         block->to.first = first;
         const gpusolve_status status = block->handle->executor->refine(
-            block->handle, block->factor, block->matrix, block->workspace, block->options, &b_block, &x_block,
-            block->columns, block->asynchronous ? &block->to : NULL);
+            block->handle, block->factor, block->matrix, block->workspace, &block->options, &b_block,
+            &x_block, block->columns, block->asynchronous ? &block->to : NULL);
         if (status)
             return status;
         for (int64_t j = 0; j < cols && !block->asynchronous; j++)
@@ -164,7 +175,7 @@ static gpusolve_status reserve(gpusolve_handle *handle, const gpusolve_factor *f
 static gpusolve_status refine_and_wait(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x) {
     const gsv_executor *executor = block->handle->executor;
     gpusolve_status status =
-        reserve(block->handle, block->factor, block->matrix, block->workspace, block->options);
+        reserve(block->handle, block->factor, block->matrix, block->workspace, &block->options);
     block->columns = block->workspace->columns;
     if (!status)
         status = refine_pieces(block, b, x);
@@ -182,13 +193,14 @@ gpusolve_status gpusolve_refine(gpusolve_handle *handle, const gpusolve_factor *
                         .factor = factor,
                         .matrix = matrix,
                         .workspace = workspace,
-                        .options = options ? options : &defaults,
                         .view = GSV_AS_IT_IS,
                         .to = {.backward_error = backward_error, .steps = steps}};
-    gpusolve_status status =
-        check(handle, factor, matrix, workspace, b, x, block.options, &block.to, &block.view);
+    if (!options)
+        options = &defaults;
+    gpusolve_status status = check(handle, factor, matrix, workspace, b, x, options, &block.to, &block.view);
     if (status)
         return status;
+    block.options = with_tolerance(options, factor);
     if (b->rows == 0 || b->cols == 0) {
         if (backward_error)
             memset(backward_error, 0, (size_t)b->cols * sizeof *backward_error);
@@ -233,13 +245,13 @@ static gpusolve_status check_on_device(gpusolve_handle *handle, const char *name
 }
 
 /* Nothing of it is in host memory, if there is other memory. */
-static gpusolve_status check_asynchronous(refinement *block, const gpusolve_dense *b,
-                                          const gpusolve_dense *x) {
+static gpusolve_status check_asynchronous(refinement *block, const gpusolve_dense *b, const gpusolve_dense *x,
+                                          const gpusolve_refine_options *options) {
     gpusolve_handle *handle = block->handle;
     if (!block->workspace)
         return gsv_fail_missing(&handle->message, "workspace");
-    gpusolve_status status = check(handle, block->factor, block->matrix, block->workspace, b, x,
-                                   block->options, &block->to, &block->view);
+    gpusolve_status status = check(handle, block->factor, block->matrix, block->workspace, b, x, options,
+                                   &block->to, &block->view);
     if (status || !handle->executor->check_memory)
         return status;
     status = check_on_device(handle, "b->values", b->values, gsv_dtype_bytes(b->dtype));
@@ -261,13 +273,15 @@ gpusolve_status gpusolve_refine_async(gpusolve_handle *handle, const gpusolve_fa
                         .factor = factor,
                         .matrix = matrix,
                         .workspace = workspace,
-                        .options = options ? options : &defaults,
                         .view = GSV_AS_IT_IS,
                         .to = {.backward_error = backward_error, .steps = steps},
                         .asynchronous = 1};
-    const gpusolve_status status = check_asynchronous(&block, b, x);
+    if (!options)
+        options = &defaults;
+    const gpusolve_status status = check_asynchronous(&block, b, x, options);
     if (status)
         return status;
+    block.options = with_tolerance(options, factor);
     if (!handle->executor->check_memory) /* the host's own: nothing is left for later */
         return gpusolve_refine(handle, factor, matrix, workspace, b, x, options, backward_error, steps);
     return b->cols > 0 ? refine_pieces(&block, b, x) : GPUSOLVE_OK;
